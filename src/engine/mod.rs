@@ -1,0 +1,100 @@
+//! What runs programs. An engine compiles StableHLO text, holds buffers, and executes; it knows nothing of tensors,
+//! traces or steps. [`pjrt`] is the engine over any PJRT plugin.
+
+pub mod pjrt;
+
+use crate::error::Result;
+use crate::types::TensorType;
+use std::any::Any;
+use std::sync::Arc;
+
+/// A client of some accelerator runtime with its devices, numbered from 0. Every method may be called from any thread.
+pub trait Engine: Send + Sync {
+    /// The runtime's name for what it runs on: `cpu`, `cuda`, ...
+    fn platform(&self) -> &str;
+
+    /// How many devices there are.
+    fn device_count(&self) -> usize;
+
+    /// Bytes that differ whenever an executable compiled by this engine might: platform, versions, the plugin's file,
+    /// flags, devices, compile options. The same in every process.
+    fn fingerprint(&self) -> Result<Vec<u8>>;
+
+    /// Copies row-major `data`, of exactly the type's size, into a new buffer. `data` is free again on return.
+    fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>>;
+
+    /// Compiles a module whose `main` has this signature.
+    fn compile(&self, text: &str, signature: Signature) -> Result<Arc<dyn Executable>>;
+
+    /// Blocks until everything enqueued on `device` has ended; the first failure among it.
+    fn wait(&self, device: usize) -> Result<()>;
+
+    /// Bytes held by buffers.
+    fn memory(&self) -> Memory;
+
+    /// Forgets the peak: it becomes what is live now.
+    fn reset_peak(&self);
+}
+
+/// Bytes held by an engine's buffers, by our own accounting (a donated buffer counts once, as its output).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Now.
+    pub live: u64,
+    /// At most so far.
+    pub peak: u64,
+}
+
+/// What a program takes and gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Types of the parameters.
+    pub parameters: Vec<TensorType>,
+    /// Types of the outputs.
+    pub outputs: Vec<TensorType>,
+    /// Indices of the parameters that the program may consume, ascending.
+    pub donors: Vec<usize>,
+}
+
+/// A compiled program. Runs on any device of its engine.
+pub trait Executable: Send + Sync {
+    /// What it was compiled for.
+    fn signature(&self) -> &Signature;
+
+    /// Enqueues one run. Refuses arguments whose type or device differs from the signature. `keep` lists the donors
+    /// (indices of parameters) that this run must not consume. On failure no argument was consumed unless it says so
+    /// by [`Buffer::is_deleted`].
+    fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution>;
+}
+
+/// What one run gave.
+pub struct Execution {
+    /// One buffer per output, possibly still being computed.
+    pub outputs: Vec<Arc<dyn Buffer>>,
+    /// Indices of the arguments that were consumed.
+    pub consumed: Vec<usize>,
+}
+
+/// Memory of a device that holds, or will hold, one array.
+pub trait Buffer: Send + Sync + Any {
+    /// What it holds.
+    fn tensor_type(&self) -> &TensorType;
+
+    /// The device that it is on.
+    fn device(&self) -> usize;
+
+    /// Whether a run consumed it.
+    fn is_deleted(&self) -> bool;
+
+    /// Blocks until its content is there; the failure of whatever should have made it.
+    fn wait(&self) -> Result<()>;
+
+    /// Waits, then copies its content, row-major, to `destination`, which has exactly its size.
+    fn read(&self, destination: &mut [u8]) -> Result<()>;
+
+    /// Starts a copy to another device of the same engine.
+    fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>>;
+
+    /// For the engine that made it.
+    fn as_any(&self) -> &dyn Any;
+}

@@ -1,0 +1,192 @@
+//! Calling a plugin's function table: availability, struct sizes, errors. The rules here make one binary work with
+//! plugins older and newer than our binding.
+
+use super::sys;
+use crate::error;
+use crate::error::{Code, Error, Result};
+use std::ops::{Deref, DerefMut};
+
+/// A loaded plugin's function table. Lives as long as the process: plugins are never unloaded.
+pub struct Api {
+    table: *const sys::PJRT_Api,
+    table_size: usize,
+    minor: i32,
+}
+
+// SAFETY: the table is constant memory of the plugin, and PJRT's functions may be called from any thread.
+unsafe impl Send for Api {}
+// SAFETY: as above.
+unsafe impl Sync for Api {}
+
+/// The function of that name, or UNIMPLEMENTED if the plugin's table ends before it or leaves it empty.
+macro_rules! function {
+    ($api:expr, $name:ident) => {{
+        let api: &$crate::engine::pjrt::api::Api = $api;
+        let end = std::mem::offset_of!($crate::engine::pjrt::sys::PJRT_Api, $name) + size_of::<usize>();
+        let found = if end <= api.table_size() {
+            // SAFETY: the table is at least `end` bytes long, by its own word; only this field is read.
+            unsafe { (*api.table()).$name }
+        } else {
+            None
+        };
+        found.ok_or_else(|| api.lacks(stringify!($name)))
+    }};
+}
+
+/// Calls a function that returns an error, with args made by [`Args::new`].
+macro_rules! call {
+    ($api:expr, $name:ident, $args:expr) => {
+        match function!($api, $name) {
+            // SAFETY: the args struct is the function's own, zeroed but for what the caller set, and outlives the call.
+            Ok(function) => unsafe { $api.check(function($args.as_mut_ptr())) },
+            Err(error) => Err(error),
+        }
+    };
+}
+
+pub(super) use {call, function};
+
+impl Api {
+    /// Wraps a table that `GetPjrtApi` gave.
+    ///
+    /// # Safety
+    /// `table` points to a plugin's function table that stays valid for the rest of the process.
+    pub unsafe fn new(table: *const sys::PJRT_Api) -> Result<Api> {
+        let version_end = std::mem::offset_of!(sys::PJRT_Api, PJRT_Error_Destroy);
+        // SAFETY: every table starts with its size; only that field is read here.
+        let table_size = unsafe { (*table).struct_size };
+        if table_size < version_end {
+            return Err(error!(FailedPrecondition, "the plugin's function table has only {table_size} bytes"));
+        }
+        // SAFETY: the table is long enough for its version; the struct is read in place, not copied.
+        let (major, minor) = unsafe {
+            let version = &raw const (*table).pjrt_api_version;
+            ((*version).major_version, (*version).minor_version)
+        };
+        if major != sys::PJRT_API_MAJOR {
+            return Err(error!(
+                FailedPrecondition,
+                "the plugin speaks PJRT API {major}.{minor}; this library speaks {}.x",
+                sys::PJRT_API_MAJOR
+            ));
+        }
+        Ok(Api { table, table_size, minor })
+    }
+
+    /// The plugin's minor API version.
+    pub fn minor(&self) -> i32 {
+        self.minor
+    }
+
+    pub(super) fn table(&self) -> *const sys::PJRT_Api {
+        self.table
+    }
+
+    pub(super) fn table_size(&self) -> usize {
+        self.table_size
+    }
+
+    pub(super) fn lacks(&self, function: &str) -> Error {
+        error!(Unimplemented, "the plugin (PJRT API 0.{}) has no {function}", self.minor)
+    }
+
+    /// Turns what a PJRT function returned into a result, and frees it.
+    ///
+    /// # Safety
+    /// `error` is null or an error that this plugin returned and that nobody freed.
+    pub unsafe fn check(&self, error: *mut sys::PJRT_Error) -> Result<()> {
+        if error.is_null() {
+            return Ok(());
+        }
+        let code = self.error_code(error);
+        let message = self.error_message(error);
+        if let Ok(destroy) = function!(self, PJRT_Error_Destroy) {
+            let mut args = Args::<sys::PJRT_Error_Destroy_Args>::new(self);
+            args.error = error;
+            // SAFETY: the error is ours to free, and is not used after this.
+            unsafe { destroy(args.as_mut_ptr()) };
+        }
+        Err(Error::new(code, message))
+    }
+
+    fn error_code(&self, error: *mut sys::PJRT_Error) -> Code {
+        let Ok(get) = function!(self, PJRT_Error_GetCode) else {
+            return Code::Unknown;
+        };
+        let mut args = Args::<sys::PJRT_Error_GetCode_Args>::new(self);
+        args.error = error;
+        // SAFETY: `error` is alive; a failure to tell its code would be an error about an error, and is dropped.
+        if unsafe { !get(args.as_mut_ptr()).is_null() } {
+            return Code::Unknown;
+        }
+        // Only PJRT's own numbers: a plugin does not get to claim that one of our codes happened.
+        match Code::from_number(args.code as i32) {
+            Some(code) if args.code <= 16 => code,
+            _ => Code::Unknown,
+        }
+    }
+
+    fn error_message(&self, error: *mut sys::PJRT_Error) -> String {
+        let Ok(get) = function!(self, PJRT_Error_Message) else {
+            return "the plugin gave no message".to_string();
+        };
+        let mut args = Args::<sys::PJRT_Error_Message_Args>::new(self);
+        args.error = error;
+        // SAFETY: `error` is alive.
+        unsafe { get(args.as_mut_ptr()) };
+        // SAFETY: the plugin gave pointer and length, which live as long as the error.
+        unsafe { text(args.message, args.message_size) }
+    }
+}
+
+/// A string that a plugin gave as pointer and length.
+///
+/// # Safety
+/// `start` is null, or `size` bytes there are readable.
+pub unsafe fn text(start: *const std::ffi::c_char, size: usize) -> String {
+    if start.is_null() || size == 0 {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), size) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An args struct followed by zeroed room, so that a plugin whose struct has grown since our binding was written reads
+/// zeros (the documented default of every added field) instead of our stack.
+#[repr(C)]
+pub struct Args<T> {
+    fields: T,
+    room: [u64; 16],
+}
+
+impl<T: sys::VersionedStruct> Args<T> {
+    /// All zero, but for its size: ours, or with the room when the plugin is newer than our binding.
+    pub fn new(api: &Api) -> Args<T> {
+        // SAFETY: `VersionedStruct` is implemented only by the binding's structs, made of integers, bools, raw pointers
+        // and optional function pointers, for which zero is a value.
+        let mut args: Args<T> = unsafe { std::mem::zeroed() };
+        let size = if api.minor > sys::PJRT_API_MINOR { size_of::<Args<T>>() } else { T::STRUCT_SIZE };
+        // SAFETY: the first field of every such struct is `struct_size: usize`.
+        unsafe { *(&raw mut args).cast::<usize>() = size };
+        args
+    }
+
+    /// For the call.
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        (self as *mut Args<T>).cast()
+    }
+}
+
+impl<T> Deref for Args<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.fields
+    }
+}
+
+impl<T> DerefMut for Args<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.fields
+    }
+}

@@ -1,0 +1,64 @@
+//! `CompileOptionsProto` of xla/pjrt/proto/compile_options.proto, the few fields that we set, encoded by hand (protocol
+//! buffers wire format): no protobuf compiler at build time, and byte-for-byte stable, since it is part of the key.
+
+/// Field 3, `executable_build_options`.
+const EXECUTABLE_BUILD_OPTIONS: u32 = 3;
+/// Field 4, `compile_portable_executable`: the executable runs on whichever device it is asked to.
+const COMPILE_PORTABLE_EXECUTABLE: u32 = 4;
+/// Field 7, `env_option_overrides`: map from an XLA debug option's name to its value.
+const ENV_OPTION_OVERRIDES: u32 = 7;
+
+/// One replica, one partition, portable; bf16 and f16 intermediates are rounded as the program says.
+pub fn encode() -> Vec<u8> {
+    let mut build = Vec::new();
+    varint_field(&mut build, 1, u64::MAX); // device_ordinal = -1: none
+    varint_field(&mut build, 4, 1); // num_replicas
+    varint_field(&mut build, 5, 1); // num_partitions
+
+    let mut value = Vec::new();
+    varint_field(&mut value, 2, 0); // OptionOverrideProto.bool_field = false
+    let mut entry = Vec::new();
+    bytes_field(&mut entry, 1, b"xla_allow_excess_precision");
+    bytes_field(&mut entry, 2, &value);
+
+    let mut options = Vec::new();
+    bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build);
+    varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
+    bytes_field(&mut options, ENV_OPTION_OVERRIDES, &entry);
+    options
+}
+
+fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn varint_field(out: &mut Vec<u8>, field: u32, value: u64) {
+    varint(out, u64::from(field) << 3);
+    varint(out, value);
+}
+
+fn bytes_field(out: &mut Vec<u8>, field: u32, value: &[u8]) {
+    varint(out, u64::from(field) << 3 | 2);
+    varint(out, value.len() as u64);
+    out.extend_from_slice(value);
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn bytes_are_the_wire_format() {
+        let bytes = super::encode();
+        let build = [&[0x08][..], &[0xFF; 9], &[0x01, 0x20, 1, 0x28, 1]].concat();
+        assert_eq!(bytes[..2], [0x1A, build.len() as u8]);
+        assert_eq!(bytes[2..2 + build.len()], build);
+        let rest = &bytes[2 + build.len()..];
+        assert_eq!(rest[..2], [0x20, 1]);
+        assert_eq!(rest[2..5], [0x3A, 32, 0x0A]);
+        assert_eq!(rest[5] as usize, "xla_allow_excess_precision".len());
+        assert_eq!(&rest[rest.len() - 4..], [0x12, 2, 0x10, 0]);
+    }
+}

@@ -1,0 +1,157 @@
+//! A compiled program of a PJRT client.
+
+use super::api::{Args, call, function};
+use super::buffer::PjrtBuffer;
+use super::client::ClientInner;
+use super::event::Event;
+use super::{exit, sys};
+use crate::engine::{Buffer, Executable, Execution, Signature};
+use crate::error;
+use crate::error::Result;
+use smallvec::SmallVec;
+use std::ptr::{null, null_mut};
+use std::sync::Arc;
+
+/// Owns a `PJRT_LoadedExecutable`.
+pub struct PjrtExecutable {
+    client: Arc<ClientInner>,
+    raw: *mut sys::PJRT_LoadedExecutable,
+    signature: Signature,
+    output_bytes: u64,
+}
+
+// SAFETY: PJRT executables may be used from any thread.
+unsafe impl Send for PjrtExecutable {}
+// SAFETY: as above.
+unsafe impl Sync for PjrtExecutable {}
+
+impl PjrtExecutable {
+    /// Takes an executable over, and refuses it if it does not give as many outputs as its signature says.
+    ///
+    /// # Safety
+    /// `raw` is an executable of this client that nobody else destroys.
+    pub unsafe fn new(
+        client: Arc<ClientInner>,
+        raw: *mut sys::PJRT_LoadedExecutable,
+        signature: Signature,
+    ) -> Result<PjrtExecutable> {
+        let output_bytes = signature.outputs.iter().map(|ty| ty.size_bytes() as u64).sum();
+        let executable = PjrtExecutable { client, raw, signature, output_bytes };
+        let outputs = executable.output_count()?;
+        if outputs != executable.signature.outputs.len() {
+            return Err(error!(
+                Internal,
+                "the executable has {outputs} outputs; its signature has {}",
+                executable.signature.outputs.len()
+            ));
+        }
+        Ok(executable)
+    }
+
+    /// Asked of the plugin, since the plugin writes that many pointers on every run.
+    fn output_count(&self) -> Result<usize> {
+        let api = self.client.api;
+        let mut get = Args::<sys::PJRT_LoadedExecutable_GetExecutable_Args>::new(api);
+        get.loaded_executable = self.raw;
+        call!(api, PJRT_LoadedExecutable_GetExecutable, get)?;
+        let mut count = Args::<sys::PJRT_Executable_NumOutputs_Args>::new(api);
+        count.executable = get.executable;
+        let counted = call!(api, PJRT_Executable_NumOutputs, count);
+        let mut destroy = Args::<sys::PJRT_Executable_Destroy_Args>::new(api);
+        destroy.executable = get.executable;
+        let _ = call!(api, PJRT_Executable_Destroy, destroy);
+        counted.map(|()| count.num_outputs)
+    }
+
+    /// The arguments' own buffers, once all of them are what the program was compiled for. The plugin compares byte
+    /// sizes only, and would reinterpret an s32 as an f32.
+    fn checked<'a>(&self, device: usize, arguments: &'a [Arc<dyn Buffer>]) -> Result<SmallVec<[&'a PjrtBuffer; 32]>> {
+        if arguments.len() != self.signature.parameters.len() {
+            return Err(error!(
+                InvalidArgument,
+                "the program takes {} arguments, {} were given",
+                self.signature.parameters.len(),
+                arguments.len()
+            ));
+        }
+        let mut buffers = SmallVec::new();
+        for (i, (argument, wanted)) in arguments.iter().zip(&self.signature.parameters).enumerate() {
+            if argument.tensor_type() != wanted {
+                return Err(error!(
+                    InvalidArgument,
+                    "argument {i} is {}; the program was compiled for {wanted}",
+                    argument.tensor_type()
+                ));
+            }
+            match argument.as_any().downcast_ref::<PjrtBuffer>() {
+                Some(buffer) if argument.device() == device => buffers.push(buffer),
+                _ => {
+                    return Err(error!(
+                        InvalidArgument,
+                        "argument {i} is on device {} (or of another engine); the program runs on device {device}",
+                        argument.device()
+                    ));
+                }
+            }
+        }
+        Ok(buffers)
+    }
+}
+
+impl Executable for PjrtExecutable {
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {
+        let _inside = exit::enter()?;
+        let api = self.client.api;
+        let buffers = self.checked(device, arguments)?;
+        let raw_arguments: SmallVec<[*mut sys::PJRT_Buffer; 32]> = buffers.iter().map(|b| b.raw()).collect();
+        let mut raw_outputs: SmallVec<[*mut sys::PJRT_Buffer; 32]> =
+            SmallVec::from_elem(null_mut(), self.signature.outputs.len());
+        let kept: SmallVec<[i64; 8]> = keep.iter().map(|&i| i as i64).collect();
+
+        let mut options = Args::<sys::PJRT_ExecuteOptions>::new(api);
+        options.non_donatable_input_indices = if kept.is_empty() { null() } else { kept.as_ptr() };
+        options.num_non_donatable_input_indices = kept.len();
+        let argument_list: *const *mut sys::PJRT_Buffer = raw_arguments.as_ptr();
+        let output_list: *mut *mut sys::PJRT_Buffer = raw_outputs.as_mut_ptr();
+        let mut complete: *mut sys::PJRT_Event = null_mut();
+        let mut args = Args::<sys::PJRT_LoadedExecutable_Execute_Args>::new(api);
+        args.executable = self.raw;
+        args.options = options.as_mut_ptr();
+        args.argument_lists = &argument_list;
+        args.num_devices = 1;
+        args.num_args = raw_arguments.len();
+        args.output_lists = &output_list;
+        args.device_complete_events = &mut complete;
+        args.execute_device = self.client.device(device)?;
+        call!(api, PJRT_LoadedExecutable_Execute, args)?;
+
+        if !complete.is_null() {
+            // SAFETY: the plugin gave us the event to own.
+            self.client.in_flight(device, unsafe { Event::new(api, complete) });
+        }
+        let donors = self.signature.donors.iter().copied();
+        let consumed: Vec<usize> = donors.filter(|&i| buffers[i].is_deleted()).collect();
+        let freed = consumed.iter().map(|&i| buffers[i].uncount()).sum();
+        self.client.count(self.output_bytes, freed);
+        let outputs = raw_outputs.iter().zip(&self.signature.outputs).map(|(&raw, ty)| {
+            // SAFETY: the plugin wrote one new buffer per output for us to own.
+            Arc::new(unsafe { PjrtBuffer::new(self.client.clone(), raw, ty.clone(), device) }) as Arc<dyn Buffer>
+        });
+        Ok(Execution { outputs: outputs.collect(), consumed })
+    }
+}
+
+impl Drop for PjrtExecutable {
+    fn drop(&mut self) {
+        let Ok(_inside) = exit::enter() else {
+            return;
+        };
+        let mut args = Args::<sys::PJRT_LoadedExecutable_Destroy_Args>::new(self.client.api);
+        args.executable = self.raw;
+        let _ = call!(self.client.api, PJRT_LoadedExecutable_Destroy, args);
+    }
+}

@@ -1,0 +1,73 @@
+//! Leaving the process. A plugin's static destructors run while its worker threads may still be computing, which
+//! crashes; so a handler, registered after the plugin was loaded and therefore run before those destructors, closes
+//! the door to the plugin and waits for what is under way.
+
+use super::client::ClientInner;
+use crate::error;
+use crate::error::Result;
+use parking_lot::Mutex;
+use std::sync::Weak;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+static EXITING: AtomicBool = AtomicBool::new(false);
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+static CLIENTS: Mutex<Vec<Weak<ClientInner>>> = Mutex::new(Vec::new());
+
+/// How long leaving may wait for a thread that is inside the plugin, say in a long compile.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A thread's presence inside the plugin.
+pub struct Inside(());
+
+/// Announces that this thread is about to call the plugin for work that must not be torn off.
+pub fn enter() -> Result<Inside> {
+    INSIDE.fetch_add(1, Ordering::SeqCst);
+    let inside = Inside(());
+    if is_exiting() {
+        return Err(error!(FailedPrecondition, "the process is exiting"));
+    }
+    Ok(inside)
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Whether the exit handler has run: nothing of the plugin may be touched any more, not even to free it.
+pub fn is_exiting() -> bool {
+    EXITING.load(Ordering::SeqCst)
+}
+
+/// Makes the handler wait for this client's work too. Call after the client was made.
+pub fn register(client: Weak<ClientInner>) {
+    let mut clients = CLIENTS.lock();
+    clients.retain(|known| known.strong_count() > 0);
+    clients.push(client);
+    // Registered again with every client: a handler runs before the destructors of what existed when it was registered.
+    // SAFETY: the handler is a plain function of this library, which is never unmapped.
+    unsafe { libc::atexit(on_exit) };
+}
+
+extern "C" fn on_exit() {
+    // A panic must not leave an exit handler; there is nobody left to tell.
+    let _ = std::panic::catch_unwind(|| {
+        if EXITING.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let start = Instant::now();
+        while INSIDE.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        // try_lock: a thread may have been killed by the host while it held the list.
+        if let Some(clients) = CLIENTS.try_lock_for(Duration::from_secs(1)) {
+            for client in clients.iter().filter_map(Weak::upgrade) {
+                client.wait_for_everything();
+                // Never destroyed: its destructor would call the plugin.
+                std::mem::forget(client);
+            }
+        }
+    });
+}

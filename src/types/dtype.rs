@@ -1,0 +1,208 @@
+//! Element types, numbered as `PJRT_Buffer_Type`, and how two of them promote.
+
+use crate::error;
+use crate::error::Result;
+use std::fmt;
+
+/// An element type. The numbers are those of `PJRT_Buffer_Type` in pjrt_c_api.h and frozen in our ABI.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum DType {
+    Pred = 1,
+    S8 = 2,
+    S16 = 3,
+    S32 = 4,
+    S64 = 5,
+    U8 = 6,
+    U16 = 7,
+    U32 = 8,
+    U64 = 9,
+    F16 = 10,
+    F32 = 11,
+    F64 = 12,
+    BF16 = 13,
+    C64 = 14,
+    C128 = 15,
+}
+
+/// What an element type counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Pred,
+    Signed,
+    Unsigned,
+    Float,
+    Complex,
+}
+
+impl DType {
+    /// Every element type, in the order of its number.
+    pub const ALL: [DType; 15] = [
+        DType::Pred,
+        DType::S8,
+        DType::S16,
+        DType::S32,
+        DType::S64,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::F16,
+        DType::F32,
+        DType::F64,
+        DType::BF16,
+        DType::C64,
+        DType::C128,
+    ];
+
+    /// The element type of a number of the ABI.
+    pub fn from_number(number: i32) -> Result<DType> {
+        usize::try_from(number)
+            .ok()
+            .and_then(|n| DType::ALL.get(n.wrapping_sub(1)).copied())
+            .ok_or_else(|| error!(InvalidArgument, "dtype: {number} is no LXLA_DTYPE_* constant (1 to 15)"))
+    }
+
+    /// Bytes of one element.
+    pub fn size_bytes(self) -> usize {
+        match self {
+            DType::Pred | DType::S8 | DType::U8 => 1,
+            DType::S16 | DType::U16 | DType::F16 | DType::BF16 => 2,
+            DType::S32 | DType::U32 | DType::F32 => 4,
+            DType::S64 | DType::U64 | DType::F64 | DType::C64 => 8,
+            DType::C128 => 16,
+        }
+    }
+
+    /// What it counts in.
+    pub fn kind(self) -> Kind {
+        match self {
+            DType::Pred => Kind::Pred,
+            DType::S8 | DType::S16 | DType::S32 | DType::S64 => Kind::Signed,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
+            DType::C64 | DType::C128 => Kind::Complex,
+        }
+    }
+
+    /// Signed or unsigned.
+    pub fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Signed | Kind::Unsigned)
+    }
+
+    /// The element type of a complex number's parts; any other is its own.
+    pub fn real(self) -> DType {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        }
+    }
+
+    /// XLA's short name, as in `f32[2,3]`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DType::Pred => "pred",
+            DType::S8 => "s8",
+            DType::S16 => "s16",
+            DType::S32 => "s32",
+            DType::S64 => "s64",
+            DType::U8 => "u8",
+            DType::U16 => "u16",
+            DType::U32 => "u32",
+            DType::U64 => "u64",
+            DType::F16 => "f16",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::BF16 => "bf16",
+            DType::C64 => "c64",
+            DType::C128 => "c128",
+        }
+    }
+
+    /// The type to which two operands are promoted: the table of the Python array API standard, with f16 and bf16
+    /// giving f32. Mixing kinds in a way that the standard leaves undefined is an error.
+    pub fn promote(self, other: DType) -> Result<DType> {
+        if self == other {
+            return Ok(self);
+        }
+        let undefined = || {
+            error!(
+                InvalidArgument,
+                "{self} and {other} do not promote to a common dtype (Python array API standard); convert one of them"
+            )
+        };
+        let wider = |a: DType, b: DType| if a.size_bytes() >= b.size_bytes() { a } else { b };
+        match (self.kind(), other.kind()) {
+            (Kind::Signed, Kind::Signed) | (Kind::Unsigned, Kind::Unsigned) => Ok(wider(self, other)),
+            (Kind::Signed, Kind::Unsigned) => mixed_sign(self, other).ok_or_else(undefined),
+            (Kind::Unsigned, Kind::Signed) => mixed_sign(other, self).ok_or_else(undefined),
+            (Kind::Float, Kind::Float) if self.size_bytes() == other.size_bytes() => Ok(DType::F32),
+            (Kind::Float, Kind::Float) | (Kind::Complex, Kind::Complex) => Ok(wider(self, other)),
+            (Kind::Float, Kind::Complex) | (Kind::Complex, Kind::Float) => {
+                let double = self.real() == DType::F64 || other.real() == DType::F64;
+                Ok(if double { DType::C128 } else { DType::C64 })
+            }
+            _ => Err(undefined()),
+        }
+    }
+}
+
+/// The smallest signed type that holds both; u64 has none.
+fn mixed_sign(signed: DType, unsigned: DType) -> Option<DType> {
+    match signed.size_bytes().max(unsigned.size_bytes() * 2) {
+        2 => Some(DType::S16),
+        4 => Some(DType::S32),
+        8 => Some(DType::S64),
+        _ => None,
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_round_trip_and_others_are_refused() {
+        for dtype in DType::ALL {
+            assert_eq!(DType::from_number(dtype as i32).unwrap(), dtype);
+        }
+        for bad in [0, -1, 16, i32::MIN, i32::MAX] {
+            assert!(DType::from_number(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn promotion_is_the_array_api_table() {
+        use DType::*;
+        let rows = [
+            (S8, S16, Some(S16)),
+            (U8, S8, Some(S16)),
+            (U8, S64, Some(S64)),
+            (U32, S8, Some(S64)),
+            (U64, S8, None),
+            (U64, U8, Some(U64)),
+            (F16, BF16, Some(F32)),
+            (BF16, F32, Some(F32)),
+            (F32, F64, Some(F64)),
+            (F64, C64, Some(C128)),
+            (F32, C64, Some(C64)),
+            (C64, C128, Some(C128)),
+            (Pred, S8, None),
+            (S32, F32, None),
+            (Pred, Pred, Some(Pred)),
+        ];
+        for (a, b, want) in rows {
+            assert_eq!(a.promote(b).ok(), want, "{a} {b}");
+            assert_eq!(b.promote(a).ok(), want, "{b} {a}");
+        }
+    }
+}

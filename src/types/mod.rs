@@ -1,0 +1,9 @@
+//! What a tensor is, apart from its values: element type, shape, and single values of an element type.
+
+mod dtype;
+mod scalar;
+mod shape;
+
+pub use dtype::{DType, Kind};
+pub use scalar::{Scalar, ScalarValue};
+pub use shape::{Dims, TensorType, broadcast, element_count, normalize_axis};

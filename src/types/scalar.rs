@@ -1,0 +1,162 @@
+//! One value of an element type, converted exactly or refused.
+
+use super::{DType, Kind};
+use crate::error;
+use crate::error::Result;
+use half::{bf16, f16};
+
+/// A value as a caller hands it over, before it takes a tensor's element type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum ScalarValue {
+    Float(f64),
+    Signed(i64),
+    Unsigned(u64),
+    Complex(f64, f64),
+}
+
+/// One element: its type and its bytes (little endian, in the low [`DType::size_bytes`] bytes). Compared by bits, so
+/// that NaN equals itself and -0.0 differs from 0.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scalar {
+    dtype: DType,
+    bits: [u64; 2],
+}
+
+impl Scalar {
+    /// `value` as an element of `dtype`. Floating-point targets round; a value that the type cannot represent (out of
+    /// range, a fraction or NaN for an integer, anything but 0 and 1 for pred, an imaginary part) is an error.
+    pub fn new(dtype: DType, value: ScalarValue) -> Result<Scalar> {
+        let refuse = || {
+            let text = match value {
+                ScalarValue::Float(v) => format!("{v:?}"),
+                ScalarValue::Signed(v) => v.to_string(),
+                ScalarValue::Unsigned(v) => v.to_string(),
+                ScalarValue::Complex(re, im) => format!("{re:?}{im:+?}i"),
+            };
+            error!(InvalidArgument, "scalar: {text} cannot be represented in {dtype}")
+        };
+        let bits = match dtype.kind() {
+            Kind::Pred => match integer(value) {
+                Some(v @ 0..=1) => [v as u64, 0],
+                _ => return Err(refuse()),
+            },
+            Kind::Signed | Kind::Unsigned => {
+                let v = integer(value).ok_or_else(refuse)?;
+                let (low, high) = range(dtype);
+                if v < low || v > high {
+                    return Err(refuse());
+                }
+                let mask = u64::MAX >> (64 - 8 * dtype.size_bytes());
+                [v as u64 & mask, 0]
+            }
+            Kind::Float => [float_bits(dtype, real(value).ok_or_else(refuse)?).ok_or_else(refuse)?, 0],
+            Kind::Complex => {
+                let (re, im) = match value {
+                    ScalarValue::Complex(re, im) => (re, im),
+                    other => (real(other).ok_or_else(refuse)?, 0.0),
+                };
+                let part = |v| float_bits(dtype.real(), v).ok_or_else(refuse);
+                match dtype {
+                    DType::C64 => [part(re)? | part(im)? << 32, 0],
+                    _ => [part(re)?, part(im)?],
+                }
+            }
+        };
+        Ok(Scalar { dtype, bits })
+    }
+
+    /// Its element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Its element's bytes in 128 bits, little endian.
+    pub fn bits(&self) -> u128 {
+        u128::from(self.bits[0]) | u128::from(self.bits[1]) << 64
+    }
+}
+
+/// The value as an integer, if it is one.
+fn integer(value: ScalarValue) -> Option<i128> {
+    match value {
+        ScalarValue::Signed(v) => Some(v.into()),
+        ScalarValue::Unsigned(v) => Some(v.into()),
+        ScalarValue::Float(v) | ScalarValue::Complex(v, 0.0) => (v.trunc() == v && v.abs() < 1e30).then_some(v as i128),
+        ScalarValue::Complex(..) => None,
+    }
+}
+
+/// The value as a real number, if it is one.
+fn real(value: ScalarValue) -> Option<f64> {
+    match value {
+        ScalarValue::Float(v) | ScalarValue::Complex(v, 0.0) => Some(v),
+        ScalarValue::Signed(v) => Some(v as f64),
+        ScalarValue::Unsigned(v) => Some(v as f64),
+        ScalarValue::Complex(..) => None,
+    }
+}
+
+/// The bits of `value` rounded to `dtype`; none when a finite value would become infinite.
+fn float_bits(dtype: DType, value: f64) -> Option<u64> {
+    let (bits, finite) = match dtype {
+        DType::F16 => (f16::from_f64(value).to_bits().into(), f16::from_f64(value).is_finite()),
+        DType::BF16 => (bf16::from_f64(value).to_bits().into(), bf16::from_f64(value).is_finite()),
+        DType::F32 => ((value as f32).to_bits().into(), (value as f32).is_finite()),
+        _ => (value.to_bits(), value.is_finite()),
+    };
+    (finite || !value.is_finite()).then_some(bits)
+}
+
+fn range(dtype: DType) -> (i128, i128) {
+    let bits = 8 * dtype.size_bytes() as u32;
+    match dtype.kind() {
+        Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        _ => (0, (1i128 << bits) - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ScalarValue::*;
+    use super::*;
+
+    fn bits(dtype: DType, value: ScalarValue) -> Option<u128> {
+        Scalar::new(dtype, value).ok().map(|s| s.bits())
+    }
+
+    #[test]
+    fn representable_values_keep_their_bits() {
+        assert_eq!(bits(DType::F32, Float(1.0)), Some(0x3F80_0000));
+        assert_eq!(bits(DType::F32, Float(0.1)), Some(u128::from(0.1f32.to_bits())));
+        assert_eq!(bits(DType::F32, Float(-0.0)), Some(0x8000_0000));
+        assert_eq!(bits(DType::BF16, Float(1.0)), Some(0x3F80));
+        assert_eq!(bits(DType::F16, Signed(1)), Some(0x3C00));
+        assert_eq!(bits(DType::S8, Signed(-1)), Some(0xFF));
+        assert_eq!(bits(DType::S64, Signed(i64::MIN)), Some(1 << 63));
+        assert_eq!(bits(DType::U64, Unsigned(u64::MAX)), Some(u128::from(u64::MAX)));
+        assert_eq!(bits(DType::C64, Complex(1.0, -1.0)), Some(0xBF80_0000_3F80_0000));
+        assert_eq!(bits(DType::Pred, Float(1.0)), Some(1));
+        assert!(bits(DType::F32, Float(f64::INFINITY)).is_some());
+        assert!(bits(DType::F16, Float(f64::NAN)).is_some());
+    }
+
+    #[test]
+    fn others_are_refused() {
+        for (dtype, value) in [
+            (DType::S8, Signed(128)),
+            (DType::U8, Float(-1.0)),
+            (DType::S32, Float(2.5)),
+            (DType::S32, Float(f64::NAN)),
+            (DType::U64, Signed(-1)),
+            (DType::S64, Unsigned(1 << 63)),
+            (DType::F32, Float(1e300)),
+            (DType::F16, Float(65536.0)),
+            (DType::F32, Complex(0.0, 1.0)),
+            (DType::Pred, Signed(2)),
+            (DType::C64, Float(1e300)),
+        ] {
+            assert_eq!(bits(dtype, value), None, "{dtype} {value:?}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Shapes: dimensions, element counts, NumPy broadcasting.
+
+use super::DType;
+use crate::error;
+use crate::error::Result;
+use smallvec::SmallVec;
+use std::fmt;
+
+/// The sizes of a tensor's axes, major to minor. Rank 0 is a scalar.
+pub type Dims = SmallVec<[i64; 4]>;
+
+/// Element type and shape of a tensor. Prints as XLA does: `f32[128,64]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorType {
+    /// The element type.
+    pub dtype: DType,
+    /// The shape.
+    pub dims: Dims,
+}
+
+impl TensorType {
+    /// A type of these dimensions.
+    pub fn new(dtype: DType, dims: &[i64]) -> TensorType {
+        TensorType { dtype, dims: Dims::from_slice(dims) }
+    }
+
+    /// Number of elements. Never overflows: [`element_count`] checked the dimensions when the tensor was made.
+    pub fn elements(&self) -> usize {
+        self.dims.iter().product::<i64>() as usize
+    }
+
+    /// Bytes of all elements.
+    pub fn size_bytes(&self) -> usize {
+        self.elements() * self.dtype.size_bytes()
+    }
+}
+
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[", self.dtype)?;
+        for (i, dim) in self.dims.iter().enumerate() {
+            write!(f, "{}{dim}", if i == 0 { "" } else { "," })?;
+        }
+        f.write_str("]")
+    }
+}
+
+/// The number of elements of `dims`, checked: no negative size, and the bytes of 16-byte elements fit an `i64`.
+pub fn element_count(dims: &[i64]) -> Result<usize> {
+    if let Some(axis) = dims.iter().position(|&d| d < 0) {
+        return Err(error!(InvalidArgument, "dims: dims[{axis}] is {}; a dimension cannot be negative", dims[axis]));
+    }
+    if dims.contains(&0) {
+        return Ok(0);
+    }
+    dims.iter()
+        .try_fold(1i64, |n, &d| n.checked_mul(d))
+        .filter(|n| *n <= i64::MAX / 16)
+        .map(|n| n as usize)
+        .ok_or_else(|| error!(InvalidArgument, "dims: {dims:?} has more elements than an address space has bytes"))
+}
+
+/// The shape to which `lhs` and `rhs` broadcast by NumPy's rules.
+pub fn broadcast(lhs: &[i64], rhs: &[i64]) -> Option<Dims> {
+    let rank = lhs.len().max(rhs.len());
+    let at = |dims: &[i64], axis: usize| match (axis + dims.len()).checked_sub(rank) {
+        Some(own) => dims[own],
+        None => 1,
+    };
+    (0..rank)
+        .map(|axis| match (at(lhs, axis), at(rhs, axis)) {
+            (a, b) if a == b => Some(a),
+            (1, b) => Some(b),
+            (a, 1) => Some(a),
+            _ => None,
+        })
+        .collect()
+}
+
+/// An axis of `0..rank`; a negative one counts from the end.
+pub fn normalize_axis(name: &str, axis: i64, rank: usize) -> Result<usize> {
+    let rank = rank as i64;
+    let from_start = if axis < 0 { axis.saturating_add(rank) } else { axis };
+    if (0..rank).contains(&from_start) {
+        Ok(from_start as usize)
+    } else {
+        Err(error!(
+            InvalidArgument,
+            "{name}: axis {axis} is out of range for rank {rank} (want {} to {})",
+            -rank,
+            rank - 1
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broadcasting_is_numpys() {
+        let b = |l: &[i64], r: &[i64]| broadcast(l, r).map(|d| d.to_vec());
+        assert_eq!(b(&[2, 1, 3], &[4, 1]), Some(vec![2, 4, 3]));
+        assert_eq!(b(&[], &[5]), Some(vec![5]));
+        assert_eq!(b(&[0, 1], &[1, 7]), Some(vec![0, 7]));
+        assert_eq!(b(&[2], &[3]), None);
+        assert_eq!(b(&[0], &[3]), None);
+    }
+
+    #[test]
+    fn counts_are_checked() {
+        assert_eq!(element_count(&[]).unwrap(), 1);
+        assert_eq!(element_count(&[i64::MAX, 0]).unwrap(), 0);
+        assert!(element_count(&[-1]).is_err());
+        assert!(element_count(&[1 << 40, 1 << 40]).is_err());
+        assert!(element_count(&[i64::MAX]).is_err());
+    }
+
+    #[test]
+    fn axes_count_from_both_ends() {
+        assert_eq!(normalize_axis("axis", -1, 3).unwrap(), 2);
+        assert_eq!(normalize_axis("axis", 0, 1).unwrap(), 0);
+        assert!(normalize_axis("axis", 3, 3).is_err());
+        assert!(normalize_axis("axis", i64::MIN, 3).is_err());
+        assert!(normalize_axis("axis", 0, 0).is_err());
+    }
+}
