@@ -1,6 +1,31 @@
 //! lazyxla: lazy tensors on XLA, behind a C ABI.
-#![allow(missing_docs)]
+//!
+//! The house, from the roof down; a floor uses only floors below it. A C call walks down once, a buffer walks back up.
+//!
+//! | floor | what lives there |
+//! |---|---|
+//! | [`capi`] | the only `extern "C"` functions: guard, convert, call |
+//! | [`env`](mod@env) | environments and their scopes |
+//! | [`sync`] | step and partial sync, transfers, reads |
+//! | [`tensor`] | tensors as handles on values; recording operations |
+//! | [`device`] | one device's tensors and trace under one lock |
+//! | [`lower`] | program to StableHLO text |
+//! | [`ir`] | operations, inference, the trace, the program |
+//! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |
+//! | [`engine`] | what runs programs; over any PJRT plugin |
+//! | [`types`], [`metrics`], [`log`], [`error`](mod@error) | dtypes and shapes; counts; the log; the error |
+
+pub mod cache;
+pub mod capi;
+pub mod device;
+pub mod device_data;
 pub mod engine;
+pub mod env;
 pub mod error;
+pub mod ir;
+pub mod log;
+pub mod lower;
+pub mod metrics;
+pub mod sync;
+pub mod tensor;
 pub mod types;
-pub mod capi {}

@@ -49,10 +49,10 @@ fn donors_are_consumed_unless_kept_and_bytes_are_counted() {
     let executable = engine.compile(DOUBLE, signature()).unwrap();
     let before = engine.memory().live;
     let a = engine.transfer_to_device(0, &f32s(&[2]), &bytes(&[1.0, 2.0])).unwrap();
-    let kept = executable.execute(0, &[a.clone()], &[0]).unwrap();
+    let kept = executable.execute(0, std::slice::from_ref(&a), &[0]).unwrap();
     assert!(kept.consumed.is_empty() && !a.is_deleted());
     assert_eq!(engine.memory().live - before, 16);
-    let run = executable.execute(0, &[a.clone()], &[]).unwrap();
+    let run = executable.execute(0, std::slice::from_ref(&a), &[]).unwrap();
     assert_eq!(run.consumed, [0]);
     assert!(a.is_deleted());
     assert_eq!(engine.memory().live - before, 16);

@@ -1,0 +1,74 @@
+# Two commands do everything on a fresh machine (Rust, gcc, make, Python 3 with pip): `make demo` and `make test`.
+# What they need besides is installed below build/, from PyPI, the first time.
+
+PYTHON ?= python3
+BUILD := build
+TOOLS := $(BUILD)/tools
+CMAKE := $(TOOLS)/bin/cmake
+NINJA := $(TOOLS)/bin/ninja
+CTEST := $(TOOLS)/bin/ctest
+TREE := $(BUILD)/cmake
+JOBS ?= $(shell nproc)
+
+PLUGIN := xla-cpu-pjrt==0.0.1
+PLUGIN_SHA256 := 55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc
+PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
+
+.PHONY: all demo test soak bench check header plugin configure build install clean
+
+all: build
+
+demo: build plugin  ## Trains a network on real handwritten digits.
+	$(TREE)/examples/train_digits examples/data/digits.csv.gz
+
+test: build plugin  ## All tests: Rust, then C, on the real CPU plugin.
+	cargo test --release
+	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) --label-exclude soak
+
+soak: build plugin  ## The long tests.
+	$(CTEST) --test-dir $(TREE) --output-on-failure --label-regex soak
+
+bench: build plugin  ## The benchmarks of benches/README.md.
+	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
+	$(CMAKE) --build $(TREE)
+	benches/run.sh $(TREE)/benches
+
+check:  ## What must hold besides the tests: format, lints, docs, header and symbols.
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
+	cargo build --release --lib
+	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | diff include/lazyxla.symbols -
+	cargo test --release --test header
+
+header:  ## Writes include/lazyxla.h and the list of symbols anew.
+	LXLA_WRITE_HEADER=1 cargo test --release --test header
+
+plugin: $(PLUGIN_STAMP)  ## Installs the CPU plugin below build/plugins.
+
+install: build  ## Installs to PREFIX.
+	$(CMAKE) --install $(TREE) --prefix $(or $(PREFIX),/usr/local)
+
+build: configure
+	$(CMAKE) --build $(TREE)
+
+configure: $(CMAKE) $(NINJA)
+	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
+
+# One file with a version: pip checks it against this hash and installs it without looking at anything else.
+$(PLUGIN_STAMP): | $(TOOLS)/bin/python
+	rm -rf $(BUILD)/plugins
+	mkdir -p $(BUILD)/plugins
+	echo '$(PLUGIN) --hash=sha256:$(PLUGIN_SHA256)' > $(BUILD)/plugins/requirements.txt
+	$(TOOLS)/bin/python -m pip install --quiet --require-hashes --no-deps --only-binary :all: \
+	  --target $(BUILD)/plugins --requirement $(BUILD)/plugins/requirements.txt
+	touch $@
+
+$(CMAKE) $(NINJA) &: | $(TOOLS)/bin/python
+	$(TOOLS)/bin/python -m pip install --quiet cmake==3.31.6 ninja==1.11.1.4
+
+$(TOOLS)/bin/python:
+	$(PYTHON) -m venv $(TOOLS)
+
+clean:
+	rm -rf $(BUILD) target

@@ -1,0 +1,26 @@
+# The library, built by cargo: target lazyxla::lazyxla. Cargo itself knows what is stale, so it is always asked.
+find_program(CARGO cargo REQUIRED)
+set(LAZYXLA_CARGO_TARGET "${CMAKE_SOURCE_DIR}/target" CACHE PATH "cargo's target folder")
+set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
+set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/liblazyxla.so")
+set(LAZYXLA_LIBRARY "${CMAKE_BINARY_DIR}/lib/liblazyxla.so.${PROJECT_VERSION}")
+
+# Copied under its full version, with the two customary links, so that programs run from the build tree as installed.
+add_custom_target(lazyxla_cargo ALL
+  COMMAND ${CMAKE_COMMAND} -E env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}" ${CARGO} build --release --lib
+  COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/lib"
+  COMMAND ${CMAKE_COMMAND} -E copy_if_different "${lazyxla_built}" "${LAZYXLA_LIBRARY}"
+  COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${CMAKE_BINARY_DIR}/lib/${LAZYXLA_SONAME}"
+  COMMAND ${CMAKE_COMMAND} -E create_symlink "${LAZYXLA_SONAME}" "${CMAKE_BINARY_DIR}/lib/liblazyxla.so"
+  BYPRODUCTS "${LAZYXLA_LIBRARY}"
+  WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
+  COMMENT "cargo build --release"
+  VERBATIM)
+
+add_library(lazyxla SHARED IMPORTED GLOBAL)
+set_target_properties(lazyxla PROPERTIES
+  IMPORTED_LOCATION "${LAZYXLA_LIBRARY}"
+  IMPORTED_SONAME "${LAZYXLA_SONAME}"
+  INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_SOURCE_DIR}/include")
+add_dependencies(lazyxla lazyxla_cargo)
+add_library(lazyxla::lazyxla ALIAS lazyxla)

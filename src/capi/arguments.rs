@@ -1,0 +1,100 @@
+//! From raw pointers to what the rest of the library takes. Here, and only here, a caller's pointers are looked through;
+//! each function's promise is the one of [`crate::capi`].
+
+use crate::error;
+use crate::error::Result;
+use crate::types::{DType, TensorType, element_count};
+use std::ffi::{CStr, CString, c_char};
+
+/// The highest rank that the library takes; NumPy's, too.
+const MAX_RANK: usize = 64;
+
+/// `length` elements at `start`. With no elements the pointer is not looked at.
+pub unsafe fn slice<'a, T>(name: &str, start: *const T, length: usize) -> Result<&'a [T]> {
+    if length == 0 {
+        return Ok(&[]);
+    }
+    check_pointer(name, start)?;
+    if length > isize::MAX as usize / size_of::<T>() {
+        return Err(error!(InvalidArgument, "{name}: {length} elements are more than an address space holds"));
+    }
+    // SAFETY: not null, aligned, and as long as the caller says.
+    Ok(unsafe { std::slice::from_raw_parts(start, length) })
+}
+
+/// As [`slice`], to write to.
+pub unsafe fn slice_mut<'a, T>(name: &str, start: *mut T, length: usize) -> Result<&'a mut [T]> {
+    if length == 0 {
+        return Ok(&mut []);
+    }
+    check_pointer(name, start)?;
+    if length > isize::MAX as usize / size_of::<T>() {
+        return Err(error!(InvalidArgument, "{name}: {length} elements are more than an address space holds"));
+    }
+    // SAFETY: not null, aligned, and as long as the caller says.
+    Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
+}
+
+fn check_pointer<T>(name: &str, pointer: *const T) -> Result<()> {
+    if pointer.is_null() {
+        return Err(error!(NullArgument, "{name}: it is NULL"));
+    }
+    if !pointer.is_aligned() {
+        return Err(error!(InvalidArgument, "{name}: {pointer:?} is not aligned to {} bytes", align_of::<T>()));
+    }
+    Ok(())
+}
+
+/// A list as long as a tensor's rank.
+pub unsafe fn ranked<'a>(name: &str, start: *const i64, rank: usize) -> Result<&'a [i64]> {
+    if rank > MAX_RANK {
+        return Err(error!(InvalidArgument, "rank: {rank} given; want at most {MAX_RANK}"));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { slice(name, start, rank) }
+}
+
+/// A dtype and a shape.
+pub unsafe fn tensor_type(dtype: i32, dims: *const i64, rank: usize) -> Result<TensorType> {
+    let dtype = DType::from_number(dtype)?;
+    // SAFETY: the caller's promise.
+    let dims = unsafe { ranked("dims", dims, rank)? };
+    element_count(dims)?;
+    Ok(TensorType::new(dtype, dims))
+}
+
+/// A NUL-terminated string; an error if it is null.
+pub unsafe fn text<'a>(name: &str, start: *const c_char) -> Result<&'a str> {
+    check_pointer(name, start)?;
+    // SAFETY: not null, and NUL-terminated as the caller promises.
+    unsafe { CStr::from_ptr(start) }.to_str().map_err(|_| error!(InvalidArgument, "{name}: it is not UTF-8"))
+}
+
+/// A NUL-terminated string, or none if it is null.
+pub unsafe fn optional_text<'a>(name: &str, start: *const c_char) -> Result<Option<&'a str>> {
+    // SAFETY: the caller's promise.
+    if start.is_null() { Ok(None) } else { unsafe { text(name, start) }.map(Some) }
+}
+
+/// A place for a result. It is checked before anything is done, and written only on success.
+pub struct Out<T>(*mut T);
+
+/// The place that the caller gave.
+pub unsafe fn out<T>(name: &str, place: *mut T) -> Result<Out<T>> {
+    check_pointer(name, place)?;
+    Ok(Out(place))
+}
+
+impl<T> Out<T> {
+    /// Writes the result.
+    pub fn set(self, value: T) -> Result<()> {
+        // SAFETY: not null and aligned; `out` was given the caller's promise that it can be written.
+        unsafe { self.0.write(value) };
+        Ok(())
+    }
+}
+
+/// A string for the caller, who frees it with `lxla_string_free`.
+pub fn owned_text(text: String) -> *mut c_char {
+    CString::new(text.replace('\0', " ")).unwrap_or_default().into_raw()
+}

@@ -1,0 +1,64 @@
+//! Chapter Devices.
+
+use super::arguments::{out, text};
+use super::guard::guard;
+use super::types::*;
+use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
+use crate::device::Device;
+use crate::env::{self, DeviceKind};
+use crate::error;
+use crate::error::Result;
+use std::ffi::c_char;
+
+/// Reads "cpu" or "xla:N" (or "xla" for "xla:0"). INVALID_ARGUMENT for anything else. Whether an environment has the
+/// device is not looked at. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_device_parse(text: *const c_char, out_device: *mut lxla_device) -> lxla_status {
+    guard("lxla_device_parse", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (given, place) = unsafe { (self::text("text", text)?, out("out_device", out_device)?) };
+        place.set(parse(given)?)
+    })
+}
+
+fn parse(given: &str) -> Result<lxla_device> {
+    let (kind, number) = given.split_once(':').unwrap_or((given, "0"));
+    let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    let ordinal = number.parse::<i32>().ok().filter(|_| digits);
+    match (kind, ordinal) {
+        ("cpu", Some(0)) => Ok(lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 }),
+        ("xla", Some(ordinal)) => Ok(lxla_device { kind: LXLA_DEVICE_XLA, ordinal }),
+        _ => Err(error!(InvalidArgument, "text: {given:?} is no device; want \"cpu\" or \"xla:N\"")),
+    }
+}
+
+/// The kind of a device that a caller gave.
+pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
+    match device.kind {
+        LXLA_DEVICE_UNSPECIFIED => Ok(DeviceKind::Unspecified),
+        LXLA_DEVICE_CPU => Ok(DeviceKind::Cpu),
+        LXLA_DEVICE_XLA => Ok(DeviceKind::Xla),
+        other => Err(error!(InvalidArgument, "device: kind {other} is no LXLA_DEVICE_* constant (0 to 2)")),
+    }
+}
+
+/// The lazy device that a caller gave.
+pub fn lazy_device(env: lxla_env, device: lxla_device) -> Result<&'static Device> {
+    let kind = kind_of(device)?;
+    env::resolve(env.id)?.device(kind, device.ordinal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_read_exactly() {
+        assert_eq!(parse("xla:3").unwrap(), lxla_device { kind: LXLA_DEVICE_XLA, ordinal: 3 });
+        assert_eq!(parse("xla").unwrap(), lxla_device { kind: LXLA_DEVICE_XLA, ordinal: 0 });
+        assert_eq!(parse("cpu").unwrap(), lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 });
+        for bad in ["", "xla:", "xla:-1", "xla:+1", "xla:99999999999", "cpu:1", "gpu:0", " xla:0", "xla:0 ", "XLA:0"] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What stands around every function of the ABI: panics become a status, errors are remembered for the thread, and a
+//! forked child is refused before it can touch a lock.
+
+use super::types::lxla_status;
+use crate::error;
+use crate::error::{Error, Result};
+use std::cell::{Cell, RefCell};
+use std::ffi::{CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local! {
+    /// The message of this thread's last failure.
+    static MESSAGE: RefCell<Option<CString>> = const { RefCell::new(None) };
+    /// Whether this thread is inside the library.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+static FORKED: AtomicBool = AtomicBool::new(false);
+static PREPARED: AtomicBool = AtomicBool::new(false);
+static PREPARE: Once = Once::new();
+
+/// Runs the body of a function of the ABI.
+#[inline]
+pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_status {
+    if !PREPARED.load(Ordering::Acquire) {
+        prepare();
+    }
+    if FORKED.load(Ordering::Relaxed) {
+        return fail(function, error!(Forked, "the process was forked; the library works in the parent only"));
+    }
+    INSIDE.set(true);
+    // Unwind safety: state is changed only after everything that may panic, or by types that undo themselves when dropped.
+    let outcome = catch_unwind(AssertUnwindSafe(body));
+    INSIDE.set(false);
+    match outcome {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => fail(function, error),
+        Err(payload) => fail(function, error!(Panic, "a defect of the library: {}", panic_text(&*payload))),
+    }
+}
+
+#[cold]
+fn fail(function: &str, error: Error) -> lxla_status {
+    let text = format!("{function}: {}", error.message).replace('\0', " ");
+    MESSAGE.set(CString::new(text).ok());
+    error.code as lxla_status
+}
+
+fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
+}
+
+/// The message of this thread's last failure; it stays where it is until the thread's next one.
+pub fn last_message() -> *const c_char {
+    MESSAGE.with_borrow(|message| message.as_deref().unwrap_or(c"").as_ptr())
+}
+
+/// Once per process: children of a fork are to know that they are, and a panic that the guard will report is not printed.
+#[cold]
+fn prepare() {
+    PREPARE.call_once(|| {
+        // SAFETY: the handler only stores to an atomic, which is allowed in a forked child.
+        unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            // The library never prints: what panics inside it comes back as a status. Others' panics are theirs.
+            if !INSIDE.try_with(Cell::get).unwrap_or(false) {
+                previous(info);
+            }
+        }));
+        PREPARED.store(true, Ordering::Release);
+    });
+}
+
+extern "C" fn in_forked_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use std::ffi::CStr;
+
+    fn message() -> String {
+        // SAFETY: the pointer is valid until this thread's next failure.
+        unsafe { CStr::from_ptr(last_message()) }.to_str().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_status_with_its_words() {
+        assert_eq!(guard("lxla_test", || panic!("planted")), Code::Panic as i32);
+        assert_eq!(message(), "lxla_test: a defect of the library: planted");
+    }
+
+    #[test]
+    fn messages_stay_until_the_next_failure_and_belong_to_a_thread() {
+        assert_eq!(guard("lxla_a", || Err(error!(NotFound, "no\0thing"))), Code::NotFound as i32);
+        assert_eq!(guard("lxla_b", || Ok(())), 0);
+        assert_eq!(message(), "lxla_a: no thing");
+        assert_eq!(std::thread::spawn(message).join().unwrap(), "");
+    }
+}

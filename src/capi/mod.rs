@@ -1,0 +1,29 @@
+//! The C ABI: the only `extern "C"` functions and the only raw pointers from C. Each function is three steps: guard,
+//! convert, call. The header `include/lazyxla.h` is generated from this folder.
+//!
+//! # Safety
+//! What every function asks of its caller, and cannot check: a pointer that is not null is valid for as many elements as
+//! the argument beside it says (for a string, up to its NUL), for reading or, named `out_*`, for writing, during the call.
+#![allow(non_camel_case_types)]
+// Said once, above, for all functions.
+#![allow(clippy::missing_safety_doc)]
+
+mod arguments;
+mod constants;
+mod device;
+mod environment;
+mod guard;
+mod library;
+mod operations;
+mod sync;
+mod tensor;
+mod types;
+
+pub use constants::*;
+pub use device::*;
+pub use environment::*;
+pub use library::*;
+pub use operations::*;
+pub use sync::*;
+pub use tensor::*;
+pub use types::*;

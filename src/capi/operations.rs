@@ -1,0 +1,266 @@
+//! Chapter Operations.
+
+use super::arguments::{out, ranked, slice};
+use super::guard::guard;
+use super::tensor::handles;
+use super::types::*;
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use crate::tensor;
+use crate::types::{DType, Kind, ScalarValue};
+
+/// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
+/// real, IS_FINITE gives pred. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_unary", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::unary(UnaryOp::from_number(op)?, x.into())?.into())
+    })
+}
+
+/// Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
+/// array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
+/// 0 gives all ones. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_binary(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: lxla_tensor,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_binary", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::binary(BinaryOp::from_number(op)?, lhs.into(), rhs.into())?.into())
+    })
+}
+
+/// dst = dst (op) rhs: gives `dst` the result as its value. The result has dst's dtype and shape (INVALID_ARGUMENT
+/// otherwise). Snapshots of dst, and what was recorded with it before, keep the old value. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tensor) -> lxla_status {
+    guard("lxla_binary_inplace", || tensor::binary_inplace(BinaryOp::from_number(op)?, dst.into(), rhs.into()))
+}
+
+/// Records lhs (op) scalar. The scalar takes the tensor's dtype; one that it cannot represent is INVALID_ARGUMENT. A scalar
+/// that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_binary_scalar(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: f64,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_binary_scalar", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        let op = BinaryOp::from_number(op)?;
+        place.set(tensor::binary_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)?.into())
+    })
+}
+
+/// dst = dst (op) scalar, as `lxla_binary_scalar` in place. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64) -> lxla_status {
+    guard("lxla_binary_scalar_inplace", || {
+        tensor::binary_scalar_inplace(BinaryOp::from_number(op)?, dst.into(), ScalarValue::Float(rhs))
+    })
+}
+
+/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot hold (64-bit integers,
+/// complex numbers) and for 1 - x. The scalar takes the tensor's dtype; one that it cannot represent is INVALID_ARGUMENT.
+/// Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_binary_with_scalar(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: *const lxla_scalar,
+    scalar_on_left: i32,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_binary_with_scalar", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (rhs, place) = unsafe { (slice("rhs", rhs, 1)?[0], out("out_tensor", out_tensor)?) };
+        let op = BinaryOp::from_number(op)?;
+        if !(0..=1).contains(&scalar_on_left) {
+            return Err(error!(InvalidArgument, "scalar_on_left: {scalar_on_left} given; want 0 or 1"));
+        }
+        place.set(tensor::binary_scalar(op, lhs.into(), scalar_value(&rhs)?, scalar_on_left == 1)?.into())
+    })
+}
+
+fn scalar_value(scalar: &lxla_scalar) -> Result<ScalarValue> {
+    let dtype = DType::from_number(scalar.dtype).map_err(|e| e.context("rhs"))?;
+    // SAFETY: every bit pattern is a value of every member, and the caller set the one that the dtype selects.
+    Ok(unsafe {
+        match dtype.kind() {
+            Kind::Float => ScalarValue::Float(scalar.value.f),
+            Kind::Signed => ScalarValue::Signed(scalar.value.i),
+            Kind::Unsigned | Kind::Pred => ScalarValue::Unsigned(scalar.value.u),
+            Kind::Complex => ScalarValue::Complex(scalar.value.c[0], scalar.value.c[1]),
+        }
+    })
+}
+
+/// Records a comparison, one of `LXLA_COMPARE_*`: broadcast and promoted as `lxla_binary`, giving pred. Complex numbers have
+/// EQ and NE only. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_compare(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: lxla_tensor,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_compare", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::compare(CompareOp::from_number(op)?, lhs.into(), rhs.into())?.into())
+    })
+}
+
+/// Records pred ? on_true : on_false, element by element; all three broadcast, and the last two promote. Gives one
+/// reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_select(
+    pred: lxla_tensor,
+    on_true: lxla_tensor,
+    on_false: lxla_tensor,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_select", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::select(pred.into(), on_true.into(), on_false.into())?.into())
+    })
+}
+
+/// Records a conversion to another dtype. To pred: whether it is not 0. From a float to an integer: towards 0; what does not
+/// fit is up to the plugin. From complex to real: the real part. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_convert", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::convert(x.into(), DType::from_number(dtype)?)?.into())
+    })
+}
+
+/// Records another shape of as many elements, in row-major order. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_reshape(
+    x: lxla_tensor,
+    dims: *const i64,
+    rank: usize,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_reshape", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (dims, place) = unsafe { (ranked("dims", dims, rank)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::reshape(x.into(), dims)?.into())
+    })
+}
+
+/// Records a broadcast to a shape, by NumPy's rules. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_broadcast_to(
+    x: lxla_tensor,
+    dims: *const i64,
+    rank: usize,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_broadcast_to", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (dims, place) = unsafe { (ranked("dims", dims, rank)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::broadcast_to(x.into(), dims)?.into())
+    })
+}
+
+/// Records a transposition: axis i of the result is axis perm[i] of x (negative: from the end); each axis once. Gives one
+/// reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_transpose(
+    x: lxla_tensor,
+    perm: *const i64,
+    rank: usize,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_transpose", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (perm, place) = unsafe { (ranked("perm", perm, rank)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::transpose(x.into(), perm)?.into())
+    })
+}
+
+/// Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once; no axes give x.
+/// With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in f32; MAX and
+/// MIN of nothing are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one
+/// reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_reduce(
+    op: i32,
+    x: lxla_tensor,
+    axes: *const i64,
+    n_axes: usize,
+    keep_dims: i32,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_reduce", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        if !(0..=1).contains(&keep_dims) {
+            return Err(error!(InvalidArgument, "keep_dims: {keep_dims} given; want 0 or 1"));
+        }
+        place.set(tensor::reduce(ReduceOp::from_number(op)?, x.into(), axes, keep_dims == 1)?.into())
+    })
+}
+
+/// Records a matrix product by NumPy's rules: batch axes broadcast, a rank-1 operand is a vector, scalars are refused. f32
+/// is multiplied in full precision on every device. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_matmul", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::matmul(lhs.into(), rhs.into())?.into())
+    })
+}
+
+/// Records x[start : limit : stride] on each of `rank` axes, with 0 <= start <= limit <= size and stride >= 1. NULL strides
+/// are all 1. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_slice(
+    x: lxla_tensor,
+    starts: *const i64,
+    limits: *const i64,
+    strides: *const i64,
+    rank: usize,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_slice", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (starts, limits, strides, place) = unsafe {
+            let strides = if strides.is_null() { None } else { Some(ranked("strides", strides, rank)?) };
+            (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?, strides, out("out_tensor", out_tensor)?)
+        };
+        place.set(tensor::slice(x.into(), starts, limits, strides)?.into())
+    })
+}
+
+/// Records the concatenation of `n` tensors (at least 1) along an axis (negative: from the end). They promote to one dtype
+/// and have equal sizes on all other axes. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_concatenate(
+    tensors: *const lxla_tensor,
+    n: usize,
+    axis: i64,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_concatenate", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::concatenate(&tensors, axis)?.into())
+    })
+}

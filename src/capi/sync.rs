@@ -1,0 +1,120 @@
+//! Chapter Sync.
+
+use super::arguments::{out, owned_text};
+use super::device::kind_of;
+use super::guard::guard;
+use super::tensor::handles;
+use super::types::*;
+use crate::device::Device;
+use crate::env::{self, DeviceKind};
+use crate::error;
+use crate::error::Result;
+use crate::sync;
+use std::ffi::c_char;
+
+/// The devices that a sync means: no device named is every XLA device, cpu is none of them.
+fn devices(env: lxla_env, device: lxla_device) -> Result<Vec<&'static Device>> {
+    let environment = env::resolve(env.id)?;
+    match kind_of(device)? {
+        DeviceKind::Unspecified => Ok(environment.devices().to_vec()),
+        DeviceKind::Cpu => Ok(Vec::new()),
+        kind => Ok(vec![environment.device(kind, device.ordinal)?]),
+    }
+}
+
+/// The step: runs everything that is pending on a device (UNSPECIFIED: on every XLA device; CPU: nothing to do), and gives
+/// the old buffers of what it overwrites to the new values, if nothing can see them any more. What depends on a placeholder
+/// stays pending. With `wait` 1, returns when the device has finished, with its failure if there was one.
+///
+/// If compiling or starting fails, every tensor is as it was, and the next step tries again; a buffer that the plugin had
+/// consumed all the same is lost, and reading it says so. What fails later is reported by whatever waits for it or reads it.
+/// Any thread; steps of one device follow one another, and recording goes on meanwhile.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) -> lxla_status {
+    guard("lxla_mark_step", || {
+        if !(0..=1).contains(&wait) {
+            return Err(error!(InvalidArgument, "wait: {wait} given; want 0 or 1"));
+        }
+        devices(env, device)?.into_iter().try_for_each(|device| sync::mark_step(device, wait == 1))
+    })
+}
+
+/// Blocks until everything that was enqueued on a device has ended (UNSPECIFIED: on every XLA device). The first failure
+/// that nobody has waited for before. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
+    guard("lxla_wait", || devices(env, device)?.into_iter().try_for_each(sync::wait))
+}
+
+/// Computes the listed tensors, and every live pending tensor that they need, and nothing else. Never donates, since other
+/// pending work may still read what it reads. Does not wait. FAILED_PRECONDITION if one depends on a placeholder: then
+/// nothing is computed. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxla_status {
+    guard("lxla_sync", || {
+        // SAFETY: the caller's promise, see `capi`.
+        sync::sync(&unsafe { handles("tensors", tensors, n)? })
+    })
+}
+
+/// blake3 of the key of what a sync of these tensors would run, or with `n` 0 of what a step of the device would run now,
+/// its donors among it: 32 bytes at `out_hash`. The same in every process; runs nothing. The tensors are on one device.
+/// Reads the plugin's file the first time. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_graph_hash(
+    env: lxla_env,
+    device: lxla_device,
+    tensors: *const lxla_tensor,
+    n: usize,
+    out_hash: *mut u8,
+) -> lxla_status {
+    guard("lxla_graph_hash", || {
+        // SAFETY: the caller's promise, see `capi`; 32 bytes have no alignment.
+        let (tensors, place) =
+            unsafe { (handles("tensors", tensors, n)?, out("out_hash", out_hash.cast::<[u8; 32]>())?) };
+        place.set(if tensors.is_empty() {
+            sync::step_hash(one_device(env, device)?)?
+        } else {
+            sync::graph_hash(&tensors)?
+        })
+    })
+}
+
+/// The StableHLO text of what a sync of these tensors would compile; runs nothing. The tensors are on one device;
+/// placeholders are parameters. The caller frees it with `lxla_string_free`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_stablehlo(
+    tensors: *const lxla_tensor,
+    n: usize,
+    out_text: *mut *mut c_char,
+) -> lxla_status {
+    guard("lxla_stablehlo", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_text", out_text)?) };
+        place.set(owned_text(sync::stablehlo(&tensors)?))
+    })
+}
+
+/// The StableHLO text of what a step of the device would compile now, its donors marked; runs nothing. "" if nothing is
+/// pending. The caller frees it with `lxla_string_free`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_step_stablehlo(
+    env: lxla_env,
+    device: lxla_device,
+    out_text: *mut *mut c_char,
+) -> lxla_status {
+    guard("lxla_step_stablehlo", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_text", out_text)? };
+        place.set(owned_text(sync::step_stablehlo(one_device(env, device)?)?))
+    })
+}
+
+/// The one lazy device that a caller means; no device named is xla:0.
+fn one_device(env: lxla_env, device: lxla_device) -> Result<&'static Device> {
+    let kind = match kind_of(device)? {
+        DeviceKind::Unspecified => DeviceKind::Xla,
+        kind => kind,
+    };
+    env::resolve(env.id)?.device(kind, device.ordinal)
+}

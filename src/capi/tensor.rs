@@ -1,0 +1,297 @@
+//! Chapter Tensors.
+
+use super::arguments::{out, slice, slice_mut, tensor_type};
+use super::device::lazy_device;
+use super::guard::guard;
+use super::types::*;
+use super::{LXLA_DEVICE_XLA, device};
+use crate::device::TensorHandle;
+use crate::error;
+use crate::error::Result;
+use crate::types::ScalarValue;
+use crate::{env, sync, tensor};
+use std::ffi::c_void;
+
+impl From<lxla_tensor> for TensorHandle {
+    fn from(tensor: lxla_tensor) -> TensorHandle {
+        TensorHandle(tensor.id)
+    }
+}
+
+impl From<TensorHandle> for lxla_tensor {
+    fn from(handle: TensorHandle) -> lxla_tensor {
+        lxla_tensor { id: handle.0 }
+    }
+}
+
+/// A list of tensors.
+pub unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
+    // SAFETY: the caller's promise, see `capi`.
+    Ok(unsafe { slice(name, start, n)? }.iter().map(|&tensor| tensor.into()).collect())
+}
+
+/// A tensor with the host's values: `size_bytes` bytes at `data`, row-major, of any alignment, copied or transferred before
+/// it returns. `size_bytes` is exactly the size of dtype and dims (INVALID_ARGUMENT otherwise); with 0 bytes, data may be
+/// NULL. pred takes one byte an element, 0 or 1. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_from_host(
+    env: lxla_env,
+    device: lxla_device,
+    dtype: i32,
+    dims: *const i64,
+    rank: usize,
+    data: *const c_void,
+    size_bytes: usize,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_tensor_from_host", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+        if ty.size_bytes() != size_bytes {
+            return Err(error!(InvalidArgument, "size_bytes: {size_bytes} given; {ty} has {} bytes", ty.size_bytes()));
+        }
+        // SAFETY: the caller's promise, see `capi`.
+        let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
+        place.set(sync::from_host(lazy_device(env, device)?, &ty, bytes)?.into())
+    })
+}
+
+/// A tensor with `value` in every element. Recorded: takes no memory until it is needed. A value that the dtype cannot
+/// represent is INVALID_ARGUMENT. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_full(
+    env: lxla_env,
+    device: lxla_device,
+    dtype: i32,
+    dims: *const i64,
+    rank: usize,
+    value: f64,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_tensor_full", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::full(lazy_device(env, device)?, &ty, ScalarValue::Float(value))?.into())
+    })
+}
+
+/// A tensor that counts 0, 1, 2, ... along `axis` (negative: from the end), for any dtype but pred. Recorded. Gives one
+/// reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_iota(
+    env: lxla_env,
+    device: lxla_device,
+    dtype: i32,
+    dims: *const i64,
+    rank: usize,
+    axis: i64,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_iota", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::iota(lazy_device(env, device)?, &ty, axis)?.into())
+    })
+}
+
+/// A tensor with a dtype and a shape and no value: it can be recorded on, becomes a parameter of what is lowered, takes no
+/// memory and moves no bytes. Reading it, or what depends on it, is FAILED_PRECONDITION. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_placeholder(
+    env: lxla_env,
+    device: lxla_device,
+    dtype: i32,
+    dims: *const i64,
+    rank: usize,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_tensor_placeholder", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::placeholder(lazy_device(env, device)?, ty, false)?.into())
+    })
+}
+
+/// A placeholder with dtype, shape, device and requires_grad of `tensor`. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_placeholder_like(
+    tensor: lxla_tensor,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_tensor_placeholder_like", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::placeholder_like(tensor.into())?.into())
+    })
+}
+
+/// Adds one reference. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tensor_retain(tensor: lxla_tensor) -> lxla_status {
+    guard("lxla_tensor_retain", || tensor::retain(tensor.into()))
+}
+
+/// Takes one reference; with the last one the handle ends. What was recorded with the tensor stays valid. Releasing id 0
+/// does nothing. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tensor_release(tensor: lxla_tensor) -> lxla_status {
+    guard("lxla_tensor_release", || tensor::release(tensor.into()))
+}
+
+/// Takes one reference of each of `n` tensors. All that can be released are; the first failure is reported. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n: usize) -> lxla_status {
+    guard("lxla_tensor_release_many", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let tensors = unsafe { handles("tensors", tensors, n)? };
+        let results: Vec<Result<()>> = tensors.into_iter().map(tensor::release).collect();
+        results
+            .into_iter()
+            .enumerate()
+            .try_for_each(|(i, result)| result.map_err(|e| e.context(format_args!("tensors[{i}]"))))
+    })
+}
+
+/// A new tensor with the value that `tensor` has now; later in-place changes of either do not show in the other. Nothing is
+/// copied. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_tensor_snapshot", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::snapshot(tensor.into())?.into())
+    })
+}
+
+/// `dst` takes the value that `src` has now. Dtype, shape and device agree (INVALID_ARGUMENT otherwise). Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tensor_assign(dst: lxla_tensor, src: lxla_tensor) -> lxla_status {
+    guard("lxla_tensor_assign", || tensor::assign(dst.into(), src.into()))
+}
+
+/// `dst` takes the host's values: as `lxla_tensor_from_host`, in place. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: *const c_void, size_bytes: usize) -> lxla_status {
+    guard("lxla_tensor_write", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
+        sync::write(dst.into(), bytes)
+    })
+}
+
+/// The element type, one of `LXLA_DTYPE_*`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut i32) -> lxla_status {
+    guard("lxla_tensor_dtype", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_dtype", out_dtype)? };
+        place.set(tensor::ty(tensor.into())?.dtype as i32)
+    })
+}
+
+/// The number of axes. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut usize) -> lxla_status {
+    guard("lxla_tensor_rank", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_rank", out_rank)? };
+        place.set(tensor::ty(tensor.into())?.dims.len())
+    })
+}
+
+/// The sizes of the axes, into the first `rank` of `capacity` places. INVALID_ARGUMENT if they do not fit. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: *mut i64, capacity: usize) -> lxla_status {
+    guard("lxla_tensor_dims", || {
+        let dims = tensor::ty(tensor.into())?.dims;
+        if dims.len() > capacity {
+            return Err(error!(InvalidArgument, "capacity: {capacity} given; the tensor has rank {}", dims.len()));
+        }
+        // SAFETY: the caller's promise, see `capi`; no more than `capacity`.
+        unsafe { slice_mut("out_dims", out_dims, dims.len())? }.copy_from_slice(&dims);
+        Ok(())
+    })
+}
+
+/// The device. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mut lxla_device) -> lxla_status {
+    guard("lxla_tensor_device", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_device", out_device)? };
+        let (_, ordinal) = tensor::place(tensor.into())?;
+        place.set(lxla_device { kind: LXLA_DEVICE_XLA, ordinal: ordinal as i32 })
+    })
+}
+
+/// The environment: its own handle, not to be released. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla_env) -> lxla_status {
+    guard("lxla_tensor_env", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_env", out_env)? };
+        let (id, _) = tensor::place(tensor.into())?;
+        place.set(lxla_env { id })
+    })
+}
+
+/// What the value is at the moment, one of `LXLA_STATE_*`. Does not wait. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: *mut i32) -> lxla_status {
+    guard("lxla_tensor_state", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_state", out_state)? };
+        place.set(tensor::state(tensor.into())? as i32)
+    })
+}
+
+/// Marks a tensor as requiring gradients (0 or 1). The library carries the mark to snapshots and placeholders, and does
+/// nothing else with it. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tensor_set_requires_grad(tensor: lxla_tensor, requires_grad: i32) -> lxla_status {
+    guard("lxla_tensor_set_requires_grad", || match requires_grad {
+        0 | 1 => tensor::set_requires_grad(tensor.into(), requires_grad == 1),
+        other => Err(error!(InvalidArgument, "requires_grad: {other} given; want 0 or 1")),
+    })
+}
+
+/// The mark of `lxla_tensor_set_requires_grad`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_requires_grad(tensor: lxla_tensor, out_flag: *mut i32) -> lxla_status {
+    guard("lxla_tensor_requires_grad", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_flag", out_flag)? };
+        place.set(i32::from(tensor::requires_grad(tensor.into())?))
+    })
+}
+
+/// Copies a tensor's values to `dst`, row-major: exactly `size_bytes` bytes (INVALID_ARGUMENT otherwise). Computes the
+/// tensor first if it is pending, as `lxla_sync` would: nothing is donated. Waits. A placeholder, or what depends on one, is
+/// FAILED_PRECONDITION; a value whose computation failed gives that failure. On failure `dst` may be partly written. Any
+/// thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_read(tensor: lxla_tensor, dst: *mut c_void, size_bytes: usize) -> lxla_status {
+    guard("lxla_tensor_read", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let destination = unsafe { slice_mut("dst", dst.cast::<u8>(), size_bytes)? };
+        sync::read(tensor.into(), destination)
+    })
+}
+
+/// A new tensor with the same value on another XLA device of the same environment (on its own device: a snapshot). A
+/// pending value is computed first, as by `lxla_sync`. The copy is enqueued, not waited for. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_to_device(
+    tensor: lxla_tensor,
+    device: lxla_device,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_tensor_to_device", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        let kind = device::kind_of(device)?;
+        let (id, _) = tensor::place(tensor.into())?;
+        let target = env::resolve(id)?.device(kind, device.ordinal)?;
+        place.set(sync::to_device(tensor.into(), target)?.into())
+    })
+}

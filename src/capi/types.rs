@@ -1,0 +1,86 @@
+//! The types of the header.
+
+use std::ffi::c_char;
+
+/// What a call says of itself: 0 (`LXLA_OK`) or one of the `LXLA_*` status codes.
+pub type lxla_status = i32;
+
+/// A handle on a tensor. id 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lxla_tensor {
+    /// For the library.
+    pub id: u64,
+}
+
+/// A handle on an environment. id 0 means the thread's current environment, else the default one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lxla_env {
+    /// For the library.
+    pub id: u64,
+}
+
+/// A device of an environment: one of `LXLA_DEVICE_*` and a number among those of its kind.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lxla_device {
+    /// `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU` or `LXLA_DEVICE_XLA`.
+    pub kind: i32,
+    /// 0 for the first.
+    pub ordinal: i32,
+}
+
+/// Options of `lxla_env_create`. Set `struct_size` to `sizeof(lxla_env_options)`, call `lxla_env_options_init`, then change
+/// what you want. NULL or 0 is the default. Switches: 0 default, 1 on, 2 off.
+#[repr(C)]
+pub struct lxla_env_options {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// File of the PJRT plugin. NULL: `LXLA_PJRT_PLUGIN`, then the plugin that the set-up command installed, then the first
+    /// of `PJRT_NAMES_AND_LIBRARY_PATHS`.
+    pub plugin_path: *const c_char,
+    /// Folder of the disk cache. Not there yet: anything but NULL is UNIMPLEMENTED.
+    pub cache_dir: *const c_char,
+    /// How many compiled programs are kept in memory; the least recently used give way. Default 1024.
+    pub cache_capacity: usize,
+    /// The most operations of one program; more are cut into several. Default 16384.
+    pub max_program_ops: usize,
+    /// How many devices to ask the plugin for. Default: the plugin's own; one on a CPU.
+    pub device_count: i32,
+    /// Switch: tensors on `cpu`, or made without a device, are native (on), or lazy on xla:0 (off). Default on.
+    pub use_native_for_cpu_tensor: i32,
+    /// What an operation does that meets tensors of different devices: 1 error, 2 copy, 3 scalar. Default 3.
+    pub mixed_device_policy: i32,
+    /// Switch: steps donate buffers. Default on.
+    pub donation: i32,
+}
+
+/// The member of a `lxla_scalar` that its dtype selects.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union lxla_scalar_value {
+    /// Floats.
+    pub f: f64,
+    /// Signed integers.
+    pub i: i64,
+    /// Unsigned integers and pred (0 or 1).
+    pub u: u64,
+    /// Complex numbers: real part, imaginary part.
+    pub c: [f64; 2],
+}
+
+/// A scalar operand with a dtype of its own, for values that a double cannot hold.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_scalar {
+    /// `LXLA_DTYPE_*`: which member of `value` is set.
+    pub dtype: i32,
+    /// Set it to 0.
+    pub reserved: i32,
+    /// The value.
+    pub value: lxla_scalar_value,
+}
+
+/// Receives the library's log: `level` 1 error, 2 warning, 3 information. `message` lives for the call only.
+pub type lxla_log_fn = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut std::ffi::c_void)>;

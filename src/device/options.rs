@@ -1,0 +1,138 @@
+//! Options of an environment that may change while it lives.
+
+use crate::error;
+use crate::error::Result;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+/// What happens when an operation meets tensors of different devices.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MixedDevicePolicy {
+    /// It is an error.
+    Error = 1,
+    /// One is copied, and counted.
+    Copy = 2,
+    /// Native tensors of one element are taken as scalars; anything else is an error.
+    Scalar = 3,
+}
+
+/// Every name that [`Options::set`] knows.
+pub const OPTION_NAMES: &str = "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops";
+
+/// See the module's documentation.
+pub struct Options {
+    use_native_for_cpu_tensor: AtomicBool,
+    mixed_device_policy: AtomicU8,
+    donation: AtomicBool,
+    max_program_ops: AtomicUsize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            use_native_for_cpu_tensor: AtomicBool::new(true),
+            mixed_device_policy: AtomicU8::new(MixedDevicePolicy::Scalar as u8),
+            donation: AtomicBool::new(true),
+            max_program_ops: AtomicUsize::new(16_384),
+        }
+    }
+}
+
+impl Options {
+    /// Whether tensors on `cpu`, or made without a device, are native.
+    pub fn use_native_for_cpu_tensor(&self) -> bool {
+        self.use_native_for_cpu_tensor.load(Ordering::Relaxed)
+    }
+
+    /// See [`MixedDevicePolicy`].
+    pub fn mixed_device_policy(&self) -> MixedDevicePolicy {
+        match self.mixed_device_policy.load(Ordering::Relaxed) {
+            1 => MixedDevicePolicy::Error,
+            2 => MixedDevicePolicy::Copy,
+            _ => MixedDevicePolicy::Scalar,
+        }
+    }
+
+    /// Whether steps may donate buffers.
+    pub fn donation(&self) -> bool {
+        self.donation.load(Ordering::Relaxed)
+    }
+
+    /// The most operations of one program.
+    pub fn max_program_ops(&self) -> usize {
+        self.max_program_ops.load(Ordering::Relaxed)
+    }
+
+    /// Sets an option by name.
+    pub fn set(&self, name: &str, value: &str) -> Result<()> {
+        let wrong = |wanted: &str| error!(InvalidArgument, "value: {value:?} is no value of {name}; want {wanted}");
+        let switch = || match value {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(wrong("true or false")),
+        };
+        match name {
+            "use_native_for_cpu_tensor" => self.use_native_for_cpu_tensor.store(switch()?, Ordering::Relaxed),
+            "donation" => self.donation.store(switch()?, Ordering::Relaxed),
+            "mixed_device_policy" => {
+                let policy = match value {
+                    "error" => MixedDevicePolicy::Error,
+                    "copy" => MixedDevicePolicy::Copy,
+                    "scalar" => MixedDevicePolicy::Scalar,
+                    _ => return Err(wrong("error, copy or scalar")),
+                };
+                self.mixed_device_policy.store(policy as u8, Ordering::Relaxed);
+            }
+            "max_program_ops" => {
+                let most = value.parse().ok().filter(|n| *n > 0).ok_or_else(|| wrong("a number of at least 1"))?;
+                self.max_program_ops.store(most, Ordering::Relaxed);
+            }
+            _ => return Err(unknown(name)),
+        }
+        Ok(())
+    }
+
+    /// An option's value, as [`Options::set`] takes it.
+    pub fn get(&self, name: &str) -> Result<String> {
+        match name {
+            "use_native_for_cpu_tensor" => Ok(self.use_native_for_cpu_tensor().to_string()),
+            "donation" => Ok(self.donation().to_string()),
+            "mixed_device_policy" => Ok(match self.mixed_device_policy() {
+                MixedDevicePolicy::Error => "error",
+                MixedDevicePolicy::Copy => "copy",
+                MixedDevicePolicy::Scalar => "scalar",
+            }
+            .to_string()),
+            "max_program_ops" => Ok(self.max_program_ops().to_string()),
+            _ => Err(unknown(name)),
+        }
+    }
+}
+
+fn unknown(name: &str) -> crate::error::Error {
+    error!(NotFound, "name: there is no option {name:?}; there are {OPTION_NAMES}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_is_read_and_the_rest_is_refused() {
+        let options = Options::default();
+        for name in OPTION_NAMES.split(", ") {
+            let value = options.get(name).unwrap();
+            options.set(name, &value).unwrap();
+        }
+        for (name, value) in [("donation", "false"), ("mixed_device_policy", "copy"), ("max_program_ops", "7")] {
+            options.set(name, value).unwrap();
+            assert_eq!(options.get(name).unwrap(), value);
+        }
+        for (name, value) in [("donation", "no"), ("max_program_ops", "0"), ("mixed_device_policy", ""), ("x", "true")]
+        {
+            assert!(options.set(name, value).is_err(), "{name} {value}");
+        }
+        assert!(options.get("x").is_err());
+        assert_eq!(options.mixed_device_policy(), MixedDevicePolicy::Copy);
+    }
+}

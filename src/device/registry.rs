@@ -1,0 +1,90 @@
+//! All devices of the process, by the number in their tensors' handles.
+
+use super::handle::TABLES;
+use super::{Device, TensorHandle};
+use crate::error;
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+
+static DEVICES: [OnceLock<Device>; TABLES] = [const { OnceLock::new() }; TABLES];
+
+/// Numbers of devices whose environment is gone, and the first number never used.
+static UNUSED: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
+
+/// A device that belongs to nobody.
+pub(super) fn take() -> Result<&'static Device> {
+    let mut unused = UNUSED.lock();
+    let table = match unused.0.pop() {
+        Some(table) => table,
+        None if (unused.1 as usize) < TABLES => {
+            unused.1 += 1;
+            unused.1 - 1
+        }
+        None => {
+            return Err(error!(
+                ResourceExhausted,
+                "{TABLES} devices exist already; release environments and their tensors"
+            ));
+        }
+    };
+    Ok(DEVICES[table as usize].get_or_init(|| Device::new(table)))
+}
+
+/// Gives a device back whose environment and tensors are gone.
+pub(super) fn give_back(table: u32) {
+    UNUSED.lock().0.push(table);
+}
+
+fn invalid(argument: &str, handle: TensorHandle) -> Error {
+    match handle.0 {
+        0 => error!(InvalidHandle, "{argument}: the tensor handle is 0, which is none"),
+        id => error!(InvalidHandle, "{argument}: {id:#x} is no tensor handle, or the tensor was released"),
+    }
+}
+
+impl Device {
+    /// The error for a handle that names no live tensor.
+    pub(super) fn no_such_tensor(argument: &str, handle: TensorHandle) -> Error {
+        invalid(argument, handle)
+    }
+}
+
+/// The device in whose table a handle is. Whether the handle is alive is for that table to say.
+#[inline]
+pub fn device_of(argument: &str, handle: TensorHandle) -> Result<&'static Device> {
+    DEVICES[handle.table() as usize].get().filter(|_| handle.0 != 0).ok_or_else(|| invalid(argument, handle))
+}
+
+/// The one device on which all these tensors are; an error that says which differs otherwise.
+#[inline]
+pub fn common_device(operands: &[(&str, TensorHandle)]) -> Result<&'static Device> {
+    let (first_name, first) = operands[0];
+    let device = device_of(first_name, first)?;
+    for &(name, handle) in &operands[1..] {
+        if handle.table() != first.table() || handle.0 == 0 {
+            return Err(differs(operands[0], (name, handle)));
+        }
+    }
+    Ok(device)
+}
+
+/// Why two tensors cannot meet: one is no tensor, or they are on different devices or in different environments.
+fn differs(a: (&str, TensorHandle), b: (&str, TensorHandle)) -> Error {
+    let place = |(name, handle): (&str, TensorHandle)| {
+        let state = device_of(name, handle)?.state();
+        state.check(name, handle)?;
+        state.place().ok_or_else(|| invalid(name, handle))
+    };
+    match (place(a), place(b)) {
+        (Err(error), _) | (_, Err(error)) => error,
+        (Ok((env_a, _)), Ok((env_b, _))) if env_a != env_b => error!(
+            InvalidArgument,
+            "{} and {} belong to two environments; tensors of different environments never mix", a.0, b.0
+        ),
+        (Ok((_, on_a)), Ok((_, on_b))) => error!(
+            InvalidArgument,
+            "{} is on xla:{on_a} and {} is on xla:{on_b}; move one of them with lxla_tensor_to_device", a.0, b.0
+        ),
+    }
+}

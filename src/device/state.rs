@@ -1,0 +1,314 @@
+//! What a device's lock protects: the tensor table and the trace, kept in agreement.
+
+use super::registry;
+use super::shared::Shared;
+use super::table::{Table, Value};
+use super::{Device, TensorHandle};
+use crate::device_data::DeviceData;
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NONE, NodeId, Trace};
+use crate::types::TensorType;
+use std::sync::Arc;
+
+/// Below this many nodes a trace is not worth compacting.
+const COMPACT_FROM: usize = 1 << 16;
+
+/// Device data that something let go of under the lock. Dropped by the caller after the lock, since it may free buffers.
+pub type Garbage = Vec<Arc<DeviceData>>;
+
+/// The environment's part of a device.
+#[derive(Clone)]
+pub struct Owner {
+    /// What the environment's devices share.
+    pub shared: Arc<Shared>,
+    /// The device's number in its environment: `xla:N`.
+    pub ordinal: usize,
+}
+
+/// See the module's documentation.
+pub struct DeviceState {
+    table: Table,
+    /// What was recorded.
+    pub trace: Trace,
+    owner: Option<Owner>,
+    /// The environment was released: tensors can be read, and nothing else.
+    closed: bool,
+    /// A sync is between its collection and its commit: node ids must hold.
+    pub syncing: bool,
+    steps: u64,
+    compact_at: usize,
+}
+
+impl DeviceState {
+    pub(super) fn new(table: u32) -> DeviceState {
+        DeviceState {
+            table: Table::new(table),
+            trace: Trace::new(),
+            owner: None,
+            closed: false,
+            syncing: false,
+            steps: 0,
+            compact_at: COMPACT_FROM,
+        }
+    }
+
+    /// The environment that it belongs to.
+    pub fn owner(&self) -> Result<&Owner> {
+        self.owner.as_ref().ok_or_else(|| error!(FailedPrecondition, "the environment of this device was released"))
+    }
+
+    /// An error if the environment was released: then nothing is recorded or stepped any more.
+    #[inline]
+    pub fn check_open(&self) -> Result<()> {
+        if self.closed || self.owner.is_none() {
+            return Err(error!(
+                FailedPrecondition,
+                "the environment was released; its tensors can be read and released, and nothing else"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Number of the environment, and of the device in it.
+    pub fn place(&self) -> Option<(u64, usize)> {
+        self.owner.as_ref().map(|owner| (owner.shared.number, owner.ordinal))
+    }
+
+    /// A new number for a sync.
+    pub fn next_step(&mut self) -> u64 {
+        self.steps += 1;
+        self.steps
+    }
+
+    /// Tensors made and destroyed so far.
+    pub fn tensor_counts(&self) -> (u64, u64) {
+        (self.table.created, self.table.destroyed)
+    }
+
+    /// Starts counting tensors anew.
+    pub fn reset_tensor_counts(&mut self) {
+        (self.table.created, self.table.destroyed) = (0, 0);
+    }
+
+    /// The slot of a live tensor, or an error that names the argument.
+    #[inline]
+    pub fn check(&self, argument: &str, handle: TensorHandle) -> Result<u32> {
+        self.table.find(handle).ok_or_else(|| Device::no_such_tensor(argument, handle))
+    }
+
+    /// The value in a slot.
+    pub fn value(&self, slot: u32) -> &Value {
+        &self.table.slot(slot).value
+    }
+
+    /// Dtype and shape of the value in a slot.
+    pub fn ty(&self, slot: u32) -> TensorType {
+        match self.value(slot) {
+            Value::Pending(id) => self.trace.ty(*id),
+            Value::Data(data) => data.ty().clone(),
+        }
+    }
+
+    /// The device data in a slot, whether the slot has it already or a sync in flight is filling it.
+    pub fn data(&self, slot: u32) -> Option<&Arc<DeviceData>> {
+        match self.value(slot) {
+            Value::Pending(id) => self.trace.data(self.trace.node(*id)),
+            Value::Data(data) => Some(data),
+        }
+    }
+
+    /// The node of a tensor, as an operand: its result, or the leaf of its data.
+    #[inline]
+    pub fn operand(&mut self, argument: &str, handle: TensorHandle) -> Result<NodeId> {
+        let slot = self.check(argument, handle)?;
+        Ok(match &self.table.slot(slot).value {
+            Value::Pending(id) => *id,
+            Value::Data(data) => self.trace.leaf(data),
+        })
+    }
+
+    /// A new tensor with the result of a node as its value.
+    #[inline]
+    pub fn new_tensor(&mut self, id: NodeId) -> Result<TensorHandle> {
+        let value = self.value_of(id);
+        let handle = self.new_tensor_of(value)?;
+        self.compact_if_large();
+        Ok(handle)
+    }
+
+    /// Keeps memory in proportion to what is alive, however long nobody syncs.
+    #[inline]
+    fn compact_if_large(&mut self) {
+        if self.trace.len() >= self.compact_at && !self.syncing {
+            drop(self.compact());
+        }
+    }
+
+    /// A new tensor with this value.
+    #[inline]
+    pub fn new_tensor_of(&mut self, value: Value) -> Result<TensorHandle> {
+        let (slot, handle) = self.table.insert(value)?;
+        self.link(slot);
+        Ok(handle)
+    }
+
+    /// The value that a node stands for. The leaf of settled data is that data; the leaf of data that a sync is filling
+    /// stays a node, since the sync may still have to turn it back into what was recorded.
+    #[inline]
+    fn value_of(&self, id: NodeId) -> Value {
+        match self.trace.data(self.trace.node(id)) {
+            Some(data) if !data.is_in_flight() => Value::Data(data.clone()),
+            _ => Value::Pending(id),
+        }
+    }
+
+    /// Gives a tensor another value: what an in-place operation does.
+    pub fn set_value(&mut self, slot: u32, id: NodeId) -> Garbage {
+        let value = self.value_of(id);
+        let garbage = self.replace_value(slot, value);
+        self.compact_if_large();
+        garbage
+    }
+
+    /// Gives a tensor this value.
+    pub fn replace_value(&mut self, slot: u32, value: Value) -> Garbage {
+        self.unlink(slot);
+        let old = std::mem::replace(&mut self.table.slot_mut(slot).value, value);
+        self.link(slot);
+        garbage_of(old)
+    }
+
+    /// Adds the slot to those that have its value.
+    #[inline]
+    fn link(&mut self, slot: u32) {
+        match &self.table.slot(slot).value {
+            Value::Data(data) => data.tensors.add(),
+            &Value::Pending(id) => {
+                let next = self.trace.holder(id);
+                let new = self.table.slot_mut(slot);
+                new.previous = NONE;
+                new.next = next;
+                if next != NONE {
+                    self.table.slot_mut(next).previous = slot;
+                }
+                self.trace.set_holder(id, slot);
+            }
+        }
+    }
+
+    /// Takes the slot out of those that have its value.
+    #[inline]
+    fn unlink(&mut self, slot: u32) {
+        let old = self.table.slot(slot);
+        match &old.value {
+            Value::Data(data) => data.tensors.remove(),
+            &Value::Pending(id) => {
+                let (previous, next) = (old.previous, old.next);
+                if next != NONE {
+                    self.table.slot_mut(next).previous = previous;
+                }
+                if previous != NONE {
+                    self.table.slot_mut(previous).next = next;
+                } else {
+                    self.trace.set_holder(id, next);
+                }
+            }
+        }
+    }
+
+    /// One reference more.
+    pub fn retain(&mut self, slot: u32) -> Result<()> {
+        self.table.retain(slot)
+    }
+
+    /// One reference less; the last one ends the tensor.
+    #[inline]
+    pub fn release(&mut self, slot: u32) -> Garbage {
+        if !self.table.drop_reference(slot) {
+            return Garbage::new();
+        }
+        self.unlink(slot);
+        garbage_of(self.table.free(slot))
+    }
+
+    /// Whether the tensor is marked as requiring gradients.
+    pub fn requires_grad(&self, slot: u32) -> bool {
+        self.table.slot(slot).requires_grad
+    }
+
+    /// Marks the tensor.
+    pub fn set_requires_grad(&mut self, slot: u32, on: bool) {
+        self.table.slot_mut(slot).requires_grad = on;
+    }
+
+    /// All tensors that have this node as their value get `data` instead.
+    pub fn settle(&mut self, id: NodeId, data: &Arc<DeviceData>) {
+        let mut slot = self.trace.holder(id);
+        self.trace.set_holder(id, NONE);
+        while slot != NONE {
+            let tensor = self.table.slot_mut(slot);
+            let next = tensor.next;
+            tensor.value = Value::Data(data.clone());
+            (tensor.previous, tensor.next) = (NONE, NONE);
+            data.tensors.add();
+            slot = next;
+        }
+    }
+
+    /// Forgets what no tensor needs: all of the trace if nothing is pending.
+    pub fn tidy(&mut self) -> Garbage {
+        if self.trace.pending() == 0 { self.trace.clear() } else { self.compact() }
+    }
+
+    fn compact(&mut self) -> Garbage {
+        let table = &mut self.table;
+        let garbage = self.trace.compact(|mut slot, id| {
+            while slot != NONE {
+                let tensor = table.slot_mut(slot);
+                tensor.value = Value::Pending(id);
+                slot = tensor.next;
+            }
+        });
+        self.compact_at = (2 * self.trace.len()).max(COMPACT_FROM);
+        garbage
+    }
+
+    /// Gives the device to an environment.
+    pub(super) fn open(&mut self, owner: Owner) {
+        self.owner = Some(owner);
+        self.closed = false;
+    }
+
+    /// The environment was released. What it leaves behind goes with its last tensor.
+    pub fn close(&mut self) -> (Option<Owner>, Garbage) {
+        self.closed = true;
+        self.abandon_if_unused()
+    }
+
+    /// Lets the environment go, and the device back to those without one, once nothing can use them any more.
+    pub fn abandon_if_unused(&mut self) -> (Option<Owner>, Garbage) {
+        if !self.closed || self.owner.is_none() || self.table.live() > 0 || self.syncing {
+            return (None, Garbage::new());
+        }
+        let garbage = self.trace.clear();
+        registry::give_back(self.table.number());
+        (self.owner.take(), garbage)
+    }
+}
+
+impl Device {
+    /// A device for an environment.
+    pub fn open(shared: &Arc<Shared>, ordinal: usize) -> Result<&'static Device> {
+        let device = registry::take()?;
+        device.state().open(Owner { shared: shared.clone(), ordinal });
+        Ok(device)
+    }
+}
+
+fn garbage_of(value: Value) -> Garbage {
+    match value {
+        Value::Data(data) => vec![data],
+        Value::Pending(_) => Garbage::new(),
+    }
+}

@@ -1,0 +1,177 @@
+//! The tensor table: counted slots behind generational handles.
+
+use super::handle::{LAST_GENERATION, SLOTS, TensorHandle};
+use crate::device_data::DeviceData;
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NONE, NodeId};
+use std::sync::Arc;
+
+/// The value of a tensor. Immutable and shared; an in-place operation gives the tensor another one.
+#[derive(Clone)]
+pub enum Value {
+    /// The result of a node of the trace: recorded, or in flight.
+    Pending(NodeId),
+    /// Device data.
+    Data(Arc<DeviceData>),
+}
+
+/// One tensor, or a free slot (no references).
+pub(super) struct Slot {
+    generation: u32,
+    references: u32,
+    pub value: Value,
+    /// Neighbours among the tensors that have the same node as their value.
+    pub previous: u32,
+    /// Likewise; in a free slot, the next free one.
+    pub next: u32,
+    pub requires_grad: bool,
+}
+
+/// See the module's documentation.
+pub(super) struct Table {
+    number: u32,
+    slots: Vec<Slot>,
+    first_free: u32,
+    live: usize,
+    pub created: u64,
+    pub destroyed: u64,
+}
+
+impl Table {
+    pub fn new(number: u32) -> Table {
+        Table { number, slots: Vec::new(), first_free: NONE, live: 0, created: 0, destroyed: 0 }
+    }
+
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// How many tensors are alive.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// The slot of a live tensor.
+    #[inline]
+    pub fn find(&self, handle: TensorHandle) -> Option<u32> {
+        let slot = self.slots.get(handle.slot() as usize)?;
+        let fits = handle.table() == self.number && slot.generation == handle.generation() && slot.references > 0;
+        fits.then_some(handle.slot())
+    }
+
+    #[inline]
+    pub fn slot(&self, index: u32) -> &Slot {
+        &self.slots[index as usize]
+    }
+
+    #[inline]
+    pub fn slot_mut(&mut self, index: u32) -> &mut Slot {
+        &mut self.slots[index as usize]
+    }
+
+    /// A new tensor with one reference. Its value is linked by the caller.
+    #[inline]
+    pub fn insert(&mut self, value: Value) -> Result<(u32, TensorHandle)> {
+        let index = match self.first_free {
+            NONE => self.grow()?,
+            index => index,
+        };
+        let number = self.number;
+        let slot = &mut self.slots[index as usize];
+        self.first_free = slot.next;
+        slot.generation += 1;
+        slot.references = 1;
+        slot.value = value;
+        slot.previous = NONE;
+        slot.next = NONE;
+        slot.requires_grad = false;
+        let handle = TensorHandle::new(slot.generation, number, index);
+        self.live += 1;
+        self.created += 1;
+        Ok((index, handle))
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<u32> {
+        let index = self.slots.len();
+        if index >= SLOTS {
+            return Err(error!(ResourceExhausted, "{SLOTS} tensors are alive on this device; release some"));
+        }
+        self.slots.push(Slot {
+            generation: 0,
+            references: 0,
+            value: Value::Pending(NodeId(NONE)),
+            previous: NONE,
+            next: NONE,
+            requires_grad: false,
+        });
+        Ok(index as u32)
+    }
+
+    /// One reference more.
+    pub fn retain(&mut self, index: u32) -> Result<()> {
+        let references = &mut self.slots[index as usize].references;
+        *references = references
+            .checked_add(1)
+            .ok_or_else(|| error!(ResourceExhausted, "tensor: it has 2^32 - 1 references already"))?;
+        Ok(())
+    }
+
+    /// One reference less; whether it was the last one. The caller then unlinks the value and calls [`Table::free`].
+    #[inline]
+    pub fn drop_reference(&mut self, index: u32) -> bool {
+        let slot = &mut self.slots[index as usize];
+        slot.references -= 1;
+        slot.references == 0
+    }
+
+    /// Makes the slot free; gives its value back. A slot that ran out of generations is not used again.
+    #[inline]
+    pub fn free(&mut self, index: u32) -> Value {
+        let slot = &mut self.slots[index as usize];
+        let value = std::mem::replace(&mut slot.value, Value::Pending(NodeId(NONE)));
+        if slot.generation < LAST_GENERATION {
+            slot.next = self.first_free;
+            self.first_free = index;
+        }
+        self.live -= 1;
+        self.destroyed += 1;
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stale_and_foreign_handles_are_not_found() {
+        let mut table = Table::new(3);
+        let (index, handle) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        assert_eq!(table.find(handle), Some(index));
+        assert_eq!(Table::new(3).find(handle), None);
+        assert_eq!(Table::new(4).find(handle), None);
+        table.retain(index).unwrap();
+        assert!(!table.drop_reference(index));
+        assert!(table.drop_reference(index));
+        table.free(index);
+        assert_eq!(table.find(handle), None);
+        let (again, newer) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        assert_eq!(again, index);
+        assert_ne!(newer, handle);
+        assert_eq!((table.find(handle), table.find(newer)), (None, Some(index)));
+        assert_eq!((table.live(), table.created, table.destroyed), (1, 2, 1));
+    }
+
+    #[test]
+    fn a_slot_without_generations_left_is_retired() {
+        let mut table = Table::new(0);
+        let (index, _) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        table.slot_mut(index).generation = LAST_GENERATION;
+        table.drop_reference(index);
+        table.free(index);
+        let (next, _) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        assert_ne!(next, index);
+    }
+}

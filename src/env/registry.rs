@@ -1,0 +1,92 @@
+//! All environments of the process, behind counted handles.
+
+use super::environment::{Environment, EnvironmentOptions};
+use super::scope;
+use crate::error;
+use crate::error::{Error, Result};
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+
+struct Entry {
+    environment: Arc<Environment>,
+    references: u32,
+}
+
+/// Live environments by number; numbers are never used twice.
+struct Registry {
+    entries: Vec<(u64, Entry)>,
+    next: u64,
+}
+
+static REGISTRY: RwLock<Registry> = RwLock::new(Registry { entries: Vec::new(), next: 1 });
+
+/// Number of the default environment, once there is one.
+static DEFAULT: Mutex<Option<u64>> = Mutex::new(None);
+
+fn invalid(id: u64) -> Error {
+    error!(InvalidHandle, "env: {id:#x} is no environment handle, or the environment was released")
+}
+
+/// A new environment with one reference; its number.
+pub fn create(options: EnvironmentOptions) -> Result<u64> {
+    let number = {
+        let mut registry = REGISTRY.write();
+        registry.next += 1;
+        registry.next - 1
+    };
+    let environment = Arc::new(Environment::new(number, options)?);
+    REGISTRY.write().entries.push((number, Entry { environment, references: 1 }));
+    Ok(number)
+}
+
+/// The environment that a handle means: 0 is the thread's current one, else the default one.
+pub fn resolve(id: u64) -> Result<Arc<Environment>> {
+    let number = match id {
+        0 => match scope::current() {
+            Some(current) => current,
+            None => default()?,
+        },
+        id => id,
+    };
+    let registry = REGISTRY.read();
+    let found = registry.entries.iter().find(|(known, _)| *known == number);
+    found.map(|(_, entry)| entry.environment.clone()).ok_or_else(|| invalid(number))
+}
+
+/// One reference more.
+pub fn retain(id: u64) -> Result<()> {
+    let mut registry = REGISTRY.write();
+    let entry = registry.entries.iter_mut().find(|(known, _)| *known == id).ok_or_else(|| invalid(id))?;
+    entry.1.references += 1;
+    Ok(())
+}
+
+/// One reference less; the last one ends the environment, but for its tensors. Releasing none is fine.
+pub fn release(id: u64) -> Result<()> {
+    if id == 0 {
+        return Ok(());
+    }
+    if *DEFAULT.lock() == Some(id) {
+        return Err(error!(FailedPrecondition, "env: the default environment lives as long as the process"));
+    }
+    let ended = {
+        let mut registry = REGISTRY.write();
+        let index = registry.entries.iter().position(|(known, _)| *known == id).ok_or_else(|| invalid(id))?;
+        let entry = &mut registry.entries[index].1;
+        entry.references -= 1;
+        (entry.references == 0).then(|| registry.entries.swap_remove(index))
+    };
+    drop(ended);
+    Ok(())
+}
+
+/// The number of the process's default environment, made on first use.
+pub fn default() -> Result<u64> {
+    let mut default = DEFAULT.lock();
+    if let Some(number) = *default {
+        return Ok(number);
+    }
+    let number = create(EnvironmentOptions::default())?;
+    *default = Some(number);
+    Ok(number)
+}

@@ -1,0 +1,413 @@
+//! The trace: an arena of recorded operations of one device. Fixed-size nodes, u32 ids in the order of recording (so that
+//! operands always come before their users), no reference counting and no recursion.
+
+use super::op::Op;
+use crate::device_data::DeviceData;
+use crate::types::{DType, Dims, Scalar, TensorType};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// A node of the trace. Ids hold until the trace is compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId(pub u32);
+
+/// A shape, interned: equal shapes of one trace have equal ids. Shapes are never forgotten; there are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ShapeId(pub u32);
+
+/// "No holder", "no node".
+pub const NONE: u32 = u32::MAX;
+
+/// One recorded operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// What it does.
+    pub op: Op,
+    /// The result's element type.
+    pub dtype: DType,
+    /// Whether a partial sync already ran it on the way to something else: running it again is a recomputation.
+    pub computed: bool,
+    /// The result's shape.
+    pub shape: ShapeId,
+    /// How many operands.
+    arity: u32,
+    /// The operands; with more than three, the first is where they stand in `spilled`.
+    operands: [NodeId; 3],
+    /// Leaf: index of its data. Scalar: index of it. Attributes: where they start.
+    payload: u32,
+    /// How many attributes.
+    attributes: u32,
+    /// The first tensor whose value this is, for the tensor table; [`NONE`] if there is none.
+    holder: u32,
+}
+
+/// See the module's documentation.
+pub struct Trace {
+    nodes: Vec<Node>,
+    spilled: Vec<NodeId>,
+    attributes: Vec<i64>,
+    scalars: Vec<Scalar>,
+    leaves: Vec<Arc<DeviceData>>,
+    shapes: Shapes,
+    /// Counts compactions, so that a leaf index remembered outside is known to be stale.
+    epoch: u32,
+    /// Operations that some tensor has as its value.
+    pending: usize,
+}
+
+#[derive(Default)]
+struct Shapes {
+    ids: FxHashMap<Dims, ShapeId>,
+    dims: Vec<Dims>,
+}
+
+impl Trace {
+    /// An empty trace.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Trace {
+        Trace {
+            nodes: Vec::new(),
+            spilled: Vec::new(),
+            attributes: Vec::new(),
+            scalars: Vec::new(),
+            leaves: Vec::new(),
+            shapes: Shapes::default(),
+            epoch: 0,
+            pending: 0,
+        }
+    }
+
+    /// How many nodes it has, dead ones included.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether nothing was recorded since it was last emptied.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// How many operations are the value of some tensor.
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// The node.
+    #[inline]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// Its operands.
+    #[inline]
+    pub fn operands<'a>(&'a self, node: &'a Node) -> &'a [NodeId] {
+        operands_of(&self.spilled, node)
+    }
+
+    /// Its integer attributes.
+    pub fn attributes(&self, node: &Node) -> &[i64] {
+        let start = node.payload as usize;
+        if node.op.has_attributes() { &self.attributes[start..start + node.attributes as usize] } else { &[] }
+    }
+
+    /// Its scalar, if its operation has one.
+    pub fn scalar(&self, node: &Node) -> Option<Scalar> {
+        node.op.has_scalar().then(|| self.scalars[node.payload as usize])
+    }
+
+    /// Its data, if it is a leaf.
+    pub fn data(&self, node: &Node) -> Option<&Arc<DeviceData>> {
+        (node.op == Op::Leaf).then(|| &self.leaves[node.payload as usize])
+    }
+
+    /// All device data that the trace refers to.
+    pub fn leaves(&self) -> &[Arc<DeviceData>] {
+        &self.leaves
+    }
+
+    /// Dtype and shape.
+    pub fn ty(&self, id: NodeId) -> TensorType {
+        let node = self.node(id);
+        TensorType { dtype: node.dtype, dims: self.dims(node.shape).clone() }
+    }
+
+    /// The dimensions of a shape.
+    pub fn dims(&self, shape: ShapeId) -> &Dims {
+        &self.shapes.dims[shape.0 as usize]
+    }
+
+    /// The id of a shape.
+    pub fn intern(&mut self, dims: &[i64]) -> ShapeId {
+        if let Some(&id) = self.shapes.ids.get(dims) {
+            return id;
+        }
+        let id = ShapeId(self.shapes.dims.len() as u32);
+        self.shapes.dims.push(Dims::from_slice(dims));
+        self.shapes.ids.insert(Dims::from_slice(dims), id);
+        id
+    }
+
+    /// The leaf of this data: made once, so that equal leaves are equal ids.
+    pub fn leaf(&mut self, data: &Arc<DeviceData>) -> NodeId {
+        // The remembered place is checked, so that even an epoch that came round again cannot mislead.
+        if let Some(id) = data.leaf(self.epoch).filter(|&id| (id as usize) < self.nodes.len()).map(NodeId)
+            && self.data(self.node(id)).is_some_and(|found| Arc::ptr_eq(found, data))
+        {
+            return id;
+        }
+        let shape = self.intern(&data.ty().dims);
+        let payload = self.leaves.len() as u32;
+        self.leaves.push(data.clone());
+        let id = self.push(Node { payload, ..node(Op::Leaf, data.ty().dtype, shape) });
+        data.set_leaf(self.epoch, id.0);
+        id
+    }
+
+    /// Records an operation.
+    #[inline]
+    pub fn operation(&mut self, op: Op, dtype: DType, shape: ShapeId, operands: &[NodeId]) -> NodeId {
+        let mut new = node(op, dtype, shape);
+        new.arity = operands.len() as u32;
+        if operands.len() > 3 {
+            new.operands[0] = NodeId(self.spilled.len() as u32);
+            self.spilled.extend_from_slice(operands);
+        } else {
+            new.operands[..operands.len()].copy_from_slice(operands);
+        }
+        self.push(new)
+    }
+
+    /// Records an operation with a scalar.
+    pub fn operation_with_scalar(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        shape: ShapeId,
+        operands: &[NodeId],
+        scalar: Scalar,
+    ) -> NodeId {
+        let payload = self.scalars.len() as u32;
+        self.scalars.push(scalar);
+        let id = self.operation(op, dtype, shape, operands);
+        self.nodes[id.0 as usize].payload = payload;
+        id
+    }
+
+    /// Records an operation with integer attributes.
+    pub fn operation_with_attributes(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        shape: ShapeId,
+        operands: &[NodeId],
+        attributes: &[i64],
+    ) -> NodeId {
+        let payload = self.attributes.len() as u32;
+        self.attributes.extend_from_slice(attributes);
+        let id = self.operation(op, dtype, shape, operands);
+        let new = &mut self.nodes[id.0 as usize];
+        new.payload = payload;
+        new.attributes = attributes.len() as u32;
+        id
+    }
+
+    #[inline]
+    fn push(&mut self, new: Node) -> NodeId {
+        let id = self.nodes.len() as u32;
+        assert!(id < NONE, "a trace holds at most 2^32 - 1 operations");
+        self.nodes.push(new);
+        NodeId(id)
+    }
+
+    /// The first tensor that has this node as its value, or [`NONE`].
+    #[inline]
+    pub fn holder(&self, id: NodeId) -> u32 {
+        self.nodes[id.0 as usize].holder
+    }
+
+    /// For the tensor table: changes the first holder.
+    #[inline]
+    pub fn set_holder(&mut self, id: NodeId, holder: u32) {
+        let node = &mut self.nodes[id.0 as usize];
+        if node.op != Op::Leaf {
+            self.pending += usize::from(node.holder == NONE);
+            self.pending -= usize::from(holder == NONE);
+        }
+        node.holder = holder;
+    }
+
+    /// Turns an operation into a leaf of `data`, which is going to hold its result; gives back the operation.
+    pub fn replace_by_leaf(&mut self, id: NodeId, data: &Arc<DeviceData>) -> Node {
+        let old = self.nodes[id.0 as usize];
+        self.pending -= usize::from(old.holder != NONE);
+        let payload = self.leaves.len() as u32;
+        self.leaves.push(data.clone());
+        self.nodes[id.0 as usize] = Node { payload, holder: old.holder, ..node(Op::Leaf, old.dtype, old.shape) };
+        data.set_leaf(self.epoch, id.0);
+        old
+    }
+
+    /// Undoes [`Trace::replace_by_leaf`]: what was recorded is pending again.
+    pub fn restore(&mut self, id: NodeId, old: Node) {
+        let holder = self.holder(id);
+        self.nodes[id.0 as usize] = Node { holder, ..old };
+        self.pending += usize::from(holder != NONE);
+    }
+
+    /// Marks an operation as having been run on the way to something else.
+    pub fn mark_computed(&mut self, id: NodeId) {
+        self.nodes[id.0 as usize].computed = true;
+    }
+
+    /// Forgets everything. What it gives back is to be dropped once no lock is held: it may free buffers.
+    #[must_use]
+    pub fn clear(&mut self) -> Vec<Arc<DeviceData>> {
+        self.nodes.clear();
+        self.spilled.clear();
+        self.attributes.clear();
+        self.scalars.clear();
+        self.epoch = self.epoch.wrapping_add(1);
+        self.pending = 0;
+        std::mem::take(&mut self.leaves)
+    }
+
+    /// Keeps what the held nodes need and forgets the rest, in the order of recording. Calls `moved` with each kept
+    /// node's first holder and new id. What it gives back is to be dropped once no lock is held.
+    #[must_use]
+    pub fn compact(&mut self, mut moved: impl FnMut(u32, NodeId)) -> Vec<Arc<DeviceData>> {
+        let needed = self.needed_by_holders();
+        let old = std::mem::replace(self, Trace::new());
+        self.shapes = old.shapes;
+        self.epoch = old.epoch.wrapping_add(1);
+        let mut new_ids = vec![NONE; old.nodes.len()];
+        for (i, node) in old.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
+            let mut kept = *node;
+            let operands = operands_of(&old.spilled, node).iter().map(|id| NodeId(new_ids[id.0 as usize]));
+            if node.arity > 3 {
+                kept.operands[0] = NodeId(self.spilled.len() as u32);
+                self.spilled.extend(operands);
+            } else {
+                kept.operands.iter_mut().zip(operands).for_each(|(to, from)| *to = from);
+            }
+            if node.op == Op::Leaf {
+                kept.payload = self.leaves.len() as u32;
+                self.leaves.push(old.leaves[node.payload as usize].clone());
+            } else if node.op.has_scalar() {
+                kept.payload = self.scalars.len() as u32;
+                self.scalars.push(old.scalars[node.payload as usize]);
+            } else if node.op.has_attributes() {
+                let start = node.payload as usize;
+                kept.payload = self.attributes.len() as u32;
+                self.attributes.extend_from_slice(&old.attributes[start..start + node.attributes as usize]);
+            }
+            let id = self.push(kept);
+            new_ids[i] = id.0;
+            if let Some(data) = self.data(&kept) {
+                data.set_leaf(self.epoch, id.0);
+            }
+            if kept.holder != NONE {
+                self.pending += usize::from(kept.op != Op::Leaf);
+                moved(kept.holder, id);
+            }
+        }
+        old.leaves
+    }
+
+    /// For every node, whether a held one needs it.
+    fn needed_by_holders(&self) -> Vec<bool> {
+        let mut needed: Vec<bool> = self.nodes.iter().map(|node| node.holder != NONE).collect();
+        for i in (0..self.nodes.len()).rev() {
+            if needed[i] {
+                for operand in self.operands(&self.nodes[i]) {
+                    needed[operand.0 as usize] = true;
+                }
+            }
+        }
+        needed
+    }
+}
+
+/// A node without operands, payload or holder.
+fn node(op: Op, dtype: DType, shape: ShapeId) -> Node {
+    Node {
+        op,
+        dtype,
+        computed: false,
+        shape,
+        arity: 0,
+        operands: [NodeId(NONE); 3],
+        payload: NONE,
+        attributes: 0,
+        holder: NONE,
+    }
+}
+
+#[inline]
+fn operands_of<'a>(spilled: &'a [NodeId], node: &'a Node) -> &'a [NodeId] {
+    let arity = node.arity as usize;
+    if arity > 3 {
+        let start = node.operands[0].0 as usize;
+        &spilled[start..start + arity]
+    } else {
+        &node.operands[..arity]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::op::{BinaryOp, UnaryOp};
+    use super::*;
+    use crate::device_data::State;
+
+    fn data() -> Arc<DeviceData> {
+        DeviceData::new(TensorType::new(DType::F32, &[2]), State::Placeholder)
+    }
+
+    #[test]
+    fn one_leaf_for_one_piece_of_data() {
+        let mut trace = Trace::new();
+        let (a, b) = (data(), data());
+        assert_eq!(trace.leaf(&a), trace.leaf(&a));
+        assert_ne!(trace.leaf(&a), trace.leaf(&b));
+        drop(trace.clear());
+        assert_eq!(trace.leaf(&b), NodeId(0));
+    }
+
+    #[test]
+    fn compaction_keeps_what_is_held_in_order() {
+        let mut trace = Trace::new();
+        let leaf = trace.leaf(&data());
+        let shape = trace.node(leaf).shape;
+        let unary = |t: &mut Trace, x| t.operation(Op::Unary(UnaryOp::Tanh), DType::F32, shape, &[x]);
+        let _dead = unary(&mut trace, leaf);
+        let a = unary(&mut trace, leaf);
+        let wide = trace.operation_with_attributes(Op::Concatenate, DType::F32, shape, &[a, leaf, a, leaf], &[0]);
+        let sum = trace.operation(Op::Binary(BinaryOp::Add), DType::F32, shape, &[wide, a]);
+        trace.set_holder(sum, 7);
+        assert_eq!((trace.len(), trace.pending()), (5, 1));
+        let mut moves = Vec::new();
+        drop(trace.compact(|holder, id| moves.push((holder, id))));
+        assert_eq!((trace.len(), trace.pending()), (4, 1));
+        assert_eq!(moves, [(7, NodeId(3))]);
+        let wide = trace.node(NodeId(2));
+        assert_eq!(trace.operands(wide), [NodeId(1), NodeId(0), NodeId(1), NodeId(0)]);
+        assert_eq!(trace.attributes(wide), [0]);
+        trace.set_holder(NodeId(3), NONE);
+        drop(trace.compact(|_, _| ()));
+        assert!(trace.is_empty());
+    }
+
+    #[test]
+    fn a_replaced_operation_comes_back() {
+        let mut trace = Trace::new();
+        let leaf = trace.leaf(&data());
+        let x = trace.operation(Op::Unary(UnaryOp::Tanh), DType::F32, trace.node(leaf).shape, &[leaf]);
+        trace.set_holder(x, 3);
+        let result = data();
+        let old = trace.replace_by_leaf(x, &result);
+        assert_eq!((trace.pending(), trace.leaf(&result)), (0, x));
+        trace.restore(x, old);
+        assert_eq!((trace.pending(), trace.holder(x)), (1, 3));
+        assert_eq!(trace.operands(trace.node(x)), [leaf]);
+    }
+}

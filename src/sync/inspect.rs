@@ -1,0 +1,106 @@
+//! Looking at what a sync would run, without running it.
+
+use super::partial::{by_device, plan_partial};
+use super::plan::Plan;
+use super::step::plan_step;
+use crate::cache::Lookup;
+use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Workspace};
+use crate::lower::lower;
+use crate::types::Scalar;
+
+/// The StableHLO text of what a sync of these tensors would compile. They are on one device; placeholders are parameters.
+pub fn stablehlo(tensors: &[TensorHandle]) -> Result<String> {
+    let (owner, plan) = plan_of(tensors)?;
+    Ok(text(&owner, &plan))
+}
+
+/// The StableHLO text of what a step would compile now, donors marked.
+pub fn step_stablehlo(device: &'static Device) -> Result<String> {
+    let state = device.state();
+    let owner = state.owner()?.clone();
+    Ok(text(&owner, &plan_step(&state, &mut Workspace::default(), &owner, |_| ())))
+}
+
+/// blake3 of the key of what a sync of these tensors would run.
+pub fn graph_hash(tensors: &[TensorHandle]) -> Result<[u8; 32]> {
+    let (owner, plan) = plan_of(tensors)?;
+    hash(&owner, &plan)
+}
+
+/// blake3 of the key of what a step would run now, its donors among it.
+pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
+    let state = device.state();
+    let owner = state.owner()?.clone();
+    let plan = plan_step(&state, &mut Workspace::default(), &owner, |_| ());
+    drop(state);
+    hash(&owner, &plan)
+}
+
+fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
+    let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
+    let device = device_of("tensors", *first)?;
+    if by_device(tensors)?.len() > 1 {
+        return Err(error!(InvalidArgument, "tensors: they are on different devices, and would be several programs"));
+    }
+    let state = device.state();
+    let owner = state.owner()?.clone();
+    let roots = nodes(&state, tensors)?;
+    let plan = plan_partial(&state, &mut Workspace::default(), &owner, &roots, |_| ());
+    Ok((owner, plan))
+}
+
+fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
+    let mut nodes = Vec::new();
+    for &handle in tensors {
+        if let Value::Pending(id) = state.value(state.check("tensors", handle)?) {
+            nodes.push(*id);
+        }
+    }
+    Ok(nodes)
+}
+
+/// One module for each run; more than one only beyond `max_program_ops`.
+fn text(owner: &Owner, plan: &Plan) -> String {
+    let texts = plan.runs.iter().map(|run| {
+        let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
+        let varying = owner.shared.programs.peek_varying(&lookup);
+        lower(&run.program, &run.scalars, &varying, &run.donors).text
+    });
+    texts.collect()
+}
+
+/// Hashes the key: the engine's fingerprint and this library's version, then for each run words, constants, donors.
+fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher.update(&owner.shared.engine.fingerprint()?);
+    for run in &plan.runs {
+        let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
+        let varying = owner.shared.programs.peek_varying(&lookup);
+        key_bytes(&lookup, &varying, |bytes| {
+            hasher.update(bytes);
+        });
+    }
+    Ok(hasher.finalize().into())
+}
+
+/// The key of one program, piece by piece, each list behind its length.
+fn key_bytes(lookup: &Lookup, varying: &[bool], mut piece: impl FnMut(&[u8])) {
+    let mut list = |length: usize, bytes: &[u8]| {
+        piece(&(length as u64).to_le_bytes());
+        piece(bytes);
+    };
+    let words: Vec<u8> = lookup.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    list(lookup.words.len(), &words);
+    let hole = |(scalar, &varying): (&Scalar, &bool)| {
+        let bits = if varying { 0 } else { scalar.bits() };
+        [&[u8::from(varying)][..], &bits.to_le_bytes()].concat()
+    };
+    let holes: Vec<u8> = lookup.scalars.iter().zip(varying).flat_map(hole).collect();
+    list(lookup.scalars.len(), &holes);
+    let donors: Vec<u8> = lookup.donors.iter().flat_map(|&donor| (donor as u64).to_le_bytes()).collect();
+    list(lookup.donors.len(), &donors);
+}

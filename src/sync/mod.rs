@@ -1,0 +1,18 @@
+//! Sync points. A step owns all live tensors, so it can prove that nobody will read a buffer again, and donates; a partial
+//! sync leaves other pending work, and never does. They are two functions, [`mark_step`] and [`sync`], that call the same
+//! stages: collect, plan (with the donors), start, run, commit.
+
+mod collect;
+mod donors;
+mod inspect;
+mod partial;
+mod plan;
+mod run;
+mod step;
+mod transaction;
+mod transfer;
+
+pub use inspect::{graph_hash, stablehlo, step_hash, step_stablehlo};
+pub use partial::sync;
+pub use step::{mark_step, wait};
+pub use transfer::{from_host, read, to_device, write};

@@ -1,0 +1,105 @@
+//! The partial sync: the listed tensors, and every live pending tensor that they need, so that nothing live is computed
+//! twice. Never donates: other pending work may still read what it reads. All or nothing on each device.
+
+use super::collect::{Obstacle, Obstacles, is_pending};
+use super::plan::{Plan, plan};
+use super::run::run;
+use super::step::count_recomputed;
+use super::transaction::Transaction;
+use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
+use crate::error::{Error, Result};
+use crate::ir::{Linear, NodeId, Op, Workspace};
+
+/// Enqueues the computation of these tensors; does not wait. Nothing is run if one of them cannot be computed.
+pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
+    let groups = by_device(tensors)?;
+    for (device, group) in &groups {
+        let state = device.state();
+        state.check_open()?;
+        listed(&state, group)?;
+    }
+    groups.into_iter().try_for_each(|(device, group)| sync_on(device, &group))
+}
+
+/// A device with those of the listed tensors that are on it, each with its place in the list.
+type Group = (&'static Device, Vec<(usize, TensorHandle)>);
+
+/// The listed tensors by device, each with its place in the list.
+pub(super) fn by_device(tensors: &[TensorHandle]) -> Result<Vec<Group>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (place, &handle) in tensors.iter().enumerate() {
+        let device = device_of("tensors", handle).map_err(|e| e.context(format_args!("tensors[{place}]")))?;
+        match groups.iter_mut().find(|(known, _)| std::ptr::eq(*known, device)) {
+            Some((_, group)) => group.push((place, handle)),
+            None => groups.push((device, vec![(place, handle)])),
+        }
+    }
+    Ok(groups)
+}
+
+/// Syncs tensors of one device.
+pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) -> Result<()> {
+    let mut workspace = device.order();
+    let transaction = {
+        let mut state = device.state();
+        let owner = state.owner()?.clone();
+        let roots = listed(&state, group)?;
+        if roots.is_empty() {
+            return Ok(());
+        }
+        let mut on_the_way = Vec::new();
+        let plan = plan_partial(&state, &mut workspace, &owner, &roots, |linear| {
+            count_recomputed(&state, &owner, linear);
+            on_the_way.extend(linear.order().iter().filter(|&&id| !is_pending(&state.trace, id)));
+        });
+        let transaction = Transaction::start(device, &mut state, owner, "sync", plan);
+        on_the_way.into_iter().for_each(|id| state.trace.mark_computed(id));
+        transaction
+    };
+    let made = run(&transaction.owner, &transaction.plan).map_err(|e| e.context(&transaction.name))?;
+    transaction.commit(&made);
+    Ok(())
+}
+
+/// What a sync of these nodes would run now.
+pub(super) fn plan_partial(
+    state: &DeviceState,
+    workspace: &mut Workspace,
+    owner: &Owner,
+    roots: &[NodeId],
+    seen: impl FnOnce(&Linear),
+) -> Plan {
+    let trace = &state.trace;
+    let closure = workspace.linearize(trace, roots);
+    let mut all: Vec<NodeId> = closure.order().iter().copied().filter(|&id| is_pending(trace, id)).collect();
+    // In the order of recording, as a step has them, so that both make the same program of the same work.
+    all.sort_unstable_by_key(|id| id.0);
+    let linear = workspace.linearize(trace, &all);
+    seen(&linear);
+    plan(trace, linear, owner.shared.options.max_program_ops(), |_| false)
+}
+
+/// The nodes of the listed tensors that are pending; an error for one that has no value and cannot get one.
+fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<NodeId>> {
+    let obstacles = Obstacles::find(&state.trace);
+    let mut roots = Vec::new();
+    for &(place, handle) in group {
+        let named = |e: Error| e.context(format_args!("tensors[{place}]"));
+        let slot = state.check("tensors", handle).map_err(named)?;
+        match state.value(slot) {
+            Value::Data(data) if data.is_placeholder() => return Err(named(data.unbound())),
+            Value::Data(data) => data.failure().map_or(Ok(()), |failure| Err(named(failure)))?,
+            Value::Pending(id) => {
+                if let Some(Obstacle::Unbound(leaf) | Obstacle::Lost(leaf)) = obstacles.of(*id) {
+                    let data = state.trace.data(state.trace.node(leaf)).expect("an obstacle is a leaf");
+                    let why = data.failure().unwrap_or_else(|| data.unbound());
+                    return Err(named(why.context("it depends on a value that is not there")));
+                }
+                if state.trace.node(*id).op != Op::Leaf && !roots.contains(id) {
+                    roots.push(*id);
+                }
+            }
+        }
+    }
+    Ok(roots)
+}

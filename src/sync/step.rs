@@ -1,0 +1,96 @@
+//! The step: all live pending tensors of a device. The only sync that donates.
+
+use super::collect::{Obstacle, Obstacles, needed_data, pending};
+use super::plan::{Plan, plan};
+use super::run::run;
+use super::transaction::Transaction;
+use crate::device::{Device, DeviceState, Garbage, Owner};
+use crate::device_data::{DeviceData, State};
+use crate::error::Result;
+use crate::ir::{Linear, NodeId, Workspace};
+use crate::metrics::Counter;
+use std::sync::Arc;
+
+/// Runs all that is pending on a device, except what waits for a placeholder's value. With `wait`, returns when it has
+/// ended, with its failure if it failed.
+pub fn mark_step(device: &'static Device, wait: bool) -> Result<()> {
+    let owner = step(device)?;
+    if wait { owner.shared.engine.wait(owner.ordinal) } else { Ok(()) }
+}
+
+/// Blocks until everything that was enqueued on a device has ended.
+pub fn wait(device: &'static Device) -> Result<()> {
+    let owner = device.state().owner()?.clone();
+    owner.shared.engine.wait(owner.ordinal)
+}
+
+fn step(device: &'static Device) -> Result<Owner> {
+    let mut workspace = device.order();
+    let transaction = {
+        let mut state = device.state();
+        state.check_open()?;
+        let owner = state.owner()?.clone();
+        owner.shared.metrics.add(Counter::MarkStep, 1);
+        settle_lost(&mut state);
+        let plan = plan_step(&state, &mut workspace, &owner, |linear| count_recomputed(&state, &owner, linear));
+        if plan.roots.is_empty() {
+            let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::new() };
+            drop(state);
+            drop(garbage);
+            return Ok(owner);
+        }
+        Transaction::start(device, &mut state, owner, "step", plan)
+    };
+    let made = run(&transaction.owner, &transaction.plan).map_err(|e| e.context(&transaction.name))?;
+    let owner = transaction.owner.clone();
+    transaction.commit(&made);
+    Ok(owner)
+}
+
+/// What a step would run now.
+pub(super) fn plan_step(
+    state: &DeviceState,
+    workspace: &mut Workspace,
+    owner: &Owner,
+    seen: impl FnOnce(&Linear),
+) -> Plan {
+    let trace = &state.trace;
+    let obstacles = Obstacles::find(trace);
+    let (roots, left): (Vec<NodeId>, Vec<NodeId>) =
+        pending(trace).into_iter().partition(|&id| obstacles.of(id).is_none());
+    // What stays pending still needs its data, whoever else has let go of it.
+    let mut needed = if obstacles.is_empty() { Vec::new() } else { needed_data(trace, &left) };
+    needed.sort_unstable_by_key(Arc::as_ptr);
+    let needs = |data: &DeviceData| needed.binary_search_by_key(&std::ptr::from_ref(data), Arc::as_ptr).is_ok();
+    let donation = owner.shared.options.donation();
+    let linear = workspace.linearize(trace, &roots);
+    seen(&linear);
+    plan(trace, linear, owner.shared.options.max_program_ops(), |data| {
+        donation && data.tensors.get() == 0 && data.captures.get() == 0 && !needs(data)
+    })
+}
+
+/// Operations that a partial sync ran already.
+pub(super) fn count_recomputed(state: &DeviceState, owner: &Owner, linear: &Linear) {
+    let again = linear.order().iter().filter(|&&id| state.trace.node(id).computed).count();
+    if again > 0 {
+        owner.shared.metrics.add(Counter::RecomputedOps, again as u64);
+    }
+}
+
+/// Pending values that depend on lost data are lost too, and say why when they are read.
+fn settle_lost(state: &mut DeviceState) {
+    let obstacles = Obstacles::find(&state.trace);
+    if obstacles.is_empty() {
+        return;
+    }
+    for id in pending(&state.trace) {
+        if let Some(Obstacle::Lost(leaf)) = obstacles.of(id) {
+            let failure = state.trace.data(state.trace.node(leaf)).and_then(|data| data.failure());
+            let failure = failure.expect("lost data carries its failure");
+            let data = DeviceData::new(state.trace.ty(id), State::Failed(failure));
+            state.trace.replace_by_leaf(id, &data);
+            state.settle(id, &data);
+        }
+    }
+}

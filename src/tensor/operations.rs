@@ -1,0 +1,182 @@
+//! Recording operations on tensors: look the operands up, let the trace infer and record, hand the result out. Errors are
+//! reported here, at the call that made them, and change nothing.
+
+use crate::device::{Device, DeviceState, TensorHandle, common_device};
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{self, BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::types::{DType, ScalarValue, TensorType};
+
+/// A tensor made from nothing but its type and an attribute.
+fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<NodeId>) -> Result<TensorHandle> {
+    let mut state = device.state();
+    state.check_open()?;
+    let id = record(&mut state.trace)?;
+    state.new_tensor(id)
+}
+
+/// The nodes of named operands on one device, and that device's state.
+#[inline]
+fn operands<const N: usize>(
+    named: [(&str, TensorHandle); N],
+) -> Result<(parking_lot::MutexGuard<'static, DeviceState>, [NodeId; N])> {
+    let mut state = common_device(&named)?.state();
+    state.check_open()?;
+    let mut nodes = [NodeId(0); N];
+    for (node, (name, handle)) in nodes.iter_mut().zip(named) {
+        *node = state.operand(name, handle)?;
+    }
+    Ok((state, nodes))
+}
+
+/// `value` in every element.
+pub fn full(device: &'static Device, ty: &TensorType, value: ScalarValue) -> Result<TensorHandle> {
+    create(device, |trace| ir::full(trace, ty, value))
+}
+
+/// 0, 1, 2, ... along an axis.
+pub fn iota(device: &'static Device, ty: &TensorType, axis: i64) -> Result<TensorHandle> {
+    create(device, |trace| ir::iota(trace, ty, axis))
+}
+
+/// An elementwise operation of one operand.
+pub fn unary(op: UnaryOp, x: TensorHandle) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = ir::unary(&mut state.trace, op, x)?;
+    state.new_tensor(id)
+}
+
+/// An elementwise operation of two operands.
+#[inline]
+pub fn binary(op: BinaryOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
+    let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
+    let id = ir::binary(&mut state.trace, op, lhs, rhs)?;
+    state.new_tensor(id)
+}
+
+/// `dst = dst (op) rhs`.
+pub fn binary_inplace(op: BinaryOp, dst: TensorHandle, rhs: TensorHandle) -> Result<()> {
+    let (mut state, [left, right]) = operands([("dst", dst), ("rhs", rhs)])?;
+    let (to, from) = (state.trace.ty(left), state.trace.ty(right));
+    let id = ir::binary(&mut state.trace, op, left, right).map_err(|e| e.context("in place (lhs is dst)"))?;
+    let result = state.trace.ty(id);
+    if result != to {
+        return Err(not_in_place(&to, &from, &result));
+    }
+    update(state, dst, id)
+}
+
+fn not_in_place(dst: &TensorType, rhs: &TensorType, result: &TensorType) -> Error {
+    error!(
+        InvalidArgument,
+        "dst: it is {dst}; with rhs {rhs} the result would be {result}, which does not fit in place"
+    )
+}
+
+/// Gives `dst` the result of a node as its value.
+fn update(mut state: parking_lot::MutexGuard<DeviceState>, dst: TensorHandle, id: NodeId) -> Result<()> {
+    let slot = state.check("dst", dst)?;
+    let garbage = state.set_value(slot, id);
+    drop(state);
+    drop(garbage);
+    Ok(())
+}
+
+/// tensor (op) scalar, or scalar (op) tensor.
+#[inline]
+pub fn binary_scalar(op: BinaryOp, x: TensorHandle, scalar: ScalarValue, scalar_on_left: bool) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("lhs", x)])?;
+    let id = ir::binary_scalar(&mut state.trace, op, x, scalar, scalar_on_left)?;
+    state.new_tensor(id)
+}
+
+/// `dst = dst (op) scalar`.
+pub fn binary_scalar_inplace(op: BinaryOp, dst: TensorHandle, scalar: ScalarValue) -> Result<()> {
+    let (mut state, [x]) = operands([("dst", dst)])?;
+    let id = ir::binary_scalar(&mut state.trace, op, x, scalar, false)?;
+    update(state, dst, id)
+}
+
+/// A comparison.
+pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
+    let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
+    let id = ir::compare(&mut state.trace, op, lhs, rhs)?;
+    state.new_tensor(id)
+}
+
+/// `pred ? on_true : on_false`.
+pub fn select(pred: TensorHandle, on_true: TensorHandle, on_false: TensorHandle) -> Result<TensorHandle> {
+    let (mut state, [pred, on_true, on_false]) =
+        operands([("pred", pred), ("on_true", on_true), ("on_false", on_false)])?;
+    let id = ir::select(&mut state.trace, pred, on_true, on_false)?;
+    state.new_tensor(id)
+}
+
+/// To another element type.
+pub fn convert(x: TensorHandle, dtype: DType) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = ir::convert(&mut state.trace, x, dtype);
+    state.new_tensor(id)
+}
+
+/// To another shape of as many elements.
+pub fn reshape(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = ir::reshape(&mut state.trace, x, dims)?;
+    state.new_tensor(id)
+}
+
+/// To a shape that it broadcasts to.
+pub fn broadcast_to(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = ir::broadcast_to(&mut state.trace, x, dims)?;
+    state.new_tensor(id)
+}
+
+/// Axis i of the result is axis `permutation[i]`.
+pub fn transpose(x: TensorHandle, permutation: &[i64]) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = ir::transpose(&mut state.trace, x, permutation)?;
+    state.new_tensor(id)
+}
+
+/// A reduction over axes.
+pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = ir::reduce(&mut state.trace, op, x, axes, keep_dims)?;
+    state.new_tensor(id)
+}
+
+/// NumPy's matmul.
+pub fn matmul(lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
+    let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
+    let id = ir::matmul(&mut state.trace, lhs, rhs)?;
+    state.new_tensor(id)
+}
+
+/// `x[start:limit:stride]` on every axis.
+pub fn slice(x: TensorHandle, starts: &[i64], limits: &[i64], strides: Option<&[i64]>) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let ty = state.trace.ty(x);
+    if starts.len() != ty.dims.len() {
+        return Err(error!(InvalidArgument, "rank: {} given; x is {ty}, of rank {}", starts.len(), ty.dims.len()));
+    }
+    let ones = vec![1; starts.len()];
+    let id = ir::slice(&mut state.trace, x, starts, limits, strides.unwrap_or(&ones))?;
+    state.new_tensor(id)
+}
+
+/// Along one axis.
+pub fn concatenate(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> {
+    if tensors.is_empty() {
+        return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
+    }
+    let named: Vec<(String, TensorHandle)> =
+        tensors.iter().enumerate().map(|(i, &handle)| (format!("tensors[{i}]"), handle)).collect();
+    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
+    let mut state = common_device(&named)?.state();
+    state.check_open()?;
+    let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
+    let id = ir::concatenate(&mut state.trace, &nodes, axis)?;
+    state.new_tensor(id)
+}

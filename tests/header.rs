@@ -1,0 +1,60 @@
+//! The committed header and the committed list of exported symbols are those of the source.
+//!
+//! `make header` writes them anew: it runs this test with LXLA_WRITE_HEADER=1.
+
+use std::path::Path;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn generated_header() -> String {
+    let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
+    // Only this folder is the ABI; what the floors below make public is none of C's business. In the order of the chapters.
+    let chapters = ["types", "constants", "library", "environment", "device", "tensor", "operations", "sync"];
+    let source = |chapter: &str| root().join("src/capi").join(chapter).with_extension("rs");
+    let builder = chapters.iter().fold(cbindgen::Builder::new().with_config(config), |b, c| b.with_src(source(c)));
+    let bindings = builder.generate().unwrap();
+    let mut header = Vec::new();
+    bindings.write(&mut header);
+    String::from_utf8(header).unwrap()
+}
+
+/// The functions of a header, one a line, sorted.
+fn functions(header: &str) -> String {
+    let mut names: Vec<&str> = header
+        .lines()
+        .filter(|line| !line.starts_with([' ', '#', '/', '*']) && !line.starts_with("typedef"))
+        .filter_map(|line| line.split('(').next().filter(|_| line.contains('(')))
+        .filter_map(|declaration| declaration.rsplit([' ', '*']).next())
+        .collect();
+    names.sort_unstable();
+    names.join("\n") + "\n"
+}
+
+fn check(path: &str, wanted: &str) {
+    let path = root().join(path);
+    if std::env::var_os("LXLA_WRITE_HEADER").is_some() {
+        std::fs::write(&path, wanted).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == wanted, "{} is stale; run `make header` and commit it", path.display());
+}
+
+#[test]
+fn header_is_not_stale() {
+    let header = generated_header();
+    check("include/lazyxla.h", &header);
+    check("include/lazyxla.symbols", &functions(&header));
+}
+
+#[test]
+fn version_macros_are_the_crates() {
+    let header = generated_header();
+    let macro_of = |name: &str| {
+        let line = header.lines().find(|line| line.contains(&format!("LXLA_VERSION_{name}"))).unwrap();
+        line.rsplit(' ').next().unwrap().to_string()
+    };
+    let version = ["MAJOR", "MINOR", "PATCH"].map(macro_of).join(".");
+    assert_eq!(version, env!("CARGO_PKG_VERSION"));
+}
