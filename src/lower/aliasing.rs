@@ -1,7 +1,7 @@
 //! Which output takes over which donor's memory. XLA is told the pair where one output is an update of the donor (so that
 //! it runs in place); elsewhere it is left to XLA. Depends on the program and its donors alone, which are in the key.
 
-use crate::ir::Instruction;
+use crate::ir::{Instruction, Op};
 
 /// What XLA is told of a donor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,31 +21,56 @@ pub fn pair(values: &[Instruction], outputs: &[usize], donors: &[usize]) -> Vec<
     if donors.is_empty() {
         return pairs;
     }
-    for (output, &position) in outputs.iter().enumerate() {
-        let free = |candidate: usize| {
-            let slot = donors.binary_search(&candidate).ok()?;
-            (pairs[slot] == Donation::Any).then_some(slot)
-        };
-        if let Some(slot) = nearest(values, position, free) {
-            pairs[slot] = Donation::Output(output);
+    // First the outputs that are updates of a donor (`t = t + ...`), then those that another operand leads to one.
+    for search in [along_first_operands, breadth_first] {
+        for (output, &position) in outputs.iter().enumerate() {
+            if pairs.contains(&Donation::Output(output)) {
+                continue;
+            }
+            let free = |candidate: usize| {
+                let slot = donors.binary_search(&candidate).ok()?;
+                (pairs[slot] == Donation::Any).then_some(slot)
+            };
+            if let Some(slot) = search(values, position, &free) {
+                pairs[slot] = Donation::Output(output);
+            }
         }
     }
     pairs
 }
 
-/// The nearest free donor from which the value at `position` is made elementwise, in its own type: breadth first, so that
-/// in `p - lr * (mu * v + g)` it is `p`.
-fn nearest(values: &[Instruction], position: usize, free: impl Fn(usize) -> Option<usize>) -> Option<usize> {
-    let ty = &values[position].ty;
+/// The donor slot of a position, if that is a free donor.
+type Free<'a> = &'a dyn Fn(usize) -> Option<usize>;
+
+/// Operands of the value at `position` whose memory it may take over: elementwise, and of its own type.
+fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = usize> + '_ {
+    let value = &values[position];
+    let operands: &[usize] = if value.op.is_elementwise() { &value.operands } else { &[] };
+    operands.iter().copied().filter(move |&operand| values[operand].ty == value.ty)
+}
+
+/// From `mu * v + g` to `v`, and from `p - lr * v` to `p`.
+fn along_first_operands(values: &[Instruction], position: usize, free: Free) -> Option<usize> {
+    let mut position = position;
+    for _ in 0..REACH {
+        let first = *values[position].operands.first()?;
+        if replaceable(values, position).next() != Some(first) {
+            return None;
+        }
+        if values[first].op == Op::Leaf {
+            return free(first);
+        }
+        position = first;
+    }
+    None
+}
+
+/// The nearest free donor: from `g + mu * v` to `v`.
+fn breadth_first(values: &[Instruction], position: usize, free: Free) -> Option<usize> {
     let mut queue = vec![position];
     let mut next = 0;
     while next < queue.len() && next < REACH {
-        let value = &values[queue[next]];
-        next += 1;
-        if !value.op.is_elementwise() {
-            continue;
-        }
-        for &operand in value.operands.iter().filter(|&&operand| values[operand].ty == *ty) {
+        for operand in replaceable(values, queue[next]) {
             if let Some(slot) = free(operand) {
                 return Some(slot);
             }
@@ -53,6 +78,7 @@ fn nearest(values: &[Instruction], position: usize, free: impl Fn(usize) -> Opti
                 queue.push(operand);
             }
         }
+        next += 1;
     }
     None
 }
@@ -60,7 +86,7 @@ fn nearest(values: &[Instruction], position: usize, free: impl Fn(usize) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{BinaryOp, Op};
+    use crate::ir::BinaryOp;
     use crate::types::{DType, TensorType};
 
     fn value(op: Op, operands: &[usize]) -> Instruction {
@@ -80,6 +106,23 @@ mod tests {
             value(Op::Binary(BinaryOp::Subtract), &[4, 5]), // 6: p' = p - lr * v'
         ];
         assert_eq!(pair(&values, &[3, 6], &[0, 4]), [Donation::Output(0), Donation::Output(1)]);
+    }
+
+    #[test]
+    fn an_operand_of_another_update_does_not_mislead() {
+        let values = [
+            value(Op::Leaf, &[]), // 0: v
+            value(Op::BinaryScalar(BinaryOp::Multiply), &[0]),
+            value(Op::Leaf, &[]),                      // 2: p
+            value(Op::Binary(BinaryOp::Add), &[1, 2]), // 3: v' = mu * v + p
+            value(Op::BinaryScalar(BinaryOp::Multiply), &[3]),
+            value(Op::Binary(BinaryOp::Subtract), &[2, 4]), // 5: p' = p - lr * v'
+        ];
+        assert_eq!(pair(&values, &[3, 5], &[0, 2]), [Donation::Output(0), Donation::Output(1)]);
+        // Written the other way round, v' = p + mu * v.
+        let mut swapped = values.clone();
+        swapped[3].operands = vec![2, 1];
+        assert_eq!(pair(&swapped, &[5, 3], &[0, 2]), [Donation::Output(1), Donation::Output(0)]);
     }
 
     #[test]

@@ -1,0 +1,337 @@
+// Which buffers a step gives up: D1 to D4, D6 to D9, D11 of the behaviours. (D12: a Rust test of the engine.)
+#include "check.h"
+
+TEST(d1_two_updates_and_an_old_sum) {
+  lxla_env env = new_env();
+  lxla_tensor t1 = one(env, 1), t2 = one(env, 2);
+  lxla_tensor t3 = binary(ADD, t1, t2);
+  OK(lxla_binary_scalar_inplace(MUL, t1, 2));
+  OK(lxla_binary_scalar_inplace(ADD, t2, 2));
+  EQUAL(step(env), 2);
+  EQUAL(value(t3), 3);
+  EQUAL(value(t1), 2);
+  EQUAL(value(t2), 4);
+  RELEASE(t1, t2, t3);
+  OK(lxla_env_release(env));
+}
+
+TEST(d2_a_snapshot_keeps_the_old_value) {
+  lxla_env env = new_env();
+  lxla_tensor t1 = one(env, 5), c = snapshot(t1);
+  OK(lxla_binary_scalar_inplace(ADD, t1, 1));
+  EQUAL(step(env), 0);
+  EQUAL(value(c), 5);
+  EQUAL(value(t1), 6);
+  // The snapshot gone, the next step donates again.
+  RELEASE(c);
+  OK(lxla_binary_scalar_inplace(ADD, t1, 1));
+  EQUAL(step(env), 1);
+  EQUAL(value(t1), 7);
+  RELEASE(t1);
+  OK(lxla_env_release(env));
+}
+
+TEST(d2_a_snapshot_of_a_pending_value_and_of_a_snapshot) {
+  lxla_env env = new_env();
+  lxla_tensor t = one(env, 1);
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  lxla_tensor a = snapshot(t), b = snapshot(a);
+  OK(lxla_binary_scalar_inplace(ADD, a, 10));
+  OK(lxla_binary_scalar_inplace(ADD, t, 100));
+  step(env);
+  EQUAL(value(t), 102);
+  EQUAL(value(a), 12);
+  EQUAL(value(b), 2);
+  RELEASE(t, a, b);
+  OK(lxla_env_release(env));
+}
+
+TEST(d3_a_step_each) {
+  lxla_env env = new_env();
+  lxla_tensor t1 = one(env, 1);
+  OK(lxla_binary_scalar_inplace(ADD, t1, 1));
+  EQUAL(step(env), 1);
+  OK(lxla_binary_scalar_inplace(MUL, t1, 100));
+  EQUAL(step(env), 1);
+  EQUAL(value(t1), 200);
+  RELEASE(t1);
+  OK(lxla_env_release(env));
+}
+
+TEST(d4_a_released_batch_is_donated_or_freed_at_once) {
+  lxla_env env = new_env();
+  lxla_tensor w = one(env, 3), batch = one(env, 4);
+  lxla_tensor y = binary(MUL, w, batch);
+  RELEASE(batch);
+  EQUAL(step(env), 1);
+  EQUAL(value(y), 12);
+  EQUAL(value(w), 3);
+  RELEASE(y);
+
+  // No output of its size: not donated, and freed by the step.
+  float values[1000] = {1};
+  uint64_t before = counter(env, "LiveBytes");
+  batch = from_f32(env, DIMS(1000), values);
+  OK(lxla_reduce(LXLA_REDUCE_SUM, batch, DIMS(0), 0, &y));
+  RELEASE(batch);
+  EQUAL(step(env), 0);
+  EQUAL(counter(env, "LiveBytes") - before, sizeof(float));
+  EQUAL(value(y), 1);
+  RELEASE(w, y);
+  OK(lxla_env_release(env));
+}
+
+// Peak resident memory of this process since `reset`, in bytes.
+static void reset_peak(void) {
+  FILE *f = fopen("/proc/self/clear_refs", "w");
+  CHECK(f && fputs("5", f) >= 0 && fclose(f) == 0);
+}
+
+static double status_bytes(const char *key) {
+  char line[256];
+  double kb = -1;
+  FILE *f = fopen("/proc/self/status", "r");
+  CHECK(f);
+  while (fgets(line, sizeof line, f))
+    if (strncmp(line, key, strlen(key)) == 0) kb = atof(line + strlen(key) + 1);
+  fclose(f);
+  CHECK(kb >= 0);
+  return kb * 1024;
+}
+
+static lxla_tensor zeros(lxla_env env, int64_t n) {
+  lxla_tensor t;
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(n), 0, &t));
+  return t;
+}
+
+TEST(d4_rebinding_and_momentum_run_in_place) {
+  enum { N = 64 << 20 };  // 256 MB
+  lxla_env env = new_env();
+  lxla_tensor p = zeros(env, N);
+  step(env);
+  for (int i = 0; i < 3; i++) {
+    reset_peak();
+    double before = status_bytes("VmRSS:");
+    lxla_tensor scaled = scalar(MUL, p, 0.9), next = scalar(ADD, scaled, 1);
+    RELEASE(p, scaled);
+    p = next;
+    EQUAL(step(env), 1);
+    if (i) CHECK(status_bytes("VmHWM:") - before < 16e6);
+  }
+  lxla_tensor v = zeros(env, N);
+  step(env);
+  for (int i = 0; i < 3; i++) {
+    reset_peak();
+    double before = status_bytes("VmRSS:");
+    OK(lxla_binary_scalar_inplace(MUL, v, 0.9));
+    OK(lxla_binary_inplace(ADD, v, p));
+    lxla_tensor change = scalar(MUL, v, 0.1);
+    OK(lxla_binary_inplace(SUB, p, change));
+    RELEASE(change);
+    EQUAL(step(env), 2);
+    if (i) CHECK(status_bytes("VmHWM:") - before < 16e6);
+  }
+  EQUAL(counter(env, "LiveBytes"), 2.0 * N * sizeof(float));
+  RELEASE(p, v);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(d6_donation_can_be_turned_off) {
+  float results[2];
+  for (int on = 0; on < 2; on++) {
+    lxla_env_options options = default_options();
+    options.donation = on ? 1 : 2;
+    lxla_env env;
+    OK(lxla_env_create(&options, &env));
+    lxla_tensor t = one(env, 1);
+    for (int i = 0; i < 5; i++) {
+      OK(lxla_binary_scalar_inplace(MUL, t, 1.5));
+      EQUAL(step(env), on);
+    }
+    results[on] = value(t);
+    RELEASE(t);
+    OK(lxla_env_release(env));
+  }
+  EQUAL(results[0], results[1]);
+
+  lxla_env env = new_env();
+  lxla_tensor t = one(env, 1);
+  OK(lxla_env_set_option(env, "donation", "false"));
+  OK(lxla_binary_scalar_inplace(MUL, t, 2));
+  EQUAL(step(env), 0);
+  OK(lxla_env_set_option(env, "donation", "true"));
+  OK(lxla_binary_scalar_inplace(MUL, t, 2));
+  EQUAL(step(env), 1);
+  EQUAL(value(t), 4);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+// A small network with momentum: the parameters and momenta of three layers.
+TEST(d7_every_parameter_and_momentum_is_donated_each_step) {
+  enum { LAYERS = 6, WIDTH = 16 };
+  lxla_env env = new_env();
+  float eye[WIDTH * WIDTH] = {0}, x_values[WIDTH];
+  for (int i = 0; i < WIDTH; i++) eye[i * WIDTH + i] = 1, x_values[i] = 1;
+  lxla_tensor w[LAYERS], m[LAYERS], x = from_f32(env, DIMS(1, WIDTH), x_values);
+  for (int i = 0; i < LAYERS; i++) {
+    w[i] = from_f32(env, DIMS(WIDTH, WIDTH), eye);
+    OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(WIDTH, WIDTH), 0, &m[i]));
+  }
+  step(env);
+  uint64_t live = counter(env, "LiveBytes"), compiled = counter(env, "UncachedCompile");
+  EQUAL(live, (2.0 * LAYERS * WIDTH * WIDTH + WIDTH) * sizeof(float));
+  OK(lxla_env_metrics_reset(env));
+  for (int s = 0; s < 1000; s++) {
+    lxla_tensor h = snapshot(x);
+    for (int i = 0; i < LAYERS; i++) {
+      lxla_tensor next;
+      OK(lxla_matmul(h, w[i], &next));
+      RELEASE(h);
+      h = next;
+    }
+    for (int i = 0; i < LAYERS; i++) {
+      lxla_tensor change;
+      OK(lxla_binary_scalar_inplace(MUL, m[i], 0.5));
+      OK(lxla_binary_inplace(ADD, m[i], h));
+      change = scalar(MUL, m[i], 0.0);
+      OK(lxla_binary_inplace(SUB, w[i], change));
+      RELEASE(change);
+    }
+    RELEASE(h);
+    EQUAL(step(env), 2 * LAYERS);
+  }
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  EQUAL(compiled, 1);
+  EQUAL(counter(env, "LiveBytes"), live);
+  CHECK(counter(env, "PeakLiveBytes") == live);
+  float values[WIDTH * WIDTH];
+  read_f32(m[0], values, WIDTH * WIDTH);
+  CHECK(fabsf(values[0] - 2) < 1e-6);
+  OK(lxla_tensor_release_many(w, LAYERS));
+  OK(lxla_tensor_release_many(m, LAYERS));
+  RELEASE(x);
+  OK(lxla_env_release(env));
+}
+
+TEST(d8_an_operand_used_twice_is_passed_once) {
+  lxla_env env = new_env();
+  lxla_tensor x = one(env, 3), same = snapshot(x);
+  lxla_tensor y = binary(MUL, x, same);
+  RELEASE(same);
+  OK(lxla_binary_inplace(ADD, x, x));
+  EQUAL(step(env), 1);
+  EQUAL(value(x), 6);
+  EQUAL(value(y), 9);
+  char *text;
+  lxla_tensor z = binary(MUL, x, x);
+  OK(lxla_stablehlo(&z, 1, &text));
+  int arguments = 0;
+  for (char *at = strstr(text, "@main"); *at && *at != '\n'; at++) arguments += *at == '%';
+  EQUAL(arguments, 1);
+  lxla_string_free(text);
+  RELEASE(x, y, z);
+  OK(lxla_env_release(env));
+}
+
+TEST(d9_a_chain_in_place_donates_one_buffer) {
+  lxla_env env = new_env();
+  lxla_tensor t = one(env, 1);
+  for (int i = 0; i < 10; i++) OK(lxla_binary_scalar_inplace(MUL, t, 2));
+  EQUAL(step(env), 1);
+  EQUAL(value(t), 1024);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+TEST(d11_identical_outputs_constants_and_parameters) {
+  lxla_env env = new_env();
+  lxla_tensor a = one(env, 2), b = one(env, 3);
+  // Identical outputs, each to be changed on its own.
+  lxla_tensor x = binary(ADD, a, b), y = binary(ADD, a, b);
+  // An output that is a constant, twice; and one that is a parameter (a reshape to the same shape is its operand).
+  lxla_tensor c1, c2, same;
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), 7, &c1));
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), 7, &c2));
+  OK(lxla_reshape(a, DIMS(1), &same));
+  EQUAL(state_of(same), LXLA_STATE_READY);
+  step(env);
+  OK(lxla_binary_scalar_inplace(ADD, x, 1));
+  OK(lxla_binary_scalar_inplace(ADD, c1, 1));
+  OK(lxla_binary_scalar_inplace(ADD, same, 1));
+  EQUAL(step(env), 2);
+  EQUAL(value(x), 6);
+  EQUAL(value(y), 5);
+  EQUAL(value(c1), 8);
+  EQUAL(value(c2), 7);
+  EQUAL(value(same), 3);
+  EQUAL(value(a), 2);
+  RELEASE(a, b, x, y, c1, c2, same);
+  OK(lxla_env_release(env));
+}
+
+TEST(d11_nothing_to_do_and_nothing_in_it) {
+  lxla_env env = new_env();
+  EQUAL(step(env), 0);  // nothing at all
+  lxla_tensor a = one(env, 1);
+  EQUAL(step(env), 0);  // nothing pending
+  lxla_tensor dropped = scalar(ADD, a, 1);
+  RELEASE(dropped);
+  EQUAL(step(env), 0);  // nothing live
+  EQUAL(counter(env, "ExecuteComputation"), 0);
+
+  lxla_tensor empty, sum;
+  OK(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(0, 3), NULL, 0, &empty));
+  OK(lxla_binary_scalar_inplace(ADD, empty, 1));
+  OK(lxla_reduce(LXLA_REDUCE_SUM, empty, DIMS(0), 0, &sum));
+  EQUAL(step(env), 1);  // a zero-size buffer is donated like any other
+  float values[3] = {9, 9, 9};
+  read_f32(sum, values, 3);
+  EQUAL(values[0] + values[1] + values[2], 0);
+  OK(lxla_tensor_read(empty, NULL, 0));
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_S32, DIMS(2), 5, &dropped));  // no inputs
+  step(env);
+  int32_t fives[2];
+  OK(lxla_tensor_read(dropped, fives, sizeof fives));
+  EQUAL(fives[0] + fives[1], 10);
+  RELEASE(a, empty, sum, dropped);
+  OK(lxla_env_release(env));
+}
+
+// A donor of other dtype and shape, with as many bytes as an output, is given up too.
+TEST(d4_a_donor_of_equal_bytes) {
+  lxla_env env = new_env();
+  lxla_tensor t = one(env, 2.5f), wide, n;
+  OK(lxla_reshape(t, DIMS(1, 1), &wide));
+  OK(lxla_convert(wide, LXLA_DTYPE_S32, &n));
+  RELEASE(t, wide);
+  EQUAL(step(env), 1);
+  int32_t got;
+  OK(lxla_tensor_read(n, &got, sizeof got));
+  EQUAL(got, 2);
+  RELEASE(n);
+  OK(lxla_env_release(env));
+}
+
+// The text says which argument is written over by which output: an update in place, and never two on one.
+TEST(step_text_names_donors) {
+  lxla_env env = new_env();
+  lxla_tensor p = one(env, 1), v = one(env, 2);
+  OK(lxla_binary_scalar_inplace(MUL, v, 0.5));
+  lxla_tensor change = scalar(MUL, v, 0.1);
+  OK(lxla_binary_inplace(SUB, p, change));
+  RELEASE(change);
+  char *text;
+  OK(lxla_step_stablehlo(env, XLA(0), &text));
+  CHECK(strstr(text, "%v0: tensor<1xf32> {tf.aliasing_output = 0 : i32}"));
+  CHECK(strstr(text, "{tf.aliasing_output = 1 : i32}"));
+  lxla_string_free(text);
+  OK(lxla_stablehlo(&p, 1, &text));
+  CHECK(!strstr(text, "aliasing_output") && !strstr(text, "buffer_donor"));
+  lxla_string_free(text);
+  EQUAL(step(env), 2);
+  RELEASE(p, v);
+  OK(lxla_env_release(env));
+}

@@ -1,0 +1,201 @@
+// Partial syncs and reads: S2, S9 of the behaviours, and what a step leaves alone.
+#include "check.h"
+
+// S1's work, with a partial sync in the save's place.
+static void s2(int by_read) {
+  lxla_env env = new_env();
+  lxla_tensor t0 = one(env, 1), t1 = one(env, 2);
+  step(env);
+  lxla_tensor t2 = binary(ADD, t0, t1);
+  OK(lxla_binary_scalar_inplace(ADD, t1, 1));
+  uint64_t donated = counter(env, "DonatedBuffers");
+  if (by_read) {
+    EQUAL(value(t1), 3);
+  } else {
+    OK(lxla_sync(&t1, 1));
+    EQUAL(state_of(t1), LXLA_STATE_READY);
+  }
+  EQUAL(counter(env, "DonatedBuffers"), donated);
+  EQUAL(state_of(t2), LXLA_STATE_PENDING);
+  step(env);
+  EQUAL(value(t1), 3);
+  EQUAL(value(t2), 3);
+  RELEASE(t0, t1, t2);
+  OK(lxla_env_release(env));
+}
+
+TEST(s2_sync_of_an_updated_tensor_leaves_its_old_value) { s2(0); }
+TEST(s2_read_of_an_updated_tensor_leaves_its_old_value) { s2(1); }
+
+TEST(s9_reading_a_loss_before_the_step_computes_nothing_live_twice) {
+  lxla_env env = new_env();
+  lxla_tensor w = one(env, 2);
+  for (int i = 0; i < 4; i++) {
+    // loss = (w * 3) ^ 2; the gradient needs w * 3 again, which no handle keeps; the loss itself is live.
+    lxla_tensor y = scalar(MUL, w, 3), loss = binary(MUL, y, y), gradient = scalar(MUL, y, 0.01);
+    OK(lxla_binary_inplace(SUB, w, gradient));
+    RELEASE(y, gradient);
+    float before = value(loss);
+    uint64_t recomputed = counter(env, "RecomputedOps");
+    EQUAL(step(env), 1);
+    // y alone: dead, shared, and needed by both.
+    EQUAL(counter(env, "RecomputedOps") - recomputed, 1);
+    EQUAL(value(loss), before);
+    RELEASE(loss);
+  }
+  CHECK(fabs(value(w) - 2 * pow(0.97, 4)) < 1e-6);
+  EQUAL(counter(env, "UncachedCompile"), 2);
+  RELEASE(w);
+  OK(lxla_env_release(env));
+}
+
+TEST(s9_what_is_live_on_the_way_is_kept) {
+  lxla_env env = new_env();
+  lxla_tensor a = one(env, 2), b = scalar(MUL, a, 3), c = scalar(ADD, b, 1), apart = scalar(ADD, a, 100);
+  EQUAL(value(c), 7);
+  EQUAL(state_of(b), LXLA_STATE_READY);
+  EQUAL(state_of(apart), LXLA_STATE_PENDING);
+  step(env);
+  EQUAL(counter(env, "RecomputedOps"), 0);
+  EQUAL(counter(env, "ExecuteComputation"), 2);
+  EQUAL(value(b), 6);
+  EQUAL(value(apart), 102);
+  RELEASE(a, b, c, apart);
+  OK(lxla_env_release(env));
+}
+
+TEST(sync_takes_many_tensors_also_twice_and_ready_ones) {
+  lxla_env env = new_env();
+  lxla_tensor a = one(env, 1), b = scalar(ADD, a, 1), c = scalar(ADD, a, 2), c2 = snapshot(c);
+  lxla_tensor list[] = {a, b, c, b, c2};
+  OK(lxla_sync(list, 5));
+  EQUAL(counter(env, "ExecuteComputation"), 1);
+  EQUAL(value(b) + value(c) + value(c2), 8);
+  EQUAL(counter(env, "ExecuteComputation"), 1);
+  OK(lxla_sync(NULL, 0));
+  lxla_tensor with_stale[] = {a, none};
+  lxla_tensor pending = scalar(ADD, a, 5);
+  with_stale[0] = pending;
+  REFUSED(lxla_sync(with_stale, 2), LXLA_INVALID_HANDLE, "tensors[1]");
+  EQUAL(state_of(pending), LXLA_STATE_PENDING);
+  RELEASE(a, b, c, c2, pending);
+  OK(lxla_env_release(env));
+}
+
+TEST(a_step_on_no_device_named_steps_all) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  lxla_tensor t[2];
+  for (int i = 0; i < 2; i++) {
+    OK(lxla_tensor_full(env, XLA(i), LXLA_DTYPE_F32, DIMS(1), i + 1, &t[i]));
+  }
+  OK(lxla_mark_step(env, (lxla_device){LXLA_DEVICE_UNSPECIFIED, 0}, 1));
+  OK(lxla_mark_step(env, (lxla_device){LXLA_DEVICE_CPU, 0}, 1));
+  OK(lxla_wait(env, (lxla_device){LXLA_DEVICE_UNSPECIFIED, 0}));
+  EQUAL(counter(env, "MarkStep"), 2);
+  EQUAL(counter(env, "UncachedCompile"), 1 + 1);
+  for (int i = 0; i < 2; i++) EQUAL(state_of(t[i]), LXLA_STATE_READY);
+
+  // Devices are apart; a value moves by to_device.
+  lxla_tensor bad, moved;
+  REFUSED(lxla_binary(ADD, t[0], t[1], &bad), LXLA_INVALID_ARGUMENT, "lhs is on xla:0 and rhs is on xla:1");
+  OK(lxla_binary_scalar_inplace(ADD, t[0], 10));
+  OK(lxla_tensor_to_device(t[0], XLA(1), &moved));
+  OK(lxla_binary_scalar_inplace(ADD, t[0], 10));
+  OK(lxla_binary_inplace(ADD, moved, t[1]));
+  OK(lxla_mark_step(env, (lxla_device){LXLA_DEVICE_UNSPECIFIED, 0}, 1));
+  EQUAL(value(moved), 13);
+  EQUAL(value(t[0]), 21);
+  lxla_device where;
+  OK(lxla_tensor_device(moved, &where));
+  CHECK(where.kind == LXLA_DEVICE_XLA && where.ordinal == 1);
+  RELEASE(t[0], t[1], moved);
+  OK(lxla_env_release(env));
+}
+
+// P1, P2, P4, P5 as far as recording and syncing go; computations have tests of their own.
+TEST(p2_a_step_leaves_placeholders_and_materialises_all_else) {
+  lxla_env env = new_env();
+  lxla_tensor p, t1 = one(env, 4), q, read_back;
+  OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &p));
+  EQUAL(state_of(p), LXLA_STATE_PLACEHOLDER);
+  uint64_t sent = counter(env, "OutboundBytes");
+  q = binary(ADD, p, t1);
+  lxla_tensor other = scalar(MUL, t1, 2);
+  OK(lxla_binary_scalar_inplace(ADD, t1, 1));
+  EQUAL(step(env), 0);  // D10: q still needs the old t1
+  EQUAL(value(other), 8);
+  EQUAL(value(t1), 5);
+  EQUAL(state_of(q), LXLA_STATE_PENDING);
+  EQUAL(counter(env, "OutboundBytes"), sent);
+  float v = 42;
+  REFUSED(lxla_tensor_read(p, &v, sizeof v), LXLA_FAILED_PRECONDITION, "placeholder f32[1] has no value");
+  REFUSED(lxla_tensor_read(q, &v, sizeof v), LXLA_FAILED_PRECONDITION, "placeholder f32[1] has no value");
+  lxla_tensor mixed[] = {scalar(ADD, t1, 1), q};
+  REFUSED(lxla_sync(mixed, 2), LXLA_FAILED_PRECONDITION, "tensors[1]");
+  EQUAL(state_of(mixed[0]), LXLA_STATE_PENDING);
+  EQUAL(v, 42);
+  // Bound after all, by assignment: q was recorded before, and goes on waiting; what is recorded now runs.
+  lxla_tensor ten = one(env, 10);
+  OK(lxla_tensor_assign(p, ten));
+  read_back = binary(ADD, p, t1);
+  step(env);
+  EQUAL(value(read_back), 15);
+  EQUAL(state_of(q), LXLA_STATE_PENDING);
+  RELEASE(p, t1, q, other, mixed[0], ten, read_back);
+  OK(lxla_env_release(env));
+}
+
+TEST(p3_p4_parameters_are_told_apart_by_identity) {
+  lxla_env env = new_env();
+  lxla_tensor p1, p2, transposed;
+  OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(2, 3), &p1));
+  OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_BF16, DIMS(3, 2), &p2));
+  OK(lxla_transpose(p2, DIMS(1, 0), &transposed));
+  lxla_tensor a = binary(ADD, p1, transposed), b;
+  OK(lxla_matmul(a, p2, &b));
+  char *text;
+  OK(lxla_stablehlo(&b, 1, &text));
+  CHECK(strstr(text, "@main(%v0: tensor<3x2xbf16>, %v2: tensor<2x3xf32>) ->"));
+  lxla_string_free(text);
+  RELEASE(p2, transposed, a, b);
+
+  lxla_tensor like;
+  OK(lxla_tensor_set_requires_grad(p1, 1));
+  OK(lxla_tensor_placeholder_like(p1, &like));
+  int32_t flag = 0;
+  OK(lxla_tensor_requires_grad(like, &flag));
+  EQUAL(flag, 1);
+  a = binary(ADD, p1, like), b = binary(ADD, p1, p1);
+  lxla_tensor both[] = {a, b};
+  OK(lxla_stablehlo(both, 2, &text));
+  CHECK(strstr(text, "@main(%v0: tensor<2x3xf32>, %v1: tensor<2x3xf32>) ->"));
+  lxla_string_free(text);
+  OK(lxla_stablehlo(&b, 1, &text));
+  CHECK(strstr(text, "@main(%v0: tensor<2x3xf32>) ->"));
+  lxla_string_free(text);
+  RELEASE(p1, like, a, b);
+  EQUAL(counter(env, "OutboundBytes"), 0);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(p5_a_new_placeholder_is_never_taken_for_a_released_one) {
+  lxla_env env = new_env();
+  for (int i = 0; i < 100; i++) {
+    lxla_tensor p1, p2;
+    OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(4), &p1));
+    lxla_tensor x = scalar(ADD, p1, 1);
+    RELEASE(p1);
+    OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(4), &p2));
+    lxla_tensor both = binary(ADD, x, p2);
+    char *text;
+    OK(lxla_stablehlo(&both, 1, &text));
+    CHECK(strstr(text, "@main(%v0: tensor<4xf32>, %v2: tensor<4xf32>) ->"));
+    lxla_string_free(text);
+    RELEASE(x, p2, both);
+  }
+  OK(lxla_env_release(env));
+}
