@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -28,8 +29,7 @@ class Error : public std::runtime_error {
  public:
   /// An error with a status and words.
   Error(lxla_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
-  /// One of the status codes of lazyxla.h, never LXLA_OK.
-  lxla_status status() const noexcept { return status_; }
+  lxla_status status() const noexcept { return status_; }  ///< One of the status codes of lazyxla.h, not LXLA_OK.
 
  private:
   lxla_status status_;
@@ -55,26 +55,25 @@ constexpr int32_t dtype_of() {
   }
 }
 
-/// The XLA device with this number.
-inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }
-
-/// Native host memory.
-inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }
-
 namespace detail {
 
-// What a call gives through its last argument.
-template <class Out, auto call, class... Inputs>
-Out get(Inputs... inputs) {
-  Out out{};
+// The type that a function of lazyxla.h writes through its last parameter.
+template <class> struct Output;
+template <class... Parameters> struct Output<lxla_status (*)(Parameters...)> {
+  using Last = std::tuple_element_t<sizeof...(Parameters) - 1, std::tuple<Parameters...>>;
+  using Type = std::remove_pointer_t<Last>;
+};
+
+// What such a function gives.
+template <auto call, class... Inputs> auto get(Inputs... inputs) {
+  typename Output<decltype(call)>::Type out{};
   check(call(inputs..., &out));
   return out;
 }
 
-// A string that a call gives.
-template <auto call, class... Inputs>
-std::string text(Inputs... inputs) {
-  const std::unique_ptr<char, decltype(&lxla_string_free)> owner(get<char *, call>(inputs...), lxla_string_free);
+// A string that such a function gives.
+template <auto call, class... Inputs> std::string text(Inputs... inputs) {
+  const std::unique_ptr<char, decltype(&lxla_string_free)> owner(get<call>(inputs...), lxla_string_free);
   return owner.get();
 }
 
@@ -85,37 +84,29 @@ inline const char *dtype_name(int32_t dtype) {
 }
 
 // Elements that lie side by side. Those of std::vector<bool> do not, and are unpacked to a byte each.
-template <class T>
-const std::vector<T> &contiguous(const std::vector<T> &values) { return values; }
+template <class T> const std::vector<T> &contiguous(const std::vector<T> &values) { return values; }
 inline std::vector<uint8_t> contiguous(const std::vector<bool> &values) { return {values.begin(), values.end()}; }
-
 static_assert(sizeof(bool) == 1, "pred has one byte an element");
 
 }  // namespace detail
 
+/// The XLA device with this number.
+inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }
+/// Native host memory.
+inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }
 /// The device that "cpu", "xla" or "xla:N" names.
-inline lxla_device parse_device(const std::string &text) {
-  return detail::get<lxla_device, lxla_device_parse>(text.c_str());
-}
+inline lxla_device parse_device(const std::string &text) { return detail::get<lxla_device_parse>(text.c_str()); }
 
 /// Options of a new environment, as in lxla_env_options. What is left as it is here is the default.
 struct EnvironmentOptions {
-  /// File of the PJRT plugin; "" for the one that the library finds.
-  std::string plugin_path;
-  /// Folder of the disk cache; "" for none.
-  std::string cache_dir;
-  /// How many compiled programs are kept; 0 for the default.
-  size_t cache_capacity = 0;
-  /// The most operations of one program; 0 for the default.
-  size_t max_program_ops = 0;
-  /// How many devices to ask the plugin for; 0 for the default.
-  int32_t device_count = 0;
-  /// Whether tensors on `cpu` are native.
-  std::optional<bool> use_native_for_cpu_tensor;
-  /// What happens when devices meet: 1 error, 2 copy, 3 scalar; 0 for the default.
-  int32_t mixed_device_policy = 0;
-  /// Whether steps donate buffers.
-  std::optional<bool> donation;
+  std::string plugin_path;                        ///< File of the PJRT plugin.
+  std::string cache_dir;                          ///< Folder of the disk cache.
+  size_t cache_capacity = 0;                      ///< How many compiled programs are kept.
+  size_t max_program_ops = 0;                     ///< The most operations of one program.
+  int32_t device_count = 0;                       ///< How many devices to ask the plugin for.
+  std::optional<bool> use_native_for_cpu_tensor;  ///< Whether tensors on `cpu` are native.
+  int32_t mixed_device_policy = 0;                ///< What happens when devices meet: 1 error, 2 copy, 3 scalar.
+  std::optional<bool> donation;                   ///< Whether steps donate buffers.
 };
 
 /// One reference to an environment, or a view of one that others own. A moved-from one is none: INVALID_HANDLE.
@@ -124,7 +115,7 @@ class Environment {
   /// A new environment with default options.
   Environment() : Environment(EnvironmentOptions()) {}
   /// A new environment.
-  explicit Environment(const EnvironmentOptions &given) : owned_(true) {
+  explicit Environment(const EnvironmentOptions &given) {
     const auto text = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
     const auto flag = [](std::optional<bool> on) { return on ? (*on ? 1 : 2) : 0; };
     lxla_env_options options;
@@ -139,16 +130,15 @@ class Environment {
     options.mixed_device_policy = given.mixed_device_policy;
     options.donation = flag(given.donation);
     check(lxla_env_create(&options, &env_));
+    owned_ = true;
   }
   /// Another reference to the same environment.
   Environment(const Environment &other) : env_(other.env_), owned_(other.owned_) {
     if (owned_) check(lxla_env_retain(env_));
   }
-  /// Takes the reference over.
-  Environment(Environment &&other) noexcept : env_(other.env_), owned_(std::exchange(other.owned_, false)) {
-    // Not 0, which would mean the current or default environment.
-    other.env_.id = UINT64_MAX;
-  }
+  /// Takes the reference over. The other's handle is then no environment's; 0 would mean the current one.
+  Environment(Environment &&other) noexcept
+      : env_(std::exchange(other.env_, lxla_env{UINT64_MAX})), owned_(std::exchange(other.owned_, false)) {}
   /// Gives up the reference it has, and takes or shares the other's.
   Environment &operator=(Environment other) noexcept {
     std::swap(env_, other.env_);
@@ -163,16 +153,16 @@ class Environment {
   /// A view of an environment that others own: it takes no reference and gives none up.
   static Environment borrow(lxla_env env) noexcept { return Environment(env); }
   /// The process's default environment, as a view.
-  static Environment default_environment() { return borrow(detail::get<TYPE, lxla_env_default>()); }
+  static Environment default_environment() { return borrow(detail::get<lxla_env_default>()); }
   /// The thread's current environment, as a view. FAILED_PRECONDITION outside any scope.
-  static Environment current() { return borrow(detail::get<TYPE, lxla_env_current>()); }
+  static Environment current() { return borrow(detail::get<lxla_env_current>()); }
 
   /// The handle, for calls of lazyxla.h. The reference stays here.
   lxla_env handle() const noexcept { return env_; }
-  /// Whether this owns a reference.
+  /// Whether a reference is owned here.
   bool owned() const noexcept { return owned_; }
   /// A counter's value.
-  uint64_t counter(const std::string &name) const { return detail::get<TYPE, lxla_env_counter>(env_, name.c_str()); }
+  uint64_t counter(const std::string &name) const { return detail::get<lxla_env_counter>(env_, name.c_str()); }
   /// Sets an option.
   void set_option(const std::string &name, const std::string &value) {
     check(lxla_env_set_option(env_, name.c_str(), value.c_str()));
@@ -180,7 +170,7 @@ class Environment {
   /// An option's value.
   std::string get_option(const std::string &name) const { return detail::text<lxla_env_get_option>(env_, name.c_str()); }
   /// How many XLA devices there are.
-  int32_t device_count() const { return detail::get<TYPE, lxla_env_device_count>(env_); }
+  int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }
   /// Counters, options and devices as JSON.
   std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }
   /// Sets all counters to 0.
@@ -203,15 +193,15 @@ class Environment {
 class Scope {
  public:
   /// Enters the environment, and keeps it alive.
-  explicit Scope(const Environment &environment) : environment_(environment) {
-    check(lxla_env_enter(environment_.handle()));
-  }
+  explicit Scope(const Environment &environment) : environment_(environment) { check(lxla_env_enter(handle())); }
   /// Leaves it.
-  ~Scope() { lxla_env_exit(environment_.handle()); }
+  ~Scope() { lxla_env_exit(handle()); }
   Scope(const Scope &) = delete;
   Scope &operator=(const Scope &) = delete;
 
  private:
+  lxla_env handle() const noexcept { return environment_.handle(); }
+
   Environment environment_;
 };
 
@@ -220,48 +210,42 @@ struct Place {
   /// The current environment, else the default one, and no device named.
   Place() = default;
   /// A device of the current environment, else of the default one.
-  Place(lxla_device device) : device(device) {}
+  Place(lxla_device on) : device(on) {}
   /// An environment, and a device of it.
-  Place(const Environment &environment, lxla_device device = {}) : env(environment.handle()), device(device) {}
-  /// The environment's handle; id 0 for the current one, else the default one.
-  lxla_env env{};
-  /// The device.
-  lxla_device device{};
+  Place(const Environment &in, lxla_device on = {}) : env(in.handle()), device(on) {}
+
+  lxla_env env{};        ///< The environment; id 0 for the current one, else the default one.
+  lxla_device device{};  ///< The device.
 };
 
 /// A number as an operand, exact: it takes the tensor's dtype, and one that this cannot represent is INVALID_ARGUMENT.
 class Scalar {
  public:
-  /// Any real number, or bool.
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-  Scalar(T value) {
+  /// Any real number, or a bool, which is 0 or 1.
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> Scalar(T value) {
     if constexpr (std::is_floating_point_v<T>) {
-      scalar_.dtype = LXLA_DTYPE_F64;
-      scalar_.value.f = static_cast<double>(value);
+      scalar_.dtype = LXLA_DTYPE_F64, scalar_.value.f = static_cast<double>(value);
     } else if constexpr (std::is_signed_v<T>) {
-      scalar_.dtype = LXLA_DTYPE_S64;
-      scalar_.value.i = value;
+      scalar_.dtype = LXLA_DTYPE_S64, scalar_.value.i = value;
     } else {
-      scalar_.dtype = LXLA_DTYPE_U64;
-      scalar_.value.u = value;
+      scalar_.dtype = LXLA_DTYPE_U64, scalar_.value.u = value;
     }
   }
   /// A complex number.
-  template <class T>
-  Scalar(const std::complex<T> &value) {
+  template <class T> Scalar(const std::complex<T> &value) {
     scalar_.dtype = LXLA_DTYPE_C128;
     scalar_.value.c[0] = static_cast<double>(value.real());
     scalar_.value.c[1] = static_cast<double>(value.imag());
   }
   /// As lazyxla.h takes it.
   const lxla_scalar *get() const noexcept { return &scalar_; }
-  /// The value as a double, if a double holds it.
+  /// The value as a double, if it is a float or a small enough integer.
   std::optional<double> exact_double() const noexcept {
     constexpr int64_t limit = int64_t{1} << 53;
-    const lxla_scalar_value &v = scalar_.value;
-    if (scalar_.dtype == LXLA_DTYPE_F64) return v.f;
-    if (scalar_.dtype == LXLA_DTYPE_S64 && -limit <= v.i && v.i <= limit) return static_cast<double>(v.i);
-    if (scalar_.dtype == LXLA_DTYPE_U64 && v.u <= uint64_t{limit}) return static_cast<double>(v.u);
+    const lxla_scalar_value &value = scalar_.value;
+    if (scalar_.dtype == LXLA_DTYPE_F64) return value.f;
+    if (scalar_.dtype == LXLA_DTYPE_S64 && -limit <= value.i && value.i <= limit) return static_cast<double>(value.i);
+    if (scalar_.dtype == LXLA_DTYPE_U64 && value.u <= uint64_t{limit}) return static_cast<double>(value.u);
     return std::nullopt;
   }
 
@@ -282,10 +266,7 @@ class Tensor {
   /// Takes the reference over; the other is no tensor then.
   Tensor(Tensor &&other) noexcept : tensor_(other.release()) {}
   /// Gives up the reference it has, and takes or shares the other's.
-  Tensor &operator=(Tensor other) noexcept {
-    std::swap(tensor_, other.tensor_);
-    return *this;
-  }
+  Tensor &operator=(Tensor other) noexcept { return std::swap(tensor_, other.tensor_), *this; }
   /// Gives up the reference.
   ~Tensor() { lxla_tensor_release(tensor_); }
 
@@ -295,6 +276,8 @@ class Tensor {
     owner.tensor_ = tensor;
     return owner;
   }
+  /// Calls a function of lazyxla.h that gives a tensor: make<lxla_unary>(LXLA_UNARY_ABS, x.handle()).
+  template <auto call, class... Inputs> static Tensor make(Inputs... in) { return adopt(detail::get<call>(in...)); }
   /// Gives the reference to the caller; this is no tensor then.
   lxla_tensor release() noexcept { return std::exchange(tensor_, lxla_tensor{}); }
   /// The handle, for calls of lazyxla.h. The reference stays here.
@@ -307,13 +290,11 @@ class Tensor {
     return make<lxla_tensor_from_host>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes);
   }
   /// A tensor with `count` elements, in row-major order.
-  template <class T>
-  static Tensor from_host(const T *data, size_t count, const Dims &dims, const Place &at = {}) {
+  template <class T> static Tensor from_host(const T *data, size_t count, const Dims &dims, const Place &at = {}) {
     return from_bytes(data, count * sizeof(T), dims, dtype_of<T>(), at);
   }
   /// A tensor with these elements, in row-major order; std::vector<bool> makes pred.
-  template <class T>
-  static Tensor from_host(const std::vector<T> &values, const Dims &dims, const Place &at = {}) {
+  template <class T> static Tensor from_host(const std::vector<T> &values, const Dims &dims, const Place &at = {}) {
     const auto &elements = detail::contiguous(values);
     return from_bytes(elements.data(), elements.size() * sizeof(elements[0]), dims, dtype_of<T>(), at);
   }
@@ -330,67 +311,47 @@ class Tensor {
     return make<lxla_tensor_placeholder>(at.env, at.device, dtype, dims.data(), dims.size());
   }
   /// A placeholder with this one's dtype, shape, device and requires_grad.
-  Tensor placeholder_like() const {
-    return make<lxla_tensor_placeholder_like>(tensor_);
-  }
+  Tensor placeholder_like() const { return make<lxla_tensor_placeholder_like>(tensor_); }
   /// A new tensor with the value of now, which later changes in place do not touch.
-  Tensor snapshot() const {
-    return make<lxla_tensor_snapshot>(tensor_);
-  }
+  Tensor snapshot() const { return make<lxla_tensor_snapshot>(tensor_); }
   /// A new tensor with the same value on another device.
-  Tensor to_device(lxla_device device) const {
-    return make<lxla_tensor_to_device>(tensor_, device);
-  }
+  Tensor to_device(lxla_device device) const { return make<lxla_tensor_to_device>(tensor_, device); }
 
-  /// One of LXLA_DTYPE_*.
-  int32_t dtype() const { return detail::get<TYPE, lxla_tensor_dtype>(tensor_); }
-  /// The number of axes.
-  size_t rank() const { return detail::get<TYPE, lxla_tensor_rank>(tensor_); }
+  int32_t dtype() const { return detail::get<lxla_tensor_dtype>(tensor_); }  ///< One of LXLA_DTYPE_*.
+  size_t rank() const { return detail::get<lxla_tensor_rank>(tensor_); }     ///< The number of axes.
   /// The sizes of the axes.
   Dims dims() const {
     Dims dims(rank());
-    check(lxla_tensor_dims(tensor_, dims.data(), dims.size()));
-    return dims;
+    return check(lxla_tensor_dims(tensor_, dims.data(), dims.size())), dims;
   }
   /// The number of elements.
   size_t size() const {
-    size_t count = 1;
-    for (int64_t size : dims()) count *= static_cast<size_t>(size);
-    return count;
+    const Dims sizes = dims();
+    return std::accumulate(sizes.begin(), sizes.end(), size_t{1}, [](size_t n, int64_t size) { return n * size; });
   }
   /// The device.
-  lxla_device device() const { return detail::get<TYPE, lxla_tensor_device>(tensor_); }
+  lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }
   /// The environment, as a view.
-  Environment environment() const { return Environment::borrow(detail::get<TYPE, lxla_tensor_env>(tensor_)); }
+  Environment environment() const { return Environment::borrow(detail::get<lxla_tensor_env>(tensor_)); }
   /// One of LXLA_STATE_*, at the moment.
-  int32_t state() const { return detail::get<TYPE, lxla_tensor_state>(tensor_); }
+  int32_t state() const { return detail::get<lxla_tensor_state>(tensor_); }
   /// Whether it is marked as requiring gradients.
-  bool requires_grad() const { return detail::get<TYPE, lxla_tensor_requires_grad>(tensor_) != 0; }
+  bool requires_grad() const { return detail::get<lxla_tensor_requires_grad>(tensor_) != 0; }
   /// Sets the mark.
   void set_requires_grad(bool on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }
 
   /// Copies all bytes, row-major, to `dst`; waits for them.
   void read_bytes(void *dst, size_t size_bytes) const { check(lxla_tensor_read(tensor_, dst, size_bytes)); }
   /// All elements, row-major; waits for them. T is the tensor's dtype exactly. pred is read as bool, to std::vector<bool>.
-  template <class T>
-  std::vector<T> read() const {
+  template <class T> std::vector<T> read() const {
     expect<T>("read");
     std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> values(size());
     read_bytes(values.data(), values.size() * sizeof(values[0]));
     if constexpr (std::is_same_v<T, bool>) return {values.begin(), values.end()};
     else return values;
   }
-  /// The one element of a tensor that has one; waits for it.
-  template <class T>
-  T item() const {
-    T value{};
-    expect<T>("item");
-    read_bytes(&value, sizeof value);
-    return value;
-  }
   /// Takes these elements, row-major, as its value. T is the tensor's dtype exactly.
-  template <class T>
-  void write(const std::vector<T> &values) {
+  template <class T> void write(const std::vector<T> &values) {
     expect<T>("write");
     const auto &elements = detail::contiguous(values);
     check(lxla_tensor_write(tensor_, elements.data(), elements.size() * sizeof(elements[0])));
@@ -400,39 +361,141 @@ class Tensor {
 
   /// this = this (op) rhs, in place; op is one of LXLA_BINARY_*.
   Tensor &apply(int32_t op, const Tensor &rhs) {
-    check(lxla_binary_inplace(op, tensor_, rhs.tensor_));
-    return *this;
+    return check(lxla_binary_inplace(op, tensor_, rhs.tensor_)), *this;
   }
-  /// this = this (op) rhs, in place. A scalar that no double holds goes by way of another tensor.
+  /// this = this (op) rhs, in place. The ABI has this for doubles; other scalars go by way of another tensor.
   Tensor &apply(int32_t op, const Scalar &rhs) {
-    if (const std::optional<double> value = rhs.exact_double()) {
-      check(lxla_binary_scalar_inplace(op, tensor_, *value));
-      return *this;
-    }
-    Tensor result;
-    check(lxla_binary_with_scalar(op, tensor_, rhs.get(), 0, &result.tensor_));
-    assign(result);
+    if (const auto value = rhs.exact_double()) check(lxla_binary_scalar_inplace(op, tensor_, *value));
+    else assign(make<lxla_binary_with_scalar>(op, tensor_, rhs.get(), 0));
     return *this;
   }
-  /// Adds a tensor or a number, in place.
-  template <class R> Tensor &operator+=(const R &rhs) { return apply(LXLA_BINARY_ADD, rhs); }
-  /// Subtracts a tensor or a number, in place.
-  template <class R> Tensor &operator-=(const R &rhs) { return apply(LXLA_BINARY_SUBTRACT, rhs); }
-  /// Multiplies by a tensor or a number, in place.
-  template <class R> Tensor &operator*=(const R &rhs) { return apply(LXLA_BINARY_MULTIPLY, rhs); }
-  /// Divides by a tensor or a number, in place.
-  template <class R> Tensor &operator/=(const R &rhs) { return apply(LXLA_BINARY_DIVIDE, rhs); }
+  template <class R> Tensor &operator+=(const R &rhs) { return apply(LXLA_BINARY_ADD, rhs); }       ///< In place.
+  template <class R> Tensor &operator-=(const R &rhs) { return apply(LXLA_BINARY_SUBTRACT, rhs); }  ///< In place.
+  template <class R> Tensor &operator*=(const R &rhs) { return apply(LXLA_BINARY_MULTIPLY, rhs); }  ///< In place.
+  template <class R> Tensor &operator/=(const R &rhs) { return apply(LXLA_BINARY_DIVIDE, rhs); }    ///< In place.
 
  private:
-  template <class T>
-  void expect(const char *what) const {
-    const int32_t mine = dtype();
-    if (mine == dtype_of<T>()) return;
+  template <class T> void expect(const char *what) const {
+    const int32_t mine = dtype(), given = dtype_of<T>();
+    if (mine == given) return;
     throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::Tensor::") + what + ": the tensor is " +
-                                           detail::dtype_name(mine) + ", the elements are " +
-                                           detail::dtype_name(dtype_of<T>()));
+                                           detail::dtype_name(mine) + ", the elements are " + detail::dtype_name(given));
   }
 
   lxla_tensor tensor_{};
 };
+
+namespace detail {
+
+template <class T> inline constexpr bool is_tensor = std::is_base_of_v<Tensor, T>;
+template <class T> inline constexpr bool is_operand = is_tensor<T> || std::is_convertible_v<const T &, Scalar>;
+// A tensor, if the two are tensors, or one is and the other a number.
+template <class L, class R>
+using Result = std::enable_if_t<(is_tensor<L> && is_operand<R>) || (is_operand<L> && is_tensor<R>), Tensor>;
+
+inline std::vector<lxla_tensor> handles(const std::vector<Tensor> &tensors) {
+  std::vector<lxla_tensor> list;
+  for (const Tensor &tensor : tensors) list.push_back(tensor.handle());
+  return list;
+}
+
+}  // namespace detail
+
+/// lhs (op) rhs for any LXLA_BINARY_*.
+inline Tensor binary(int32_t op, const Tensor &l, const Tensor &r) {
+  return Tensor::make<lxla_binary>(op, l.handle(), r.handle());
+}
+/// tensor (op) number for any LXLA_BINARY_*.
+inline Tensor binary(int32_t op, const Tensor &l, const Scalar &r) {
+  return Tensor::make<lxla_binary_with_scalar>(op, l.handle(), r.get(), 0);
+}
+/// number (op) tensor for any LXLA_BINARY_*.
+inline Tensor binary(int32_t op, const Scalar &l, const Tensor &r) {
+  return Tensor::make<lxla_binary_with_scalar>(op, r.handle(), l.get(), 1);
+}
+
+// Two operands, element by element: two tensors, or a tensor and a number on either side.
+#define LAZYXLA_BINARY(name, code) \
+  template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return binary(code, l, r); }
+LAZYXLA_BINARY(operator+, LXLA_BINARY_ADD)          ///< Sum.
+LAZYXLA_BINARY(operator-, LXLA_BINARY_SUBTRACT)     ///< Difference.
+LAZYXLA_BINARY(operator*, LXLA_BINARY_MULTIPLY)     ///< Product.
+LAZYXLA_BINARY(operator/, LXLA_BINARY_DIVIDE)       ///< Quotient; of integers, truncated.
+LAZYXLA_BINARY(operator%, LXLA_BINARY_REMAINDER)    ///< Remainder, with the dividend's sign.
+LAZYXLA_BINARY(operator&, LXLA_BINARY_AND)          ///< And, bit by bit or of pred.
+LAZYXLA_BINARY(operator|, LXLA_BINARY_OR)           ///< Or, bit by bit or of pred.
+LAZYXLA_BINARY(operator^, LXLA_BINARY_XOR)          ///< Exclusive or, bit by bit or of pred.
+LAZYXLA_BINARY(operator<<, LXLA_BINARY_SHIFT_LEFT)  ///< Shift to the left.
+LAZYXLA_BINARY(maximum, LXLA_BINARY_MAXIMUM)        ///< The greater one.
+LAZYXLA_BINARY(minimum, LXLA_BINARY_MINIMUM)        ///< The smaller one.
+LAZYXLA_BINARY(power, LXLA_BINARY_POWER)            ///< l to the power of r.
+LAZYXLA_BINARY(atan2, LXLA_BINARY_ATAN2)            ///< The angle of the point (r, l).
+#undef LAZYXLA_BINARY
+
+/// Shift to the right: logical of unsigned integers, else arithmetic.
+template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R &r) {
+  return binary(detail::shift_right(l, r), l, r);
+}
+/// -x.
+inline Tensor operator-(const Tensor &x) { return Tensor::make<lxla_unary>(LXLA_UNARY_NEGATE, x.handle()); }
+/// Not, bit by bit or of pred.
+inline Tensor operator~(const Tensor &x) { return Tensor::make<lxla_unary>(LXLA_UNARY_NOT, x.handle()); }
+
+// One operand, element by element.
+#define LAZYXLA_UNARY(name, code) \
+  inline Tensor name(const Tensor &x) { return Tensor::make<lxla_unary>(LXLA_UNARY_##code, x.handle()); }
+LAZYXLA_UNARY(negate, NEGATE)                            ///< -x.
+LAZYXLA_UNARY(abs, ABS)                                  ///< Magnitude; of complex numbers, real.
+LAZYXLA_UNARY(sign, SIGN)                                ///< -1, 0 or 1; of complex numbers, x / abs(x).
+LAZYXLA_UNARY(exp, EXPONENTIAL)                          ///< e to the power of x.
+LAZYXLA_UNARY(expm1, EXPONENTIAL_MINUS_ONE)              ///< exp(x) - 1, exact near 0.
+LAZYXLA_UNARY(log, LOG)                                  ///< Natural logarithm.
+LAZYXLA_UNARY(log1p, LOG_PLUS_ONE)                       ///< log(1 + x), exact near 0.
+LAZYXLA_UNARY(logistic, LOGISTIC)                        ///< 1 / (1 + exp(-x)).
+LAZYXLA_UNARY(tanh, TANH)                                ///< Hyperbolic tangent.
+LAZYXLA_UNARY(sqrt, SQRT)                                ///< Square root.
+LAZYXLA_UNARY(rsqrt, RSQRT)                              ///< 1 / sqrt(x).
+LAZYXLA_UNARY(cbrt, CBRT)                                ///< Cube root.
+LAZYXLA_UNARY(sin, SINE)                                 ///< Sine.
+LAZYXLA_UNARY(cos, COSINE)                               ///< Cosine.
+LAZYXLA_UNARY(tan, TAN)                                  ///< Tangent.
+LAZYXLA_UNARY(floor, FLOOR)                              ///< The next integer below.
+LAZYXLA_UNARY(ceil, CEIL)                                ///< The next integer above.
+LAZYXLA_UNARY(round_nearest_even, ROUND_NEAREST_EVEN)    ///< The nearest integer; halves to the even one.
+LAZYXLA_UNARY(round_nearest_afz, ROUND_NEAREST_AFZ)      ///< The nearest integer; halves away from zero.
+LAZYXLA_UNARY(bitwise_not, NOT)                          ///< Not, bit by bit or of pred.
+LAZYXLA_UNARY(popcnt, POPCNT)                            ///< How many bits are set.
+LAZYXLA_UNARY(count_leading_zeros, COUNT_LEADING_ZEROS)  ///< How many bits above the highest that is set.
+LAZYXLA_UNARY(is_finite, IS_FINITE)                      ///< Neither infinite nor NaN, as pred.
+#undef LAZYXLA_UNARY
+
+// Comparisons of two tensors, element by element; the result is pred.
+#define LAZYXLA_COMPARE(name, code) \
+  inline Tensor name(const Tensor &l, const Tensor &r) { return Tensor::make<lxla_compare>(code, l.handle(), r.handle()); }
+LAZYXLA_COMPARE(eq, LXLA_COMPARE_EQ)  ///< l == r.
+LAZYXLA_COMPARE(ne, LXLA_COMPARE_NE)  ///< l != r.
+LAZYXLA_COMPARE(ge, LXLA_COMPARE_GE)  ///< l >= r.
+LAZYXLA_COMPARE(gt, LXLA_COMPARE_GT)  ///< l > r.
+LAZYXLA_COMPARE(le, LXLA_COMPARE_LE)  ///< l <= r.
+LAZYXLA_COMPARE(lt, LXLA_COMPARE_LT)  ///< l < r.
+#undef LAZYXLA_COMPARE
+
+/// A reduction over axes, one of LXLA_REDUCE_*; with keep_dims they stay, of size 1. No axes, {}, give x.
+inline Tensor reduce(int32_t op, const Tensor &x, const Dims &axes, bool keep_dims = false) {
+  return Tensor::make<lxla_reduce>(op, x.handle(), axes.data(), axes.size(), keep_dims ? 1 : 0);
+}
+
+// Reductions over all axes, or over those named.
+#define LAZYXLA_REDUCE(name, code)                                                           \
+  inline Tensor name(const Tensor &x) { return reduce(code, x, detail::all_axes(x)); }       \
+  inline Tensor name(const Tensor &x, const Dims &axes, bool keep_dims = false) {            \
+    return reduce(code, x, axes, keep_dims);                                                 \
+  }
+LAZYXLA_REDUCE(sum, LXLA_REDUCE_SUM)          ///< Sums.
+LAZYXLA_REDUCE(product, LXLA_REDUCE_PRODUCT)  ///< Products.
+LAZYXLA_REDUCE(max, LXLA_REDUCE_MAX)          ///< Greatest elements.
+LAZYXLA_REDUCE(min, LXLA_REDUCE_MIN)          ///< Smallest elements.
+LAZYXLA_REDUCE(all, LXLA_REDUCE_ALL)          ///< Whether all are true, of pred.
+LAZYXLA_REDUCE(any, LXLA_REDUCE_ANY)          ///< Whether any is true, of pred.
+#undef LAZYXLA_REDUCE
 

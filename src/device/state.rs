@@ -278,6 +278,8 @@ impl DeviceState {
     pub(super) fn open(&mut self, owner: Owner) {
         self.owner = Some(owner);
         self.closed = false;
+        self.steps = 0;
+        self.reset_tensor_counts();
     }
 
     /// The environment was released. What it leaves behind goes with its last tensor.

@@ -1,0 +1,308 @@
+// A PJRT plugin that is the real one, but for the calls that a test arms: they fail at once, fail through their events, or
+// are held until told. Errors and events of its own are told from the real plugin's by a mark at their start.
+#include "fault_plugin.h"
+
+#include "pjrt_c_api.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static const PJRT_Api *real;
+static PJRT_Api table;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+// --- What is armed -------------------------------------------------------------------------------------------------
+
+#define FUNCTIONS(X)                                                                                      \
+  X(Client_Create) X(Client_Compile) X(Client_BufferFromHostBuffer) X(Client_AddressableDevices)          \
+  X(Client_PlatformName) X(LoadedExecutable_Execute) X(LoadedExecutable_GetExecutable)                    \
+  X(Executable_NumOutputs) X(Executable_Serialize) X(Executable_DeserializeAndLoad) X(Buffer_ReadyEvent)  \
+  X(Buffer_ToHostBuffer) X(Buffer_CopyToDevice) X(Buffer_GetMemoryLayout)                                 \
+  X(Buffer_OpaqueDeviceMemoryDataPointer) X(Buffer_IsDeleted) X(Buffer_Destroy) X(Event_Await)
+
+enum {
+#define INDEX(name) AT_##name,
+  FUNCTIONS(INDEX) COUNT
+};
+
+static const char *const names[] = {
+#define NAME(name) #name,
+    FUNCTIONS(NAME)};
+
+static struct {
+  int calls, armed, mode, code;
+} faults[COUNT];
+static int held, generation;
+
+static int find(const char *name) {
+  for (int i = 0; i < COUNT; i++)
+    if (strcmp(names[i], name) == 0) return i;
+  abort();  // a test that arms nothing would prove nothing
+}
+
+EXPORT void fault_arm(const char *function, int nth, int mode, int code) {
+  pthread_mutex_lock(&lock);
+  int i = find(function);
+  faults[i].armed = faults[i].calls + nth;
+  faults[i].mode = mode;
+  faults[i].code = code;
+  pthread_mutex_unlock(&lock);
+}
+
+EXPORT void fault_let_go(void) {
+  pthread_mutex_lock(&lock);
+  generation++;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+EXPORT int fault_held(void) {
+  pthread_mutex_lock(&lock);
+  int n = held;
+  pthread_mutex_unlock(&lock);
+  return n;
+}
+
+EXPORT int fault_calls(const char *function) {
+  pthread_mutex_lock(&lock);
+  int n = faults[find(function)].calls;
+  pthread_mutex_unlock(&lock);
+  return n;
+}
+
+// Counts a call; gives its fault, after having held it if that is the fault.
+static int arrive(int function) {
+  pthread_mutex_lock(&lock);
+  int mode = ++faults[function].calls == faults[function].armed ? faults[function].mode : 0;
+  if (mode == FAULT_HOLD) {
+    int now = generation;
+    held++;
+    while (generation == now) pthread_cond_wait(&changed, &lock);
+    held--;
+  }
+  pthread_mutex_unlock(&lock);
+  return mode;
+}
+
+// --- Errors of our own ---------------------------------------------------------------------------------------------
+
+static const uint64_t ERROR_MARK = 0xFA177E44044FA17Full, EVENT_MARK = 0xFA177E7E27FA177Eull;
+
+typedef struct {
+  uint64_t mark;
+  int code;
+} fault_error;
+
+static const char MESSAGE[] = "planted by the fault plugin";
+
+static PJRT_Error *new_error(int code) {
+  fault_error *error = malloc(sizeof *error);
+  *error = (fault_error){ERROR_MARK, code};
+  return (PJRT_Error *)error;
+}
+
+static int is_ours(const void *object, uint64_t mark) { return object && *(const uint64_t *)object == mark; }
+
+static void error_destroy(PJRT_Error_Destroy_Args *args) {
+  if (is_ours(args->error, ERROR_MARK))
+    free(args->error);
+  else
+    real->PJRT_Error_Destroy(args);
+}
+
+static void error_message(PJRT_Error_Message_Args *args) {
+  if (!is_ours(args->error, ERROR_MARK)) {
+    real->PJRT_Error_Message(args);
+    return;
+  }
+  args->message = MESSAGE;
+  args->message_size = sizeof MESSAGE - 1;
+}
+
+static PJRT_Error *error_code(PJRT_Error_GetCode_Args *args) {
+  if (!is_ours(args->error, ERROR_MARK)) return real->PJRT_Error_GetCode(args);
+  args->code = (PJRT_Error_Code)((const fault_error *)args->error)->code;
+  return NULL;
+}
+
+// --- Events of our own: the real one's end, with an error ----------------------------------------------------------
+
+typedef struct {
+  uint64_t mark;
+  PJRT_Event *event;
+  int code;
+} fault_event;
+
+static PJRT_Event *new_event(PJRT_Event *event, int code) {
+  fault_event *wrapped = malloc(sizeof *wrapped);
+  *wrapped = (fault_event){EVENT_MARK, event, code};
+  return (PJRT_Event *)wrapped;
+}
+
+#define UNWRAPPED(args, call)                                  \
+  fault_event *ours = (fault_event *)(args)->event;            \
+  if (!is_ours(ours, EVENT_MARK)) return real->call(args);     \
+  (args)->event = ours->event;                                 \
+  PJRT_Error *error = real->call(args);                        \
+  (args)->event = (PJRT_Event *)ours;
+
+static PJRT_Error *event_destroy(PJRT_Event_Destroy_Args *args) {
+  UNWRAPPED(args, PJRT_Event_Destroy)
+  free(ours);
+  return error;
+}
+
+static PJRT_Error *event_is_ready(PJRT_Event_IsReady_Args *args) {
+  UNWRAPPED(args, PJRT_Event_IsReady)
+  return error;
+}
+
+static PJRT_Error *event_error(PJRT_Event_Error_Args *args) {
+  UNWRAPPED(args, PJRT_Event_Error)
+  return error ? error : new_error(ours->code);
+}
+
+static PJRT_Error *fault_Event_Await(PJRT_Event_Await_Args *args) {
+  if (arrive(AT_Event_Await) == FAULT_FAIL) return new_error(faults[AT_Event_Await].code);
+  UNWRAPPED(args, PJRT_Event_Await)
+  return error ? error : new_error(ours->code);
+}
+
+// --- Buffers whose content failed to come --------------------------------------------------------------------------
+
+enum { MOST_SPOILED = 4096 };
+static struct {
+  PJRT_Buffer *buffer;
+  int code;
+} spoiled[MOST_SPOILED];
+
+static int spoil(PJRT_Buffer *buffer, int code) {
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST_SPOILED; i++)
+    if (!spoiled[i].buffer) {
+      spoiled[i].buffer = buffer;
+      spoiled[i].code = code;
+      break;
+    }
+  pthread_mutex_unlock(&lock);
+  return code;
+}
+
+static int spoiled_code(PJRT_Buffer *buffer, int forget) {
+  int code = 0;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST_SPOILED; i++)
+    if (spoiled[i].buffer == buffer) {
+      code = spoiled[i].code;
+      if (forget) spoiled[i].buffer = NULL;
+    }
+  pthread_mutex_unlock(&lock);
+  return code;
+}
+
+// --- The functions -------------------------------------------------------------------------------------------------
+
+#define PLAIN(name)                                                           \
+  static PJRT_Error *fault_##name(PJRT_##name##_Args *args) {                 \
+    if (arrive(AT_##name) == FAULT_FAIL) return new_error(faults[AT_##name].code); \
+    return real->PJRT_##name(args);                                           \
+  }
+
+PLAIN(Client_Create)
+PLAIN(Client_Compile)
+PLAIN(Client_AddressableDevices)
+PLAIN(Client_PlatformName)
+PLAIN(LoadedExecutable_GetExecutable)
+PLAIN(Executable_NumOutputs)
+PLAIN(Executable_Serialize)
+PLAIN(Executable_DeserializeAndLoad)
+PLAIN(Buffer_ToHostBuffer)
+PLAIN(Buffer_GetMemoryLayout)
+PLAIN(Buffer_OpaqueDeviceMemoryDataPointer)
+PLAIN(Buffer_IsDeleted)
+
+static PJRT_Error *fault_Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
+  arrive(AT_Buffer_Destroy);
+  spoiled_code(args->buffer, 1);
+  return real->PJRT_Buffer_Destroy(args);
+}
+
+static PJRT_Error *fault_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
+  if (arrive(AT_Buffer_ReadyEvent) == FAULT_FAIL) return new_error(faults[AT_Buffer_ReadyEvent].code);
+  PJRT_Error *error = real->PJRT_Buffer_ReadyEvent(args);
+  int code = spoiled_code(args->buffer, 0);
+  if (!error && code) args->event = new_event(args->event, code);
+  return error;
+}
+
+static PJRT_Error *fault_Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
+  int mode = arrive(AT_Buffer_CopyToDevice);
+  if (mode == FAULT_FAIL) return new_error(faults[AT_Buffer_CopyToDevice].code);
+  PJRT_Error *error = real->PJRT_Buffer_CopyToDevice(args);
+  int code = mode == FAULT_LATER ? faults[AT_Buffer_CopyToDevice].code : spoiled_code(args->buffer, 0);
+  if (!error && code) spoil(args->dst_buffer, code);
+  return error;
+}
+
+static PJRT_Error *fault_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
+  int mode = arrive(AT_Client_BufferFromHostBuffer);
+  if (mode == FAULT_FAIL) return new_error(faults[AT_Client_BufferFromHostBuffer].code);
+  PJRT_Error *error = real->PJRT_Client_BufferFromHostBuffer(args);
+  if (!error && mode == FAULT_LATER) spoil(args->buffer, faults[AT_Client_BufferFromHostBuffer].code);
+  return error;
+}
+
+static PJRT_Error *fault_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
+  int mode = arrive(AT_LoadedExecutable_Execute), code = faults[AT_LoadedExecutable_Execute].code;
+  if (mode == FAULT_FAIL) return new_error(code);
+  if (mode == FAULT_CONSUME) {
+    PJRT_Buffer_Delete_Args consumed = {.struct_size = PJRT_Buffer_Delete_Args_STRUCT_SIZE};
+    consumed.buffer = args->argument_lists[0][0];
+    PJRT_Error *error = real->PJRT_Buffer_Delete(&consumed);
+    return error ? error : new_error(code);
+  }
+  int spoil_with = mode == FAULT_LATER ? code : 0;
+  for (size_t i = 0; i < args->num_args && !spoil_with; i++) spoil_with = spoiled_code(args->argument_lists[0][i], 0);
+  // How many outputs, asked before the executable may go away.
+  PJRT_LoadedExecutable_GetExecutable_Args get = {.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE};
+  get.loaded_executable = args->executable;
+  PJRT_Executable_NumOutputs_Args outputs = {.struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE};
+  if (spoil_with) {
+    if (real->PJRT_LoadedExecutable_GetExecutable(&get)) abort();
+    outputs.executable = get.executable;
+    if (real->PJRT_Executable_NumOutputs(&outputs)) abort();
+    PJRT_Executable_Destroy_Args destroy = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE};
+    destroy.executable = get.executable;
+    if (real->PJRT_Executable_Destroy(&destroy)) abort();
+  }
+  PJRT_Error *error = real->PJRT_LoadedExecutable_Execute(args);
+  if (error || !spoil_with) return error;
+  for (size_t i = 0; i < outputs.num_outputs; i++) spoil(args->output_lists[0][i], spoil_with);
+  if (args->device_complete_events) args->device_complete_events[0] = new_event(args->device_complete_events[0], spoil_with);
+  return NULL;
+}
+
+EXPORT const PJRT_Api *GetPjrtApi(void) {
+  if (real) return &table;
+  const char *path = getenv("LXLA_FAULT_REAL_PLUGIN");
+  void *plugin = dlopen(path ? path : LXLA_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  const PJRT_Api *(*get)(void) = plugin ? (const PJRT_Api *(*)(void))(uintptr_t)dlsym(plugin, "GetPjrtApi") : NULL;
+  if (!get) return NULL;
+  real = get();
+  memcpy(&table, real, real->struct_size < sizeof table ? real->struct_size : sizeof table);
+#define REPLACE(name) table.PJRT_##name = fault_##name;
+  FUNCTIONS(REPLACE)
+  table.PJRT_Error_Destroy = error_destroy;
+  table.PJRT_Error_Message = error_message;
+  table.PJRT_Error_GetCode = error_code;
+  table.PJRT_Event_Destroy = event_destroy;
+  table.PJRT_Event_IsReady = event_is_ready;
+  table.PJRT_Event_Error = event_error;
+  return &table;
+}

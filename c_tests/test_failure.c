@@ -1,0 +1,198 @@
+// What happens when the plugin fails: F1 to F3 of the behaviours, with the fault plugin.
+#include "fault.h"
+
+static const char PLANTED[] = "planted by the fault plugin";
+
+TEST(f1_a_failed_compile_leaves_everything_pending) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1), s = scalar(ADD, t, 5);
+  OK(lxla_binary_scalar_inplace(MUL, t, 3));
+  for (int i = 0; i < 3; i++) {
+    FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+    REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_RESOURCE_EXHAUSTED, PLANTED);
+    EQUAL(state_of(t), LXLA_STATE_PENDING);
+    EQUAL(state_of(s), LXLA_STATE_PENDING);
+  }
+  EQUAL(counter(env, "DonatedBuffers"), 0);
+  EQUAL(step(env), 1);
+  EQUAL(value(t), 3);
+  EQUAL(value(s), 6);
+  RELEASE(t, s);
+  OK(lxla_env_release(env));
+}
+
+// Something was recorded on the tensors, and some were released, while the failing step was under way elsewhere: here, just
+// after it. Ids, holders and counts of the restored trace are right if further work gives right values.
+TEST(f1_work_goes_on_upon_what_a_failed_step_gave_back) {
+  lxla_env env = fault_env();
+  lxla_tensor a = one(env, 2), b = scalar(MUL, a, 3), c = snapshot(b), d = scalar(ADD, b, 1);
+  FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_INTERNAL);
+  REFUSED(lxla_mark_step(env, XLA(0), 0), LXLA_INTERNAL, "step 1 on xla:0");
+  OK(lxla_binary_scalar_inplace(ADD, b, 100));
+  RELEASE(d);
+  lxla_tensor e = binary(MUL, c, b);
+  FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_INTERNAL);
+  REFUSED(lxla_sync(&e, 1), LXLA_INTERNAL, PLANTED);
+  EQUAL(value(e), 6 * 106);
+  step(env);
+  EQUAL(value(b), 106);
+  EQUAL(value(c), 6);
+  RELEASE(a, b, c, e);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(f1_a_failed_count_of_outputs_is_a_failed_compile) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1);
+  const char *functions[] = {"LoadedExecutable_GetExecutable", "Executable_NumOutputs"};
+  for (int i = 0; i < 2; i++) {
+    OK(lxla_binary_scalar_inplace(i ? MUL : ADD, t, 3));
+    FAULT(arm)(functions[i], 1, FAULT_FAIL, LXLA_UNIMPLEMENTED);
+    REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_UNIMPLEMENTED, PLANTED);
+    EQUAL(step(env), 1);
+  }
+  EQUAL(value(t), 12);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+TEST(f2_a_failed_execute_leaves_everything_pending) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1), s = scalar(ADD, t, 5);
+  OK(lxla_binary_scalar_inplace(MUL, t, 3));
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_FAIL, LXLA_ABORTED);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_ABORTED, "step 1 on xla:0");
+  EQUAL(state_of(t), LXLA_STATE_PENDING);
+  EQUAL(step(env), 1);
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  EQUAL(value(t), 3);
+  EQUAL(value(s), 6);
+  RELEASE(t, s);
+  OK(lxla_env_release(env));
+}
+
+TEST(f2_what_the_engine_consumed_before_it_failed_is_gone_and_says_so) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1), other = one(env, 7);
+  OK(lxla_binary_scalar_inplace(MUL, t, 3));
+  lxla_tensor apart = scalar(ADD, other, 1);
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_CONSUME, LXLA_ABORTED);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_ABORTED, PLANTED);
+  float v;
+  REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_FAILED_PRECONDITION, "consumed by step 1 on xla:0");
+  // The next step computes what it can; what is lost says so.
+  OK(lxla_mark_step(env, XLA(0), 1));
+  EQUAL(state_of(t), LXLA_STATE_FAILED);
+  REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_FAILED_PRECONDITION, "consumed by step 1 on xla:0");
+  EQUAL(value(apart), 8);
+  lxla_tensor on_it = scalar(ADD, t, 1);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  REFUSED(lxla_tensor_read(on_it, &v, sizeof v), LXLA_FAILED_PRECONDITION, "consumed by step 1 on xla:0");
+  // It can be given a value again.
+  OK(lxla_tensor_write(t, (float[]){9}, sizeof(float)));
+  EQUAL(value(t), 9);
+  RELEASE(t, other, apart, on_it);
+  OK(lxla_env_release(env));
+}
+
+TEST(f3_a_later_failure_reaches_whoever_reads_and_nobody_else) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1), other = one(env, 7);
+  OK(lxla_binary_scalar_inplace(MUL, t, 3));
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_LATER, LXLA_DATA_LOSS);
+  OK(lxla_mark_step(env, XLA(0), 0));
+  OK(lxla_binary_scalar_inplace(ADD, other, 1));
+  lxla_tensor on_it = scalar(ADD, t, 1);
+  OK(lxla_mark_step(env, XLA(0), 0));
+  float v = 42;
+  REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_DATA_LOSS, PLANTED);
+  EQUAL(v, 42);
+  EQUAL(state_of(t), LXLA_STATE_FAILED);
+  REFUSED(lxla_tensor_read(on_it, &v, sizeof v), LXLA_DATA_LOSS, PLANTED);
+  lxla_tensor untouched = one(env, 5);
+  OK(lxla_binary_scalar_inplace(ADD, untouched, 1));
+  REFUSED(lxla_wait(env, XLA(0)), LXLA_DATA_LOSS, PLANTED);
+  OK(lxla_wait(env, XLA(0)));
+  EQUAL(value(untouched), 6);
+  RELEASE(t, other, on_it, untouched);
+  OK(lxla_env_release(env));
+}
+
+TEST(f3_a_step_that_waits_reports_it) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1);
+  OK(lxla_binary_scalar_inplace(MUL, t, 3));
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_LATER, LXLA_DATA_LOSS);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_DATA_LOSS, PLANTED);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+TEST(failed_transfers_make_nothing_and_lose_nothing) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1), made = none;
+  float v = 2;
+  FAULT(arm)("Client_BufferFromHostBuffer", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+  REFUSED(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &v, sizeof v, &made), LXLA_RESOURCE_EXHAUSTED, PLANTED);
+  EQUAL(made.id, 0);
+  FAULT(arm)("Client_BufferFromHostBuffer", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+  REFUSED(lxla_tensor_write(t, &v, sizeof v), LXLA_RESOURCE_EXHAUSTED, PLANTED);
+  EQUAL(value(t), 1);
+  FAULT(arm)("Buffer_ReadyEvent", 1, FAULT_FAIL, LXLA_INTERNAL);
+  REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_INTERNAL, PLANTED);
+  // The host pointer withheld, the value comes by the slower way.
+  lxla_tensor u = one(env, 6);
+  FAULT(arm)("Buffer_OpaqueDeviceMemoryDataPointer", 1, FAULT_FAIL, LXLA_UNIMPLEMENTED);
+  EQUAL(value(u), 6);
+  CHECK(FAULT(calls)("Buffer_ToHostBuffer") == 1);
+  RELEASE(t, u);
+  OK(lxla_env_release(env));
+}
+
+TEST(a_scalar_that_varies_cannot_be_sent) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1);
+  for (int i = 1; i < 4; i++) {
+    OK(lxla_binary_scalar_inplace(ADD, t, i));
+    if (i == 3) {
+      FAULT(arm)("Client_BufferFromHostBuffer", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+      REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_RESOURCE_EXHAUSTED, PLANTED);
+      EQUAL(state_of(t), LXLA_STATE_PENDING);
+    }
+    EQUAL(step(env), 1);
+  }
+  EQUAL(value(t), 7);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+// Cut into segments, the first of which ran: the rest fails, nothing of the caller's is lost but what was consumed.
+TEST(f2_a_later_segment_fails) {
+  lxla_env env = fault_env();
+  OK(lxla_env_set_option(env, "max_program_ops", "4"));
+  lxla_tensor kept = one(env, 1), x = snapshot(kept);
+  for (int i = 0; i < 10; i++) OK(lxla_binary_scalar_inplace(ADD, x, 1));
+  FAULT(arm)("LoadedExecutable_Execute", 3, FAULT_FAIL, LXLA_ABORTED);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_ABORTED, PLANTED);
+  EQUAL(state_of(x), LXLA_STATE_PENDING);
+  step(env);
+  EQUAL(value(x), 11);
+  EQUAL(value(kept), 1);
+  RELEASE(x, kept);
+  OK(lxla_env_release(env));
+}
+
+TEST(an_environment_that_cannot_start_says_why_and_leaves_nothing) {
+  lxla_env_options options = default_options();
+  options.plugin_path = LXLA_FAULT_PLUGIN;
+  lxla_env env = {77};
+  const char *functions[] = {"Client_Create", "Client_AddressableDevices", "Client_PlatformName"};
+  for (int i = 0; i < 3; i++) {
+    FAULT(arm)(functions[i], 1, FAULT_FAIL, LXLA_UNAVAILABLE);
+    REFUSED(lxla_env_create(&options, &env), LXLA_UNAVAILABLE, PLANTED);
+    EQUAL(env.id, 77);
+  }
+  OK(lxla_env_create(&options, &env));
+  OK(lxla_env_release(env));
+}

@@ -1,0 +1,214 @@
+// Many threads: K7, the first part of H3, and recording while a step compiles. (The long one is soak_threads.)
+#include "fault.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+static lxla_env env;
+static lxla_tensor shared_input;
+
+static void *same_program(void *result) {
+  lxla_tensor x = scalar(MUL, shared_input, 3), y = scalar(ADD, x, 1);
+  OK(lxla_sync(&y, 1));
+  *(float *)result = value(y);
+  RELEASE(x, y);
+  return NULL;
+}
+
+TEST(k7_threads_that_meet_one_new_program_compile_it_once) {
+  lxla_env_options options = default_options();
+  options.device_count = 4;
+  OK(lxla_env_create(&options, &env));
+  shared_input = one(env, 2);
+  pthread_t threads[8];
+  float results[8];
+  for (int i = 0; i < 8; i++) CHECK(pthread_create(&threads[i], NULL, same_program, &results[i]) == 0);
+  for (int i = 0; i < 8; i++) {
+    CHECK(pthread_join(threads[i], NULL) == 0);
+    EQUAL(results[i], 7);
+  }
+  // Several threads' work may have been computed by one of their syncs; but no program was compiled twice.
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  RELEASE(shared_input);
+  OK(lxla_env_release(env));
+}
+
+static void *step_device(void *device) {
+  OK(lxla_mark_step(env, *(lxla_device *)device, 1));
+  return NULL;
+}
+
+// Two devices step the same program; the compile is held until both ask for it.
+TEST(k7_two_devices_one_compile) {
+  lxla_env_options options = default_options();
+  options.plugin_path = LXLA_FAULT_PLUGIN;
+  options.device_count = 2;
+  OK(lxla_env_create(&options, &env));
+  lxla_device devices[2] = {XLA(0), XLA(1)};
+  lxla_tensor t[2];
+  for (int i = 0; i < 2; i++) {
+    float start = (float)i;
+    OK(lxla_tensor_from_host(env, devices[i], LXLA_DTYPE_F32, DIMS(1), &start, sizeof start, &t[i]));
+    OK(lxla_binary_scalar_inplace(ADD, t[i], 1));
+  }
+  FAULT(arm)("Client_Compile", 1, FAULT_HOLD, 0);
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, step_device, &devices[i]) == 0);
+  while (FAULT(held)() == 0) usleep(1000);
+  usleep(50000);  // the other one comes to the same program; were it to compile too, the count below would say so
+  FAULT(let_go)();
+  for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  EQUAL(counter(env, "CachedCompile"), 1);
+  for (int i = 0; i < 2; i++) EQUAL(value(t[i]), i + 1);
+  RELEASE(t[0], t[1]);
+  OK(lxla_env_release(env));
+}
+
+TEST(h3_recording_and_reading_go_on_while_a_step_compiles) {
+  env = fault_env();
+  lxla_tensor ready = one(env, 5), t = one(env, 1), kept = snapshot(t);
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  FAULT(arm)("Client_Compile", 1, FAULT_HOLD, 0);
+  pthread_t stepper;
+  lxla_device device = XLA(0);
+  CHECK(pthread_create(&stepper, NULL, step_device, &device) == 0);
+  while (FAULT(held)() == 0) usleep(1000);
+  // The step is inside the compiler. Its tensors are in flight, and can be recorded on, snapshot, changed and released.
+  EQUAL(state_of(t), LXLA_STATE_READY);
+  lxla_tensor on_it = scalar(MUL, t, 10), old = snapshot(t), gone = snapshot(t);
+  OK(lxla_binary_scalar_inplace(ADD, t, 100));
+  RELEASE(gone);
+  EQUAL(state_of(on_it), LXLA_STATE_PENDING);
+  EQUAL(value(ready), 5);
+  EQUAL(value(kept), 1);
+  FAULT(let_go)();
+  CHECK(pthread_join(stepper, NULL) == 0);
+  EQUAL(value(on_it), 20);
+  EQUAL(value(old), 2);
+  EQUAL(value(t), 102);
+  RELEASE(ready, t, kept, on_it, old);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+static void *failing_step(void *status) {
+  *(lxla_status *)status = lxla_mark_step(env, XLA(0), 1);
+  return NULL;
+}
+
+TEST(f1_what_was_recorded_while_a_failing_step_compiled_is_right) {
+  env = fault_env();
+  lxla_tensor t = one(env, 1);
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  FAULT(arm)("Client_Compile", 1, FAULT_HOLD, 0);
+  FAULT(arm)("Executable_NumOutputs", 1, FAULT_FAIL, LXLA_INTERNAL);
+  pthread_t stepper;
+  lxla_status status = 0;
+  CHECK(pthread_create(&stepper, NULL, failing_step, &status) == 0);
+  while (FAULT(held)() == 0) usleep(1000);
+  lxla_tensor on_it = scalar(MUL, t, 10), old = snapshot(t);
+  OK(lxla_binary_scalar_inplace(ADD, t, 100));
+  FAULT(let_go)();
+  CHECK(pthread_join(stepper, NULL) == 0);
+  EQUAL(status, LXLA_INTERNAL);
+  EQUAL(state_of(old), LXLA_STATE_PENDING);
+  EQUAL(value(on_it), 20);
+  EQUAL(value(old), 2);
+  EQUAL(value(t), 102);
+  RELEASE(t, on_it, old);
+  OK(lxla_env_release(env));
+}
+
+static void *reader(void *result) {
+  lxla_tensor t = *(lxla_tensor *)result;
+  float v = value(t);
+  CHECK(v == 2);
+  return NULL;
+}
+
+TEST(h3_readers_of_a_tensor_in_flight_wait_for_it) {
+  env = fault_env();
+  lxla_tensor t = one(env, 1);
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_HOLD, 0);
+  pthread_t stepper, readers[4];
+  lxla_device device = XLA(0);
+  CHECK(pthread_create(&stepper, NULL, step_device, &device) == 0);
+  while (FAULT(held)() == 0) usleep(1000);
+  for (int i = 0; i < 4; i++) CHECK(pthread_create(&readers[i], NULL, reader, &t) == 0);
+  usleep(20000);
+  FAULT(let_go)();
+  CHECK(pthread_join(stepper, NULL) == 0);
+  for (int i = 0; i < 4; i++) CHECK(pthread_join(readers[i], NULL) == 0);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+enum { WORKERS = 8 };
+
+// Each worker keeps a counter of its own among the others' and checks it now and then.
+static void *worker(void *seed) {
+  unsigned state = (unsigned)(uintptr_t)seed * 2654435761u + 1;
+  float expected = 0;
+  lxla_tensor t = one(env, 0);
+  for (int i = 0; i < 400; i++) {
+    state = state * 1664525u + 1013904223u;
+    switch (state >> 29) {
+      case 0: OK(lxla_mark_step(env, XLA(0), 0)); break;
+      case 1: EQUAL(value(t), expected); break;
+      case 2: {
+        lxla_tensor old = snapshot(t);
+        OK(lxla_binary_scalar_inplace(ADD, t, 1));
+        OK(lxla_sync(&t, 1));
+        EQUAL(value(old), expected);
+        expected += 1;
+        RELEASE(old);
+        break;
+      }
+      case 3: {
+        lxla_tensor sum = binary(ADD, t, shared_input);
+        EQUAL(value(sum), expected + 1000);
+        RELEASE(sum);
+        break;
+      }
+      default:
+        OK(lxla_binary_scalar_inplace(ADD, t, 2));
+        expected += 2;
+    }
+  }
+  EQUAL(value(t), expected);
+  RELEASE(t);
+  return NULL;
+}
+
+TEST(h3_many_threads_on_one_device) {
+  env = new_env();
+  shared_input = one(env, 1000);
+  pthread_t threads[WORKERS];
+  for (uintptr_t i = 0; i < WORKERS; i++) CHECK(pthread_create(&threads[i], NULL, worker, (void *)i) == 0);
+  for (int i = 0; i < WORKERS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  RELEASE(shared_input);
+  EQUAL(counter(env, "CreateTensor"), counter(env, "DestroyTensor"));
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+static void *find_default(void *out) {
+  OK(lxla_env_default((lxla_env *)out));
+  return NULL;
+}
+
+TEST(e4_one_default_environment) {
+  pthread_t threads[32];
+  lxla_env found[32];
+  for (int i = 0; i < 32; i++) CHECK(pthread_create(&threads[i], NULL, find_default, &found[i]) == 0);
+  for (int i = 0; i < 32; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  for (int i = 1; i < 32; i++) CHECK(found[i].id == found[0].id && found[i].id != 0);
+  REFUSED(lxla_env_release(found[0]), LXLA_FAILED_PRECONDITION, "default environment");
+  lxla_tensor t = one(no_env, 3);
+  lxla_env of_t;
+  OK(lxla_tensor_env(t, &of_t));
+  CHECK(of_t.id == found[0].id);
+  RELEASE(t);
+}
