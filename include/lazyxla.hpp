@@ -5,12 +5,8 @@
 
 #include "lazyxla.h"
 
-#include <array>
 #include <complex>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -56,12 +52,10 @@ constexpr int32_t dtype_of() {
 }
 
 namespace detail {
-
 // The type that a function of lazyxla.h writes through its last parameter.
 template <class> struct Output;
 template <class... Parameters> struct Output<lxla_status (*)(Parameters...)> {
-  using Last = std::tuple_element_t<sizeof...(Parameters) - 1, std::tuple<Parameters...>>;
-  using Type = std::remove_pointer_t<Last>;
+  using Type = std::remove_pointer_t<std::tuple_element_t<sizeof...(Parameters) - 1, std::tuple<Parameters...>>>;
 };
 
 // What such a function gives.
@@ -87,13 +81,10 @@ inline const char *dtype_name(int32_t dtype) {
 template <class T> const std::vector<T> &contiguous(const std::vector<T> &values) { return values; }
 inline std::vector<uint8_t> contiguous(const std::vector<bool> &values) { return {values.begin(), values.end()}; }
 static_assert(sizeof(bool) == 1, "pred has one byte an element");
-
 }  // namespace detail
 
-/// The XLA device with this number.
-inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }
-/// Native host memory.
-inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }
+inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
+inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                           ///< Native host memory.
 /// The device that "cpu", "xla" or "xla:N" names.
 inline lxla_device parse_device(const std::string &text) { return detail::get<lxla_device_parse>(text.c_str()); }
 
@@ -112,8 +103,7 @@ struct EnvironmentOptions {
 /// One reference to an environment, or a view of one that others own. A moved-from one is none: INVALID_HANDLE.
 class Environment {
  public:
-  /// A new environment with default options.
-  Environment() : Environment(EnvironmentOptions()) {}
+  Environment() : Environment(EnvironmentOptions()) {}  ///< A new environment with default options.
   /// A new environment.
   explicit Environment(const EnvironmentOptions &given) {
     const auto text = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
@@ -145,10 +135,7 @@ class Environment {
     std::swap(owned_, other.owned_);
     return *this;
   }
-  /// Gives up the reference.
-  ~Environment() {
-    if (owned_) lxla_env_release(env_);
-  }
+  ~Environment() { if (owned_) lxla_env_release(env_); }  ///< Gives up the reference.
 
   /// A view of an environment that others own: it takes no reference and gives none up.
   static Environment borrow(lxla_env env) noexcept { return Environment(env); }
@@ -157,24 +144,19 @@ class Environment {
   /// The thread's current environment, as a view. FAILED_PRECONDITION outside any scope.
   static Environment current() { return borrow(detail::get<lxla_env_current>()); }
 
-  /// The handle, for calls of lazyxla.h. The reference stays here.
-  lxla_env handle() const noexcept { return env_; }
-  /// Whether a reference is owned here.
-  bool owned() const noexcept { return owned_; }
+  lxla_env handle() const noexcept { return env_; }  ///< For calls of lazyxla.h. The reference stays here.
+  bool owned() const noexcept { return owned_; }     ///< Whether a reference is owned here.
   /// A counter's value.
   uint64_t counter(const std::string &name) const { return detail::get<lxla_env_counter>(env_, name.c_str()); }
   /// Sets an option.
-  void set_option(const std::string &name, const std::string &value) {
-    check(lxla_env_set_option(env_, name.c_str(), value.c_str()));
+  void set_option(const std::string &key, const std::string &value) {
+    check(lxla_env_set_option(env_, key.c_str(), value.c_str()));
   }
   /// An option's value.
-  std::string get_option(const std::string &name) const { return detail::text<lxla_env_get_option>(env_, name.c_str()); }
-  /// How many XLA devices there are.
-  int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }
-  /// Counters, options and devices as JSON.
-  std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }
-  /// Sets all counters to 0.
-  void metrics_reset() { check(lxla_env_metrics_reset(env_)); }
+  std::string get_option(const std::string &key) const { return detail::text<lxla_env_get_option>(env_, key.c_str()); }
+  int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }  ///< Of XLA devices.
+  std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }  ///< All counters and options.
+  void metrics_reset() { check(lxla_env_metrics_reset(env_)); }  ///< Sets all counters to 0.
   /// The step: runs what is pending on a device, or on all; with `wait`, until the device has finished.
   void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
   /// Blocks until what was enqueued on a device, or on all, has ended.
@@ -193,24 +175,19 @@ class Environment {
 class Scope {
  public:
   /// Enters the environment, and keeps it alive.
-  explicit Scope(const Environment &environment) : environment_(environment) { check(lxla_env_enter(handle())); }
-  /// Leaves it.
-  ~Scope() { lxla_env_exit(handle()); }
+  explicit Scope(const Environment &env) : env_(env) { check(lxla_env_enter(env_.handle())); }
+  ~Scope() { lxla_env_exit(env_.handle()); }  ///< Leaves it.
   Scope(const Scope &) = delete;
   Scope &operator=(const Scope &) = delete;
 
  private:
-  lxla_env handle() const noexcept { return environment_.handle(); }
-
-  Environment environment_;
+  Environment env_;
 };
 
 /// Where a new tensor goes. It does not keep the environment alive.
 struct Place {
-  /// The current environment, else the default one, and no device named.
-  Place() = default;
-  /// A device of the current environment, else of the default one.
-  Place(lxla_device on) : device(on) {}
+  Place() = default;                     ///< The current environment, else the default one, and no device named.
+  Place(lxla_device on) : device(on) {}  ///< A device of the current environment, else of the default one.
   /// An environment, and a device of it.
   Place(const Environment &in, lxla_device on = {}) : env(in.handle()), device(on) {}
 
@@ -223,13 +200,11 @@ class Scalar {
  public:
   /// Any real number, or a bool, which is 0 or 1.
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> Scalar(T value) {
-    if constexpr (std::is_floating_point_v<T>) {
-      scalar_.dtype = LXLA_DTYPE_F64, scalar_.value.f = static_cast<double>(value);
-    } else if constexpr (std::is_signed_v<T>) {
-      scalar_.dtype = LXLA_DTYPE_S64, scalar_.value.i = value;
-    } else {
-      scalar_.dtype = LXLA_DTYPE_U64, scalar_.value.u = value;
-    }
+    constexpr bool real = std::is_floating_point_v<T>;
+    scalar_.dtype = real ? LXLA_DTYPE_F64 : std::is_signed_v<T> ? LXLA_DTYPE_S64 : LXLA_DTYPE_U64;
+    if constexpr (real) scalar_.value.f = static_cast<double>(value);
+    else if constexpr (std::is_signed_v<T>) scalar_.value.i = value;
+    else scalar_.value.u = value;
   }
   /// A complex number.
   template <class T> Scalar(const std::complex<T> &value) {
@@ -237,17 +212,7 @@ class Scalar {
     scalar_.value.c[0] = static_cast<double>(value.real());
     scalar_.value.c[1] = static_cast<double>(value.imag());
   }
-  /// As lazyxla.h takes it.
-  const lxla_scalar *get() const noexcept { return &scalar_; }
-  /// The value as a double, if it is a float or a small enough integer.
-  std::optional<double> exact_double() const noexcept {
-    constexpr int64_t limit = int64_t{1} << 53;
-    const lxla_scalar_value &value = scalar_.value;
-    if (scalar_.dtype == LXLA_DTYPE_F64) return value.f;
-    if (scalar_.dtype == LXLA_DTYPE_S64 && -limit <= value.i && value.i <= limit) return static_cast<double>(value.i);
-    if (scalar_.dtype == LXLA_DTYPE_U64 && value.u <= uint64_t{limit}) return static_cast<double>(value.u);
-    return std::nullopt;
-  }
+  const lxla_scalar *get() const noexcept { return &scalar_; }  ///< As lazyxla.h takes it.
 
  private:
   lxla_scalar scalar_{};
@@ -257,33 +222,23 @@ class Scalar {
 /// snapshot() for a value that stays, and assign() to change a value; `=` makes this refer to another tensor.
 class Tensor {
  public:
-  /// No tensor: calls with it give INVALID_HANDLE.
-  Tensor() noexcept = default;
+  Tensor() noexcept = default;  ///< No tensor: calls with it give INVALID_HANDLE.
   /// Another reference to the same tensor.
-  Tensor(const Tensor &other) : tensor_(other.tensor_) {
-    if (tensor_.id != 0) check(lxla_tensor_retain(tensor_));
-  }
+  Tensor(const Tensor &other) : tensor_(other.tensor_) { if (tensor_.id != 0) check(lxla_tensor_retain(tensor_)); }
   /// Takes the reference over; the other is no tensor then.
   Tensor(Tensor &&other) noexcept : tensor_(other.release()) {}
   /// Gives up the reference it has, and takes or shares the other's.
   Tensor &operator=(Tensor other) noexcept { return std::swap(tensor_, other.tensor_), *this; }
-  /// Gives up the reference.
-  ~Tensor() { lxla_tensor_release(tensor_); }
+  ~Tensor() { lxla_tensor_release(tensor_); }  ///< Gives up the reference.
 
   /// Takes over a reference that a call of lazyxla.h gave.
-  static Tensor adopt(lxla_tensor tensor) noexcept {
-    Tensor owner;
-    owner.tensor_ = tensor;
-    return owner;
-  }
+  static Tensor adopt(lxla_tensor tensor) noexcept { return Tensor(tensor); }
   /// Calls a function of lazyxla.h that gives a tensor: make<lxla_unary>(LXLA_UNARY_ABS, x.handle()).
   template <auto call, class... Inputs> static Tensor make(Inputs... in) { return adopt(detail::get<call>(in...)); }
   /// Gives the reference to the caller; this is no tensor then.
   lxla_tensor release() noexcept { return std::exchange(tensor_, lxla_tensor{}); }
-  /// The handle, for calls of lazyxla.h. The reference stays here.
-  lxla_tensor handle() const noexcept { return tensor_; }
-  /// Whether this refers to a tensor.
-  explicit operator bool() const noexcept { return tensor_.id != 0; }
+  lxla_tensor handle() const noexcept { return tensor_; }  ///< For calls of lazyxla.h. The reference stays here.
+  explicit operator bool() const noexcept { return tensor_.id != 0; }  ///< Whether this refers to a tensor.
 
   /// A tensor with these bytes, in row-major order.
   static Tensor from_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype, const Place &at = {}) {
@@ -317,8 +272,10 @@ class Tensor {
   /// A new tensor with the same value on another device.
   Tensor to_device(lxla_device device) const { return make<lxla_tensor_to_device>(tensor_, device); }
 
-  int32_t dtype() const { return detail::get<lxla_tensor_dtype>(tensor_); }  ///< One of LXLA_DTYPE_*.
-  size_t rank() const { return detail::get<lxla_tensor_rank>(tensor_); }     ///< The number of axes.
+  int32_t dtype() const { return detail::get<lxla_tensor_dtype>(tensor_); }        ///< One of LXLA_DTYPE_*.
+  int32_t state() const { return detail::get<lxla_tensor_state>(tensor_); }        ///< One of LXLA_STATE_*, now.
+  size_t rank() const { return detail::get<lxla_tensor_rank>(tensor_); }           ///< The number of axes.
+  lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }  ///< Where it is.
   /// The sizes of the axes.
   Dims dims() const {
     Dims dims(rank());
@@ -326,23 +283,19 @@ class Tensor {
   }
   /// The number of elements.
   size_t size() const {
-    const Dims sizes = dims();
-    return std::accumulate(sizes.begin(), sizes.end(), size_t{1}, [](size_t n, int64_t size) { return n * size; });
+    size_t count = 1;
+    for (const int64_t size : dims()) count *= static_cast<size_t>(size);
+    return count;
   }
-  /// The device.
-  lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }
   /// The environment, as a view.
   Environment environment() const { return Environment::borrow(detail::get<lxla_tensor_env>(tensor_)); }
-  /// One of LXLA_STATE_*, at the moment.
-  int32_t state() const { return detail::get<lxla_tensor_state>(tensor_); }
   /// Whether it is marked as requiring gradients.
   bool requires_grad() const { return detail::get<lxla_tensor_requires_grad>(tensor_) != 0; }
-  /// Sets the mark.
-  void set_requires_grad(bool on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }
+  void set_requires_grad(bool on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }  ///< Sets the mark.
 
   /// Copies all bytes, row-major, to `dst`; waits for them.
   void read_bytes(void *dst, size_t size_bytes) const { check(lxla_tensor_read(tensor_, dst, size_bytes)); }
-  /// All elements, row-major; waits for them. T is the tensor's dtype exactly. pred is read as bool, to std::vector<bool>.
+  /// All elements, row-major; waits for them. T is the dtype exactly; pred is read as bool, into std::vector<bool>.
   template <class T> std::vector<T> read() const {
     expect<T>("read");
     std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> values(size());
@@ -359,14 +312,13 @@ class Tensor {
   /// Takes the value that another tensor has now.
   void assign(const Tensor &src) { check(lxla_tensor_assign(tensor_, src.tensor_)); }
 
-  /// this = this (op) rhs, in place; op is one of LXLA_BINARY_*.
-  Tensor &apply(int32_t op, const Tensor &rhs) {
-    return check(lxla_binary_inplace(op, tensor_, rhs.tensor_)), *this;
-  }
-  /// this = this (op) rhs, in place. The ABI has this for doubles; other scalars go by way of another tensor.
-  Tensor &apply(int32_t op, const Scalar &rhs) {
-    if (const auto value = rhs.exact_double()) check(lxla_binary_scalar_inplace(op, tensor_, *value));
-    else assign(make<lxla_binary_with_scalar>(op, tensor_, rhs.get(), 0));
+  /// this = this (op) rhs, a tensor or number, in place; op is one of LXLA_BINARY_*. The ABI has this for numbers that
+  /// are a double; 64-bit integers and complex numbers go by way of another tensor.
+  template <class R> Tensor &apply(int32_t op, const R &rhs) {
+    constexpr bool as_double = std::is_floating_point_v<R> || (std::is_arithmetic_v<R> && sizeof(R) < 8);
+    if constexpr (std::is_base_of_v<Tensor, R>) check(lxla_binary_inplace(op, tensor_, rhs.tensor_));
+    else if constexpr (as_double) check(lxla_binary_scalar_inplace(op, tensor_, static_cast<double>(rhs)));
+    else assign(make<lxla_binary_with_scalar>(op, tensor_, Scalar(rhs).get(), 0));
     return *this;
   }
   template <class R> Tensor &operator+=(const R &rhs) { return apply(LXLA_BINARY_ADD, rhs); }       ///< In place.
@@ -375,18 +327,19 @@ class Tensor {
   template <class R> Tensor &operator/=(const R &rhs) { return apply(LXLA_BINARY_DIVIDE, rhs); }    ///< In place.
 
  private:
-  template <class T> void expect(const char *what) const {
+  explicit Tensor(lxla_tensor tensor) noexcept : tensor_(tensor) {}
+
+  template <class T> void expect(const char *call) const {
     const int32_t mine = dtype(), given = dtype_of<T>();
-    if (mine == given) return;
-    throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::Tensor::") + what + ": the tensor is " +
-                                           detail::dtype_name(mine) + ", the elements are " + detail::dtype_name(given));
+    if (mine != given)
+      throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::Tensor::") + call + ": the elements are " +
+                                             detail::dtype_name(given) + ", the tensor is " + detail::dtype_name(mine));
   }
 
   lxla_tensor tensor_{};
 };
 
 namespace detail {
-
 template <class T> inline constexpr bool is_tensor = std::is_base_of_v<Tensor, T>;
 template <class T> inline constexpr bool is_operand = is_tensor<T> || std::is_convertible_v<const T &, Scalar>;
 // A tensor, if the two are tensors, or one is and the other a number.
@@ -399,22 +352,27 @@ inline std::vector<lxla_tensor> handles(const std::vector<Tensor> &tensors) {
   return list;
 }
 
+inline Dims all_axes(const Tensor &x) {
+  Dims axes(x.rank());
+  for (size_t i = 0; i < axes.size(); i++) axes[i] = static_cast<int64_t>(i);
+  return axes;
+}
+
+// A call with one tensor and a list of sizes or axes.
+template <auto call> Tensor listed(const Tensor &x, const Dims &list) {
+  return Tensor::make<call>(x.handle(), list.data(), list.size());
+}
 }  // namespace detail
 
-/// lhs (op) rhs for any LXLA_BINARY_*.
-inline Tensor binary(int32_t op, const Tensor &l, const Tensor &r) {
-  return Tensor::make<lxla_binary>(op, l.handle(), r.handle());
-}
-/// tensor (op) number for any LXLA_BINARY_*.
-inline Tensor binary(int32_t op, const Tensor &l, const Scalar &r) {
-  return Tensor::make<lxla_binary_with_scalar>(op, l.handle(), r.get(), 0);
-}
-/// number (op) tensor for any LXLA_BINARY_*.
-inline Tensor binary(int32_t op, const Scalar &l, const Tensor &r) {
-  return Tensor::make<lxla_binary_with_scalar>(op, r.handle(), l.get(), 1);
+/// l (op) r, one of LXLA_BINARY_*, element by element: two tensors, or a tensor and a number on either side.
+template <class L, class R> detail::Result<L, R> binary(int32_t op, const L &l, const R &r) {
+  constexpr auto with_scalar = lxla_binary_with_scalar;
+  if constexpr (!detail::is_tensor<R>) return Tensor::make<with_scalar>(op, l.handle(), Scalar(r).get(), 0);
+  else if constexpr (!detail::is_tensor<L>) return Tensor::make<with_scalar>(op, r.handle(), Scalar(l).get(), 1);
+  else return Tensor::make<lxla_binary>(op, l.handle(), r.handle());
 }
 
-// Two operands, element by element: two tensors, or a tensor and a number on either side.
+// As binary.
 #define LAZYXLA_BINARY(name, code) \
   template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return binary(code, l, r); }
 LAZYXLA_BINARY(operator+, LXLA_BINARY_ADD)          ///< Sum.
@@ -434,51 +392,51 @@ LAZYXLA_BINARY(atan2, LXLA_BINARY_ATAN2)            ///< The angle of the point 
 
 /// Shift to the right: logical of unsigned integers, else arithmetic.
 template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R &r) {
-  return binary(detail::shift_right(l, r), l, r);
+  int32_t dtype;
+  if constexpr (detail::is_tensor<L>) dtype = l.dtype();
+  else dtype = r.dtype();
+  const bool logical = LXLA_DTYPE_U8 <= dtype && dtype <= LXLA_DTYPE_U64;
+  return binary(logical ? LXLA_BINARY_SHIFT_RIGHT_LOGICAL : LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC, l, r);
 }
-/// -x.
-inline Tensor operator-(const Tensor &x) { return Tensor::make<lxla_unary>(LXLA_UNARY_NEGATE, x.handle()); }
-/// Not, bit by bit or of pred.
-inline Tensor operator~(const Tensor &x) { return Tensor::make<lxla_unary>(LXLA_UNARY_NOT, x.handle()); }
 
-// One operand, element by element.
-#define LAZYXLA_UNARY(name, code) \
-  inline Tensor name(const Tensor &x) { return Tensor::make<lxla_unary>(LXLA_UNARY_##code, x.handle()); }
-LAZYXLA_UNARY(negate, NEGATE)                            ///< -x.
-LAZYXLA_UNARY(abs, ABS)                                  ///< Magnitude; of complex numbers, real.
-LAZYXLA_UNARY(sign, SIGN)                                ///< -1, 0 or 1; of complex numbers, x / abs(x).
-LAZYXLA_UNARY(exp, EXPONENTIAL)                          ///< e to the power of x.
-LAZYXLA_UNARY(expm1, EXPONENTIAL_MINUS_ONE)              ///< exp(x) - 1, exact near 0.
-LAZYXLA_UNARY(log, LOG)                                  ///< Natural logarithm.
-LAZYXLA_UNARY(log1p, LOG_PLUS_ONE)                       ///< log(1 + x), exact near 0.
-LAZYXLA_UNARY(logistic, LOGISTIC)                        ///< 1 / (1 + exp(-x)).
-LAZYXLA_UNARY(tanh, TANH)                                ///< Hyperbolic tangent.
-LAZYXLA_UNARY(sqrt, SQRT)                                ///< Square root.
-LAZYXLA_UNARY(rsqrt, RSQRT)                              ///< 1 / sqrt(x).
-LAZYXLA_UNARY(cbrt, CBRT)                                ///< Cube root.
-LAZYXLA_UNARY(sin, SINE)                                 ///< Sine.
-LAZYXLA_UNARY(cos, COSINE)                               ///< Cosine.
-LAZYXLA_UNARY(tan, TAN)                                  ///< Tangent.
-LAZYXLA_UNARY(floor, FLOOR)                              ///< The next integer below.
-LAZYXLA_UNARY(ceil, CEIL)                                ///< The next integer above.
-LAZYXLA_UNARY(round_nearest_even, ROUND_NEAREST_EVEN)    ///< The nearest integer; halves to the even one.
-LAZYXLA_UNARY(round_nearest_afz, ROUND_NEAREST_AFZ)      ///< The nearest integer; halves away from zero.
-LAZYXLA_UNARY(bitwise_not, NOT)                          ///< Not, bit by bit or of pred.
-LAZYXLA_UNARY(popcnt, POPCNT)                            ///< How many bits are set.
-LAZYXLA_UNARY(count_leading_zeros, COUNT_LEADING_ZEROS)  ///< How many bits above the highest that is set.
-LAZYXLA_UNARY(is_finite, IS_FINITE)                      ///< Neither infinite nor NaN, as pred.
-#undef LAZYXLA_UNARY
+/// (op) x, one of LXLA_UNARY_*, element by element.
+inline Tensor unary(int32_t op, const Tensor &x) { return Tensor::make<lxla_unary>(op, x.handle()); }
+inline Tensor operator-(const Tensor &x) { return unary(LXLA_UNARY_NEGATE, x); }  ///< -x.
+inline Tensor operator~(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }  ///< Not, bitwise.
+inline Tensor negate(const Tensor &x) { return unary(LXLA_UNARY_NEGATE, x); }  ///< -x.
+inline Tensor abs(const Tensor &x) { return unary(LXLA_UNARY_ABS, x); }  ///< Magnitude; of complex numbers, real.
+inline Tensor sign(const Tensor &x) { return unary(LXLA_UNARY_SIGN, x); }  ///< -1, 0 or 1; of complex numbers, x / |x|.
+inline Tensor exp(const Tensor &x) { return unary(LXLA_UNARY_EXPONENTIAL, x); }  ///< e to the power of x.
+inline Tensor expm1(const Tensor &x) { return unary(LXLA_UNARY_EXPONENTIAL_MINUS_ONE, x); }  ///< exp(x) - 1.
+inline Tensor log(const Tensor &x) { return unary(LXLA_UNARY_LOG, x); }  ///< Natural logarithm.
+inline Tensor log1p(const Tensor &x) { return unary(LXLA_UNARY_LOG_PLUS_ONE, x); }  ///< log(1 + x).
+inline Tensor logistic(const Tensor &x) { return unary(LXLA_UNARY_LOGISTIC, x); }  ///< 1 / (1 + exp(-x)).
+inline Tensor tanh(const Tensor &x) { return unary(LXLA_UNARY_TANH, x); }  ///< Hyperbolic tangent.
+inline Tensor sqrt(const Tensor &x) { return unary(LXLA_UNARY_SQRT, x); }  ///< Square root.
+inline Tensor rsqrt(const Tensor &x) { return unary(LXLA_UNARY_RSQRT, x); }  ///< 1 / sqrt(x).
+inline Tensor cbrt(const Tensor &x) { return unary(LXLA_UNARY_CBRT, x); }  ///< Cube root.
+inline Tensor sin(const Tensor &x) { return unary(LXLA_UNARY_SINE, x); }  ///< Sine.
+inline Tensor cos(const Tensor &x) { return unary(LXLA_UNARY_COSINE, x); }  ///< Cosine.
+inline Tensor tan(const Tensor &x) { return unary(LXLA_UNARY_TAN, x); }  ///< Tangent.
+inline Tensor floor(const Tensor &x) { return unary(LXLA_UNARY_FLOOR, x); }  ///< The next integer below.
+inline Tensor ceil(const Tensor &x) { return unary(LXLA_UNARY_CEIL, x); }  ///< The next integer above.
+inline Tensor round_nearest_even(const Tensor &x) { return unary(LXLA_UNARY_ROUND_NEAREST_EVEN, x); }  ///< n.5 to even.
+inline Tensor round_nearest_afz(const Tensor &x) { return unary(LXLA_UNARY_ROUND_NEAREST_AFZ, x); }  ///< n.5 from zero.
+inline Tensor bitwise_not(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }  ///< Not, bit by bit or of pred.
+inline Tensor popcnt(const Tensor &x) { return unary(LXLA_UNARY_POPCNT, x); }  ///< How many bits are set.
+inline Tensor count_leading_zeros(const Tensor &x) { return unary(LXLA_UNARY_COUNT_LEADING_ZEROS, x); }  ///< High 0s.
+inline Tensor is_finite(const Tensor &x) { return unary(LXLA_UNARY_IS_FINITE, x); }  ///< Not infinite or NaN; pred.
 
-// Comparisons of two tensors, element by element; the result is pred.
-#define LAZYXLA_COMPARE(name, code) \
-  inline Tensor name(const Tensor &l, const Tensor &r) { return Tensor::make<lxla_compare>(code, l.handle(), r.handle()); }
-LAZYXLA_COMPARE(eq, LXLA_COMPARE_EQ)  ///< l == r.
-LAZYXLA_COMPARE(ne, LXLA_COMPARE_NE)  ///< l != r.
-LAZYXLA_COMPARE(ge, LXLA_COMPARE_GE)  ///< l >= r.
-LAZYXLA_COMPARE(gt, LXLA_COMPARE_GT)  ///< l > r.
-LAZYXLA_COMPARE(le, LXLA_COMPARE_LE)  ///< l <= r.
-LAZYXLA_COMPARE(lt, LXLA_COMPARE_LT)  ///< l < r.
-#undef LAZYXLA_COMPARE
+/// l (op) r, one of LXLA_COMPARE_*, element by element, as pred.
+inline Tensor compare(int32_t op, const Tensor &l, const Tensor &r) {
+  return Tensor::make<lxla_compare>(op, l.handle(), r.handle());
+}
+inline Tensor eq(const Tensor &l, const Tensor &r) { return compare(LXLA_COMPARE_EQ, l, r); }  ///< l == r.
+inline Tensor ne(const Tensor &l, const Tensor &r) { return compare(LXLA_COMPARE_NE, l, r); }  ///< l != r.
+inline Tensor ge(const Tensor &l, const Tensor &r) { return compare(LXLA_COMPARE_GE, l, r); }  ///< l >= r.
+inline Tensor gt(const Tensor &l, const Tensor &r) { return compare(LXLA_COMPARE_GT, l, r); }  ///< l > r.
+inline Tensor le(const Tensor &l, const Tensor &r) { return compare(LXLA_COMPARE_LE, l, r); }  ///< l <= r.
+inline Tensor lt(const Tensor &l, const Tensor &r) { return compare(LXLA_COMPARE_LT, l, r); }  ///< l < r.
 
 /// A reduction over axes, one of LXLA_REDUCE_*; with keep_dims they stay, of size 1. No axes, {}, give x.
 inline Tensor reduce(int32_t op, const Tensor &x, const Dims &axes, bool keep_dims = false) {
@@ -486,11 +444,9 @@ inline Tensor reduce(int32_t op, const Tensor &x, const Dims &axes, bool keep_di
 }
 
 // Reductions over all axes, or over those named.
-#define LAZYXLA_REDUCE(name, code)                                                           \
-  inline Tensor name(const Tensor &x) { return reduce(code, x, detail::all_axes(x)); }       \
-  inline Tensor name(const Tensor &x, const Dims &axes, bool keep_dims = false) {            \
-    return reduce(code, x, axes, keep_dims);                                                 \
-  }
+#define LAZYXLA_REDUCE(name, code)                                                     \
+  inline Tensor name(const Tensor &x) { return reduce(code, x, detail::all_axes(x)); } \
+  inline Tensor name(const Tensor &x, const Dims &axes, bool keep = false) { return reduce(code, x, axes, keep); }
 LAZYXLA_REDUCE(sum, LXLA_REDUCE_SUM)          ///< Sums.
 LAZYXLA_REDUCE(product, LXLA_REDUCE_PRODUCT)  ///< Products.
 LAZYXLA_REDUCE(max, LXLA_REDUCE_MAX)          ///< Greatest elements.
@@ -499,3 +455,44 @@ LAZYXLA_REDUCE(all, LXLA_REDUCE_ALL)          ///< Whether all are true, of pred
 LAZYXLA_REDUCE(any, LXLA_REDUCE_ANY)          ///< Whether any is true, of pred.
 #undef LAZYXLA_REDUCE
 
+/// The same elements, row-major, in another shape.
+inline Tensor reshape(const Tensor &x, const Dims &dims) { return detail::listed<lxla_reshape>(x, dims); }
+/// The elements repeated to a shape, by NumPy's rules.
+inline Tensor broadcast_to(const Tensor &x, const Dims &dims) { return detail::listed<lxla_broadcast_to>(x, dims); }
+/// Axis i of the result is axis perm[i] of x.
+inline Tensor transpose(const Tensor &x, const Dims &perm) { return detail::listed<lxla_transpose>(x, perm); }
+/// x[start : limit : stride] on each axis; no strides are all 1.
+inline Tensor slice(const Tensor &x, const Dims &starts, const Dims &limits, const Dims &strides = {}) {
+  const int64_t *steps = strides.empty() ? nullptr : strides.data();
+  if (starts.size() != limits.size() || (steps && starts.size() != strides.size()))
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::slice: starts, limits and strides differ in length");
+  return Tensor::make<lxla_slice>(x.handle(), starts.data(), limits.data(), steps, starts.size());
+}
+/// The tensors one after another along an axis.
+inline Tensor concatenate(const std::vector<Tensor> &tensors, int64_t axis) {
+  const auto list = detail::handles(tensors);
+  return Tensor::make<lxla_concatenate>(list.data(), list.size(), axis);
+}
+/// The matrix product, by NumPy's rules.
+inline Tensor matmul(const Tensor &l, const Tensor &r) { return Tensor::make<lxla_matmul>(l.handle(), r.handle()); }
+/// pred ? on_true : on_false, element by element.
+inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on_false) {
+  return Tensor::make<lxla_select>(pred.handle(), on_true.handle(), on_false.handle());
+}
+/// To another dtype, one of LXLA_DTYPE_*.
+inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
+
+/// Computes these tensors, and what they need; donates nothing, and does not wait.
+inline void sync(const std::vector<Tensor> &tensors) {
+  const auto list = detail::handles(tensors);
+  check(lxla_sync(list.data(), list.size()));
+}
+/// The StableHLO text of what a sync of these tensors would compile.
+inline std::string stablehlo(const std::vector<Tensor> &tensors) {
+  const auto list = detail::handles(tensors);
+  return detail::text<lxla_stablehlo>(list.data(), list.size());
+}
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_HPP

@@ -176,7 +176,7 @@ impl DeviceState {
         self.unlink(slot);
         let old = std::mem::replace(&mut self.table.slot_mut(slot).value, value);
         self.link(slot);
-        garbage_of(old)
+        self.garbage_of(old)
     }
 
     /// Adds the slot to those that have its value.
@@ -229,7 +229,18 @@ impl DeviceState {
             return Garbage::new();
         }
         self.unlink(slot);
-        garbage_of(self.table.free(slot))
+        let old = self.table.free(slot);
+        self.garbage_of(old)
+    }
+
+    /// What goes with a value that a tensor let go of: its data, and the trace if that was the last thing pending.
+    #[inline]
+    fn garbage_of(&mut self, value: Value) -> Garbage {
+        match value {
+            Value::Data(data) => vec![data],
+            Value::Pending(_) if self.trace.pending() == 0 && !self.syncing => self.trace.clear(),
+            Value::Pending(_) => Garbage::new(),
+        }
     }
 
     /// Whether the tensor is marked as requiring gradients.
@@ -305,12 +316,5 @@ impl Device {
         let device = registry::take()?;
         device.state().open(Owner { shared: shared.clone(), ordinal });
         Ok(device)
-    }
-}
-
-fn garbage_of(value: Value) -> Garbage {
-    match value {
-        Value::Data(data) => vec![data],
-        Value::Pending(_) => Garbage::new(),
     }
 }

@@ -9,7 +9,7 @@ use super::{api, compile_options, exit, sys};
 use crate::engine::{Buffer, Engine, Executable, Memory, Signature};
 use crate::error;
 use crate::error::{Code, Error, Result};
-use crate::types::TensorType;
+use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,6 +48,10 @@ unsafe impl Send for ClientInner {}
 // SAFETY: as above.
 unsafe impl Sync for ClientInner {}
 
+/// See [`PjrtEngine::warm_up`].
+const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>) -> tensor<f32> { \
+    %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> } }";
+
 impl PjrtEngine {
     /// A client of `plugin` with `device_count` devices (0: the plugin's own default, but one device on a CPU).
     pub fn new(plugin: &'static Plugin, device_count: usize) -> Result<PjrtEngine> {
@@ -79,7 +83,20 @@ impl PjrtEngine {
         let version = inner.platform_version()?;
         let client = Arc::new(inner);
         exit::register(Arc::downgrade(&client));
-        Ok(PjrtEngine { client, plugin, platform, version })
+        let engine = PjrtEngine { client, plugin, platform, version };
+        if plugin.is_first_use() {
+            engine.warm_up();
+        }
+        Ok(engine)
+    }
+
+    /// Compiles a trifle, once per process and plugin (20 ms on a CPU). A compiler makes most of its statics in its first
+    /// compile, and only those that exist when the exit handler is registered outlive it: a process that ended while
+    /// another thread compiled its first program crashed. A failure is not ours to report; real work will meet it.
+    fn warm_up(&self) {
+        let ty = TensorType::new(DType::F32, &[]);
+        let signature = Signature { parameters: vec![ty.clone()], outputs: vec![ty], donors: vec![] };
+        drop(self.compile(WARM_UP, signature));
     }
 }
 
@@ -248,7 +265,9 @@ impl Engine for PjrtEngine {
         args.program = program.as_mut_ptr();
         args.compile_options = options.as_ptr().cast();
         args.compile_options_size = options.len();
-        call!(api, PJRT_Client_Compile, args)?;
+        let compiled = call!(api, PJRT_Client_Compile, args);
+        exit::register_again();
+        compiled?;
         // SAFETY: the plugin gave us a new executable to own.
         let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.executable, signature)? };
         Ok(Arc::new(executable))

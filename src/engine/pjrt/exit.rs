@@ -46,7 +46,13 @@ pub fn register(client: Weak<ClientInner>) {
     let mut clients = CLIENTS.lock();
     clients.retain(|known| known.strong_count() > 0);
     clients.push(client);
-    // Registered again with every client: a handler runs before the destructors of what existed when it was registered.
+    drop(clients);
+    register_again();
+}
+
+/// A handler runs before the destructors of those statics only that existed when it was registered; and compilers make
+/// some of theirs late. So it is registered again after whatever may have made some: it costs nothing beside a compile.
+pub fn register_again() {
     // SAFETY: the handler is a plain function of this library, which is never unmapped.
     unsafe { libc::atexit(on_exit) };
 }

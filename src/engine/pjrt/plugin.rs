@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `RTLD_NODELETE`: a plugin stays mapped whatever happens; unmapping one crashes the process at exit.
 const RTLD_NODELETE: i32 = libc::RTLD_NODELETE;
@@ -21,6 +22,7 @@ pub struct Plugin {
     path: PathBuf,
     api: Api,
     hash: OnceLock<[u8; 32]>,
+    used: AtomicBool,
 }
 
 static LOADED: Mutex<Vec<&'static Plugin>> = Mutex::new(Vec::new());
@@ -34,7 +36,8 @@ impl Plugin {
             return Ok(plugin);
         }
         let api = open(&path).map_err(|e| e.context(format_args!("plugin {}", path.display())))?;
-        let plugin: &'static Plugin = Box::leak(Box::new(Plugin { path, api, hash: OnceLock::new() }));
+        let plugin: &'static Plugin =
+            Box::leak(Box::new(Plugin { path, api, hash: OnceLock::new(), used: AtomicBool::new(false) }));
         let mut args = Args::<sys::PJRT_Plugin_Initialize_Args>::new(&plugin.api);
         call!(&plugin.api, PJRT_Plugin_Initialize, args)?;
         loaded.push(plugin);
@@ -44,6 +47,11 @@ impl Plugin {
     /// Its functions.
     pub fn api(&'static self) -> &'static Api {
         &self.api
+    }
+
+    /// Whether this is the first time that it is asked.
+    pub fn is_first_use(&self) -> bool {
+        !self.used.swap(true, Ordering::Relaxed)
     }
 
     /// blake3 of its file, read when first asked for.

@@ -1,0 +1,473 @@
+// The C++ wrapper by value, on the real plugin: owners, exceptions, operators, and that no tensor is left behind.
+#include "lazyxla.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+using lazyxla::Dims;
+using lazyxla::Environment;
+using lazyxla::EnvironmentOptions;
+using lazyxla::Error;
+using lazyxla::Place;
+using lazyxla::Scope;
+using lazyxla::Tensor;
+using lazyxla::xla;
+
+namespace {
+
+#define CHECK(...)                                                            \
+  do {                                                                        \
+    if (!(__VA_ARGS__)) {                                                     \
+      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
+      std::exit(1);                                                           \
+    }                                                                         \
+  } while (0)
+
+struct Test {
+  const char *name;
+  std::function<void()> run;
+};
+
+std::vector<Test> &tests() {
+  static std::vector<Test> all;
+  return all;
+}
+
+#define TEST(test_name)                                                                     \
+  void test_name();                                                                         \
+  const bool test_name##_listed = (tests().push_back({#test_name, test_name}), true);       \
+  void test_name()
+
+template <class T> using Values = std::vector<T>;
+using Floats = std::vector<float>;
+
+Tensor floats(const Environment &env, const Floats &values) {
+  return Tensor::from_host(values, {static_cast<int64_t>(values.size())}, {env, xla()});
+}
+
+template <class T> bool has(const Tensor &tensor, const std::vector<T> &wanted) { return tensor.read<T>() == wanted; }
+
+bool near(const Tensor &tensor, const Floats &wanted) {
+  const Floats got = tensor.read<float>();
+  if (got.size() != wanted.size()) return false;
+  for (size_t i = 0; i < got.size(); i++)
+    if (!(std::abs(got[i] - wanted[i]) <= 1e-5f * (1 + std::abs(wanted[i])))) return false;
+  return true;
+}
+
+// The call throws Error with this status, and these words in its message.
+template <class Call> void refused(int line, lxla_status status, const char *words, Call call) {
+  try {
+    call();
+  } catch (const Error &error) {
+    if (error.status() == status && std::strstr(error.what(), words)) return;
+    std::fprintf(stderr, "line %d: got %s, \"%s\"\n", line, lxla_status_name(error.status()), error.what());
+    std::exit(1);
+  }
+  std::fprintf(stderr, "line %d: nothing was thrown\n", line);
+  std::exit(1);
+}
+#define REFUSED(status, words, ...) refused(__LINE__, status, words, [&] { __VA_ARGS__; })
+
+// A step that is waited for; gives by how much DonatedBuffers grew.
+uint64_t step(Environment &env) {
+  const uint64_t before = env.counter("DonatedBuffers");
+  env.mark_step(xla(), true);
+  return env.counter("DonatedBuffers") - before;
+}
+
+bool no_tensor_is_left(const Environment &env) {
+  const uint64_t made = env.counter("CreateTensor");
+  return made > 0 && made == env.counter("DestroyTensor");
+}
+
+TEST(arithmetic_of_tensors_and_numbers) {
+  Environment env;
+  const Tensor a = floats(env, {1, 2, 3}), b = floats(env, {4, 5, 9});
+  CHECK(has<float>(a + b, {5, 7, 12}));
+  CHECK(has<float>(a - b, {-3, -3, -6}));
+  CHECK(has<float>(a * b, {4, 10, 27}));
+  CHECK(has<float>(b / a, {4, 2.5, 3}));
+  CHECK(has<float>(b % a, {0, 1, 0}));
+  CHECK(has<float>(-a, {-1, -2, -3}));
+  CHECK(has<float>(a + 1, {2, 3, 4}));
+  CHECK(has<float>(1 - a, {0, -1, -2}));
+  CHECK(has<float>(6 / a, {6, 3, 2}));
+  CHECK(has<float>(2.5 * a - 0.5f, {2, 4.5, 7}));
+  CHECK(has<float>(lazyxla::maximum(a, 2) + lazyxla::minimum(2, a), {3, 4, 5}));
+  CHECK(has<float>(lazyxla::power(a, 2), {1, 4, 9}));
+  CHECK(near(lazyxla::atan2(a, a), {0.7853982f, 0.7853982f, 0.7853982f}));
+}
+
+TEST(arithmetic_of_integers_and_bits) {
+  Environment env;
+  const Place at{env, xla()};
+  const Tensor x = Tensor::from_host(Values<int32_t>{-8, 7, 12}, {3}, at);
+  CHECK(has<int32_t>(x / 4, {-2, 1, 3}));
+  CHECK(has<int32_t>(x % 4, {0, 3, 0}));
+  CHECK(has<int32_t>(x & 6, {0, 6, 4}));
+  CHECK(has<int32_t>(x | 1, {-7, 7, 13}));
+  CHECK(has<int32_t>(x ^ x, {0, 0, 0}));
+  CHECK(has<int32_t>(~x, {7, -8, -13}));
+  CHECK(has<int32_t>(x << 1, {-16, 14, 24}));
+  CHECK(has<int32_t>(1 << lazyxla::abs(x), {256, 128, 4096}));
+  CHECK(has<int32_t>(x >> 1, {-4, 3, 6}));
+  CHECK(has<int32_t>(lazyxla::popcnt(x), {29, 3, 2}));
+  CHECK(has<int32_t>(lazyxla::count_leading_zeros(x), {0, 29, 28}));
+  const Tensor u = Tensor::from_host(Values<uint32_t>{0x80000000u, 7}, {2}, at);
+  CHECK(has<uint32_t>(u >> 1, {0x40000000u, 3}));
+}
+
+TEST(elementwise_functions_of_one_operand) {
+  Environment env;
+  using Function = Tensor (*)(const Tensor &);
+  const std::pair<Function, double (*)(double)> pairs[] = {
+      {lazyxla::negate, [](double v) { return -v; }},    {lazyxla::abs, std::fabs},     {lazyxla::exp, std::exp},
+      {lazyxla::expm1, std::expm1},                      {lazyxla::log, std::log},      {lazyxla::log1p, std::log1p},
+      {lazyxla::tanh, std::tanh},                        {lazyxla::sqrt, std::sqrt},    {lazyxla::cbrt, std::cbrt},
+      {lazyxla::sin, std::sin},                          {lazyxla::cos, std::cos},      {lazyxla::tan, std::tan},
+      {lazyxla::floor, std::floor},                      {lazyxla::ceil, std::ceil},    {lazyxla::round_nearest_afz, std::round},
+      {lazyxla::round_nearest_even, std::nearbyint},     {lazyxla::sign, [](double) { return 1.0; }},
+      {lazyxla::rsqrt, [](double v) { return 1 / std::sqrt(v); }},
+      {lazyxla::logistic, [](double v) { return 1 / (1 + std::exp(-v)); }}};
+  const Floats values{0.5, 1.25, 2.5};
+  const Tensor x = floats(env, values);
+  for (const auto &[function, wanted] : pairs) {
+    Floats expected;
+    for (float value : values) expected.push_back(static_cast<float>(wanted(value)));
+    CHECK(near(function(x), expected));
+  }
+  CHECK(has<bool>(lazyxla::is_finite(x / 0), {false, false, false}));
+  CHECK(has<bool>(lazyxla::bitwise_not(lazyxla::is_finite(x)), {false, false, false}));
+}
+
+TEST(comparisons_and_select) {
+  Environment env;
+  const Tensor a = floats(env, {1, 2, 3}), b = floats(env, {3, 2, 1});
+  CHECK(has<bool>(lazyxla::eq(a, b), {false, true, false}));
+  CHECK(has<bool>(lazyxla::ne(a, b), {true, false, true}));
+  CHECK(has<bool>(lazyxla::ge(a, b), {false, true, true}));
+  CHECK(has<bool>(lazyxla::gt(a, b), {false, false, true}));
+  CHECK(has<bool>(lazyxla::le(a, b), {true, true, false}));
+  CHECK(has<bool>(lazyxla::lt(a, b), {true, false, false}));
+  CHECK(has<float>(lazyxla::select(lazyxla::lt(a, b), a, -b), {1, -2, -1}));
+}
+
+TEST(pred_is_a_vector_of_bool) {
+  Environment env;
+  const Place at{env, xla()};
+  Tensor p = Tensor::from_host(Values<bool>{true, false, true}, {3}, at);
+  const bool plain[] = {true, true, false};
+  const Tensor q = Tensor::from_host(plain, 3, {3}, at);
+  CHECK(p.dtype() == LXLA_DTYPE_PRED);
+  CHECK(has<bool>(p & q, {true, false, false}));
+  CHECK(has<bool>(p | q, {true, true, true}));
+  CHECK(has<bool>(p & true, {true, false, true}));
+  CHECK(has<bool>(~p, {false, true, false}));
+  p.write(Values<bool>{false, false, true});
+  CHECK(has<bool>(p, {false, false, true}));
+  CHECK(has<bool>(lazyxla::any(p), {true}) && has<bool>(lazyxla::all(p), {false}));
+}
+
+TEST(in_place_leaves_snapshots_alone) {
+  Environment env;
+  Tensor x = floats(env, {1, 2}), y = floats(env, {10, 20});
+  const Tensor old = x.snapshot();
+  x += y;
+  x -= 1;
+  x *= 2.0;
+  x /= floats(env, {2, 3});
+  CHECK(has<float>(x, {10, 14}));
+  CHECK(has<float>(old, {1, 2}));
+  x.apply(LXLA_BINARY_MAXIMUM, 12);
+  CHECK(has<float>(x, {12, 14}));
+  x.assign(y);
+  y.write(Floats{5, 6});
+  CHECK(has<float>(x, {10, 20}) && has<float>(y, {5, 6}));
+}
+
+TEST(copies_are_one_tensor_and_moves_leave_none) {
+  Environment env;
+  Tensor x = floats(env, {1});
+  Tensor same = x;
+  same += 1;
+  CHECK(has<float>(x, {2}));
+  CHECK(same.handle().id == x.handle().id);
+  Tensor moved = std::move(x);
+  CHECK(!x && moved);
+  REFUSED(LXLA_INVALID_HANDLE, "lxla_tensor_rank", x.rank());
+  x = moved + 1;
+  CHECK(has<float>(x, {3}) && has<float>(moved, {2}));
+  Tensor &alias = x;
+  x = alias;
+  CHECK(has<float>(x, {3}));
+  const Tensor adopted = Tensor::adopt(moved.release());
+  CHECK(!moved && has<float>(adopted, {2}));
+}
+
+TEST(no_tensor_is_left_at_the_end_of_a_block) {
+  Environment env;
+  {
+    Tensor x = floats(env, {1, 2, 3});
+    std::vector<Tensor> all{x, x + 1, x.snapshot(), x.placeholder_like()};
+    all.push_back(lazyxla::concatenate({all[0], all[1]}, 0));
+    Tensor last = std::move(all.back());
+    last += int64_t{1};
+    all = {last, last};
+    REFUSED(LXLA_INVALID_ARGUMENT, "", last + floats(env, {1, 2}));
+    step(env);
+  }
+  CHECK(no_tensor_is_left(env));
+  CHECK(env.counter("LiveBytes") == 0);
+}
+
+TEST(errors_have_status_and_words) {
+  Environment env;
+  const Tensor a = floats(env, {1, 2, 3}), b = floats(env, {1, 2});
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_binary: ", a + b);
+  REFUSED(LXLA_INVALID_ARGUMENT, "the elements are f64, the tensor is f32", a.read<double>());
+  REFUSED(LXLA_INVALID_ARGUMENT, "the elements are pred, the tensor is f32", Tensor(a).write(Values<bool>{true}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_tensor_write: ", Tensor(a).write(Floats{1}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_reduce: ", lazyxla::sum(a, {1}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "differ in length", lazyxla::slice(a, {0}, {1, 1}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_tensor_from_host: ", Tensor::from_host(Floats{1}, {2}, {env, xla()}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_device_parse: ", lazyxla::parse_device("tpu"));
+  REFUSED(LXLA_INVALID_HANDLE, "lxla_tensor_snapshot: ", Tensor().snapshot());
+  REFUSED(LXLA_NOT_FOUND, "lxla_env_counter: ", env.counter("Sparrows"));
+  REFUSED(LXLA_NOT_FOUND, "lxla_env_set_option: ", env.set_option("colour", "red"));
+  REFUSED(LXLA_FAILED_PRECONDITION, "lxla_tensor_read: ", a.placeholder_like().read<float>());
+  const lazyxla::Error copy = Error(LXLA_NOT_FOUND, "words");
+  CHECK(copy.status() == LXLA_NOT_FOUND && std::string(copy.what()) == "words");
+}
+
+TEST(what_a_released_environment_refuses) {
+  Tensor x;
+  Environment view = Environment::borrow({0});
+  {
+    Environment env;
+    x = floats(env, {7});
+    view = Environment::borrow(env.handle());
+    CHECK(env.owned() && !view.owned());
+  }
+  REFUSED(LXLA_INVALID_HANDLE, "lxla_env_counter: ", view.counter("MarkStep"));
+  REFUSED(LXLA_INVALID_HANDLE, "lxla_tensor_full: ", Tensor::full({1}, 0, LXLA_DTYPE_F32, {view, xla()}));
+  REFUSED(LXLA_INVALID_HANDLE, "lxla_env_enter: ", Scope{view});
+  CHECK(has<float>(x, {7}));
+  REFUSED(LXLA_FAILED_PRECONDITION, "", x + 1);
+}
+
+TEST(environments_are_counted) {
+  Environment first;
+  const lxla_env handle = first.handle();
+  Environment second = first;
+  Environment third = std::move(first);
+  REFUSED(LXLA_INVALID_HANDLE, "lxla_env_counter: ", first.counter("MarkStep"));
+  first = second;
+  second = third = Environment::borrow(handle);
+  CHECK(first.owned() && !second.owned() && !third.owned());
+  CHECK(second.counter("MarkStep") == 0);
+  first = Environment::borrow(handle);
+  REFUSED(LXLA_INVALID_HANDLE, "", first.counter("MarkStep"));
+}
+
+TEST(scopes_choose_the_environment) {
+  Environment outer, inner;
+  REFUSED(LXLA_FAILED_PRECONDITION, "lxla_env_current: ", Environment::current());
+  {
+    const Scope a(outer);
+    {
+      const Scope b(inner);
+      CHECK(Environment::current().handle().id == inner.handle().id);
+      const Tensor x = Tensor::full({2}, 3, LXLA_DTYPE_F32, xla());
+      CHECK(x.environment().handle().id == inner.handle().id);
+    }
+    CHECK(Tensor::full({2}, 3, LXLA_DTYPE_F32, xla()).environment().handle().id == outer.handle().id);
+  }
+  REFUSED(LXLA_FAILED_PRECONDITION, "", Environment::current());
+  Environment main = Environment::default_environment();
+  CHECK(!main.owned() && Environment(main).handle().id == main.handle().id);
+  CHECK(Tensor::full({2}, 3, LXLA_DTYPE_F32, xla()).environment().handle().id == main.handle().id);
+}
+
+// A scope keeps its environment, so that it can be left after the last other reference has gone.
+TEST(a_scope_outlives_the_last_reference_but_its_own) {
+  Environment env;
+  const Scope scope(env);
+  env = Environment::borrow(env.handle());
+  CHECK(env.counter("MarkStep") == 0);
+}
+
+TEST(steps_donate) {
+  Environment env;
+  Tensor x = floats(env, {1, 2});
+  x += 1;
+  x *= x;
+  CHECK(x.state() == LXLA_STATE_PENDING);
+  CHECK(env.step_stablehlo(xla()).find("stablehlo.add") != std::string::npos);
+  CHECK(step(env) == 1);
+  CHECK(x.state() == LXLA_STATE_READY);
+  CHECK(has<float>(x, {4, 9}));
+  const Tensor old = x.snapshot();
+  x += 1;
+  CHECK(step(env) == 0);
+  CHECK(has<float>(old, {4, 9}) && has<float>(x, {5, 10}));
+  // By way of another tensor, the buffer is given on all the same.
+  x += int64_t{1};
+  CHECK(step(env) == 1);
+  env.wait();
+  CHECK(has<float>(x, {6, 11}));
+}
+
+TEST(options_and_metrics) {
+  EnvironmentOptions options;
+  options.donation = false;
+  options.device_count = 2;
+  options.max_program_ops = 100;
+  Environment env(options);
+  CHECK(env.device_count() == 2);
+  CHECK(env.get_option("donation") == "false" && env.get_option("max_program_ops") == "100");
+  Tensor x = floats(env, {1});
+  x += 1;
+  CHECK(step(env) == 0);
+  env.set_option("donation", "true");
+  x += 1;
+  CHECK(step(env) == 1);
+  CHECK(env.metrics_json().find("\"MarkStep\"") != std::string::npos);
+  env.metrics_reset();
+  CHECK(env.counter("MarkStep") == 0);
+  const Tensor moved = x.to_device(xla(1));
+  CHECK(moved.device().kind == LXLA_DEVICE_XLA && moved.device().ordinal == 1);
+  CHECK(has<float>(moved, {3}));
+  CHECK(lazyxla::parse_device("xla:1").ordinal == 1 && lazyxla::cpu().kind == LXLA_DEVICE_CPU);
+}
+
+TEST(shapes) {
+  Environment env;
+  const Place at{env, xla()};
+  const Tensor x = Tensor::iota({6}, 0, LXLA_DTYPE_S32, at);
+  const Tensor m = lazyxla::reshape(x, {2, 3});
+  CHECK(m.dims() == (Dims{2, 3}) && m.rank() == 2 && m.size() == 6 && m.dtype() == LXLA_DTYPE_S32);
+  CHECK(has<int32_t>(lazyxla::transpose(m, {1, 0}), {0, 3, 1, 4, 2, 5}));
+  CHECK(has<int32_t>(lazyxla::broadcast_to(Tensor::iota({2}, 0, LXLA_DTYPE_S32, at), {2, 2}), {0, 1, 0, 1}));
+  CHECK(has<int32_t>(lazyxla::slice(m, {0, 1}, {2, 3}), {1, 2, 4, 5}));
+  CHECK(has<int32_t>(lazyxla::slice(x, {1}, {6}, {2}), {1, 3, 5}));
+  CHECK(has<int32_t>(lazyxla::concatenate({m, m + 10}, 1), {0, 1, 2, 10, 11, 12, 3, 4, 5, 13, 14, 15}));
+  CHECK(has<int32_t>(lazyxla::concatenate({x, lazyxla::convert(x, LXLA_DTYPE_S8)}, -1), {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
+  const Tensor nothing = Tensor::from_host(Floats{}, {0, 4}, at);
+  CHECK(nothing.size() == 0 && has<float>(nothing, {}));
+  CHECK(has<float>(Tensor::full({}, 2.5, LXLA_DTYPE_F32, at), {2.5}));
+}
+
+TEST(reductions) {
+  Environment env;
+  const Tensor m = lazyxla::reshape(floats(env, {1, 2, 3, 4, 5, 6}), {2, 3});
+  CHECK(has<float>(lazyxla::sum(m), {21}) && lazyxla::sum(m).rank() == 0);
+  CHECK(has<float>(lazyxla::sum(m, {0}), {5, 7, 9}));
+  CHECK(has<float>(lazyxla::sum(m, {-1}, true), {6, 15}) && lazyxla::sum(m, {-1}, true).dims() == (Dims{2, 1}));
+  CHECK(has<float>(lazyxla::sum(m, Dims{}), {1, 2, 3, 4, 5, 6}));
+  CHECK(has<float>(lazyxla::product(m, {1}), {6, 120}));
+  CHECK(has<float>(lazyxla::max(m, {0}), {4, 5, 6}) && has<float>(lazyxla::max(m), {6}));
+  CHECK(has<float>(lazyxla::min(m, {1}), {1, 4}) && has<float>(lazyxla::min(m), {1}));
+  const Tensor p = lazyxla::gt(m, Tensor::full({}, 3, LXLA_DTYPE_F32, {env, xla()}));
+  CHECK(has<bool>(lazyxla::any(p, {1}), {false, true}) && has<bool>(lazyxla::all(p, {1}), {false, true}));
+}
+
+TEST(matrix_products) {
+  Environment env;
+  const Tensor a = lazyxla::reshape(floats(env, {1, 2, 3, 4, 5, 6}), {2, 3});
+  const Tensor b = lazyxla::reshape(floats(env, {1, 0, 0, 1, 1, 1}), {3, 2});
+  CHECK(has<float>(lazyxla::matmul(a, b), {4, 5, 10, 11}));
+  CHECK(has<float>(lazyxla::matmul(a, floats(env, {1, 1, 1})), {6, 15}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_matmul: ", lazyxla::matmul(a, a));
+}
+
+TEST(complex_numbers) {
+  Environment env;
+  using C = std::complex<float>;
+  using D = std::complex<double>;
+  Tensor z = Tensor::from_host(Values<C>{{1, 2}, {3, -4}}, {2}, {env, xla()});
+  CHECK(z.dtype() == LXLA_DTYPE_C64);
+  CHECK(has<C>(z * z, {{-3, 4}, {-7, -24}}));
+  CHECK(has<C>(z + C(0, 1), {{1, 3}, {3, -3}}));
+  CHECK(has<C>(D(1, 1) - z, {{0, -1}, {-2, 5}}));
+  CHECK(near(lazyxla::abs(z), {2.236068f, 5}));
+  z *= C(0, 1);
+  CHECK(has<C>(z, {{-2, 1}, {4, 3}}));
+  const Tensor wide = Tensor::from_host(Values<D>{{1, 1e-9}}, {1}, {env, xla()});
+  CHECK(wide.dtype() == LXLA_DTYPE_C128 && has<D>(wide + 1, {{2, 1e-9}}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "scalar", lazyxla::abs(z) + C(0, 1));
+}
+
+// Integers that no double holds stay exact, as elements and as scalars.
+TEST(integers_of_64_bits) {
+  Environment env;
+  const Place at{env, xla()};
+  const int64_t big = (int64_t{1} << 53) + 1, least = std::numeric_limits<int64_t>::min();
+  Tensor x = Tensor::from_host(Values<int64_t>{big, least}, {2}, at);
+  CHECK(has<int64_t>(x, {big, least}));
+  CHECK(has<int64_t>(lazyxla::slice(x, {0}, {1}) + big, {2 * big}));
+  CHECK(has<int64_t>(big - lazyxla::slice(x, {0}, {1}), {0}));
+  x += big;
+  CHECK(has<int64_t>(x, {2 * big, least + big}));
+  const uint64_t most = std::numeric_limits<uint64_t>::max();
+  Tensor u = Tensor::from_host(Values<uint64_t>{0}, {1}, at);
+  u += most;
+  CHECK(has<uint64_t>(u, {most}));
+  CHECK(has<uint64_t>(u >> 63, {1}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "scalar", u + -1);
+  REFUSED(LXLA_INVALID_ARGUMENT, "scalar", x += 0.5);
+}
+
+TEST(every_element_type_goes_there_and_back) {
+  Environment env;
+  const Place at{env, xla()};
+  const auto round_trip = [&](auto one, int32_t dtype) {
+    using T = decltype(one);
+    const Tensor x = Tensor::from_host(std::vector<T>{T(0), one}, {2}, at);
+    CHECK(x.dtype() == dtype && has<T>(x, {T(0), one}));
+  };
+  round_trip(int8_t{-5}, LXLA_DTYPE_S8);
+  round_trip(int16_t{-5}, LXLA_DTYPE_S16);
+  round_trip(int32_t{-5}, LXLA_DTYPE_S32);
+  round_trip(int64_t{-5}, LXLA_DTYPE_S64);
+  round_trip(-5LL, LXLA_DTYPE_S64);
+  round_trip(uint8_t{200}, LXLA_DTYPE_U8);
+  round_trip(uint16_t{50000}, LXLA_DTYPE_U16);
+  round_trip(uint32_t{4000000000}, LXLA_DTYPE_U32);
+  round_trip(uint64_t{5}, LXLA_DTYPE_U64);
+  round_trip(0.1f, LXLA_DTYPE_F32);
+  round_trip(0.1, LXLA_DTYPE_F64);
+  const uint16_t halves[] = {0x3C00, 0x4000};
+  const Tensor half = Tensor::from_bytes(halves, sizeof halves, {2}, LXLA_DTYPE_F16, at);
+  uint16_t back[2];
+  (half + 1).read_bytes(back, sizeof back);
+  CHECK(back[0] == 0x4000 && back[1] == 0x4200);
+}
+
+TEST(sync_and_text) {
+  Environment env;
+  const Tensor x = floats(env, {1}), y = x + 1, z = x * 5;
+  CHECK(lazyxla::stablehlo({y}).find("func.func") != std::string::npos);
+  lazyxla::sync({y});
+  CHECK(y.state() == LXLA_STATE_READY && z.state() == LXLA_STATE_PENDING);
+  Tensor hole = Tensor::placeholder({1}, LXLA_DTYPE_F32, {env, xla()});
+  hole.set_requires_grad(true);
+  CHECK(hole.state() == LXLA_STATE_PLACEHOLDER && hole.placeholder_like().requires_grad() && !x.requires_grad());
+  REFUSED(LXLA_FAILED_PRECONDITION, "lxla_sync: ", lazyxla::sync({hole + 1}));
+}
+
+}  // namespace
+
+int main() {
+  for (const Test &test : tests()) {
+    std::printf("%s\n", test.name);
+    std::fflush(stdout);
+    test.run();
+  }
+  std::printf("%zu tests passed\n", tests().size());
+  return 0;
+}

@@ -1,0 +1,102 @@
+// Long chains: H2 of the behaviours.
+#include "check.h"
+
+static double resident_bytes(void) {
+  long pages = 0, resident = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  CHECK(f && fscanf(f, "%ld %ld", &pages, &resident) == 2);
+  fclose(f);
+  return (double)resident * 4096;
+}
+
+enum { MILLION = 1000000 };
+
+TEST(h2_a_million_operations_are_recorded_stepped_and_released) {
+  lxla_env env = new_env();
+  float zeros[8] = {0}, ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, values[8];
+  lxla_tensor x = from_f32(env, DIMS(8), zeros), y = from_f32(env, DIMS(8), ones);
+  for (int i = 0; i < MILLION; i++) {
+    lxla_tensor next = binary(ADD, x, y);
+    RELEASE(x);
+    x = next;
+  }
+  OK(lxla_mark_step(env, XLA(0), 1));
+  CHECK(counter(env, "UncachedCompile") <= 3);
+  EQUAL(counter(env, "ExecuteComputation"), (MILLION + 16383) / 16384);
+  read_f32(x, values, 8);
+  EQUAL(values[7], MILLION);
+  RELEASE(x, y);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  EQUAL(counter(env, "CreateTensor"), counter(env, "DestroyTensor"));
+  OK(lxla_env_release(env));
+}
+
+TEST(h2_an_unrun_chain_is_dropped_and_its_memory_returns) {
+  lxla_env env = new_env();
+  double before = 0;
+  for (int turn = 0; turn < 4; turn++) {
+    lxla_tensor x = one(env, 0);
+    for (int i = 0; i < MILLION; i++) OK(lxla_binary_scalar_inplace(ADD, x, 1));
+    RELEASE(x);
+    // Dead operations are forgotten while recording goes on, and by the step at the latest.
+    OK(lxla_mark_step(env, XLA(0), 1));
+    EQUAL(counter(env, "ExecuteComputation"), 0);
+    if (turn == 0) before = resident_bytes();
+  }
+  CHECK(resident_bytes() - before < 20e6);
+  OK(lxla_env_release(env));
+}
+
+TEST(h2_dead_operations_do_not_pile_up_between_steps) {
+  lxla_env env = new_env();
+  lxla_tensor x = one(env, 1), kept = scalar(ADD, x, 41);
+  double before = 0;
+  for (int i = 0; i < 4 * MILLION; i++) {
+    RELEASE(scalar(MUL, kept, 2));
+    if (i == MILLION) before = resident_bytes();
+  }
+  CHECK(resident_bytes() - before < 20e6);
+  EQUAL(value(kept), 42);
+  RELEASE(x, kept);
+  OK(lxla_env_release(env));
+}
+
+TEST(h2_a_million_live_tensors) {
+  lxla_env env = new_env();
+  lxla_tensor *list = malloc(MILLION * sizeof *list);
+  CHECK(list);
+  list[0] = one(env, 0);
+  for (int i = 1; i < MILLION; i++) OK(lxla_binary_scalar(ADD, list[i - 1], 1, &list[i]));
+  float v = 0;
+  OK(lxla_env_set_option(env, "max_program_ops", "100"));
+  OK(lxla_tensor_read(list[1000], &v, sizeof v));
+  EQUAL(v, 1000);
+  CHECK(counter(env, "UncachedCompile") <= 3);
+  OK(lxla_tensor_release_many(list, MILLION));
+  REFUSED(lxla_tensor_release(list[7]), LXLA_INVALID_HANDLE, "released");
+  EQUAL(counter(env, "LiveBytes"), 0);
+  free(list);
+  OK(lxla_env_release(env));
+}
+
+// A value that is used far from where it was made crosses many segments.
+TEST(cut_programs_keep_what_later_segments_need) {
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "max_program_ops", "3"));
+  lxla_tensor a = one(env, 2), early = scalar(MUL, a, 5), x = scalar(ADD, early, 1), mid = none;
+  for (int i = 0; i < 20; i++) {
+    OK(lxla_binary_scalar_inplace(ADD, x, 1));
+    if (i == 10) mid = snapshot(x);
+  }
+  lxla_tensor last = binary(MUL, x, early);
+  RELEASE(early);
+  OK(lxla_binary_inplace(ADD, a, a));
+  EQUAL(step(env), 1);
+  EQUAL(value(last), 31 * 10);
+  EQUAL(value(mid), 22);
+  EQUAL(value(x), 31);
+  EQUAL(value(a), 4);
+  RELEASE(a, x, mid, last);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
