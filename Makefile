@@ -19,7 +19,7 @@ PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
 all: build
 
 demo: build plugin  ## Trains a network on real handwritten digits.
-	$(TREE)/examples/train_digits examples/data/digits.csv.gz
+	$(TREE)/examples/train_digits examples/data/digits.csv
 
 test: build plugin  ## All tests: Rust, then C, on the real CPU plugin.
 	cargo test --release

@@ -126,12 +126,14 @@ TEST(elementwise_functions_of_one_operand) {
   Environment env;
   using Function = Tensor (*)(const Tensor &);
   const std::pair<Function, double (*)(double)> pairs[] = {
-      {lazyxla::negate, [](double v) { return -v; }},    {lazyxla::abs, std::fabs},     {lazyxla::exp, std::exp},
-      {lazyxla::expm1, std::expm1},                      {lazyxla::log, std::log},      {lazyxla::log1p, std::log1p},
-      {lazyxla::tanh, std::tanh},                        {lazyxla::sqrt, std::sqrt},    {lazyxla::cbrt, std::cbrt},
-      {lazyxla::sin, std::sin},                          {lazyxla::cos, std::cos},      {lazyxla::tan, std::tan},
-      {lazyxla::floor, std::floor},                      {lazyxla::ceil, std::ceil},    {lazyxla::round_nearest_afz, std::round},
-      {lazyxla::round_nearest_even, std::nearbyint},     {lazyxla::sign, [](double) { return 1.0; }},
+      {lazyxla::abs, std::fabs},    {lazyxla::exp, std::exp},     {lazyxla::expm1, std::expm1},
+      {lazyxla::log, std::log},     {lazyxla::log1p, std::log1p}, {lazyxla::tanh, std::tanh},
+      {lazyxla::sqrt, std::sqrt},   {lazyxla::cbrt, std::cbrt},   {lazyxla::sin, std::sin},
+      {lazyxla::cos, std::cos},     {lazyxla::tan, std::tan},     {lazyxla::floor, std::floor},
+      {lazyxla::ceil, std::ceil},   {lazyxla::round_nearest_afz, std::round},
+      {lazyxla::round_nearest_even, std::nearbyint},
+      {lazyxla::negate, [](double v) { return -v; }},
+      {lazyxla::sign, [](double) { return 1.0; }},
       {lazyxla::rsqrt, [](double v) { return 1 / std::sqrt(v); }},
       {lazyxla::logistic, [](double v) { return 1 / (1 + std::exp(-v)); }}};
   const Floats values{0.5, 1.25, 2.5};
@@ -356,7 +358,9 @@ TEST(shapes) {
   CHECK(has<int32_t>(lazyxla::slice(m, {0, 1}, {2, 3}), {1, 2, 4, 5}));
   CHECK(has<int32_t>(lazyxla::slice(x, {1}, {6}, {2}), {1, 3, 5}));
   CHECK(has<int32_t>(lazyxla::concatenate({m, m + 10}, 1), {0, 1, 2, 10, 11, 12, 3, 4, 5, 13, 14, 15}));
-  CHECK(has<int32_t>(lazyxla::concatenate({x, lazyxla::convert(x, LXLA_DTYPE_S8)}, -1), {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
+  const Tensor bytes = lazyxla::convert(x, LXLA_DTYPE_S8);
+  CHECK(has<int8_t>(bytes, {0, 1, 2, 3, 4, 5}));
+  CHECK(has<int32_t>(lazyxla::concatenate({x, bytes}, -1), {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
   const Tensor nothing = Tensor::from_host(Floats{}, {0, 4}, at);
   CHECK(nothing.size() == 0 && has<float>(nothing, {}));
   CHECK(has<float>(Tensor::full({}, 2.5, LXLA_DTYPE_F32, at), {2.5}));

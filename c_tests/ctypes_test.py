@@ -1,0 +1,327 @@
+"""The ABI from Python with nothing but ctypes: python ctypes_test.py /path/to/liblazyxla.so"""
+
+import array
+import ctypes
+import json
+import struct
+import sys
+import threading
+from ctypes import POINTER, Structure, Union, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+
+OK, INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, INVALID_HANDLE, NULL_ARGUMENT = 0, 3, 5, 9, 64, 65
+XLA = 2
+S32, S64, F32, F64 = 4, 5, 11, 12
+ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM = 1, 2, 3, 4, 7
+
+
+class Tensor(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
+class Env(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
+class Device(Structure):
+    _fields_ = [("kind", c_int32), ("ordinal", c_int32)]
+
+
+class ScalarValue(Union):
+    _fields_ = [("f", c_double), ("i", c_int64), ("u", c_uint64), ("c", c_double * 2)]
+
+
+class Scalar(Structure):
+    _fields_ = [("dtype", c_int32), ("reserved", c_int32), ("value", ScalarValue)]
+
+
+class EnvOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("plugin_path", c_char_p),
+        ("cache_dir", c_char_p),
+        ("cache_capacity", c_size_t),
+        ("max_program_ops", c_size_t),
+        ("device_count", c_int32),
+        ("use_native_for_cpu_tensor", c_int32),
+        ("mixed_device_policy", c_int32),
+        ("donation", c_int32),
+    ]
+
+
+# What each function takes; those that are not of PLAIN give a status. A string to be freed is a c_void_p, since ctypes
+# would copy a c_char_p and lose the pointer.
+DIMS = [POINTER(c_int64), c_size_t]
+OUT = [POINTER(Tensor)]
+SIGNATURES = {
+    "lxla_device_parse": [c_char_p, POINTER(Device)],
+    "lxla_env_options_init": [POINTER(EnvOptions)],
+    "lxla_env_create": [POINTER(EnvOptions), POINTER(Env)],
+    "lxla_env_release": [Env],
+    "lxla_env_enter": [Env],
+    "lxla_env_exit": [Env],
+    "lxla_env_set_option": [Env, c_char_p, c_char_p],
+    "lxla_env_get_option": [Env, c_char_p, POINTER(c_void_p)],
+    "lxla_env_device_count": [Env, POINTER(c_int32)],
+    "lxla_env_counter": [Env, c_char_p, POINTER(c_uint64)],
+    "lxla_env_metrics_json": [Env, POINTER(c_void_p)],
+    "lxla_tensor_from_host": [Env, Device, c_int32, *DIMS, c_void_p, c_size_t, *OUT],
+    "lxla_tensor_full": [Env, Device, c_int32, *DIMS, c_double, *OUT],
+    "lxla_iota": [Env, Device, c_int32, *DIMS, c_int64, *OUT],
+    "lxla_tensor_release": [Tensor],
+    "lxla_tensor_snapshot": [Tensor, *OUT],
+    "lxla_tensor_dtype": [Tensor, POINTER(c_int32)],
+    "lxla_tensor_rank": [Tensor, POINTER(c_size_t)],
+    "lxla_tensor_dims": [Tensor, POINTER(c_int64), c_size_t],
+    "lxla_tensor_read": [Tensor, c_void_p, c_size_t],
+    "lxla_binary": [c_int32, Tensor, Tensor, *OUT],
+    "lxla_binary_inplace": [c_int32, Tensor, Tensor],
+    "lxla_binary_scalar": [c_int32, Tensor, c_double, *OUT],
+    "lxla_binary_scalar_inplace": [c_int32, Tensor, c_double],
+    "lxla_binary_with_scalar": [c_int32, Tensor, POINTER(Scalar), c_int32, *OUT],
+    "lxla_mark_step": [Env, Device, c_int32],
+    "lxla_stablehlo": [POINTER(Tensor), c_size_t, POINTER(c_void_p)],
+    "lxla_step_stablehlo": [Env, Device, POINTER(c_void_p)],
+}
+PLAIN = {
+    "lxla_abi_version": (ctypes.c_uint32, []),
+    "lxla_version": (c_char_p, []),
+    "lxla_status_name": (c_char_p, [c_int32]),
+    "lxla_last_error_message": (c_char_p, []),
+    "lxla_string_free": (None, [c_void_p]),
+}
+
+lib = None
+
+
+def load(path):
+    """Loads the library and declares its functions."""
+    global lib
+    lib = ctypes.CDLL(path)
+    for name, arguments in SIGNATURES.items():
+        getattr(lib, name).restype, getattr(lib, name).argtypes = c_int32, arguments
+    for name, (result, arguments) in PLAIN.items():
+        getattr(lib, name).restype, getattr(lib, name).argtypes = result, arguments
+
+
+def ok(status):
+    assert status == OK, f"{lib.lxla_status_name(status).decode()}: {lib.lxla_last_error_message().decode()}"
+
+
+def refused(status, wanted, words):
+    """The call failed with this status, and its message has these words."""
+    message = lib.lxla_last_error_message().decode()
+    assert status == wanted, f"{lib.lxla_status_name(status).decode()} instead of {wanted}: {message}"
+    assert words in message, message
+
+
+def give(function, kind, *inputs):
+    """What a function writes through its last argument."""
+    out = kind()
+    ok(function(*inputs, byref(out)))
+    return out
+
+
+def text(function, *inputs):
+    """A string that a function gives, freed."""
+    out = give(function, c_void_p, *inputs)
+    try:
+        return ctypes.string_at(out).decode()
+    finally:
+        lib.lxla_string_free(out)
+
+
+def new_env(**given):
+    options = EnvOptions(struct_size=ctypes.sizeof(EnvOptions))
+    ok(lib.lxla_env_options_init(byref(options)))
+    for name, value in given.items():
+        setattr(options, name, value)
+    return give(lib.lxla_env_create, Env, byref(options))
+
+
+def xla(ordinal=0):
+    return Device(XLA, ordinal)
+
+
+def dims(*sizes):
+    return (c_int64 * len(sizes))(*sizes), len(sizes)
+
+
+def floats(env, *values):
+    data = array.array("f", values)
+    address, count = data.buffer_info()
+    return give(lib.lxla_tensor_from_host, Tensor, env, xla(), F32, *dims(count), address, 4 * count)
+
+
+def read(tensor, code="f", count=1):
+    """The elements of a tensor, by a format letter of the struct module."""
+    data = ctypes.create_string_buffer(struct.calcsize(f"<{count}{code}"))
+    ok(lib.lxla_tensor_read(tensor, data, len(data)))
+    return list(struct.unpack(f"<{count}{code}", data.raw))
+
+
+def counter(env, name):
+    return give(lib.lxla_env_counter, c_uint64, env, name.encode()).value
+
+
+def release(*handles):
+    for handle in handles:
+        ok(lib.lxla_env_release(handle) if isinstance(handle, Env) else lib.lxla_tensor_release(handle))
+
+
+def test_layouts():
+    assert [ctypes.sizeof(kind) for kind in (Tensor, Env, Device, Scalar, EnvOptions)] == [8, 8, 8, 24, 56]
+
+
+def test_versions():
+    assert lib.lxla_abi_version() == 1
+    major, minor, patch = lib.lxla_version().decode().split(".")
+    assert major.isdigit() and minor.isdigit() and patch.isdigit()
+    assert lib.lxla_status_name(INVALID_HANDLE) == b"INVALID_HANDLE"
+    assert lib.lxla_status_name(-1) == b"UNKNOWN_STATUS"
+
+
+def test_devices():
+    device = give(lib.lxla_device_parse, Device, b"xla:3")
+    assert (device.kind, device.ordinal) == (XLA, 3)
+    env = new_env(device_count=2)
+    assert give(lib.lxla_env_device_count, c_int32, env).value == 2
+    release(env)
+
+
+def test_new_tensors():
+    env = new_env()
+    x = floats(env, 1.5, -2, 3)
+    assert read(x, "f", 3) == [1.5, -2, 3]
+    assert give(lib.lxla_tensor_dtype, c_int32, x).value == F32
+    full = give(lib.lxla_tensor_full, Tensor, env, xla(), F64, *dims(2), 0.1)
+    assert read(full, "d", 2) == [0.1, 0.1]
+    counting = give(lib.lxla_iota, Tensor, env, xla(), S32, *dims(2, 3), -1)
+    assert read(counting, "i", 6) == [0, 1, 2, 0, 1, 2]
+    assert give(lib.lxla_tensor_rank, c_size_t, counting).value == 2
+    sizes = (c_int64 * 2)()
+    ok(lib.lxla_tensor_dims(counting, sizes, 2))
+    assert list(sizes) == [2, 3]
+    release(x, full, counting, env)
+
+
+def test_binary_operations():
+    env = new_env()
+    a, b = floats(env, 1, 8), floats(env, 4, 2)
+    wanted = {ADD: [5, 10], SUBTRACT: [-3, 6], MULTIPLY: [4, 16], DIVIDE: [0.25, 4], MAXIMUM: [4, 8]}
+    for op, values in wanted.items():
+        result = give(lib.lxla_binary, Tensor, op, a, b)
+        assert read(result, "f", 2) == values, op
+        release(result)
+    halves = give(lib.lxla_binary_scalar, Tensor, MULTIPLY, a, 0.5)
+    assert read(halves, "f", 2) == [0.5, 4]
+    one = Scalar(dtype=F64, value=ScalarValue(f=1))
+    left = give(lib.lxla_binary_with_scalar, Tensor, SUBTRACT, a, byref(one), 1)
+    assert read(left, "f", 2) == [0, -7]
+    release(a, b, halves, left, env)
+
+
+def test_integers_that_no_double_holds():
+    env = new_env()
+    big = Scalar(dtype=S64, value=ScalarValue(i=2**53 + 1))
+    zero = give(lib.lxla_tensor_full, Tensor, env, xla(), S64, None, 0, 0.0)
+    result = give(lib.lxla_binary_with_scalar, Tensor, ADD, zero, byref(big), 0)
+    assert read(result, "q") == [2**53 + 1]
+    release(zero, result, env)
+
+
+def test_a_chain_in_place_is_donated():
+    env = new_env()
+    x, y = floats(env, 1, 2), floats(env, 10, 20)
+    ok(lib.lxla_binary_inplace(ADD, x, y))
+    old = give(lib.lxla_tensor_snapshot, Tensor, x)
+    ok(lib.lxla_binary_scalar_inplace(MULTIPLY, x, 2))
+    ok(lib.lxla_binary_scalar_inplace(SUBTRACT, x, 1))
+    ok(lib.lxla_mark_step(env, xla(), 1))
+    assert counter(env, "DonatedBuffers") == 1
+    assert read(x, "f", 2) == [21, 43]
+    assert read(old, "f", 2) == [11, 22]
+    assert read(y, "f", 2) == [10, 20]
+    for _ in range(10):
+        ok(lib.lxla_binary_scalar_inplace(ADD, x, 1))
+        ok(lib.lxla_mark_step(env, xla(), 1))
+    assert read(x, "f", 2) == [31, 53]
+    assert counter(env, "DonatedBuffers") == 11
+    assert counter(env, "MarkStep") == 11
+    assert counter(env, "UncachedCompile") == 2
+    release(x, y, old, env)
+
+
+def test_errors_have_words():
+    env = new_env()
+    a, b = floats(env, 1, 2), floats(env, 1, 2, 3)
+    out = Tensor(id=77)
+    refused(lib.lxla_binary(ADD, a, b, byref(out)), INVALID_ARGUMENT, "lxla_binary: ")
+    assert out.id == 77, "outputs are written only on success"
+    refused(lib.lxla_binary(99, a, a, byref(out)), INVALID_ARGUMENT, "99")
+    refused(lib.lxla_tensor_read(a, ctypes.create_string_buffer(4), 4), INVALID_ARGUMENT, "lxla_tensor_read: ")
+    refused(lib.lxla_env_counter(env, b"Sparrows", byref(c_uint64())), NOT_FOUND, "Sparrows")
+    refused(lib.lxla_env_exit(env), FAILED_PRECONDITION, "lxla_env_exit: ")
+    release(a, b)
+    refused(lib.lxla_tensor_read(a, ctypes.create_string_buffer(8), 8), INVALID_HANDLE, "lxla_tensor_read: ")
+    release(env)
+    refused(lib.lxla_env_release(env), INVALID_HANDLE, "lxla_env_release: ")
+
+
+def test_strings_are_the_callers():
+    env = new_env()
+    ok(lib.lxla_env_set_option(env, b"max_program_ops", b"500"))
+    assert text(lib.lxla_env_get_option, env, b"max_program_ops") == "500"
+    assert text(lib.lxla_step_stablehlo, env, xla()) == ""
+    x = floats(env, 1)
+    y = give(lib.lxla_binary_scalar, Tensor, ADD, x, 1)
+    assert "stablehlo.add" in text(lib.lxla_step_stablehlo, env, xla())
+    assert "func.func" in text(lib.lxla_stablehlo, byref(y), 1)
+    assert json.loads(text(lib.lxla_env_metrics_json, env))["counters"]["UncachedCompile"] == 0
+    lib.lxla_string_free(None)
+    release(x, y, env)
+
+
+def test_two_threads():
+    env = new_env()
+    shared = floats(env, 0)
+    failures = []
+
+    def work(seed):
+        try:
+            # A failure belongs to the thread that had it.
+            assert lib.lxla_last_error_message() == b""
+            ok(lib.lxla_env_enter(env))
+            x = floats(Env(), seed)
+            for i in range(50):
+                ok(lib.lxla_binary_scalar_inplace(ADD, x, 1))
+                ok(lib.lxla_binary_scalar_inplace(ADD, shared, 1))
+                if i % 10 == seed:
+                    ok(lib.lxla_mark_step(Env(), xla(), 0))
+            assert read(x) == [seed + 50]
+            refused(lib.lxla_tensor_read(x, None, 4), NULL_ARGUMENT, "lxla_tensor_read: ")
+            release(x)
+            ok(lib.lxla_env_exit(env))
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+    assert read(shared) == [100]
+    release(shared, env)
+
+
+def main():
+    load(sys.argv[1])
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    for name, test in tests:
+        print(name, flush=True)
+        test()
+    print(f"{len(tests)} tests passed")
+
+
+if __name__ == "__main__":
+    main()

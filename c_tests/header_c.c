@@ -1,0 +1,159 @@
+// The header in C: it may be included twice, declares every exported function, and keeps its layouts and numbers.
+// With the path of lazyxla.symbols as argument, the program also compares the table below with that list.
+#include "lazyxla.h"
+
+#include "lazyxla.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SAME(what, wanted) _Static_assert((what) == (wanted), #what " has changed")
+
+SAME(sizeof(lxla_tensor), 8);
+SAME(sizeof(lxla_env), 8);
+SAME(sizeof(lxla_device), 8);
+SAME(offsetof(lxla_device, kind), 0);
+SAME(offsetof(lxla_device, ordinal), 4);
+SAME(sizeof(lxla_scalar), 24);
+SAME(offsetof(lxla_scalar, dtype), 0);
+SAME(offsetof(lxla_scalar, reserved), 4);
+SAME(offsetof(lxla_scalar, value), 8);
+SAME(sizeof(lxla_scalar_value), 16);
+
+// Fields are only ever appended, so the size may grow, and these may not move.
+SAME(offsetof(lxla_env_options, struct_size), 0);
+SAME(offsetof(lxla_env_options, plugin_path), 8);
+SAME(offsetof(lxla_env_options, cache_dir), 16);
+SAME(offsetof(lxla_env_options, cache_capacity), 24);
+SAME(offsetof(lxla_env_options, max_program_ops), 32);
+SAME(offsetof(lxla_env_options, device_count), 40);
+SAME(offsetof(lxla_env_options, use_native_for_cpu_tensor), 44);
+SAME(offsetof(lxla_env_options, mixed_device_policy), 48);
+SAME(offsetof(lxla_env_options, donation), 52);
+_Static_assert(sizeof(lxla_env_options) >= 56, "fields were taken away");
+
+SAME(sizeof(lxla_status), 4);
+SAME(LXLA_OK, 0);
+SAME(LXLA_INVALID_ARGUMENT, 3);
+SAME(LXLA_UNAUTHENTICATED, 16);
+SAME(LXLA_INVALID_HANDLE, 64);
+SAME(LXLA_FORKED, 67);
+SAME(LXLA_DEVICE_UNSPECIFIED, 0);
+SAME(LXLA_DEVICE_XLA, 2);
+SAME(LXLA_DTYPE_PRED, 1);
+SAME(LXLA_DTYPE_F32, 11);
+SAME(LXLA_DTYPE_C128, 15);
+SAME(LXLA_STATE_PENDING, 1);
+SAME(LXLA_STATE_FAILED, 5);
+SAME(LXLA_BINARY_ADD, 1);
+SAME(LXLA_BINARY_SHIFT_RIGHT_LOGICAL, 15);
+SAME(LXLA_UNARY_NEGATE, 1);
+SAME(LXLA_UNARY_IS_FINITE, 23);
+SAME(LXLA_COMPARE_LT, 6);
+SAME(LXLA_REDUCE_ANY, 6);
+SAME(LXLA_ABI_VERSION, 1);
+SAME(LXLA_VERSION_MAJOR, 0);
+
+typedef struct {
+  const char *name;
+  void (*address)(void);
+} function;
+
+#define FUNCTION(name) {#name, (void (*)(void))name}
+static const function functions[] = {
+    FUNCTION(lxla_abi_version),
+    FUNCTION(lxla_binary),
+    FUNCTION(lxla_binary_inplace),
+    FUNCTION(lxla_binary_scalar),
+    FUNCTION(lxla_binary_scalar_inplace),
+    FUNCTION(lxla_binary_with_scalar),
+    FUNCTION(lxla_broadcast_to),
+    FUNCTION(lxla_compare),
+    FUNCTION(lxla_concatenate),
+    FUNCTION(lxla_convert),
+    FUNCTION(lxla_device_parse),
+    FUNCTION(lxla_env_counter),
+    FUNCTION(lxla_env_create),
+    FUNCTION(lxla_env_current),
+    FUNCTION(lxla_env_default),
+    FUNCTION(lxla_env_device_count),
+    FUNCTION(lxla_env_enter),
+    FUNCTION(lxla_env_exit),
+    FUNCTION(lxla_env_get_option),
+    FUNCTION(lxla_env_metrics_json),
+    FUNCTION(lxla_env_metrics_reset),
+    FUNCTION(lxla_env_options_init),
+    FUNCTION(lxla_env_release),
+    FUNCTION(lxla_env_retain),
+    FUNCTION(lxla_env_set_option),
+    FUNCTION(lxla_graph_hash),
+    FUNCTION(lxla_iota),
+    FUNCTION(lxla_last_error_message),
+    FUNCTION(lxla_mark_step),
+    FUNCTION(lxla_matmul),
+    FUNCTION(lxla_reduce),
+    FUNCTION(lxla_reshape),
+    FUNCTION(lxla_select),
+    FUNCTION(lxla_set_log_callback),
+    FUNCTION(lxla_slice),
+    FUNCTION(lxla_stablehlo),
+    FUNCTION(lxla_status_name),
+    FUNCTION(lxla_step_stablehlo),
+    FUNCTION(lxla_string_free),
+    FUNCTION(lxla_sync),
+    FUNCTION(lxla_tensor_assign),
+    FUNCTION(lxla_tensor_device),
+    FUNCTION(lxla_tensor_dims),
+    FUNCTION(lxla_tensor_dtype),
+    FUNCTION(lxla_tensor_env),
+    FUNCTION(lxla_tensor_from_host),
+    FUNCTION(lxla_tensor_full),
+    FUNCTION(lxla_tensor_placeholder),
+    FUNCTION(lxla_tensor_placeholder_like),
+    FUNCTION(lxla_tensor_rank),
+    FUNCTION(lxla_tensor_read),
+    FUNCTION(lxla_tensor_release),
+    FUNCTION(lxla_tensor_release_many),
+    FUNCTION(lxla_tensor_requires_grad),
+    FUNCTION(lxla_tensor_retain),
+    FUNCTION(lxla_tensor_set_requires_grad),
+    FUNCTION(lxla_tensor_snapshot),
+    FUNCTION(lxla_tensor_state),
+    FUNCTION(lxla_tensor_to_device),
+    FUNCTION(lxla_tensor_write),
+    FUNCTION(lxla_transpose),
+    FUNCTION(lxla_unary),
+    FUNCTION(lxla_version),
+    FUNCTION(lxla_wait),
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+// The list has the table's names, one a line, in the same order.
+static int is_the_list(const char *path) {
+  FILE *list = fopen(path, "r");
+  if (!list) {
+    fprintf(stderr, "cannot open %s\n", path);
+    return 0;
+  }
+  char line[128];
+  size_t n = 0;
+  for (; fgets(line, sizeof line, list); n++) {
+    line[strcspn(line, "\n")] = 0;
+    if (n == FUNCTIONS || strcmp(line, functions[n].name) != 0) {
+      const char *wanted = n < FUNCTIONS ? functions[n].name : "the end";
+      fprintf(stderr, "line %zu of %s is %s, want %s\n", n + 1, path, line, wanted);
+      break;
+    }
+  }
+  int same = feof(list) && n == FUNCTIONS;
+  if (feof(list) && n < FUNCTIONS) fprintf(stderr, "%s ends before %s\n", path, functions[n].name);
+  fclose(list);
+  return same;
+}
+
+int main(int argc, char **argv) {
+  for (size_t i = 0; i < FUNCTIONS; i++)
+    if (!functions[i].address) return 1;
+  if (lxla_abi_version() != LXLA_ABI_VERSION) return 1;
+  return argc < 2 || is_the_list(argv[1]) ? 0 : 1;
+}
