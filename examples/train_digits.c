@@ -299,10 +299,11 @@ int main(int argc, char **argv) {
   TRY(lxla_env_metrics_reset(env));
 
   float loss_value = 0;
-  double held_out = 0, busy = 0;
+  double held_out = 0;
   uint64_t least_donated = UINT64_MAX;
   for (int epoch = 1; epoch <= epochs; epoch++) {
     shuffle(order, training);
+    double busy = 0;
     for (int b = 0; b < batches; b++, step++) {
       for (int i = 0; i < BATCH; i++) {
         memcpy(pixels[i], set.pixels[order[b * BATCH + i]], sizeof *pixels);
@@ -323,7 +324,7 @@ int main(int argc, char **argv) {
       busy += times[step];
     }
     held_out = accuracy(layers, set.pixels + training, set.labels + training, HELD_OUT);
-    show(epoch, epochs, loss_value, held_out, step / busy);
+    show(epoch, epochs, loss_value, held_out, batches / busy);
   }
 
   qsort(times, (size_t)steps, sizeof *times, by_value);

@@ -329,18 +329,9 @@
 typedef int32_t lxla_status;
 
 /**
- * A device of an environment: one of `LXLA_DEVICE_*` and a number among those of its kind.
+ * Receives the library's log: `level` 1 error, 2 warning, 3 information. `message` lives for the call only.
  */
-typedef struct {
-  /**
-   * `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU` or `LXLA_DEVICE_XLA`.
-   */
-  int32_t kind;
-  /**
-   * 0 for the first.
-   */
-  int32_t ordinal;
-} lxla_device;
+typedef void (*lxla_log_fn)(int32_t level, const char *message, void *user);
 
 /**
  * Options of `lxla_env_create`. Set `struct_size` to `sizeof(lxla_env_options)`, call `lxla_env_options_init`, then change
@@ -397,9 +388,18 @@ typedef struct {
 } lxla_env;
 
 /**
- * Receives the library's log: `level` 1 error, 2 warning, 3 information. `message` lives for the call only.
+ * A device of an environment: one of `LXLA_DEVICE_*` and a number among those of its kind.
  */
-typedef void (*lxla_log_fn)(int32_t level, const char *message, void *user);
+typedef struct {
+  /**
+   * `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU` or `LXLA_DEVICE_XLA`.
+   */
+  int32_t kind;
+  /**
+   * 0 for the first.
+   */
+  int32_t ordinal;
+} lxla_device;
 
 /**
  * A handle on a tensor. id 0 is none.
@@ -456,11 +456,37 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Reads "cpu" or "xla:N" (or "xla" for "xla:0"). INVALID_ARGUMENT for anything else. Whether an environment has the
- * device is not looked at. Any thread.
+ * The ABI version of the library that is loaded. Never fails; any thread.
  */
-lxla_status lxla_device_parse(const char *text,
-                              lxla_device *out_device);
+uint32_t lxla_abi_version(void);
+
+/**
+ * The version of the library that is loaded, as "0.1.0". Static memory. Never fails; any thread.
+ */
+const char *lxla_version(void);
+
+/**
+ * The name of a status, as "INVALID_ARGUMENT"; "UNKNOWN_STATUS" for a number that is none. Static memory. Any thread.
+ */
+const char *lxla_status_name(lxla_status status);
+
+/**
+ * What went wrong in this thread's last failing call: function, argument, what was given, what was wanted. "" if none
+ * failed. The library's memory; valid until this thread's next failing call (success and releases never touch it).
+ */
+const char *lxla_last_error_message(void);
+
+/**
+ * Frees a string that the library gave through a `char **out_text`. NULL is fine. Any thread; once.
+ */
+void lxla_string_free(char *text);
+
+/**
+ * Sends the library's log to `fn_`, with `user` handed through; NULL turns it off, which is the default. The function may
+ * be called from any thread at any time until another one is set, and must not call the library. Any thread.
+ */
+lxla_status lxla_set_log_callback(lxla_log_fn fn_,
+                                  void *user);
 
 /**
  * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
@@ -556,362 +582,11 @@ lxla_status lxla_env_metrics_json(lxla_env env, char **out_text);
 lxla_status lxla_env_metrics_reset(lxla_env env);
 
 /**
- * The ABI version of the library that is loaded. Never fails; any thread.
- */
-uint32_t lxla_abi_version(void);
-
-/**
- * The version of the library that is loaded, as "0.1.0". Static memory. Never fails; any thread.
- */
-const char *lxla_version(void);
-
-/**
- * The name of a status, as "INVALID_ARGUMENT"; "UNKNOWN_STATUS" for a number that is none. Static memory. Any thread.
- */
-const char *lxla_status_name(lxla_status status);
-
-/**
- * What went wrong in this thread's last failing call: function, argument, what was given, what was wanted. "" if none
- * failed. The library's memory; valid until this thread's next failing call (success and releases never touch it).
- */
-const char *lxla_last_error_message(void);
-
-/**
- * Frees a string that the library gave through a `char **out_text`. NULL is fine. Any thread; once.
- */
-void lxla_string_free(char *text);
-
-/**
- * Sends the library's log to `fn_`, with `user` handed through; NULL turns it off, which is the default. The function may
- * be called from any thread at any time until another one is set, and must not call the library. Any thread.
- */
-lxla_status lxla_set_log_callback(lxla_log_fn fn_,
-                                  void *user);
-
-/**
  * Reads "cpu" or "xla:N" (or "xla" for "xla:0"). INVALID_ARGUMENT for anything else. Whether an environment has the
  * device is not looked at. Any thread.
  */
 lxla_status lxla_device_parse(const char *text,
                               lxla_device *out_device);
-
-/**
- * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
- * written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
- */
-lxla_status lxla_env_options_init(lxla_env_options *options);
-
-/**
- * Makes an environment: loads the plugin and starts a client of it. NULL options are the defaults. Gives one reference.
- * NOT_FOUND if there is no plugin: the message says where it looked and how to install one. Any thread.
- */
-lxla_status lxla_env_create(const lxla_env_options *options,
-                            lxla_env *out_env);
-
-/**
- * Adds one reference. Any thread.
- */
-lxla_status lxla_env_retain(lxla_env env);
-
-/**
- * Takes one reference. After the last one, the environment's tensors can be read and released, and nothing else. Not for
- * the default environment (FAILED_PRECONDITION). Releasing id 0 does nothing. Any thread.
- */
-lxla_status lxla_env_release(lxla_env env);
-
-/**
- * The process's default environment, made on first use with default options. The environment's own handle: not to be
- * released. Any thread; all get the same.
- */
-lxla_status lxla_env_default(lxla_env *out_env);
-
-/**
- * Makes `env` the calling thread's current environment until the matching `lxla_env_exit`. Scopes nest and count.
- */
-lxla_status lxla_env_enter(lxla_env env);
-
-/**
- * Leaves the scope that the calling thread entered last. FAILED_PRECONDITION if that was of another environment, or none.
- */
-lxla_status lxla_env_exit(lxla_env env);
-
-/**
- * The calling thread's current environment: its own handle, not to be released. FAILED_PRECONDITION outside any scope.
- */
-lxla_status lxla_env_current(lxla_env *out_env);
-
-/**
- * Sets an option: `use_native_for_cpu_tensor` (true|false), `mixed_device_policy` (error|copy|scalar), `donation`
- * (true|false), `max_program_ops` (a number). Goes before the options of `lxla_env_create`, and those before environment
- * variables (`LXLA_DONATION` and so on). NOT_FOUND for another name, INVALID_ARGUMENT for another value. Any thread; counts
- * from the next call on.
- */
-lxla_status lxla_env_set_option(lxla_env env,
-                                const char *name,
-                                const char *value);
-
-/**
- * An option's value, as `lxla_env_set_option` takes it. The caller frees it with `lxla_string_free`. Any thread.
- */
-lxla_status lxla_env_get_option(lxla_env env,
-                                const char *name,
-                                char **out_text);
-
-/**
- * How many XLA devices the environment has: `xla:0` to `xla:count-1`. Any thread.
- */
-lxla_status lxla_env_device_count(lxla_env env, int32_t *out_count);
-
-/**
- * One count since the environment was made or its metrics were reset. Any thread; NOT_FOUND for an unknown name.
- *
- * `MarkStep` steps · `CachedCompile`, `UncachedCompile` programs found compiled, and compiled · `CompileNanoseconds` time
- * spent compiling · `PersistentCacheHit`, `PersistentCacheMiss` programs loaded from the disk cache, and not found there ·
- * `ExecuteComputation` runs · `TransferToDevice`, `TransferFromDevice` copies · `OutboundBytes`, `InboundBytes` bytes host
- * to device, and device to host · `DonorsRequested` tensors' buffers that runs were allowed to consume · `DonatedBuffers`
- * tensors' buffers found consumed after a run · `MixedDeviceCopy` implicit copies between devices · `RecomputedOps`
- * operations run again that a partial sync had run before · `CreateTensor`, `DestroyTensor` tensors made, and ended ·
- * `LiveBytes`, `PeakLiveBytes` bytes held by the environment's buffers now, and at most.
- */
-lxla_status lxla_env_counter(lxla_env env,
-                             const char *name,
-                             uint64_t *out_value);
-
-/**
- * All counters, options, the platform and the number of devices, as one JSON object. The caller frees it with
- * `lxla_string_free`. Any thread.
- */
-lxla_status lxla_env_metrics_json(lxla_env env, char **out_text);
-
-/**
- * Sets all counters to 0, and the peak of live bytes to what is live. Any thread.
- */
-lxla_status lxla_env_metrics_reset(lxla_env env);
-
-/**
- * The ABI version of the library that is loaded. Never fails; any thread.
- */
-uint32_t lxla_abi_version(void);
-
-/**
- * The version of the library that is loaded, as "0.1.0". Static memory. Never fails; any thread.
- */
-const char *lxla_version(void);
-
-/**
- * The name of a status, as "INVALID_ARGUMENT"; "UNKNOWN_STATUS" for a number that is none. Static memory. Any thread.
- */
-const char *lxla_status_name(lxla_status status);
-
-/**
- * What went wrong in this thread's last failing call: function, argument, what was given, what was wanted. "" if none
- * failed. The library's memory; valid until this thread's next failing call (success and releases never touch it).
- */
-const char *lxla_last_error_message(void);
-
-/**
- * Frees a string that the library gave through a `char **out_text`. NULL is fine. Any thread; once.
- */
-void lxla_string_free(char *text);
-
-/**
- * Sends the library's log to `fn_`, with `user` handed through; NULL turns it off, which is the default. The function may
- * be called from any thread at any time until another one is set, and must not call the library. Any thread.
- */
-lxla_status lxla_set_log_callback(lxla_log_fn fn_,
-                                  void *user);
-
-/**
- * Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
- * real, IS_FINITE gives pred. Gives one reference. Any thread.
- */
-lxla_status lxla_unary(int32_t op,
-                       lxla_tensor x,
-                       lxla_tensor *out_tensor);
-
-/**
- * Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
- * array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
- * 0 gives all ones. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
- */
-lxla_status lxla_binary(int32_t op,
-                        lxla_tensor lhs,
-                        lxla_tensor rhs,
-                        lxla_tensor *out_tensor);
-
-/**
- * dst = dst (op) rhs: gives `dst` the result as its value. The result has dst's dtype and shape (INVALID_ARGUMENT
- * otherwise). Snapshots of dst, and what was recorded with it before, keep the old value. Any thread.
- */
-lxla_status lxla_binary_inplace(int32_t op,
-                                lxla_tensor dst,
-                                lxla_tensor rhs);
-
-/**
- * Records lhs (op) scalar. The scalar takes the tensor's dtype; one that it cannot represent is INVALID_ARGUMENT. A scalar
- * that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
- */
-lxla_status lxla_binary_scalar(int32_t op,
-                               lxla_tensor lhs,
-                               double rhs,
-                               lxla_tensor *out_tensor);
-
-/**
- * dst = dst (op) scalar, as `lxla_binary_scalar` in place. Any thread.
- */
-lxla_status lxla_binary_scalar_inplace(int32_t op, lxla_tensor dst, double rhs);
-
-/**
- * Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot hold (64-bit integers,
- * complex numbers) and for 1 - x. The scalar takes the tensor's dtype; one that it cannot represent is INVALID_ARGUMENT.
- * Gives one reference. Any thread.
- */
-lxla_status lxla_binary_with_scalar(int32_t op,
-                                    lxla_tensor lhs,
-                                    const lxla_scalar *rhs,
-                                    int32_t scalar_on_left,
-                                    lxla_tensor *out_tensor);
-
-/**
- * Records a comparison, one of `LXLA_COMPARE_*`: broadcast and promoted as `lxla_binary`, giving pred. Complex numbers have
- * EQ and NE only. Gives one reference. Any thread.
- */
-lxla_status lxla_compare(int32_t op,
-                         lxla_tensor lhs,
-                         lxla_tensor rhs,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records pred ? on_true : on_false, element by element; all three broadcast, and the last two promote. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_select(lxla_tensor pred,
-                        lxla_tensor on_true,
-                        lxla_tensor on_false,
-                        lxla_tensor *out_tensor);
-
-/**
- * Records a conversion to another dtype. To pred: whether it is not 0. From a float to an integer: towards 0; what does not
- * fit is up to the plugin. From complex to real: the real part. Gives one reference. Any thread.
- */
-lxla_status lxla_convert(lxla_tensor x,
-                         int32_t dtype,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records another shape of as many elements, in row-major order. Gives one reference. Any thread.
- */
-lxla_status lxla_reshape(lxla_tensor x, const int64_t *dims, size_t rank, lxla_tensor *out_tensor);
-
-/**
- * Records a broadcast to a shape, by NumPy's rules. Gives one reference. Any thread.
- */
-lxla_status lxla_broadcast_to(lxla_tensor x, const int64_t *dims, size_t rank, lxla_tensor *out_tensor);
-
-/**
- * Records a transposition: axis i of the result is axis perm[i] of x (negative: from the end); each axis once. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_transpose(lxla_tensor x,
-                           const int64_t *perm,
-                           size_t rank,
-                           lxla_tensor *out_tensor);
-
-/**
- * Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once; no axes give x.
- * With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in f32; MAX and
- * MIN of nothing are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_reduce(int32_t op,
-                        lxla_tensor x,
-                        const int64_t *axes,
-                        size_t n_axes,
-                        int32_t keep_dims,
-                        lxla_tensor *out_tensor);
-
-/**
- * Records a matrix product by NumPy's rules: batch axes broadcast, a rank-1 operand is a vector, scalars are refused. f32
- * is multiplied in full precision on every device. Gives one reference. Any thread.
- */
-lxla_status lxla_matmul(lxla_tensor lhs,
-                        lxla_tensor rhs,
-                        lxla_tensor *out_tensor);
-
-/**
- * Records x[start : limit : stride] on each of `rank` axes, with 0 <= start <= limit <= size and stride >= 1. NULL strides
- * are all 1. Gives one reference. Any thread.
- */
-lxla_status lxla_slice(lxla_tensor x,
-                       const int64_t *starts,
-                       const int64_t *limits,
-                       const int64_t *strides,
-                       size_t rank,
-                       lxla_tensor *out_tensor);
-
-/**
- * Records the concatenation of `n` tensors (at least 1) along an axis (negative: from the end). They promote to one dtype
- * and have equal sizes on all other axes. Gives one reference. Any thread.
- */
-lxla_status lxla_concatenate(const lxla_tensor *tensors,
-                             size_t n,
-                             int64_t axis,
-                             lxla_tensor *out_tensor);
-
-/**
- * The step: runs everything that is pending on a device (UNSPECIFIED: on every XLA device; CPU: nothing to do), and gives
- * the old buffers of what it overwrites to the new values, if nothing can see them any more. What depends on a placeholder
- * stays pending. With `wait` 1, returns when the device has finished, with its failure if there was one.
- *
- * If compiling or starting fails, every tensor is as it was, and the next step tries again; a buffer that the plugin had
- * consumed all the same is lost, and reading it says so. What fails later is reported by whatever waits for it or reads it.
- * Any thread; steps of one device follow one another, and recording goes on meanwhile.
- */
-lxla_status lxla_mark_step(lxla_env env,
-                           lxla_device device,
-                           int32_t wait);
-
-/**
- * Blocks until everything that was enqueued on a device has ended (UNSPECIFIED: on every XLA device). The first failure
- * that nobody has waited for before. Any thread.
- */
-lxla_status lxla_wait(lxla_env env,
-                      lxla_device device);
-
-/**
- * Computes the listed tensors, and every live pending tensor that they need, and nothing else. Never donates, since other
- * pending work may still read what it reads. Does not wait. FAILED_PRECONDITION if one depends on a placeholder: then
- * nothing is computed. Any thread.
- */
-lxla_status lxla_sync(const lxla_tensor *tensors,
-                      size_t n);
-
-/**
- * blake3 of the key of what a sync of these tensors would run, or with `n` 0 of what a step of the device would run now,
- * its donors among it: 32 bytes at `out_hash`. The same in every process; runs nothing. The tensors are on one device.
- * Reads the plugin's file the first time. Any thread.
- */
-lxla_status lxla_graph_hash(lxla_env env,
-                            lxla_device device,
-                            const lxla_tensor *tensors,
-                            size_t n,
-                            uint8_t *out_hash);
-
-/**
- * The StableHLO text of what a sync of these tensors would compile; runs nothing. The tensors are on one device;
- * placeholders are parameters. The caller frees it with `lxla_string_free`. Any thread.
- */
-lxla_status lxla_stablehlo(const lxla_tensor *tensors,
-                           size_t n,
-                           char **out_text);
-
-/**
- * The StableHLO text of what a step of the device would compile now, its donors marked; runs nothing. "" if nothing is
- * pending. The caller frees it with `lxla_string_free`. Any thread.
- */
-lxla_status lxla_step_stablehlo(lxla_env env,
-                                lxla_device device,
-                                char **out_text);
 
 /**
  * A tensor with the host's values: `size_bytes` bytes at `data`, row-major, of any alignment, copied or transferred before
@@ -1255,157 +930,6 @@ lxla_status lxla_stablehlo(const lxla_tensor *tensors,
 lxla_status lxla_step_stablehlo(lxla_env env,
                                 lxla_device device,
                                 char **out_text);
-
-/**
- * A tensor with the host's values: `size_bytes` bytes at `data`, row-major, of any alignment, copied or transferred before
- * it returns. `size_bytes` is exactly the size of dtype and dims (INVALID_ARGUMENT otherwise); with 0 bytes, data may be
- * NULL. pred takes one byte an element, 0 or 1. Gives one reference. Any thread.
- */
-lxla_status lxla_tensor_from_host(lxla_env env,
-                                  lxla_device device,
-                                  int32_t dtype,
-                                  const int64_t *dims,
-                                  size_t rank,
-                                  const void *data,
-                                  size_t size_bytes,
-                                  lxla_tensor *out_tensor);
-
-/**
- * A tensor with `value` in every element. Recorded: takes no memory until it is needed. A value that the dtype cannot
- * represent is INVALID_ARGUMENT. Gives one reference. Any thread.
- */
-lxla_status lxla_tensor_full(lxla_env env,
-                             lxla_device device,
-                             int32_t dtype,
-                             const int64_t *dims,
-                             size_t rank,
-                             double value,
-                             lxla_tensor *out_tensor);
-
-/**
- * A tensor that counts 0, 1, 2, ... along `axis` (negative: from the end), for any dtype but pred. Recorded. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_iota(lxla_env env,
-                      lxla_device device,
-                      int32_t dtype,
-                      const int64_t *dims,
-                      size_t rank,
-                      int64_t axis,
-                      lxla_tensor *out_tensor);
-
-/**
- * A tensor with a dtype and a shape and no value: it can be recorded on, becomes a parameter of what is lowered, takes no
- * memory and moves no bytes. Reading it, or what depends on it, is FAILED_PRECONDITION. Gives one reference. Any thread.
- */
-lxla_status lxla_tensor_placeholder(lxla_env env,
-                                    lxla_device device,
-                                    int32_t dtype,
-                                    const int64_t *dims,
-                                    size_t rank,
-                                    lxla_tensor *out_tensor);
-
-/**
- * A placeholder with dtype, shape, device and requires_grad of `tensor`. Gives one reference. Any thread.
- */
-lxla_status lxla_tensor_placeholder_like(lxla_tensor tensor, lxla_tensor *out_tensor);
-
-/**
- * Adds one reference. Any thread.
- */
-lxla_status lxla_tensor_retain(lxla_tensor tensor);
-
-/**
- * Takes one reference; with the last one the handle ends. What was recorded with the tensor stays valid. Releasing id 0
- * does nothing. Any thread.
- */
-lxla_status lxla_tensor_release(lxla_tensor tensor);
-
-/**
- * Takes one reference of each of `n` tensors. All that can be released are; the first failure is reported. Any thread.
- */
-lxla_status lxla_tensor_release_many(const lxla_tensor *tensors,
-                                     size_t n);
-
-/**
- * A new tensor with the value that `tensor` has now; later in-place changes of either do not show in the other. Nothing is
- * copied. Gives one reference. Any thread.
- */
-lxla_status lxla_tensor_snapshot(lxla_tensor tensor,
-                                 lxla_tensor *out_tensor);
-
-/**
- * `dst` takes the value that `src` has now. Dtype, shape and device agree (INVALID_ARGUMENT otherwise). Any thread.
- */
-lxla_status lxla_tensor_assign(lxla_tensor dst,
-                               lxla_tensor src);
-
-/**
- * `dst` takes the host's values: as `lxla_tensor_from_host`, in place. Any thread.
- */
-lxla_status lxla_tensor_write(lxla_tensor dst, const void *data, size_t size_bytes);
-
-/**
- * The element type, one of `LXLA_DTYPE_*`. Any thread.
- */
-lxla_status lxla_tensor_dtype(lxla_tensor tensor, int32_t *out_dtype);
-
-/**
- * The number of axes. Any thread.
- */
-lxla_status lxla_tensor_rank(lxla_tensor tensor, size_t *out_rank);
-
-/**
- * The sizes of the axes, into the first `rank` of `capacity` places. INVALID_ARGUMENT if they do not fit. Any thread.
- */
-lxla_status lxla_tensor_dims(lxla_tensor tensor,
-                             int64_t *out_dims,
-                             size_t capacity);
-
-/**
- * The device. Any thread.
- */
-lxla_status lxla_tensor_device(lxla_tensor tensor, lxla_device *out_device);
-
-/**
- * The environment: its own handle, not to be released. Any thread.
- */
-lxla_status lxla_tensor_env(lxla_tensor tensor, lxla_env *out_env);
-
-/**
- * What the value is at the moment, one of `LXLA_STATE_*`. Does not wait. Any thread.
- */
-lxla_status lxla_tensor_state(lxla_tensor tensor, int32_t *out_state);
-
-/**
- * Marks a tensor as requiring gradients (0 or 1). The library carries the mark to snapshots and placeholders, and does
- * nothing else with it. Any thread.
- */
-lxla_status lxla_tensor_set_requires_grad(lxla_tensor tensor,
-                                          int32_t requires_grad);
-
-/**
- * The mark of `lxla_tensor_set_requires_grad`. Any thread.
- */
-lxla_status lxla_tensor_requires_grad(lxla_tensor tensor, int32_t *out_flag);
-
-/**
- * Copies a tensor's values to `dst`, row-major: exactly `size_bytes` bytes (INVALID_ARGUMENT otherwise). Computes the
- * tensor first if it is pending, as `lxla_sync` would: nothing is donated. Waits. A placeholder, or what depends on one, is
- * FAILED_PRECONDITION; a value whose computation failed gives that failure. On failure `dst` may be partly written. Any
- * thread.
- */
-lxla_status lxla_tensor_read(lxla_tensor tensor,
-                             void *dst,
-                             size_t size_bytes);
-
-/**
- * A new tensor with the same value on another XLA device of the same environment (on its own device: a snapshot). A
- * pending value is computed first, as by `lxla_sync`. The copy is enqueued, not waited for. Gives one reference. Any thread.
- */
-lxla_status lxla_tensor_to_device(lxla_tensor tensor,
-                                  lxla_device device,
-                                  lxla_tensor *out_tensor);
 
 #ifdef __cplusplus
 }  // extern "C"

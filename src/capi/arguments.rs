@@ -2,7 +2,7 @@
 //! each function's promise is the one of [`crate::capi`].
 
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::types::{DType, TensorType, element_count};
 use std::ffi::{CStr, CString, c_char};
 
@@ -35,14 +35,21 @@ pub unsafe fn slice_mut<'a, T>(name: &str, start: *mut T, length: usize) -> Resu
     Ok(unsafe { std::slice::from_raw_parts_mut(start, length) })
 }
 
+#[inline]
 fn check_pointer<T>(name: &str, pointer: *const T) -> Result<()> {
-    if pointer.is_null() {
-        return Err(error!(NullArgument, "{name}: it is NULL"));
-    }
-    if !pointer.is_aligned() {
-        return Err(error!(InvalidArgument, "{name}: {pointer:?} is not aligned to {} bytes", align_of::<T>()));
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(bad_pointer(name, pointer.cast(), align_of::<T>()));
     }
     Ok(())
+}
+
+#[cold]
+fn bad_pointer(name: &str, pointer: *const u8, alignment: usize) -> Error {
+    if pointer.is_null() {
+        error!(NullArgument, "{name}: it is NULL")
+    } else {
+        error!(InvalidArgument, "{name}: {pointer:?} is not aligned to {alignment} bytes")
+    }
 }
 
 /// A list as long as a tensor's rank.
@@ -80,6 +87,7 @@ pub unsafe fn optional_text<'a>(name: &str, start: *const c_char) -> Result<Opti
 pub struct Out<T>(*mut T);
 
 /// The place that the caller gave.
+#[inline]
 pub unsafe fn out<T>(name: &str, place: *mut T) -> Result<Out<T>> {
     check_pointer(name, place)?;
     Ok(Out(place))
@@ -87,6 +95,7 @@ pub unsafe fn out<T>(name: &str, place: *mut T) -> Result<Out<T>> {
 
 impl<T> Out<T> {
     /// Writes the result.
+    #[inline]
     pub fn set(self, value: T) -> Result<()> {
         // SAFETY: not null and aligned; `out` was given the caller's promise that it can be written.
         unsafe { self.0.write(value) };

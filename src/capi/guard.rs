@@ -30,10 +30,13 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     if FORKED.load(Ordering::Relaxed) {
         return fail(function, error!(Forked, "the process was forked; the library works in the parent only"));
     }
-    INSIDE.set(true);
     // Unwind safety: state is changed only after everything that may panic, or by types that undo themselves when dropped.
-    let outcome = catch_unwind(AssertUnwindSafe(body));
-    INSIDE.set(false);
+    let outcome = INSIDE.with(|inside| {
+        inside.set(true);
+        let outcome = catch_unwind(AssertUnwindSafe(body));
+        inside.set(false);
+        outcome
+    });
     match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => fail(function, error),

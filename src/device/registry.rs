@@ -36,6 +36,7 @@ pub(super) fn give_back(table: u32) {
     UNUSED.lock().0.push(table);
 }
 
+#[cold]
 fn invalid(argument: &str, handle: TensorHandle) -> Error {
     match handle.0 {
         0 => error!(InvalidHandle, "{argument}: the tensor handle is 0, which is none"),
@@ -53,7 +54,10 @@ impl Device {
 /// The device in whose table a handle is. Whether the handle is alive is for that table to say.
 #[inline]
 pub fn device_of(argument: &str, handle: TensorHandle) -> Result<&'static Device> {
-    DEVICES[handle.table() as usize].get().filter(|_| handle.0 != 0).ok_or_else(|| invalid(argument, handle))
+    match DEVICES[handle.table() as usize].get() {
+        Some(device) if handle.0 != 0 => Ok(device),
+        _ => Err(invalid(argument, handle)),
+    }
 }
 
 /// The one device on which all these tensors are; an error that says which differs otherwise.
@@ -61,15 +65,14 @@ pub fn device_of(argument: &str, handle: TensorHandle) -> Result<&'static Device
 pub fn common_device(operands: &[(&str, TensorHandle)]) -> Result<&'static Device> {
     let (first_name, first) = operands[0];
     let device = device_of(first_name, first)?;
-    for &(name, handle) in &operands[1..] {
-        if handle.table() != first.table() || handle.0 == 0 {
-            return Err(differs(operands[0], (name, handle)));
-        }
+    match operands[1..].iter().find(|(_, handle)| handle.table() != first.table() || handle.0 == 0) {
+        None => Ok(device),
+        Some(&other) => Err(differs(operands[0], other)),
     }
-    Ok(device)
 }
 
 /// Why two tensors cannot meet: one is no tensor, or they are on different devices or in different environments.
+#[cold]
 fn differs(a: (&str, TensorHandle), b: (&str, TensorHandle)) -> Error {
     let place = |(name, handle): (&str, TensorHandle)| {
         let state = device_of(name, handle)?.state();

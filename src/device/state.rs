@@ -6,7 +6,7 @@ use super::table::{Table, Value};
 use super::{Device, TensorHandle};
 use crate::device_data::DeviceData;
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::{NONE, NodeId, Trace};
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -61,13 +61,7 @@ impl DeviceState {
     /// An error if the environment was released: then nothing is recorded or stepped any more.
     #[inline]
     pub fn check_open(&self) -> Result<()> {
-        if self.closed || self.owner.is_none() {
-            return Err(error!(
-                FailedPrecondition,
-                "the environment was released; its tensors can be read and released, and nothing else"
-            ));
-        }
-        Ok(())
+        if self.closed || self.owner.is_none() { Err(released()) } else { Ok(()) }
     }
 
     /// Number of the environment, and of the device in it.
@@ -141,6 +135,15 @@ impl DeviceState {
     #[inline]
     fn compact_if_large(&mut self) {
         if self.trace.len() >= self.compact_at && !self.syncing {
+            self.compact_if_mostly_dead();
+        }
+    }
+
+    #[cold]
+    fn compact_if_mostly_dead(&mut self) {
+        if self.trace.count_needed() > self.trace.len() / 2 {
+            self.compact_at = 2 * self.trace.len();
+        } else {
             drop(self.compact());
         }
     }
@@ -229,18 +232,21 @@ impl DeviceState {
             return Garbage::new();
         }
         self.unlink(slot);
-        let old = self.table.free(slot);
-        self.garbage_of(old)
+        match self.table.free(slot) {
+            // The common case of a long computation, and the one that has to be fast.
+            Value::Pending(_) if self.trace.pending() > 0 => Garbage::new(),
+            old => self.garbage_of(old),
+        }
     }
 
     /// What goes with a value that a tensor let go of: its data, and the trace if that was the last thing pending.
-    #[inline]
     fn garbage_of(&mut self, value: Value) -> Garbage {
-        match value {
-            Value::Data(data) => vec![data],
-            Value::Pending(_) if self.trace.pending() == 0 && !self.syncing => self.trace.clear(),
-            Value::Pending(_) => Garbage::new(),
+        let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
+        let mut garbage = if idle { self.trace.clear() } else { Garbage::new() };
+        if let Value::Data(data) = value {
+            garbage.push(data);
         }
+        garbage
     }
 
     /// Whether the tensor is marked as requiring gradients.
@@ -299,15 +305,26 @@ impl DeviceState {
         self.abandon_if_unused()
     }
 
-    /// Lets the environment go, and the device back to those without one, once nothing can use them any more.
+    /// Whether the environment is gone and nothing can use the device any more.
+    #[inline]
+    pub fn is_unused(&self) -> bool {
+        self.closed && self.table.live() == 0 && !self.syncing && self.owner.is_some()
+    }
+
+    /// Lets the environment go, and the device back to those without one, if it is unused.
     pub fn abandon_if_unused(&mut self) -> (Option<Owner>, Garbage) {
-        if !self.closed || self.owner.is_none() || self.table.live() > 0 || self.syncing {
+        if !self.is_unused() {
             return (None, Garbage::new());
         }
         let garbage = self.trace.clear();
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)
     }
+}
+
+#[cold]
+fn released() -> Error {
+    error!(FailedPrecondition, "the environment was released; its tensors can be read and released, and nothing else")
 }
 
 impl Device {

@@ -2,10 +2,10 @@
 
 use super::op::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::types::{DType, Dims, Kind, TensorType, broadcast, element_count, normalize_axis};
 
-fn refuse(name: &str, operand: &str, ty: &TensorType, wanted: &str) -> crate::error::Error {
+fn refuse(name: &str, operand: &str, ty: &TensorType, wanted: &str) -> Error {
     error!(InvalidArgument, "{operand}: {name} takes {wanted}, not {ty}")
 }
 
@@ -33,19 +33,39 @@ pub fn unary(op: UnaryOp, x: &TensorType) -> Result<DType> {
     }
 }
 
-/// Whether `op` computes in `dtype`.
+/// An error unless `op` computes in `dtype`.
+#[inline]
 pub fn check_binary(op: BinaryOp, dtype: DType) -> Result<()> {
+    if binary_kinds(op).contains(&dtype.kind()) { Ok(()) } else { Err(no_such_binary(op, dtype)) }
+}
+
+/// What an operation computes in.
+#[inline]
+fn binary_kinds(op: BinaryOp) -> &'static [Kind] {
     use BinaryOp::*;
-    let kind = dtype.kind();
-    let (fits, wanted) = match op {
-        Add | Subtract | Multiply | Divide | Power => (kind != Kind::Pred, "integers, floats and complex numbers"),
-        Remainder => (dtype.is_integer() || kind == Kind::Float, "integers and floats"),
-        Maximum | Minimum => (kind != Kind::Complex, "pred, integers and floats"),
-        Atan2 => (kind == Kind::Float, "floats"),
-        And | Or | Xor => (kind == Kind::Pred || dtype.is_integer(), "pred and integers"),
-        ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => (dtype.is_integer(), "integers"),
+    use Kind::*;
+    match op {
+        Add | Subtract | Multiply | Divide | Power => &[Float, Signed, Unsigned, Complex],
+        Remainder => &[Float, Signed, Unsigned],
+        Maximum | Minimum => &[Float, Signed, Unsigned, Pred],
+        Atan2 => &[Float],
+        And | Or | Xor => &[Pred, Signed, Unsigned],
+        ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => &[Signed, Unsigned],
+    }
+}
+
+#[cold]
+fn no_such_binary(op: BinaryOp, dtype: DType) -> Error {
+    use BinaryOp::*;
+    let wanted = match op {
+        Add | Subtract | Multiply | Divide | Power => "integers, floats and complex numbers",
+        Remainder => "integers and floats",
+        Maximum | Minimum => "pred, integers and floats",
+        Atan2 => "floats",
+        And | Or | Xor => "pred and integers",
+        ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => "integers",
     };
-    if fits { Ok(()) } else { Err(error!(InvalidArgument, "{} takes {wanted}, not {dtype}", op.name())) }
+    error!(InvalidArgument, "{} takes {wanted}, not {dtype}", op.name())
 }
 
 /// The common shape of two operands.

@@ -1,7 +1,7 @@
 //! The operations. Numbers of the inner enums are those of the C constants, and frozen.
 
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// An enum whose members carry the numbers 1, 2, 3, ... of C constants, with their names in StableHLO.
 macro_rules! numbered {
@@ -17,14 +17,20 @@ macro_rules! numbered {
             pub const ALL: &[$name] = &[$($name::$member),*];
 
             /// The member with this number of the C ABI.
+            #[inline]
             pub fn from_number(number: i32) -> Result<$name> {
-                usize::try_from(number)
-                    .ok()
-                    .and_then(|n| $name::ALL.get(n.wrapping_sub(1)).copied())
-                    .ok_or_else(|| error!(
-                        InvalidArgument,
-                        "op: {number} is no {} constant (1 to {})", $constants, $name::ALL.len()
-                    ))
+                match $name::ALL.get((number as usize).wrapping_sub(1)) {
+                    Some(&member) => Ok(member),
+                    None => Err($name::no_such(number)),
+                }
+            }
+
+            #[cold]
+            fn no_such(number: i32) -> Error {
+                error!(
+                    InvalidArgument,
+                    "op: {number} is no {} constant (1 to {})", $constants, $name::ALL.len()
+                )
             }
 
             /// Its StableHLO name.

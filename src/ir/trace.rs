@@ -313,6 +313,11 @@ impl Trace {
         old.leaves
     }
 
+    /// How many nodes the held ones need: what a compaction would keep.
+    pub fn count_needed(&self) -> usize {
+        self.needed_by_holders().into_iter().filter(|needed| *needed).count()
+    }
+
     /// For every node, whether a held one needs it.
     fn needed_by_holders(&self) -> Vec<bool> {
         let mut needed: Vec<bool> = self.nodes.iter().map(|node| node.holder != NONE).collect();

@@ -58,9 +58,16 @@ pub fn release(tensor: TensorHandle) -> Result<()> {
     let mut state = device_of("tensor", tensor)?.state();
     let slot = state.check("tensor", tensor)?;
     let garbage = state.release(slot);
-    let unused = state.abandon_if_unused();
-    drop(state);
-    drop((garbage, unused));
+    if state.is_unused() {
+        let unused = state.abandon_if_unused();
+        drop(state);
+        drop(unused);
+    } else {
+        drop(state);
+    }
+    if !garbage.is_empty() {
+        drop(garbage);
+    }
     Ok(())
 }
 

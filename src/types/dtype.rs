@@ -77,6 +77,7 @@ impl DType {
     }
 
     /// What it counts in.
+    #[inline]
     pub fn kind(self) -> Kind {
         match self {
             DType::Pred => Kind::Pred,
