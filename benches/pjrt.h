@@ -46,11 +46,12 @@ static void pjrt_start(void) {
   pjrt_device = Client_AddressableDevices_args.addressable_devices[0];
 }
 
-// One replica, one partition, no excess precision: the options that lazyxla compiles with.
+// The options that lazyxla compiles with, see src/engine/pjrt/compile_options.rs.
 static PJRT_LoadedExecutable *pjrt_compile(const char *text) {
   static const char options[] =
       "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01"
-      "\x3a\x20\x0a\x1axla_allow_excess_precision\x12\x02\x10\x00";
+      "\x3a\x20\x0a\x1axla_allow_excess_precision\x12\x02\x10\x00"
+      "\x3a\x21\x0a\x1bxla_cpu_enable_fast_min_max\x12\x02\x10\x00";
   PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE, .code = (char *)text, .code_size = strlen(text),
                           .format = "mlir", .format_size = 4};
   PJRT(Client_Compile, .client = pjrt_client, .program = &program, .compile_options = options,

@@ -1,35 +1,51 @@
 //! Which parameters a program may consume. Decided before the key, and part of it.
 
-use crate::types::TensorType;
+use crate::ir::{NodeId, ShapeId, Trace};
+use crate::types::DType;
+use rustc_hash::FxHashMap;
+
+/// What a buffer can be taken over for: its own type, or at least its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    dtype: DType,
+    shape: ShapeId,
+    bytes: usize,
+}
+
+impl Place {
+    /// What the value of a node takes.
+    pub fn of(trace: &Trace, id: NodeId) -> Place {
+        let node = trace.node(id);
+        let elements = trace.dims(node.shape).iter().product::<i64>() as usize;
+        Place { dtype: node.dtype, shape: node.shape, bytes: elements * node.dtype.size_bytes() }
+    }
+}
 
 /// Of the parameters that nobody needs afterwards (`candidates`, ascending), those whose memory an output can take over:
 /// first those that meet an output of their own type, then those that meet one of as many bytes. The engine would not
 /// give up the others; they are simply freed after the run. Keeping them out of the key saves a compile.
-pub fn useful(candidates: &[usize], parameters: &[&TensorType], outputs: &[&TensorType]) -> Vec<usize> {
+pub fn useful(candidates: &[(usize, Place)], outputs: impl Iterator<Item = Place>) -> Vec<usize> {
     if candidates.is_empty() {
         return Vec::new();
     }
-    let mut free: Vec<&TensorType> = outputs.to_vec();
-    free.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
-    let mut taken = vec![false; free.len()];
-    let mut useful = Vec::new();
+    let mut free: FxHashMap<Place, usize> = FxHashMap::default();
+    outputs.for_each(|output| *free.entry(output).or_default() += 1);
+    let mut useful = Vec::with_capacity(candidates.len());
     let mut left = Vec::new();
-    for &candidate in candidates {
-        let wanted = key(parameters[candidate]);
-        let from = free.partition_point(|ty| key(ty) < wanted);
-        let place = (from..free.len()).take_while(|&i| key(free[i]) == wanted).find(|&i| !taken[i]);
-        match place {
-            Some(i) => {
-                taken[i] = true;
+    for &(candidate, place) in candidates {
+        match free.get_mut(&place) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
                 useful.push(candidate);
             }
-            None => left.push(candidate),
+            _ => left.push((candidate, place.bytes)),
         }
     }
-    for candidate in left {
-        let bytes = parameters[candidate].size_bytes();
-        if let Some(i) = (0..free.len()).find(|&i| !taken[i] && free[i].size_bytes() == bytes) {
-            taken[i] = true;
+    let mut free_bytes: FxHashMap<usize, usize> = FxHashMap::default();
+    free.iter().for_each(|(place, count)| *free_bytes.entry(place.bytes).or_default() += count);
+    for (candidate, bytes) in left {
+        if let Some(count) = free_bytes.get_mut(&bytes).filter(|count| **count > 0) {
+            *count -= 1;
             useful.push(candidate);
         }
     }
@@ -37,32 +53,35 @@ pub fn useful(candidates: &[usize], parameters: &[&TensorType], outputs: &[&Tens
     useful
 }
 
-/// Orders types so that equal ones stand together.
-fn key(ty: &TensorType) -> (u8, &[i64]) {
-    (ty.dtype as u8, &ty.dims)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::DType;
+
+    fn place(dtype: DType, shape: u32, elements: usize) -> Place {
+        Place { dtype, shape: ShapeId(shape), bytes: elements * dtype.size_bytes() }
+    }
+
+    fn check(candidates: &[usize], parameters: &[Place], outputs: &[Place]) -> Vec<usize> {
+        let candidates: Vec<(usize, Place)> = candidates.iter().map(|&i| (i, parameters[i])).collect();
+        useful(&candidates, outputs.iter().copied())
+    }
 
     #[test]
     fn a_donor_needs_an_output_of_its_bytes() {
-        let f = |n| TensorType::new(DType::F32, &[n]);
-        let (a, b, c, s) = (f(4), f(4), f(8), TensorType::new(DType::S32, &[2, 2]));
-        let parameters = [&a, &b, &c, &s];
-        assert_eq!(useful(&[0, 1, 2, 3], &parameters, &[&a]), [0]);
-        assert_eq!(useful(&[0, 1, 2, 3], &parameters, &[&a, &a, &a]), [0, 1, 3]);
-        assert_eq!(useful(&[1, 2, 3], &parameters, &[&s, &f(8)]), [2, 3]);
-        assert_eq!(useful(&[3], &parameters, &[&a]), [3]);
-        assert_eq!(useful(&[], &parameters, &[&a]), [0; 0]);
-        assert_eq!(useful(&[0], &parameters, &[]), [0; 0]);
+        let f4 = place(DType::F32, 0, 4);
+        let (f8, s22) = (place(DType::F32, 1, 8), place(DType::S32, 2, 4));
+        let parameters = [f4, f4, f8, s22];
+        assert_eq!(check(&[0, 1, 2, 3], &parameters, &[f4]), [0]);
+        assert_eq!(check(&[0, 1, 2, 3], &parameters, &[f4, f4, f4]), [0, 1, 3]);
+        assert_eq!(check(&[1, 2, 3], &parameters, &[s22, f8]), [2, 3]);
+        assert_eq!(check(&[3], &parameters, &[f4]), [3]);
+        assert_eq!(check(&[], &parameters, &[f4]), [0; 0]);
+        assert_eq!(check(&[0], &parameters, &[]), [0; 0]);
     }
 
     #[test]
     fn an_own_type_goes_before_equal_bytes() {
-        let (f, s) = (TensorType::new(DType::F32, &[4]), TensorType::new(DType::S32, &[4]));
-        assert_eq!(useful(&[0, 1], &[&s, &f], &[&f]), [1]);
+        let (s, f) = (place(DType::S32, 0, 4), place(DType::F32, 0, 4));
+        assert_eq!(check(&[0, 1], &[s, f], &[f]), [1]);
     }
 }

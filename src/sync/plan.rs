@@ -1,10 +1,10 @@
 //! What one sync is going to run: programs, where their arguments come from, what they may consume. Making a plan changes
 //! nothing, so that it can also be asked for its text or its hash.
 
-use super::donors;
+use super::donors::{self, Place};
 use crate::device_data::DeviceData;
 use crate::ir::{Linear, NONE, NodeId, Program, Trace};
-use crate::types::{Scalar, TensorType};
+use crate::types::Scalar;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
             match trace.data(trace.node(id)) {
                 Some(data) => {
                     if last && may_donate(data) {
-                        candidates.push(index);
+                        candidates.push((index, Place::of(trace, id)));
                     }
                     run.arguments.push(Source::Data(data.clone()));
                 }
@@ -81,19 +81,14 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
                     let number = numbers[&id.0];
                     // A root belongs to a tensor; anything else that crosses is ours alone.
                     if last && trace.holder(id) == NONE {
-                        candidates.push(index);
+                        candidates.push((index, Place::of(trace, id)));
                         run.last_uses.push(number);
                     }
                     run.arguments.push(Source::Made(number));
                 }
             }
         }
-        if !candidates.is_empty() {
-            let types = |ids: &[NodeId]| ids.iter().map(|&id| trace.ty(id)).collect::<Vec<TensorType>>();
-            let (parameters, outputs) = (types(&segment.parameters), types(&segment.outputs));
-            let (parameters, outputs): (Vec<_>, Vec<_>) = (parameters.iter().collect(), outputs.iter().collect());
-            run.donors = donors::useful(&candidates, &parameters, &outputs);
-        }
+        run.donors = donors::useful(&candidates, segment.outputs.iter().map(|&id| Place::of(trace, id)));
         for (offset, &id) in segment.outputs.iter().enumerate() {
             let number = plan.made + offset;
             if !single {

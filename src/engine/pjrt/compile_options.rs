@@ -8,23 +8,28 @@ const COMPILE_PORTABLE_EXECUTABLE: u32 = 4;
 /// Field 7, `env_option_overrides`: map from an XLA debug option's name to its value.
 const ENV_OPTION_OVERRIDES: u32 = 7;
 
-/// One replica, one partition, portable; bf16 and f16 intermediates are rounded as the program says.
+/// XLA debug options that are false for every program. bf16 and f16 intermediates are rounded as the program says; NaN
+/// passes through maximum and minimum, as StableHLO wants it and as the CPU backend would not do by itself.
+const OFF: [&str; 2] = ["xla_allow_excess_precision", "xla_cpu_enable_fast_min_max"];
+
+/// One replica, one partition, portable, [`OFF`].
 pub fn encode() -> Vec<u8> {
     let mut build = Vec::new();
     varint_field(&mut build, 1, u64::MAX); // device_ordinal = -1: none
     varint_field(&mut build, 4, 1); // num_replicas
     varint_field(&mut build, 5, 1); // num_partitions
 
-    let mut value = Vec::new();
-    varint_field(&mut value, 2, 0); // OptionOverrideProto.bool_field = false
-    let mut entry = Vec::new();
-    bytes_field(&mut entry, 1, b"xla_allow_excess_precision");
-    bytes_field(&mut entry, 2, &value);
-
     let mut options = Vec::new();
     bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build);
     varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
-    bytes_field(&mut options, ENV_OPTION_OVERRIDES, &entry);
+    for name in OFF {
+        let mut value = Vec::new();
+        varint_field(&mut value, 2, 0); // OptionOverrideProto.bool_field = false
+        let mut entry = Vec::new();
+        bytes_field(&mut entry, 1, name.as_bytes());
+        bytes_field(&mut entry, 2, &value);
+        bytes_field(&mut options, ENV_OPTION_OVERRIDES, &entry);
+    }
     options
 }
 
@@ -57,8 +62,14 @@ mod tests {
         assert_eq!(bytes[2..2 + build.len()], build);
         let rest = &bytes[2 + build.len()..];
         assert_eq!(rest[..2], [0x20, 1]);
-        assert_eq!(rest[2..5], [0x3A, 32, 0x0A]);
-        assert_eq!(rest[5] as usize, "xla_allow_excess_precision".len());
-        assert_eq!(&rest[rest.len() - 4..], [0x12, 2, 0x10, 0]);
+        let mut entries = &rest[2..];
+        for name in super::OFF {
+            let size = name.len() + 6;
+            assert_eq!(entries[..4], [0x3A, size as u8, 0x0A, name.len() as u8]);
+            assert_eq!(entries[4..4 + name.len()], *name.as_bytes());
+            assert_eq!(entries[4 + name.len()..][..4], [0x12, 2, 0x10, 0]);
+            entries = &entries[2 + size..];
+        }
+        assert!(entries.is_empty());
     }
 }
