@@ -827,7 +827,7 @@ lxla_status lxla_reshape(lxla_tensor x, const int64_t *dims, size_t rank, lxla_t
 lxla_status lxla_broadcast_to(lxla_tensor x, const int64_t *dims, size_t rank, lxla_tensor *out_tensor);
 
 /**
- * Records a transposition: axis i of the result is axis perm[i] of x (negative: from the end); each axis once. Gives one
+ * Records a transposition: axis i of the result is axis `perm[i]` of x (negative: from the end); each axis once. Gives one
  * reference. Any thread.
  */
 lxla_status lxla_transpose(lxla_tensor x,

@@ -22,7 +22,7 @@ pub unsafe fn slice<'a, T>(name: &str, start: *const T, length: usize) -> Result
     Ok(unsafe { std::slice::from_raw_parts(start, length) })
 }
 
-/// As [`slice`], to write to.
+/// As [`slice()`], to write to.
 pub unsafe fn slice_mut<'a, T>(name: &str, start: *mut T, length: usize) -> Result<&'a mut [T]> {
     if length == 0 {
         return Ok(&mut []);

@@ -178,7 +178,7 @@ pub unsafe extern "C" fn lxla_broadcast_to(
     })
 }
 
-/// Records a transposition: axis i of the result is axis perm[i] of x (negative: from the end); each axis once. Gives one
+/// Records a transposition: axis i of the result is axis `perm[i]` of x (negative: from the end); each axis once. Gives one
 /// reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_transpose(

@@ -5,5 +5,5 @@ mod registry;
 mod scope;
 
 pub use environment::{DeviceKind, Environment, EnvironmentOptions};
-pub use registry::{create, default, release, resolve, retain};
-pub use scope::{current, enter, exit};
+pub use registry::{create, default, enter, release, resolve, retain};
+pub use scope::{current, exit};

@@ -53,6 +53,12 @@ pub fn resolve(id: u64) -> Result<Arc<Environment>> {
     found.map(|(_, entry)| entry.environment.clone()).ok_or_else(|| invalid(number))
 }
 
+/// Makes an environment the thread's current one, until the matching [`scope::exit`].
+pub fn enter(id: u64) -> Result<()> {
+    scope::enter(resolve(id)?.number());
+    Ok(())
+}
+
 /// One reference more.
 pub fn retain(id: u64) -> Result<()> {
     let mut registry = REGISTRY.write();

@@ -1,6 +1,5 @@
-//! The environments that a thread has entered, innermost last.
+//! The environments that a thread has entered, by number, innermost last.
 
-use super::registry::resolve;
 use crate::error;
 use crate::error::Result;
 use std::cell::RefCell;
@@ -10,22 +9,20 @@ thread_local! {
 }
 
 /// Makes an environment the thread's current one, until the matching [`exit`].
-pub fn enter(id: u64) -> Result<()> {
-    let number = resolve(id)?.number();
+pub fn enter(number: u64) {
     ENTERED.with_borrow_mut(|entered| entered.push(number));
-    Ok(())
 }
 
-/// Leaves the environment that was entered last.
-pub fn exit(id: u64) -> Result<()> {
+/// Leaves the environment that was entered last; 0 means whichever that is.
+pub fn exit(number: u64) -> Result<()> {
     ENTERED.with_borrow_mut(|entered| match entered.last() {
-        Some(&last) if last == id || id == 0 => {
+        Some(&last) if last == number || number == 0 => {
             entered.pop();
             Ok(())
         }
         Some(&last) => Err(error!(
             FailedPrecondition,
-            "env: {id:#x} is not the environment that this thread entered last, which is {last:#x}; scopes must nest"
+            "env: {number:#x} is not the environment that this thread entered last, which is {last:#x}; scopes must nest"
         )),
         None => Err(error!(FailedPrecondition, "env: this thread is in no environment's scope")),
     })

@@ -1,7 +1,7 @@
 //! A buffer on a PJRT device.
 
 use super::api::{Args, call, function};
-use super::client::ClientInner;
+use super::client::Client;
 use super::event::Event;
 use super::{exit, layout, sys};
 use crate::engine::Buffer;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Owns a `PJRT_Buffer`. Its bytes are counted in the client's [`crate::engine::Memory`] until it is consumed or dropped.
 pub struct PjrtBuffer {
-    client: Arc<ClientInner>,
+    client: Arc<Client>,
     raw: *mut sys::PJRT_Buffer,
     ty: TensorType,
     device: usize,
@@ -32,12 +32,7 @@ impl PjrtBuffer {
     ///
     /// # Safety
     /// `raw` is a buffer of this client, of this type, that nobody else destroys.
-    pub unsafe fn new(
-        client: Arc<ClientInner>,
-        raw: *mut sys::PJRT_Buffer,
-        ty: TensorType,
-        device: usize,
-    ) -> PjrtBuffer {
+    pub unsafe fn new(client: Arc<Client>, raw: *mut sys::PJRT_Buffer, ty: TensorType, device: usize) -> PjrtBuffer {
         PjrtBuffer { client, raw, ty, device, counted: AtomicBool::new(true) }
     }
 

@@ -2,7 +2,7 @@
 
 use super::api::{Args, call, function};
 use super::buffer::PjrtBuffer;
-use super::client::ClientInner;
+use super::client::Client;
 use super::event::Event;
 use super::{exit, sys};
 use crate::engine::{Buffer, Executable, Execution, Signature};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Owns a `PJRT_LoadedExecutable`.
 pub struct PjrtExecutable {
-    client: Arc<ClientInner>,
+    client: Arc<Client>,
     raw: *mut sys::PJRT_LoadedExecutable,
     signature: Signature,
     output_bytes: u64,
@@ -31,7 +31,7 @@ impl PjrtExecutable {
     /// # Safety
     /// `raw` is an executable of this client that nobody else destroys.
     pub unsafe fn new(
-        client: Arc<ClientInner>,
+        client: Arc<Client>,
         raw: *mut sys::PJRT_LoadedExecutable,
         signature: Signature,
     ) -> Result<PjrtExecutable> {

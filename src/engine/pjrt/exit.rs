@@ -2,17 +2,22 @@
 //! crashes; so a handler, registered after the plugin was loaded and therefore run before those destructors, closes
 //! the door to the plugin and waits for what is under way.
 
-use super::client::ClientInner;
 use crate::error;
 use crate::error::Result;
 use parking_lot::Mutex;
-use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 static EXITING: AtomicBool = AtomicBool::new(false);
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
-static CLIENTS: Mutex<Vec<Weak<ClientInner>>> = Mutex::new(Vec::new());
+static CLIENTS: Mutex<Vec<Weak<dyn Settle>>> = Mutex::new(Vec::new());
+
+/// Something that has work in flight.
+pub trait Settle: Send + Sync {
+    /// Blocks until it has none.
+    fn settle(&self);
+}
 
 /// How long leaving may wait for a thread that is inside the plugin, say in a long compile.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,9 +47,10 @@ pub fn is_exiting() -> bool {
 }
 
 /// Makes the handler wait for this client's work too. Call after the client was made.
-pub fn register(client: Weak<ClientInner>) {
+pub fn register<T: Settle + 'static>(client: &Arc<T>) {
     let mut clients = CLIENTS.lock();
     clients.retain(|known| known.strong_count() > 0);
+    let client: Weak<T> = Arc::downgrade(client);
     clients.push(client);
     drop(clients);
     register_again();
@@ -70,7 +76,7 @@ extern "C" fn on_exit() {
         // try_lock: a thread may have been killed by the host while it held the list.
         if let Some(clients) = CLIENTS.try_lock_for(Duration::from_secs(1)) {
             for client in clients.iter().filter_map(Weak::upgrade) {
-                client.wait_for_everything();
+                client.settle();
                 // Never destroyed: its destructor would call the plugin.
                 std::mem::forget(client);
             }

@@ -1,7 +1,7 @@
 //! The engine over the PJRT C API: any plugin, loaded at run time, called through our own binding.
 //!
-//! `plugin` finds and loads, `api` calls, `client`, `buffer`, `executable` and `event` own what a plugin gives, `exit`
-//! sees to it that the process can end. `sys` is the binding, generated and committed.
+//! From the top: `engine` is the trait's implementation; `plugin` finds and loads; `executable`, `buffer`, `client` and
+//! `event` own what a plugin gives; `exit` sees to it that the process can end; `api` calls; `sys` is the binding.
 
 mod api;
 #[cfg(test)]
@@ -9,6 +9,7 @@ mod binding_test;
 mod buffer;
 mod client;
 mod compile_options;
+mod engine;
 mod event;
 mod executable;
 mod exit;
@@ -28,5 +29,5 @@ use std::sync::Arc;
 /// `device_count` 0 means the plugin's default; one on a CPU.
 pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn Engine>> {
     let plugin = plugin::Plugin::load(&plugin::find(plugin_path)?)?;
-    Ok(Arc::new(client::PjrtEngine::new(plugin, device_count)?))
+    Ok(Arc::new(engine::PjrtEngine::new(plugin, device_count)?))
 }

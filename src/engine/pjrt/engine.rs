@@ -1,0 +1,138 @@
+//! The engine trait over a client of a plugin.
+
+use super::api::{Args, call, function};
+use super::buffer::PjrtBuffer;
+use super::client::Client;
+use super::event::Event;
+use super::executable::PjrtExecutable;
+use super::plugin::Plugin;
+use super::{compile_options, exit, sys};
+use crate::engine::{Buffer, Engine, Executable, Memory, Signature};
+use crate::error;
+use crate::error::Result;
+use crate::types::{DType, TensorType};
+use std::sync::Arc;
+
+/// The engine over one PJRT client.
+pub struct PjrtEngine {
+    client: Arc<Client>,
+    plugin: &'static Plugin,
+    platform: String,
+    version: String,
+}
+
+/// See [`PjrtEngine::warm_up`].
+const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>) -> tensor<f32> { \
+    %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> } }";
+
+impl PjrtEngine {
+    /// A client of `plugin` with `device_count` devices (0: the plugin's own default, but one device on a CPU).
+    pub fn new(plugin: &'static Plugin, device_count: usize) -> Result<PjrtEngine> {
+        let _inside = exit::enter()?;
+        let client = Client::start(plugin.api(), device_count)?;
+        let (platform, version) = (client.platform_name()?, client.platform_version()?);
+        let engine = PjrtEngine { client, plugin, platform, version };
+        if plugin.is_first_use() {
+            engine.warm_up();
+        }
+        Ok(engine)
+    }
+
+    /// Compiles a trifle, once per process and plugin (20 ms on a CPU). A compiler makes most of its statics in its first
+    /// compile, and only those that exist when the exit handler is registered outlive it: a process that ended while
+    /// another thread compiled its first program crashed. A failure is not ours to report; real work will meet it.
+    fn warm_up(&self) {
+        let ty = TensorType::new(DType::F32, &[]);
+        let signature = Signature { parameters: vec![ty.clone()], outputs: vec![ty], donors: vec![] };
+        drop(self.compile(WARM_UP, signature));
+    }
+}
+
+impl Engine for PjrtEngine {
+    fn platform(&self) -> &str {
+        &self.platform
+    }
+
+    fn device_count(&self) -> usize {
+        self.client.device_count()
+    }
+
+    fn fingerprint(&self) -> Result<Vec<u8>> {
+        let flags = std::env::var("XLA_FLAGS").unwrap_or_default();
+        let mut out = Vec::new();
+        let mut field = |bytes: &[u8]| {
+            out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            out.extend_from_slice(bytes);
+        };
+        field(self.platform.as_bytes());
+        field(self.version.as_bytes());
+        field(self.plugin.file_hash()?);
+        field(&self.client.api.minor().to_le_bytes());
+        field(&(self.client.device_count() as u64).to_le_bytes());
+        field(flags.as_bytes());
+        field(&compile_options::encode());
+        Ok(out)
+    }
+
+    fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>> {
+        if data.len() != ty.size_bytes() {
+            return Err(error!(Internal, "transfer of {ty} from {} bytes", data.len()));
+        }
+        let _inside = exit::enter()?;
+        let api = self.client.api;
+        let mut args = Args::<sys::PJRT_Client_BufferFromHostBuffer_Args>::new(api);
+        args.client = self.client.raw();
+        args.data = data.as_ptr().cast();
+        args.type_ = ty.dtype as sys::PJRT_Buffer_Type;
+        args.dims = ty.dims.as_ptr();
+        args.num_dims = ty.dims.len();
+        args.host_buffer_semantics = sys::PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
+        args.device = self.client.device(device)?;
+        call!(api, PJRT_Client_BufferFromHostBuffer, args)?;
+        self.client.count(data.len() as u64, 0);
+        // SAFETY: the plugin gave us a new buffer and an event to own. With these semantics the host memory is free
+        // again on return; the event tells when the transfer has ended, for whoever waits for the device.
+        unsafe {
+            let buffer = PjrtBuffer::new(self.client.clone(), args.buffer, ty.clone(), device);
+            self.client.in_flight(device, Event::new(api, args.done_with_host_buffer));
+            Ok(Arc::new(buffer))
+        }
+    }
+
+    fn compile(&self, text: &str, signature: Signature) -> Result<Arc<dyn Executable>> {
+        let _inside = exit::enter()?;
+        let api = self.client.api;
+        let format = "mlir";
+        let options = compile_options::encode();
+        let mut program = Args::<sys::PJRT_Program>::new(api);
+        program.code = text.as_ptr().cast_mut().cast();
+        program.code_size = text.len();
+        program.format = format.as_ptr().cast();
+        program.format_size = format.len();
+        let mut args = Args::<sys::PJRT_Client_Compile_Args>::new(api);
+        args.client = self.client.raw();
+        args.program = program.as_mut_ptr();
+        args.compile_options = options.as_ptr().cast();
+        args.compile_options_size = options.len();
+        let compiled = call!(api, PJRT_Client_Compile, args);
+        exit::register_again();
+        compiled?;
+        // SAFETY: the plugin gave us a new executable to own.
+        let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.executable, signature)? };
+        Ok(Arc::new(executable))
+    }
+
+    fn wait(&self, device: usize) -> Result<()> {
+        let _inside = exit::enter()?;
+        self.client.wait(device)
+    }
+
+    fn memory(&self) -> Memory {
+        let (live, peak) = self.client.memory();
+        Memory { live, peak }
+    }
+
+    fn reset_peak(&self) {
+        self.client.reset_peak();
+    }
+}
