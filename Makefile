@@ -18,17 +18,17 @@ PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
 
 all: build
 
-demo: build plugin  ## Trains a network on real handwritten digits.
+demo: build  ## Trains a network on real handwritten digits.
 	$(TREE)/examples/train_digits examples/data/digits.csv
 
-test: build plugin  ## All tests: Rust, then C, on the real CPU plugin.
+test: build  ## All tests: Rust, then C, on the real CPU plugin.
 	cargo test --release
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) --label-exclude soak
 
-soak: build plugin  ## The long tests.
+soak: build  ## The long tests.
 	$(CTEST) --test-dir $(TREE) --output-on-failure --label-regex soak
 
-bench: build plugin  ## The benchmarks of benches/README.md.
+bench: build  ## The benchmarks of benches/README.md.
 	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
 	$(CMAKE) --build $(TREE)
 	benches/run.sh $(TREE)/benches
@@ -49,7 +49,7 @@ plugin: $(PLUGIN_STAMP)  ## Installs the CPU plugin below build/plugins.
 install: build  ## Installs to PREFIX.
 	$(CMAKE) --install $(TREE) --prefix $(or $(PREFIX),/usr/local)
 
-build: configure
+build: plugin configure  ## Library, tests and examples (the tests need the header that comes with the plugin).
 	$(CMAKE) --build $(TREE)
 
 configure: $(CMAKE) $(NINJA)
