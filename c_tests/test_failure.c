@@ -141,6 +141,7 @@ TEST(failed_transfers_make_nothing_and_lose_nothing) {
   EQUAL(value(t), 1);
   FAULT(arm)("Buffer_ReadyEvent", 1, FAULT_FAIL, LXLA_INTERNAL);
   REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_INTERNAL, PLANTED);
+  EQUAL(value(t), 1);  // one copy failed, not the value
   // The host pointer withheld, the value comes by the slower way.
   lxla_tensor u = one(env, 6);
   FAULT(arm)("Buffer_OpaqueDeviceMemoryDataPointer", 1, FAULT_FAIL, LXLA_UNIMPLEMENTED);
@@ -180,6 +181,60 @@ TEST(f2_a_later_segment_fails) {
   EQUAL(value(x), 11);
   EQUAL(value(kept), 1);
   RELEASE(x, kept);
+  OK(lxla_env_release(env));
+}
+
+// The same with the old value consumed on the way: what the first segments made is kept, and the rest goes on from there.
+TEST(f2_a_later_segment_fails_after_a_donor_was_consumed) {
+  lxla_env env = fault_env();
+  OK(lxla_env_set_option(env, "max_program_ops", "4"));
+  lxla_tensor x = one(env, 1), early = none, finished = one(env, 5);
+  OK(lxla_binary_scalar_inplace(MUL, finished, 2));
+  for (int i = 0; i < 10; i++) {
+    OK(lxla_binary_scalar_inplace(ADD, x, 1));
+    if (i == 1) early = snapshot(x);
+  }
+  lxla_tensor last = binary(MUL, x, early);
+  FAULT(arm)("LoadedExecutable_Execute", 3, FAULT_FAIL, LXLA_ABORTED);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_ABORTED, PLANTED);
+  CHECK(counter(env, "DonatedBuffers") >= 1);
+  EQUAL(state_of(x), LXLA_STATE_PENDING);
+  EQUAL(state_of(early), LXLA_STATE_READY);
+  step(env);
+  EQUAL(value(x), 11);
+  EQUAL(value(early), 3);
+  EQUAL(value(last), 33);
+  EQUAL(value(finished), 10);
+  RELEASE(x, early, last, finished);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(a_failed_sync_counts_nothing_as_computed) {
+  lxla_env env = fault_env();
+  lxla_tensor w = one(env, 2), y = scalar(MUL, w, 3), loss = binary(MUL, y, y);
+  RELEASE(y);
+  FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_INTERNAL);
+  REFUSED(lxla_sync(&loss, 1), LXLA_INTERNAL, PLANTED);
+  EQUAL(value(loss), 36);
+  EQUAL(counter(env, "RecomputedOps"), 0);
+  RELEASE(w, loss);
+  OK(lxla_env_release(env));
+}
+
+TEST(a_step_of_all_devices_steps_those_that_can) {
+  lxla_env_options options = default_options();
+  options.plugin_path = LXLA_FAULT_PLUGIN;
+  options.device_count = 2;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  lxla_tensor t[2];
+  for (int i = 0; i < 2; i++) OK(lxla_tensor_full(env, XLA(i), LXLA_DTYPE_F32, DIMS(i + 1), 4, &t[i]));
+  FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_INTERNAL);
+  REFUSED(lxla_mark_step(env, (lxla_device){LXLA_DEVICE_UNSPECIFIED, 0}, 1), LXLA_INTERNAL, PLANTED);
+  EQUAL(state_of(t[0]), LXLA_STATE_PENDING);
+  EQUAL(state_of(t[1]), LXLA_STATE_READY);
+  RELEASE(t[0], t[1]);
   OK(lxla_env_release(env));
 }
 

@@ -239,6 +239,21 @@ TEST(compare_select_convert) {
   OK(lxla_env_release(env));
 }
 
+TEST(complex_numbers_convert_by_their_real_part) {
+  env = new_env();
+  lxla_tensor x = make(LXLA_DTYPE_C64, DIMS(3), (float[]){1.5, 9, 0, 1, 0, 0}, 24), out;
+  OK(lxla_convert(x, LXLA_DTYPE_F32, &out));
+  IS_F32(out, 1.5, 0, 0);
+  OK(lxla_convert(x, LXLA_DTYPE_S32, &out));
+  IS(out, LXLA_DTYPE_S32, int32_t, 1, 0, 0);
+  OK(lxla_convert(x, LXLA_DTYPE_PRED, &out));
+  IS(out, LXLA_DTYPE_PRED, uint8_t, 1, 1, 0);
+  OK(lxla_convert(x, LXLA_DTYPE_C128, &out));
+  IS_SHAPED(out, LXLA_DTYPE_C128, DIMS(3), (double[]){1.5, 9, 0, 1, 0, 0});
+  RELEASE(x);
+  OK(lxla_env_release(env));
+}
+
 // bf16 intermediates are rounded as written: in f32, the 1 would survive.
 TEST(bf16_is_rounded_at_every_operation) {
   env = new_env();
@@ -263,6 +278,8 @@ TEST(shapes_change) {
   IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 2, 3), (float[]){1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6});
   OK(lxla_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, (int64_t[]){1, 2}, 2, &out));
   IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 2), (float[]){1, 3, 4, 6});
+  OK(lxla_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, (int64_t[]){INT64_MAX, 1}, 2, &out));
+  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(1, 3), (float[]){1, 2, 3});
   OK(lxla_slice(x, (int64_t[]){1, 1}, (int64_t[]){2, 3}, NULL, 2, &out));
   IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(1, 2), (float[]){5, 6});
   OK(lxla_slice(x, (int64_t[]){1, 1}, (int64_t[]){1, 3}, NULL, 2, &out));
@@ -308,6 +325,8 @@ TEST(reductions) {
   is(reduce(LXLA_REDUCE_PRODUCT, x, DIMS(0), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){1}, 4);
   is(reduce(LXLA_REDUCE_MAX, x, DIMS(0), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){-INFINITY}, 4);
   RELEASE(x);
+  REFUSED(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(1ll << 40, 1ll << 40, 0), NULL, 0, &out),
+          LXLA_INVALID_ARGUMENT, "more elements");
   // 4096 ones in bf16: a sum kept in bf16 would stop at 256.
   OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_BF16, DIMS(4096), 1, &x));
   step(env);

@@ -50,6 +50,17 @@ TEST(h4_a_forked_child_is_told) {
     _exit(good ? 0 : 1);
   }
   EQUAL(status_of(child), 0);
+  // A child that leaves by exit, with work of its parent in flight, waits for nobody.
+  OK(lxla_binary_scalar_inplace(ADD, t, 0));
+  OK(lxla_mark_step(env, XLA(0), 0));
+  child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(20);
+    exit(lxla_tensor_release(t) == LXLA_FORKED ? 5 : 6);
+  }
+  int status = status_of(child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
   EQUAL(value(t), 1);
   RELEASE(t);
   OK(lxla_env_release(env));

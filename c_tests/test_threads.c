@@ -145,6 +145,35 @@ TEST(h3_readers_of_a_tensor_in_flight_wait_for_it) {
   OK(lxla_env_release(env));
 }
 
+static void *upload(void *out) {
+  float v = 8;
+  OK(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &v, sizeof v, out));
+  return NULL;
+}
+
+// An environment that is released while a call in it is under way is no other environment's before that call ends.
+TEST(e7_released_while_a_transfer_is_under_way) {
+  env = fault_env();
+  lxla_env kept = env;
+  lxla_tensor t;
+  FAULT(arm)("Client_BufferFromHostBuffer", 1, FAULT_HOLD, 0);
+  pthread_t uploader;
+  CHECK(pthread_create(&uploader, NULL, upload, &t) == 0);
+  while (FAULT(held)() == 0) usleep(1000);
+  OK(lxla_env_release(kept));
+  lxla_env other = new_env();
+  FAULT(let_go)();
+  CHECK(pthread_join(uploader, NULL) == 0);
+  lxla_env of_t;
+  OK(lxla_tensor_env(t, &of_t));
+  CHECK(of_t.id == kept.id);
+  EQUAL(value(t), 8);
+  lxla_tensor mine = one(other, 1), bad;
+  REFUSED(lxla_binary(ADD, mine, t, &bad), LXLA_INVALID_ARGUMENT, "two environments");
+  RELEASE(t, mine);
+  OK(lxla_env_release(other));
+}
+
 enum { WORKERS = 8 };
 
 // Each worker keeps a counter of its own among the others' and checks it now and then.

@@ -451,6 +451,16 @@ typedef struct {
   lxla_scalar_value value;
 } lxla_scalar;
 
+/**
+ * A handle on an asynchronous save. id 0 is none.
+ */
+typedef struct {
+  /**
+   * For the library.
+   */
+  uint64_t id;
+} lxla_save_ticket;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -930,6 +940,75 @@ lxla_status lxla_stablehlo(const lxla_tensor *tensors,
 lxla_status lxla_step_stablehlo(lxla_env env,
                                 lxla_device device,
                                 char **out_text);
+
+/**
+ * Writes `n` tensors to a safetensors file, each under its name, and returns when the file is on the disk. They may be of
+ * several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated, whatever the
+ * options. The file appears whole or not at all: it is written under a temporary name beside `path`, and renamed.
+ *
+ * A placeholder, or what depends on one, is FAILED_PRECONDITION, and nothing is computed; a name given twice, or a c128
+ * tensor (the format has none), is INVALID_ARGUMENT; a path that cannot be written gives an error that names it. Then what
+ * was there under the path is as it was. Any thread.
+ */
+lxla_status lxla_save(const char *path,
+                      const char *const *names,
+                      const lxla_tensor *tensors,
+                      size_t n);
+
+/**
+ * As `lxla_save`, but the file is written by a background thread. It will hold the values of now: the caller may step,
+ * overwrite and release the tensors at once. Blocks while more than 4 GB of earlier saves are on their way. What can be
+ * checked now is; what fails later is told by `lxla_save_wait`. Gives one reference to a ticket. Any thread.
+ */
+lxla_status lxla_save_async(const char *path,
+                            const char *const *names,
+                            const lxla_tensor *tensors,
+                            size_t n,
+                            lxla_save_ticket *out_ticket);
+
+/**
+ * Whether a save has ended, well or badly: 1 or 0. Does not wait. Any thread.
+ */
+lxla_status lxla_save_done(lxla_save_ticket ticket, int32_t *out_done);
+
+/**
+ * How many bytes of tensors were handed to the file system, and how many there are in all. Does not wait. Any thread.
+ */
+lxla_status lxla_save_progress(lxla_save_ticket ticket,
+                               uint64_t *out_written_bytes,
+                               uint64_t *out_total_bytes);
+
+/**
+ * Blocks until a save has ended: OK when the file is on the disk, else why it is not. May be called again. Any thread.
+ */
+lxla_status lxla_save_wait(lxla_save_ticket ticket);
+
+/**
+ * Adds one reference. Any thread.
+ */
+lxla_status lxla_save_ticket_retain(lxla_save_ticket ticket);
+
+/**
+ * Takes one reference. The save goes on without its ticket. Releasing id 0 does nothing. Any thread.
+ */
+lxla_status lxla_save_ticket_release(lxla_save_ticket ticket);
+
+/**
+ * A new tensor with the values that a safetensors file has under `name`. NOT_FOUND if there is no such file or name,
+ * DATA_LOSS if the file is damaged. Reads the file's header and that tensor only. Gives one reference. Any thread.
+ */
+lxla_status lxla_load(lxla_env env,
+                      lxla_device device,
+                      const char *path,
+                      const char *name,
+                      lxla_tensor *out_tensor);
+
+/**
+ * What a safetensors file has: a JSON object of names, each with "dtype" (as "f32") and "dims", in the order of their
+ * content. The caller frees it with `lxla_string_free`. Any thread.
+ */
+lxla_status lxla_file_names(const char *path,
+                            char **out_json);
 
 #ifdef __cplusplus
 }  // extern "C"

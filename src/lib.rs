@@ -12,7 +12,7 @@
 //! | [`lower`] | program to StableHLO text |
 //! | [`ir`] | operations, inference, the trace, the program |
 //! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |
-//! | [`engine`] | what runs programs; over any PJRT plugin |
+//! | [`engine`], [`io`] | what runs programs, over any PJRT plugin; files |
 //! | [`types`], [`metrics`], [`log`], [`error`](mod@error) | dtypes and shapes; counts; the log; the error |
 
 pub mod cache;
@@ -22,6 +22,7 @@ pub mod device_data;
 pub mod engine;
 pub mod env;
 pub mod error;
+pub mod io;
 pub mod ir;
 pub mod log;
 pub mod lower;

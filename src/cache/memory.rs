@@ -52,13 +52,18 @@ struct VariantKey {
 /// Takes a variant out again if its compile failed or panicked, so that the next who asks tries again.
 struct Removal<'a, T> {
     cache: &'a ProgramCache<T>,
+    flight: &'a Arc<Flight<T>>,
     key: Option<VariantKey>,
 }
 
 impl<T> Drop for Removal<'_, T> {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            self.cache.inner.lock().variants.pop(key);
+            let variants = &mut self.cache.inner.lock().variants;
+            // It may have been evicted meanwhile, and be under way anew.
+            if variants.peek(key).is_some_and(|found| Arc::ptr_eq(found, self.flight)) {
+                variants.pop(key);
+            }
         }
     }
 }
@@ -92,7 +97,7 @@ impl<T> ProgramCache<T> {
             drop(evicted);
             (flight, key, varying)
         };
-        let mut unless_made = Removal { cache: self, key: Some(key) };
+        let mut unless_made = Removal { cache: self, flight: &flight, key: Some(key) };
         let made = flight.make(|| make(&varying))?;
         unless_made.key = None;
         Ok((made, true))

@@ -5,10 +5,11 @@ use super::guard::guard;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::Device;
-use crate::env::{self, DeviceKind};
+use crate::env::{self, DeviceKind, Environment};
 use crate::error;
 use crate::error::Result;
 use std::ffi::c_char;
+use std::sync::Arc;
 
 /// Reads "cpu" or "xla:N" (or "xla" for "xla:0"). INVALID_ARGUMENT for anything else. Whether an environment has the
 /// device is not looked at. Any thread.
@@ -42,10 +43,18 @@ pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
     }
 }
 
+/// A device, with its environment kept alive, so that no other one is given the device during the call.
+pub struct LazyDevice {
+    /// The device.
+    pub device: &'static Device,
+    _environment: Arc<Environment>,
+}
+
 /// The lazy device that a caller gave.
-pub fn lazy_device(env: lxla_env, device: lxla_device) -> Result<&'static Device> {
+pub fn lazy_device(env: lxla_env, device: lxla_device) -> Result<LazyDevice> {
     let kind = kind_of(device)?;
-    env::resolve(env.id)?.device(kind, device.ordinal)
+    let environment = env::resolve(env.id)?;
+    Ok(LazyDevice { device: environment.device(kind, device.ordinal)?, _environment: environment })
 }
 
 #[cfg(test)]

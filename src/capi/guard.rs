@@ -47,7 +47,8 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
 #[cold]
 fn fail(function: &str, error: Error) -> lxla_status {
     let text = format!("{function}: {}", error.message).replace('\0', " ");
-    MESSAGE.set(CString::new(text).ok());
+    // A thread that is ending has no message any more, and the status is enough.
+    let _ = MESSAGE.try_with(|message| *message.borrow_mut() = CString::new(text).ok());
     error.code as lxla_status
 }
 
@@ -58,7 +59,8 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
 
 /// The message of this thread's last failure; it stays where it is until the thread's next one.
 pub fn last_message() -> *const c_char {
-    MESSAGE.with_borrow(|message| message.as_deref().unwrap_or(c"").as_ptr())
+    let found = MESSAGE.try_with(|message| message.borrow().as_deref().unwrap_or(c"").as_ptr());
+    found.unwrap_or(c"".as_ptr())
 }
 
 /// Once per process: children of a fork are to know that they are, and a panic that the guard will report is not printed.
@@ -76,6 +78,11 @@ fn prepare() {
         }));
         PREPARED.store(true, Ordering::Release);
     });
+}
+
+/// Whether this process is a forked child.
+pub fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
 }
 
 extern "C" fn in_forked_child() {

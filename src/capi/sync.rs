@@ -1,7 +1,8 @@
 //! Chapter Sync.
 
+use super::LXLA_DEVICE_XLA;
 use super::arguments::{out, owned_text};
-use super::device::kind_of;
+use super::device::{LazyDevice, kind_of, lazy_device};
 use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
@@ -12,14 +13,17 @@ use crate::error::Result;
 use crate::sync;
 use std::ffi::c_char;
 
-/// The devices that a sync means: no device named is every XLA device, cpu is none of them.
-fn devices(env: lxla_env, device: lxla_device) -> Result<Vec<&'static Device>> {
+/// What is done to the devices that a sync means (no device named is every XLA device, cpu is none of them): to all of
+/// them, also if one fails; then the first failure.
+fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Device) -> Result<()>]) -> Result<()> {
     let environment = env::resolve(env.id)?;
-    match kind_of(device)? {
-        DeviceKind::Unspecified => Ok(environment.devices().to_vec()),
-        DeviceKind::Cpu => Ok(Vec::new()),
-        kind => Ok(vec![environment.device(kind, device.ordinal)?]),
-    }
+    let devices = match kind_of(device)? {
+        DeviceKind::Unspecified => environment.devices().to_vec(),
+        DeviceKind::Cpu => Vec::new(),
+        kind => vec![environment.device(kind, device.ordinal)?],
+    };
+    let results = passes.iter().flat_map(|pass| devices.iter().map(move |&device| pass(device)));
+    results.collect::<Vec<Result<()>>>().into_iter().collect()
 }
 
 /// The step: runs everything that is pending on a device (UNSPECIFIED: on every XLA device; CPU: nothing to do), and gives
@@ -35,7 +39,8 @@ pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) 
         if !(0..=1).contains(&wait) {
             return Err(error!(InvalidArgument, "wait: {wait} given; want 0 or 1"));
         }
-        devices(env, device)?.into_iter().try_for_each(|device| sync::mark_step(device, wait == 1))
+        let passes: &[&dyn Fn(&'static Device) -> Result<()>] = &[&sync::mark_step, &sync::wait];
+        on_devices(env, device, &passes[..1 + wait as usize])
     })
 }
 
@@ -43,7 +48,7 @@ pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) 
 /// that nobody has waited for before. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
-    guard("lxla_wait", || devices(env, device)?.into_iter().try_for_each(sync::wait))
+    guard("lxla_wait", || on_devices(env, device, &[&sync::wait]))
 }
 
 /// Computes the listed tensors, and every live pending tensor that they need, and nothing else. Never donates, since other
@@ -73,7 +78,7 @@ pub unsafe extern "C" fn lxla_graph_hash(
         let (tensors, place) =
             unsafe { (handles("tensors", tensors, n)?, out("out_hash", out_hash.cast::<[u8; 32]>())?) };
         place.set(if tensors.is_empty() {
-            sync::step_hash(one_device(env, device)?)?
+            sync::step_hash(one_device(env, device)?.device)?
         } else {
             sync::graph_hash(&tensors)?
         })
@@ -106,15 +111,16 @@ pub unsafe extern "C" fn lxla_step_stablehlo(
     guard("lxla_step_stablehlo", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_text", out_text)? };
-        place.set(owned_text(sync::step_stablehlo(one_device(env, device)?)?))
+        let lazy = one_device(env, device)?;
+        place.set(owned_text(sync::step_stablehlo(lazy.device)?))
     })
 }
 
 /// The one lazy device that a caller means; no device named is xla:0.
-fn one_device(env: lxla_env, device: lxla_device) -> Result<&'static Device> {
-    let kind = match kind_of(device)? {
-        DeviceKind::Unspecified => DeviceKind::Xla,
-        kind => kind,
+fn one_device(env: lxla_env, device: lxla_device) -> Result<LazyDevice> {
+    let named = match kind_of(device)? {
+        DeviceKind::Unspecified => lxla_device { kind: LXLA_DEVICE_XLA, ordinal: device.ordinal },
+        _ => device,
     };
-    env::resolve(env.id)?.device(kind, device.ordinal)
+    lazy_device(env, named)
 }

@@ -52,7 +52,8 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
         }
         // SAFETY: the caller's promise, see `capi`.
         let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
-        place.set(sync::from_host(lazy_device(env, device)?, &ty, bytes)?.into())
+        let lazy = lazy_device(env, device)?;
+        place.set(sync::from_host(lazy.device, &ty, bytes)?.into())
     })
 }
 
@@ -71,7 +72,8 @@ pub unsafe extern "C" fn lxla_tensor_full(
     guard("lxla_tensor_full", || {
         // SAFETY: the caller's promise, see `capi`.
         let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::full(lazy_device(env, device)?, &ty, ScalarValue::Float(value))?.into())
+        let lazy = lazy_device(env, device)?;
+        place.set(tensor::full(lazy.device, &ty, ScalarValue::Float(value))?.into())
     })
 }
 
@@ -90,7 +92,8 @@ pub unsafe extern "C" fn lxla_iota(
     guard("lxla_iota", || {
         // SAFETY: the caller's promise, see `capi`.
         let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::iota(lazy_device(env, device)?, &ty, axis)?.into())
+        let lazy = lazy_device(env, device)?;
+        place.set(tensor::iota(lazy.device, &ty, axis)?.into())
     })
 }
 
@@ -108,7 +111,8 @@ pub unsafe extern "C" fn lxla_tensor_placeholder(
     guard("lxla_tensor_placeholder", || {
         // SAFETY: the caller's promise, see `capi`.
         let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::placeholder(lazy_device(env, device)?, ty, false)?.into())
+        let lazy = lazy_device(env, device)?;
+        place.set(tensor::placeholder(lazy.device, ty, false)?.into())
     })
 }
 
@@ -291,7 +295,8 @@ pub unsafe extern "C" fn lxla_tensor_to_device(
         let place = unsafe { out("out_tensor", out_tensor)? };
         let kind = device::kind_of(device)?;
         let (id, _) = tensor::place(tensor.into())?;
-        let target = env::resolve(id)?.device(kind, device.ordinal)?;
+        let environment = env::resolve(id)?;
+        let target = environment.device(kind, device.ordinal)?;
         place.set(sync::to_device(tensor.into(), target)?.into())
     })
 }

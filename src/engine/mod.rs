@@ -3,7 +3,7 @@
 
 pub mod pjrt;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::types::TensorType;
 use std::any::Any;
 use std::sync::Arc;
@@ -75,6 +75,12 @@ pub struct Execution {
     pub consumed: Vec<usize>,
 }
 
+/// A copy to the host under way; or the device's own memory, where that is the host's.
+pub trait HostCopy: Send {
+    /// Waits for the content, row-major; the failure of whatever should have made it.
+    fn bytes(&mut self) -> Result<&[u8]>;
+}
+
 /// Memory of a device that holds, or will hold, one array.
 pub trait Buffer: Send + Sync + Any {
     /// What it holds.
@@ -86,11 +92,14 @@ pub trait Buffer: Send + Sync + Any {
     /// Whether a run consumed it.
     fn is_deleted(&self) -> bool;
 
-    /// Blocks until its content is there; the failure of whatever should have made it.
-    fn wait(&self) -> Result<()>;
+    /// Waits; the failure of whatever should have made it, if it failed. Not being able to ask is none.
+    fn failure(&self) -> Option<Error>;
 
     /// Waits, then copies its content, row-major, to `destination`, which has exactly its size.
     fn read(&self, destination: &mut [u8]) -> Result<()>;
+
+    /// Starts a copy of its content to the host. Until that is dropped, nothing may consume the buffer.
+    fn start_host_copy(self: Arc<Self>) -> Result<Box<dyn HostCopy>>;
 
     /// Starts a copy to another device of the same engine.
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>>;

@@ -55,8 +55,7 @@ pub fn resolve(id: u64) -> Result<Arc<Environment>> {
 
 /// Makes an environment the thread's current one, until the matching [`scope::exit`].
 pub fn enter(id: u64) -> Result<()> {
-    scope::enter(resolve(id)?.number());
-    Ok(())
+    scope::enter(resolve(id)?.number())
 }
 
 /// One reference more.
@@ -72,13 +71,14 @@ pub fn release(id: u64) -> Result<()> {
     if id == 0 {
         return Ok(());
     }
-    if *DEFAULT.lock() == Some(id) {
-        return Err(error!(FailedPrecondition, "env: the default environment lives as long as the process"));
-    }
+    let is_default = *DEFAULT.lock() == Some(id);
     let ended = {
         let mut registry = REGISTRY.write();
         let index = registry.entries.iter().position(|(known, _)| *known == id).ok_or_else(|| invalid(id))?;
         let entry = &mut registry.entries[index].1;
+        if is_default && entry.references == 1 {
+            return Err(error!(FailedPrecondition, "env: the default environment lives as long as the process"));
+        }
         entry.references -= 1;
         (entry.references == 0).then(|| registry.entries.swap_remove(index))
     };

@@ -1,7 +1,7 @@
 //! The environments that a thread has entered, by number, innermost last.
 
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::cell::RefCell;
 
 thread_local! {
@@ -9,26 +9,34 @@ thread_local! {
 }
 
 /// Makes an environment the thread's current one, until the matching [`exit`].
-pub fn enter(number: u64) {
-    ENTERED.with_borrow_mut(|entered| entered.push(number));
+pub fn enter(number: u64) -> Result<()> {
+    ENTERED.try_with(|entered| entered.borrow_mut().push(number)).map_err(|_| ending())
 }
 
 /// Leaves the environment that was entered last; 0 means whichever that is.
 pub fn exit(number: u64) -> Result<()> {
-    ENTERED.with_borrow_mut(|entered| match entered.last() {
-        Some(&last) if last == number || number == 0 => {
-            entered.pop();
-            Ok(())
+    let leave = |entered: &RefCell<Vec<u64>>| {
+        let mut entered = entered.borrow_mut();
+        match entered.last() {
+            Some(&last) if last == number || number == 0 => {
+                entered.pop();
+                Ok(())
+            }
+            Some(&last) => Err(error!(
+                FailedPrecondition,
+                "env: {number:#x} is not the environment that this thread entered last, which is {last:#x}; scopes must nest"
+            )),
+            None => Err(error!(FailedPrecondition, "env: this thread is in no environment's scope")),
         }
-        Some(&last) => Err(error!(
-            FailedPrecondition,
-            "env: {number:#x} is not the environment that this thread entered last, which is {last:#x}; scopes must nest"
-        )),
-        None => Err(error!(FailedPrecondition, "env: this thread is in no environment's scope")),
-    })
+    };
+    ENTERED.try_with(leave).unwrap_or_else(|_| Err(ending()))
 }
 
 /// The thread's current environment.
 pub fn current() -> Option<u64> {
-    ENTERED.with_borrow(|entered| entered.last().copied())
+    ENTERED.try_with(|entered| entered.borrow().last().copied()).ok().flatten()
+}
+
+fn ending() -> Error {
+    error!(FailedPrecondition, "env: this thread is ending; its scopes are gone")
 }

@@ -138,7 +138,9 @@ pub fn slice(trace: &mut Trace, x: NodeId, starts: &[i64], limits: &[i64], strid
         return Ok(x);
     }
     let shape = trace.intern(&dims);
-    let attributes = [starts, limits, strides].concat();
+    // A stride beyond the end takes one element like any other, and would overflow XLA's arithmetic.
+    let strides: Vec<i64> = strides.iter().zip(&ty.dims).map(|(&stride, &dim)| stride.min(dim.max(1))).collect();
+    let attributes = [starts, limits, &strides].concat();
     Ok(trace.operation_with_attributes(Op::Slice, ty.dtype, shape, &[x], &attributes))
 }
 

@@ -179,6 +179,7 @@ pub fn reduce(op: ReduceOp, x: &TensorType, axes: &[i64], keep_dims: bool) -> Re
             (true, false) => {}
         }
     }
+    element_count(&dims)?;
     Ok((axes, TensorType { dtype: x.dtype, dims }))
 }
 

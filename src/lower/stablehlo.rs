@@ -162,10 +162,10 @@ impl Emitter<'_> {
             }
             Op::Compare(op) => self.compare(&name, op, value),
             Op::Select => self.select(&name, value),
-            Op::Convert | Op::Reshape => {
+            Op::Convert => self.convert(&name, value),
+            Op::Reshape => {
                 let x = value.operands[0];
-                let verb = if value.op == Op::Convert { "convert" } else { "reshape" };
-                emit!(self, "    {name} = stablehlo.{verb} %v{x} : ({}) -> {ty}", mlir(&self.values[x].ty));
+                emit!(self, "    {name} = stablehlo.reshape %v{x} : ({}) -> {ty}", mlir(&self.values[x].ty));
             }
             Op::BroadcastTo => {
                 let x = value.operands[0];
@@ -186,6 +186,31 @@ impl Emitter<'_> {
 
     fn binary(&mut self, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
         emit!(self, "    {name} = stablehlo.{} {lhs}, {rhs} : {}", op.name(), mlir(ty));
+    }
+
+    /// StableHLO converts complex numbers to complex numbers only: what is left is their real part, or whether it is not 0.
+    fn convert(&mut self, name: &str, value: &Instruction) {
+        let x = value.operands[0];
+        let from = self.values[x].ty.clone();
+        let (from_text, to_text) = (mlir(&from), mlir(&value.ty));
+        if from.dtype.kind() != Kind::Complex || value.ty.dtype.kind() == Kind::Complex {
+            emit!(self, "    {name} = stablehlo.convert %v{x} : ({from_text}) -> {to_text}");
+        } else if value.ty.dtype == DType::Pred {
+            let zero = self.temporary();
+            let element = TensorType::new(from.dtype, &[]);
+            let none = self.temporary();
+            emit!(self, "    {none} = stablehlo.constant dense<{}> : {}", literal(from.dtype, 0), mlir(&element));
+            self.broadcast(&zero, &none, &element, &from);
+            emit!(
+                self,
+                "    {name} = stablehlo.compare NE, %v{x}, {zero}, FLOAT : ({from_text}, {from_text}) -> {to_text}"
+            );
+        } else {
+            let real = self.temporary();
+            let part = TensorType { dtype: from.dtype.real(), dims: from.dims.clone() };
+            emit!(self, "    {real} = stablehlo.real %v{x} : ({from_text}) -> {}", mlir(&part));
+            emit!(self, "    {name} = stablehlo.convert {real} : ({}) -> {to_text}", mlir(&part));
+        }
     }
 
     fn compare(&mut self, name: &str, op: CompareOp, value: &Instruction) {

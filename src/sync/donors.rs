@@ -1,7 +1,7 @@
 //! Which parameters a program may consume. Decided before the key, and part of it.
 
 use crate::ir::{NodeId, ShapeId, Trace};
-use crate::types::DType;
+use crate::types::{DType, count};
 use rustc_hash::FxHashMap;
 
 /// What a buffer can be taken over for: its own type, or at least its bytes.
@@ -16,8 +16,8 @@ impl Place {
     /// What the value of a node takes.
     pub fn of(trace: &Trace, id: NodeId) -> Place {
         let node = trace.node(id);
-        let elements = trace.dims(node.shape).iter().product::<i64>() as usize;
-        Place { dtype: node.dtype, shape: node.shape, bytes: elements * node.dtype.size_bytes() }
+        let bytes = count(trace.dims(node.shape)) * node.dtype.size_bytes();
+        Place { dtype: node.dtype, shape: node.shape, bytes }
     }
 }
 

@@ -21,7 +21,7 @@ pub fn stablehlo(tensors: &[TensorHandle]) -> Result<String> {
 pub fn step_stablehlo(device: &'static Device) -> Result<String> {
     let state = device.state();
     let owner = state.owner()?.clone();
-    Ok(text(&owner, &plan_step(&state, &mut Workspace::default(), &owner, |_| ())))
+    Ok(text(&owner, &plan_step(&state, &mut Workspace::default(), &owner)))
 }
 
 /// blake3 of the key of what a sync of these tensors would run.
@@ -34,7 +34,7 @@ pub fn graph_hash(tensors: &[TensorHandle]) -> Result<[u8; 32]> {
 pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
     let state = device.state();
     let owner = state.owner()?.clone();
-    let plan = plan_step(&state, &mut Workspace::default(), &owner, |_| ());
+    let plan = plan_step(&state, &mut Workspace::default(), &owner);
     drop(state);
     hash(&owner, &plan)
 }
@@ -48,7 +48,7 @@ fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
     let state = device.state();
     let owner = state.owner()?.clone();
     let roots = nodes(&state, tensors)?;
-    let plan = plan_partial(&state, &mut Workspace::default(), &owner, &roots, |_| ());
+    let (plan, _) = plan_partial(&state, &mut Workspace::default(), &owner, &roots);
     Ok((owner, plan))
 }
 

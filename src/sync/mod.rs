@@ -8,11 +8,15 @@ mod inspect;
 mod partial;
 mod plan;
 mod run;
+mod save;
+mod saver;
 mod step;
 mod transaction;
 mod transfer;
 
 pub use inspect::{graph_hash, stablehlo, step_hash, step_stablehlo};
 pub use partial::sync;
+pub use save::{load, save, save_async};
+pub use saver::{Ticket, settle as settle_saves};
 pub use step::{mark_step, wait};
 pub use transfer::{from_host, read, to_device, write};

@@ -4,11 +4,10 @@
 use super::collect::{Obstacle, Obstacles, is_pending};
 use super::plan::{Plan, plan};
 use super::run::run;
-use super::step::count_recomputed;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
 use crate::error::{Error, Result};
-use crate::ir::{Linear, NodeId, Op, Workspace};
+use crate::ir::{NodeId, Op, Workspace};
 
 /// Enqueues the computation of these tensors; does not wait. Nothing is run if one of them cannot be computed.
 pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
@@ -40,43 +39,37 @@ pub(super) fn by_device(tensors: &[TensorHandle]) -> Result<Vec<Group>> {
 /// Syncs tensors of one device.
 pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) -> Result<()> {
     let mut workspace = device.order();
-    let transaction = {
+    let mut transaction = {
         let mut state = device.state();
         let owner = state.owner()?.clone();
         let roots = listed(&state, group)?;
         if roots.is_empty() {
             return Ok(());
         }
-        let mut on_the_way = Vec::new();
-        let plan = plan_partial(&state, &mut workspace, &owner, &roots, |linear| {
-            count_recomputed(&state, &owner, linear);
-            on_the_way.extend(linear.order().iter().filter(|&&id| !is_pending(&state.trace, id)));
-        });
-        let transaction = Transaction::start(device, &mut state, owner, "sync", plan);
-        on_the_way.into_iter().for_each(|id| state.trace.mark_computed(id));
-        transaction
+        let (plan, passed) = plan_partial(&state, &mut workspace, &owner, &roots);
+        Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
-    let made = run(&transaction.owner, &transaction.plan).map_err(|e| e.context(&transaction.name))?;
-    transaction.commit(&made);
+    let Transaction { owner, plan, made, name, .. } = &mut transaction;
+    run(owner, plan, made).map_err(|e| e.context(name))?;
+    transaction.commit();
     Ok(())
 }
 
-/// What a sync of these nodes would run now.
+/// What a sync of these nodes would run now, and the operations on the way whose results nothing keeps.
 pub(super) fn plan_partial(
     state: &DeviceState,
     workspace: &mut Workspace,
     owner: &Owner,
     roots: &[NodeId],
-    seen: impl FnOnce(&Linear),
-) -> Plan {
+) -> (Plan, Vec<NodeId>) {
     let trace = &state.trace;
     let closure = workspace.linearize(trace, roots);
-    let mut all: Vec<NodeId> = closure.order().iter().copied().filter(|&id| is_pending(trace, id)).collect();
+    let (mut all, passed): (Vec<NodeId>, Vec<NodeId>) =
+        closure.order().iter().copied().partition(|&id| is_pending(trace, id));
     // In the order of recording, as a step has them, so that both make the same program of the same work.
     all.sort_unstable_by_key(|id| id.0);
     let linear = workspace.linearize(trace, &all);
-    seen(&linear);
-    plan(trace, linear, owner.shared.options.max_program_ops(), |_| false)
+    (plan(trace, linear, owner.shared.options.max_program_ops(), |_| false), passed)
 }
 
 /// The nodes of the listed tensors that are pending; an error for one that has no value and cannot get one.
@@ -95,7 +88,7 @@ fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<No
                     let why = data.failure().unwrap_or_else(|| data.unbound());
                     return Err(named(why.context("it depends on a value that is not there")));
                 }
-                if state.trace.node(*id).op != Op::Leaf && !roots.contains(id) {
+                if state.trace.node(*id).op != Op::Leaf {
                     roots.push(*id);
                 }
             }

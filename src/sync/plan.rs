@@ -28,8 +28,6 @@ pub struct Run {
     pub donors: Vec<usize>,
     /// The number of its first output among all that the plan makes.
     pub first_output: usize,
-    /// How many outputs.
-    pub outputs: usize,
     /// Outputs of earlier runs that nothing needs after this one.
     pub last_uses: Vec<usize>,
 }
@@ -38,15 +36,18 @@ pub struct Run {
 pub struct Plan {
     /// In this order.
     pub runs: Vec<Run>,
-    /// How many outputs all runs make together.
-    pub made: usize,
+    /// The nodes of all runs' outputs, by number.
+    pub outputs: Vec<NodeId>,
     /// The pending values that it computes, each with the number of the output that is its result.
     pub roots: Vec<(NodeId, usize)>,
+    /// How many of its operations a partial sync has run before.
+    pub recomputed: u64,
 }
 
 /// Plans the computation of what `linear` found. `may_donate` says of a tensor's data whether nothing will need it after
 /// the whole plan; between the runs of one plan, this function knows by itself.
 pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&DeviceData) -> bool) -> Plan {
+    let recomputed = linear.order().iter().filter(|&&id| trace.node(id).computed).count() as u64;
     let segments = linear.segments(trace, max_ops);
     let single = segments.len() == 1;
     let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
@@ -56,15 +57,15 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
             last_use.extend(segment.parameters.iter().map(|id| (id.0, i)));
         }
     }
-    let mut plan = Plan { runs: Vec::with_capacity(segments.len()), made: 0, roots: Vec::new() };
+    let mut plan =
+        Plan { runs: Vec::with_capacity(segments.len()), outputs: Vec::new(), roots: Vec::new(), recomputed };
     for (i, segment) in segments.into_iter().enumerate() {
         let mut run = Run {
             program: segment.program,
             scalars: segment.scalars,
             arguments: Vec::with_capacity(segment.parameters.len()),
             donors: Vec::new(),
-            first_output: plan.made,
-            outputs: segment.outputs.len(),
+            first_output: plan.outputs.len(),
             last_uses: Vec::new(),
         };
         let mut candidates = Vec::new();
@@ -90,7 +91,7 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
         }
         run.donors = donors::useful(&candidates, segment.outputs.iter().map(|&id| Place::of(trace, id)));
         for (offset, &id) in segment.outputs.iter().enumerate() {
-            let number = plan.made + offset;
+            let number = plan.outputs.len() + offset;
             if !single {
                 numbers.insert(id.0, number);
             }
@@ -98,7 +99,7 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
                 plan.roots.push((id, number));
             }
         }
-        plan.made += run.outputs;
+        plan.outputs.extend(segment.outputs);
         plan.runs.push(run);
     }
     plan

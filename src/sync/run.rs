@@ -5,7 +5,7 @@ use crate::cache::Lookup;
 use crate::device::{Compiled, Owner, Shared};
 use crate::engine::Buffer;
 use crate::error::Result;
-use crate::lower::lower;
+use crate::lower::{Pack, lower};
 use crate::metrics::Counter;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,14 +13,25 @@ use std::time::Instant;
 /// What a plan made, by number; what was needed only on the way is gone already.
 pub type Made = Vec<Option<Arc<dyn Buffer>>>;
 
-/// Compiles and runs. No lock is held.
-pub fn run(owner: &Owner, plan: &Plan) -> Result<Made> {
-    let compiled = plan.runs.iter().map(|run| compile(&owner.shared, run)).collect::<Result<Vec<_>>>()?;
-    let mut made: Made = vec![None; plan.made];
-    for (run, compiled) in plan.runs.iter().zip(&compiled) {
-        execute(owner, run, compiled, &mut made)?;
+/// Compiles and runs; `made` has what was finished also when it fails. No lock is held. Whatever can fail without having
+/// consumed anything comes first: compiling, and sending scalars.
+pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
+    let mut ready = Vec::with_capacity(plan.runs.len());
+    for run in &plan.runs {
+        let compiled = compile(&owner.shared, run)?;
+        let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
+        ready.push((run, compiled, packs));
     }
-    Ok(made)
+    ready.into_iter().try_for_each(|(run, compiled, packs)| execute(owner, run, &compiled, packs, made))
+}
+
+/// Sends the scalars of one pack.
+fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
+    let bytes = pack.bytes(&run.scalars);
+    let sent = owner.shared.engine.transfer_to_device(owner.ordinal, &pack.ty(), &bytes)?;
+    owner.shared.metrics.add(Counter::TransferToDevice, 1);
+    owner.shared.metrics.add(Counter::OutboundBytes, bytes.len() as u64);
+    Ok(sent)
 }
 
 fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
@@ -36,21 +47,16 @@ fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     Ok(compiled)
 }
 
-fn execute(owner: &Owner, run: &Run, compiled: &Compiled, made: &mut Made) -> Result<()> {
+fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {
     let (shared, device) = (&owner.shared, owner.ordinal);
-    let mut arguments = Vec::with_capacity(run.arguments.len() + compiled.packs.len());
+    let mut arguments = Vec::with_capacity(run.arguments.len() + packs.len());
     for argument in &run.arguments {
         arguments.push(match argument {
             Source::Data(data) => data.buffer()?,
             Source::Made(number) => made[*number].clone().expect("what a later run needs is kept until then"),
         });
     }
-    for pack in &compiled.packs {
-        let bytes = pack.bytes(&run.scalars);
-        arguments.push(shared.engine.transfer_to_device(device, &pack.ty(), &bytes)?);
-        shared.metrics.add(Counter::TransferToDevice, 1);
-        shared.metrics.add(Counter::OutboundBytes, bytes.len() as u64);
-    }
+    arguments.extend(packs);
     // Reads and saves under way forbid this one run to consume what they read; they come and go, and are in no key. None
     // can begin now: a donor is no live tensor's value any more.
     let is_held = |donor: &usize| matches!(&run.arguments[*donor], Source::Data(data) if data.is_held());

@@ -7,15 +7,32 @@ use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Garbage, Owner};
 use crate::device_data::{DeviceData, State};
 use crate::error::Result;
-use crate::ir::{Linear, NodeId, Workspace};
+use crate::ir::{NodeId, Workspace};
 use crate::metrics::Counter;
 use std::sync::Arc;
 
-/// Runs all that is pending on a device, except what waits for a placeholder's value. With `wait`, returns when it has
-/// ended, with its failure if it failed.
-pub fn mark_step(device: &'static Device, wait: bool) -> Result<()> {
-    let owner = step(device)?;
-    if wait { owner.shared.engine.wait(owner.ordinal) } else { Ok(()) }
+/// Runs all that is pending on a device, except what waits for a placeholder's value. Does not wait.
+pub fn mark_step(device: &'static Device) -> Result<()> {
+    let mut workspace = device.order();
+    let mut transaction = {
+        let mut state = device.state();
+        state.check_open()?;
+        let owner = state.owner()?.clone();
+        owner.shared.metrics.add(Counter::MarkStep, 1);
+        settle_lost(&mut state);
+        let plan = plan_step(&state, &mut workspace, &owner);
+        if plan.roots.is_empty() {
+            let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::new() };
+            drop(state);
+            drop(garbage);
+            return Ok(());
+        }
+        Transaction::start(device, &mut state, owner, "step", plan, Vec::new())
+    };
+    let Transaction { owner, plan, made, name, .. } = &mut transaction;
+    run(owner, plan, made).map_err(|e| e.context(name))?;
+    transaction.commit();
+    Ok(())
 }
 
 /// Blocks until everything that was enqueued on a device has ended.
@@ -24,36 +41,8 @@ pub fn wait(device: &'static Device) -> Result<()> {
     owner.shared.engine.wait(owner.ordinal)
 }
 
-fn step(device: &'static Device) -> Result<Owner> {
-    let mut workspace = device.order();
-    let transaction = {
-        let mut state = device.state();
-        state.check_open()?;
-        let owner = state.owner()?.clone();
-        owner.shared.metrics.add(Counter::MarkStep, 1);
-        settle_lost(&mut state);
-        let plan = plan_step(&state, &mut workspace, &owner, |linear| count_recomputed(&state, &owner, linear));
-        if plan.roots.is_empty() {
-            let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::new() };
-            drop(state);
-            drop(garbage);
-            return Ok(owner);
-        }
-        Transaction::start(device, &mut state, owner, "step", plan)
-    };
-    let made = run(&transaction.owner, &transaction.plan).map_err(|e| e.context(&transaction.name))?;
-    let owner = transaction.owner.clone();
-    transaction.commit(&made);
-    Ok(owner)
-}
-
 /// What a step would run now.
-pub(super) fn plan_step(
-    state: &DeviceState,
-    workspace: &mut Workspace,
-    owner: &Owner,
-    seen: impl FnOnce(&Linear),
-) -> Plan {
+pub(super) fn plan_step(state: &DeviceState, workspace: &mut Workspace, owner: &Owner) -> Plan {
     let trace = &state.trace;
     let obstacles = Obstacles::find(trace);
     let (roots, left): (Vec<NodeId>, Vec<NodeId>) =
@@ -64,18 +53,9 @@ pub(super) fn plan_step(
     let needs = |data: &DeviceData| needed.binary_search_by_key(&std::ptr::from_ref(data), Arc::as_ptr).is_ok();
     let donation = owner.shared.options.donation();
     let linear = workspace.linearize(trace, &roots);
-    seen(&linear);
     plan(trace, linear, owner.shared.options.max_program_ops(), |data| {
         donation && data.tensors.get() == 0 && data.captures.get() == 0 && !needs(data)
     })
-}
-
-/// Operations that a partial sync ran already.
-pub(super) fn count_recomputed(state: &DeviceState, owner: &Owner, linear: &Linear) {
-    let again = linear.order().iter().filter(|&&id| state.trace.node(id).computed).count();
-    if again > 0 {
-        owner.shared.metrics.add(Counter::RecomputedOps, again as u64);
-    }
 }
 
 /// Pending values that depend on lost data are lost too, and say why when they are read.

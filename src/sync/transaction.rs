@@ -2,10 +2,12 @@
 //! recorded is pending again. Dropped without commit, also by a panic, it undoes itself.
 
 use super::plan::{Plan, Source};
+use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner};
 use crate::device_data::{DeviceData, State};
-use crate::engine::Buffer;
 use crate::ir::{Node, NodeId};
+use crate::metrics::Counter;
+use parking_lot::MutexGuard;
 use std::sync::Arc;
 
 /// See the module's documentation.
@@ -17,7 +19,12 @@ pub struct Transaction {
     pub name: Arc<str>,
     /// What it runs.
     pub plan: Plan,
+    /// What it has made so far, by number.
+    pub made: Made,
     roots: Vec<Root>,
+    /// Operations that it computes and nothing keeps: whoever runs them again computes them twice.
+    passed: Vec<NodeId>,
+    recomputed: u64,
     ended: bool,
 }
 
@@ -30,13 +37,15 @@ struct Root {
 }
 
 impl Transaction {
-    /// Makes the plan's roots InFlight: from here on, other threads record on them as on leaves.
+    /// Makes the plan's roots InFlight: from here on, other threads record on them as on leaves. `passed` are the
+    /// operations on the way that stay recorded.
     pub fn start(
         device: &'static Device,
         state: &mut DeviceState,
         owner: Owner,
         kind: &str,
         plan: Plan,
+        passed: Vec<NodeId>,
     ) -> Transaction {
         let step = state.next_step();
         let name: Arc<str> = format!("{kind} {step} on xla:{}", owner.ordinal).into();
@@ -47,34 +56,54 @@ impl Transaction {
             Root { id, recorded, data, output }
         });
         let roots = roots.collect();
-        Transaction { device, owner, name, plan, roots, ended: false }
+        let (made, recomputed) = (vec![None; plan.outputs.len()], plan.recomputed);
+        Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false }
     }
 
     /// The roots' results are what was made; their tensors have them from now on.
-    pub fn commit(mut self, made: &[Option<Arc<dyn Buffer>>]) {
+    pub fn commit(mut self) {
         self.ended = true;
         let mut state = self.device.state();
         for root in &self.roots {
-            let buffer = made[root.output].clone().expect("a run makes all its outputs, and roots are kept");
-            root.data.set_state(State::Ready(buffer));
-            state.settle(root.id, &root.data);
+            self.settle(&mut state, root);
         }
-        state.syncing = false;
-        let garbage = state.tidy();
-        self.leave(state, garbage);
+        self.passed.iter().for_each(|&id| state.trace.mark_computed(id));
+        if self.recomputed > 0 {
+            self.owner.shared.metrics.add(Counter::RecomputedOps, self.recomputed);
+        }
+        self.leave(state);
     }
 
-    /// What was recorded is pending again. Data that the engine had consumed before it failed is gone, and says so.
+    fn settle(&self, state: &mut DeviceState, root: &Root) {
+        let buffer = self.made[root.output].clone().expect("a run makes all its outputs, and roots are kept");
+        root.data.set_state(State::Ready(buffer));
+        state.settle(root.id, &root.data);
+    }
+
+    /// What was recorded is pending again, except what an earlier run of the plan had finished: that is kept, since the
+    /// data from which it was made may have been consumed for it. Data that the engine consumed although it failed is
+    /// gone, and says so.
     fn roll_back(&mut self) {
         self.ended = true;
         let mut state = self.device.state();
         for root in &self.roots {
-            state.trace.restore(root.id, root.recorded);
-            root.data.set_state(State::Abandoned);
+            if self.made[root.output].is_some() {
+                self.settle(&mut state, root);
+            } else {
+                state.trace.restore(root.id, root.recorded);
+                root.data.set_state(State::Abandoned);
+            }
         }
-        state.syncing = false;
+        let is_root = |number: usize| self.roots.iter().any(|root| root.output == number);
+        for (number, &id) in self.plan.outputs.iter().enumerate() {
+            if let Some(buffer) = &self.made[number]
+                && !is_root(number)
+            {
+                state.trace.replace_by_leaf(id, &DeviceData::ready(buffer.clone()));
+            }
+        }
         self.mark_consumed();
-        self.leave(state, Garbage::new());
+        self.leave(state);
     }
 
     /// Data whose buffer a run consumed is Donated. After a commit nobody could see it.
@@ -91,7 +120,9 @@ impl Transaction {
     }
 
     /// Lets the lock go before what is no longer needed is freed.
-    fn leave(&self, mut state: parking_lot::MutexGuard<DeviceState>, garbage: Garbage) {
+    fn leave(&self, mut state: MutexGuard<DeviceState>) {
+        state.syncing = false;
+        let garbage: Garbage = state.tidy();
         let unused = state.abandon_if_unused();
         drop(state);
         drop((garbage, unused));

@@ -63,13 +63,14 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
     };
     check_size(&ty, destination.len())?;
     let (hold, owner) = settled(device, tensor)?;
-    let read = hold.data().buffer().and_then(|buffer| buffer.read(destination));
-    if let Err(failure) = &read
-        && let State::Ready(_) = hold.data().state()
-    {
-        hold.data().set_state(State::Failed(failure.clone()));
+    let buffer = hold.data().buffer()?;
+    if let Err(error) = buffer.read(destination) {
+        // Only a value whose making failed is lost; what failed may also have been this one copy.
+        if let Some(failure) = buffer.failure() {
+            hold.data().set_state(State::Failed(failure));
+        }
+        return Err(error);
     }
-    read?;
     owner.shared.metrics.add(Counter::TransferFromDevice, 1);
     owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
     Ok(())

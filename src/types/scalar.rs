@@ -100,8 +100,9 @@ fn real(value: ScalarValue) -> Option<f64> {
 /// The bits of `value` rounded to `dtype`; none when a finite value would become infinite.
 fn float_bits(dtype: DType, value: f64) -> Option<u64> {
     let (bits, finite) = match dtype {
-        DType::F16 => (f16::from_f64(value).to_bits().into(), f16::from_f64(value).is_finite()),
-        DType::BF16 => (bf16::from_f64(value).to_bits().into(), bf16::from_f64(value).is_finite()),
+        // The constant functions round once, and the same on every processor.
+        DType::F16 => (f16::from_f64_const(value).to_bits().into(), f16::from_f64_const(value).is_finite()),
+        DType::BF16 => (bf16::from_f64_const(value).to_bits().into(), bf16::from_f64_const(value).is_finite()),
         DType::F32 => ((value as f32).to_bits().into(), (value as f32).is_finite()),
         _ => (value.to_bits(), value.is_finite()),
     };

@@ -26,7 +26,7 @@ impl TensorType {
 
     /// Number of elements. Never overflows: [`element_count`] checked the dimensions when the tensor was made.
     pub fn elements(&self) -> usize {
-        self.dims.iter().product::<i64>() as usize
+        count(&self.dims)
     }
 
     /// Bytes of all elements.
@@ -45,18 +45,21 @@ impl fmt::Display for TensorType {
     }
 }
 
+/// The number of elements of dimensions that [`element_count`] has checked.
+pub fn count(dims: &[i64]) -> usize {
+    dims.iter().product::<i64>() as usize
+}
+
 /// The number of elements of `dims`, checked: no negative size, and the bytes of 16-byte elements fit an `i64`.
 pub fn element_count(dims: &[i64]) -> Result<usize> {
     if let Some(axis) = dims.iter().position(|&d| d < 0) {
         return Err(error!(InvalidArgument, "dims: dims[{axis}] is {}; a dimension cannot be negative", dims[axis]));
     }
-    if dims.contains(&0) {
-        return Ok(0);
-    }
+    // Also beside a 0: a reduction may drop that axis, and XLA refuses such shapes.
     dims.iter()
-        .try_fold(1i64, |n, &d| n.checked_mul(d))
+        .try_fold(1i64, |n, &d| n.checked_mul(d.max(1)))
         .filter(|n| *n <= i64::MAX / 16)
-        .map(|n| n as usize)
+        .map(|_| count(dims))
         .ok_or_else(|| error!(InvalidArgument, "dims: {dims:?} has more elements than an address space has bytes"))
 }
 
@@ -110,7 +113,8 @@ mod tests {
     #[test]
     fn counts_are_checked() {
         assert_eq!(element_count(&[]).unwrap(), 1);
-        assert_eq!(element_count(&[i64::MAX, 0]).unwrap(), 0);
+        assert_eq!(element_count(&[7, 0]).unwrap(), 0);
+        assert!(element_count(&[1 << 40, 1 << 40, 0]).is_err());
         assert!(element_count(&[-1]).is_err());
         assert!(element_count(&[1 << 40, 1 << 40]).is_err());
         assert!(element_count(&[i64::MAX]).is_err());

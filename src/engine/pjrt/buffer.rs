@@ -4,14 +4,17 @@ use super::api::{Args, call, function};
 use super::client::Client;
 use super::event::Event;
 use super::{exit, layout, sys};
-use crate::engine::Buffer;
+use crate::engine::{Buffer, HostCopy};
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::types::TensorType;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Axes of a buffer, fastest in memory first.
+type AxisOrder = SmallVec<[i64; 8]>;
 
 /// Owns a `PJRT_Buffer`. Its bytes are counted in the client's [`crate::engine::Memory`] until it is consumed or dropped.
 pub struct PjrtBuffer {
@@ -38,6 +41,11 @@ impl PjrtBuffer {
 
     pub(super) fn raw(&self) -> *mut sys::PJRT_Buffer {
         self.raw
+    }
+
+    /// Whether it is of this client.
+    pub(super) fn belongs_to(&self, client: &Arc<Client>) -> bool {
+        Arc::ptr_eq(&self.client, client)
     }
 
     /// Takes its bytes out of the count, once, and gives how many they were.
@@ -69,7 +77,7 @@ impl PjrtBuffer {
     }
 
     /// The order of its axes in memory, fastest first; none when it is tiled or the plugin does not say.
-    fn minor_to_major(&self) -> Option<SmallVec<[i64; 8]>> {
+    fn minor_to_major(&self) -> Option<AxisOrder> {
         let mut args = Args::<sys::PJRT_Buffer_GetMemoryLayout_Args>::new(self.client.api);
         args.buffer = self.raw;
         call!(self.client.api, PJRT_Buffer_GetMemoryLayout, args).ok()?;
@@ -86,26 +94,19 @@ impl PjrtBuffer {
         Some(SmallVec::from_slice(order))
     }
 
-    /// Reads through the plugin. A plain layout is copied as it lies and put in order here: the CPU plugin ignores a
-    /// request for another order (see the engine's test). Tiles are the plugin's business; it is asked for row-major.
-    fn copy_to_host(&self, destination: &mut [u8]) -> Result<()> {
+    /// How to copy to the host: the order to ask the plugin for, and the order to undo afterwards. A plain layout is copied
+    /// as it lies and put in order by us: the CPU plugin ignores a request for another order (see the engine's tests).
+    /// Tiles are the plugin's business; it is asked for row-major.
+    fn host_order(&self) -> (Option<AxisOrder>, Option<AxisOrder>) {
         match self.minor_to_major() {
-            Some(order) if !layout::is_row_major(&order) => {
-                let mut raw = vec![0; destination.len()];
-                self.transfer_to_host(&mut raw, None)?;
-                layout::to_row_major(&self.ty, &order, &raw, destination);
-                Ok(())
-            }
-            Some(_) => self.transfer_to_host(destination, None),
-            None => {
-                let row_major: Vec<i64> = (0..self.ty.dims.len() as i64).rev().collect();
-                self.transfer_to_host(destination, Some(&row_major))
-            }
+            Some(order) => (None, Some(order).filter(|order| !layout::is_row_major(order))),
+            None => (Some((0..self.ty.dims.len() as i64).rev().collect()), None),
         }
     }
 
-    /// One `PJRT_Buffer_ToHostBuffer`, waited for; `minor_to_major` none means as it lies.
-    fn transfer_to_host(&self, destination: &mut [u8], minor_to_major: Option<&[i64]>) -> Result<()> {
+    /// One `PJRT_Buffer_ToHostBuffer`; `minor_to_major` none means as it lies. `destination` stays where it is until the
+    /// event is ready.
+    fn transfer_to_host(&self, destination: &mut [u8], minor_to_major: Option<&[i64]>) -> Result<Event> {
         let api = self.client.api;
         let mut layout = Args::<sys::PJRT_Buffer_MemoryLayout>::new(api);
         let mut args = Args::<sys::PJRT_Buffer_ToHostBuffer_Args>::new(api);
@@ -122,7 +123,60 @@ impl PjrtBuffer {
         }
         call!(api, PJRT_Buffer_ToHostBuffer, args)?;
         // SAFETY: the plugin gave us the event to own.
-        unsafe { Event::new(api, args.event) }.wait()
+        Ok(unsafe { Event::new(api, args.event) })
+    }
+}
+
+/// The device's own memory, read in place.
+struct InPlace(Arc<PjrtBuffer>);
+
+impl HostCopy for InPlace {
+    fn bytes(&mut self) -> Result<&[u8]> {
+        let _inside = exit::enter()?;
+        self.0.ready_event()?.wait()?;
+        let source = self.0.host_pointer().ok_or_else(|| error!(Internal, "the plugin took its host pointer back"))?;
+        // SAFETY: the buffer is ready, row-major and of its type's size; it is kept alive, and whoever started this copy
+        // has seen to it that no run consumes it meanwhile.
+        Ok(unsafe { std::slice::from_raw_parts(source, self.0.ty.size_bytes()) })
+    }
+}
+
+/// A copy that the plugin is making.
+struct PluginCopy {
+    /// The source, alive until the copy has ended.
+    buffer: Arc<PjrtBuffer>,
+    bytes: Vec<u8>,
+    event: Event,
+    /// The order to undo; none when that is done.
+    reorder: Option<AxisOrder>,
+}
+
+impl PluginCopy {
+    fn start(buffer: Arc<PjrtBuffer>) -> Result<PluginCopy> {
+        let (asked, reorder) = buffer.host_order();
+        let mut bytes = vec![0; buffer.ty.size_bytes()];
+        let event = buffer.transfer_to_host(&mut bytes, asked.as_deref())?;
+        Ok(PluginCopy { buffer, bytes, event, reorder })
+    }
+}
+
+impl HostCopy for PluginCopy {
+    fn bytes(&mut self) -> Result<&[u8]> {
+        let _inside = exit::enter()?;
+        self.event.wait()?;
+        if let Some(order) = self.reorder.take() {
+            let mut ordered = vec![0; self.bytes.len()];
+            layout::to_row_major(&self.buffer.ty, &order, &self.bytes, &mut ordered);
+            self.bytes = ordered;
+        }
+        Ok(&self.bytes)
+    }
+}
+
+impl Drop for PluginCopy {
+    fn drop(&mut self) {
+        // The plugin writes to `bytes` until the event is ready.
+        let _ = self.event.wait();
     }
 }
 
@@ -141,31 +195,42 @@ impl Buffer for PjrtBuffer {
         call!(self.client.api, PJRT_Buffer_IsDeleted, args).is_ok() && args.is_deleted
     }
 
-    fn wait(&self) -> Result<()> {
-        let _inside = exit::enter()?;
-        self.ready_event()?.wait()
+    fn failure(&self) -> Option<Error> {
+        let _inside = exit::enter().ok()?;
+        self.ready_event().ok()?.wait().err()
     }
 
     fn read(&self, destination: &mut [u8]) -> Result<()> {
-        let size = self.ty.size_bytes();
-        if destination.len() != size {
+        if destination.len() != self.ty.size_bytes() {
             return Err(error!(Internal, "read of {} into {} bytes", self.ty, destination.len()));
         }
         let _inside = exit::enter()?;
         self.ready_event()?.wait()?;
-        if size == 0 {
+        if destination.is_empty() {
             return Ok(());
         }
-        match self.host_pointer() {
-            Some(source) => {
-                // SAFETY: the buffer is ready, row-major and `size` bytes long; `self` keeps it alive, and whoever holds
-                // it for reading has seen to it that no run consumes it meanwhile.
-                let source = unsafe { std::slice::from_raw_parts(source, size) };
-                destination.copy_from_slice(source);
+        if let Some(source) = self.host_pointer() {
+            // SAFETY: the buffer is ready, row-major and of its type's size; `self` keeps it alive, and whoever holds it for
+            // reading has seen to it that no run consumes it meanwhile.
+            destination.copy_from_slice(unsafe { std::slice::from_raw_parts(source, destination.len()) });
+            return Ok(());
+        }
+        let (asked, reorder) = self.host_order();
+        match reorder {
+            None => self.transfer_to_host(destination, asked.as_deref())?.wait(),
+            Some(order) => {
+                let mut raw = vec![0; destination.len()];
+                self.transfer_to_host(&mut raw, asked.as_deref())?.wait()?;
+                layout::to_row_major(&self.ty, &order, &raw, destination);
                 Ok(())
             }
-            None => self.copy_to_host(destination),
         }
+    }
+
+    fn start_host_copy(self: Arc<Self>) -> Result<Box<dyn HostCopy>> {
+        let _inside = exit::enter()?;
+        let in_place = self.ty.size_bytes() > 0 && self.host_pointer().is_some();
+        Ok(if in_place { Box::new(InPlace(self)) } else { Box::new(PluginCopy::start(self)?) })
     }
 
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>> {

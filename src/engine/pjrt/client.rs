@@ -184,7 +184,7 @@ fn create(api: &'static Api, device_count: usize) -> Result<*mut sys::PJRT_Clien
         call!(api, PJRT_Client_Create, args).map(|()| args.client)
     };
     match create(option.as_mut_ptr(), 1) {
-        Err(e) if e.code == Code::InvalidArgument && device_count == 0 => create(std::ptr::null(), 0),
+        Err(e) if e.code == Code::InvalidArgument => create(std::ptr::null(), 0),
         other => other,
     }
 }

@@ -84,7 +84,7 @@ impl PjrtExecutable {
                 ));
             }
             match argument.as_any().downcast_ref::<PjrtBuffer>() {
-                Some(buffer) if argument.device() == device => buffers.push(buffer),
+                Some(buffer) if argument.device() == device && buffer.belongs_to(&self.client) => buffers.push(buffer),
                 _ => {
                     return Err(error!(
                         InvalidArgument,

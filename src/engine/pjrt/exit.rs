@@ -5,11 +5,13 @@
 use crate::error;
 use crate::error::Result;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 static EXITING: AtomicBool = AtomicBool::new(false);
+/// The process in which the handler was registered.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static CLIENTS: Mutex<Vec<Weak<dyn Settle>>> = Mutex::new(Vec::new());
 
@@ -59,6 +61,7 @@ pub fn register<T: Settle + 'static>(client: &Arc<T>) {
 /// A handler runs before the destructors of those statics only that existed when it was registered; and compilers make
 /// some of theirs late. So it is registered again after whatever may have made some: it costs nothing beside a compile.
 pub fn register_again() {
+    PROCESS.store(std::process::id(), Ordering::SeqCst);
     // SAFETY: the handler is a plain function of this library, which is never unmapped.
     unsafe { libc::atexit(on_exit) };
 }
@@ -66,7 +69,9 @@ pub fn register_again() {
 extern "C" fn on_exit() {
     // A panic must not leave an exit handler; there is nobody left to tell.
     let _ = std::panic::catch_unwind(|| {
-        if EXITING.swap(true, Ordering::SeqCst) {
+        // A forked child has none of the threads whose work would be waited for.
+        let forked = PROCESS.load(Ordering::SeqCst) != std::process::id();
+        if EXITING.swap(true, Ordering::SeqCst) || forked {
             return;
         }
         let start = Instant::now();

@@ -1,0 +1,195 @@
+//! Chapter Save.
+
+use super::arguments::{out, owned_text, slice, text};
+use super::device::lazy_device;
+use super::guard::{guard, is_forked};
+use super::tensor::handles;
+use super::types::*;
+use crate::device::TensorHandle;
+use crate::error;
+use crate::error::{Error, Result};
+use crate::sync::Ticket;
+use crate::{io, sync};
+use parking_lot::Mutex;
+use std::ffi::c_char;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once};
+
+/// A ticket behind its handle.
+struct Entry {
+    id: u64,
+    references: u32,
+    ticket: Arc<Ticket>,
+}
+
+/// All tickets that somebody has. Their numbers are never used twice.
+static TICKETS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+static NEXT_TICKET: AtomicU64 = AtomicU64::new(1);
+static SETTLE_AT_EXIT: Once = Once::new();
+
+fn ticket_of(ticket: lxla_save_ticket) -> Result<Arc<Ticket>> {
+    let tickets = TICKETS.lock();
+    let found = tickets.iter().find(|entry| entry.id == ticket.id);
+    found.map(|entry| entry.ticket.clone()).ok_or_else(|| no_such_ticket(ticket))
+}
+
+fn no_such_ticket(ticket: lxla_save_ticket) -> Error {
+    error!(InvalidHandle, "ticket: {:#x} is no ticket, or was released", ticket.id)
+}
+
+/// Names and tensors of a save.
+unsafe fn listed<'a>(
+    names: *const *const c_char,
+    tensors: *const lxla_tensor,
+    n: usize,
+) -> Result<(Vec<&'a str>, Vec<TensorHandle>)> {
+    // SAFETY: the caller's promise, see `capi`.
+    let (names, tensors) = unsafe { (slice("names", names, n)?, handles("tensors", tensors, n)?) };
+    // SAFETY: likewise.
+    let names = names.iter().enumerate().map(|(i, &name)| unsafe { text(&format!("names[{i}]"), name) });
+    Ok((names.collect::<Result<_>>()?, tensors))
+}
+
+/// Writes `n` tensors to a safetensors file, each under its name, and returns when the file is on the disk. They may be of
+/// several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated, whatever the
+/// options. The file appears whole or not at all: it is written under a temporary name beside `path`, and renamed.
+///
+/// A placeholder, or what depends on one, is FAILED_PRECONDITION, and nothing is computed; a name given twice, or a c128
+/// tensor (the format has none), is INVALID_ARGUMENT; a path that cannot be written gives an error that names it. Then what
+/// was there under the path is as it was. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_save(
+    path: *const c_char,
+    names: *const *const c_char,
+    tensors: *const lxla_tensor,
+    n: usize,
+) -> lxla_status {
+    guard("lxla_save", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
+        sync::save(Path::new(path), &names, &tensors)
+    })
+}
+
+/// As `lxla_save`, but the file is written by a background thread. It will hold the values of now: the caller may step,
+/// overwrite and release the tensors at once. Blocks while more than 4 GB of earlier saves are on their way. What can be
+/// checked now is; what fails later is told by `lxla_save_wait`. Gives one reference to a ticket. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_save_async(
+    path: *const c_char,
+    names: *const *const c_char,
+    tensors: *const lxla_tensor,
+    n: usize,
+    out_ticket: *mut lxla_save_ticket,
+) -> lxla_status {
+    guard("lxla_save_async", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (path, (names, tensors), place) =
+            unsafe { (text("path", path)?, listed(names, tensors, n)?, out("out_ticket", out_ticket)?) };
+        // SAFETY: the handler is a plain function of this library, which is never unmapped.
+        SETTLE_AT_EXIT.call_once(|| unsafe {
+            libc::atexit(settle_at_exit);
+        });
+        let ticket = sync::save_async(Path::new(path), &names, &tensors)?;
+        let id = NEXT_TICKET.fetch_add(1, Ordering::Relaxed);
+        TICKETS.lock().push(Entry { id, references: 1, ticket });
+        place.set(lxla_save_ticket { id })
+    })
+}
+
+/// A process that ends leaves no half-written file behind.
+extern "C" fn settle_at_exit() {
+    if !is_forked() {
+        let _ = std::panic::catch_unwind(sync::settle_saves);
+    }
+}
+
+/// Whether a save has ended, well or badly: 1 or 0. Does not wait. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: *mut i32) -> lxla_status {
+    guard("lxla_save_done", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_done", out_done)? };
+        place.set(i32::from(ticket_of(ticket)?.is_done()))
+    })
+}
+
+/// How many bytes of tensors were handed to the file system, and how many there are in all. Does not wait. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_save_progress(
+    ticket: lxla_save_ticket,
+    out_written_bytes: *mut u64,
+    out_total_bytes: *mut u64,
+) -> lxla_status {
+    guard("lxla_save_progress", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (written, total) =
+            unsafe { (out("out_written_bytes", out_written_bytes)?, out("out_total_bytes", out_total_bytes)?) };
+        let progress = ticket_of(ticket)?.progress();
+        written.set(progress.0)?;
+        total.set(progress.1)
+    })
+}
+
+/// Blocks until a save has ended: OK when the file is on the disk, else why it is not. May be called again. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_save_wait(ticket: lxla_save_ticket) -> lxla_status {
+    guard("lxla_save_wait", || ticket_of(ticket)?.wait())
+}
+
+/// Adds one reference. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_save_ticket_retain(ticket: lxla_save_ticket) -> lxla_status {
+    guard("lxla_save_ticket_retain", || {
+        let mut tickets = TICKETS.lock();
+        let found = tickets.iter_mut().find(|entry| entry.id == ticket.id);
+        found.map(|entry| entry.references += 1).ok_or_else(|| no_such_ticket(ticket))
+    })
+}
+
+/// Takes one reference. The save goes on without its ticket. Releasing id 0 does nothing. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_save_ticket_release(ticket: lxla_save_ticket) -> lxla_status {
+    guard("lxla_save_ticket_release", || {
+        if ticket.id == 0 {
+            return Ok(());
+        }
+        let mut tickets = TICKETS.lock();
+        let index = tickets.iter().position(|entry| entry.id == ticket.id).ok_or_else(|| no_such_ticket(ticket))?;
+        tickets[index].references -= 1;
+        if tickets[index].references == 0 {
+            tickets.swap_remove(index);
+        }
+        Ok(())
+    })
+}
+
+/// A new tensor with the values that a safetensors file has under `name`. NOT_FOUND if there is no such file or name,
+/// DATA_LOSS if the file is damaged. Reads the file's header and that tensor only. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_load(
+    env: lxla_env,
+    device: lxla_device,
+    path: *const c_char,
+    name: *const c_char,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_load", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (path, name, place) = unsafe { (text("path", path)?, text("name", name)?, out("out_tensor", out_tensor)?) };
+        let lazy = lazy_device(env, device)?;
+        place.set(sync::load(lazy.device, Path::new(path), name)?.into())
+    })
+}
+
+/// What a safetensors file has: a JSON object of names, each with "dtype" (as "f32") and "dims", in the order of their
+/// content. The caller frees it with `lxla_string_free`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
+    guard("lxla_file_names", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (path, place) = unsafe { (text("path", path)?, out("out_json", out_json)?) };
+        place.set(owned_text(io::names(Path::new(path))?))
+    })
+}

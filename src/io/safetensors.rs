@@ -1,0 +1,256 @@
+//! The safetensors format (github.com/huggingface/safetensors), by its own crate; what is ours is that a file appears
+//! whole or not at all.
+
+use crate::error;
+use crate::error::{Code, Error, Result};
+use crate::types::{DType, TensorType};
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The longest header that is read; the format's own limit.
+const MOST_HEADER_BYTES: u64 = 100_000_000;
+
+/// A tensor to write: row-major bytes.
+pub struct Entry<'a> {
+    /// Its name in the file.
+    pub name: &'a str,
+    /// Its dtype and shape.
+    pub ty: &'a TensorType,
+    /// Its content.
+    pub bytes: &'a [u8],
+}
+
+/// An entry as the crate takes it. Asked for its content once, when that is about to be written.
+struct Writing<'a> {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: &'a [u8],
+    written: &'a AtomicU64,
+}
+
+impl safetensors::View for Writing<'_> {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        self.written.fetch_add(self.bytes.len() as u64, Ordering::Relaxed);
+        self.bytes.into()
+    }
+
+    fn data_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// Writes a file whole: to a temporary name beside it, to the disk, then under its own name. If anything fails, the
+/// temporary file is gone and what was there under the name is untouched. `written` counts bytes as they go.
+pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> {
+    let mut views = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let dtype = check_dtype(entry.name, entry.ty)?;
+        let shape = entry.ty.dims.iter().map(|&dim| dim as usize).collect();
+        views.push((entry.name, Writing { dtype, shape, bytes: entry.bytes, written }));
+    }
+    let temporary = Temporary::beside(path);
+    let metadata = HashMap::from([("lazyxla_version".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
+    safetensors::serialize_to_file(views, Some(metadata), &temporary.0).map_err(|e| match e {
+        safetensors::SafeTensorError::IoError(e) => io_error(path, &e),
+        other => error!(InvalidArgument, "path: {}: {other}", path.display()),
+    })?;
+    let to_disk = || -> std::io::Result<()> {
+        File::open(&temporary.0)?.sync_all()?;
+        std::fs::rename(&temporary.0, path)?;
+        // The name, too, is on the disk only when its folder is.
+        File::open(folder_of(path))?.sync_all()
+    };
+    to_disk().map_err(|e| io_error(path, &e))
+}
+
+/// An error unless the format has the dtype.
+pub fn check_type(name: &str, ty: &TensorType) -> Result<()> {
+    check_dtype(name, ty).map(|_| ())
+}
+
+/// The format's dtype; an error if it has none.
+fn check_dtype(name: &str, ty: &TensorType) -> Result<Dtype> {
+    to_format(ty.dtype)
+        .ok_or_else(|| error!(InvalidArgument, "tensor {name:?} is {ty}; the safetensors format has no {}", ty.dtype))
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// A file that is removed again unless it was renamed.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    /// A name that no other save of this or another process uses, in the same folder, so that renaming is atomic.
+    fn beside(path: &Path) -> Temporary {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Temporary(folder_of(path).join(format!(".{name}.{}.{number}.tmp", std::process::id())))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Renamed, it is no longer there, and this fails as it should.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The names in a file, in the order of their content, with dtype and shape, as a JSON object.
+pub fn names(path: &Path) -> Result<String> {
+    let (_, metadata, _) = open(path)?;
+    let mut object = serde_json::Map::new();
+    for name in metadata.offset_keys() {
+        let info = metadata.info(&name).expect("it is one of its keys");
+        let dtype = from_format(info.dtype).map_or_else(|| info.dtype.to_string(), |dtype| dtype.to_string());
+        object.insert(name, serde_json::json!({ "dtype": dtype, "dims": info.shape }));
+    }
+    Ok(serde_json::Value::Object(object).to_string())
+}
+
+/// One tensor of a file: its type and its row-major bytes. Reads the header and that tensor, nothing else.
+pub fn read(path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
+    let (mut file, metadata, start) = open(path)?;
+    let info = metadata.info(name).ok_or_else(|| {
+        error!(
+            NotFound,
+            "name: {} has no tensor {name:?}; it has {}",
+            path.display(),
+            metadata.offset_keys().join(", ")
+        )
+    })?;
+    let ty = type_of(info).map_err(|e| e.context(format_args!("{}, tensor {name:?}", path.display())))?;
+    let mut bytes = vec![0; ty.size_bytes()];
+    let read = file.seek(SeekFrom::Start(start + info.data_offsets.0 as u64)).and_then(|_| file.read_exact(&mut bytes));
+    read.map_err(|e| io_error(path, &e))?;
+    if ty.dtype == DType::Pred && bytes.iter().any(|&byte| byte > 1) {
+        return Err(damaged(path, format_args!("tensor {name:?} is BOOL and has a byte that is neither 0 nor 1")));
+    }
+    Ok((ty, bytes))
+}
+
+fn type_of(info: &TensorInfo) -> Result<TensorType> {
+    let dtype =
+        from_format(info.dtype).ok_or_else(|| error!(Unimplemented, "dtype {} is not there yet", info.dtype))?;
+    let dims: Vec<i64> = info.shape.iter().map(|&dim| i64::try_from(dim).unwrap_or(-1)).collect();
+    crate::types::element_count(&dims)?;
+    Ok(TensorType::new(dtype, &dims))
+}
+
+/// Opens a file and checks its header: the file, what the header says, and where the content starts.
+fn open(path: &Path) -> Result<(File, Metadata, u64)> {
+    let failed = |e: std::io::Error| io_error(path, &e);
+    let mut file = File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let mut length = [0; 8];
+    file.read_exact(&mut length).map_err(|_| damaged(path, "it is too short to be a safetensors file"))?;
+    let length = u64::from_le_bytes(length);
+    if length > MOST_HEADER_BYTES || length + 8 > size {
+        return Err(damaged(path, format_args!("its header would have {length} bytes")));
+    }
+    let mut header = vec![0; length as usize];
+    file.read_exact(&mut header).map_err(failed)?;
+    let metadata: Metadata =
+        serde_json::from_slice(&header).map_err(|e| damaged(path, format_args!("its header is wrong: {e}")))?;
+    let wanted = 8 + length + metadata.data_len() as u64;
+    if wanted != size {
+        return Err(damaged(path, format_args!("it has {size} bytes; its header says {wanted}")));
+    }
+    Ok((file, metadata, 8 + length))
+}
+
+fn damaged(path: &Path, why: impl std::fmt::Display) -> Error {
+    error!(DataLoss, "path: {} is no safetensors file, or is damaged: {why}", path.display())
+}
+
+fn io_error(path: &Path, e: &std::io::Error) -> Error {
+    let code = match e.kind() {
+        ErrorKind::NotFound => Code::NotFound,
+        ErrorKind::PermissionDenied => Code::PermissionDenied,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::OutOfMemory => Code::ResourceExhausted,
+        ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidInput => Code::InvalidArgument,
+        _ => Code::Unavailable,
+    };
+    Error::new(code, format!("path: {}: {e}", path.display()))
+}
+
+fn to_format(dtype: DType) -> Option<Dtype> {
+    Some(match dtype {
+        DType::Pred => Dtype::BOOL,
+        DType::S8 => Dtype::I8,
+        DType::S16 => Dtype::I16,
+        DType::S32 => Dtype::I32,
+        DType::S64 => Dtype::I64,
+        DType::U8 => Dtype::U8,
+        DType::U16 => Dtype::U16,
+        DType::U32 => Dtype::U32,
+        DType::U64 => Dtype::U64,
+        DType::F16 => Dtype::F16,
+        DType::BF16 => Dtype::BF16,
+        DType::F32 => Dtype::F32,
+        DType::F64 => Dtype::F64,
+        DType::C64 => Dtype::C64,
+        DType::C128 => return None,
+    })
+}
+
+fn from_format(dtype: Dtype) -> Option<DType> {
+    DType::ALL.into_iter().find(|&ours| to_format(ours) == Some(dtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("lxla_io_{}_{name}", std::process::id()))
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let path = scratch("round_trip");
+        let (a, b) = (TensorType::new(DType::F32, &[2]), TensorType::new(DType::Pred, &[0, 3]));
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8];
+        let entries = [Entry { name: "a", ty: &a, bytes: &bytes }, Entry { name: "b", ty: &b, bytes: &[] }];
+        let written = AtomicU64::new(0);
+        write(&path, &entries, &written).unwrap();
+        assert_eq!(written.into_inner(), 8);
+        assert_eq!(read(&path, "a").unwrap(), (a, bytes.to_vec()));
+        assert_eq!(read(&path, "b").unwrap(), (b, vec![]));
+        assert!(names(&path).unwrap().contains(r#""b":{"dims":[0,3],"dtype":"pred"}"#));
+        assert_eq!(read(&path, "c").unwrap_err().code, Code::NotFound);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn damaged_files_are_errors() {
+        let path = scratch("damaged");
+        let ty = TensorType::new(DType::F32, &[2]);
+        write(&path, &[Entry { name: "a", ty: &ty, bytes: &[0; 8] }], &AtomicU64::new(0)).unwrap();
+        let good = std::fs::read(&path).unwrap();
+        let mut garbled = good.clone();
+        garbled[12] = b'~';
+        let mut huge = good.clone();
+        huge[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        for bad in [&good[..good.len() - 1], &good[..5], &[], &garbled, &huge] {
+            std::fs::write(&path, bad).unwrap();
+            assert_eq!(read(&path, "a").unwrap_err().code, Code::DataLoss);
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,128 @@
+//! Saving. References are taken first, which alone forbids donation; the tensors are computed by a partial sync; all copies
+//! to the host start before any is waited for; then the file is written, at once or by the background writer.
+
+use super::partial::sync;
+use super::saver::{self, Ticket};
+use super::transfer::{from_host, settled};
+use crate::device::{Device, Owner, TensorHandle, Value, device_of};
+use crate::device_data::Hold;
+use crate::engine::HostCopy;
+use crate::error;
+use crate::error::{Error, Result};
+use crate::io::{self, Entry};
+use crate::metrics::Counter;
+use crate::tensor;
+use crate::types::TensorType;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Values on their way to a file.
+pub struct Save {
+    path: PathBuf,
+    items: Vec<Item>,
+}
+
+struct Item {
+    name: String,
+    ty: TensorType,
+    /// Ends before the hold: as long as the copy is under way, no run may consume what it reads.
+    copy: Box<dyn HostCopy>,
+    owner: Owner,
+    _hold: Hold,
+}
+
+/// Writes tensors to a file, and returns when it is on the disk.
+pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()> {
+    Save::start(path, names, tensors)?.write(&AtomicU64::new(0))
+}
+
+/// As [`save`], but the file is written in the background. It will hold the values of now, whatever happens to the tensors.
+pub fn save_async(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Arc<Ticket>> {
+    saver::enqueue(Save::start(path, names, tensors)?)
+}
+
+/// A new tensor from a file.
+pub fn load(device: &'static Device, path: &Path, name: &str) -> Result<TensorHandle> {
+    let (ty, bytes) = io::read(path, name)?;
+    from_host(device, &ty, &bytes)
+}
+
+/// Tensors of ours that hold the values of the caller's at one moment, so that nothing that other threads do meanwhile
+/// shows in the file.
+struct Snapshots(Vec<TensorHandle>);
+
+impl Snapshots {
+    fn take(tensors: &[TensorHandle], names: &[&str]) -> Result<Snapshots> {
+        let mut taken = Snapshots(Vec::with_capacity(tensors.len()));
+        for (i, &handle) in tensors.iter().enumerate() {
+            let named = |e: Error| e.context(format_args!("tensors[{i}] ({:?})", names[i]));
+            let mut state = device_of("tensor", handle).map_err(named)?.state();
+            let slot = state.check("tensor", handle).map_err(named)?;
+            let value = state.value(slot).clone();
+            if let Value::Data(data) = &value
+                && data.is_placeholder()
+            {
+                return Err(named(data.unbound()));
+            }
+            taken.0.push(state.new_tensor_of(value)?);
+        }
+        Ok(taken)
+    }
+}
+
+impl Drop for Snapshots {
+    fn drop(&mut self) {
+        for &handle in &self.0 {
+            let _ = tensor::release(handle);
+        }
+    }
+}
+
+impl Save {
+    /// Computes the tensors, and starts all copies.
+    fn start(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Save> {
+        check_names(names)?;
+        let snapshots = Snapshots::take(tensors, names)?;
+        for (i, &handle) in snapshots.0.iter().enumerate() {
+            io::check_type(names[i], &tensor::ty(handle)?)?;
+        }
+        sync(&snapshots.0)?;
+        let held = snapshots.0.iter().map(|&handle| settled(device_of("tensor", handle)?, handle));
+        let held: Vec<(Hold, Owner)> = held.collect::<Result<_>>()?;
+        let mut items = Vec::with_capacity(held.len());
+        for (name, (hold, owner)) in names.iter().zip(held) {
+            let copy = hold.data().buffer()?.start_host_copy()?;
+            let ty = hold.data().ty().clone();
+            items.push(Item { name: name.to_string(), ty, copy, owner, _hold: hold });
+        }
+        Ok(Save { path: path.to_path_buf(), items })
+    }
+
+    /// Bytes of all tensors.
+    pub fn size_bytes(&self) -> u64 {
+        self.items.iter().map(|item| item.ty.size_bytes() as u64).sum()
+    }
+
+    /// Waits for the copies and writes the file.
+    pub fn write(mut self, written: &AtomicU64) -> Result<()> {
+        let mut entries = Vec::with_capacity(self.items.len());
+        for Item { name, ty, copy, owner, .. } in &mut self.items {
+            let bytes = copy.bytes().map_err(|e| e.context(format_args!("tensor {name:?}")))?;
+            owner.shared.metrics.add(Counter::TransferFromDevice, 1);
+            owner.shared.metrics.add(Counter::InboundBytes, bytes.len() as u64);
+            entries.push(Entry { name, ty, bytes });
+        }
+        io::write(&self.path, &entries, written)
+    }
+}
+
+/// Names are the file's keys: no two are equal.
+fn check_names(names: &[&str]) -> Result<()> {
+    let mut sorted: Vec<&str> = names.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(error!(InvalidArgument, "names: {:?} is given twice", pair[0])),
+        None => Ok(()),
+    }
+}

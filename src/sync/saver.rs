@@ -1,0 +1,126 @@
+//! The background writer: one thread for the process, fed by a channel, with a bound on the bytes that wait.
+
+use super::save::Save;
+use crate::error;
+use crate::error::{Error, Result};
+use crossbeam::channel::{Sender, unbounded};
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Saves wait for room when this many bytes are on their way; one alone may be larger.
+const MOST_BYTES_IN_FLIGHT: u64 = 4 << 30;
+
+/// How long leaving the process waits for saves.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What became of an asynchronous save.
+pub struct Ticket {
+    outcome: Mutex<Option<Result<()>>>,
+    ended: Condvar,
+    written: AtomicU64,
+    total: u64,
+}
+
+impl Ticket {
+    /// Whether it has ended, well or badly.
+    pub fn is_done(&self) -> bool {
+        self.outcome.lock().is_some()
+    }
+
+    /// Waits until it has ended; its failure.
+    pub fn wait(&self) -> Result<()> {
+        let mut outcome = self.outcome.lock();
+        loop {
+            match &*outcome {
+                Some(ended) => return ended.clone(),
+                None => self.ended.wait(&mut outcome),
+            }
+        }
+    }
+
+    /// Bytes of tensors handed to the file system, and in all.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.written.load(Ordering::Relaxed), self.total)
+    }
+
+    fn end(&self, outcome: Result<()>) {
+        *self.outcome.lock() = Some(outcome);
+        self.ended.notify_all();
+    }
+}
+
+/// Bytes of the saves that have not ended, and who waits for them to become fewer.
+struct Load {
+    bytes: Mutex<u64>,
+    less: Condvar,
+}
+
+static LOAD: Load = Load { bytes: Mutex::new(0), less: Condvar::new() };
+static QUEUE: OnceLock<Sender<(Save, Arc<Ticket>)>> = OnceLock::new();
+
+/// Hands a save to the writer. Blocks while too many bytes are on their way.
+pub fn enqueue(save: Save) -> Result<Arc<Ticket>> {
+    let size = save.size_bytes().max(1);
+    let ticket = Arc::new(Ticket {
+        outcome: Mutex::new(None),
+        ended: Condvar::new(),
+        written: AtomicU64::new(0),
+        total: save.size_bytes(),
+    });
+    {
+        let mut bytes = LOAD.bytes.lock();
+        while *bytes > 0 && *bytes + size > MOST_BYTES_IN_FLIGHT {
+            LOAD.less.wait(&mut bytes);
+        }
+        *bytes += size;
+    }
+    let sent = queue().and_then(|queue| {
+        queue.send((save, ticket.clone())).map_err(|_| error!(Internal, "the background writer has ended"))
+    });
+    if sent.is_err() {
+        unload(size);
+    }
+    sent.map(|()| ticket)
+}
+
+fn unload(size: u64) {
+    *LOAD.bytes.lock() -= size;
+    LOAD.less.notify_all();
+}
+
+/// The channel to the writer, whose thread starts with the first save.
+fn queue() -> Result<&'static Sender<(Save, Arc<Ticket>)>> {
+    if let Some(queue) = QUEUE.get() {
+        return Ok(queue);
+    }
+    let (sender, receiver) = unbounded::<(Save, Arc<Ticket>)>();
+    let writer = move || {
+        for (save, ticket) in receiver {
+            let size = save.size_bytes().max(1);
+            let write = std::panic::AssertUnwindSafe(|| save.write(&ticket.written));
+            let outcome = std::panic::catch_unwind(write).unwrap_or_else(|_| Err(writer_panicked()));
+            ticket.end(outcome);
+            unload(size);
+        }
+    };
+    let named = std::thread::Builder::new().name("lazyxla-save".to_string());
+    named.spawn(writer).map_err(|e| error!(Unavailable, "cannot start the background writer: {e}"))?;
+    // If another thread was faster, its channel is the one; ours closes, and our writer ends.
+    Ok(QUEUE.get_or_init(|| sender))
+}
+
+fn writer_panicked() -> Error {
+    error!(Panic, "a defect of the library: the background writer panicked")
+}
+
+/// For leaving the process: saves on their way end, or fail and remove their temporary files.
+pub fn settle() {
+    let mut bytes = LOAD.bytes.lock();
+    while *bytes > 0 {
+        if LOAD.less.wait_for(&mut bytes, PATIENCE).timed_out() {
+            return;
+        }
+    }
+}
