@@ -11,6 +11,7 @@
 
 SAME(sizeof(lxla_tensor), 8);
 SAME(sizeof(lxla_env), 8);
+SAME(sizeof(lxla_save_ticket), 8);
 SAME(sizeof(lxla_device), 8);
 SAME(offsetof(lxla_device, kind), 0);
 SAME(offsetof(lxla_device, ordinal), 4);
@@ -86,13 +87,22 @@ static const function functions[] = {
     FUNCTION(lxla_env_release),
     FUNCTION(lxla_env_retain),
     FUNCTION(lxla_env_set_option),
+    FUNCTION(lxla_file_names),
     FUNCTION(lxla_graph_hash),
     FUNCTION(lxla_iota),
     FUNCTION(lxla_last_error_message),
+    FUNCTION(lxla_load),
     FUNCTION(lxla_mark_step),
     FUNCTION(lxla_matmul),
     FUNCTION(lxla_reduce),
     FUNCTION(lxla_reshape),
+    FUNCTION(lxla_save),
+    FUNCTION(lxla_save_async),
+    FUNCTION(lxla_save_done),
+    FUNCTION(lxla_save_progress),
+    FUNCTION(lxla_save_ticket_release),
+    FUNCTION(lxla_save_ticket_retain),
+    FUNCTION(lxla_save_wait),
     FUNCTION(lxla_select),
     FUNCTION(lxla_set_log_callback),
     FUNCTION(lxla_slice),
