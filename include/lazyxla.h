@@ -348,7 +348,8 @@ typedef struct {
    */
   const char *plugin_path;
   /**
-   * Folder of the disk cache. Not there yet: anything but NULL is UNIMPLEMENTED.
+   * Folder of the disk cache, made if it is not there, for this user alone (mode 700). NULL: the variable
+   * `LXLA_CACHE_DIR`, else no disk cache. A folder that cannot be used is not, with a warning in the log.
    */
   const char *cache_dir;
   /**

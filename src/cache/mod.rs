@@ -1,6 +1,8 @@
 //! Compiled programs, found again.
 
+mod disk;
 mod flight;
 mod memory;
 
+pub use disk::DiskCache;
 pub use memory::{Lookup, ProgramCache};

@@ -51,10 +51,6 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
     // SAFETY: the caller says that its struct is `size` bytes long, and ours has room for `known`.
     unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut given).cast::<u8>(), known) };
 
-    // SAFETY: the caller's promise, see `capi`.
-    if unsafe { optional_text("options.cache_dir", given.cache_dir)? }.is_some() {
-        return Err(error!(Unimplemented, "options.cache_dir: the disk cache is not there yet; want NULL"));
-    }
     let mut named = Vec::new();
     for (name, switch) in [("use_native_for_cpu_tensor", given.use_native_for_cpu_tensor), ("donation", given.donation)]
     {
@@ -80,6 +76,8 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
     Ok(EnvironmentOptions {
         // SAFETY: the caller's promise, see `capi`.
         plugin_path: unsafe { optional_text("options.plugin_path", given.plugin_path)? }.map(Into::into),
+        // SAFETY: likewise.
+        cache_dir: unsafe { optional_text("options.cache_dir", given.cache_dir)? }.map(Into::into),
         cache_capacity: NonZeroUsize::new(given.cache_capacity),
         device_count,
         named,

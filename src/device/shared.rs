@@ -1,7 +1,7 @@
 //! What the devices of one environment have in common.
 
 use super::options::Options;
-use crate::cache::ProgramCache;
+use crate::cache::{DiskCache, ProgramCache};
 use crate::engine::{Engine, Executable};
 use crate::lower::Pack;
 use crate::metrics::Metrics;
@@ -17,6 +17,8 @@ pub struct Shared {
     pub options: Options,
     /// What was compiled.
     pub programs: ProgramCache<Compiled>,
+    /// What was compiled by this and other processes, if that is asked for.
+    pub disk: Option<DiskCache>,
     /// What was counted.
     pub metrics: Metrics,
 }

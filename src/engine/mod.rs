@@ -26,6 +26,9 @@ pub trait Engine: Send + Sync {
     /// Compiles a module whose `main` has this signature.
     fn compile(&self, text: &str, signature: Signature) -> Result<Arc<dyn Executable>>;
 
+    /// Loads what [`Executable::serialize`] gave, perhaps in another process of an engine with the same fingerprint.
+    fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>>;
+
     /// Blocks until everything enqueued on `device` has ended; the first failure among it.
     fn wait(&self, device: usize) -> Result<()>;
 
@@ -60,6 +63,9 @@ pub struct Signature {
 pub trait Executable: Send + Sync {
     /// What it was compiled for.
     fn signature(&self) -> &Signature;
+
+    /// Bytes from which it can be loaded again; UNIMPLEMENTED if the runtime has none.
+    fn serialize(&self) -> Result<Vec<u8>>;
 
     /// Enqueues one run. Refuses arguments whose type or device differs from the signature. `keep` lists the donors
     /// (indices of parameters) that this run must not consume. On failure no argument was consumed unless it says so

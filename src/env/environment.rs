@@ -1,6 +1,6 @@
 //! One environment.
 
-use crate::cache::ProgramCache;
+use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{Device, OPTION_NAMES, Options, Shared};
 use crate::engine::pjrt;
 use crate::error;
@@ -18,6 +18,8 @@ const DEFAULT_CACHE_CAPACITY: usize = 1024;
 pub struct EnvironmentOptions {
     /// The plugin's file; none: found as the C contract says.
     pub plugin_path: Option<PathBuf>,
+    /// Folder of the disk cache; none: the variable `LXLA_CACHE_DIR`, else no disk cache.
+    pub cache_dir: Option<PathBuf>,
     /// How many compiled programs are kept.
     pub cache_capacity: Option<NonZeroUsize>,
     /// How many devices to ask the plugin for; 0: its default.
@@ -56,6 +58,8 @@ impl Environment {
         for (name, value) in &options.named {
             set.set(name, value).map_err(|e| e.context(format_args!("options.{name}")))?;
         }
+        let from_variable = || std::env::var_os("LXLA_CACHE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let cache_dir = options.cache_dir.or_else(from_variable);
         let engine = pjrt::start(options.plugin_path.as_deref(), options.device_count)?;
         let count = engine.device_count();
         let default = NonZeroUsize::new(DEFAULT_CACHE_CAPACITY).expect("not zero");
@@ -64,6 +68,7 @@ impl Environment {
             engine,
             options: set,
             programs: ProgramCache::new(options.cache_capacity.unwrap_or(default)),
+            disk: cache_dir.as_deref().and_then(DiskCache::open),
             metrics: Metrics::default(),
         });
         let mut environment = Environment { shared, devices: Vec::with_capacity(count) };

@@ -1,5 +1,6 @@
 //! Looking at what a sync would run, without running it.
 
+use super::key;
 use super::partial::{by_device, plan_partial};
 use super::plan::Plan;
 use super::step::plan_step;
@@ -9,7 +10,6 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Workspace};
 use crate::lower::lower;
-use crate::types::Scalar;
 
 /// The StableHLO text of what a sync of these tensors would compile. They are on one device; placeholders are parameters.
 pub fn stablehlo(tensors: &[TensorHandle]) -> Result<String> {
@@ -72,35 +72,12 @@ fn text(owner: &Owner, plan: &Plan) -> String {
     texts.collect()
 }
 
-/// Hashes the key: the engine's fingerprint and this library's version, then for each run words, constants, donors.
+/// Hashes the key of everything that the plan runs.
 fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    hasher.update(&owner.shared.engine.fingerprint()?);
+    let mut hasher = key::hasher(&owner.shared)?;
     for run in &plan.runs {
         let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-        let varying = owner.shared.programs.peek_varying(&lookup);
-        key_bytes(&lookup, &varying, |bytes| {
-            hasher.update(bytes);
-        });
+        key::add(&mut hasher, &lookup, &owner.shared.programs.peek_varying(&lookup));
     }
     Ok(hasher.finalize().into())
-}
-
-/// The key of one program, piece by piece, each list behind its length.
-fn key_bytes(lookup: &Lookup, varying: &[bool], mut piece: impl FnMut(&[u8])) {
-    let mut list = |length: usize, bytes: &[u8]| {
-        piece(&(length as u64).to_le_bytes());
-        piece(bytes);
-    };
-    let words: Vec<u8> = lookup.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    list(lookup.words.len(), &words);
-    let hole = |(scalar, &varying): (&Scalar, &bool)| {
-        let bits = if varying { 0 } else { scalar.bits() };
-        [&[u8::from(varying)][..], &bits.to_le_bytes()].concat()
-    };
-    let holes: Vec<u8> = lookup.scalars.iter().zip(varying).flat_map(hole).collect();
-    list(lookup.scalars.len(), &holes);
-    let donors: Vec<u8> = lookup.donors.iter().flat_map(|&donor| (donor as u64).to_le_bytes()).collect();
-    list(lookup.donors.len(), &donors);
 }

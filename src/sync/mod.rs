@@ -5,6 +5,7 @@
 mod collect;
 mod donors;
 mod inspect;
+mod key;
 mod partial;
 mod plan;
 mod run;

@@ -1,13 +1,15 @@
 //! Running a plan: everything is compiled before anything runs, so that a compile that fails has cost nothing.
 
+use super::key;
 use super::plan::{Plan, Run, Source};
-use crate::cache::Lookup;
+use crate::cache::{DiskCache, Lookup};
 use crate::device::{Compiled, Owner, Shared};
-use crate::engine::Buffer;
+use crate::engine::{Buffer, Executable};
 use crate::error::Result;
-use crate::lower::{Pack, lower};
+use crate::log::{Level, log};
+use crate::lower::{Module, Pack, lower};
 use crate::metrics::Counter;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// What a plan made, by number; what was needed only on the way is gone already.
@@ -34,17 +36,68 @@ fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
     Ok(sent)
 }
 
+/// Memory, else disk, else the compiler.
 fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
     let (compiled, now) = shared.programs.get_or_make(&lookup, |varying| {
-        let start = Instant::now();
         let module = lower(&run.program, &run.scalars, varying, &run.donors);
-        let executable = shared.engine.compile(&module.text, module.signature)?;
-        shared.metrics.add(Counter::CompileNanoseconds, start.elapsed().as_nanos() as u64);
+        let executable = match &shared.disk {
+            None => compile_anew(shared, &module)?,
+            Some(disk) => {
+                let mut hasher = key::hasher(shared)?;
+                hasher.update(cpu_features().as_bytes());
+                key::add(&mut hasher, &lookup, varying);
+                load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module)?
+            }
+        };
         Ok(Compiled { executable, packs: module.packs })
     })?;
-    shared.metrics.add(if now { Counter::UncachedCompile } else { Counter::CachedCompile }, 1);
+    if !now {
+        shared.metrics.add(Counter::CachedCompile, 1);
+    }
     Ok(compiled)
+}
+
+fn compile_anew(shared: &Shared, module: &Module) -> Result<Arc<dyn Executable>> {
+    let start = Instant::now();
+    let executable = shared.engine.compile(&module.text, module.signature.clone())?;
+    shared.metrics.add(Counter::CompileNanoseconds, start.elapsed().as_nanos() as u64);
+    shared.metrics.add(Counter::UncachedCompile, 1);
+    Ok(executable)
+}
+
+/// Loads from disk what this or another process has compiled; a file that the plugin refuses is replaced.
+fn load_or_compile(shared: &Shared, disk: &DiskCache, key: &[u8; 32], module: &Module) -> Result<Arc<dyn Executable>> {
+    let meaning = blake3::hash(format!("{:?}", module.signature).as_bytes());
+    if let Some(bytes) = disk.get(key, meaning.as_bytes()) {
+        match shared.engine.deserialize(&bytes, module.signature.clone()) {
+            Ok(executable) => {
+                shared.metrics.add(Counter::PersistentCacheHit, 1);
+                return Ok(executable);
+            }
+            Err(error) => {
+                log(Level::Warning, || format!("a compiled program on disk is not loaded: {error}"));
+                disk.remove(key);
+            }
+        }
+    }
+    shared.metrics.add(Counter::PersistentCacheMiss, 1);
+    let executable = compile_anew(shared, module)?;
+    disk.put(key, meaning.as_bytes(), executable.serialize());
+    Ok(executable)
+}
+
+/// What this processor can do: a serialized executable may be machine code that uses all of it.
+fn cpu_features() -> &'static str {
+    static FEATURES: OnceLock<String> = OnceLock::new();
+    FEATURES.get_or_init(|| {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let told = |line: &&str| ["model name", "flags", "Features"].iter().any(|key| line.starts_with(key));
+        let mut lines: Vec<&str> = info.lines().filter(told).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines.join("\n")
+    })
 }
 
 fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {

@@ -122,6 +122,21 @@ impl Engine for PjrtEngine {
         Ok(Arc::new(executable))
     }
 
+    fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>> {
+        let _inside = exit::enter()?;
+        let api = self.client.api;
+        let mut args = Args::<sys::PJRT_Executable_DeserializeAndLoad_Args>::new(api);
+        args.client = self.client.raw();
+        args.serialized_executable = bytes.as_ptr().cast();
+        args.serialized_executable_size = bytes.len();
+        let loaded = call!(api, PJRT_Executable_DeserializeAndLoad, args);
+        exit::register_again();
+        loaded?;
+        // SAFETY: the plugin gave us a new executable to own.
+        let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.loaded_executable, signature)? };
+        Ok(Arc::new(executable))
+    }
+
     fn wait(&self, device: usize) -> Result<()> {
         let _inside = exit::enter()?;
         self.client.wait(device)

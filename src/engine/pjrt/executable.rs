@@ -50,17 +50,24 @@ impl PjrtExecutable {
 
     /// Asked of the plugin, since the plugin writes that many pointers on every run.
     fn output_count(&self) -> Result<usize> {
+        self.with_unloaded(|executable| {
+            let mut args = Args::<sys::PJRT_Executable_NumOutputs_Args>::new(self.client.api);
+            args.executable = executable;
+            call!(self.client.api, PJRT_Executable_NumOutputs, args).map(|()| args.num_outputs)
+        })
+    }
+
+    /// Calls with the executable behind the loaded one, which is ours to destroy.
+    fn with_unloaded<T>(&self, use_it: impl FnOnce(*mut sys::PJRT_Executable) -> Result<T>) -> Result<T> {
         let api = self.client.api;
         let mut get = Args::<sys::PJRT_LoadedExecutable_GetExecutable_Args>::new(api);
         get.loaded_executable = self.raw;
         call!(api, PJRT_LoadedExecutable_GetExecutable, get)?;
-        let mut count = Args::<sys::PJRT_Executable_NumOutputs_Args>::new(api);
-        count.executable = get.executable;
-        let counted = call!(api, PJRT_Executable_NumOutputs, count);
+        let result = use_it(get.executable);
         let mut destroy = Args::<sys::PJRT_Executable_Destroy_Args>::new(api);
         destroy.executable = get.executable;
         let _ = call!(api, PJRT_Executable_Destroy, destroy);
-        counted.map(|()| count.num_outputs)
+        result
     }
 
     /// The arguments' own buffers, once all of them are what the program was compiled for. The plugin compares byte
@@ -101,6 +108,27 @@ impl PjrtExecutable {
 impl Executable for PjrtExecutable {
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn serialize(&self) -> Result<Vec<u8>> {
+        let _inside = exit::enter()?;
+        self.with_unloaded(|executable| {
+            let mut args = Args::<sys::PJRT_Executable_Serialize_Args>::new(self.client.api);
+            args.executable = executable;
+            call!(self.client.api, PJRT_Executable_Serialize, args)?;
+            if args.serialized_bytes.is_null() {
+                return Err(error!(Unimplemented, "the plugin serialized an executable to nothing"));
+            }
+            // SAFETY: the plugin gave pointer and length, which live until its deleter is called, once, below.
+            let bytes = unsafe {
+                std::slice::from_raw_parts(args.serialized_bytes.cast::<u8>(), args.serialized_bytes_size).to_vec()
+            };
+            if let Some(delete) = args.serialized_executable_deleter {
+                // SAFETY: as above.
+                unsafe { delete(args.serialized_executable) };
+            }
+            Ok(bytes)
+        })
     }
 
     fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {

@@ -1,0 +1,33 @@
+//! The key of a program as a hash that is the same in every process: the engine's fingerprint and this library's version,
+//! then words, constants and donors, each list behind its length. (In memory, keys are compared whole.)
+
+use crate::cache::Lookup;
+use crate::device::Shared;
+use crate::error::Result;
+use crate::types::Scalar;
+
+/// A hash that has taken in everything but programs.
+pub fn hasher(shared: &Shared) -> Result<blake3::Hasher> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher.update(&shared.engine.fingerprint()?);
+    Ok(hasher)
+}
+
+/// Takes in one program.
+pub fn add(hasher: &mut blake3::Hasher, lookup: &Lookup, varying: &[bool]) {
+    let mut list = |length: usize, bytes: &[u8]| {
+        hasher.update(&(length as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    let words: Vec<u8> = lookup.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    list(lookup.words.len(), &words);
+    let hole = |(scalar, &varying): (&Scalar, &bool)| {
+        let bits = if varying { 0 } else { scalar.bits() };
+        [&[u8::from(varying), scalar.dtype() as u8][..], &bits.to_le_bytes()].concat()
+    };
+    let holes: Vec<u8> = lookup.scalars.iter().zip(varying).flat_map(hole).collect();
+    list(lookup.scalars.len(), &holes);
+    let donors: Vec<u8> = lookup.donors.iter().flat_map(|&donor| (donor as u64).to_le_bytes()).collect();
+    list(lookup.donors.len(), &donors);
+}
