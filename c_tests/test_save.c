@@ -134,6 +134,52 @@ TEST(s4_handles_may_be_dropped_while_a_save_is_under_way) {
   finish();
 }
 
+// K10, D5: steps beside saves, inputs released at random moments: right values, and few compiles.
+TEST(k10_steps_with_saves_and_random_releases) {
+  start();
+  enum { STEPS = 100, INPUTS = 6 };
+  lxla_tensor t = one(env, 0), kept[INPUTS] = {{0}};
+  float expected = 0;
+  unsigned state = 12345;
+  const char *name = "t";
+  lxla_save_ticket ticket = {0};
+  for (int i = 0; i < STEPS; i++) {
+    for (int k = 0; k < INPUTS; k++) {
+      state = state * 1664525u + 1013904223u;
+      lxla_tensor input = one(env, (float)k);
+      OK(lxla_binary_inplace(ADD, t, input));
+      expected += (float)k;
+      RELEASE(kept[k]);
+      kept[k] = none;
+      if (state >> 31) {
+        RELEASE(input);
+      } else {
+        kept[k] = input;  // still there when the step comes
+      }
+    }
+    if (i % 3 == 0) {
+      if (ticket.id) {
+        OK(lxla_save_wait(ticket));
+        OK(lxla_save_ticket_release(ticket));
+        lxla_tensor saved = load(name);
+        CHECK(value(saved) <= expected);
+        RELEASE(saved);
+      }
+      OK(lxla_save_async(FILE_NAME, &name, &t, 1, &ticket));
+    }
+    OK(lxla_mark_step(env, XLA(0), 0));
+    for (int k = 0; k < INPUTS; k++)
+      if (kept[k].id) EQUAL(value(kept[k]), k);
+    EQUAL(value(t), expected);
+  }
+  OK(lxla_save_wait(ticket));
+  OK(lxla_save_ticket_release(ticket));
+  CHECK(counter(env, "UncachedCompile") <= 8);
+  for (int k = 0; k < INPUTS; k++) RELEASE(kept[k]);
+  RELEASE(t);
+  finish();
+}
+
 TEST(s5_a_path_that_cannot_be_written) {
   start();
   lxla_tensor t = one(env, 4), pending = scalar(ADD, t, 1);

@@ -41,6 +41,21 @@ struct Family {
     constants: Box<[Scalar]>,
     /// The holes that have changed since: parameters for good.
     varying: Arc<[bool]>,
+    /// The sets of donors that it is compiled for; see [`MOST_DONOR_SETS`].
+    donor_sets: Vec<Arc<[usize]>>,
+}
+
+/// A program is compiled for at most so many sets of donors. Which inputs a frontend has let go of by a step may differ at
+/// random; beyond these sets, the nearest one runs, with what may not be consumed withheld from that one run.
+const MOST_DONOR_SETS: usize = 4;
+
+/// How a program is compiled.
+#[derive(Clone)]
+pub struct Variant {
+    /// Which holes are parameters.
+    pub varying: Arc<[bool]>,
+    /// Which parameters may be consumed, ascending.
+    pub donors: Arc<[usize]>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -81,11 +96,11 @@ impl<T> ProgramCache<T> {
     }
 
     /// What was compiled for this, compiled now by `make` if it was not: one compile however many threads ask, with no
-    /// lock held. `make` is told which holes are parameters. Also says whether this call compiled.
-    pub fn get_or_make(&self, wanted: &Lookup, make: impl FnOnce(&[bool]) -> Result<T>) -> Result<(Arc<T>, bool)> {
-        let (flight, key, varying) = {
+    /// lock held. `make` is told how; its donors may be others than those wanted. Also says whether this call compiled.
+    pub fn get_or_make(&self, wanted: &Lookup, make: impl FnOnce(&Variant) -> Result<T>) -> Result<(Arc<T>, bool)> {
+        let (flight, key, variant) = {
             let mut inner = self.inner.lock();
-            let (key, varying) = inner.key(wanted);
+            let (key, variant) = inner.key(wanted);
             if let Some(flight) = inner.variants.get(&key).cloned() {
                 drop(inner);
                 return flight.wait().map(|made| (made, false));
@@ -95,19 +110,22 @@ impl<T> ProgramCache<T> {
             drop(inner);
             // It may be the last owner of an executable, which is freed without the lock.
             drop(evicted);
-            (flight, key, varying)
+            (flight, key, variant)
         };
         let mut unless_made = Removal { cache: self, flight: &flight, key: Some(key) };
-        let made = flight.make(|| make(&varying))?;
+        let made = flight.make(|| make(&variant))?;
         unless_made.key = None;
         Ok((made, true))
     }
 
-    /// Which holes of this program are parameters if it runs with these scalars now. Changes nothing.
-    pub fn peek_varying(&self, wanted: &Lookup) -> Vec<bool> {
+    /// How this program would run now. Changes nothing.
+    pub fn peek(&self, wanted: &Lookup) -> Variant {
         match self.inner.lock().families.peek(wanted.words) {
-            Some(family) => changed(family, wanted.scalars),
-            None => vec![false; wanted.scalars.len()],
+            Some(family) => {
+                let donors = family.nearest(wanted.donors).unwrap_or_else(|| wanted.donors.into());
+                Variant { varying: changed(family, wanted.scalars).into(), donors }
+            }
+            None => Variant { varying: vec![false; wanted.scalars.len()].into(), donors: wanted.donors.into() },
         }
     }
 }
@@ -118,14 +136,33 @@ fn changed(family: &Family, scalars: &[Scalar]) -> Vec<bool> {
     holes.map(|((constant, now), &varying)| varying || constant != now).collect()
 }
 
+impl Family {
+    /// The set of donors to run with instead of `wanted`: itself if it is known, the nearest one if there are too many
+    /// already (fewest differences; the first of those); none if it is to become a set of its own.
+    fn nearest(&self, wanted: &[usize]) -> Option<Arc<[usize]>> {
+        if let Some(same) = self.donor_sets.iter().find(|set| ***set == *wanted) {
+            return Some(same.clone());
+        }
+        if self.donor_sets.len() < MOST_DONOR_SETS {
+            return None;
+        }
+        let differences = |set: &&Arc<[usize]>| {
+            let common = set.iter().filter(|donor| wanted.binary_search(donor).is_ok()).count();
+            set.len() + wanted.len() - 2 * common
+        };
+        self.donor_sets.iter().min_by_key(differences).cloned()
+    }
+}
+
 impl<T> Inner<T> {
-    /// The key of a variant, and which holes are parameters in it.
-    fn key(&mut self, wanted: &Lookup) -> (VariantKey, Arc<[bool]>) {
+    /// The key of a variant, and how it is compiled.
+    fn key(&mut self, wanted: &Lookup) -> (VariantKey, Variant) {
         if self.families.get(wanted.words).is_none() {
             let family = Family {
                 number: self.next_family,
                 constants: wanted.scalars.into(),
                 varying: vec![false; wanted.scalars.len()].into(),
+                donor_sets: Vec::new(),
             };
             self.next_family += 1;
             self.families.put(wanted.words.into(), family);
@@ -135,16 +172,21 @@ impl<T> Inner<T> {
         if holes.any(|((constant, now), &varying)| !varying && constant != now) {
             family.varying = changed(family, wanted.scalars).into();
         }
-        (VariantKey { family: family.number, rest: rest(wanted, &family.varying) }, family.varying.clone())
+        let donors = family.nearest(wanted.donors).unwrap_or_else(|| {
+            family.donor_sets.push(wanted.donors.into());
+            wanted.donors.into()
+        });
+        let variant = Variant { varying: family.varying.clone(), donors };
+        (VariantKey { family: family.number, rest: rest(wanted.scalars, &variant) }, variant)
     }
 }
 
 /// What tells the variants of one program apart: constants (with their place) and donors.
-fn rest(wanted: &Lookup, varying: &[bool]) -> Vec<u64> {
-    let mut rest = Vec::with_capacity(2 + 2 * wanted.scalars.len() + wanted.donors.len());
-    rest.push(wanted.donors.len() as u64);
-    rest.extend(wanted.donors.iter().map(|&i| i as u64));
-    for (i, scalar) in wanted.scalars.iter().enumerate().filter(|(i, _)| !varying[*i]) {
+fn rest(scalars: &[Scalar], variant: &Variant) -> Vec<u64> {
+    let mut rest = Vec::with_capacity(2 + 2 * scalars.len() + variant.donors.len());
+    rest.push(variant.donors.len() as u64);
+    rest.extend(variant.donors.iter().map(|&i| i as u64));
+    for (i, scalar) in scalars.iter().enumerate().filter(|(i, _)| !variant.varying[*i]) {
         let bits = scalar.bits();
         rest.extend([i as u64, bits as u64]);
         if scalar.dtype().size_bytes() > 8 {
@@ -172,7 +214,7 @@ mod tests {
     fn get(cache: &ProgramCache<Vec<bool>>, words: &[u32], values: &[f64], donors: &[usize]) -> (Vec<bool>, bool) {
         let scalars = scalars(values);
         let lookup = Lookup { words, scalars: &scalars, donors };
-        let (made, compiled) = cache.get_or_make(&lookup, |varying| Ok(varying.to_vec())).unwrap();
+        let (made, compiled) = cache.get_or_make(&lookup, |variant| Ok(variant.varying.to_vec())).unwrap();
         (made.to_vec(), compiled)
     }
 
@@ -201,6 +243,25 @@ mod tests {
     }
 
     #[test]
+    fn k10_donor_sets_are_bounded_and_the_nearest_one_serves() {
+        let cache: ProgramCache<Vec<usize>> = ProgramCache::new(NonZeroUsize::new(64).unwrap());
+        let get = |donors: &[usize]| {
+            let lookup = Lookup { words: &[1], scalars: &[], donors };
+            let peeked = cache.peek(&lookup).donors.to_vec();
+            let (made, now) = cache.get_or_make(&lookup, |variant| Ok(variant.donors.to_vec())).unwrap();
+            assert_eq!(peeked, *made);
+            (made.to_vec(), now)
+        };
+        for known in [&[0usize, 1, 2, 3][..], &[], &[0], &[5, 6]] {
+            assert_eq!(get(known), (known.to_vec(), true));
+        }
+        assert_eq!(get(&[0, 1, 2]), (vec![0, 1, 2, 3], false));
+        assert_eq!(get(&[1]), (vec![], false));
+        assert_eq!(get(&[5, 6, 7]), (vec![5, 6], false));
+        assert_eq!(get(&[0]), (vec![0], false));
+    }
+
+    #[test]
     fn k9_the_least_recently_used_give_way() {
         let cache = cache(4);
         for word in 0..8 {
@@ -218,7 +279,7 @@ mod tests {
             for _ in 0..8 {
                 s.spawn(|| {
                     let lookup = Lookup { words: &[1], scalars: &[], donors: &[] };
-                    let make = |_: &[bool]| {
+                    let make = |_: &Variant| {
                         compiles.fetch_add(1, Ordering::SeqCst);
                         std::thread::sleep(std::time::Duration::from_millis(20));
                         Ok(vec![])

@@ -5,4 +5,4 @@ mod flight;
 mod memory;
 
 pub use disk::DiskCache;
-pub use memory::{Lookup, ProgramCache};
+pub use memory::{Lookup, ProgramCache, Variant};

@@ -66,8 +66,8 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
 fn text(owner: &Owner, plan: &Plan) -> String {
     let texts = plan.runs.iter().map(|run| {
         let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-        let varying = owner.shared.programs.peek_varying(&lookup);
-        lower(&run.program, &run.scalars, &varying, &run.donors).text
+        let variant = owner.shared.programs.peek(&lookup);
+        lower(&run.program, &run.scalars, &variant.varying, &variant.donors).text
     });
     texts.collect()
 }
@@ -77,7 +77,7 @@ fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
     let mut hasher = key::hasher(&owner.shared)?;
     for run in &plan.runs {
         let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-        key::add(&mut hasher, &lookup, &owner.shared.programs.peek_varying(&lookup));
+        key::add(&mut hasher, &lookup, &owner.shared.programs.peek(&lookup));
     }
     Ok(hasher.finalize().into())
 }

@@ -1,7 +1,7 @@
 //! The key of a program as a hash that is the same in every process: the engine's fingerprint and this library's version,
 //! then words, constants and donors, each list behind its length. (In memory, keys are compared whole.)
 
-use crate::cache::Lookup;
+use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use crate::error::Result;
 use crate::types::Scalar;
@@ -14,8 +14,8 @@ pub fn hasher(shared: &Shared) -> Result<blake3::Hasher> {
     Ok(hasher)
 }
 
-/// Takes in one program.
-pub fn add(hasher: &mut blake3::Hasher, lookup: &Lookup, varying: &[bool]) {
+/// Takes in one program, as it is compiled.
+pub fn add(hasher: &mut blake3::Hasher, lookup: &Lookup, variant: &Variant) {
     let mut list = |length: usize, bytes: &[u8]| {
         hasher.update(&(length as u64).to_le_bytes());
         hasher.update(bytes);
@@ -26,8 +26,8 @@ pub fn add(hasher: &mut blake3::Hasher, lookup: &Lookup, varying: &[bool]) {
         let bits = if varying { 0 } else { scalar.bits() };
         [&[u8::from(varying), scalar.dtype() as u8][..], &bits.to_le_bytes()].concat()
     };
-    let holes: Vec<u8> = lookup.scalars.iter().zip(varying).flat_map(hole).collect();
+    let holes: Vec<u8> = lookup.scalars.iter().zip(&*variant.varying).flat_map(hole).collect();
     list(lookup.scalars.len(), &holes);
-    let donors: Vec<u8> = lookup.donors.iter().flat_map(|&donor| (donor as u64).to_le_bytes()).collect();
-    list(lookup.donors.len(), &donors);
+    let donors: Vec<u8> = variant.donors.iter().flat_map(|&donor| (donor as u64).to_le_bytes()).collect();
+    list(variant.donors.len(), &donors);
 }

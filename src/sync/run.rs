@@ -39,14 +39,14 @@ fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
 /// Memory, else disk, else the compiler.
 fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-    let (compiled, now) = shared.programs.get_or_make(&lookup, |varying| {
-        let module = lower(&run.program, &run.scalars, varying, &run.donors);
+    let (compiled, now) = shared.programs.get_or_make(&lookup, |variant| {
+        let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors);
         let executable = match &shared.disk {
             None => compile_anew(shared, &module)?,
             Some(disk) => {
                 let mut hasher = key::hasher(shared)?;
                 hasher.update(cpu_features().as_bytes());
-                key::add(&mut hasher, &lookup, varying);
+                key::add(&mut hasher, &lookup, variant);
                 load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module)?
             }
         };
@@ -110,16 +110,19 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
         });
     }
     arguments.extend(packs);
-    // Reads and saves under way forbid this one run to consume what they read; they come and go, and are in no key. None
-    // can begin now: a donor is no live tensor's value any more.
-    let is_held = |donor: &usize| matches!(&run.arguments[*donor], Source::Data(data) if data.is_held());
-    let keep: Vec<usize> = run.donors.iter().copied().filter(is_held).collect();
+    // Withheld from this one run: what the executable may consume and this run may not (it was compiled for other donors),
+    // and what reads and saves under way hold. Those come and go, and are in no key; none can begin now, since a donor is
+    // no live tensor's value any more.
+    let donors = &compiled.executable.signature().donors;
+    let is_held = |donor: usize| matches!(&run.arguments[donor], Source::Data(data) if data.is_held());
+    let withheld = |donor: &usize| run.donors.binary_search(donor).is_err() || is_held(*donor);
+    let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
     let execution = compiled.executable.execute(device, &arguments, &keep)?;
 
     let of_tensors =
         |indices: &[usize]| indices.iter().filter(|&&i| matches!(run.arguments[i], Source::Data(_))).count() as u64;
     shared.metrics.add(Counter::ExecuteComputation, 1);
-    shared.metrics.add(Counter::DonorsRequested, of_tensors(&run.donors) - of_tensors(&keep));
+    shared.metrics.add(Counter::DonorsRequested, of_tensors(donors) - of_tensors(&keep));
     shared.metrics.add(Counter::DonatedBuffers, of_tensors(&execution.consumed));
     for (offset, buffer) in execution.outputs.into_iter().enumerate() {
         made[run.first_output + offset] = Some(buffer);
