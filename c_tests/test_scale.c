@@ -79,6 +79,27 @@ TEST(h2_a_million_live_tensors) {
   OK(lxla_env_release(env));
 }
 
+TEST(forgetting_to_step_is_refused_at_the_limit) {
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "max_pending_ops", "1000"));
+  lxla_tensor x = one(env, 0), out = none;
+  lxla_status status = LXLA_OK;
+  int recorded = 0;
+  while (recorded < 2000 && (status = lxla_binary_scalar_inplace(ADD, x, 1)) == LXLA_OK) recorded++;
+  EQUAL(status, LXLA_RESOURCE_EXHAUSTED);
+  EQUAL(recorded, 999);  // and the leaf
+  REFUSED(lxla_binary_scalar(ADD, x, 1, &out), LXLA_RESOURCE_EXHAUSTED, "max_pending_ops allows 1000");
+  step(env);
+  EQUAL(value(x), recorded);
+  // Dead operations do not count.
+  for (int i = 0; i < 5000; i++) RELEASE(scalar(ADD, x, 1));
+  lxla_tensor kept = scalar(ADD, x, 1);
+  for (int i = 0; i < 5000; i++) RELEASE(scalar(ADD, kept, 1));
+  EQUAL(value(kept), recorded + 1);
+  RELEASE(x, kept);
+  OK(lxla_env_release(env));
+}
+
 // A value that is used far from where it was made crosses many segments.
 TEST(cut_programs_keep_what_later_segments_need) {
   lxla_env env = new_env();

@@ -546,7 +546,8 @@ lxla_status lxla_env_current(lxla_env *out_env);
 
 /**
  * Sets an option: `use_native_for_cpu_tensor` (true|false), `mixed_device_policy` (error|copy|scalar), `donation`
- * (true|false), `max_program_ops` (a number). Goes before the options of `lxla_env_create`, and those before environment
+ * (true|false), `max_program_ops` (a number), `max_pending_ops` (a number: recording more without a step is
+ * RESOURCE_EXHAUSTED; 100 million by default). Goes before the options of `lxla_env_create`, and those before environment
  * variables (`LXLA_DONATION` and so on). NOT_FOUND for another name, INVALID_ARGUMENT for another value. Any thread; counts
  * from the next call on.
  */

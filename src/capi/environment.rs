@@ -143,7 +143,8 @@ pub unsafe extern "C" fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status
 }
 
 /// Sets an option: `use_native_for_cpu_tensor` (true|false), `mixed_device_policy` (error|copy|scalar), `donation`
-/// (true|false), `max_program_ops` (a number). Goes before the options of `lxla_env_create`, and those before environment
+/// (true|false), `max_program_ops` (a number), `max_pending_ops` (a number: recording more without a step is
+/// RESOURCE_EXHAUSTED; 100 million by default). Goes before the options of `lxla_env_create`, and those before environment
 /// variables (`LXLA_DONATION` and so on). NOT_FOUND for another name, INVALID_ARGUMENT for another value. Any thread; counts
 /// from the next call on.
 #[unsafe(no_mangle)]

@@ -17,7 +17,8 @@ pub enum MixedDevicePolicy {
 }
 
 /// Every name that [`Options::set`] knows.
-pub const OPTION_NAMES: &str = "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops";
+pub const OPTION_NAMES: &str =
+    "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, max_pending_ops";
 
 /// See the module's documentation.
 pub struct Options {
@@ -25,6 +26,7 @@ pub struct Options {
     mixed_device_policy: AtomicU8,
     donation: AtomicBool,
     max_program_ops: AtomicUsize,
+    max_pending_ops: AtomicUsize,
 }
 
 impl Default for Options {
@@ -34,6 +36,7 @@ impl Default for Options {
             mixed_device_policy: AtomicU8::new(MixedDevicePolicy::Scalar as u8),
             donation: AtomicBool::new(true),
             max_program_ops: AtomicUsize::new(16_384),
+            max_pending_ops: AtomicUsize::new(100_000_000),
         }
     }
 }
@@ -63,6 +66,11 @@ impl Options {
         self.max_program_ops.load(Ordering::Relaxed)
     }
 
+    /// The most operations that may be pending on a device; more are refused, since somebody forgot to step.
+    pub fn max_pending_ops(&self) -> usize {
+        self.max_pending_ops.load(Ordering::Relaxed)
+    }
+
     /// Sets an option by name.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
         let wrong = |wanted: &str| error!(InvalidArgument, "value: {value:?} is no value of {name}; want {wanted}");
@@ -83,9 +91,10 @@ impl Options {
                 };
                 self.mixed_device_policy.store(policy as u8, Ordering::Relaxed);
             }
-            "max_program_ops" => {
+            "max_program_ops" | "max_pending_ops" => {
                 let most = value.parse().ok().filter(|n| *n > 0).ok_or_else(|| wrong("a number of at least 1"))?;
-                self.max_program_ops.store(most, Ordering::Relaxed);
+                let option = if name == "max_program_ops" { &self.max_program_ops } else { &self.max_pending_ops };
+                option.store(most, Ordering::Relaxed);
             }
             _ => return Err(unknown(name)),
         }
@@ -104,6 +113,7 @@ impl Options {
             }
             .to_string()),
             "max_program_ops" => Ok(self.max_program_ops().to_string()),
+            "max_pending_ops" => Ok(self.max_pending_ops().to_string()),
             _ => Err(unknown(name)),
         }
     }

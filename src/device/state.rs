@@ -64,6 +64,33 @@ impl DeviceState {
         if self.closed || self.owner.is_none() { Err(released()) } else { Ok(()) }
     }
 
+    /// An error if nothing may be recorded: the environment was released, or too much is pending already.
+    #[inline]
+    pub fn check_room(&mut self) -> Result<()> {
+        match &self.owner {
+            Some(owner) if !self.closed && self.trace.len() < owner.shared.options.max_pending_ops() => Ok(()),
+            _ => self.make_room(),
+        }
+    }
+
+    /// What is dead does not count.
+    #[cold]
+    fn make_room(&mut self) -> Result<()> {
+        self.check_open()?;
+        let most = self.owner()?.shared.options.max_pending_ops();
+        if !self.syncing {
+            drop(self.compact());
+        }
+        if self.trace.len() < most {
+            return Ok(());
+        }
+        Err(error!(
+            ResourceExhausted,
+            "{} operations are pending, and the option max_pending_ops allows {most}; call lxla_mark_step now and then",
+            self.trace.len()
+        ))
+    }
+
     /// Number of the environment, and of the device in it.
     pub fn place(&self) -> Option<(u64, usize)> {
         self.owner.as_ref().map(|owner| (owner.shared.number, owner.ordinal))
