@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// Values on their way to a file.
-pub struct Save {
+struct Save {
     path: PathBuf,
     items: Vec<Item>,
 }
@@ -39,7 +39,8 @@ pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()>
 
 /// As [`save`], but the file is written in the background. It will hold the values of now, whatever happens to the tensors.
 pub fn save_async(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Arc<Ticket>> {
-    saver::enqueue(Save::start(path, names, tensors)?)
+    let save = Save::start(path, names, tensors)?;
+    saver::enqueue(save.size_bytes(), Box::new(move |written| save.write(written)))
 }
 
 /// A new tensor from a file.
@@ -100,12 +101,12 @@ impl Save {
     }
 
     /// Bytes of all tensors.
-    pub fn size_bytes(&self) -> u64 {
+    fn size_bytes(&self) -> u64 {
         self.items.iter().map(|item| item.ty.size_bytes() as u64).sum()
     }
 
     /// Waits for the copies and writes the file.
-    pub fn write(mut self, written: &AtomicU64) -> Result<()> {
+    fn write(mut self, written: &AtomicU64) -> Result<()> {
         let mut entries = Vec::with_capacity(self.items.len());
         for Item { name, ty, copy, owner, .. } in &mut self.items {
             let bytes = copy.bytes().map_err(|e| e.context(format_args!("tensor {name:?}")))?;

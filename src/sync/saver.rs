@@ -1,6 +1,5 @@
 //! The background writer: one thread for the process, fed by a channel, with a bound on the bytes that wait.
 
-use super::save::Save;
 use crate::error;
 use crate::error::{Error, Result};
 use crossbeam::channel::{Sender, unbounded};
@@ -14,6 +13,16 @@ const MOST_BYTES_IN_FLIGHT: u64 = 4 << 30;
 
 /// How long leaving the process waits for saves.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Writes a file, counting bytes as they go.
+pub type Write = Box<dyn FnOnce(&AtomicU64) -> Result<()> + Send>;
+
+/// A save that waits for its turn.
+struct Job {
+    write: Write,
+    size: u64,
+    ticket: Arc<Ticket>,
+}
 
 /// What became of an asynchronous save.
 pub struct Ticket {
@@ -58,17 +67,14 @@ struct Load {
 }
 
 static LOAD: Load = Load { bytes: Mutex::new(0), less: Condvar::new() };
-static QUEUE: OnceLock<Sender<(Save, Arc<Ticket>)>> = OnceLock::new();
+static QUEUE: OnceLock<Sender<Job>> = OnceLock::new();
 
-/// Hands a save to the writer. Blocks while too many bytes are on their way.
-pub fn enqueue(save: Save) -> Result<Arc<Ticket>> {
-    let size = save.size_bytes().max(1);
-    let ticket = Arc::new(Ticket {
-        outcome: Mutex::new(None),
-        ended: Condvar::new(),
-        written: AtomicU64::new(0),
-        total: save.size_bytes(),
-    });
+/// Hands a save of so many bytes to the writer. Blocks while too many are on their way.
+pub fn enqueue(total: u64, write: Write) -> Result<Arc<Ticket>> {
+    // At least 1, so that a save of nothing counts as one that is on its way.
+    let size = total.max(1);
+    let ticket =
+        Arc::new(Ticket { outcome: Mutex::new(None), ended: Condvar::new(), written: AtomicU64::new(0), total });
     {
         let mut bytes = LOAD.bytes.lock();
         while *bytes > 0 && *bytes + size > MOST_BYTES_IN_FLIGHT {
@@ -77,7 +83,9 @@ pub fn enqueue(save: Save) -> Result<Arc<Ticket>> {
         *bytes += size;
     }
     let sent = queue().and_then(|queue| {
-        queue.send((save, ticket.clone())).map_err(|_| error!(Internal, "the background writer has ended"))
+        queue
+            .send(Job { write, size, ticket: ticket.clone() })
+            .map_err(|_| error!(Internal, "the background writer has ended"))
     });
     if sent.is_err() {
         unload(size);
@@ -91,15 +99,14 @@ fn unload(size: u64) {
 }
 
 /// The channel to the writer, whose thread starts with the first save.
-fn queue() -> Result<&'static Sender<(Save, Arc<Ticket>)>> {
+fn queue() -> Result<&'static Sender<Job>> {
     if let Some(queue) = QUEUE.get() {
         return Ok(queue);
     }
-    let (sender, receiver) = unbounded::<(Save, Arc<Ticket>)>();
+    let (sender, receiver) = unbounded::<Job>();
     let writer = move || {
-        for (save, ticket) in receiver {
-            let size = save.size_bytes().max(1);
-            let write = std::panic::AssertUnwindSafe(|| save.write(&ticket.written));
+        for Job { write, size, ticket } in receiver {
+            let write = std::panic::AssertUnwindSafe(|| write(&ticket.written));
             let outcome = std::panic::catch_unwind(write).unwrap_or_else(|_| Err(writer_panicked()));
             ticket.end(outcome);
             unload(size);
