@@ -464,6 +464,24 @@ TEST(sync_and_text) {
   REFUSED(LXLA_FAILED_PRECONDITION, "lxla_sync: ", lazyxla::sync({hole + 1}));
 }
 
+TEST(saving_and_loading) {
+  Environment env;
+  Tensor x = floats(env, {1, 2});
+  x += 1;
+  const char *path = "test_cpp.safetensors";
+  lazyxla::save(path, {{"x", x}});
+  CHECK(Tensor::load(path, "x", {env, xla()}).read<float>() == (std::vector<float>{2, 3}));
+  lazyxla::AsyncSave save(path, {{"x", x}, {"twice", x * 2}});
+  x *= 100;
+  env.mark_step(xla());
+  save.wait();
+  CHECK(save.done());
+  CHECK(Tensor::load(path, "x", {env, xla()}).read<float>() == (std::vector<float>{2, 3}));
+  CHECK(Tensor::load(path, "twice", {env, xla()}).read<float>() == (std::vector<float>{4, 6}));
+  REFUSED(LXLA_NOT_FOUND, "lxla_load: ", Tensor::load(path, "y", {env, xla()}));
+  std::remove(path);
+}
+
 }  // namespace
 
 int main() {

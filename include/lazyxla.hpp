@@ -261,6 +261,10 @@ class Tensor {
   static Tensor iota(const Dims &dims, int64_t axis, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);
   }
+  /// What a safetensors file has under a name.
+  static Tensor load(const std::string &path, const std::string &name, const Place &at = {}) {
+    return make<lxla_load>(at.env, at.device, path.c_str(), name.c_str());
+  }
   /// A tensor with no value.
   static Tensor placeholder(const Dims &dims, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_tensor_placeholder>(at.env, at.device, dtype, dims.data(), dims.size());
@@ -492,6 +496,46 @@ inline std::string stablehlo(const std::vector<Tensor> &tensors) {
   const auto list = detail::handles(tensors);
   return detail::text<lxla_stablehlo>(list.data(), list.size());
 }
+
+/// Tensors by the names that they have in a file.
+using Named = std::vector<std::pair<std::string, Tensor>>;
+
+namespace detail {
+inline std::pair<std::vector<const char *>, std::vector<lxla_tensor>> lists(const Named &named) {
+  std::pair<std::vector<const char *>, std::vector<lxla_tensor>> out;
+  for (const auto &[name, tensor] : named) out.first.push_back(name.c_str()), out.second.push_back(tensor.handle());
+  return out;
+}
+}  // namespace detail
+
+/// Writes a safetensors file, whole or not at all, and returns when it is on the disk. Donates nothing.
+inline void save(const std::string &path, const Named &named) {
+  const auto [names, tensors] = detail::lists(named);
+  check(lxla_save(path.c_str(), names.data(), tensors.data(), names.size()));
+}
+
+/// A save in the background. The file holds the values of the moment when it was made; destroying it waits for nothing.
+class AsyncSave {
+ public:
+  /// Starts it.
+  AsyncSave(const std::string &path, const Named &named) {
+    const auto [names, tensors] = detail::lists(named);
+    check(lxla_save_async(path.c_str(), names.data(), tensors.data(), names.size(), &ticket_));
+  }
+  AsyncSave(const AsyncSave &) = delete;
+  AsyncSave &operator=(const AsyncSave &) = delete;
+  ~AsyncSave() { lxla_save_ticket_release(ticket_); }
+  void wait() { check(lxla_save_wait(ticket_)); }  ///< Until the file is on the disk; its failure.
+  /// Whether it has ended, well or badly.
+  bool done() const {
+    int32_t done = 0;
+    check(lxla_save_done(ticket_, &done));
+    return done == 1;
+  }
+
+ private:
+  lxla_save_ticket ticket_{};
+};
 
 }  // namespace lazyxla
 
