@@ -14,7 +14,7 @@ PLUGIN := xla-cpu-pjrt==0.0.1
 PLUGIN_SHA256 := 55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc
 PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
 
-.PHONY: all demo test soak bench check header plugin configure build install clean
+.PHONY: all demo test bench check header plugin configure build install clean
 
 all: build
 
@@ -23,10 +23,7 @@ demo: build  ## Trains a network on real handwritten digits.
 
 test: build  ## All tests: Rust, then C, on the real CPU plugin.
 	cargo test --release
-	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) --label-exclude soak
-
-soak: build  ## The long tests.
-	$(CTEST) --test-dir $(TREE) --output-on-failure --label-regex soak
+	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS)
 
 bench: build  ## The benchmarks of benches/README.md.
 	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null

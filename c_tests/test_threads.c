@@ -1,4 +1,4 @@
-// Many threads: K7, the first part of H3, and recording while a step compiles. (The long one is soak_threads.)
+// Many threads: K7, the first part of H3, and recording while a step compiles.
 #include "fault.h"
 
 #include <pthread.h>
