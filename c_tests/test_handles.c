@@ -273,6 +273,21 @@ TEST(h1_scalars_that_do_not_fit) {
   OK(lxla_env_release(env));
 }
 
+TEST(h1_pred_is_0_or_1) {
+  start();
+  lxla_tensor out = {9}, good;
+  const uint8_t bad[] = {1, 0, 2}, fine[] = {1, 0, 1};
+  WRONG(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_PRED, DIMS(3), bad, 3, &out), "element 2 of pred[3] is 2; pred takes 0 or 1");
+  EQUAL(out.id, 9);
+  OK(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_PRED, DIMS(3), fine, 3, &good));
+  WRONG(lxla_tensor_write(good, bad, 3), "pred takes 0 or 1");
+  uint8_t got[3];
+  OK(lxla_tensor_read(good, got, 3));
+  CHECK(memcmp(got, fine, 3) == 0);
+  RELEASE(good);
+  OK(lxla_env_release(env));
+}
+
 TEST(h1_host_data_of_any_alignment) {
   start();
   char raw[64];

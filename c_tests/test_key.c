@@ -223,6 +223,16 @@ TEST(k6_what_may_change_the_executable_is_in_the_key) {
   CHECK(remove(copy) == 0 && remove(changed) == 0);
 }
 
+// Steps a program that is different for each size; gives its result, n times 2.
+static lxla_tensor program_of_size(lxla_env env, int64_t n) {
+  lxla_tensor ones;
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(n), 1, &ones));
+  lxla_tensor twos = scalar(ADD, ones, 1);
+  RELEASE(ones);
+  step(env);
+  return twos;
+}
+
 TEST(k9_the_least_recently_used_programs_give_way) {
   lxla_env_options options = default_options();
   options.cache_capacity = 64;
@@ -230,31 +240,11 @@ TEST(k9_the_least_recently_used_programs_give_way) {
   OK(lxla_env_create(&options, &env));
   enum { PROGRAMS = 128 };
   lxla_tensor results[PROGRAMS];
-  for (int i = 0; i < PROGRAMS; i++) {
-    lxla_tensor x;
-    OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(i + 1), 1, &x));
-    results[i] = scalar(ADD, x, 1);
-    RELEASE(x);
-    step(env);
-  }
+  for (int i = 0; i < PROGRAMS; i++) results[i] = program_of_size(env, i + 1);
   EQUAL(counter(env, "UncachedCompile"), PROGRAMS);
-  for (int i = 64; i < PROGRAMS; i++) {
-    lxla_tensor x, y;
-    OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(i + 1), 1, &x));
-    y = scalar(ADD, x, 1);
-    RELEASE(x);
-    step(env);
-    RELEASE(y);
-  }
+  for (int i = 64; i < PROGRAMS; i++) RELEASE(program_of_size(env, i + 1));
   EQUAL(counter(env, "UncachedCompile"), PROGRAMS);
-  for (int i = 0; i < 64; i++) {
-    lxla_tensor x, y;
-    OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(i + 1), 1, &x));
-    y = scalar(ADD, x, 1);
-    RELEASE(x);
-    step(env);
-    RELEASE(y);
-  }
+  for (int i = 0; i < 64; i++) RELEASE(program_of_size(env, i + 1));
   EQUAL(counter(env, "UncachedCompile"), PROGRAMS + 64);
   float values[PROGRAMS];
   for (int i = 0; i < PROGRAMS; i++) {

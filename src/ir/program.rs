@@ -111,11 +111,6 @@ impl Linear<'_> {
         &self.workspace.order
     }
 
-    /// Whether a root needs this node (as an operation or as a leaf).
-    pub fn contains(&self, id: NodeId) -> bool {
-        self.workspace.marks[id.0 as usize].visited
-    }
-
     /// Cuts the order into programs of at most `max_ops` operations. The cut depends on the order alone, so that equal
     /// stretches become equal programs.
     pub fn segments(mut self, trace: &Trace, max_ops: usize) -> Vec<Segment> {

@@ -70,7 +70,7 @@ pub fn needed_data(trace: &Trace, roots: &[NodeId]) -> Vec<Arc<DeviceData>> {
     let mut needed = vec![false; trace.len()];
     roots.iter().for_each(|id| needed[id.0 as usize] = true);
     let mut data = Vec::new();
-    for id in (0..trace.len() as u32).rev().map(NodeId).filter(|id| id.0 < trace.len() as u32) {
+    for id in (0..trace.len() as u32).rev().map(NodeId) {
         if !needed[id.0 as usize] {
             continue;
         }

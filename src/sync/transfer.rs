@@ -6,7 +6,7 @@ use crate::device_data::{DeviceData, Hold, State};
 use crate::error;
 use crate::error::Result;
 use crate::metrics::Counter;
-use crate::types::TensorType;
+use crate::types::{DType, TensorType};
 use std::sync::Arc;
 
 /// A new tensor with the host's values, transferred before it returns.
@@ -41,6 +41,12 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
 }
 
 fn upload(owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
+    // A plugin takes any byte for a bool, and computes with it as no bool behaves.
+    if ty.dtype == DType::Pred
+        && let Some(at) = data.iter().position(|&byte| byte > 1)
+    {
+        return Err(error!(InvalidArgument, "data: element {at} of {ty} is {}; pred takes 0 or 1", data[at]));
+    }
     let buffer = owner.shared.engine.transfer_to_device(owner.ordinal, ty, data)?;
     owner.shared.metrics.add(Counter::TransferToDevice, 1);
     owner.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
