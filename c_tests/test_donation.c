@@ -66,6 +66,7 @@ TEST(d4_a_released_batch_is_donated_or_freed_at_once) {
   EQUAL(step(env), 1);
   EQUAL(value(y), 12);
   EQUAL(value(w), 3);
+  EQUAL(counter(env, "FreedEarly"), 0);
   RELEASE(y);
 
   // No output of its size: not donated, and freed by the step.
@@ -76,6 +77,7 @@ TEST(d4_a_released_batch_is_donated_or_freed_at_once) {
   RELEASE(batch);
   EQUAL(step(env), 0);
   EQUAL(counter(env, "LiveBytes") - before, sizeof(float));
+  EQUAL(counter(env, "FreedEarly"), 1);
   EQUAL(value(y), 1);
   RELEASE(w, y);
   OK(lxla_env_release(env));

@@ -129,6 +129,42 @@ TEST(f3_a_step_that_waits_reports_it) {
   OK(lxla_env_release(env));
 }
 
+// The real plugin's own refusal: 2^39 floats are 2 TiB.
+TEST(f4_exhausted_memory_says_what_was_asked_and_what_takes_it) {
+  lxla_env env = new_env();
+  lxla_tensor big, kept, small = one(env, 1), huge;
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(512, 1024), 3, &big));
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_S8, DIMS(1000), 2, &kept));
+  step(env);
+  OK(lxla_binary_scalar_inplace(ADD, small, 1));
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(1LL << 39), 1, &huge));
+  for (int i = 0; i < 3; i++) {
+    REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_RESOURCE_EXHAUSTED, "2199023255556 bytes were asked for");
+    CHECK(strstr(lxla_last_error_message(), "f32[512,1024] with 2097152, s8[1000] with 1000"));
+    EQUAL(state_of(small), LXLA_STATE_PENDING);
+  }
+  float v[2];
+  REFUSED(lxla_tensor_read(huge, v, 1ULL << 41), LXLA_RESOURCE_EXHAUSTED, "the largest f32[512,1024]");
+  RELEASE(huge, big);
+  EQUAL(step(env), 1);
+  EQUAL(value(small), 2);
+  RELEASE(kept, small);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(f4_a_refused_transfer_says_it_too) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1), out = none;
+  float v[4] = {0};
+  FAULT(arm)("Client_BufferFromHostBuffer", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+  REFUSED(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(4), v, sizeof v, &out), LXLA_RESOURCE_EXHAUSTED,
+          "16 bytes were asked for; live tensors hold 4 bytes in 1 buffers, the largest f32[1] with 4");
+  EQUAL(value(t), 1);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
 TEST(failed_transfers_make_nothing_and_lose_nothing) {
   lxla_env env = fault_env();
   lxla_tensor t = one(env, 1), made = none;

@@ -100,6 +100,33 @@ TEST(forgetting_to_step_is_refused_at_the_limit) {
   OK(lxla_env_release(env));
 }
 
+TEST(forgetting_to_step_steps_by_itself_if_that_is_set) {
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "max_pending_ops", "1000"));
+  OK(lxla_env_set_option(env, "pending_limit_policy", "step"));
+  lxla_tensor x = one(env, 0), y = one(env, 1), old = snapshot(y);
+  for (int i = 0; i < 5000; i++) {
+    OK(lxla_binary_scalar_inplace(ADD, x, 1));
+    if (i % 10 == 0) OK(lxla_binary_inplace(ADD, y, x));
+  }
+  CHECK(counter(env, "MarkStep") >= 5);
+  CHECK(counter(env, "DonatedBuffers") >= 5);
+  EQUAL(value(x), 5000);
+  EQUAL(value(y), 1 + 500 * 1 + 10.0 * 499 * 500 / 2);
+  EQUAL(value(old), 1);
+  // What waits for a placeholder cannot be stepped away.
+  lxla_tensor p, out = none;
+  OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &p));
+  lxla_status status = LXLA_OK;
+  for (int i = 0; i < 2000 && status == LXLA_OK; i++) status = lxla_binary_scalar_inplace(ADD, p, 1);
+  EQUAL(status, LXLA_RESOURCE_EXHAUSTED);
+  REFUSED(lxla_binary_scalar(ADD, x, 1, &out), LXLA_RESOURCE_EXHAUSTED, "max_pending_ops allows 1000");
+  RELEASE(p);
+  EQUAL(value(x), 5000);
+  RELEASE(x, y, old);
+  OK(lxla_env_release(env));
+}
+
 // A value that is used far from where it was made crosses many segments.
 TEST(cut_programs_keep_what_later_segments_need) {
   lxla_env env = new_env();

@@ -546,8 +546,9 @@ lxla_status lxla_env_current(lxla_env *out_env);
 
 /**
  * Sets an option: `use_native_for_cpu_tensor` (true|false), `mixed_device_policy` (error|copy|scalar), `donation`
- * (true|false), `max_program_ops` (a number), `max_pending_ops` (a number: recording more without a step is
- * RESOURCE_EXHAUSTED; 100 million by default). Goes before the options of `lxla_env_create`, and those before environment
+ * (true|false), `max_program_ops` (a number), `max_pending_ops` (a number: recording more without a step meets the
+ * policy; 100 million by default), `pending_limit_policy` (error: RESOURCE_EXHAUSTED, the default; step: the recording
+ * call steps the device first, as `lxla_mark_step` would, and fails if that does). Goes before the options of `lxla_env_create`, and those before environment
  * variables (`LXLA_DONATION` and so on). NOT_FOUND for another name, INVALID_ARGUMENT for another value. Any thread; counts
  * from the next call on.
  */
@@ -574,9 +575,11 @@ lxla_status lxla_env_device_count(lxla_env env, int32_t *out_count);
  * spent compiling · `PersistentCacheHit`, `PersistentCacheMiss` programs loaded from the disk cache, and not found there ·
  * `ExecuteComputation` runs · `TransferToDevice`, `TransferFromDevice` copies · `OutboundBytes`, `InboundBytes` bytes host
  * to device, and device to host · `DonorsRequested` tensors' buffers that runs were allowed to consume · `DonatedBuffers`
- * tensors' buffers found consumed after a run · `MixedDeviceCopy` implicit copies between devices · `RecomputedOps`
+ * tensors' buffers found consumed after a run · `FreedEarly` tensors' buffers that a step freed, since nothing needed them
+ * any more and no output could take them over · `MixedDeviceCopy` implicit copies between devices · `RecomputedOps`
  * operations run again that a partial sync had run before · `CreateTensor`, `DestroyTensor` tensors made, and ended ·
- * `LiveBytes`, `PeakLiveBytes` bytes held by the environment's buffers now, and at most.
+ * `CachedPrograms`, `CachedVariants` programs in memory now, and what was compiled of them (for other constants and
+ * donors) · `LiveBytes`, `PeakLiveBytes` bytes held by the environment's buffers now, and at most.
  */
 lxla_status lxla_env_counter(lxla_env env,
                              const char *name,

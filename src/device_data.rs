@@ -133,6 +133,11 @@ impl DeviceData {
         self.kind.load(Ordering::Acquire) == IN_FLIGHT
     }
 
+    /// Whether it has a buffer.
+    pub fn has_buffer(&self) -> bool {
+        self.kind.load(Ordering::Acquire) == SOUND
+    }
+
     /// Whether it has a buffer or is going to have one: neither a placeholder nor lost.
     pub fn is_sound(&self) -> bool {
         self.kind.load(Ordering::Acquire) != UNUSABLE

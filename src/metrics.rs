@@ -47,6 +47,8 @@ counters! {
     DonorsRequested,
     /// Tensors' buffers found consumed after a run.
     DonatedBuffers,
+    /// Tensors' buffers that a step freed, since nothing needed them any more and no output could take them over.
+    FreedEarly,
     /// Implicit copies between devices.
     MixedDeviceCopy,
     /// Operations run again that a partial sync had run before.

@@ -118,6 +118,12 @@ impl<T> ProgramCache<T> {
         Ok((made, true))
     }
 
+    /// How many programs it holds, and how many compiled variants of them.
+    pub fn sizes(&self) -> (usize, usize) {
+        let inner = self.inner.lock();
+        (inner.families.len(), inner.variants.len())
+    }
+
     /// How this program would run now. Changes nothing.
     pub fn peek(&self, wanted: &Lookup) -> Variant {
         match self.inner.lock().families.peek(wanted.words) {

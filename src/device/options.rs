@@ -16,9 +16,19 @@ pub enum MixedDevicePolicy {
     Scalar = 3,
 }
 
+/// What happens when `max_pending_ops` operations are pending and another one comes.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingLimitPolicy {
+    /// It is refused.
+    Error = 1,
+    /// The device is stepped first.
+    Step = 2,
+}
+
 /// Every name that [`Options::set`] knows.
 pub const OPTION_NAMES: &str =
-    "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, max_pending_ops";
+    "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, max_pending_ops, pending_limit_policy";
 
 /// See the module's documentation.
 pub struct Options {
@@ -27,6 +37,7 @@ pub struct Options {
     donation: AtomicBool,
     max_program_ops: AtomicUsize,
     max_pending_ops: AtomicUsize,
+    pending_limit_policy: AtomicU8,
 }
 
 impl Default for Options {
@@ -37,6 +48,7 @@ impl Default for Options {
             donation: AtomicBool::new(true),
             max_program_ops: AtomicUsize::new(16_384),
             max_pending_ops: AtomicUsize::new(100_000_000),
+            pending_limit_policy: AtomicU8::new(PendingLimitPolicy::Error as u8),
         }
     }
 }
@@ -66,9 +78,17 @@ impl Options {
         self.max_program_ops.load(Ordering::Relaxed)
     }
 
-    /// The most operations that may be pending on a device; more are refused, since somebody forgot to step.
+    /// The most operations that may be pending on a device: beyond, somebody forgot to step.
     pub fn max_pending_ops(&self) -> usize {
         self.max_pending_ops.load(Ordering::Relaxed)
+    }
+
+    /// See [`PendingLimitPolicy`].
+    pub fn pending_limit_policy(&self) -> PendingLimitPolicy {
+        match self.pending_limit_policy.load(Ordering::Relaxed) {
+            2 => PendingLimitPolicy::Step,
+            _ => PendingLimitPolicy::Error,
+        }
     }
 
     /// Sets an option by name.
@@ -90,6 +110,14 @@ impl Options {
                     _ => return Err(wrong("error, copy or scalar")),
                 };
                 self.mixed_device_policy.store(policy as u8, Ordering::Relaxed);
+            }
+            "pending_limit_policy" => {
+                let policy = match value {
+                    "error" => PendingLimitPolicy::Error,
+                    "step" => PendingLimitPolicy::Step,
+                    _ => return Err(wrong("error or step")),
+                };
+                self.pending_limit_policy.store(policy as u8, Ordering::Relaxed);
             }
             "max_program_ops" | "max_pending_ops" => {
                 let most = value.parse().ok().filter(|n| *n > 0).ok_or_else(|| wrong("a number of at least 1"))?;
@@ -114,6 +142,11 @@ impl Options {
             .to_string()),
             "max_program_ops" => Ok(self.max_program_ops().to_string()),
             "max_pending_ops" => Ok(self.max_pending_ops().to_string()),
+            "pending_limit_policy" => Ok(match self.pending_limit_policy() {
+                PendingLimitPolicy::Error => "error",
+                PendingLimitPolicy::Step => "step",
+            }
+            .to_string()),
             _ => Err(unknown(name)),
         }
     }
@@ -139,6 +172,8 @@ mod tests {
             assert_eq!(options.get(name).unwrap(), value);
         }
         for (name, value) in [("donation", "no"), ("max_program_ops", "0"), ("mixed_device_policy", ""), ("x", "true")]
+            .into_iter()
+            .chain([("pending_limit_policy", "refuse")])
         {
             assert!(options.set(name, value).is_err(), "{name} {value}");
         }

@@ -64,31 +64,20 @@ impl DeviceState {
         if self.closed || self.owner.is_none() { Err(released()) } else { Ok(()) }
     }
 
-    /// An error if nothing may be recorded: the environment was released, or too much is pending already.
+    /// Whether one more operation may be recorded.
     #[inline]
-    pub fn check_room(&mut self) -> Result<()> {
+    pub(super) fn has_room(&self) -> bool {
         match &self.owner {
-            Some(owner) if !self.closed && self.trace.len() < owner.shared.options.max_pending_ops() => Ok(()),
-            _ => self.make_room(),
+            Some(owner) => !self.closed && self.trace.len() < owner.shared.options.max_pending_ops(),
+            None => false,
         }
     }
 
-    /// What is dead does not count.
-    #[cold]
-    fn make_room(&mut self) -> Result<()> {
-        self.check_open()?;
-        let most = self.owner()?.shared.options.max_pending_ops();
+    /// Forgets what is dead, which does not count as pending.
+    pub(super) fn forget_dead(&mut self) {
         if !self.syncing {
             drop(self.compact());
         }
-        if self.trace.len() < most {
-            return Ok(());
-        }
-        Err(error!(
-            ResourceExhausted,
-            "{} operations are pending, and the option max_pending_ops allows {most}; call lxla_mark_step now and then",
-            self.trace.len()
-        ))
     }
 
     /// Number of the environment, and of the device in it.
@@ -298,6 +287,14 @@ impl DeviceState {
             data.tensors.add();
             slot = next;
         }
+    }
+
+    /// The data that live tensors have as their values.
+    pub fn live_data(&self) -> Vec<Arc<DeviceData>> {
+        let mut live: Vec<Arc<DeviceData>> = self.table.values().filter_map(Value::data).cloned().collect();
+        live.sort_by_key(Arc::as_ptr);
+        live.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        live
     }
 
     /// Forgets what no tensor needs: all of the trace if nothing is pending.

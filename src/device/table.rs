@@ -16,6 +16,16 @@ pub enum Value {
     Data(Arc<DeviceData>),
 }
 
+impl Value {
+    /// Its device data, if it has some.
+    pub fn data(&self) -> Option<&Arc<DeviceData>> {
+        match self {
+            Value::Pending(_) => None,
+            Value::Data(data) => Some(data),
+        }
+    }
+}
+
 /// One tensor, or a free slot (no references).
 pub(super) struct Slot {
     generation: u32,
@@ -68,6 +78,11 @@ impl Table {
     #[inline]
     pub fn slot_mut(&mut self, index: u32) -> &mut Slot {
         &mut self.slots[index as usize]
+    }
+
+    /// The values of all live tensors.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.slots.iter().filter(|slot| slot.references > 0).map(|slot| &slot.value)
     }
 
     /// A new tensor with one reference. Its value is linked by the caller.

@@ -6,6 +6,7 @@ use crate::engine::pjrt;
 use crate::error;
 use crate::error::Result;
 use crate::metrics::{Counter, Metrics};
+use crate::sync;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,6 +70,7 @@ impl Environment {
             options: set,
             programs: ProgramCache::new(options.cache_capacity.unwrap_or(default)),
             disk: cache_dir.as_deref().and_then(DiskCache::open),
+            step: sync::mark_step,
             metrics: Metrics::default(),
         });
         let mut environment = Environment { shared, devices: Vec::with_capacity(count) };
@@ -129,7 +131,8 @@ impl Environment {
         })
     }
 
-    /// All counters, and the bytes that buffers hold (LiveBytes now, PeakLiveBytes at most).
+    /// All counters, and what is there now: programs in memory (CachedPrograms) and what was compiled of them, for other
+    /// constants and donors (CachedVariants); bytes that buffers hold (LiveBytes now, PeakLiveBytes at most).
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let tensors = self.devices.iter().map(|device| device.state().tensor_counts());
         let (created, destroyed) = tensors.fold((0, 0), |sum, (c, d)| (sum.0 + c, sum.1 + d));
@@ -141,6 +144,8 @@ impl Environment {
         };
         let mut all: Vec<(&'static str, u64)> =
             Counter::ALL.iter().map(|&counter| (counter.name(), value(counter))).collect();
+        let (programs, variants) = self.shared.programs.sizes();
+        all.extend([("CachedPrograms", programs as u64), ("CachedVariants", variants as u64)]);
         all.extend([("LiveBytes", memory.live), ("PeakLiveBytes", memory.peak)]);
         all
     }

@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 pub struct Place {
     dtype: DType,
     shape: ShapeId,
-    bytes: usize,
+    /// Its size.
+    pub bytes: usize,
 }
 
 impl Place {

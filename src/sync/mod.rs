@@ -4,6 +4,7 @@
 
 mod collect;
 mod donors;
+mod exhausted;
 mod inspect;
 mod key;
 mod partial;

@@ -2,6 +2,7 @@
 //! twice. Never donates: other pending work may still read what it reads. All or nothing on each device.
 
 use super::collect::{Obstacle, Obstacles, is_pending};
+use super::exhausted::explain;
 use super::plan::{Plan, plan};
 use super::run::run;
 use super::transaction::Transaction;
@@ -50,7 +51,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| e.context(name))?;
+    run(owner, plan, made).map_err(|e| explain(e, device, plan.output_bytes).context(name))?;
     transaction.commit();
     Ok(())
 }

@@ -26,6 +26,8 @@ pub struct Run {
     pub arguments: Vec<Source>,
     /// The arguments that it may consume, ascending: structural, and so part of the key.
     pub donors: Vec<usize>,
+    /// Arguments of tensors that nothing needs afterwards and no output can take over: freed with the plan.
+    pub spare: usize,
     /// The number of its first output among all that the plan makes.
     pub first_output: usize,
     /// Outputs of earlier runs that nothing needs after this one.
@@ -40,6 +42,8 @@ pub struct Plan {
     pub outputs: Vec<NodeId>,
     /// The pending values that it computes, each with the number of the output that is its result.
     pub roots: Vec<(NodeId, usize)>,
+    /// Bytes of all outputs.
+    pub output_bytes: u64,
     /// How many of its operations a partial sync has run before.
     pub recomputed: u64,
 }
@@ -57,14 +61,20 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
             last_use.extend(segment.parameters.iter().map(|id| (id.0, i)));
         }
     }
-    let mut plan =
-        Plan { runs: Vec::with_capacity(segments.len()), outputs: Vec::new(), roots: Vec::new(), recomputed };
+    let mut plan = Plan {
+        runs: Vec::with_capacity(segments.len()),
+        outputs: Vec::new(),
+        roots: Vec::new(),
+        output_bytes: 0,
+        recomputed,
+    };
     for (i, segment) in segments.into_iter().enumerate() {
         let mut run = Run {
             program: segment.program,
             scalars: segment.scalars,
             arguments: Vec::with_capacity(segment.parameters.len()),
             donors: Vec::new(),
+            spare: 0,
             first_output: plan.outputs.len(),
             last_uses: Vec::new(),
         };
@@ -89,7 +99,13 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
                 }
             }
         }
-        run.donors = donors::useful(&candidates, segment.outputs.iter().map(|&id| Place::of(trace, id)));
+        let places = segment.outputs.iter().map(|&id| Place::of(trace, id));
+        plan.output_bytes += places.clone().map(|place| place.bytes as u64).sum::<u64>();
+        run.donors = donors::useful(&candidates, places);
+        let is_spare = |&&(index, _): &&(usize, Place)| {
+            matches!(run.arguments[index], Source::Data(_)) && run.donors.binary_search(&index).is_err()
+        };
+        run.spare = candidates.iter().filter(is_spare).count();
         for (offset, &id) in segment.outputs.iter().enumerate() {
             let number = plan.outputs.len() + offset;
             if !single {

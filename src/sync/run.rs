@@ -124,6 +124,7 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     shared.metrics.add(Counter::ExecuteComputation, 1);
     shared.metrics.add(Counter::DonorsRequested, of_tensors(donors) - of_tensors(&keep));
     shared.metrics.add(Counter::DonatedBuffers, of_tensors(&execution.consumed));
+    shared.metrics.add(Counter::FreedEarly, run.spare as u64);
     for (offset, buffer) in execution.outputs.into_iter().enumerate() {
         made[run.first_output + offset] = Some(buffer);
     }

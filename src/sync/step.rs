@@ -1,6 +1,7 @@
 //! The step: all live pending tensors of a device. The only sync that donates.
 
 use super::collect::{Obstacle, Obstacles, needed_data, pending};
+use super::exhausted::explain;
 use super::plan::{Plan, plan};
 use super::run::run;
 use super::transaction::Transaction;
@@ -30,7 +31,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         Transaction::start(device, &mut state, owner, "step", plan, Vec::new())
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| e.context(name))?;
+    run(owner, plan, made).map_err(|e| explain(e, device, plan.output_bytes).context(name))?;
     transaction.commit();
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Moving values between the host and devices.
 
+use super::exhausted::explain;
 use super::partial::sync_on;
 use crate::device::{Device, Owner, TensorHandle, Value, device_of};
 use crate::device_data::{DeviceData, Hold, State};
@@ -16,7 +17,7 @@ pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Resul
         state.check_open()?;
         state.owner()?.clone()
     };
-    let value = upload(&owner, ty, data)?;
+    let value = upload(device, &owner, ty, data)?;
     device.state().new_tensor_of(Value::Data(value))
 }
 
@@ -30,7 +31,7 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
         (state.owner()?.clone(), state.ty(slot))
     };
     check_size(&ty, data.len())?;
-    let value = upload(&owner, &ty, data)?;
+    let value = upload(device, &owner, &ty, data)?;
     let garbage = {
         let mut state = device.state();
         let slot = state.check("dst", tensor)?;
@@ -40,14 +41,15 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn upload(owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
+fn upload(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
     // A plugin takes any byte for a bool, and computes with it as no bool behaves.
     if ty.dtype == DType::Pred
         && let Some(at) = data.iter().position(|&byte| byte > 1)
     {
         return Err(error!(InvalidArgument, "data: element {at} of {ty} is {}; pred takes 0 or 1", data[at]));
     }
-    let buffer = owner.shared.engine.transfer_to_device(owner.ordinal, ty, data)?;
+    let sent = owner.shared.engine.transfer_to_device(owner.ordinal, ty, data);
+    let buffer = sent.map_err(|e| explain(e, device, data.len() as u64))?;
     owner.shared.metrics.add(Counter::TransferToDevice, 1);
     owner.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
     Ok(DeviceData::ready(buffer))
@@ -117,7 +119,8 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
     }
     let (hold, owner) = settled(source, tensor)?;
     let ordinal = target_place.map_or(0, |(_, ordinal)| ordinal);
-    let copy = hold.data().buffer()?.copy_to_device(ordinal)?;
+    let size = hold.data().ty().size_bytes() as u64;
+    let copy = hold.data().buffer()?.copy_to_device(ordinal).map_err(|e| explain(e, target, size))?;
     owner.shared.metrics.add(Counter::TransferToDevice, 1);
     let mut state = target.state();
     state.check_open()?;

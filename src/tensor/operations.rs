@@ -9,8 +9,7 @@ use crate::types::{DType, ScalarValue, TensorType};
 
 /// A tensor made from nothing but its type and an attribute.
 fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<NodeId>) -> Result<TensorHandle> {
-    let mut state = device.state();
-    state.check_room()?;
+    let mut state = device.to_record()?;
     let id = record(&mut state.trace)?;
     state.new_tensor(id)
 }
@@ -20,8 +19,7 @@ fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<Nod
 fn operands<const N: usize>(
     named: [(&str, TensorHandle); N],
 ) -> Result<(parking_lot::MutexGuard<'static, DeviceState>, [NodeId; N])> {
-    let mut state = common_device(&named)?.state();
-    state.check_room()?;
+    let mut state = common_device(&named)?.to_record()?;
     let mut nodes = [NodeId(0); N];
     for (node, (name, handle)) in nodes.iter_mut().zip(named) {
         *node = state.operand(name, handle)?;
@@ -174,8 +172,7 @@ pub fn concatenate(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> 
     let named: Vec<(String, TensorHandle)> =
         tensors.iter().enumerate().map(|(i, &handle)| (format!("tensors[{i}]"), handle)).collect();
     let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    let mut state = common_device(&named)?.state();
-    state.check_room()?;
+    let mut state = common_device(&named)?.to_record()?;
     let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
     let id = ir::concatenate(&mut state.trace, &nodes, axis)?;
     state.new_tensor(id)
