@@ -453,6 +453,16 @@ typedef struct {
 } lxla_scalar;
 
 /**
+ * A handle on a traced computation. id 0 is none.
+ */
+typedef struct {
+  /**
+   * For the library.
+   */
+  uint64_t id;
+} lxla_computation;
+
+/**
  * A handle on an asynchronous save. id 0 is none.
  */
 typedef struct {
@@ -890,6 +900,150 @@ lxla_status lxla_concatenate(const lxla_tensor *tensors,
                              size_t n,
                              int64_t axis,
                              lxla_tensor *out_tensor);
+
+/**
+ * Records the `sizes` elements of x that begin at `starts`: one integer scalar tensor for each of the `rank` axes, all of
+ * one dtype. As StableHLO has it, a start is clamped so that the slice lies within x. Gives one reference. Any thread.
+ */
+lxla_status lxla_dynamic_slice(lxla_tensor x,
+                               const lxla_tensor *starts,
+                               const int64_t *sizes,
+                               size_t rank,
+                               lxla_tensor *out_tensor);
+
+/**
+ * Records x with `update` written over it, beginning at `starts` (as in `lxla_dynamic_slice`). `update` has x's dtype and
+ * rank and is nowhere larger. Where x's old buffer is donated, it is updated in place. Gives one reference. Any thread.
+ */
+lxla_status lxla_dynamic_update_slice(lxla_tensor x,
+                                      lxla_tensor update,
+                                      const lxla_tensor *starts,
+                                      size_t rank,
+                                      lxla_tensor *out_tensor);
+
+/**
+ * Records the slices of x along `axis` (negative: from the end) at `indices`, integers of any shape: the result has the
+ * indices' axes where x has `axis`, as NumPy's take. A negative index counts from the end; one beyond either end is clamped
+ * to it. Gives one reference. Any thread.
+ */
+lxla_status lxla_take(lxla_tensor x,
+                      lxla_tensor indices,
+                      int64_t axis,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records x with `value` (a scalar tensor of x's dtype) around it: on each of `rank` axes, `low` of them before the first
+ * element, `interior` between each two, `high` after the last. A negative low or high cuts off; NULL interior is all 0.
+ * Gives one reference. Any thread.
+ */
+lxla_status lxla_pad(lxla_tensor x,
+                     lxla_tensor value,
+                     const int64_t *low,
+                     const int64_t *high,
+                     const int64_t *interior,
+                     size_t rank,
+                     lxla_tensor *out_tensor);
+
+/**
+ * Takes the computation of `results` from `params`, which are different placeholders of one device, out of what was
+ * recorded. What depends on a parameter is its body; so are expressions of constants and iota alone. Anything else that
+ * the body reads is captured: it becomes a hidden input, computed with the step or sync that runs a call (if it is not
+ * yet), never copied to the host, and not donated while the computation lives. Scalars are constants of the body. Other
+ * placeholders may be captured, too: they are parameters of whatever is traced around the calls.
+ *
+ * Moves no bytes and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT for a param that has a value
+ * or is given twice, and for tensors of different devices. Gives one reference. Any thread.
+ */
+lxla_status lxla_computation_trace(const lxla_tensor *params,
+                                   size_t n_params,
+                                   const lxla_tensor *results,
+                                   size_t n_results,
+                                   lxla_computation *out_computation);
+
+/**
+ * Adds one reference. Any thread.
+ */
+lxla_status lxla_computation_retain(lxla_computation computation);
+
+/**
+ * Takes one reference. Calls that were recorded stay as they are. Releasing id 0 does nothing. Any thread.
+ */
+lxla_status lxla_computation_release(lxla_computation computation);
+
+/**
+ * How many parameters and results it has, and how many values it captured. Any thread.
+ */
+lxla_status lxla_computation_info(lxla_computation computation,
+                                  size_t *out_params,
+                                  size_t *out_results,
+                                  size_t *out_captured);
+
+/**
+ * Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
+ * `n_results` tensors (as many as the computation has results), one reference each. A result that is an argument unchanged
+ * is that argument's value. INVALID_ARGUMENT names what does not fit. Any thread.
+ *
+ * The computation is one function of the lowered text, however often it is called; XLA inlines calls, so that compile time
+ * grows with them. `lxla_scan` and `lxla_while` keep it flat.
+ */
+lxla_status lxla_computation_call(lxla_computation computation,
+                                  const lxla_tensor *args,
+                                  size_t n_args,
+                                  lxla_tensor *out_results,
+                                  size_t n_results);
+
+/**
+ * Records a loop over `n` values that starts with `init`: while `cond` gives true for them, they become what `body` gives
+ * for them. `cond` has `n` parameters and one result, pred[]; `body` has `n` parameters and `n` results, of the types of
+ * `init`. Gives `n` tensors, one reference each. A large value that a body updates is updated in place, if its start is
+ * donated. Any thread.
+ */
+lxla_status lxla_while(lxla_computation cond,
+                       lxla_computation body,
+                       const lxla_tensor *init,
+                       size_t n,
+                       lxla_tensor *out_results);
+
+/**
+ * Records a branch: what `on_true` gives for `args` if `pred` (pred[]) is true, else what `on_false` gives. Both take `args`
+ * and give results of the same types. Only the branch taken is run. Gives `n_results` tensors, one reference each. Any
+ * thread.
+ */
+lxla_status lxla_cond(lxla_tensor pred,
+                      lxla_computation on_true,
+                      lxla_computation on_false,
+                      const lxla_tensor *args,
+                      size_t n_args,
+                      lxla_tensor *out_results,
+                      size_t n_results);
+
+/**
+ * Records `length` applications of `body`, one for each slice of `xs` along their leading axis, which has `length` slices.
+ * `body` takes what is carried (`n_carry` values, `init` at first), then a slice of each array; it gives what is carried on,
+ * then `n_ys` results, which are stacked along a new leading axis. With `reverse` 1 it goes from the last slice to the
+ * first; results stay at the place of their slice. Gives `n_carry` and `n_ys` tensors, one reference each: what was
+ * carried last, and the stacks. With length 0, `init` and empty stacks.
+ *
+ * Lowered to one loop: text and compile time do not grow with `length`. What `body` captured is read, not copied. Any
+ * thread.
+ */
+lxla_status lxla_scan(lxla_computation body,
+                      const lxla_tensor *init,
+                      size_t n_carry,
+                      const lxla_tensor *xs,
+                      size_t n_xs,
+                      int64_t length,
+                      int32_t reverse,
+                      lxla_tensor *out_carry,
+                      lxla_tensor *out_ys,
+                      size_t n_ys);
+
+/**
+ * The StableHLO text of a computation: a module whose `main` takes its parameters, then its captures. The caller frees it
+ * with `lxla_string_free`. Any thread.
+ */
+lxla_status lxla_computation_stablehlo(lxla_computation computation,
+                                       char **out_text);
 
 /**
  * The step: runs everything that is pending on a device (UNSPECIFIED: on every XLA device; CPU: nothing to do), and gives

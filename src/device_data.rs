@@ -36,8 +36,6 @@ pub struct DeviceData {
     kind: AtomicU8,
     /// Live tensors whose value this is. Changed under the device's lock.
     pub tensors: Count,
-    /// Traced computations and exports that need it: lasting reasons not to donate it. Changed under the device's lock.
-    pub captures: Count,
     /// Reads and saves under way. Begun under the device's lock, ended at any time.
     holds: AtomicU32,
     /// Where the device's trace has its leaf, see [`DeviceData::leaf`].
@@ -102,7 +100,6 @@ impl DeviceData {
             state: Mutex::new(state),
             changed: Condvar::new(),
             tensors: Count::default(),
-            captures: Count::default(),
             holds: AtomicU32::new(0),
             leaf: AtomicU64::new(u64::MAX),
         })

@@ -7,6 +7,7 @@
 //! | [`capi`] | the only `extern "C"` functions: guard, convert, call |
 //! | [`env`](mod@env) | environments and their scopes |
 //! | [`sync`] | step and partial sync, transfers, reads |
+//! | [`computation`] | traced computations: calls, loops, branches, scans |
 //! | [`tensor`] | tensors as handles on values; recording operations |
 //! | [`device`] | one device's tensors and trace under one lock |
 //! | [`lower`] | program to StableHLO text |
@@ -17,6 +18,7 @@
 
 pub mod cache;
 pub mod capi;
+pub mod computation;
 pub mod device;
 pub mod device_data;
 pub mod engine;

@@ -11,7 +11,19 @@ fn root() -> &'static Path {
 fn generated_header() -> String {
     let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
     // Only this folder is the ABI; what the floors below make public is none of C's business. In the order of the chapters.
-    let chapters = ["types", "constants", "library", "environment", "device", "tensor", "operations", "sync", "save"];
+    let chapters = [
+        "types",
+        "constants",
+        "library",
+        "environment",
+        "device",
+        "tensor",
+        "operations",
+        "indexing",
+        "computation",
+        "sync",
+        "save",
+    ];
     let source = |chapter: &str| root().join("src/capi").join(chapter).with_extension("rs");
     let builder = chapters.iter().fold(cbindgen::Builder::new().with_config(config), |b, c| b.with_src(source(c)));
     let bindings = builder.generate().unwrap();

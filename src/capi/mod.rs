@@ -9,20 +9,25 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod arguments;
+mod computation;
 mod constants;
 mod device;
 mod environment;
 mod guard;
+mod indexing;
 mod library;
 mod operations;
+mod references;
 mod save;
 mod sync;
 mod tensor;
 mod types;
 
+pub use computation::*;
 pub use constants::*;
 pub use device::*;
 pub use environment::*;
+pub use indexing::*;
 pub use library::*;
 pub use operations::*;
 pub use save::*;

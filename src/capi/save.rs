@@ -3,40 +3,20 @@
 use super::arguments::{out, owned_text, slice, text};
 use super::device::lazy_device;
 use super::guard::{guard, is_forked};
+use super::references::References;
 use super::tensor::handles;
 use super::types::*;
 use crate::device::TensorHandle;
-use crate::error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::sync::Ticket;
 use crate::{io, sync};
-use parking_lot::Mutex;
 use std::ffi::c_char;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
-/// A ticket behind its handle.
-struct Entry {
-    id: u64,
-    references: u32,
-    ticket: Arc<Ticket>,
-}
-
-/// All tickets that somebody has. Their numbers are never used twice.
-static TICKETS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
-static NEXT_TICKET: AtomicU64 = AtomicU64::new(1);
+/// All tickets that somebody has.
+static TICKETS: References<Ticket> = References::new("ticket");
 static SETTLE_AT_EXIT: Once = Once::new();
-
-fn ticket_of(ticket: lxla_save_ticket) -> Result<Arc<Ticket>> {
-    let tickets = TICKETS.lock();
-    let found = tickets.iter().find(|entry| entry.id == ticket.id);
-    found.map(|entry| entry.ticket.clone()).ok_or_else(|| no_such_ticket(ticket))
-}
-
-fn no_such_ticket(ticket: lxla_save_ticket) -> Error {
-    error!(InvalidHandle, "ticket: {:#x} is no ticket, or was released", ticket.id)
-}
 
 /// Names and tensors of a save.
 unsafe fn listed<'a>(
@@ -92,9 +72,7 @@ pub unsafe extern "C" fn lxla_save_async(
             libc::atexit(settle_at_exit);
         });
         let ticket = sync::save_async(Path::new(path), &names, &tensors)?;
-        let id = NEXT_TICKET.fetch_add(1, Ordering::Relaxed);
-        TICKETS.lock().push(Entry { id, references: 1, ticket });
-        place.set(lxla_save_ticket { id })
+        place.set(lxla_save_ticket { id: TICKETS.insert(ticket) })
     })
 }
 
@@ -111,7 +89,7 @@ pub unsafe extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: *mut
     guard("lxla_save_done", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_done", out_done)? };
-        place.set(i32::from(ticket_of(ticket)?.is_done()))
+        place.set(i32::from(TICKETS.get("ticket", ticket.id)?.is_done()))
     })
 }
 
@@ -126,7 +104,7 @@ pub unsafe extern "C" fn lxla_save_progress(
         // SAFETY: the caller's promise, see `capi`.
         let (written, total) =
             unsafe { (out("out_written_bytes", out_written_bytes)?, out("out_total_bytes", out_total_bytes)?) };
-        let progress = ticket_of(ticket)?.progress();
+        let progress = TICKETS.get("ticket", ticket.id)?.progress();
         written.set(progress.0)?;
         total.set(progress.1)
     })
@@ -135,34 +113,19 @@ pub unsafe extern "C" fn lxla_save_progress(
 /// Blocks until a save has ended: OK when the file is on the disk, else why it is not. May be called again. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_save_wait(ticket: lxla_save_ticket) -> lxla_status {
-    guard("lxla_save_wait", || ticket_of(ticket)?.wait())
+    guard("lxla_save_wait", || TICKETS.get("ticket", ticket.id)?.wait())
 }
 
 /// Adds one reference. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_save_ticket_retain(ticket: lxla_save_ticket) -> lxla_status {
-    guard("lxla_save_ticket_retain", || {
-        let mut tickets = TICKETS.lock();
-        let found = tickets.iter_mut().find(|entry| entry.id == ticket.id);
-        found.map(|entry| entry.references += 1).ok_or_else(|| no_such_ticket(ticket))
-    })
+    guard("lxla_save_ticket_retain", || TICKETS.retain(ticket.id))
 }
 
 /// Takes one reference. The save goes on without its ticket. Releasing id 0 does nothing. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_save_ticket_release(ticket: lxla_save_ticket) -> lxla_status {
-    guard("lxla_save_ticket_release", || {
-        if ticket.id == 0 {
-            return Ok(());
-        }
-        let mut tickets = TICKETS.lock();
-        let index = tickets.iter().position(|entry| entry.id == ticket.id).ok_or_else(|| no_such_ticket(ticket))?;
-        tickets[index].references -= 1;
-        if tickets[index].references == 0 {
-            tickets.swap_remove(index);
-        }
-        Ok(())
-    })
+    guard("lxla_save_ticket_release", || TICKETS.release(ticket.id))
 }
 
 /// A new tensor with the values that a safetensors file has under `name`. NOT_FOUND if there is no such file or name,

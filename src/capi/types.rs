@@ -29,6 +29,14 @@ pub struct lxla_save_ticket {
     pub id: u64,
 }
 
+/// A handle on a traced computation. id 0 is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lxla_computation {
+    /// For the library.
+    pub id: u64,
+}
+
 /// A device of an environment: one of `LXLA_DEVICE_*` and a number among those of its kind.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

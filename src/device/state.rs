@@ -141,10 +141,16 @@ impl DeviceState {
     /// A new tensor with the result of a node as its value.
     #[inline]
     pub fn new_tensor(&mut self, id: NodeId) -> Result<TensorHandle> {
-        let value = self.value_of(id);
-        let handle = self.new_tensor_of(value)?;
+        let handle = self.new_tensor_at(id)?;
         self.compact_if_large();
         Ok(handle)
+    }
+
+    /// The same, but the ids of other nodes hold.
+    #[inline]
+    pub fn new_tensor_at(&mut self, id: NodeId) -> Result<TensorHandle> {
+        let value = self.value_of(id);
+        self.new_tensor_of(value)
     }
 
     /// Keeps memory in proportion to what is alive, however long nobody syncs.

@@ -1,13 +1,23 @@
-//! What was recorded: operations, their inference, the trace they stand in, and the program that a sync makes of them.
+//! What was recorded: operations, their inference, the trace they stand in, and the programs that syncs and traced
+//! computations make of them.
 
+mod body;
 mod build;
+mod control;
+mod encode;
+mod indexing;
 mod infer;
+mod linear;
 mod op;
 mod program;
 mod trace;
 
+pub use body::Body;
 pub use build::*;
+pub use control::{Applied, branch, call, scan, while_loop};
+pub use indexing::*;
 pub use infer::reduction_dtype;
+pub use linear::{Linear, Segment, Workspace};
 pub use op::{BinaryOp, CompareOp, Op, ReduceOp, UnaryOp};
-pub use program::{Instruction, Linear, Program, Segment, Workspace};
+pub use program::{Instruction, Program};
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};

@@ -152,6 +152,27 @@ pub enum Op {
     Slice,
     /// Along the axis in the attributes; any number of operands.
     Concatenate,
+    /// Of the node's shape, out of the first operand, from where the other operands (one scalar an axis) say.
+    DynamicSlice,
+    /// The first operand with the second one written over it, from where the other operands say.
+    DynamicUpdateSlice,
+    /// Slices of the first operand along the axis in the attributes, at the indices in the second.
+    Take,
+    /// The first operand with the second, a scalar, around it: low, then high, then interior, in the attributes.
+    Pad,
+    /// A traced computation (the body), applied to arguments, then captures. It has several results.
+    Call,
+    /// While the first body gives true, the second one is applied. Attributes: how many values are carried, how many
+    /// captures the first body has. Operands: start values, captures of the first body, of the second.
+    While,
+    /// The first body or the second, as the first operand says. Attributes: how many arguments, how many captures the first
+    /// body has. Operands: pred, arguments, captures of the first body, of the second.
+    If,
+    /// The body over the leading axis of stacked arrays. Attributes: how many values are carried, how many arrays, how many
+    /// times, whether from the end. Operands: start values, arrays, captures.
+    Scan,
+    /// The result with the number in the attributes, of the operand, which has several.
+    Result,
 }
 
 impl Op {
@@ -175,6 +196,15 @@ impl Op {
             Op::Matmul => (14, 0),
             Op::Slice => (15, 0),
             Op::Concatenate => (16, 0),
+            Op::DynamicSlice => (17, 0),
+            Op::DynamicUpdateSlice => (18, 0),
+            Op::Take => (19, 0),
+            Op::Pad => (20, 0),
+            Op::Call => (21, 0),
+            Op::While => (22, 0),
+            Op::If => (23, 0),
+            Op::Scan => (24, 0),
+            Op::Result => (25, 0),
         };
         family << 8 | member
     }
@@ -200,6 +230,15 @@ impl Op {
             14 => Op::Matmul,
             15 => Op::Slice,
             16 => Op::Concatenate,
+            17 => Op::DynamicSlice,
+            18 => Op::DynamicUpdateSlice,
+            19 => Op::Take,
+            20 => Op::Pad,
+            21 => Op::Call,
+            22 => Op::While,
+            23 => Op::If,
+            24 => Op::Scan,
+            25 => Op::Result,
             _ => return None,
         })
     }
@@ -211,7 +250,34 @@ impl Op {
 
     /// Whether it has integer attributes.
     pub fn has_attributes(self) -> bool {
-        matches!(self, Op::Iota | Op::Transpose | Op::Reduce(_) | Op::Slice | Op::Concatenate)
+        use Op::*;
+        matches!(self, Iota | Transpose | Reduce(_) | Slice | Concatenate | Take | Pad | While | If | Scan | Result)
+    }
+
+    /// How many traced computations it applies.
+    pub fn body_count(self) -> usize {
+        match self {
+            Op::Call | Op::Scan => 1,
+            Op::While | Op::If => 2,
+            _ => 0,
+        }
+    }
+
+    /// Whether it has several results, each of which is a node of its own.
+    pub fn has_results(self) -> bool {
+        self.body_count() > 0
+    }
+
+    /// How many operands it has; none if that is up to the node.
+    pub fn arity(self) -> Option<usize> {
+        match self {
+            Op::Leaf | Op::Full | Op::Iota => Some(0),
+            Op::Binary(_) | Op::Compare(_) | Op::Matmul | Op::Take | Op::Pad => Some(2),
+            Op::Select => Some(3),
+            Op::Concatenate | Op::DynamicSlice | Op::DynamicUpdateSlice => None,
+            Op::Call | Op::While | Op::If | Op::Scan => None,
+            _ => Some(1),
+        }
     }
 
     /// Whether each element of the result comes from the operands' elements at the same place, so that the result may be
@@ -248,6 +314,15 @@ mod tests {
             Op::Matmul,
             Op::Slice,
             Op::Concatenate,
+            Op::DynamicSlice,
+            Op::DynamicUpdateSlice,
+            Op::Take,
+            Op::Pad,
+            Op::Call,
+            Op::While,
+            Op::If,
+            Op::Scan,
+            Op::Result,
         ];
         all.extend(UnaryOp::ALL.iter().map(|&op| Op::Unary(op)));
         for &op in BinaryOp::ALL {

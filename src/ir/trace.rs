@@ -1,6 +1,7 @@
 //! The trace: an arena of recorded operations of one device. Fixed-size nodes, u32 ids in the order of recording (so that
 //! operands always come before their users), no reference counting and no recursion.
 
+use super::body::Body;
 use super::op::Op;
 use crate::device_data::DeviceData;
 use crate::types::{DType, Dims, Scalar, TensorType};
@@ -35,7 +36,7 @@ pub struct Node {
     operands: [NodeId; 3],
     /// Leaf: index of its data. Scalar: index of it. Attributes: where they start.
     payload: u32,
-    /// How many attributes.
+    /// How many attributes. Behind them stand the numbers of the node's bodies.
     attributes: u32,
     /// The first tensor whose value this is, for the tensor table; [`NONE`] if there is none.
     holder: u32,
@@ -48,6 +49,7 @@ pub struct Trace {
     attributes: Vec<i64>,
     scalars: Vec<Scalar>,
     leaves: Vec<Arc<DeviceData>>,
+    bodies: Vec<Arc<Body>>,
     shapes: Shapes,
     /// Counts compactions, so that a leaf index remembered outside is known to be stale.
     epoch: u32,
@@ -71,6 +73,7 @@ impl Trace {
             attributes: Vec::new(),
             scalars: Vec::new(),
             leaves: Vec::new(),
+            bodies: Vec::new(),
             shapes: Shapes::default(),
             epoch: 0,
             pending: 0,
@@ -108,6 +111,12 @@ impl Trace {
     pub fn attributes(&self, node: &Node) -> &[i64] {
         let start = node.payload as usize;
         if node.op.has_attributes() { &self.attributes[start..start + node.attributes as usize] } else { &[] }
+    }
+
+    /// The traced computations that it applies.
+    pub fn bodies(&self, node: &Node) -> impl Iterator<Item = &Arc<Body>> {
+        let start = if node.op.has_results() { node.payload as usize + node.attributes as usize } else { 0 };
+        self.attributes[start..start + node.op.body_count()].iter().map(|&number| &self.bodies[number as usize])
     }
 
     /// Its scalar, if its operation has one.
@@ -211,6 +220,44 @@ impl Trace {
         id
     }
 
+    /// Records an application of traced computations, and each of its results; gives the results.
+    pub fn application(
+        &mut self,
+        op: Op,
+        operands: &[NodeId],
+        attributes: &[i64],
+        bodies: &[&Arc<Body>],
+        results: &[TensorType],
+    ) -> Vec<NodeId> {
+        let numbers: Vec<i64> = bodies.iter().map(|body| self.body_number(body) as i64).collect();
+        let scalar = self.intern(&[]);
+        let id = self.operation_with_attributes(op, DType::Pred, scalar, operands, &[attributes, &numbers].concat());
+        self.nodes[id.0 as usize].attributes = attributes.len() as u32;
+        let result = |(number, ty): (usize, &TensorType)| {
+            let shape = self.intern(&ty.dims);
+            self.operation_with_attributes(Op::Result, ty.dtype, shape, &[id], &[number as i64])
+        };
+        results.iter().enumerate().map(result).collect()
+    }
+
+    /// The nodes that are results of an application: they stand directly behind it.
+    pub fn results(&self, application: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let first = application.0 + 1;
+        let is_its = move |id: &NodeId| {
+            let node = self.nodes.get(id.0 as usize);
+            node.is_some_and(|node| node.op == Op::Result && node.operands[0] == application)
+        };
+        (first..).map(NodeId).take_while(is_its)
+    }
+
+    fn body_number(&mut self, body: &Arc<Body>) -> usize {
+        // What was used last is the likeliest; there are few in any case.
+        self.bodies.iter().rposition(|known| Arc::ptr_eq(known, body)).unwrap_or_else(|| {
+            self.bodies.push(body.clone());
+            self.bodies.len() - 1
+        })
+    }
+
     #[inline]
     fn push(&mut self, new: Node) -> NodeId {
         let id = self.nodes.len() as u32;
@@ -266,6 +313,7 @@ impl Trace {
         self.spilled.clear();
         self.attributes.clear();
         self.scalars.clear();
+        self.bodies.clear();
         self.epoch = self.epoch.wrapping_add(1);
         self.pending = 0;
         std::mem::take(&mut self.leaves)
@@ -276,8 +324,8 @@ impl Trace {
     #[must_use]
     pub fn compact(&mut self, mut moved: impl FnMut(u32, NodeId)) -> Vec<Arc<DeviceData>> {
         let needed = self.needed_by_holders();
-        let old = std::mem::replace(self, Trace::new());
-        self.shapes = old.shapes;
+        let mut old = std::mem::replace(self, Trace::new());
+        self.shapes = std::mem::take(&mut old.shapes);
         self.epoch = old.epoch.wrapping_add(1);
         let mut new_ids = vec![NONE; old.nodes.len()];
         for (i, node) in old.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
@@ -295,10 +343,13 @@ impl Trace {
             } else if node.op.has_scalar() {
                 kept.payload = self.scalars.len() as u32;
                 self.scalars.push(old.scalars[node.payload as usize]);
-            } else if node.op.has_attributes() {
-                let start = node.payload as usize;
+            } else if node.op.has_attributes() || node.op.has_results() {
                 kept.payload = self.attributes.len() as u32;
-                self.attributes.extend_from_slice(&old.attributes[start..start + node.attributes as usize]);
+                self.attributes.extend_from_slice(old.attributes(node));
+                for body in old.bodies(node) {
+                    let number = self.body_number(body) as i64;
+                    self.attributes.push(number);
+                }
             }
             let id = self.push(kept);
             new_ids[i] = id.0;

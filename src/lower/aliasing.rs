@@ -42,19 +42,35 @@ pub fn pair(values: &[Instruction], outputs: &[usize], donors: &[usize]) -> Vec<
 /// The donor slot of a position, if that is a free donor.
 type Free<'a> = &'a dyn Fn(usize) -> Option<usize>;
 
-/// Operands of the value at `position` whose memory it may take over: elementwise, and of its own type.
+/// Operands of the value at `position` whose memory it may take over: of its own type, and read only where it writes.
 fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = usize> + '_ {
     let value = &values[position];
-    let operands: &[usize] = if value.op.is_elementwise() { &value.operands } else { &[] };
+    let operands: &[usize] = match value.op {
+        op if op.is_elementwise() => &value.operands,
+        Op::DynamicUpdateSlice => &value.operands[..1],
+        Op::Result => start_of(&values[value.operands[0]], value.attributes[0] as usize),
+        _ => &[],
+    };
     operands.iter().copied().filter(move |&operand| values[operand].ty == value.ty)
+}
+
+/// What a loop starts from where its result with this number comes out.
+fn start_of(application: &Instruction, result: usize) -> &[usize] {
+    match application.op {
+        Op::While | Op::Scan if (result as i64) < application.attributes[0] => {
+            std::slice::from_ref(&application.operands[result])
+        }
+        _ => &[],
+    }
 }
 
 /// From `mu * v + g` to `v`, and from `p - lr * v` to `p`.
 fn along_first_operands(values: &[Instruction], position: usize, free: Free) -> Option<usize> {
     let mut position = position;
     for _ in 0..REACH {
-        let first = *values[position].operands.first()?;
-        if replaceable(values, position).next() != Some(first) {
+        let first = replaceable(values, position).next()?;
+        let operands = &values[position].operands;
+        if values[position].op != Op::Result && operands.first() != Some(&first) {
             return None;
         }
         if values[first].op == Op::Leaf {
@@ -91,7 +107,7 @@ mod tests {
 
     fn value(op: Op, operands: &[usize]) -> Instruction {
         let ty = TensorType::new(DType::F32, &[4]);
-        Instruction { op, ty, operands: operands.to_vec(), attributes: vec![] }
+        Instruction { op, ty, operands: operands.to_vec(), attributes: vec![], bodies: vec![] }
     }
 
     #[test]

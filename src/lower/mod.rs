@@ -1,6 +1,18 @@
 //! From a program to what an engine compiles: StableHLO text and a signature.
 
-mod aliasing;
-mod stablehlo;
+/// Adds a line to an emitter's text. Writing to a string cannot fail.
+macro_rules! emit {
+    ($emitter:expr, $($message:tt)*) => {
+        let _ = writeln!($emitter.text, $($message)*);
+    };
+}
 
-pub use stablehlo::{Module, Pack, lower};
+mod aliasing;
+mod control;
+mod function;
+mod indexing;
+mod module;
+mod operations;
+mod text;
+
+pub use module::{Module, Pack, lower, lower_body};

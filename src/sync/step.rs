@@ -55,7 +55,7 @@ pub(super) fn plan_step(state: &DeviceState, workspace: &mut Workspace, owner: &
     let donation = owner.shared.options.donation();
     let linear = workspace.linearize(trace, &roots);
     plan(trace, linear, owner.shared.options.max_program_ops(), |data| {
-        donation && data.tensors.get() == 0 && data.captures.get() == 0 && !needs(data)
+        donation && data.tensors.get() == 0 && !needs(data)
     })
 }
 

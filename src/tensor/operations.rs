@@ -156,12 +156,71 @@ pub fn matmul(lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
 pub fn slice(x: TensorHandle, starts: &[i64], limits: &[i64], strides: Option<&[i64]>) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let ty = state.trace.ty(x);
-    if starts.len() != ty.dims.len() {
-        return Err(error!(InvalidArgument, "rank: {} given; x is {ty}, of rank {}", starts.len(), ty.dims.len()));
-    }
+    check_rank(starts.len(), &ty)?;
     let ones = vec![1; starts.len()];
     let id = ir::slice(&mut state.trace, x, starts, limits, strides.unwrap_or(&ones))?;
     state.new_tensor(id)
+}
+
+/// Names for a list of operands, as messages call them.
+fn numbered<'a>(name: &'a str, list: &'a [TensorHandle]) -> impl Iterator<Item = (String, TensorHandle)> + 'a {
+    list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle))
+}
+
+/// As [`operands`], for as many as there are.
+fn operand_list(
+    named: impl Iterator<Item = (String, TensorHandle)>,
+) -> Result<(parking_lot::MutexGuard<'static, DeviceState>, Vec<NodeId>)> {
+    let named: Vec<(String, TensorHandle)> = named.collect();
+    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
+    let mut state = common_device(&named)?.to_record()?;
+    let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
+    Ok((state, nodes))
+}
+
+/// `sizes` elements of each axis, from `starts`.
+pub fn dynamic_slice(x: TensorHandle, starts: &[TensorHandle], sizes: &[i64]) -> Result<TensorHandle> {
+    let (mut state, nodes) = operand_list(std::iter::once(("x".to_string(), x)).chain(numbered("starts", starts)))?;
+    let id = ir::dynamic_slice(&mut state.trace, nodes[0], &nodes[1..], sizes)?;
+    state.new_tensor(id)
+}
+
+/// `x` with `update` written over it, from `starts`.
+pub fn dynamic_update_slice(x: TensorHandle, update: TensorHandle, starts: &[TensorHandle]) -> Result<TensorHandle> {
+    let both = [("x".to_string(), x), ("update".to_string(), update)];
+    let (mut state, nodes) = operand_list(both.into_iter().chain(numbered("starts", starts)))?;
+    let id = ir::dynamic_update_slice(&mut state.trace, nodes[0], nodes[1], &nodes[2..])?;
+    state.new_tensor(id)
+}
+
+/// Slices along an axis, at indices.
+pub fn take(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
+    let (mut state, [x, indices]) = operands([("x", x), ("indices", indices)])?;
+    let id = ir::take(&mut state.trace, x, indices, axis)?;
+    state.new_tensor(id)
+}
+
+/// `x` with `value` around and between its elements.
+pub fn pad(
+    x: TensorHandle,
+    value: TensorHandle,
+    low: &[i64],
+    high: &[i64],
+    interior: Option<&[i64]>,
+) -> Result<TensorHandle> {
+    let (mut state, [x, value]) = operands([("x", x), ("value", value)])?;
+    let ty = state.trace.ty(x);
+    check_rank(low.len(), &ty)?;
+    let zeros = vec![0; low.len()];
+    let id = ir::pad(&mut state.trace, x, value, low, high, interior.unwrap_or(&zeros))?;
+    state.new_tensor(id)
+}
+
+fn check_rank(rank: usize, ty: &TensorType) -> Result<()> {
+    if rank != ty.dims.len() {
+        return Err(error!(InvalidArgument, "rank: {rank} given; x is {ty}, of rank {}", ty.dims.len()));
+    }
+    Ok(())
 }
 
 /// Along one axis.
@@ -169,11 +228,7 @@ pub fn concatenate(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> 
     if tensors.is_empty() {
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
     }
-    let named: Vec<(String, TensorHandle)> =
-        tensors.iter().enumerate().map(|(i, &handle)| (format!("tensors[{i}]"), handle)).collect();
-    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    let mut state = common_device(&named)?.to_record()?;
-    let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
+    let (mut state, nodes) = operand_list(numbered("tensors", tensors))?;
     let id = ir::concatenate(&mut state.trace, &nodes, axis)?;
     state.new_tensor(id)
 }

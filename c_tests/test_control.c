@@ -1,0 +1,300 @@
+// Loops, branches and scans: C1 to C5 and C7 of the behaviours.
+#include "computation.h"
+
+#define F32 LXLA_DTYPE_F32
+#define S32 LXLA_DTYPE_S32
+
+static lxla_tensor of_type(lxla_env env, int32_t dtype, const int64_t *dims, size_t rank, double value) {
+  lxla_tensor t;
+  OK(lxla_tensor_full(env, XLA(0), dtype, dims, rank, value, &t));
+  return t;
+}
+
+// (carry + x, carry + x): a cumulative sum.
+static lxla_computation cumsum_body(lxla_env env) {
+  lxla_tensor c = placeholder(env, F32, NULL, 0), x = placeholder(env, F32, NULL, 0), sum = binary(ADD, c, x);
+  lxla_computation body = traced(TENSORS(c, x), TENSORS(sum, sum));
+  RELEASE(c, x, sum);
+  return body;
+}
+
+static lxla_tensor numbers(lxla_env env, int n) {
+  float *values = malloc((size_t)n * sizeof(float));
+  for (int i = 0; i < n; i++) values[i] = (float)(i + 1);
+  lxla_tensor t = from_f32(env, DIMS(n), values);
+  free(values);
+  return t;
+}
+
+static void scanned(lxla_computation body, lxla_tensor init, lxla_tensor xs, int64_t length, int reverse, lxla_tensor *carry,
+                    lxla_tensor *ys) {
+  OK(lxla_scan(body, &init, 1, &xs, 1, length, reverse, carry, ys, 1));
+}
+
+TEST(c1_cumsum_forwards_backwards_and_of_nothing) {
+  lxla_env env = new_env();
+  lxla_computation body = cumsum_body(env);
+  lxla_tensor zero = of_type(env, F32, NULL, 0, 0), xs = numbers(env, 5), carry, ys;
+  float got[5];
+  scanned(body, zero, xs, 5, 0, &carry, &ys);
+  EQUAL(value(carry), 15);
+  read_f32(ys, got, 5);
+  for (int i = 0; i < 5; i++) EQUAL(got[i], (i + 1) * (i + 2) / 2);
+  RELEASE(carry, ys);
+  scanned(body, zero, xs, 5, 1, &carry, &ys);
+  EQUAL(value(carry), 15);
+  read_f32(ys, got, 5);
+  for (int i = 0; i < 5; i++) EQUAL(got[i], 15 - i * (i + 1) / 2);
+  RELEASE(carry, ys);
+  lxla_tensor nothing, ten = of_type(env, F32, NULL, 0, 10);
+  OK(lxla_tensor_from_host(env, XLA(0), F32, DIMS(0), NULL, 0, &nothing));
+  scanned(body, ten, nothing, 0, 0, &carry, &ys);
+  EQUAL(value(carry), 10);
+  int64_t dim;
+  OK(lxla_tensor_dims(ys, &dim, 1));
+  EQUAL(dim, 0);
+  OK(lxla_tensor_read(ys, NULL, 0));
+  OK(lxla_computation_release(body));
+  RELEASE(zero, ten, xs, nothing, carry, ys);
+  OK(lxla_env_release(env));
+}
+
+// Carries (f16 vector, s32 count), slices (bf16, f32 matrix), stacks (f32 matrix, f16 vector): equal to the plain loop.
+static void mixed(lxla_tensor h, lxla_tensor n, lxla_tensor b, lxla_tensor m, lxla_tensor *out) {
+  lxla_tensor wide, wide_b, sum, product, narrow;
+  OK(lxla_convert(h, F32, &wide));
+  OK(lxla_convert(b, F32, &wide_b));
+  sum = binary(ADD, wide, wide_b);
+  product = binary(MUL, sum, m);
+  OK(lxla_convert(sum, LXLA_DTYPE_F16, &narrow));
+  out[0] = narrow;
+  out[1] = scalar(ADD, n, 3);
+  out[2] = product;
+  out[3] = snapshot(h);
+  RELEASE(wide, wide_b, sum);
+}
+
+TEST(c1_mixed_dtypes_and_tuples_equal_the_plain_loop) {
+  lxla_env env = new_env();
+  enum { LENGTH = 4, LEFT = 2, RIGHT = 3 };
+  lxla_tensor p[] = {placeholder(env, LXLA_DTYPE_F16, DIMS(RIGHT)), placeholder(env, S32, NULL, 0),
+                     placeholder(env, LXLA_DTYPE_BF16, NULL, 0), placeholder(env, F32, DIMS(LEFT, RIGHT))};
+  lxla_tensor r[4];
+  mixed(p[0], p[1], p[2], p[3], r);
+  lxla_computation body = traced(p, 4, r, 4);
+  OK(lxla_tensor_release_many(p, 4));
+  OK(lxla_tensor_release_many(r, 4));
+
+  lxla_tensor h = of_type(env, LXLA_DTYPE_F16, DIMS(RIGHT), 0.25), n = of_type(env, S32, NULL, 0, 7), count, b, m;
+  OK(lxla_iota(env, XLA(0), F32, DIMS(LENGTH), 0, &count));
+  OK(lxla_convert(count, LXLA_DTYPE_BF16, &b));
+  OK(lxla_iota(env, XLA(0), F32, DIMS(LENGTH, LEFT, RIGHT), 2, &m));
+  for (int reverse = 0; reverse < 2; reverse++) {
+    lxla_tensor carry[2], ys[2];
+    OK(lxla_scan(body, (lxla_tensor[]){h, n}, 2, (lxla_tensor[]){b, m}, 2, LENGTH, reverse, carry, ys, 2));
+    float products[LENGTH][LEFT * RIGHT];
+    uint16_t stacked[LENGTH][RIGHT], vector[RIGHT];
+    int32_t counted;
+    OK(lxla_tensor_read(ys[0], products, sizeof products));
+    OK(lxla_tensor_read(ys[1], stacked, sizeof stacked));
+
+    lxla_tensor loop[4] = {snapshot(h), snapshot(n), none, none};
+    for (int j = 0; j < LENGTH; j++) {
+      int i = reverse ? LENGTH - 1 - j : j;
+      lxla_tensor bi, bs, mi, ms, next[4];
+      OK(lxla_slice(b, (int64_t[]){i}, (int64_t[]){i + 1}, NULL, 1, &bi));
+      OK(lxla_reshape(bi, NULL, 0, &bs));
+      OK(lxla_slice(m, (int64_t[]){i, 0, 0}, (int64_t[]){i + 1, LEFT, RIGHT}, NULL, 3, &mi));
+      OK(lxla_reshape(mi, DIMS(LEFT, RIGHT), &ms));
+      mixed(loop[0], loop[1], bs, ms, next);
+      float want[LEFT * RIGHT];
+      OK(lxla_tensor_read(next[2], want, sizeof want));
+      CHECK(memcmp(want, products[i], sizeof want) == 0);
+      OK(lxla_tensor_read(next[3], vector, sizeof vector));
+      CHECK(memcmp(vector, stacked[i], sizeof vector) == 0);
+      RELEASE(bi, bs, mi, ms, next[2], next[3], loop[0], loop[1]);
+      loop[0] = next[0], loop[1] = next[1];
+    }
+    uint16_t want[RIGHT];
+    OK(lxla_tensor_read(loop[0], want, sizeof want));
+    OK(lxla_tensor_read(carry[0], vector, sizeof vector));
+    CHECK(memcmp(vector, want, sizeof want) == 0);
+    OK(lxla_tensor_read(carry[1], &counted, sizeof counted));
+    EQUAL(counted, 7 + 3 * LENGTH);
+    RELEASE(loop[0], loop[1], carry[0], carry[1], ys[0], ys[1]);
+  }
+  OK(lxla_computation_release(body));
+  RELEASE(h, n, count, b, m);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(c1_no_stacks_and_no_slices) {
+  lxla_env env = new_env();
+  lxla_tensor p = placeholder(env, F32, NULL, 0), doubled = scalar(MUL, p, 2), init = of_type(env, F32, NULL, 0, 3), carry;
+  lxla_computation body = traced(&p, 1, &doubled, 1);
+  OK(lxla_scan(body, &init, 1, NULL, 0, 10, 0, &carry, NULL, 0));
+  EQUAL(value(carry), 3 * 1024);
+  OK(lxla_computation_release(body));
+  RELEASE(p, doubled, init, carry);
+  OK(lxla_env_release(env));
+}
+
+TEST(c2_bodies_that_change_nothing_make_constants_and_capture) {
+  lxla_env env = new_env();
+  lxla_tensor ready = from_f32(env, NULL, 0, (float[]){10}), pending = scalar(MUL, ready, 3);
+  lxla_tensor c = placeholder(env, F32, NULL, 0), x = placeholder(env, F32, NULL, 0), seven = of_type(env, F32, NULL, 0, 7);
+  lxla_tensor a = binary(MUL, x, ready), b = binary(ADD, a, pending), y = binary(ADD, b, seven);
+  lxla_computation body = traced(TENSORS(c, x), TENSORS(c, x, y, seven, ready));
+  RELEASE(a, b, y, c, x, seven, pending);
+  lxla_tensor init = of_type(env, F32, NULL, 0, 5), xs = numbers(env, 3), carry, ys[4];
+  OK(lxla_scan(body, &init, 1, &xs, 1, 3, 0, &carry, ys, 4));
+  EQUAL(step(env), 0);
+  EQUAL(value(carry), 5);
+  for (int k = 0; k < 4; k++) {
+    float got[3];
+    read_f32(ys[k], got, 3);
+    for (int i = 0; i < 3; i++) EQUAL(got[i], ((double[]){i + 1, (i + 1) * 10 + 30 + 7, 7, 10})[k]);
+  }
+  OK(lxla_computation_release(body));
+  RELEASE(init, xs, carry, ready);
+  OK(lxla_tensor_release_many(ys, 4));
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(c3_no_transfers_and_one_compile) {
+  lxla_env env = new_env();
+  lxla_tensor zero = from_f32(env, NULL, 0, (float[]){0}), xs = numbers(env, 8);
+  uint64_t out = counter(env, "OutboundBytes"), in = counter(env, "InboundBytes");
+  for (int i = 0; i < 3; i++) {
+    lxla_computation body = cumsum_body(env);
+    lxla_tensor carry, ys;
+    scanned(body, zero, xs, 8, 0, &carry, &ys);
+    OK(lxla_computation_release(body));
+    step(env);
+    RELEASE(carry, ys);
+  }
+  EQUAL(counter(env, "OutboundBytes"), out);
+  EQUAL(counter(env, "InboundBytes"), in);
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  RELEASE(zero, xs);
+  OK(lxla_env_release(env));
+}
+
+TEST(c4_what_does_not_fit_is_refused_at_the_call) {
+  lxla_env env = new_env();
+  lxla_computation body = cumsum_body(env);
+  lxla_tensor zero = of_type(env, F32, NULL, 0, 0), xs = numbers(env, 5), carry[2], ys[2], vector = numbers(env, 2);
+  REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 4, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "xs[0] is f32[5]; want 4 slices");
+  REFUSED(lxla_scan(body, &zero, 1, &zero, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "xs[0] is f32[]; want 5 slices");
+  REFUSED(lxla_scan(body, &vector, 1, &xs, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "init[0] is f32[2]; body's parameter 0 is f32[]");
+  REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 5, 0, carry, ys, 2), LXLA_INVALID_ARGUMENT, "body: it gives 2 results; want 1 carried (n_carry) and 2 stacked");
+  REFUSED(lxla_scan(body, &zero, 1, NULL, 0, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "init, xs: 1 and 0 given; body takes 2");
+  REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 5, 2, carry, ys, 1), LXLA_INVALID_ARGUMENT, "reverse: 2");
+  lxla_tensor matrix = of_type(env, F32, DIMS(5, 3), 1);
+  REFUSED(lxla_scan(body, &zero, 1, &matrix, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "xs[0] is f32[5,3]; body's parameter 1 is f32[], and 5 of them are f32[5]");
+  // A carry that changes its type.
+  lxla_tensor p = placeholder(env, F32, NULL, 0), wider;
+  OK(lxla_broadcast_to(p, DIMS(2), &wider));
+  lxla_computation grows = traced(&p, 1, &wider, 1);
+  REFUSED(lxla_scan(grows, &zero, 1, NULL, 0, 3, 0, carry, NULL, 0), LXLA_INVALID_ARGUMENT, "body: its first results are f32[2]; what it carries are f32[]");
+  REFUSED(lxla_scan(grows, &zero, 1, NULL, 0, -1, 0, carry, NULL, 0), LXLA_INVALID_ARGUMENT, "");
+  lxla_tensor more;
+  OK(lxla_compare(LXLA_COMPARE_LT, p, zero, &more));
+  lxla_computation cond = traced(&p, 1, &more, 1);
+  REFUSED(lxla_while(cond, grows, &zero, 1, carry), LXLA_INVALID_ARGUMENT, "body: its results are f32[2]");
+  REFUSED(lxla_while(grows, grows, &zero, 1, carry), LXLA_INVALID_ARGUMENT, "cond: it gives f32[2]; want pred[]");
+  REFUSED(lxla_while(cond, body, &zero, 1, carry), LXLA_INVALID_ARGUMENT, "init: 1 given; body takes 2");
+  REFUSED(lxla_cond(zero, grows, grows, &zero, 1, carry, 1), LXLA_INVALID_ARGUMENT, "pred: it is f32[]; want pred[]");
+  lxla_tensor yes = of_type(env, LXLA_DTYPE_PRED, NULL, 0, 1);
+  REFUSED(lxla_cond(yes, cond, grows, &zero, 1, carry, 1), LXLA_INVALID_ARGUMENT, "on_false: its results are f32[2]; those of on_true are pred[]");
+  // All is as it was.
+  scanned(body, zero, xs, 5, 0, &carry[0], &ys[0]);
+  EQUAL(value(carry[0]), 15);
+  OK(lxla_computation_release(body));
+  OK(lxla_computation_release(grows));
+  OK(lxla_computation_release(cond));
+  RELEASE(zero, xs, vector, matrix, p, wider, more, yes, carry[0], ys[0]);
+  OK(lxla_env_release(env));
+}
+
+// Layers of x -> tanh(x W): text of one size whatever their number.
+static size_t layers_text(lxla_env env, int64_t n) {
+  lxla_tensor x = placeholder(env, F32, DIMS(4)), w = placeholder(env, F32, DIMS(4, 4)), product, result;
+  OK(lxla_matmul(x, w, &product));
+  OK(lxla_unary(LXLA_UNARY_TANH, product, &result));
+  lxla_computation body = traced(TENSORS(x, w), &result, 1);
+  lxla_tensor ws = placeholder(env, F32, DIMS(n, 4, 4)), carry;
+  OK(lxla_scan(body, &x, 1, &ws, 1, n, 0, &carry, NULL, 0));
+  char *text = text_of(carry);
+  size_t length = strlen(text);
+  lxla_string_free(text);
+  OK(lxla_computation_release(body));
+  RELEASE(x, w, product, result, ws, carry);
+  return length;
+}
+
+TEST(c5_text_does_not_grow_with_the_length) {
+  lxla_env env = new_env();
+  CHECK(layers_text(env, 1000) - layers_text(env, 1) < 100);
+  EQUAL(counter(env, "OutboundBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+// Collatz: steps until n is 1, with a branch in the loop, and the limit captured.
+TEST(while_and_cond_compute) {
+  lxla_env env = new_env();
+  lxla_tensor n = placeholder(env, S32, NULL, 0), k = placeholder(env, S32, NULL, 0), limit = of_type(env, S32, NULL, 0, 1);
+  step(env);  // so that the limit is data, and captured
+  lxla_tensor more, half, triple, up, odd_bit, one_bit = of_type(env, S32, NULL, 0, 1), is_odd, next, steps;
+  OK(lxla_compare(LXLA_COMPARE_NE, n, limit, &more));
+  lxla_computation cond = traced(TENSORS(n, k), &more, 1);
+  half = scalar(LXLA_BINARY_DIVIDE, n, 2);
+  triple = scalar(MUL, n, 3);
+  up = scalar(ADD, triple, 1);
+  lxla_computation halve = traced(&n, 1, &half, 1), climb = traced(&n, 1, &up, 1);
+  OK(lxla_binary(LXLA_BINARY_AND, n, one_bit, &odd_bit));
+  OK(lxla_convert(odd_bit, LXLA_DTYPE_PRED, &is_odd));
+  OK(lxla_cond(is_odd, climb, halve, &n, 1, &next, 1));
+  steps = scalar(ADD, k, 1);
+  lxla_computation body = traced(TENSORS(n, k), TENSORS(next, steps));
+  int32_t start[] = {1, 6, 27};
+  for (int i = 0; i < 3; i++) {
+    lxla_tensor init[] = {of_type(env, S32, NULL, 0, start[i]), of_type(env, S32, NULL, 0, 0)}, r[2];
+    OK(lxla_while(cond, body, init, 2, r));
+    int32_t got[2];
+    OK(lxla_tensor_read(r[0], &got[0], sizeof *got));
+    OK(lxla_tensor_read(r[1], &got[1], sizeof *got));
+    EQUAL(got[0], 1);
+    EQUAL(got[1], ((int[]){0, 8, 111})[i]);
+    RELEASE(init[0], init[1], r[0], r[1]);
+  }
+  OK(lxla_computation_release(cond));
+  OK(lxla_computation_release(body));
+  OK(lxla_computation_release(halve));
+  OK(lxla_computation_release(climb));
+  RELEASE(n, k, limit, more, half, triple, up, odd_bit, one_bit, is_odd, next, steps);
+  OK(lxla_env_release(env));
+}
+
+// A loop in a loop: the sum of the sums of 1..i.
+TEST(scans_nest) {
+  lxla_env env = new_env();
+  lxla_computation inner = cumsum_body(env);
+  lxla_tensor c = placeholder(env, F32, NULL, 0), row = placeholder(env, F32, DIMS(3)), carry, ys;
+  scanned(inner, c, row, 3, 0, &carry, &ys);
+  lxla_computation outer = traced(TENSORS(c, row), TENSORS(carry, ys));
+  RELEASE(c, row, carry, ys);
+  lxla_tensor zero = of_type(env, F32, NULL, 0, 0), six = numbers(env, 6), rows;
+  OK(lxla_reshape(six, DIMS(2, 3), &rows));
+  scanned(outer, zero, rows, 2, 0, &carry, &ys);
+  float got[6];
+  read_f32(ys, got, 6);
+  for (int i = 0; i < 6; i++) EQUAL(got[i], (i + 1) * (i + 2) / 2);
+  EQUAL(value(carry), 21);
+  OK(lxla_computation_release(inner));
+  OK(lxla_computation_release(outer));
+  RELEASE(zero, six, rows, carry, ys);
+  OK(lxla_env_release(env));
+}

@@ -1,0 +1,92 @@
+//! Things of the library behind counted handles. Numbers are never used twice, so that a stale handle never fits.
+
+use crate::error;
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All things of one kind that somebody has a reference to.
+pub struct References<T> {
+    /// What messages call it; also the name of the argument.
+    kind: &'static str,
+    entries: Mutex<Entries<T>>,
+}
+
+struct Entries<T> {
+    last: u64,
+    known: BTreeMap<u64, (Arc<T>, u32)>,
+}
+
+impl<T> References<T> {
+    /// None yet.
+    pub const fn new(kind: &'static str) -> References<T> {
+        References { kind, entries: Mutex::new(Entries { last: 0, known: BTreeMap::new() }) }
+    }
+
+    /// A handle with one reference.
+    pub fn insert(&self, thing: Arc<T>) -> u64 {
+        let mut entries = self.entries.lock();
+        entries.last += 1;
+        let id = entries.last;
+        entries.known.insert(id, (thing, 1));
+        id
+    }
+
+    /// The thing behind a handle, named as the argument that it came in.
+    pub fn get(&self, argument: &str, id: u64) -> Result<Arc<T>> {
+        let entries = self.entries.lock();
+        entries.known.get(&id).map(|(thing, _)| thing.clone()).ok_or_else(|| self.none(argument, id))
+    }
+
+    /// One reference more.
+    pub fn retain(&self, id: u64) -> Result<()> {
+        let mut entries = self.entries.lock();
+        let (_, references) = entries.known.get_mut(&id).ok_or_else(|| self.none(self.kind, id))?;
+        *references += 1;
+        Ok(())
+    }
+
+    /// One reference less; releasing none is fine.
+    pub fn release(&self, id: u64) -> Result<()> {
+        if id == 0 {
+            return Ok(());
+        }
+        let ended = {
+            let mut entries = self.entries.lock();
+            let (_, references) = entries.known.get_mut(&id).ok_or_else(|| self.none(self.kind, id))?;
+            *references -= 1;
+            if *references == 0 { entries.known.remove(&id) } else { None }
+        };
+        // Whatever ends with it ends without the lock.
+        drop(ended);
+        Ok(())
+    }
+
+    #[cold]
+    fn none(&self, argument: &str, id: u64) -> Error {
+        error!(InvalidHandle, "{argument}: {id:#x} is no {} handle, or was released", self.kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn handles_end_with_their_last_reference() {
+        let things = References::new("thing");
+        let id = things.insert(Arc::new(7));
+        things.retain(id).unwrap();
+        things.release(id).unwrap();
+        assert_eq!(*things.get("thing", id).unwrap(), 7);
+        things.release(id).unwrap();
+        things.release(0).unwrap();
+        let error = things.get("cond", id).unwrap_err();
+        assert_eq!(error.code, Code::InvalidHandle);
+        assert!(error.message.contains("cond: 0x1 is no thing handle"), "{error}");
+        assert!(things.release(id).is_err() && things.retain(id).is_err());
+        assert_ne!(things.insert(Arc::new(8)), id);
+    }
+}

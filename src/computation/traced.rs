@@ -1,0 +1,161 @@
+//! A traced computation and its calls.
+
+use crate::device::{Device, DeviceState, TensorHandle, Value, common_device};
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{self, Applied, Body, NodeId};
+use crate::tensor;
+use crate::types::TensorType;
+use std::sync::Arc;
+
+/// See the module's documentation. It belongs to one device. What it captured is held by tensors of its own, so that no
+/// step consumes it while the computation lives.
+pub struct Computation {
+    device: &'static Device,
+    body: Arc<Body>,
+    captures: Tensors,
+}
+
+/// Tensors that nobody else has a handle on.
+struct Tensors(Vec<TensorHandle>);
+
+impl Drop for Tensors {
+    fn drop(&mut self) {
+        for &handle in &self.0 {
+            let _ = tensor::release(handle);
+        }
+    }
+}
+
+impl Computation {
+    /// Takes the computation of `results` from `params`, which are different placeholders, out of what was recorded.
+    pub fn trace(params: &[TensorHandle], results: &[TensorHandle]) -> Result<Computation> {
+        if results.is_empty() {
+            return Err(error!(InvalidArgument, "n_results: 0 given; want at least 1"));
+        }
+        let device = common_place(&[("params", params), ("results", results)])?;
+        let mut state = device.to_record()?;
+        let params = parameters(&mut state, params)?;
+        let results = nodes(&mut state, "results", results)?;
+        let (body, captured) = Body::take(&state.trace, &params, &results);
+        for &id in &captured {
+            if let Some(failure) = state.trace.data(state.trace.node(id)).and_then(|data| data.failure()) {
+                return Err(failure.context("results: they need a value that is lost"));
+            }
+        }
+        let mut captures = Vec::with_capacity(captured.len());
+        let made: Result<()> = captured.into_iter().try_for_each(|id| {
+            captures.push(state.new_tensor_at(id)?);
+            Ok(())
+        });
+        drop(state);
+        let captures = Tensors(captures);
+        made.map(|()| Computation { device, body, captures })
+    }
+
+    /// Types of its parameters.
+    pub fn parameters(&self) -> &[TensorType] {
+        self.body.parameters()
+    }
+
+    /// Types of its results.
+    pub fn results(&self) -> &[TensorType] {
+        self.body.results()
+    }
+
+    /// How many values it captured.
+    pub fn captured(&self) -> usize {
+        self.captures.0.len()
+    }
+
+    /// What it computes.
+    pub fn body(&self) -> &Arc<Body> {
+        &self.body
+    }
+
+    /// The device that it belongs to.
+    pub(super) fn device(&self) -> &'static Device {
+        self.device
+    }
+
+    /// The nodes of what it captured, in the trace of its device.
+    pub(super) fn captures(&self, state: &mut DeviceState) -> Result<Vec<NodeId>> {
+        nodes(state, "captured", &self.captures.0)
+    }
+
+    /// Records its application to arguments; gives its results.
+    pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
+        check_device("args", arguments, self.device)?;
+        let mut state = self.device.to_record()?;
+        let arguments = nodes(&mut state, "args", arguments)?;
+        let captures = self.captures(&mut state)?;
+        let results = ir::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
+        new_tensors(state, &results)
+    }
+}
+
+/// The leaves of params; an error for what is no placeholder, or is given twice.
+fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<NodeId>> {
+    let mut leaves: Vec<NodeId> = Vec::with_capacity(params.len());
+    for (i, &handle) in params.iter().enumerate() {
+        let slot = state.check("params", handle).map_err(|e| numbered(e, "params", i))?;
+        let is_placeholder = matches!(state.value(slot), Value::Data(data) if data.is_placeholder());
+        if !is_placeholder {
+            let ty = state.ty(slot);
+            return Err(error!(InvalidArgument, "params: params[{i}], {ty}, has a value; want a placeholder"));
+        }
+        let leaf = state.operand("params", handle)?;
+        if let Some(first) = leaves.iter().position(|&known| known == leaf) {
+            return Err(error!(InvalidArgument, "params: params[{i}] is the same placeholder as params[{first}]"));
+        }
+        leaves.push(leaf);
+    }
+    Ok(leaves)
+}
+
+fn numbered(error: Error, name: &str, i: usize) -> Error {
+    error.context(format_args!("{name}[{i}]"))
+}
+
+/// The nodes of tensors of one device.
+pub(super) fn nodes(state: &mut DeviceState, name: &str, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
+    tensors.iter().enumerate().map(|(i, &t)| state.operand(name, t).map_err(|e| numbered(e, name, i))).collect()
+}
+
+/// The one device of all listed tensors.
+fn common_place(lists: &[(&str, &[TensorHandle])]) -> Result<&'static Device> {
+    let named: Vec<(String, TensorHandle)> = lists
+        .iter()
+        .flat_map(|(name, list)| list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle)))
+        .collect();
+    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
+    common_device(&named)
+}
+
+/// An error if one of the tensors is not on this device.
+pub(super) fn check_device(name: &str, tensors: &[TensorHandle], device: &'static Device) -> Result<()> {
+    if tensors.is_empty() {
+        return Ok(());
+    }
+    if !std::ptr::eq(common_place(&[(name, tensors)])?, device) {
+        return Err(error!(
+            InvalidArgument,
+            "{name}: they are on another device, or in another environment, than the computation"
+        ));
+    }
+    Ok(())
+}
+
+/// New tensors with these nodes as their values: all, or none.
+pub(super) fn new_tensors(
+    mut state: parking_lot::MutexGuard<DeviceState>,
+    results: &[NodeId],
+) -> Result<Vec<TensorHandle>> {
+    let mut tensors = Tensors(Vec::with_capacity(results.len()));
+    let made: Result<()> = results.iter().try_for_each(|&id| {
+        tensors.0.push(state.new_tensor_at(id)?);
+        Ok(())
+    });
+    drop(state);
+    made.map(|()| std::mem::take(&mut tensors.0))
+}

@@ -1,0 +1,137 @@
+//! Writing a program's words.
+
+use super::body::Body;
+use super::op::Op;
+use super::program::{END, Program};
+use super::trace::{NONE, NodeId, Trace};
+use crate::types::Scalar;
+use std::sync::Arc;
+
+/// Memory that is used again from program to program. Everything in it is [`NONE`] in between.
+#[derive(Default)]
+pub struct Tables {
+    /// Position of each node in the program.
+    positions: Vec<u32>,
+    /// Number of each shape in the program.
+    shapes: Vec<u32>,
+}
+
+/// What is written so far.
+pub struct Encoder<'a> {
+    trace: &'a Trace,
+    tables: &'a mut Tables,
+    /// Shapes and nodes whose places in the tables are taken.
+    known_shapes: Vec<u32>,
+    known_nodes: Vec<NodeId>,
+    words: Vec<u32>,
+    bodies: Vec<Arc<Body>>,
+    parameters: Vec<NodeId>,
+    scalars: Vec<Scalar>,
+}
+
+/// What was written.
+pub struct Encoded {
+    /// The canonical form.
+    pub program: Program,
+    /// The nodes that are its parameters.
+    pub parameters: Vec<NodeId>,
+    /// The values for its holes, in the order of its operations.
+    pub scalars: Vec<Scalar>,
+}
+
+impl<'a> Encoder<'a> {
+    /// An empty program, which is going to have about so many operations.
+    pub fn new(trace: &'a Trace, tables: &'a mut Tables, operations: usize) -> Encoder<'a> {
+        tables.positions.resize(trace.len().max(tables.positions.len()), NONE);
+        Encoder {
+            trace,
+            tables,
+            known_shapes: Vec::new(),
+            known_nodes: Vec::with_capacity(operations),
+            words: Vec::with_capacity(operations * 5 + 16),
+            bodies: Vec::new(),
+            parameters: Vec::new(),
+            scalars: Vec::new(),
+        }
+    }
+
+    /// Adds a parameter, unless the node has a position already.
+    pub fn parameter(&mut self, id: NodeId) {
+        if self.tables.positions[id.0 as usize] == NONE {
+            self.parameters.push(id);
+            self.value(Op::Leaf, id);
+        }
+    }
+
+    /// Adds an operation; operands that are not there yet become parameters.
+    pub fn operation(&mut self, id: NodeId) {
+        let trace = self.trace;
+        let node = trace.node(id);
+        trace.operands(node).iter().for_each(|&operand| self.parameter(operand));
+        self.value(node.op, id);
+        if node.op.arity().is_none() {
+            self.words.push(trace.operands(node).len() as u32);
+        }
+        for operand in trace.operands(node) {
+            self.words.push(self.tables.positions[operand.0 as usize]);
+        }
+        if node.op.has_attributes() {
+            let attributes = trace.attributes(node);
+            self.words.push(attributes.len() as u32);
+            attributes.iter().for_each(|&value| self.wide(value));
+        } else if let Some(scalar) = trace.scalar(node) {
+            self.scalars.push(scalar);
+        }
+        if node.op.has_results() {
+            trace.bodies(node).for_each(|body| self.body(body));
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, op: Op, id: NodeId) {
+        let node = self.trace.node(id);
+        self.words.push(op.code() << 16 | (node.dtype as u32) << 8);
+        let shape = node.shape.0 as usize;
+        let shapes = &mut self.tables.shapes;
+        if shape >= shapes.len() {
+            shapes.resize(shape + 1, NONE);
+        }
+        if shapes[shape] == NONE {
+            shapes[shape] = self.known_shapes.len() as u32;
+            self.words.push(self.known_shapes.len() as u32);
+            self.known_shapes.push(shape as u32);
+            let dims = self.trace.dims(node.shape);
+            self.words.push(dims.len() as u32);
+            dims.iter().for_each(|&dim| self.wide(dim));
+        } else {
+            self.words.push(shapes[shape]);
+        }
+        self.tables.positions[id.0 as usize] = self.known_nodes.len() as u32;
+        self.known_nodes.push(id);
+    }
+
+    fn wide(&mut self, value: i64) {
+        self.words.extend([value as u32, (value >> 32) as u32]);
+    }
+
+    fn body(&mut self, body: &Arc<Body>) {
+        self.words.extend(body.digest());
+        if !self.bodies.contains(body) {
+            self.bodies.push(body.clone());
+        }
+    }
+
+    /// Ends the program with its outputs, which all have positions.
+    pub fn finish(mut self, outputs: &[NodeId]) -> Encoded {
+        self.words.push(END);
+        self.words.extend(outputs.iter().map(|id| self.tables.positions[id.0 as usize]));
+        for id in &self.known_nodes {
+            self.tables.positions[id.0 as usize] = NONE;
+        }
+        for &shape in &self.known_shapes {
+            self.tables.shapes[shape as usize] = NONE;
+        }
+        let program = Program { words: self.words, bodies: self.bodies };
+        Encoded { program, parameters: self.parameters, scalars: self.scalars }
+    }
+}

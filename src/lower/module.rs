@@ -1,0 +1,110 @@
+//! The module of a program: its `main`, and one function for each traced computation that is applied anywhere in it.
+
+use super::aliasing::{Donation, pair};
+use super::function::Emitter;
+use crate::engine::Signature;
+use crate::ir::{Body, Op, Program};
+use crate::types::{DType, Scalar, TensorType};
+use std::sync::Arc;
+
+/// What an engine is given, and what each run has to hand over besides the program's parameters.
+pub struct Module {
+    /// The module.
+    pub text: String,
+    /// Its `main`: the program's parameters in order, then one vector for each pack.
+    pub signature: Signature,
+    /// Scalars that are parameters, gathered into one vector for each dtype: many scalar parameters would make XLA slow.
+    pub packs: Vec<Pack>,
+}
+
+/// The scalars of one dtype that are parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pack {
+    /// Their dtype.
+    pub dtype: DType,
+    /// Which holes, in the order of the vector.
+    pub holes: Vec<usize>,
+}
+
+/// Lowers `program` with `scalars` in its holes, except those that are `varying`, which become parameters. `donors` are
+/// indices of parameters, ascending.
+pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[usize]) -> Module {
+    let (values, outputs) = program.decode();
+    let parameters: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
+    let packs = gather(scalars, varying);
+
+    let donor_positions: Vec<usize> = donors.iter().map(|&i| parameters[i]).collect();
+    let donations = pair(&values, &outputs, &donor_positions);
+    let attribute = |position: usize| match donor_positions.binary_search(&position).map(|i| donations[i]) {
+        Ok(Donation::Output(i)) => format!(" {{tf.aliasing_output = {i} : i32}}"),
+        Ok(Donation::Any) => " {jax.buffer_donor = true}".to_string(),
+        Err(_) => String::new(),
+    };
+    let main = Emitter::new(&values, scalars, &packs).function("public @main", &outputs, attribute);
+    let text = module(main, program.bodies());
+
+    let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
+    types.extend(packs.iter().map(Pack::ty));
+    let signature = Signature {
+        parameters: types,
+        outputs: outputs.iter().map(|&i| values[i].ty.clone()).collect(),
+        donors: donors.to_vec(),
+    };
+    Module { text, signature, packs }
+}
+
+/// A traced computation as a module of its own: `main` takes its parameters, then its captures.
+pub fn lower_body(body: &Body) -> String {
+    module(function(body, "public @main"), body.program().bodies())
+}
+
+/// `main`, and the functions of all bodies that it needs, each once.
+fn module(main: String, needed: &[Arc<Body>]) -> String {
+    let mut bodies = needed.to_vec();
+    let mut next = 0;
+    let mut text =
+        "module @lazyxla attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n".to_string();
+    text.push_str(&main);
+    while next < bodies.len() {
+        let body = bodies[next].clone();
+        for inner in body.program().bodies() {
+            if !bodies.contains(inner) {
+                bodies.push(inner.clone());
+            }
+        }
+        text.push_str(&function(&body, &format!("private @{}", body.name())));
+        next += 1;
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn function(body: &Body, name: &str) -> String {
+    let (values, results) = body.decode();
+    Emitter::new(&values, body.scalars(), &[]).function(name, &results, |_| String::new())
+}
+
+impl Pack {
+    /// The vector's type.
+    pub fn ty(&self) -> TensorType {
+        TensorType::new(self.dtype, &[self.holes.len() as i64])
+    }
+
+    /// The vector's bytes for a run with these scalars.
+    pub fn bytes(&self, scalars: &[Scalar]) -> Vec<u8> {
+        let size = self.dtype.size_bytes();
+        self.holes.iter().flat_map(|&hole| scalars[hole].bits().to_le_bytes().into_iter().take(size)).collect()
+    }
+}
+
+fn gather(scalars: &[Scalar], varying: &[bool]) -> Vec<Pack> {
+    let mut packs: Vec<Pack> = Vec::new();
+    for hole in (0..scalars.len()).filter(|&i| varying[i]) {
+        let dtype = scalars[hole].dtype();
+        match packs.iter_mut().find(|pack| pack.dtype == dtype) {
+            Some(pack) => pack.holes.push(hole),
+            None => packs.push(Pack { dtype, holes: vec![hole] }),
+        }
+    }
+    packs
+}

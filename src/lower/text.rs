@@ -1,0 +1,104 @@
+//! How types and elements are written in MLIR.
+
+use crate::ir::ReduceOp;
+use crate::types::{DType, Kind, Scalar, TensorType};
+use std::fmt::Write;
+
+/// The value that a reduction starts from.
+pub fn identity(op: ReduceOp, dtype: DType) -> u128 {
+    let one = || Scalar::new(dtype, crate::types::ScalarValue::Signed(1)).expect("every dtype has a one").bits();
+    let bits = 8 * dtype.size_bytes() as u32;
+    let (signed, float) = (dtype.kind() == Kind::Signed, dtype.kind() == Kind::Float);
+    let infinity = |value: f64| {
+        Scalar::new(dtype, crate::types::ScalarValue::Float(value)).expect("every float dtype has infinities").bits()
+    };
+    match op {
+        // Not -0.0, although that is addition's identity: an empty sum is 0.
+        ReduceOp::Sum | ReduceOp::Any => 0,
+        ReduceOp::Product | ReduceOp::All => one(),
+        ReduceOp::Max if float => infinity(f64::NEG_INFINITY),
+        ReduceOp::Max if signed => 1 << (bits - 1),
+        ReduceOp::Max => 0,
+        ReduceOp::Min if float => infinity(f64::INFINITY),
+        ReduceOp::Min if signed => (1 << (bits - 1)) - 1,
+        ReduceOp::Min => u128::MAX >> (128 - bits),
+    }
+}
+
+/// An element as MLIR reads it: floats by their bits, so that nothing is lost on the way.
+pub fn literal(dtype: DType, bits: u128) -> String {
+    let digits = 2 * dtype.size_bytes();
+    match dtype.kind() {
+        Kind::Pred => if bits == 0 { "false" } else { "true" }.to_string(),
+        Kind::Unsigned => bits.to_string(),
+        Kind::Signed => {
+            let unused = 128 - 8 * dtype.size_bytes() as u32;
+            (((bits << unused) as i128) >> unused).to_string()
+        }
+        Kind::Float => format!("0x{bits:0digits$X}"),
+        Kind::Complex => {
+            let half = 4 * dtype.size_bytes() as u32;
+            let part = |bits: u128| literal(dtype.real(), bits);
+            format!("({}, {})", part(bits & (u128::MAX >> (128 - half))), part(bits >> half))
+        }
+    }
+}
+
+/// A tensor type in MLIR: `tensor<2x3xf32>`.
+pub fn mlir(ty: &TensorType) -> String {
+    let mut out = String::from("tensor<");
+    for dim in &ty.dims {
+        let _ = write!(out, "{dim}x");
+    }
+    out.push_str(match ty.dtype {
+        DType::Pred => "i1",
+        DType::S8 => "i8",
+        DType::S16 => "i16",
+        DType::S32 => "i32",
+        DType::S64 => "i64",
+        DType::U8 => "ui8",
+        DType::U16 => "ui16",
+        DType::U32 => "ui32",
+        DType::U64 => "ui64",
+        DType::F16 => "f16",
+        DType::F32 => "f32",
+        DType::F64 => "f64",
+        DType::BF16 => "bf16",
+        DType::C64 => "complex<f32>",
+        DType::C128 => "complex<f64>",
+    });
+    out.push('>');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_keep_every_bit() {
+        assert_eq!(literal(DType::F32, 0x8000_0000), "0x80000000");
+        assert_eq!(literal(DType::BF16, 0x3F80), "0x3F80");
+        assert_eq!(literal(DType::S8, 0x80), "-128");
+        assert_eq!(literal(DType::S64, 1 << 63), i64::MIN.to_string());
+        assert_eq!(literal(DType::U64, u128::from(u64::MAX)), u64::MAX.to_string());
+        assert_eq!(literal(DType::C64, 0xBF80_0000_3F80_0000), "(0x3F800000, 0xBF800000)");
+        assert_eq!(literal(DType::Pred, 1), "true");
+    }
+
+    #[test]
+    fn reductions_start_from_their_identity() {
+        assert_eq!(literal(DType::S8, identity(ReduceOp::Max, DType::S8)), "-128");
+        assert_eq!(literal(DType::S16, identity(ReduceOp::Min, DType::S16)), "32767");
+        assert_eq!(literal(DType::U8, identity(ReduceOp::Min, DType::U8)), "255");
+        assert_eq!(literal(DType::F32, identity(ReduceOp::Max, DType::F32)), "0xFF800000");
+        assert_eq!(literal(DType::C64, identity(ReduceOp::Product, DType::C64)), "(0x3F800000, 0x00000000)");
+        assert_eq!(literal(DType::F16, identity(ReduceOp::Product, DType::F16)), "0x3C00");
+    }
+
+    #[test]
+    fn types_are_mlirs() {
+        assert_eq!(mlir(&TensorType::new(DType::U8, &[2, 0])), "tensor<2x0xui8>");
+        assert_eq!(mlir(&TensorType::new(DType::C128, &[])), "tensor<complex<f64>>");
+    }
+}
