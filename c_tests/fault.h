@@ -1,4 +1,4 @@
-// The fault plugin, for a test.
+// The fault plugin and the full disk, for a test.
 #ifndef LXLA_FAULT_H
 #define LXLA_FAULT_H
 
@@ -24,5 +24,69 @@ static inline lxla_env fault_env(void) {
   OK(lxla_env_create(&options, &env));
   return env;
 }
+
+// A full disk: system calls on what is in LXLA_FAULT_FOLDER, if the test defines that. The library's calls come here, since
+// a program's functions go before those of the C library.
+#ifdef LXLA_FAULT_FOLDER
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { OPEN, READ, WRITE, FTRUNCATE, FSYNC, RENAME, SYSTEM_CALLS };
+static const char *const system_names[] = {"open64", "read", "write", "ftruncate64", "fsync", "rename"};
+static struct {
+  _Atomic int calls, armed;
+} on_disk[SYSTEM_CALLS];
+
+static int disk_is_full(int call, const char *path, int file) {
+  char link[64], target[512] = "";
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  if (!path && readlink(link, target, sizeof target - 1) > 0) path = target;
+  if (!path || !strstr(path, LXLA_FAULT_FOLDER)) return 0;
+  // Renamed, a file is there, and nothing undoes that if its folder cannot be brought to the disk. No fault, then.
+  if (call == FSYNC && strcmp(path + strlen(path) - strlen(LXLA_FAULT_FOLDER), LXLA_FAULT_FOLDER) == 0) return 0;
+  if (++on_disk[call].calls != on_disk[call].armed) return 0;
+  errno = ENOSPC;
+  return 1;
+}
+
+int open64(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  int mode = flags & O_CREAT ? va_arg(rest, int) : 0;
+  va_end(rest);
+  return disk_is_full(OPEN, path, -1) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+ssize_t read(int file, void *data, size_t size) {
+  return disk_is_full(READ, NULL, file) ? -1 : syscall(SYS_read, file, data, size);
+}
+
+ssize_t write(int file, const void *data, size_t size) {
+  return disk_is_full(WRITE, NULL, file) ? -1 : syscall(SYS_write, file, data, size);
+}
+
+int ftruncate64(int file, off64_t size) {
+  return disk_is_full(FTRUNCATE, NULL, file) ? -1 : (int)syscall(SYS_ftruncate, file, size);
+}
+
+// Waits for no disk: nothing of this needs to survive the machine.
+int fsync(int file) { return disk_is_full(FSYNC, NULL, file) ? -1 : 0; }
+
+int rename(const char *from, const char *to) {
+  return disk_is_full(RENAME, to, -1) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+// The number of a system call; -1 for other names.
+static int system_call(const char *name) {
+  for (int i = 0; i < SYSTEM_CALLS; i++)
+    if (strcmp(name, system_names[i]) == 0) return i;
+  return -1;
+}
+
+#endif
 
 #endif

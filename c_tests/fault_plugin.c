@@ -19,12 +19,15 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 // --- What is armed -------------------------------------------------------------------------------------------------
 
+// All functions that the library calls, but those that tell of errors.
 #define FUNCTIONS(X)                                                                                      \
-  X(Client_Create) X(Client_Compile) X(Client_BufferFromHostBuffer) X(Client_AddressableDevices)          \
-  X(Client_PlatformName) X(LoadedExecutable_Execute) X(LoadedExecutable_GetExecutable)                    \
-  X(Executable_NumOutputs) X(Executable_Serialize) X(Executable_DeserializeAndLoad) X(Buffer_ReadyEvent)  \
-  X(Buffer_ToHostBuffer) X(Buffer_CopyToDevice) X(Buffer_GetMemoryLayout)                                 \
-  X(Buffer_OpaqueDeviceMemoryDataPointer) X(Buffer_IsDeleted) X(Buffer_Destroy) X(Event_Await)
+  X(Plugin_Initialize) X(Client_Create) X(Client_Destroy) X(Client_AddressableDevices)                    \
+  X(Client_PlatformName) X(Client_PlatformVersion) X(Client_Compile) X(Client_BufferFromHostBuffer)       \
+  X(LoadedExecutable_Execute) X(LoadedExecutable_GetExecutable) X(LoadedExecutable_Destroy)               \
+  X(Executable_NumOutputs) X(Executable_Serialize) X(Executable_DeserializeAndLoad) X(Executable_Destroy) \
+  X(Buffer_ReadyEvent) X(Buffer_ToHostBuffer) X(Buffer_CopyToDevice) X(Buffer_GetMemoryLayout)            \
+  X(Buffer_OpaqueDeviceMemoryDataPointer) X(Buffer_IsDeleted) X(Buffer_Destroy) X(Event_Await)            \
+  X(Event_IsReady) X(Event_Destroy)
 
 enum {
 #define INDEX(name) AT_##name,
@@ -36,9 +39,9 @@ static const char *const names[] = {
     FUNCTIONS(NAME)};
 
 static struct {
-  int calls, armed, mode, code;
+  int calls, armed, mode, code, refused;
 } faults[COUNT];
-static int held, generation;
+static int held, generation, alive;
 
 static int find(const char *name) {
   for (int i = 0; i < COUNT; i++)
@@ -54,6 +57,16 @@ EXPORT void fault_arm(const char *function, int nth, int mode, int code) {
   faults[i].code = code;
   pthread_mutex_unlock(&lock);
 }
+
+EXPORT void fault_refuse(const char *function, int code) {
+  pthread_mutex_lock(&lock);
+  int i = find(function);
+  faults[i].refused = code != 0;
+  faults[i].code = code;
+  pthread_mutex_unlock(&lock);
+}
+
+EXPORT const char *fault_name(int index) { return index < COUNT ? names[index] : NULL; }
 
 EXPORT void fault_let_go(void) {
   pthread_mutex_lock(&lock);
@@ -76,10 +89,25 @@ EXPORT int fault_calls(const char *function) {
   return n;
 }
 
+EXPORT int fault_alive(void) {
+  pthread_mutex_lock(&lock);
+  int n = alive;
+  pthread_mutex_unlock(&lock);
+  return n;
+}
+
+// So many things more, or fewer, are the library's to free.
+static void count(int more) {
+  pthread_mutex_lock(&lock);
+  alive += more;
+  pthread_mutex_unlock(&lock);
+}
+
 // Counts a call; gives its fault, after having held it if that is the fault.
 static int arrive(int function) {
   pthread_mutex_lock(&lock);
-  int mode = ++faults[function].calls == faults[function].armed ? faults[function].mode : 0;
+  int mode = faults[function].refused ? FAULT_FAIL : 0;
+  if (++faults[function].calls == faults[function].armed) mode = faults[function].mode;
   if (mode == FAULT_HOLD) {
     int now = generation;
     held++;
@@ -104,16 +132,19 @@ static const char MESSAGE[] = "planted by the fault plugin";
 static PJRT_Error *new_error(int code) {
   fault_error *error = malloc(sizeof *error);
   *error = (fault_error){ERROR_MARK, code};
+  count(1);
   return (PJRT_Error *)error;
 }
 
 static int is_ours(const void *object, uint64_t mark) { return object && *(const uint64_t *)object == mark; }
 
 static void error_destroy(PJRT_Error_Destroy_Args *args) {
-  if (is_ours(args->error, ERROR_MARK))
+  if (is_ours(args->error, ERROR_MARK)) {
     free(args->error);
-  else
+    count(-1);
+  } else {
     real->PJRT_Error_Destroy(args);
+  }
 }
 
 static void error_message(PJRT_Error_Message_Args *args) {
@@ -145,33 +176,39 @@ static PJRT_Event *new_event(PJRT_Event *event, int code) {
   return (PJRT_Event *)wrapped;
 }
 
-#define UNWRAPPED(args, call)                                  \
-  fault_event *ours = (fault_event *)(args)->event;            \
-  if (!is_ours(ours, EVENT_MARK)) return real->call(args);     \
-  (args)->event = ours->event;                                 \
-  PJRT_Error *error = real->call(args);                        \
-  (args)->event = (PJRT_Event *)ours;
+#define UNWRAPPED(args, call)                                               \
+  fault_event *ours = (fault_event *)(args)->event;                         \
+  int is_ours_ = is_ours(ours, EVENT_MARK);                                 \
+  if (is_ours_) (args)->event = ours->event;                                \
+  PJRT_Error *error = real->call(args);                                     \
+  if (is_ours_) (args)->event = (PJRT_Event *)ours;
 
-static PJRT_Error *event_destroy(PJRT_Event_Destroy_Args *args) {
+// What frees a thing fails after it has done so, or every such fault would be a leak.
+static PJRT_Error *fault_Event_Destroy(PJRT_Event_Destroy_Args *args) {
+  int mode = arrive(AT_Event_Destroy);
   UNWRAPPED(args, PJRT_Event_Destroy)
-  free(ours);
-  return error;
+  if (is_ours_) free(ours);
+  count(-1);
+  return mode == FAULT_FAIL ? new_error(faults[AT_Event_Destroy].code) : error;
 }
 
-static PJRT_Error *event_is_ready(PJRT_Event_IsReady_Args *args) {
+static PJRT_Error *fault_Event_IsReady(PJRT_Event_IsReady_Args *args) {
+  if (arrive(AT_Event_IsReady) == FAULT_FAIL) return new_error(faults[AT_Event_IsReady].code);
   UNWRAPPED(args, PJRT_Event_IsReady)
   return error;
 }
 
 static PJRT_Error *event_error(PJRT_Event_Error_Args *args) {
   UNWRAPPED(args, PJRT_Event_Error)
-  return error ? error : new_error(ours->code);
+  return error || !is_ours_ ? error : new_error(ours->code);
 }
 
+// Fails when what it waits for has ended: until then, that may still read and write the waiter's memory.
 static PJRT_Error *fault_Event_Await(PJRT_Event_Await_Args *args) {
-  if (arrive(AT_Event_Await) == FAULT_FAIL) return new_error(faults[AT_Event_Await].code);
+  int mode = arrive(AT_Event_Await);
   UNWRAPPED(args, PJRT_Event_Await)
-  return error ? error : new_error(ours->code);
+  if (!error && mode == FAULT_FAIL) return new_error(faults[AT_Event_Await].code);
+  return error || !is_ours_ ? error : new_error(ours->code);
 }
 
 // --- Buffers whose content failed to come --------------------------------------------------------------------------
@@ -208,54 +245,95 @@ static int spoiled_code(PJRT_Buffer *buffer, int forget) {
 
 // --- The functions -------------------------------------------------------------------------------------------------
 
-#define PLAIN(name)                                                           \
+// Makes, or frees, so many things.
+#define COUNTED(name, more)                                                   \
   static PJRT_Error *fault_##name(PJRT_##name##_Args *args) {                 \
-    if (arrive(AT_##name) == FAULT_FAIL) return new_error(faults[AT_##name].code); \
-    return real->PJRT_##name(args);                                           \
+    int fails = arrive(AT_##name) == FAULT_FAIL;                              \
+    if (fails && more >= 0) return new_error(faults[AT_##name].code);         \
+    PJRT_Error *error = real->PJRT_##name(args);                              \
+    if (!error) count(more);                                                  \
+    return fails ? new_error(faults[AT_##name].code) : error;                 \
   }
+#define PLAIN(name) COUNTED(name, 0)
 
-PLAIN(Client_Create)
-PLAIN(Client_Compile)
+PLAIN(Plugin_Initialize)
+COUNTED(Client_Create, 1)
+COUNTED(Client_Destroy, -1)
 PLAIN(Client_AddressableDevices)
 PLAIN(Client_PlatformName)
-PLAIN(LoadedExecutable_GetExecutable)
+PLAIN(Client_PlatformVersion)
+COUNTED(Client_Compile, 1)
+COUNTED(LoadedExecutable_GetExecutable, 1)
+COUNTED(LoadedExecutable_Destroy, -1)
 PLAIN(Executable_NumOutputs)
 PLAIN(Executable_Serialize)
-PLAIN(Executable_DeserializeAndLoad)
-PLAIN(Buffer_ToHostBuffer)
+COUNTED(Executable_DeserializeAndLoad, 1)
+COUNTED(Executable_Destroy, -1)
 PLAIN(Buffer_GetMemoryLayout)
 PLAIN(Buffer_OpaqueDeviceMemoryDataPointer)
 PLAIN(Buffer_IsDeleted)
 
 static PJRT_Error *fault_Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
-  arrive(AT_Buffer_Destroy);
+  int fails = arrive(AT_Buffer_Destroy) == FAULT_FAIL;
   spoiled_code(args->buffer, 1);
-  return real->PJRT_Buffer_Destroy(args);
+  count(-1);
+  PJRT_Error *error = real->PJRT_Buffer_Destroy(args);
+  return fails ? new_error(faults[AT_Buffer_Destroy].code) : error;
 }
 
 static PJRT_Error *fault_Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   if (arrive(AT_Buffer_ReadyEvent) == FAULT_FAIL) return new_error(faults[AT_Buffer_ReadyEvent].code);
   PJRT_Error *error = real->PJRT_Buffer_ReadyEvent(args);
+  if (error) return error;
+  count(1);
   int code = spoiled_code(args->buffer, 0);
-  if (!error && code) args->event = new_event(args->event, code);
-  return error;
+  if (code) args->event = new_event(args->event, code);
+  return NULL;
+}
+
+static PJRT_Error *fault_Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args *args) {
+  int mode = arrive(AT_Buffer_ToHostBuffer), code = faults[AT_Buffer_ToHostBuffer].code;
+  if (mode == FAULT_FAIL) return new_error(code);
+  PJRT_Error *error = real->PJRT_Buffer_ToHostBuffer(args);
+  if (error || !args->event) return error;
+  count(1);
+  if (mode == FAULT_LATER) args->event = new_event(args->event, code);
+  return NULL;
 }
 
 static PJRT_Error *fault_Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args *args) {
   int mode = arrive(AT_Buffer_CopyToDevice);
   if (mode == FAULT_FAIL) return new_error(faults[AT_Buffer_CopyToDevice].code);
   PJRT_Error *error = real->PJRT_Buffer_CopyToDevice(args);
+  if (error) return error;
+  count(1);
   int code = mode == FAULT_LATER ? faults[AT_Buffer_CopyToDevice].code : spoiled_code(args->buffer, 0);
-  if (!error && code) spoil(args->dst_buffer, code);
-  return error;
+  if (code) spoil(args->dst_buffer, code);
+  return NULL;
 }
 
 static PJRT_Error *fault_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args *args) {
   int mode = arrive(AT_Client_BufferFromHostBuffer);
   if (mode == FAULT_FAIL) return new_error(faults[AT_Client_BufferFromHostBuffer].code);
   PJRT_Error *error = real->PJRT_Client_BufferFromHostBuffer(args);
-  if (!error && mode == FAULT_LATER) spoil(args->buffer, faults[AT_Client_BufferFromHostBuffer].code);
-  return error;
+  if (error) return error;
+  count(2);  // the buffer, and the event of its transfer
+  if (mode == FAULT_LATER) spoil(args->buffer, faults[AT_Client_BufferFromHostBuffer].code);
+  return NULL;
+}
+
+// Asked before a run, since the executable may go away during it.
+static size_t outputs_of(PJRT_LoadedExecutable *loaded) {
+  PJRT_LoadedExecutable_GetExecutable_Args get = {.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE};
+  get.loaded_executable = loaded;
+  if (real->PJRT_LoadedExecutable_GetExecutable(&get)) abort();
+  PJRT_Executable_NumOutputs_Args outputs = {.struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE};
+  outputs.executable = get.executable;
+  if (real->PJRT_Executable_NumOutputs(&outputs)) abort();
+  PJRT_Executable_Destroy_Args destroy = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE};
+  destroy.executable = get.executable;
+  if (real->PJRT_Executable_Destroy(&destroy)) abort();
+  return outputs.num_outputs;
 }
 
 static PJRT_Error *fault_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
@@ -269,22 +347,14 @@ static PJRT_Error *fault_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_
   }
   int spoil_with = mode == FAULT_LATER ? code : 0;
   for (size_t i = 0; i < args->num_args && !spoil_with; i++) spoil_with = spoiled_code(args->argument_lists[0][i], 0);
-  // How many outputs, asked before the executable may go away.
-  PJRT_LoadedExecutable_GetExecutable_Args get = {.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE};
-  get.loaded_executable = args->executable;
-  PJRT_Executable_NumOutputs_Args outputs = {.struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE};
-  if (spoil_with) {
-    if (real->PJRT_LoadedExecutable_GetExecutable(&get)) abort();
-    outputs.executable = get.executable;
-    if (real->PJRT_Executable_NumOutputs(&outputs)) abort();
-    PJRT_Executable_Destroy_Args destroy = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE};
-    destroy.executable = get.executable;
-    if (real->PJRT_Executable_Destroy(&destroy)) abort();
-  }
+  size_t outputs = outputs_of(args->executable);
   PJRT_Error *error = real->PJRT_LoadedExecutable_Execute(args);
-  if (error || !spoil_with) return error;
-  for (size_t i = 0; i < outputs.num_outputs; i++) spoil(args->output_lists[0][i], spoil_with);
-  if (args->device_complete_events) args->device_complete_events[0] = new_event(args->device_complete_events[0], spoil_with);
+  if (error) return error;
+  PJRT_Event **complete = args->device_complete_events;
+  count((int)outputs + (complete != NULL));
+  if (!spoil_with) return NULL;
+  for (size_t i = 0; i < outputs; i++) spoil(args->output_lists[0][i], spoil_with);
+  if (complete) complete[0] = new_event(complete[0], spoil_with);
   return NULL;
 }
 
@@ -301,8 +371,6 @@ EXPORT const PJRT_Api *GetPjrtApi(void) {
   table.PJRT_Error_Destroy = error_destroy;
   table.PJRT_Error_Message = error_message;
   table.PJRT_Error_GetCode = error_code;
-  table.PJRT_Event_Destroy = event_destroy;
-  table.PJRT_Event_IsReady = event_is_ready;
   table.PJRT_Event_Error = event_error;
   return &table;
 }

@@ -331,3 +331,18 @@ TEST(files_that_are_none_are_told) {
   RELEASE(u);
   finish();
 }
+
+// As any file that this user makes, not for us alone.
+TEST(a_saved_file_has_the_permissions_of_a_new_file) {
+  lxla_env env = new_env();
+  lxla_tensor t = one(env, 1);
+  const char *path = "test_save.permissions", *names[] = {"t"};
+  struct stat saved;
+  mode_t before = umask(027);
+  OK(lxla_save(path, names, &t, 1));
+  umask(before);
+  CHECK(stat(path, &saved) == 0 && unlink(path) == 0);
+  EQUAL(saved.st_mode & 0777, 0640);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}

@@ -3,7 +3,7 @@
 //! ours alone.
 
 use crate::error;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::log::{Level, log};
 use std::fs::{self, DirBuilder, File};
 use std::io::Write;
@@ -62,16 +62,18 @@ impl DiskCache {
         Some(payload)
     }
 
-    /// Keeps a serialized executable. What goes wrong is only logged.
+    /// Keeps a serialized executable. What goes wrong is only logged; a plugin that cannot serialize at all, or a folder that
+    /// cannot be written, is noticed once.
     pub fn put(&self, key: &[u8; 32], meaning: &[u8; 32], payload: Result<Vec<u8>>) {
         if self.read_only.load(Ordering::Relaxed) {
             return;
         }
+        let lasting = payload.as_ref().map_or_else(|e| e.code == Code::Unimplemented, |_| true);
         let kept = payload.and_then(|payload| self.write(&self.path(key), meaning, &payload));
         match kept {
             Ok(()) => self.evict(),
             Err(error) => {
-                self.read_only.store(true, Ordering::Relaxed);
+                self.read_only.store(lasting, Ordering::Relaxed);
                 log(Level::Warning, || format!("compiled programs are not kept on disk: {error}"));
             }
         }

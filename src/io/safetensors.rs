@@ -7,7 +7,7 @@ use crate::types::{DType, TensorType};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,16 +62,19 @@ pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> 
         views.push((entry.name, Writing { dtype, shape, bytes: entry.bytes, written }));
     }
     let temporary = Temporary::beside(path);
+    let permissions = temporary.create().map_err(|e| io_error(path, &e))?;
     let metadata = HashMap::from([("lazyxla_version".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
     safetensors::serialize_to_file(views, Some(metadata), &temporary.0).map_err(|e| match e {
         safetensors::SafeTensorError::IoError(e) => io_error(path, &e),
         other => error!(InvalidArgument, "path: {}: {other}", path.display()),
     })?;
     let to_disk = || -> std::io::Result<()> {
+        let folder = File::open(folder_of(path))?;
+        std::fs::set_permissions(&temporary.0, permissions)?;
         File::open(&temporary.0)?.sync_all()?;
         std::fs::rename(&temporary.0, path)?;
         // The name, too, is on the disk only when its folder is.
-        File::open(folder_of(path))?.sync_all()
+        folder.sync_all()
     };
     to_disk().map_err(|e| io_error(path, &e))
 }
@@ -101,6 +104,13 @@ impl Temporary {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Temporary(folder_of(path).join(format!(".{name}.{}.{number}.tmp", std::process::id())))
+    }
+}
+
+impl Temporary {
+    /// Makes it; gives the permissions of a new file, which the crate, writing it anew, would keep to us alone.
+    fn create(&self) -> std::io::Result<Permissions> {
+        Ok(File::create(&self.0)?.metadata()?.permissions())
     }
 }
 
@@ -158,7 +168,10 @@ fn open(path: &Path) -> Result<(File, Metadata, u64)> {
     let mut file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     let mut length = [0; 8];
-    file.read_exact(&mut length).map_err(|_| damaged(path, "it is too short to be a safetensors file"))?;
+    file.read_exact(&mut length).map_err(|e| match e.kind() {
+        ErrorKind::UnexpectedEof => damaged(path, "it is too short to be a safetensors file"),
+        _ => failed(e),
+    })?;
     let length = u64::from_le_bytes(length);
     if length > MOST_HEADER_BYTES || length + 8 > size {
         return Err(damaged(path, format_args!("its header would have {length} bytes")));

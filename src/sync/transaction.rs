@@ -5,6 +5,7 @@ use super::plan::{Plan, Source};
 use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner};
 use crate::device_data::{DeviceData, State};
+use crate::engine::Buffer;
 use crate::ir::{Node, NodeId};
 use crate::metrics::Counter;
 use parking_lot::MutexGuard;
@@ -99,11 +100,19 @@ impl Transaction {
             if let Some(buffer) = &self.made[number]
                 && !is_root(number)
             {
-                state.trace.replace_by_leaf(id, &DeviceData::ready(buffer.clone()));
+                state.trace.replace_by_leaf(id, &self.kept(buffer));
             }
         }
         self.mark_consumed();
         self.leave(state);
+    }
+
+    /// What an earlier run made, unless the one that failed consumed it.
+    fn kept(&self, buffer: &Arc<dyn Buffer>) -> Arc<DeviceData> {
+        if buffer.is_deleted() {
+            return DeviceData::new(buffer.tensor_type().clone(), State::Donated(self.name.clone()));
+        }
+        DeviceData::ready(buffer.clone())
     }
 
     /// Data whose buffer a run consumed is Donated. After a commit nobody could see it.

@@ -128,16 +128,22 @@ impl PjrtBuffer {
 }
 
 /// The device's own memory, read in place.
-struct InPlace(Arc<PjrtBuffer>);
+struct InPlace {
+    buffer: Arc<PjrtBuffer>,
+    /// Made if the plugin does not tell the pointer a second time.
+    copy: Option<PluginCopy>,
+}
 
 impl HostCopy for InPlace {
     fn bytes(&mut self) -> Result<&[u8]> {
         let _inside = exit::enter()?;
-        self.0.ready_event()?.wait()?;
-        let source = self.0.host_pointer().ok_or_else(|| error!(Internal, "the plugin took its host pointer back"))?;
+        self.buffer.ready_event()?.wait()?;
+        let Some(source) = self.buffer.host_pointer() else {
+            return self.copy.insert(PluginCopy::start(self.buffer.clone())?).bytes();
+        };
         // SAFETY: the buffer is ready, row-major and of its type's size; it is kept alive, and whoever started this copy
         // has seen to it that no run consumes it meanwhile.
-        Ok(unsafe { std::slice::from_raw_parts(source, self.0.ty.size_bytes()) })
+        Ok(unsafe { std::slice::from_raw_parts(source, self.buffer.ty.size_bytes()) })
     }
 }
 
@@ -230,7 +236,7 @@ impl Buffer for PjrtBuffer {
     fn start_host_copy(self: Arc<Self>) -> Result<Box<dyn HostCopy>> {
         let _inside = exit::enter()?;
         let in_place = self.ty.size_bytes() > 0 && self.host_pointer().is_some();
-        Ok(if in_place { Box::new(InPlace(self)) } else { Box::new(PluginCopy::start(self)?) })
+        Ok(if in_place { Box::new(InPlace { buffer: self, copy: None }) } else { Box::new(PluginCopy::start(self)?) })
     }
 
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>> {
