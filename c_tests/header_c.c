@@ -70,6 +70,7 @@ static const function functions[] = {
     FUNCTION(lxla_binary_with_scalar),
     FUNCTION(lxla_broadcast_to),
     FUNCTION(lxla_compare),
+    FUNCTION(lxla_compiled_memory),
     FUNCTION(lxla_computation_call),
     FUNCTION(lxla_computation_info),
     FUNCTION(lxla_computation_release),

@@ -298,3 +298,74 @@ TEST(scans_nest) {
   RELEASE(zero, six, rows, carry, ys);
   OK(lxla_env_release(env));
 }
+
+static lxla_memory_stats memory_of_step(lxla_env env) {
+  lxla_memory_stats stats;
+  stats.struct_size = sizeof stats;
+  OK(lxla_compiled_memory(env, XLA(0), NULL, 0, &stats));
+  return stats;
+}
+
+enum { MANY = 64 << 20 };
+
+// (buffer, i) -> (buffer with i written at i, i + 1), and whether i < 100.
+static void slice_updates(lxla_env env, lxla_computation *cond, lxla_computation *body) {
+  lxla_tensor buffer = placeholder(env, F32, DIMS(MANY)), i = placeholder(env, S32, NULL, 0), last, more, as_float, part, written, next;
+  OK(lxla_tensor_full(env, XLA(0), S32, NULL, 0, 100, &last));
+  OK(lxla_compare(LXLA_COMPARE_LT, i, last, &more));
+  OK(lxla_convert(i, F32, &as_float));
+  OK(lxla_reshape(as_float, DIMS(1), &part));
+  OK(lxla_dynamic_update_slice(buffer, part, &i, 1, &written));
+  next = scalar(ADD, i, 1);
+  *cond = traced(TENSORS(buffer, i), &more, 1);
+  *body = traced(TENSORS(buffer, i), TENSORS(written, next));
+  RELEASE(buffer, i, last, more, as_float, part, written, next);
+}
+
+static void check_written(lxla_tensor buffer) {
+  lxla_tensor head;
+  float got[102];
+  OK(lxla_slice(buffer, (int64_t[]){0}, (int64_t[]){102}, NULL, 1, &head));
+  read_f32(head, got, 102);
+  for (int i = 0; i < 102; i++) EQUAL(got[i], i < 100 ? i : 5);
+  RELEASE(head);
+}
+
+TEST(c7_a_loop_updates_a_large_buffer_in_place) {
+  lxla_env env = new_env();
+  lxla_computation cond, body;
+  slice_updates(env, &cond, &body);
+  for (int overwritten = 0; overwritten < 2; overwritten++) {
+    lxla_tensor start, zero, r[2];
+    OK(lxla_tensor_full(env, XLA(0), F32, DIMS(MANY), 5, &start));
+    OK(lxla_tensor_full(env, XLA(0), S32, NULL, 0, 0, &zero));
+    step(env);
+    OK(lxla_while(cond, body, (lxla_tensor[]){start, zero}, 2, r));
+    if (overwritten) OK(lxla_tensor_assign(start, r[0]));
+    else RELEASE(start);
+    lxla_memory_stats stats = memory_of_step(env);
+    CHECK(stats.temp_bytes <= 64);  // the counter, whose start lives on
+    CHECK(stats.alias_bytes >= MANY * sizeof(float));
+    CHECK(step(env) >= 1);
+    check_written(r[0]);
+    RELEASE(zero, r[0], r[1]);
+    if (overwritten) RELEASE(start);
+  }
+  // A start that lives on is copied, and keeps its value.
+  lxla_tensor start, zero, r[2], first;
+  float got;
+  OK(lxla_tensor_full(env, XLA(0), F32, DIMS(MANY), 5, &start));
+  OK(lxla_tensor_full(env, XLA(0), S32, NULL, 0, 0, &zero));
+  step(env);
+  OK(lxla_while(cond, body, (lxla_tensor[]){start, zero}, 2, r));
+  EQUAL(step(env), 0);
+  check_written(r[0]);
+  OK(lxla_slice(start, (int64_t[]){50}, (int64_t[]){51}, NULL, 1, &first));
+  read_f32(first, &got, 1);
+  EQUAL(got, 5);
+  RELEASE(start, zero, r[0], r[1], first);
+  OK(lxla_computation_release(cond));
+  OK(lxla_computation_release(body));
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}

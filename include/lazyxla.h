@@ -463,6 +463,37 @@ typedef struct {
 } lxla_computation;
 
 /**
+ * Bytes that compiled programs take on their device. Set `struct_size` to `sizeof(lxla_memory_stats)`; what is written is
+ * never more than that.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * Their arguments.
+   */
+  uint64_t argument_bytes;
+  /**
+   * Their outputs, those in arguments' memory among them.
+   */
+  uint64_t output_bytes;
+  /**
+   * Outputs that are written over donated arguments.
+   */
+  uint64_t alias_bytes;
+  /**
+   * What they need besides while they run; of several programs, the most.
+   */
+  uint64_t temp_bytes;
+  /**
+   * The programs themselves.
+   */
+  uint64_t code_bytes;
+} lxla_memory_stats;
+
+/**
  * A handle on an asynchronous save. id 0 is none.
  */
 typedef struct {
@@ -1099,6 +1130,18 @@ lxla_status lxla_stablehlo(const lxla_tensor *tensors,
 lxla_status lxla_step_stablehlo(lxla_env env,
                                 lxla_device device,
                                 char **out_text);
+
+/**
+ * What the programs take of their device's memory that a sync of these tensors would run, or with `n` 0 those that a step of
+ * the device would run now. Compiles them, and runs nothing; the step that follows finds them compiled. A value that a loop
+ * or an in-place operation updates where it lies counts among `alias_bytes`, and not among `temp_bytes`. The tensors are on
+ * one device. UNIMPLEMENTED if the plugin does not tell. Any thread.
+ */
+lxla_status lxla_compiled_memory(lxla_env env,
+                                 lxla_device device,
+                                 const lxla_tensor *tensors,
+                                 size_t n,
+                                 lxla_memory_stats *out_stats);
 
 /**
  * Writes `n` tensors to a safetensors file, each under its name, and returns when the file is on the disk. They may be of

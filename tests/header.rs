@@ -22,6 +22,7 @@ fn generated_header() -> String {
         "indexing",
         "computation",
         "sync",
+        "inspect",
         "save",
     ];
     let source = |chapter: &str| root().join("src/capi").join(chapter).with_extension("rs");

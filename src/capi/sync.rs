@@ -1,8 +1,6 @@
 //! Chapter Sync.
 
-use super::LXLA_DEVICE_XLA;
-use super::arguments::{out, owned_text};
-use super::device::{LazyDevice, kind_of, lazy_device};
+use super::device::kind_of;
 use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
@@ -11,7 +9,6 @@ use crate::env::{self, DeviceKind};
 use crate::error;
 use crate::error::Result;
 use crate::sync;
-use std::ffi::c_char;
 
 /// What is done to the devices that a sync means (no device named is every XLA device, cpu is none of them): to all of
 /// them, also if one fails; then the first failure.
@@ -60,67 +57,4 @@ pub unsafe extern "C" fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxl
         // SAFETY: the caller's promise, see `capi`.
         sync::sync(&unsafe { handles("tensors", tensors, n)? })
     })
-}
-
-/// blake3 of the key of what a sync of these tensors would run, or with `n` 0 of what a step of the device would run now,
-/// its donors among it: 32 bytes at `out_hash`. The same in every process; runs nothing. The tensors are on one device.
-/// Reads the plugin's file the first time. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_graph_hash(
-    env: lxla_env,
-    device: lxla_device,
-    tensors: *const lxla_tensor,
-    n: usize,
-    out_hash: *mut u8,
-) -> lxla_status {
-    guard("lxla_graph_hash", || {
-        // SAFETY: the caller's promise, see `capi`; 32 bytes have no alignment.
-        let (tensors, place) =
-            unsafe { (handles("tensors", tensors, n)?, out("out_hash", out_hash.cast::<[u8; 32]>())?) };
-        place.set(if tensors.is_empty() {
-            sync::step_hash(one_device(env, device)?.device)?
-        } else {
-            sync::graph_hash(&tensors)?
-        })
-    })
-}
-
-/// The StableHLO text of what a sync of these tensors would compile; runs nothing. The tensors are on one device;
-/// placeholders are parameters. The caller frees it with `lxla_string_free`. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_stablehlo(
-    tensors: *const lxla_tensor,
-    n: usize,
-    out_text: *mut *mut c_char,
-) -> lxla_status {
-    guard("lxla_stablehlo", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_text", out_text)?) };
-        place.set(owned_text(sync::stablehlo(&tensors)?))
-    })
-}
-
-/// The StableHLO text of what a step of the device would compile now, its donors marked; runs nothing. "" if nothing is
-/// pending. The caller frees it with `lxla_string_free`. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_step_stablehlo(
-    env: lxla_env,
-    device: lxla_device,
-    out_text: *mut *mut c_char,
-) -> lxla_status {
-    guard("lxla_step_stablehlo", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_text", out_text)? };
-        let lazy = one_device(env, device)?;
-        place.set(owned_text(sync::step_stablehlo(lazy.device)?))
-    })
-}
-
-/// The one lazy device that a caller means; no device named is xla:0.
-fn one_device(env: lxla_env, device: lxla_device) -> Result<LazyDevice> {
-    let named = match kind_of(device)? {
-        DeviceKind::Unspecified => lxla_device { kind: LXLA_DEVICE_XLA, ordinal: device.ordinal },
-        _ => device,
-    };
-    lazy_device(env, named)
 }

@@ -73,6 +73,24 @@ pub struct lxla_env_options {
     pub donation: i32,
 }
 
+/// Bytes that compiled programs take on their device. Set `struct_size` to `sizeof(lxla_memory_stats)`; what is written is
+/// never more than that.
+#[repr(C)]
+pub struct lxla_memory_stats {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// Their arguments.
+    pub argument_bytes: u64,
+    /// Their outputs, those in arguments' memory among them.
+    pub output_bytes: u64,
+    /// Outputs that are written over donated arguments.
+    pub alias_bytes: u64,
+    /// What they need besides while they run; of several programs, the most.
+    pub temp_bytes: u64,
+    /// The programs themselves.
+    pub code_bytes: u64,
+}
+
 /// The member of a `lxla_scalar` that its dtype selects.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -59,6 +59,21 @@ pub struct Signature {
     pub donors: Vec<usize>,
 }
 
+/// Bytes that a compiled program takes on its device, as the runtime says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramMemory {
+    /// Its arguments.
+    pub arguments: u64,
+    /// Its outputs, those in arguments' memory among them.
+    pub outputs: u64,
+    /// Outputs that are written over consumed arguments.
+    pub aliases: u64,
+    /// What it needs besides while it runs.
+    pub temporaries: u64,
+    /// The program itself.
+    pub code: u64,
+}
+
 /// A compiled program. Runs on any device of its engine.
 pub trait Executable: Send + Sync {
     /// What it was compiled for.
@@ -66,6 +81,9 @@ pub trait Executable: Send + Sync {
 
     /// Bytes from which it can be loaded again; UNIMPLEMENTED if the runtime has none.
     fn serialize(&self) -> Result<Vec<u8>>;
+
+    /// What it takes of its device's memory.
+    fn memory(&self) -> Result<ProgramMemory>;
 
     /// Enqueues one run. Refuses arguments whose type or device differs from the signature. `keep` lists the donors
     /// (indices of parameters) that this run must not consume. On failure no argument was consumed unless it says so

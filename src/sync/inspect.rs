@@ -3,9 +3,11 @@
 use super::key;
 use super::partial::{by_device, plan_partial};
 use super::plan::Plan;
+use super::run::compile;
 use super::step::plan_step;
 use crate::cache::Lookup;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
+use crate::engine::ProgramMemory;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Workspace};
@@ -22,6 +24,37 @@ pub fn step_stablehlo(device: &'static Device) -> Result<String> {
     let state = device.state();
     let owner = state.owner()?.clone();
     Ok(text(&owner, &plan_step(&state, &mut Workspace::default(), &owner)))
+}
+
+/// What the programs take of their device's memory that a sync of these tensors would run; compiles them.
+pub fn memory(tensors: &[TensorHandle]) -> Result<ProgramMemory> {
+    let (owner, plan) = plan_of(tensors)?;
+    memory_of(&owner, &plan)
+}
+
+/// What the programs take that a step would run now; compiles them.
+pub fn step_memory(device: &'static Device) -> Result<ProgramMemory> {
+    let state = device.state();
+    let owner = state.owner()?.clone();
+    let plan = plan_step(&state, &mut Workspace::default(), &owner);
+    drop(state);
+    memory_of(&owner, &plan)
+}
+
+/// The sum over all runs; of temporaries, which they need one after another, the most.
+fn memory_of(owner: &Owner, plan: &Plan) -> Result<ProgramMemory> {
+    let mut sum = ProgramMemory::default();
+    for run in &plan.runs {
+        let one = compile(&owner.shared, run)?.executable.memory()?;
+        sum = ProgramMemory {
+            arguments: sum.arguments + one.arguments,
+            outputs: sum.outputs + one.outputs,
+            aliases: sum.aliases + one.aliases,
+            temporaries: sum.temporaries.max(one.temporaries),
+            code: sum.code + one.code,
+        };
+    }
+    Ok(sum)
 }
 
 /// blake3 of the key of what a sync of these tensors would run.

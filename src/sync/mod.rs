@@ -16,7 +16,7 @@ mod step;
 mod transaction;
 mod transfer;
 
-pub use inspect::{graph_hash, stablehlo, step_hash, step_stablehlo};
+pub use inspect::{graph_hash, memory, stablehlo, step_hash, step_memory, step_stablehlo};
 pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::{Ticket, settle as settle_saves};

@@ -37,7 +37,7 @@ fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
 }
 
 /// Memory, else disk, else the compiler.
-fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
+pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
     let (compiled, now) = shared.programs.get_or_make(&lookup, |variant| {
         let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors);

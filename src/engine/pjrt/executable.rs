@@ -5,7 +5,7 @@ use super::buffer::PjrtBuffer;
 use super::client::Client;
 use super::event::Event;
 use super::{exit, sys};
-use crate::engine::{Buffer, Executable, Execution, Signature};
+use crate::engine::{Buffer, Executable, Execution, ProgramMemory, Signature};
 use crate::error;
 use crate::error::Result;
 use smallvec::SmallVec;
@@ -128,6 +128,22 @@ impl Executable for PjrtExecutable {
                 unsafe { delete(args.serialized_executable) };
             }
             Ok(bytes)
+        })
+    }
+
+    fn memory(&self) -> Result<ProgramMemory> {
+        let _inside = exit::enter()?;
+        self.with_unloaded(|executable| {
+            let mut args = Args::<sys::PJRT_Executable_GetCompiledMemoryStats_Args>::new(self.client.api);
+            args.executable = executable;
+            call!(self.client.api, PJRT_Executable_GetCompiledMemoryStats, args)?;
+            Ok(ProgramMemory {
+                arguments: args.argument_size_in_bytes as u64,
+                outputs: args.output_size_in_bytes as u64,
+                aliases: args.alias_size_in_bytes as u64,
+                temporaries: args.temp_size_in_bytes as u64,
+                code: args.generated_code_size_in_bytes as u64,
+            })
         })
     }
 

@@ -1,0 +1,121 @@
+//! Chapter Inspection: looking at what a sync would run.
+
+use super::LXLA_DEVICE_XLA;
+use super::arguments::{out, owned_text};
+use super::device::{LazyDevice, kind_of, lazy_device};
+use super::guard::guard;
+use super::tensor::handles;
+use super::types::*;
+use crate::env::DeviceKind;
+use crate::error;
+use crate::error::Result;
+use crate::sync;
+use std::ffi::c_char;
+
+/// blake3 of the key of what a sync of these tensors would run, or with `n` 0 of what a step of the device would run now,
+/// its donors among it: 32 bytes at `out_hash`. The same in every process; runs nothing. The tensors are on one device.
+/// Reads the plugin's file the first time. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_graph_hash(
+    env: lxla_env,
+    device: lxla_device,
+    tensors: *const lxla_tensor,
+    n: usize,
+    out_hash: *mut u8,
+) -> lxla_status {
+    guard("lxla_graph_hash", || {
+        // SAFETY: the caller's promise, see `capi`; 32 bytes have no alignment.
+        let (tensors, place) =
+            unsafe { (handles("tensors", tensors, n)?, out("out_hash", out_hash.cast::<[u8; 32]>())?) };
+        place.set(if tensors.is_empty() {
+            sync::step_hash(one_device(env, device)?.device)?
+        } else {
+            sync::graph_hash(&tensors)?
+        })
+    })
+}
+
+/// The StableHLO text of what a sync of these tensors would compile; runs nothing. The tensors are on one device;
+/// placeholders are parameters. The caller frees it with `lxla_string_free`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_stablehlo(
+    tensors: *const lxla_tensor,
+    n: usize,
+    out_text: *mut *mut c_char,
+) -> lxla_status {
+    guard("lxla_stablehlo", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_text", out_text)?) };
+        place.set(owned_text(sync::stablehlo(&tensors)?))
+    })
+}
+
+/// The StableHLO text of what a step of the device would compile now, its donors marked; runs nothing. "" if nothing is
+/// pending. The caller frees it with `lxla_string_free`. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_step_stablehlo(
+    env: lxla_env,
+    device: lxla_device,
+    out_text: *mut *mut c_char,
+) -> lxla_status {
+    guard("lxla_step_stablehlo", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_text", out_text)? };
+        let lazy = one_device(env, device)?;
+        place.set(owned_text(sync::step_stablehlo(lazy.device)?))
+    })
+}
+
+/// What the programs take of their device's memory that a sync of these tensors would run, or with `n` 0 those that a step of
+/// the device would run now. Compiles them, and runs nothing; the step that follows finds them compiled. A value that a loop
+/// or an in-place operation updates where it lies counts among `alias_bytes`, and not among `temp_bytes`. The tensors are on
+/// one device. UNIMPLEMENTED if the plugin does not tell. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_compiled_memory(
+    env: lxla_env,
+    device: lxla_device,
+    tensors: *const lxla_tensor,
+    n: usize,
+    out_stats: *mut lxla_memory_stats,
+) -> lxla_status {
+    guard("lxla_compiled_memory", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let tensors = unsafe { handles("tensors", tensors, n)? };
+        // SAFETY: likewise.
+        unsafe { out("out_stats", out_stats)? };
+        // SAFETY: checked just now; only the first field is read, which the caller has set.
+        let size = unsafe { (&raw const (*out_stats).struct_size).read() };
+        if size < size_of::<usize>() {
+            return Err(error!(
+                InvalidArgument,
+                "out_stats: struct_size is {size}; set it to sizeof(lxla_memory_stats)"
+            ));
+        }
+        let memory = if tensors.is_empty() {
+            sync::step_memory(one_device(env, device)?.device)?
+        } else {
+            sync::memory(&tensors)?
+        };
+        let stats = lxla_memory_stats {
+            struct_size: size,
+            argument_bytes: memory.arguments,
+            output_bytes: memory.outputs,
+            alias_bytes: memory.aliases,
+            temp_bytes: memory.temporaries,
+            code_bytes: memory.code,
+        };
+        let known = size.min(size_of::<lxla_memory_stats>());
+        // SAFETY: the caller says that its struct is `size` bytes long, and ours is at least `known`.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const stats).cast::<u8>(), out_stats.cast::<u8>(), known) };
+        Ok(())
+    })
+}
+
+/// The one lazy device that a caller means; no device named is xla:0.
+fn one_device(env: lxla_env, device: lxla_device) -> Result<LazyDevice> {
+    let named = match kind_of(device)? {
+        DeviceKind::Unspecified => lxla_device { kind: LXLA_DEVICE_XLA, ordinal: device.ordinal },
+        _ => device,
+    };
+    lazy_device(env, named)
+}
