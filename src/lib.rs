@@ -6,10 +6,10 @@
 //! |---|---|
 //! | [`capi`] | the only `extern "C"` functions: guard, convert, call |
 //! | [`env`](mod@env) | environments and their scopes |
-//! | [`sync`] | step and partial sync, transfers, reads |
 //! | [`computation`] | traced computations: calls, loops, branches, scans |
-//! | [`tensor`] | tensors as handles on values; recording operations |
-//! | [`device`] | one device's tensors and trace under one lock |
+//! | [`tensor`] | recording operations; what tensors are, and other values for them |
+//! | [`sync`] | step and partial sync, transfers, reads |
+//! | [`device`] | one device's tensors and trace under one lock; handles and their references |
 //! | [`lower`] | program to StableHLO text |
 //! | [`ir`] | operations, inference, the trace, the program |
 //! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |

@@ -5,7 +5,7 @@ use super::device::lazy_device;
 use super::guard::guard;
 use super::types::*;
 use super::{LXLA_DEVICE_XLA, device};
-use crate::device::TensorHandle;
+use crate::device::{TensorHandle, release, retain};
 use crate::error;
 use crate::error::Result;
 use crate::types::ScalarValue;
@@ -132,14 +132,14 @@ pub unsafe extern "C" fn lxla_tensor_placeholder_like(
 /// Adds one reference. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_retain(tensor: lxla_tensor) -> lxla_status {
-    guard("lxla_tensor_retain", || tensor::retain(tensor.into()))
+    guard("lxla_tensor_retain", || retain(tensor.into()))
 }
 
 /// Takes one reference; with the last one the handle ends. What was recorded with the tensor stays valid. Releasing id 0
 /// does nothing. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_release(tensor: lxla_tensor) -> lxla_status {
-    guard("lxla_tensor_release", || tensor::release(tensor.into()))
+    guard("lxla_tensor_release", || release(tensor.into()))
 }
 
 /// Takes one reference of each of `n` tensors. All that can be released are; the first failure is reported. Any thread.
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n
     guard("lxla_tensor_release_many", || {
         // SAFETY: the caller's promise, see `capi`.
         let tensors = unsafe { handles("tensors", tensors, n)? };
-        let results: Vec<Result<()>> = tensors.into_iter().map(tensor::release).collect();
+        let results: Vec<Result<()>> = tensors.into_iter().map(release).collect();
         results
             .into_iter()
             .enumerate()

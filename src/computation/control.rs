@@ -5,6 +5,7 @@ use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{self, Applied};
+use crate::tensor::to_record;
 
 /// Both computations belong to one device, and so do all tensors.
 fn common(
@@ -26,7 +27,7 @@ fn common(
 /// As long as `condition` gives true, applies `body`; starts with `init`.
 pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
     let device = common(("cond", condition), ("body", body), &[("init", init)])?;
-    let mut state = device.to_record()?;
+    let mut state = to_record(device)?;
     let init = nodes(&mut state, "init", init)?;
     let (of_condition, of_body) = (condition.captures(&mut state)?, body.captures(&mut state)?);
     let results = ir::while_loop(
@@ -46,7 +47,7 @@ pub fn branch(
     arguments: &[TensorHandle],
 ) -> Result<Vec<TensorHandle>> {
     let device = common(("on_true", on_true), ("on_false", on_false), &[("pred", &[pred]), ("args", arguments)])?;
-    let mut state = device.to_record()?;
+    let mut state = to_record(device)?;
     let pred = state.operand("pred", pred)?;
     let arguments = nodes(&mut state, "args", arguments)?;
     let (of_true, of_false) = (on_true.captures(&mut state)?, on_false.captures(&mut state)?);
@@ -71,7 +72,7 @@ pub fn scan(
     let device = body.device();
     check_device("init", init, device)?;
     check_device("xs", arrays, device)?;
-    let mut state = device.to_record()?;
+    let mut state = to_record(device)?;
     let init = nodes(&mut state, "init", init)?;
     let arrays = nodes(&mut state, "xs", arrays)?;
     let captures = body.captures(&mut state)?;

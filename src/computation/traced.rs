@@ -1,10 +1,10 @@
 //! A traced computation and its calls.
 
-use crate::device::{Device, DeviceState, TensorHandle, Value, common_device};
+use crate::device::{self, Device, DeviceState, TensorHandle, Value, common_device};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{self, Applied, Body, NodeId};
-use crate::tensor;
+use crate::tensor::{State, to_record};
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ struct Tensors(Vec<TensorHandle>);
 impl Drop for Tensors {
     fn drop(&mut self) {
         for &handle in &self.0 {
-            let _ = tensor::release(handle);
+            let _ = device::release(handle);
         }
     }
 }
@@ -34,7 +34,7 @@ impl Computation {
             return Err(error!(InvalidArgument, "n_results: 0 given; want at least 1"));
         }
         let device = common_place(&[("params", params), ("results", results)])?;
-        let mut state = device.to_record()?;
+        let mut state = to_record(device)?;
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
         let (body, captured) = Body::take(&state.trace, &params, &results);
@@ -86,7 +86,7 @@ impl Computation {
     /// Records its application to arguments; gives its results.
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
         check_device("args", arguments, self.device)?;
-        let mut state = self.device.to_record()?;
+        let mut state = to_record(self.device)?;
         let arguments = nodes(&mut state, "args", arguments)?;
         let captures = self.captures(&mut state)?;
         let results = ir::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
@@ -147,10 +147,7 @@ pub(super) fn check_device(name: &str, tensors: &[TensorHandle], device: &'stati
 }
 
 /// New tensors with these nodes as their values: all, or none.
-pub(super) fn new_tensors(
-    mut state: parking_lot::MutexGuard<DeviceState>,
-    results: &[NodeId],
-) -> Result<Vec<TensorHandle>> {
+pub(super) fn new_tensors(mut state: State, results: &[NodeId]) -> Result<Vec<TensorHandle>> {
     let mut tensors = Tensors(Vec::with_capacity(results.len()));
     let made: Result<()> = results.iter().try_for_each(|&id| {
         tensors.0.push(state.new_tensor_at(id)?);

@@ -1,10 +1,8 @@
 //! What the devices of one environment have in common.
 
-use super::Device;
 use super::options::Options;
 use crate::cache::{DiskCache, ProgramCache};
 use crate::engine::{Engine, Executable};
-use crate::error::Result;
 use crate::lower::Pack;
 use crate::metrics::Metrics;
 use std::sync::Arc;
@@ -21,8 +19,6 @@ pub struct Shared {
     pub programs: ProgramCache<Compiled>,
     /// What was compiled by this and other processes, if that is asked for.
     pub disk: Option<DiskCache>,
-    /// Steps a device: how recording, which knows nothing of steps, gets rid of too much that is pending.
-    pub step: fn(&'static Device) -> Result<()>,
     /// What was counted.
     pub metrics: Metrics,
 }

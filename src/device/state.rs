@@ -66,7 +66,7 @@ impl DeviceState {
 
     /// Whether one more operation may be recorded.
     #[inline]
-    pub(super) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         match &self.owner {
             Some(owner) => !self.closed && self.trace.len() < owner.shared.options.max_pending_ops(),
             None => false,
@@ -74,7 +74,7 @@ impl DeviceState {
     }
 
     /// Forgets what is dead, which does not count as pending.
-    pub(super) fn forget_dead(&mut self) {
+    pub fn forget_dead(&mut self) {
         if !self.syncing {
             drop(self.compact());
         }

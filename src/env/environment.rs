@@ -6,7 +6,6 @@ use crate::engine::pjrt;
 use crate::error;
 use crate::error::Result;
 use crate::metrics::{Counter, Metrics};
-use crate::sync;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,7 +69,6 @@ impl Environment {
             options: set,
             programs: ProgramCache::new(options.cache_capacity.unwrap_or(default)),
             disk: cache_dir.as_deref().and_then(DiskCache::open),
-            step: sync::mark_step,
             metrics: Metrics::default(),
         });
         let mut environment = Environment { shared, devices: Vec::with_capacity(count) };

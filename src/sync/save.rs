@@ -4,14 +4,13 @@
 use super::partial::sync;
 use super::saver::{self, Ticket};
 use super::transfer::{from_host, settled};
-use crate::device::{Device, Owner, TensorHandle, Value, device_of};
+use crate::device::{Device, Owner, TensorHandle, Value, device_of, release};
 use crate::device_data::Hold;
 use crate::engine::HostCopy;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::io::{self, Entry};
 use crate::metrics::Counter;
-use crate::tensor;
 use crate::types::TensorType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,7 +74,7 @@ impl Snapshots {
 impl Drop for Snapshots {
     fn drop(&mut self) {
         for &handle in &self.0 {
-            let _ = tensor::release(handle);
+            let _ = release(handle);
         }
     }
 }
@@ -86,7 +85,8 @@ impl Save {
         check_names(names)?;
         let snapshots = Snapshots::take(tensors, names)?;
         for (i, &handle) in snapshots.0.iter().enumerate() {
-            io::check_type(names[i], &tensor::ty(handle)?)?;
+            let state = device_of("tensor", handle)?.state();
+            io::check_type(names[i], &state.ty(state.check("tensor", handle)?))?;
         }
         sync(&snapshots.0)?;
         let held = snapshots.0.iter().map(|&handle| settled(device_of("tensor", handle)?, handle));

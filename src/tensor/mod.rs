@@ -1,8 +1,10 @@
-//! Everything that a tensor does without running anything: being counted, telling what it is, taking another value, being
-//! an operand.
+//! What a frontend does with tensors between syncs: recording operations on them, asking what they are, giving them other
+//! values.
 
 mod operations;
+mod recording;
 mod values;
 
 pub use operations::*;
+pub use recording::{State, to_record};
 pub use values::*;

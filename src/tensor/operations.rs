@@ -1,7 +1,8 @@
 //! Recording operations on tensors: look the operands up, let the trace infer and record, hand the result out. Errors are
 //! reported here, at the call that made them, and change nothing.
 
-use crate::device::{Device, DeviceState, TensorHandle, common_device};
+use super::recording::{State, numbered, operand_list, operands, to_record};
+use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{self, BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
@@ -9,22 +10,9 @@ use crate::types::{DType, ScalarValue, TensorType};
 
 /// A tensor made from nothing but its type and an attribute.
 fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<NodeId>) -> Result<TensorHandle> {
-    let mut state = device.to_record()?;
+    let mut state = to_record(device)?;
     let id = record(&mut state.trace)?;
     state.new_tensor(id)
-}
-
-/// The nodes of named operands on one device, and that device's state.
-#[inline]
-fn operands<const N: usize>(
-    named: [(&str, TensorHandle); N],
-) -> Result<(parking_lot::MutexGuard<'static, DeviceState>, [NodeId; N])> {
-    let mut state = common_device(&named)?.to_record()?;
-    let mut nodes = [NodeId(0); N];
-    for (node, (name, handle)) in nodes.iter_mut().zip(named) {
-        *node = state.operand(name, handle)?;
-    }
-    Ok((state, nodes))
 }
 
 /// `value` in every element.
@@ -72,7 +60,7 @@ fn not_in_place(dst: &TensorType, rhs: &TensorType, result: &TensorType) -> Erro
 }
 
 /// Gives `dst` the result of a node as its value.
-fn update(mut state: parking_lot::MutexGuard<DeviceState>, dst: TensorHandle, id: NodeId) -> Result<()> {
+fn update(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
     let garbage = state.set_value(slot, id);
     drop(state);
@@ -160,22 +148,6 @@ pub fn slice(x: TensorHandle, starts: &[i64], limits: &[i64], strides: Option<&[
     let ones = vec![1; starts.len()];
     let id = ir::slice(&mut state.trace, x, starts, limits, strides.unwrap_or(&ones))?;
     state.new_tensor(id)
-}
-
-/// Names for a list of operands, as messages call them.
-fn numbered<'a>(name: &'a str, list: &'a [TensorHandle]) -> impl Iterator<Item = (String, TensorHandle)> + 'a {
-    list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle))
-}
-
-/// As [`operands`], for as many as there are.
-fn operand_list(
-    named: impl Iterator<Item = (String, TensorHandle)>,
-) -> Result<(parking_lot::MutexGuard<'static, DeviceState>, Vec<NodeId>)> {
-    let named: Vec<(String, TensorHandle)> = named.collect();
-    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    let mut state = common_device(&named)?.to_record()?;
-    let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
-    Ok((state, nodes))
 }
 
 /// `sizes` elements of each axis, from `starts`.

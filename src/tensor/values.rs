@@ -42,35 +42,6 @@ pub fn placeholder_like(tensor: TensorHandle) -> Result<TensorHandle> {
     placeholder(device, ty, requires_grad)
 }
 
-/// One reference more.
-pub fn retain(tensor: TensorHandle) -> Result<()> {
-    let mut state = device_of("tensor", tensor)?.state();
-    let slot = state.check("tensor", tensor)?;
-    state.retain(slot)
-}
-
-/// One reference less; the last one ends the tensor. Releasing none is fine.
-#[inline]
-pub fn release(tensor: TensorHandle) -> Result<()> {
-    if tensor.0 == 0 {
-        return Ok(());
-    }
-    let mut state = device_of("tensor", tensor)?.state();
-    let slot = state.check("tensor", tensor)?;
-    let garbage = state.release(slot);
-    if state.is_unused() {
-        let unused = state.abandon_if_unused();
-        drop(state);
-        drop(unused);
-    } else {
-        drop(state);
-    }
-    if !garbage.is_empty() {
-        drop(garbage);
-    }
-    Ok(())
-}
-
 /// A new tensor with the value that this one has now. Nothing is copied.
 pub fn snapshot(tensor: TensorHandle) -> Result<TensorHandle> {
     let mut state = device_of("tensor", tensor)?.state();
