@@ -7,6 +7,10 @@ TOOLS := $(BUILD)/tools
 CMAKE := $(TOOLS)/bin/cmake
 NINJA := $(TOOLS)/bin/ninja
 CTEST := $(TOOLS)/bin/ctest
+# To change: the list, and the number, so that build folders that are there already get the new list.
+PACKAGES := cmake==3.31.6 ninja==1.11.1.4 safetensors==0.7.0 ml_dtypes==0.5.4 \
+  "numpy==2.2.6; python_version < '3.11'" "numpy==2.3.5; python_version >= '3.11'"
+TOOLS_STAMP := $(TOOLS)/packages-1
 TREE := $(BUILD)/cmake
 JOBS ?= $(shell nproc)
 
@@ -14,7 +18,7 @@ PLUGIN := xla-cpu-pjrt==0.0.1
 PLUGIN_SHA256 := 55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc
 PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
 
-.PHONY: all demo test bench check header plugin configure build install clean
+.PHONY: all demo test soak tsan bench check header plugin configure build install clean
 
 all: build
 
@@ -24,6 +28,12 @@ demo: build  ## Trains a network on real handwritten digits.
 test: build  ## All tests: Rust, then C, on the real CPU plugin.
 	cargo test --release
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS)
+
+soak: build  ## The long tests: eight threads for a minute.
+	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
+
+tsan: plugin  ## The thread tests under ThreadSanitizer.
+	tools/tsan.sh 60
 
 bench: build  ## The benchmarks of benches/README.md.
 	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
@@ -49,7 +59,7 @@ install: build  ## Installs to PREFIX.
 build: plugin configure  ## Library, tests and examples (the tests need the header that comes with the plugin).
 	$(CMAKE) --build $(TREE)
 
-configure: $(CMAKE) $(NINJA)
+configure: $(TOOLS_STAMP)
 	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
 
 # One file with a version: pip checks it against this hash and installs it without looking at anything else.
@@ -61,8 +71,9 @@ $(PLUGIN_STAMP): | $(TOOLS)/bin/python
 	  --target $(BUILD)/plugins --requirement $(BUILD)/plugins/requirements.txt
 	touch $@
 
-$(CMAKE) $(NINJA) &: | $(TOOLS)/bin/python
-	$(TOOLS)/bin/python -m pip install --quiet cmake==3.31.6 ninja==1.11.1.4
+$(TOOLS_STAMP): | $(TOOLS)/bin/python
+	$(TOOLS)/bin/python -m pip install --quiet $(PACKAGES)
+	touch $@
 
 $(TOOLS)/bin/python:
 	$(PYTHON) -m venv $(TOOLS)

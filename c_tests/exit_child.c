@@ -1,5 +1,6 @@
-// Leaves the process with work in flight, in the way that its argument says. Exit code 7.
+// Leaves the process with work in flight, in the way that its arguments say: a mode, microseconds, a path. Exit code 7.
 #include "lazyxla.h"
+#include "saved_values.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -54,9 +55,59 @@ static int leave_while_compiling(int microseconds) {
   return 7;
 }
 
+// --- Saves: see saved_values.h for what is in the file ---------------------------------------------------------------
+
+static lxla_tensor saved[SAVED];
+
+static void *save_for_ever(void *path) {
+  char names[SAVED][8];
+  const char *list[SAVED];
+  for (;;)
+    if (lxla_save(path, saved_names(names, list), saved, SAVED)) return path;
+}
+
+static void to_next_version(void) {
+  for (int i = 0; i < SAVED; i++)
+    if (lxla_binary_scalar_inplace(LXLA_BINARY_ADD, saved[i], saved_first(i, 2) - saved_first(i, 1))) abort();
+}
+
+// Leaves so many microseconds after the saves of versions 1 and 2 have begun; half of what is in the first was pending
+// then, and steps are in flight that write over all of it.
+static void leave_while_saving(const char *mode, char *path, int microseconds) {
+  char names[SAVED][8];
+  const char *list[SAVED];
+  lxla_save_ticket tickets[2];
+  pthread_t thread;
+  saved_names(names, list);
+  for (int i = 0; i < SAVED; i++) {
+    if (lxla_iota(env, device, LXLA_DTYPE_F32, (int64_t[]){SAVED_ELEMENTS}, 1, 0, &saved[i])) abort();
+    if (lxla_binary_scalar_inplace(LXLA_BINARY_ADD, saved[i], saved_first(i, 1))) abort();
+    if (i == SAVED / 2 - 1 && lxla_mark_step(env, device, 0)) abort();
+  }
+  if (strcmp(mode, "save_by_thread") == 0) {  // one that waits for its file, and is cut off
+    if (pthread_create(&thread, NULL, save_for_ever, path)) abort();
+  } else {
+    for (int i = 0; i < 2; i++) {
+      if (lxla_save_async(path, list, saved, SAVED, &tickets[i])) abort();
+      to_next_version();
+      if (lxla_mark_step(env, device, 0)) abort();
+    }
+    if (strcmp(mode, "save_released") == 0)
+      if (lxla_save_ticket_release(tickets[0]) || lxla_save_ticket_release(tickets[1]) ||
+          lxla_tensor_release_many(saved, SAVED))
+        abort();
+  }
+  usleep((useconds_t)microseconds);
+}
+
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
-  if (argc > 2) return leave_while_compiling(atoi(argv[2]));
+  if (strcmp(mode, "compile") == 0 && argc > 2) return leave_while_compiling(atoi(argv[2]));
+  if (strncmp(mode, "save", 4) == 0 && argc > 3) {
+    leave_while_saving(mode, argv[3], atoi(argv[2]));
+    if (strcmp(mode, "save_exit") == 0) exit(7);
+    return 7;
+  }
   int64_t dims[2] = {N, N};
   static float data[N * N];
   if (lxla_tensor_from_host(env, device, LXLA_DTYPE_F32, dims, 2, data, sizeof data, &a)) abort();

@@ -35,8 +35,8 @@ static inline lxla_env fault_env(void) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OPEN, READ, WRITE, FTRUNCATE, FSYNC, RENAME, SYSTEM_CALLS };
-static const char *const system_names[] = {"open64", "read", "write", "ftruncate64", "fsync", "rename"};
+enum { OPEN, READ, WRITE, FSYNC, RENAME, SYSTEM_CALLS };
+static const char *const system_names[] = {"open64", "read", "write", "fsync", "rename"};
 static struct {
   _Atomic int calls, armed;
 } on_disk[SYSTEM_CALLS];
@@ -67,10 +67,6 @@ ssize_t read(int file, void *data, size_t size) {
 
 ssize_t write(int file, const void *data, size_t size) {
   return disk_is_full(WRITE, NULL, file) ? -1 : syscall(SYS_write, file, data, size);
-}
-
-int ftruncate64(int file, off64_t size) {
-  return disk_is_full(FTRUNCATE, NULL, file) ? -1 : (int)syscall(SYS_ftruncate, file, size);
 }
 
 // Waits for no disk: nothing of this needs to survive the machine.

@@ -1,7 +1,10 @@
 // The process around the library: H4 (fork) and H5 (exit) of the behaviours.
 #include "check.h"
+#include "saved_values.h"
 
+#include <dirent.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,17 +16,20 @@ static int status_of(pid_t child) {
   return status;
 }
 
+// A child that leaves in this way, so many microseconds after it could.
+static void leave(const char *mode, int microseconds, const char *path) {
+  char pause[16];
+  snprintf(pause, sizeof pause, "%d", microseconds);
+  char *argv[] = {(char *)LXLA_EXIT_CHILD, (char *)mode, pause, (char *)path, NULL};
+  pid_t child;
+  CHECK(posix_spawn(&child, LXLA_EXIT_CHILD, NULL, NULL, argv, environ) == 0);
+  int status = status_of(child);
+  if (!WIFEXITED(status)) FAIL("%s, after %s us: killed by signal %d", mode, pause, WTERMSIG(status));
+  if (WEXITSTATUS(status) != 7) FAIL("%s, after %s us: exit code %d, want 7", mode, pause, WEXITSTATUS(status));
+}
+
 static void leave_25_times(const char *mode) {
-  for (int i = 0; i < 25; i++) {
-    char pause[16];
-    snprintf(pause, sizeof pause, "%d", i * 1000);
-    char *argv[] = {(char *)LXLA_EXIT_CHILD, (char *)mode, strcmp(mode, "compile") == 0 ? pause : NULL, NULL};
-    pid_t child;
-    CHECK(posix_spawn(&child, LXLA_EXIT_CHILD, NULL, NULL, argv, environ) == 0);
-    int status = status_of(child);
-    if (!WIFEXITED(status)) FAIL("%s, turn %d: killed by signal %d", mode, i, WTERMSIG(status));
-    EQUAL(WEXITSTATUS(status), 7);
-  }
+  for (int i = 0; i < 25; i++) leave(mode, i * 1000, NULL);
 }
 
 TEST(h5_return_from_main) { leave_25_times("return"); }
@@ -32,6 +38,80 @@ TEST(h5_nobody_holds_what_is_in_flight) { leave_25_times("released"); }
 TEST(h5_transfers) { leave_25_times("transfer"); }
 TEST(h5_another_thread_compiles) { leave_25_times("compile"); }
 TEST(h5_other_threads_go_on) { leave_25_times("threads"); }
+
+static const char *const FOLDER = "test_process.saves", *const SAVED_FILE = "test_process.saves/file";
+
+// How many files the folder has, temporary ones among them. Removes them if asked to.
+static int files(int remove_them) {
+  int n = 0;
+  DIR *folder = opendir(FOLDER);
+  CHECK(folder);
+  for (struct dirent *entry; (entry = readdir(folder));) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", FOLDER, entry->d_name);
+    if (remove_them) CHECK(remove(path) == 0);
+    n++;
+  }
+  closedir(folder);
+  return n;
+}
+
+// Which version the file has, whole.
+static int version_in_file(lxla_env env) {
+  static float values[SAVED_ELEMENTS];
+  char names[SAVED][8];
+  const char *list[SAVED];
+  saved_names(names, list);
+  int version = -1;
+  for (int i = 0; i < SAVED; i++) {
+    lxla_tensor t;
+    OK(lxla_load(env, XLA(0), SAVED_FILE, list[i], &t));
+    read_f32(t, values, SAVED_ELEMENTS);
+    RELEASE(t);
+    for (int v = 0; v < 3 && version < 0; v++)
+      if (values[0] == saved_first(0, v)) version = v;
+    for (int k = 0; k < SAVED_ELEMENTS; k++)
+      if (values[k] != (float)k + saved_first(i, version))
+        FAIL("tensor %d, element %d is %g, want %g of version %d", i, k, values[k], (float)k + saved_first(i, version), version);
+  }
+  return version;
+}
+
+// Children save versions 1 and 2 over a file with version 0.
+static void leave_10_times_while_saving(const char *mode, int turn_us, int most_files, int oldest) {
+  lxla_env env = new_env();
+  CHECK(mkdir(FOLDER, 0755) == 0 || files(1) >= 0);
+  lxla_tensor t[SAVED];
+  char names[SAVED][8];
+  const char *list[SAVED];
+  for (int i = 0; i < SAVED; i++) {
+    OK(lxla_iota(env, XLA(0), LXLA_DTYPE_F32, DIMS(SAVED_ELEMENTS), 0, &t[i]));
+    OK(lxla_binary_scalar_inplace(ADD, t[i], saved_first(i, 0)));
+  }
+  int version = -1, found[3] = {0};
+  for (int i = 0; i < 10; i++) {
+    if (version != 0) OK(lxla_save(SAVED_FILE, saved_names(names, list), t, SAVED));
+    leave(mode, i * turn_us, SAVED_FILE);
+    version = version_in_file(env);
+    found[version]++;
+    if (version < oldest) FAIL("%s, turn %d: the file has version %d, want %d", mode, i, version, oldest);
+    int n = files(0);
+    if (n > most_files) FAIL("%s, turn %d: there are %d files, want 1: a temporary one was left behind", mode, i, n);
+  }
+  printf("  the file had version 0, 1, 2: %d, %d, %d times\n", found[0], found[1], found[2]);
+  OK(lxla_tensor_release_many(t, SAVED));
+  OK(lxla_env_release(env));
+  files(1);
+  CHECK(rmdir(FOLDER) == 0);
+}
+
+// What was handed over is written before the process ends.
+TEST(h5_save_and_return_from_main) { leave_10_times_while_saving("save", 10000, 1, 2); }
+TEST(h5_save_and_exit) { leave_10_times_while_saving("save_exit", 3000, 1, 2); }
+TEST(h5_nobody_holds_what_is_being_saved) { leave_10_times_while_saving("save_released", 20000, 1, 2); }
+// Of a save that a thread waits for, a temporary file may be left, as after any thread that is cut off.
+TEST(h5_another_thread_saves) { leave_10_times_while_saving("save_by_thread", 40000, 100, 0); }
 
 TEST(h4_a_forked_child_is_told) {
   lxla_env env = new_env();

@@ -80,11 +80,6 @@ fn prepare() {
     });
 }
 
-/// Whether this process is a forked child.
-pub fn is_forked() -> bool {
-    FORKED.load(Ordering::Relaxed)
-}
-
 extern "C" fn in_forked_child() {
     FORKED.store(true, Ordering::Relaxed);
 }

@@ -2,7 +2,7 @@
 
 use super::arguments::{out, owned_text, slice, text};
 use super::device::lazy_device;
-use super::guard::{guard, is_forked};
+use super::guard::guard;
 use super::references::References;
 use super::tensor::handles;
 use super::types::*;
@@ -12,11 +12,9 @@ use crate::sync::Ticket;
 use crate::{io, sync};
 use std::ffi::c_char;
 use std::path::Path;
-use std::sync::Once;
 
 /// All tickets that somebody has.
 static TICKETS: References<Ticket> = References::new("ticket");
-static SETTLE_AT_EXIT: Once = Once::new();
 
 /// Names and tensors of a save.
 unsafe fn listed<'a>(
@@ -54,7 +52,8 @@ pub unsafe extern "C" fn lxla_save(
 
 /// As `lxla_save`, but the file is written by a background thread. It will hold the values of now: the caller may step,
 /// overwrite and release the tensors at once. Blocks while more than 4 GB of earlier saves are on their way. What can be
-/// checked now is; what fails later is told by `lxla_save_wait`. Gives one reference to a ticket. Any thread.
+/// checked now is; what fails later is told by `lxla_save_wait`. A process that returns from main or calls exit waits for it,
+/// up to a minute. Gives one reference to a ticket. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_async(
     path: *const c_char,
@@ -67,20 +66,9 @@ pub unsafe extern "C" fn lxla_save_async(
         // SAFETY: the caller's promise, see `capi`.
         let (path, (names, tensors), place) =
             unsafe { (text("path", path)?, listed(names, tensors, n)?, out("out_ticket", out_ticket)?) };
-        // SAFETY: the handler is a plain function of this library, which is never unmapped.
-        SETTLE_AT_EXIT.call_once(|| unsafe {
-            libc::atexit(settle_at_exit);
-        });
         let ticket = sync::save_async(Path::new(path), &names, &tensors)?;
         place.set(lxla_save_ticket { id: TICKETS.insert(ticket) })
     })
-}
-
-/// A process that ends leaves no half-written file behind.
-extern "C" fn settle_at_exit() {
-    if !is_forked() {
-        let _ = std::panic::catch_unwind(sync::settle_saves);
-    }
 }
 
 /// Whether a save has ended, well or badly: 1 or 0. Does not wait. Any thread.

@@ -2,4 +2,4 @@
 
 mod safetensors;
 
-pub use safetensors::{Entry, check_type, names, read, write};
+pub use safetensors::{Entry, METADATA_NAME, check_type, names, read, write};

@@ -5,12 +5,17 @@ use crate::error;
 use crate::error::{Code, Error, Result};
 use crate::types::{DType, TensorType};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::{File, Permissions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The name under which the format keeps what is said of the whole file.
+pub const METADATA_NAME: &str = "__metadata__";
+
+/// How much is handed to the file system at once.
+const PIECE_BYTES: usize = 8 << 20;
 
 /// The longest header that is read; the format's own limit.
 const MOST_HEADER_BYTES: u64 = 100_000_000;
@@ -25,58 +30,48 @@ pub struct Entry<'a> {
     pub bytes: &'a [u8],
 }
 
-/// An entry as the crate takes it. Asked for its content once, when that is about to be written.
-struct Writing<'a> {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    bytes: &'a [u8],
-    written: &'a AtomicU64,
-}
-
-impl safetensors::View for Writing<'_> {
-    fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        self.written.fetch_add(self.bytes.len() as u64, Ordering::Relaxed);
-        self.bytes.into()
-    }
-
-    fn data_len(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
 /// Writes a file whole: to a temporary name beside it, to the disk, then under its own name. If anything fails, the
 /// temporary file is gone and what was there under the name is untouched. `written` counts bytes as they go.
 pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> {
-    let mut views = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let dtype = check_dtype(entry.name, entry.ty)?;
-        let shape = entry.ty.dims.iter().map(|&dim| dim as usize).collect();
-        views.push((entry.name, Writing { dtype, shape, bytes: entry.bytes, written }));
-    }
+    let (header, in_order) = header(entries)?;
     let temporary = Temporary::beside(path);
-    let permissions = temporary.create().map_err(|e| io_error(path, &e))?;
-    let metadata = HashMap::from([("lazyxla_version".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
-    safetensors::serialize_to_file(views, Some(metadata), &temporary.0).map_err(|e| match e {
-        safetensors::SafeTensorError::IoError(e) => io_error(path, &e),
-        other => error!(InvalidArgument, "path: {}: {other}", path.display()),
-    })?;
     let to_disk = || -> std::io::Result<()> {
         let folder = File::open(folder_of(path))?;
-        std::fs::set_permissions(&temporary.0, permissions)?;
-        File::open(&temporary.0)?.sync_all()?;
+        let mut file = File::create(&temporary.0)?;
+        file.write_all(&(header.len() as u64).to_le_bytes())?;
+        file.write_all(&header)?;
+        for piece in in_order.iter().flat_map(|entry| entry.bytes.chunks(PIECE_BYTES)) {
+            file.write_all(piece)?;
+            written.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        }
+        file.sync_all()?;
         std::fs::rename(&temporary.0, path)?;
         // The name, too, is on the disk only when its folder is.
         folder.sync_all()
     };
     to_disk().map_err(|e| io_error(path, &e))
+}
+
+/// The file's header, and the entries in the order of their content: as the format has it, the widest elements first, then
+/// by name, so that every element is aligned.
+fn header<'a, 'b>(entries: &'a [Entry<'b>]) -> Result<(Vec<u8>, Vec<&'a Entry<'b>>)> {
+    let mut in_order: Vec<&Entry> = entries.iter().collect();
+    in_order.sort_by_key(|entry| (std::cmp::Reverse(entry.ty.dtype.size_bytes()), entry.name));
+    let mut infos = Vec::with_capacity(entries.len());
+    let mut end = 0;
+    for entry in &in_order {
+        let start = end;
+        end += entry.bytes.len();
+        let shape = entry.ty.dims.iter().map(|&dim| dim as usize).collect();
+        let dtype = check_dtype(entry.name, entry.ty)?;
+        infos.push((entry.name.to_string(), TensorInfo { dtype, shape, data_offsets: (start, end) }));
+    }
+    let about = HashMap::from([("lazyxla_version".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
+    let failed = |e: &dyn std::fmt::Display| error!(Internal, "a safetensors header cannot be made: {e}");
+    let metadata = Metadata::new(Some(about), infos).map_err(|e| failed(&e))?;
+    let mut header = serde_json::to_vec(&metadata).map_err(|e| failed(&e))?;
+    header.resize(header.len().next_multiple_of(8), b' ');
+    Ok((header, in_order))
 }
 
 /// An error unless the format has the dtype.
@@ -104,13 +99,6 @@ impl Temporary {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Temporary(folder_of(path).join(format!(".{name}.{}.{number}.tmp", std::process::id())))
-    }
-}
-
-impl Temporary {
-    /// Makes it; gives the permissions of a new file, which the crate, writing it anew, would keep to us alone.
-    fn create(&self) -> std::io::Result<Permissions> {
-        Ok(File::create(&self.0)?.metadata()?.permissions())
     }
 }
 

@@ -19,6 +19,6 @@ mod transfer;
 pub use inspect::{graph_hash, memory, stablehlo, step_hash, step_memory, step_stablehlo};
 pub use partial::sync;
 pub use save::{load, save, save_async};
-pub use saver::{Ticket, settle as settle_saves};
+pub use saver::Ticket;
 pub use step::{mark_step, wait};
 pub use transfer::{from_host, read, to_device, write};

@@ -39,6 +39,10 @@ pub(super) fn by_device(tensors: &[TensorHandle]) -> Result<Vec<Group>> {
 
 /// Syncs tensors of one device.
 pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) -> Result<()> {
+    // What is there already, or under way, waits for no other sync.
+    if listed(&device.state(), group)?.is_empty() {
+        return Ok(());
+    }
     let mut workspace = device.order();
     let mut transaction = {
         let mut state = device.state();

@@ -118,8 +118,15 @@ impl Save {
     }
 }
 
-/// Names are the file's keys: no two are equal.
+/// Names are the file's keys: no two are equal, and one is the format's own.
 fn check_names(names: &[&str]) -> Result<()> {
+    if names.contains(&io::METADATA_NAME) {
+        return Err(error!(
+            InvalidArgument,
+            "names: {:?} is a name that the safetensors format keeps",
+            io::METADATA_NAME
+        ));
+    }
     let mut sorted: Vec<&str> = names.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {

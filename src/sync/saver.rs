@@ -1,5 +1,6 @@
 //! The background writer: one thread for the process, fed by a channel, with a bound on the bytes that wait.
 
+use crate::engine::pjrt;
 use crate::error;
 use crate::error::{Error, Result};
 use crossbeam::channel::{Sender, unbounded};
@@ -114,6 +115,7 @@ fn queue() -> Result<&'static Sender<Job>> {
     };
     let named = std::thread::Builder::new().name("lazyxla-save".to_string());
     named.spawn(writer).map_err(|e| error!(Unavailable, "cannot start the background writer: {e}"))?;
+    pjrt::register_last_work(settle);
     // If another thread was faster, its channel is the one; ours closes, and our writer ends.
     Ok(QUEUE.get_or_init(|| sender))
 }
@@ -122,8 +124,8 @@ fn writer_panicked() -> Error {
     error!(Panic, "a defect of the library: the background writer panicked")
 }
 
-/// For leaving the process: saves on their way end, or fail and remove their temporary files.
-pub fn settle() {
+/// For leaving the process: the saves on their way end first.
+fn settle() {
     let mut bytes = LOAD.bytes.lock();
     while *bytes > 0 {
         if LOAD.less.wait_for(&mut bytes, PATIENCE).timed_out() {

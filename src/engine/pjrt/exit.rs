@@ -13,6 +13,7 @@ static EXITING: AtomicBool = AtomicBool::new(false);
 /// The process in which the handler was registered.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
+static LAST_WORK: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
 static CLIENTS: Mutex<Vec<Weak<dyn Settle>>> = Mutex::new(Vec::new());
 
 /// Something that has work in flight.
@@ -48,6 +49,11 @@ pub fn is_exiting() -> bool {
     EXITING.load(Ordering::SeqCst)
 }
 
+/// Makes the handler call this once, while the plugin can still be used.
+pub fn register_last_work(work: fn()) {
+    LAST_WORK.lock().push(work);
+}
+
 /// Makes the handler wait for this client's work too. Call after the client was made.
 pub fn register<T: Settle + 'static>(client: &Arc<T>) {
     let mut clients = CLIENTS.lock();
@@ -71,9 +77,12 @@ extern "C" fn on_exit() {
     let _ = std::panic::catch_unwind(|| {
         // A forked child has none of the threads whose work would be waited for.
         let forked = PROCESS.load(Ordering::SeqCst) != std::process::id();
-        if EXITING.swap(true, Ordering::SeqCst) || forked {
+        if is_exiting() || forked {
             return;
         }
+        let last_work = LAST_WORK.try_lock_for(Duration::from_secs(1)).map(|mut list| std::mem::take(&mut *list));
+        last_work.unwrap_or_default().into_iter().for_each(|work| work());
+        EXITING.store(true, Ordering::SeqCst);
         let start = Instant::now();
         while INSIDE.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_micros(100));

@@ -20,6 +20,8 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use exit::register_last_work;
+
 use crate::engine::Engine;
 use crate::error::Result;
 use std::path::Path;

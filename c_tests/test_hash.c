@@ -1,0 +1,47 @@
+// lxla_graph_hash between processes: K11 of the behaviours. (Within one: test_key.c.)
+#include "check.h"
+#include "hash_programs.h"
+
+static void of_child(const char *command, uint8_t hashes[PROGRAMS][32]) {
+  FILE *child = popen(command, "r");
+  CHECK(child);
+  for (int i = 0; i < PROGRAMS; i++)
+    for (int k = 0; k < 32; k++) CHECK(fscanf(child, "%2hhx", &hashes[i][k]) == 1);
+  EQUAL(pclose(child), 0);
+}
+
+static void same(const char *who, uint8_t want[PROGRAMS][32], uint8_t got[PROGRAMS][32]) {
+  for (int i = 0; i < PROGRAMS; i++)
+    if (memcmp(want[i], got[i], 32) != 0) FAIL("program %d has another hash %s", i, who);
+}
+
+TEST(k11_processes_agree) {
+  uint8_t child[PROGRAMS][32], again[PROGRAMS][32], here[PROGRAMS][32];
+  of_child(LXLA_HASH_CHILD, child);
+  of_child(LXLA_HASH_CHILD, again);
+  same("in a second process", child, again);
+  hash_all(0, here);
+  same("in this process", child, here);
+  hash_all(0, here);
+  same("in this process, again", child, here);
+}
+
+TEST(k11_handles_order_and_values_that_vary_do_not_show) {
+  uint8_t plain[PROGRAMS][32], other[PROGRAMS][32];
+  hash_all(0, plain);
+  of_child(LXLA_HASH_CHILD " other", other);
+  same("done in another way, in another process", plain, other);
+  hash_all(1, other);
+  same("done in another way", plain, other);
+}
+
+TEST(k11_what_differs_has_another_hash) {
+  uint8_t hashes[PROGRAMS][32];
+  hash_all(0, hashes);
+  // Which of them are one piece of work: without donors, a step is what a sync is.
+  CHECK(memcmp(hashes[SYNC_OF_THE_SAME], hashes[STEP_WITHOUT_DONORS], 32) == 0);
+  for (int i = 0; i < PROGRAMS; i++)
+    for (int k = 0; k < i; k++)
+      if (memcmp(hashes[i], hashes[k], 32) == 0 && !(i == STEP_WITHOUT_DONORS && k == SYNC_OF_THE_SAME))
+        FAIL("programs %d and %d have one hash", k, i);
+}
