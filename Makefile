@@ -11,6 +11,11 @@ CTEST := $(TOOLS)/bin/ctest
 PACKAGES := cmake==3.31.6 ninja==1.11.1.4 safetensors==0.7.0 ml_dtypes==0.5.4 \
   "numpy==2.2.6; python_version < '3.11'" "numpy==2.3.5; python_version >= '3.11'"
 TOOLS_STAMP := $(TOOLS)/packages-1
+# The peer of tests and benchmarks, in a folder of its own.
+JAX := $(BUILD)/jax
+JAX_PACKAGES := "jax==0.10.2; python_version >= '3.11'" "jaxlib==0.10.2; python_version >= '3.11'" \
+  "numpy==2.3.5; python_version >= '3.11'"
+JAX_STAMP := $(JAX)/packages-1
 TREE := $(BUILD)/cmake
 JOBS ?= $(shell nproc)
 
@@ -25,7 +30,7 @@ all: build
 demo: build  ## Trains a network on real handwritten digits.
 	$(TREE)/examples/train_digits examples/data/digits.csv
 
-test: build  ## All tests: Rust, then C, on the real CPU plugin.
+test: build $(JAX_STAMP)  ## All tests: Rust, then C, on the real CPU plugin.
 	cargo test --release
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS)
 
@@ -35,7 +40,7 @@ soak: build  ## The long tests: eight threads for a minute.
 tsan: plugin  ## The thread tests under ThreadSanitizer.
 	tools/tsan.sh 60
 
-bench: build  ## The benchmarks of benches/README.md.
+bench: build $(JAX_STAMP)  ## The benchmarks of benches/README.md.
 	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
 	$(CMAKE) --build $(TREE)
 	benches/run.sh $(TREE)/benches
@@ -75,8 +80,15 @@ $(TOOLS_STAMP): | $(TOOLS)/bin/python
 	$(TOOLS)/bin/python -m pip install --quiet $(PACKAGES)
 	touch $@
 
+$(JAX_STAMP): | $(JAX)/bin/python
+	$(JAX)/bin/python -m pip install --quiet $(JAX_PACKAGES)
+	touch $@
+
 $(TOOLS)/bin/python:
 	$(PYTHON) -m venv $(TOOLS)
+
+$(JAX)/bin/python:
+	$(PYTHON) -m venv $(JAX)
 
 clean:
 	rm -rf $(BUILD) target

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of benches/README.md: run.sh FOLDER_OF_THE_PROGRAMS. JAX, the peer, goes to build/jax.
+# Runs the benchmarks of benches/README.md: run.sh FOLDER_OF_THE_PROGRAMS. JAX, the peer, is in build/jax (make bench).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 programs=$1
 export TF_CPP_MIN_LOG_LEVEL=1
-[ -x build/jax/bin/python ] || { python3 -m venv build/jax; build/jax/bin/python -m pip install --quiet jax==0.10.2 jaxlib==0.10.2; }
+[ -x build/jax/bin/python ] || { echo "$0: no JAX in build/jax; run: make bench" >&2; exit 1; }
 "$programs/bench_record"
 echo
 "$programs/bench_step"
@@ -13,3 +13,12 @@ for round in 1 2 3; do
   "$programs/bench_digits" examples/data/digits.csv
   build/jax/bin/python benches/jax_digits.py examples/data/digits.csv
 done
+echo
+"$programs/bench_scan"
+echo
+build/jax/bin/python benches/jax_llama.py "$programs/bench_llama"
+echo
+"$programs/bench_save" 1000 "$programs"
+"$programs/bench_disk" "$programs"
+echo
+"$programs/bench_digits_save" examples/data/digits.csv "$programs"

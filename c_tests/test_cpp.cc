@@ -482,6 +482,37 @@ TEST(saving_and_loading) {
   std::remove(path);
 }
 
+TEST(traced_computations_loops_and_branches) {
+  Environment env;
+  const lazyxla::Place at{env, xla()};
+  Tensor p = Tensor::placeholder({}, LXLA_DTYPE_F32, at), q = Tensor::placeholder({}, LXLA_DTYPE_F32, at);
+  const lazyxla::Computation sum({p, q}, {p + q, p * q}), half({p}, {p / 2}), same({p}, {p + 0}),
+      large({p}, {lazyxla::gt(p, Tensor::full({}, 1.0, LXLA_DTYPE_F32, at))}), twice = sum;
+  CHECK(twice.params() == 2 && twice.results() == 2 && twice.captured() == 0);
+  const Tensor x = floats(env, {3}), scalar = lazyxla::reshape(x, {});
+  CHECK(sum({scalar, scalar * 2})[1].read<float>()[0] == 18);
+  CHECK(lazyxla::while_loop(large, half, {scalar * 8})[0].read<float>()[0] == 0.75f);
+  const Tensor yes = lazyxla::gt(scalar, scalar - 1);
+  CHECK(lazyxla::cond(yes, half, same, {scalar})[0].read<float>()[0] == 1.5f);
+  const auto [carry, ys] = lazyxla::scan(sum, {scalar * 0}, {floats(env, {1, 2, 3})}, 3);
+  CHECK(carry[0].read<float>()[0] == 6 && ys[0].read<float>() == (std::vector<float>{0, 2, 9}));
+  CHECK(sum.stablehlo().find("@main") != std::string::npos);
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_computation_call: ", sum({scalar}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_computation_trace: ", lazyxla::Computation({x}, {x + 1}));
+}
+
+TEST(computed_places_and_padding) {
+  Environment env;
+  const Tensor x = floats(env, {1, 2, 3, 4}), one = lazyxla::convert(lazyxla::reshape(floats(env, {1}), {}), LXLA_DTYPE_S32);
+  CHECK(lazyxla::dynamic_slice(x, {one}, {2}).read<float>() == (std::vector<float>{2, 3}));
+  CHECK(lazyxla::dynamic_update_slice(x, floats(env, {9}), {one}).read<float>() == (std::vector<float>{1, 9, 3, 4}));
+  const Tensor last = lazyxla::convert(floats(env, {-1, 0, 7}), LXLA_DTYPE_S32);
+  CHECK(lazyxla::take(x, last, 0).read<float>() == (std::vector<float>{4, 1, 4}));
+  const Tensor zero = lazyxla::reshape(floats(env, {0}), {});
+  CHECK(lazyxla::pad(x, zero, {1}, {-1}).read<float>() == (std::vector<float>{0, 1, 2, 3}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::pad: ", lazyxla::pad(x, zero, {1}, {}));
+}
+
 }  // namespace
 
 int main() {

@@ -401,3 +401,35 @@ TEST(values_of_every_dtype_come_back) {
   }
   OK(lxla_env_release(env));
 }
+
+// XLA's own division of constants ends the process, and its integer power looks at a few bits of the exponent only.
+TEST(integers_divide_and_rise_without_traps_and_wrong_bits) {
+  lxla_env env = new_env();
+  const lxla_device devices[] = {{LXLA_DEVICE_XLA, 0}, {LXLA_DEVICE_CPU, 0}};
+  const int32_t x[] = {7, 7, INT32_MIN, 0, 0, -1, 2, 3, 1, -1, 0}, y[] = {0, -1, -1, 0, 64, 65, 64, 40, -5, -3, -1};
+  const int32_t quotient[] = {-1, -7, INT32_MIN, -1, 0, 0, 0, 0, 0, 0, 0}, rest[] = {7, 0, 0, 0, 0, -1, 2, 3, 1, -1, 0};
+  const int32_t power[] = {1, 0, 0, 1, 0, -1, 0, 689956897, 1, -1, 0};
+  enum { N = sizeof x / sizeof *x };
+  for (int d = 0; d < 2; d++)
+    for (int constant = 0; constant < 2; constant++)
+      for (int i = 0; i < N; i++) {
+        lxla_tensor a, b, r[3];
+        if (constant) {
+          OK(lxla_tensor_full(env, devices[d], LXLA_DTYPE_S32, NULL, 0, x[i], &a));
+          OK(lxla_tensor_full(env, devices[d], LXLA_DTYPE_S32, NULL, 0, y[i], &b));
+        } else {
+          OK(lxla_tensor_from_host(env, devices[d], LXLA_DTYPE_S32, NULL, 0, &x[i], 4, &a));
+          OK(lxla_tensor_from_host(env, devices[d], LXLA_DTYPE_S32, NULL, 0, &y[i], 4, &b));
+        }
+        OK(lxla_binary(LXLA_BINARY_DIVIDE, a, b, &r[0]));
+        OK(lxla_binary(LXLA_BINARY_REMAINDER, a, b, &r[1]));
+        OK(lxla_binary(LXLA_BINARY_POWER, a, b, &r[2]));
+        int32_t got[3];
+        for (int k = 0; k < 3; k++) OK(lxla_tensor_read(r[k], &got[k], 4));
+        EQUAL(got[0], quotient[i]);
+        EQUAL(got[1], rest[i]);
+        EQUAL(got[2], power[i]);
+        RELEASE(a, b, r[0], r[1], r[2]);
+      }
+  OK(lxla_env_release(env));
+}

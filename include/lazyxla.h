@@ -22,12 +22,17 @@
  *            and operations recorded before, keep what they had.
  * Shapes     Lists of int64 sizes, major to minor; row-major data. Rank 0 is a scalar. Rank is at most 64.
  * Enums      int32_t with LXLA_* constants of frozen value; a value out of range is LXLA_INVALID_ARGUMENT.
+ * Devices    Tensors on cpu, or made without a device, are native: every operation runs at once, on the calling thread. Tensors
+ *            on xla:N are lazy. The option mixed_device_policy says what an operation does that meets both.
+ * Frontends  Call a user's function on placeholders, and take what it recorded with lxla_computation_trace: that is how a
+ *            scan, a checkpoint or a vmap of one's own is made (README.md has them). Nothing moves and nothing runs.
  * Options    Structs that start with struct_size, set by the caller before lxla_<x>_options_init. Fields are only ever
  *            appended. Switches are int32_t: 0 default, 1 on, 2 off.
  * Strings    UTF-8, NUL-terminated. Those returned through char **out_text are freed with lxla_string_free.
  * Numbers    XLA compiles whole programs: it may contract a*b+c into one rounding, simplify ((x + c) - c may be x), divide
  *            by a constant by multiplying, and flush denormals. bf16 and f16 intermediates are rounded as recorded.
- * Exit       A process may return from main or call exit with work in flight: the library waits for the plugin first.
+ * Exit       A process may return from main or call exit with work in flight: the library waits for the plugin first. Not,
+ *            though, while another thread is starting the plugin: the first use of an XLA device does, once.
  */
 
 
@@ -617,7 +622,8 @@ lxla_status lxla_env_device_count(lxla_env env, int32_t *out_count);
  * `ExecuteComputation` runs · `TransferToDevice`, `TransferFromDevice` copies · `OutboundBytes`, `InboundBytes` bytes host
  * to device, and device to host · `DonorsRequested` tensors' buffers that runs were allowed to consume · `DonatedBuffers`
  * tensors' buffers found consumed after a run · `FreedEarly` tensors' buffers that a step freed, since nothing needed them
- * any more and no output could take them over · `MixedDeviceCopy` implicit copies between devices · `RecomputedOps`
+ * any more and no output could take them over · `MixedDeviceCopy`,
+ * `MixedDeviceBytes` implicit copies between devices, and their bytes · `RecomputedOps`
  * operations run again that a partial sync had run before · `CreateTensor`, `DestroyTensor` tensors made, and ended ·
  * `CachedPrograms`, `CachedVariants` programs in memory now, and what was compiled of them (for other constants and
  * donors) · `LiveBytes`, `PeakLiveBytes` bytes held by the environment's buffers now, and at most.
@@ -806,7 +812,7 @@ lxla_status lxla_unary(int32_t op,
 /**
  * Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
  * array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
- * 0 gives all ones. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
+ * 0 gives all ones, with x left over; an integer to a negative power is 0, but for 1 and -1. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
  */
 lxla_status lxla_binary(int32_t op,
                         lxla_tensor lhs,
@@ -1160,7 +1166,8 @@ lxla_status lxla_save(const char *path,
 /**
  * As `lxla_save`, but the file is written by a background thread. It will hold the values of now: the caller may step,
  * overwrite and release the tensors at once. Blocks while more than 4 GB of earlier saves are on their way. What can be
- * checked now is; what fails later is told by `lxla_save_wait`. Gives one reference to a ticket. Any thread.
+ * checked now is; what fails later is told by `lxla_save_wait`. A process that returns from main or calls exit waits for it,
+ * up to a minute. Gives one reference to a ticket. Any thread.
  */
 lxla_status lxla_save_async(const char *path,
                             const char *const *names,

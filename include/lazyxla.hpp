@@ -5,6 +5,7 @@
 
 #include "lazyxla.h"
 
+#include <array>
 #include <complex>
 #include <memory>
 #include <optional>
@@ -355,6 +356,13 @@ inline std::vector<lxla_tensor> handles(const std::vector<Tensor> &tensors) {
   for (const Tensor &tensor : tensors) list.push_back(tensor.handle());
   return list;
 }
+/// Takes over references that a call of lazyxla.h gave.
+inline std::vector<Tensor> adopted(const std::vector<lxla_tensor> &handles) {
+  std::vector<Tensor> out;
+  out.reserve(handles.size());
+  for (lxla_tensor handle : handles) out.push_back(Tensor::adopt(handle));
+  return out;
+}
 
 inline Dims all_axes(const Tensor &x) {
   Dims axes(x.rank());
@@ -485,6 +493,95 @@ inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on
 }
 /// To another dtype, one of LXLA_DTYPE_*.
 inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
+
+/// The sizes of each axis, beginning at starts: one integer scalar for each axis.
+inline Tensor dynamic_slice(const Tensor &x, const std::vector<Tensor> &starts, const Dims &sizes) {
+  if (starts.size() != sizes.size())
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::dynamic_slice: starts and sizes differ in length");
+  const auto list = detail::handles(starts);
+  return Tensor::make<lxla_dynamic_slice>(x.handle(), list.data(), sizes.data(), list.size());
+}
+/// x with update written over it, beginning at starts.
+inline Tensor dynamic_update_slice(const Tensor &x, const Tensor &update, const std::vector<Tensor> &starts) {
+  const auto list = detail::handles(starts);
+  return Tensor::make<lxla_dynamic_update_slice>(x.handle(), update.handle(), list.data(), list.size());
+}
+/// The slices of x along an axis, at indices.
+inline Tensor take(const Tensor &x, const Tensor &indices, int64_t axis) {
+  return Tensor::make<lxla_take>(x.handle(), indices.handle(), axis);
+}
+/// x with a value before, after and between its elements.
+inline Tensor pad(const Tensor &x, const Tensor &value, const Dims &low, const Dims &high, const Dims &interior = {}) {
+  const int64_t *between = interior.empty() ? nullptr : interior.data();
+  if (low.size() != high.size() || (between && low.size() != interior.size()))
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::pad: low, high and interior differ in length");
+  return Tensor::make<lxla_pad>(x.handle(), value.handle(), low.data(), high.data(), between, low.size());
+}
+
+/// A traced computation: taken once out of what was recorded over placeholders, called as often as wanted.
+class Computation {
+ public:
+  /// The computation of results from params, which are different placeholders.
+  Computation(const std::vector<Tensor> &params, const std::vector<Tensor> &results) {
+    const auto in = detail::handles(params), out = detail::handles(results);
+    check(lxla_computation_trace(in.data(), in.size(), out.data(), out.size(), &computation_));
+  }
+  Computation(const Computation &other) : computation_(other.computation_) {
+    check(lxla_computation_retain(computation_));
+  }
+  Computation &operator=(Computation other) noexcept { return std::swap(computation_, other.computation_), *this; }
+  ~Computation() { lxla_computation_release(computation_); }  ///< Calls that were recorded stay.
+
+  lxla_computation handle() const noexcept { return computation_; }  ///< For calls of lazyxla.h.
+  size_t params() const { return info()[0]; }    ///< How many parameters it has.
+  size_t results() const { return info()[1]; }   ///< How many results it has.
+  size_t captured() const { return info()[2]; }  ///< How many values it captured.
+
+  /// Its results for these arguments, recorded.
+  std::vector<Tensor> operator()(const std::vector<Tensor> &args) const {
+    const auto in = detail::handles(args);
+    std::vector<lxla_tensor> out(results());
+    check(lxla_computation_call(computation_, in.data(), in.size(), out.data(), out.size()));
+    return detail::adopted(out);
+  }
+  /// Its StableHLO text, a module of its own.
+  std::string stablehlo() const { return detail::text<lxla_computation_stablehlo>(computation_); }
+
+ private:
+  std::array<size_t, 3> info() const {
+    std::array<size_t, 3> info{};
+    check(lxla_computation_info(computation_, &info[0], &info[1], &info[2]));
+    return info;
+  }
+  lxla_computation computation_{};
+};
+
+/// As long as cond gives true, applies body; starts with init.
+inline std::vector<Tensor> while_loop(const Computation &cond, const Computation &body, const std::vector<Tensor> &init) {
+  const auto in = detail::handles(init);
+  std::vector<lxla_tensor> out(in.size());
+  check(lxla_while(cond.handle(), body.handle(), in.data(), in.size(), out.data()));
+  return detail::adopted(out);
+}
+/// What on_true gives for args if pred is true, else what on_false gives.
+inline std::vector<Tensor> cond(const Tensor &pred, const Computation &on_true, const Computation &on_false,
+                                const std::vector<Tensor> &args) {
+  const auto in = detail::handles(args);
+  std::vector<lxla_tensor> out(on_true.results());
+  check(lxla_cond(pred.handle(), on_true.handle(), on_false.handle(), in.data(), in.size(), out.data(), out.size()));
+  return detail::adopted(out);
+}
+/// Applies body along the leading axis of xs, from the end if reverse. Gives what was carried last, and the stacks.
+inline std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(const Computation &body, const std::vector<Tensor> &init,
+                                                                const std::vector<Tensor> &xs, int64_t length,
+                                                                bool reverse = false) {
+  const auto in = detail::handles(init), arrays = detail::handles(xs);
+  const size_t results = body.results();
+  std::vector<lxla_tensor> carry(in.size()), ys(results > in.size() ? results - in.size() : 0);
+  check(lxla_scan(body.handle(), in.data(), in.size(), arrays.data(), arrays.size(), length, reverse ? 1 : 0,
+                  carry.data(), ys.data(), ys.size()));
+  return {detail::adopted(carry), detail::adopted(ys)};
+}
 
 /// Computes these tensors, and what they need; donates nothing, and does not wait.
 inline void sync(const std::vector<Tensor> &tensors) {

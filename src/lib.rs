@@ -10,7 +10,7 @@
 //! | [`tensor`] | recording operations; what tensors are, and other values for them |
 //! | [`sync`] | step and partial sync, transfers, reads |
 //! | [`device`] | one device's tensors and trace under one lock; handles and their references |
-//! | [`lower`] | program to StableHLO text |
+//! | [`lower`], [`native`] | program to StableHLO text; arrays of the host, evaluated at once |
 //! | [`ir`] | operations, inference, the trace, the program |
 //! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |
 //! | [`engine`], [`io`] | what runs programs, over any PJRT plugin; files |
@@ -29,6 +29,7 @@ pub mod ir;
 pub mod log;
 pub mod lower;
 pub mod metrics;
+pub mod native;
 pub mod sync;
 pub mod tensor;
 pub mod types;

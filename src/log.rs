@@ -1,6 +1,7 @@
 //! The library's log. Off until someone listens; the library itself never prints.
 
 use parking_lot::RwLock;
+use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
@@ -23,6 +24,22 @@ static SINK: RwLock<Option<Arc<Sink>>> = RwLock::new(None);
 /// Sends the log there from now on.
 pub fn set_sink(sink: Option<Sink>) {
     *SINK.write() = sink.map(Arc::new);
+}
+
+thread_local! {
+    /// The function of the ABI that this thread is in.
+    static CALL: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// Says that this thread enters a function of the ABI, or leaves it.
+#[inline]
+pub fn set_call(function: Option<&'static str>) {
+    CALL.with(|call| call.set(function));
+}
+
+/// The function of the ABI that this thread is in.
+pub fn current_call() -> Option<&'static str> {
+    CALL.try_with(Cell::get).ok().flatten()
 }
 
 /// Tells whoever listens; the words are put together only if someone does.

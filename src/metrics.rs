@@ -51,6 +51,8 @@ counters! {
     FreedEarly,
     /// Implicit copies between devices.
     MixedDeviceCopy,
+    /// Bytes of implicit copies between devices.
+    MixedDeviceBytes,
     /// Operations run again that a partial sync had run before.
     RecomputedOps,
     /// Tensors made.

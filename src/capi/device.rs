@@ -44,17 +44,17 @@ pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
 }
 
 /// A device, with its environment kept alive, so that no other one is given the device during the call.
-pub struct LazyDevice {
+pub struct KeptDevice {
     /// The device.
     pub device: &'static Device,
     _environment: Arc<Environment>,
 }
 
-/// The lazy device that a caller gave.
-pub fn lazy_device(env: lxla_env, device: lxla_device) -> Result<LazyDevice> {
+/// The device that a caller gave.
+pub fn kept_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
     let kind = kind_of(device)?;
     let environment = env::resolve(env.id)?;
-    Ok(LazyDevice { device: environment.device(kind, device.ordinal)?, _environment: environment })
+    Ok(KeptDevice { device: environment.device(kind, device.ordinal)?, _environment: environment })
 }
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
     guard("lxla_env_device_count", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_count", out_count)? };
-        place.set(env::resolve(env.id)?.devices().len() as i32)
+        place.set(env::resolve(env.id)?.devices()?.len() as i32)
     })
 }
 
@@ -188,7 +188,8 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
 /// `ExecuteComputation` runs · `TransferToDevice`, `TransferFromDevice` copies · `OutboundBytes`, `InboundBytes` bytes host
 /// to device, and device to host · `DonorsRequested` tensors' buffers that runs were allowed to consume · `DonatedBuffers`
 /// tensors' buffers found consumed after a run · `FreedEarly` tensors' buffers that a step freed, since nothing needed them
-/// any more and no output could take them over · `MixedDeviceCopy` implicit copies between devices · `RecomputedOps`
+/// any more and no output could take them over · `MixedDeviceCopy`,
+/// `MixedDeviceBytes` implicit copies between devices, and their bytes · `RecomputedOps`
 /// operations run again that a partial sync had run before · `CreateTensor`, `DestroyTensor` tensors made, and ended ·
 /// `CachedPrograms`, `CachedVariants` programs in memory now, and what was compiled of them (for other constants and
 /// donors) · `LiveBytes`, `PeakLiveBytes` bytes held by the environment's buffers now, and at most.

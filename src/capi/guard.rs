@@ -4,7 +4,8 @@
 use super::types::lxla_status;
 use crate::error;
 use crate::error::{Error, Result};
-use std::cell::{Cell, RefCell};
+use crate::log;
+use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
@@ -13,8 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 thread_local! {
     /// The message of this thread's last failure.
     static MESSAGE: RefCell<Option<CString>> = const { RefCell::new(None) };
-    /// Whether this thread is inside the library.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 static FORKED: AtomicBool = AtomicBool::new(false);
@@ -31,12 +30,9 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
         return fail(function, error!(Forked, "the process was forked; the library works in the parent only"));
     }
     // Unwind safety: state is changed only after everything that may panic, or by types that undo themselves when dropped.
-    let outcome = INSIDE.with(|inside| {
-        inside.set(true);
-        let outcome = catch_unwind(AssertUnwindSafe(body));
-        inside.set(false);
-        outcome
-    });
+    log::set_call(Some(function));
+    let outcome = catch_unwind(AssertUnwindSafe(body));
+    log::set_call(None);
     match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => fail(function, error),
@@ -72,7 +68,7 @@ fn prepare() {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             // The library never prints: what panics inside it comes back as a status. Others' panics are theirs.
-            if !INSIDE.try_with(Cell::get).unwrap_or(false) {
+            if log::current_call().is_none() {
                 previous(info);
             }
         }));

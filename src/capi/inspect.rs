@@ -2,7 +2,7 @@
 
 use super::LXLA_DEVICE_XLA;
 use super::arguments::{out, owned_text};
-use super::device::{LazyDevice, kind_of, lazy_device};
+use super::device::{KeptDevice, kept_device, kind_of};
 use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
@@ -61,8 +61,8 @@ pub unsafe extern "C" fn lxla_step_stablehlo(
     guard("lxla_step_stablehlo", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_text", out_text)? };
-        let lazy = one_device(env, device)?;
-        place.set(owned_text(sync::step_stablehlo(lazy.device)?))
+        let target = one_device(env, device)?;
+        place.set(owned_text(sync::step_stablehlo(target.device)?))
     })
 }
 
@@ -111,11 +111,14 @@ pub unsafe extern "C" fn lxla_compiled_memory(
     })
 }
 
-/// The one lazy device that a caller means; no device named is xla:0.
-fn one_device(env: lxla_env, device: lxla_device) -> Result<LazyDevice> {
+/// The one XLA device that a caller means; no device named is xla:0.
+fn one_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
     let named = match kind_of(device)? {
+        DeviceKind::Cpu => {
+            return Err(error!(InvalidArgument, "device: cpu has no steps; name a device xla:N"));
+        }
         DeviceKind::Unspecified => lxla_device { kind: LXLA_DEVICE_XLA, ordinal: device.ordinal },
         _ => device,
     };
-    lazy_device(env, named)
+    kept_device(env, named)
 }

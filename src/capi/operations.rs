@@ -23,7 +23,7 @@ pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lx
 
 /// Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
 /// array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
-/// 0 gives all ones. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
+/// 0 gives all ones, with x left over; an integer to a negative power is 0, but for 1 and -1. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_binary(
     op: i32,

@@ -1,7 +1,7 @@
 //! Chapter Save.
 
 use super::arguments::{out, owned_text, slice, text};
-use super::device::lazy_device;
+use super::device::kept_device;
 use super::guard::guard;
 use super::references::References;
 use super::tensor::handles;
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn lxla_load(
     guard("lxla_load", || {
         // SAFETY: the caller's promise, see `capi`.
         let (path, name, place) = unsafe { (text("path", path)?, text("name", name)?, out("out_tensor", out_tensor)?) };
-        let lazy = lazy_device(env, device)?;
-        place.set(sync::load(lazy.device, Path::new(path), name)?.into())
+        let target = kept_device(env, device)?;
+        place.set(sync::load(target.device, Path::new(path), name)?.into())
     })
 }
 

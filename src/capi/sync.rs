@@ -15,9 +15,9 @@ use crate::sync;
 fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Device) -> Result<()>]) -> Result<()> {
     let environment = env::resolve(env.id)?;
     let devices = match kind_of(device)? {
-        DeviceKind::Unspecified => environment.devices().to_vec(),
+        DeviceKind::Unspecified => environment.devices_in_use().to_vec(),
         DeviceKind::Cpu => Vec::new(),
-        kind => vec![environment.device(kind, device.ordinal)?],
+        DeviceKind::Xla => vec![environment.device(DeviceKind::Xla, device.ordinal)?],
     };
     let results = passes.iter().flat_map(|pass| devices.iter().map(move |&device| pass(device)));
     results.collect::<Vec<Result<()>>>().into_iter().collect()

@@ -1,11 +1,11 @@
 //! Chapter Tensors.
 
 use super::arguments::{out, slice, slice_mut, tensor_type};
-use super::device::lazy_device;
+use super::device::kept_device;
 use super::guard::guard;
 use super::types::*;
-use super::{LXLA_DEVICE_XLA, device};
-use crate::device::{TensorHandle, release, retain};
+use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_XLA, device};
+use crate::device::{Place, TensorHandle, release, retain};
 use crate::error;
 use crate::error::Result;
 use crate::types::ScalarValue;
@@ -52,8 +52,8 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
         }
         // SAFETY: the caller's promise, see `capi`.
         let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
-        let lazy = lazy_device(env, device)?;
-        place.set(sync::from_host(lazy.device, &ty, bytes)?.into())
+        let target = kept_device(env, device)?;
+        place.set(sync::from_host(target.device, &ty, bytes)?.into())
     })
 }
 
@@ -72,8 +72,8 @@ pub unsafe extern "C" fn lxla_tensor_full(
     guard("lxla_tensor_full", || {
         // SAFETY: the caller's promise, see `capi`.
         let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        let lazy = lazy_device(env, device)?;
-        place.set(tensor::full(lazy.device, &ty, ScalarValue::Float(value))?.into())
+        let target = kept_device(env, device)?;
+        place.set(tensor::full(target.device, &ty, ScalarValue::Float(value))?.into())
     })
 }
 
@@ -92,8 +92,8 @@ pub unsafe extern "C" fn lxla_iota(
     guard("lxla_iota", || {
         // SAFETY: the caller's promise, see `capi`.
         let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        let lazy = lazy_device(env, device)?;
-        place.set(tensor::iota(lazy.device, &ty, axis)?.into())
+        let target = kept_device(env, device)?;
+        place.set(tensor::iota(target.device, &ty, axis)?.into())
     })
 }
 
@@ -111,8 +111,8 @@ pub unsafe extern "C" fn lxla_tensor_placeholder(
     guard("lxla_tensor_placeholder", || {
         // SAFETY: the caller's promise, see `capi`.
         let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        let lazy = lazy_device(env, device)?;
-        place.set(tensor::placeholder(lazy.device, ty, false)?.into())
+        let target = kept_device(env, device)?;
+        place.set(tensor::placeholder(target.device, ty, false)?.into())
     })
 }
 
@@ -223,8 +223,11 @@ pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mu
     guard("lxla_tensor_device", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_device", out_device)? };
-        let (_, ordinal) = tensor::place(tensor.into())?;
-        place.set(lxla_device { kind: LXLA_DEVICE_XLA, ordinal: ordinal as i32 })
+        let (_, on) = tensor::place(tensor.into())?;
+        place.set(match on {
+            Place::Cpu => lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 },
+            Place::Xla(ordinal) => lxla_device { kind: LXLA_DEVICE_XLA, ordinal: ordinal as i32 },
+        })
     })
 }
 

@@ -35,6 +35,9 @@ impl Computation {
         }
         let device = common_place(&[("params", params), ("results", results)])?;
         let mut state = to_record(device)?;
+        if state.is_native() {
+            return Err(error!(InvalidArgument, "results: they are on cpu; computations are traced on XLA devices"));
+        }
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
         let (body, captured) = Body::take(&state.trace, &params, &results);

@@ -5,6 +5,24 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorHandle(pub u64);
 
+/// Where a tensor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In host memory, native.
+    Cpu,
+    /// On the XLA device with this number.
+    Xla(usize),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Cpu => write!(f, "cpu"),
+            Place::Xla(ordinal) => write!(f, "xla:{ordinal}"),
+        }
+    }
+}
+
 /// How many tables there can be at once.
 pub const TABLES: usize = 1 << 10;
 /// How many slots a table can have.

@@ -1,4 +1,4 @@
-//! A lazy device: its tensors, its trace, and the one lock over both. Devices are never freed, so that a handle can be
+//! A device: its tensors, its trace, and the one lock over both. Devices are never freed, so that a handle can be
 //! looked up without counting references; the device of an environment that is gone serves the next one.
 
 mod handle;
@@ -9,12 +9,12 @@ mod shared;
 mod state;
 mod table;
 
-pub use handle::TensorHandle;
+pub use handle::{Place, TensorHandle};
 pub use lifetime::{release, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use registry::{common_device, device_of};
-pub use shared::{Compiled, Shared};
-pub use state::{DeviceState, Garbage, Owner};
+pub use shared::{Compiled, Runtime, Shared};
+pub use state::{DeviceState, Garbage, Owner, Work};
 pub use table::Value;
 
 use crate::ir::Workspace;

@@ -87,7 +87,7 @@ fn differs(a: (&str, TensorHandle), b: (&str, TensorHandle)) -> Error {
         ),
         (Ok((_, on_a)), Ok((_, on_b))) => error!(
             InvalidArgument,
-            "{} is on xla:{on_a} and {} is on xla:{on_b}; move one of them with lxla_tensor_to_device", a.0, b.0
+            "{} is on {on_a} and {} is on {on_b}; move one of them with lxla_tensor_to_device", a.0, b.0
         ),
     }
 }

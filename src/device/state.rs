@@ -3,12 +3,14 @@
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
-use super::{Device, TensorHandle};
+use super::{Device, Place, TensorHandle};
 use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{NONE, NodeId, Trace};
-use crate::types::TensorType;
+use crate::ir::{NONE, NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::types::{Scalar, TensorType};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Below this many nodes a trace is not worth compacting.
@@ -22,16 +24,50 @@ pub type Garbage = Vec<Arc<DeviceData>>;
 pub struct Owner {
     /// What the environment's devices share.
     pub shared: Arc<Shared>,
-    /// The device's number in its environment: `xla:N`.
-    pub ordinal: usize,
+    /// Where its tensors are.
+    pub place: Place,
+}
+
+impl Owner {
+    /// The number of an XLA device.
+    pub fn ordinal(&self) -> usize {
+        match self.place {
+            Place::Xla(ordinal) => ordinal,
+            Place::Cpu => unreachable!("nothing is enqueued on cpu"),
+        }
+    }
+}
+
+/// What a native operation has to do, taken out from under the lock. Of a leaf there is nothing to do: its only operand is
+/// the result.
+pub struct Work {
+    op: Op,
+    ty: TensorType,
+    attributes: SmallVec<[i64; 8]>,
+    scalar: Option<Scalar>,
+    operands: SmallVec<[Array; 3]>,
+}
+
+impl Work {
+    /// Does it.
+    pub fn run(mut self) -> Result<Array> {
+        if self.op == Op::Leaf {
+            return Ok(self.operands.remove(0));
+        }
+        let operands: SmallVec<[&Array; 3]> = self.operands.iter().collect();
+        native::evaluate(self.op, &self.ty, &self.attributes, self.scalar, &operands)
+    }
 }
 
 /// See the module's documentation.
 pub struct DeviceState {
     table: Table,
-    /// What was recorded.
+    /// What was recorded. On cpu, the one operation that is about to be evaluated, and its operands.
     pub trace: Trace,
+    /// The arrays of the trace's leaves, on cpu.
+    arrays: Vec<Array>,
     owner: Option<Owner>,
+    is_native: bool,
     /// The environment was released: tensors can be read, and nothing else.
     closed: bool,
     /// A sync is between its collection and its commit: node ids must hold.
@@ -45,7 +81,9 @@ impl DeviceState {
         DeviceState {
             table: Table::new(table),
             trace: Trace::new(),
+            arrays: Vec::new(),
             owner: None,
+            is_native: false,
             closed: false,
             syncing: false,
             steps: 0,
@@ -80,9 +118,15 @@ impl DeviceState {
         }
     }
 
-    /// Number of the environment, and of the device in it.
-    pub fn place(&self) -> Option<(u64, usize)> {
-        self.owner.as_ref().map(|owner| (owner.shared.number, owner.ordinal))
+    /// Number of the environment, and which of its devices this is.
+    pub fn place(&self) -> Option<(u64, Place)> {
+        self.owner.as_ref().map(|owner| (owner.shared.number, owner.place))
+    }
+
+    /// Whether its tensors are native.
+    #[inline]
+    pub fn is_native(&self) -> bool {
+        self.is_native
     }
 
     /// A new number for a sync.
@@ -117,6 +161,7 @@ impl DeviceState {
         match self.value(slot) {
             Value::Pending(id) => self.trace.ty(*id),
             Value::Data(data) => data.ty().clone(),
+            Value::Native(array) => array.ty().clone(),
         }
     }
 
@@ -125,6 +170,7 @@ impl DeviceState {
         match self.value(slot) {
             Value::Pending(id) => self.trace.data(self.trace.node(*id)),
             Value::Data(data) => Some(data),
+            Value::Native(_) => None,
         }
     }
 
@@ -135,7 +181,49 @@ impl DeviceState {
         Ok(match &self.table.slot(slot).value {
             Value::Pending(id) => *id,
             Value::Data(data) => self.trace.leaf(data),
+            Value::Native(array) => {
+                self.arrays.push(array.clone());
+                self.trace.input(array.ty())
+            }
         })
+    }
+
+    /// The node of a value that no tensor has.
+    pub fn operand_of(&mut self, value: Value) -> NodeId {
+        match value {
+            Value::Pending(id) => id,
+            Value::Data(data) => self.trace.leaf(&data),
+            Value::Native(array) => {
+                let id = self.trace.input(array.ty());
+                self.arrays.push(array);
+                id
+            }
+        }
+    }
+
+    /// On cpu, forgets an operation that was given up. What is recorded next is evaluated alone.
+    #[inline]
+    pub fn clear_native(&mut self) {
+        if !self.trace.is_empty() || !self.arrays.is_empty() {
+            drop(self.trace.clear());
+            self.arrays.clear();
+        }
+    }
+
+    /// On cpu, what there is to do for the value of a node.
+    pub fn take_work(&mut self, id: NodeId) -> Work {
+        let node = self.trace.node(id);
+        let array = |id: &NodeId| self.arrays[id.0 as usize].clone();
+        let of_leaf = (node.op == Op::Leaf).then_some(&id);
+        let work = Work {
+            op: node.op,
+            ty: self.trace.ty(id),
+            attributes: SmallVec::from_slice(self.trace.attributes(node)),
+            scalar: self.trace.scalar(node),
+            operands: self.trace.operands(node).iter().chain(of_leaf).map(array).collect(),
+        };
+        self.clear_native();
+        work
     }
 
     /// A new tensor with the result of a node as its value.
@@ -208,6 +296,7 @@ impl DeviceState {
     #[inline]
     fn link(&mut self, slot: u32) {
         match &self.table.slot(slot).value {
+            Value::Native(_) => {}
             Value::Data(data) => data.tensors.add(),
             &Value::Pending(id) => {
                 let next = self.trace.holder(id);
@@ -227,6 +316,7 @@ impl DeviceState {
     fn unlink(&mut self, slot: u32) {
         let old = self.table.slot(slot);
         match &old.value {
+            Value::Native(_) => {}
             Value::Data(data) => data.tensors.remove(),
             &Value::Pending(id) => {
                 let (previous, next) = (old.previous, old.next);
@@ -323,6 +413,7 @@ impl DeviceState {
 
     /// Gives the device to an environment.
     pub(super) fn open(&mut self, owner: Owner) {
+        self.is_native = owner.place == Place::Cpu;
         self.owner = Some(owner);
         self.closed = false;
         self.steps = 0;
@@ -359,9 +450,9 @@ fn released() -> Error {
 
 impl Device {
     /// A device for an environment.
-    pub fn open(shared: &Arc<Shared>, ordinal: usize) -> Result<&'static Device> {
+    pub fn open(shared: &Arc<Shared>, place: Place) -> Result<&'static Device> {
         let device = registry::take()?;
-        device.state().open(Owner { shared: shared.clone(), ordinal });
+        device.state().open(Owner { shared: shared.clone(), place });
         Ok(device)
     }
 }

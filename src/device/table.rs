@@ -5,6 +5,7 @@ use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NONE, NodeId};
+use crate::native::Array;
 use std::sync::Arc;
 
 /// The value of a tensor. Immutable and shared; an in-place operation gives the tensor another one.
@@ -14,14 +15,16 @@ pub enum Value {
     Pending(NodeId),
     /// Device data.
     Data(Arc<DeviceData>),
+    /// An array of the host.
+    Native(Array),
 }
 
 impl Value {
     /// Its device data, if it has some.
     pub fn data(&self) -> Option<&Arc<DeviceData>> {
         match self {
-            Value::Pending(_) => None,
             Value::Data(data) => Some(data),
+            Value::Pending(_) | Value::Native(_) => None,
         }
     }
 }

@@ -23,8 +23,9 @@ pub trait Engine: Send + Sync {
     /// Copies row-major `data`, of exactly the type's size, into a new buffer. `data` is free again on return.
     fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>>;
 
-    /// Compiles a module whose `main` has this signature.
-    fn compile(&self, text: &str, signature: Signature) -> Result<Arc<dyn Executable>>;
+    /// Compiles a module whose `main` has this signature. `origin` is what the text was lowered from, for an engine that
+    /// interprets; others have no use for it.
+    fn compile(&self, text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>>;
 
     /// Loads what [`Executable::serialize`] gave, perhaps in another process of an engine with the same fingerprint.
     fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>>;

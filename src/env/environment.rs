@@ -1,14 +1,15 @@
 //! One environment.
 
 use crate::cache::{DiskCache, ProgramCache};
-use crate::device::{Device, OPTION_NAMES, Options, Shared};
-use crate::engine::pjrt;
+use crate::device::{Device, OPTION_NAMES, Options, Place, Runtime, Shared};
+use crate::engine::{Engine, pjrt};
 use crate::error;
 use crate::error::Result;
 use crate::metrics::{Counter, Metrics};
+use parking_lot::Mutex;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How many compiled programs an environment keeps if it is not told.
 const DEFAULT_CACHE_CAPACITY: usize = 1024;
@@ -42,40 +43,59 @@ pub enum DeviceKind {
 /// See the module's documentation.
 pub struct Environment {
     shared: Arc<Shared>,
-    devices: Vec<&'static Device>,
+    cpu: &'static Device,
+    /// The XLA devices, once one of them was asked for.
+    xla: OnceLock<Vec<&'static Device>>,
+    /// How the engine is to be started. Held while it is.
+    start: Mutex<Start>,
+}
+
+/// What the engine is started with.
+struct Start {
+    plugin_path: Option<PathBuf>,
+    disk: Option<DiskCache>,
+    cache_capacity: NonZeroUsize,
+    device_count: usize,
 }
 
 impl Environment {
-    /// Starts the engine. Options come from environment variables (`LXLA_DONATION=false`), then from `options`.
-    pub(super) fn new(number: u64, options: EnvironmentOptions) -> Result<Environment> {
-        let set = Options::default();
-        for name in OPTION_NAMES.split(", ") {
-            let variable = format!("LXLA_{}", name.to_uppercase());
-            if let Ok(value) = std::env::var(&variable) {
-                set.set(name, &value).map_err(|e| e.context(format_args!("environment variable {variable}")))?;
-            }
-        }
-        for (name, value) in &options.named {
-            set.set(name, value).map_err(|e| e.context(format_args!("options.{name}")))?;
-        }
+    /// Options come from environment variables (`LXLA_DONATION=false`), then from `options`. A plugin that is named is
+    /// started at once, so that its failure is told here; else the first use of an XLA device finds and starts one.
+    pub fn new(number: u64, options: EnvironmentOptions) -> Result<Environment> {
         let from_variable = || std::env::var_os("LXLA_CACHE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        let cache_dir = options.cache_dir.or_else(from_variable);
-        let engine = pjrt::start(options.plugin_path.as_deref(), options.device_count)?;
-        let count = engine.device_count();
         let default = NonZeroUsize::new(DEFAULT_CACHE_CAPACITY).expect("not zero");
         let shared = Arc::new(Shared {
             number,
-            engine,
-            options: set,
-            programs: ProgramCache::new(options.cache_capacity.unwrap_or(default)),
-            disk: cache_dir.as_deref().and_then(DiskCache::open),
+            options: set_options(&options.named)?,
             metrics: Metrics::default(),
+            runtime: OnceLock::new(),
         });
-        let mut environment = Environment { shared, devices: Vec::with_capacity(count) };
-        for ordinal in 0..count {
-            let device = Device::open(&environment.shared, ordinal)?;
-            environment.devices.push(device);
+        let at_once = options.plugin_path.is_some();
+        let cache_dir = options.cache_dir.or_else(from_variable);
+        let environment = Environment {
+            cpu: Device::open(&shared, Place::Cpu)?,
+            shared,
+            xla: OnceLock::new(),
+            start: Mutex::new(Start {
+                plugin_path: options.plugin_path,
+                disk: cache_dir.as_deref().and_then(DiskCache::open),
+                cache_capacity: options.cache_capacity.unwrap_or(default),
+                device_count: options.device_count,
+            }),
+        };
+        if at_once {
+            environment.devices()?;
         }
+        Ok(environment)
+    }
+
+    /// An environment whose XLA devices are those of `engine`, whatever that is: for engines over something else than a
+    /// plugin, and known to whoever made it only.
+    pub fn with_engine(number: u64, engine: Arc<dyn Engine>, options: EnvironmentOptions) -> Result<Environment> {
+        let environment = Environment::new(number, EnvironmentOptions { plugin_path: None, ..options })?;
+        let programs = ProgramCache::new(environment.start.lock().cache_capacity);
+        let _ = environment.shared.runtime.set(Runtime { engine, programs, disk: None });
+        environment.devices()?;
         Ok(environment)
     }
 
@@ -89,12 +109,40 @@ impl Environment {
         &self.shared.options
     }
 
-    /// Its XLA devices, `xla:0` first.
-    pub fn devices(&self) -> &[&'static Device] {
-        &self.devices
+    /// Its XLA devices, `xla:0` first. Starts the engine if that was not done yet.
+    pub fn devices(&self) -> Result<&[&'static Device]> {
+        if let Some(devices) = self.xla.get() {
+            return Ok(devices);
+        }
+        let mut start = self.start.lock();
+        if let Some(devices) = self.xla.get() {
+            return Ok(devices);
+        }
+        if self.shared.runtime.get().is_none() {
+            let engine = pjrt::start(start.plugin_path.as_deref(), start.device_count)?;
+            let programs = ProgramCache::new(start.cache_capacity);
+            let _ = self.shared.runtime.set(Runtime { engine, programs, disk: start.disk.take() });
+        }
+        let count = self.shared.runtime().engine.device_count();
+        let mut devices = Vec::with_capacity(count);
+        for ordinal in 0..count {
+            match Device::open(&self.shared, Place::Xla(ordinal)) {
+                Ok(device) => devices.push(device),
+                Err(error) => {
+                    close(&devices);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(self.xla.get_or_init(|| devices))
     }
 
-    /// The lazy device that a caller means.
+    /// Its XLA devices, if there are any yet: what was never used has nothing pending.
+    pub fn devices_in_use(&self) -> &[&'static Device] {
+        self.xla.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The device that a caller means.
     pub fn device(&self, kind: DeviceKind, ordinal: i32) -> Result<&'static Device> {
         let index = match kind {
             DeviceKind::Xla => ordinal,
@@ -102,20 +150,17 @@ impl Environment {
                 return Err(error!(InvalidArgument, "device: ordinal {ordinal} given; cpu has only 0"));
             }
             DeviceKind::Cpu | DeviceKind::Unspecified if self.options().use_native_for_cpu_tensor() => {
-                return Err(error!(
-                    Unimplemented,
-                    "device: native tensors (on cpu, or without a device) are not there yet; name a device xla:N, or set \
-                     the option use_native_for_cpu_tensor to false, which puts them on xla:0"
-                ));
+                return Ok(self.cpu);
             }
             DeviceKind::Cpu | DeviceKind::Unspecified => 0,
         };
-        let count = self.devices.len();
-        usize::try_from(index).ok().and_then(|i| self.devices.get(i).copied()).ok_or_else(|| {
+        let devices = self.devices()?;
+        usize::try_from(index).ok().and_then(|i| devices.get(i).copied()).ok_or_else(|| {
             error!(
                 InvalidArgument,
-                "device: there is no xla:{index}; this environment has {count} (xla:0 to xla:{})",
-                count - 1
+                "device: there is no xla:{index}; this environment has {} (xla:0 to xla:{})",
+                devices.len(),
+                devices.len() - 1
             )
         })
     }
@@ -132,9 +177,10 @@ impl Environment {
     /// All counters, and what is there now: programs in memory (CachedPrograms) and what was compiled of them, for other
     /// constants and donors (CachedVariants); bytes that buffers hold (LiveBytes now, PeakLiveBytes at most).
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let tensors = self.devices.iter().map(|device| device.state().tensor_counts());
+        let tensors = self.all_devices().map(|device| device.state().tensor_counts());
         let (created, destroyed) = tensors.fold((0, 0), |sum, (c, d)| (sum.0 + c, sum.1 + d));
-        let memory = self.shared.engine.memory();
+        let runtime = self.shared.runtime.get();
+        let memory = runtime.map_or_else(Default::default, |runtime| runtime.engine.memory());
         let value = |counter: Counter| match counter {
             Counter::CreateTensor => created,
             Counter::DestroyTensor => destroyed,
@@ -142,7 +188,7 @@ impl Environment {
         };
         let mut all: Vec<(&'static str, u64)> =
             Counter::ALL.iter().map(|&counter| (counter.name(), value(counter))).collect();
-        let (programs, variants) = self.shared.programs.sizes();
+        let (programs, variants) = runtime.map_or((0, 0), |runtime| runtime.programs.sizes());
         all.extend([("CachedPrograms", programs as u64), ("CachedVariants", variants as u64)]);
         all.extend([("LiveBytes", memory.live), ("PeakLiveBytes", memory.peak)]);
         all
@@ -158,8 +204,8 @@ impl Environment {
             .collect();
         serde_json::json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "platform": self.shared.engine.platform(),
-            "devices": self.devices.len(),
+            "platform": self.shared.runtime.get().map(|runtime| runtime.engine.platform()),
+            "devices": self.devices_in_use().len(),
             "counters": counters,
             "options": options,
         })
@@ -169,17 +215,42 @@ impl Environment {
     /// Counters start at 0 again, and the peak at what is live.
     pub fn reset_metrics(&self) {
         self.shared.metrics.reset();
-        self.shared.engine.reset_peak();
-        self.devices.iter().for_each(|device| device.state().reset_tensor_counts());
+        if let Some(runtime) = self.shared.runtime.get() {
+            runtime.engine.reset_peak();
+        }
+        self.all_devices().for_each(|device| device.state().reset_tensor_counts());
+    }
+
+    fn all_devices(&self) -> impl Iterator<Item = &'static Device> {
+        std::iter::once(self.cpu).chain(self.devices_in_use().iter().copied())
+    }
+}
+
+/// The options that environment variables and the caller set.
+fn set_options(named: &[(&'static str, String)]) -> Result<Options> {
+    let options = Options::default();
+    for name in OPTION_NAMES.split(", ") {
+        let variable = format!("LXLA_{}", name.to_uppercase());
+        if let Ok(value) = std::env::var(&variable) {
+            options.set(name, &value).map_err(|e| e.context(format_args!("environment variable {variable}")))?;
+        }
+    }
+    for (name, value) in named {
+        options.set(name, value).map_err(|e| e.context(format_args!("options.{name}")))?;
+    }
+    Ok(options)
+}
+
+fn close(devices: &[&'static Device]) {
+    for device in devices {
+        let unused = device.state().close();
+        drop(unused);
     }
 }
 
 impl Drop for Environment {
     /// Its tensors stay readable; the engine goes with the last of them.
     fn drop(&mut self) {
-        for device in &self.devices {
-            let unused = device.state().close();
-            drop(unused);
-        }
+        close(&self.all_devices().collect::<Vec<_>>());
     }
 }

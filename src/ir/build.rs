@@ -16,6 +16,12 @@ pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<No
     Ok(trace.operation_with_scalar(Op::Full, ty.dtype, shape, &[], scalar))
 }
 
+/// A scalar that is known as an element, in every element.
+pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
+    let shape = trace.intern(dims);
+    trace.operation_with_scalar(Op::Full, scalar.dtype(), shape, &[], scalar)
+}
+
 /// 0, 1, 2, ... along `axis`.
 pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
     element_count(&ty.dims)?;

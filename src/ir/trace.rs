@@ -126,7 +126,7 @@ impl Trace {
 
     /// Its data, if it is a leaf.
     pub fn data(&self, node: &Node) -> Option<&Arc<DeviceData>> {
-        (node.op == Op::Leaf).then(|| &self.leaves[node.payload as usize])
+        if node.op == Op::Leaf { self.leaves.get(node.payload as usize) } else { None }
     }
 
     /// All device data that the trace refers to.
@@ -170,6 +170,12 @@ impl Trace {
         let id = self.push(Node { payload, ..node(Op::Leaf, data.ty().dtype, shape) });
         data.set_leaf(self.epoch, id.0);
         id
+    }
+
+    /// A leaf without data: an operand that is known elsewhere by its place.
+    pub fn input(&mut self, ty: &TensorType) -> NodeId {
+        let shape = self.intern(&ty.dims);
+        self.push(node(Op::Leaf, ty.dtype, shape))
     }
 
     /// Records an operation.

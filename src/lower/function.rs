@@ -123,6 +123,12 @@ impl<'a> Emitter<'a> {
     }
 
     fn binary(&mut self, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
+        if matches!(op, BinaryOp::Divide | BinaryOp::Remainder) && ty.dtype.is_integer() {
+            return self.integer_division(name, op, lhs, rhs, ty);
+        }
+        if op == BinaryOp::Power && ty.dtype.is_integer() {
+            return self.integer_power(name, lhs, rhs, ty);
+        }
         emit!(self, "    {name} = stablehlo.{} {lhs}, {rhs} : {}", op.name(), mlir(ty));
     }
 

@@ -11,6 +11,7 @@ mod aliasing;
 mod control;
 mod function;
 mod indexing;
+mod integers;
 mod module;
 mod operations;
 mod text;

@@ -13,6 +13,10 @@ pub struct Module {
     pub text: String,
     /// Its `main`: the program's parameters in order, then one vector for each pack.
     pub signature: Signature,
+    /// What it was lowered from.
+    pub program: Program,
+    /// What stands in the program's holes, but for those that are in packs.
+    pub scalars: Vec<Scalar>,
     /// Scalars that are parameters, gathered into one vector for each dtype: many scalar parameters would make XLA slow.
     pub packs: Vec<Pack>,
 }
@@ -50,7 +54,7 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         outputs: outputs.iter().map(|&i| values[i].ty.clone()).collect(),
         donors: donors.to_vec(),
     };
-    Module { text, signature, packs }
+    Module { text, signature, program: program.clone(), scalars: scalars.to_vec(), packs }
 }
 
 /// A traced computation as a module of its own: `main` takes its parameters, then its captures.

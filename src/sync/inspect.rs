@@ -79,6 +79,13 @@ fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
         return Err(error!(InvalidArgument, "tensors: they are on different devices, and would be several programs"));
     }
     let state = device.state();
+    tensors.iter().try_for_each(|&handle| state.check("tensors", handle).map(drop))?;
+    if state.is_native() {
+        return Err(error!(
+            InvalidArgument,
+            "tensors: they are native, and have their values; nothing would be compiled"
+        ));
+    }
     let owner = state.owner()?.clone();
     let roots = nodes(&state, tensors)?;
     let (plan, _) = plan_partial(&state, &mut Workspace::default(), &owner, &roots);
@@ -99,7 +106,7 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
 fn text(owner: &Owner, plan: &Plan) -> String {
     let texts = plan.runs.iter().map(|run| {
         let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-        let variant = owner.shared.programs.peek(&lookup);
+        let variant = owner.shared.runtime().programs.peek(&lookup);
         lower(&run.program, &run.scalars, &variant.varying, &variant.donors).text
     });
     texts.collect()
@@ -110,7 +117,7 @@ fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
     let mut hasher = key::hasher(&owner.shared)?;
     for run in &plan.runs {
         let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-        key::add(&mut hasher, &lookup, &owner.shared.programs.peek(&lookup));
+        key::add(&mut hasher, &lookup, &owner.shared.runtime().programs.peek(&lookup));
     }
     Ok(hasher.finalize().into())
 }

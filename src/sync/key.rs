@@ -10,7 +10,7 @@ use crate::types::Scalar;
 pub fn hasher(shared: &Shared) -> Result<blake3::Hasher> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    hasher.update(&shared.engine.fingerprint()?);
+    hasher.update(&shared.runtime().engine.fingerprint()?);
     Ok(hasher)
 }
 

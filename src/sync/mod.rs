@@ -21,4 +21,4 @@ pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::Ticket;
 pub use step::{mark_step, wait};
-pub use transfer::{from_host, read, to_device, write};
+pub use transfer::{Settled, from_host, read, settled, to_device, value_on, write};

@@ -85,6 +85,7 @@ fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<No
         let named = |e: Error| e.context(format_args!("tensors[{place}]"));
         let slot = state.check("tensors", handle).map_err(named)?;
         match state.value(slot) {
+            Value::Native(_) => {}
             Value::Data(data) if data.is_placeholder() => return Err(named(data.unbound())),
             Value::Data(data) => data.failure().map_or(Ok(()), |failure| Err(named(failure)))?,
             Value::Pending(id) => {

@@ -30,7 +30,7 @@ pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
 /// Sends the scalars of one pack.
 fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
     let bytes = pack.bytes(&run.scalars);
-    let sent = owner.shared.engine.transfer_to_device(owner.ordinal, &pack.ty(), &bytes)?;
+    let sent = owner.shared.runtime().engine.transfer_to_device(owner.ordinal(), &pack.ty(), &bytes)?;
     owner.shared.metrics.add(Counter::TransferToDevice, 1);
     owner.shared.metrics.add(Counter::OutboundBytes, bytes.len() as u64);
     Ok(sent)
@@ -39,9 +39,9 @@ fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
 /// Memory, else disk, else the compiler.
 pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-    let (compiled, now) = shared.programs.get_or_make(&lookup, |variant| {
+    let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
         let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors);
-        let executable = match &shared.disk {
+        let executable = match &shared.runtime().disk {
             None => compile_anew(shared, &module)?,
             Some(disk) => {
                 let mut hasher = key::hasher(shared)?;
@@ -60,7 +60,7 @@ pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
 
 fn compile_anew(shared: &Shared, module: &Module) -> Result<Arc<dyn Executable>> {
     let start = Instant::now();
-    let executable = shared.engine.compile(&module.text, module.signature.clone())?;
+    let executable = shared.runtime().engine.compile(&module.text, module.signature.clone(), module)?;
     shared.metrics.add(Counter::CompileNanoseconds, start.elapsed().as_nanos() as u64);
     shared.metrics.add(Counter::UncachedCompile, 1);
     Ok(executable)
@@ -70,7 +70,7 @@ fn compile_anew(shared: &Shared, module: &Module) -> Result<Arc<dyn Executable>>
 fn load_or_compile(shared: &Shared, disk: &DiskCache, key: &[u8; 32], module: &Module) -> Result<Arc<dyn Executable>> {
     let meaning = blake3::hash(format!("{:?}", module.signature).as_bytes());
     if let Some(bytes) = disk.get(key, meaning.as_bytes()) {
-        match shared.engine.deserialize(&bytes, module.signature.clone()) {
+        match shared.runtime().engine.deserialize(&bytes, module.signature.clone()) {
             Ok(executable) => {
                 shared.metrics.add(Counter::PersistentCacheHit, 1);
                 return Ok(executable);
@@ -101,7 +101,7 @@ fn cpu_features() -> &'static str {
 }
 
 fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {
-    let (shared, device) = (&owner.shared, owner.ordinal);
+    let (shared, device) = (&owner.shared, owner.ordinal());
     let mut arguments = Vec::with_capacity(run.arguments.len() + packs.len());
     for argument in &run.arguments {
         arguments.push(match argument {

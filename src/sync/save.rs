@@ -3,7 +3,7 @@
 
 use super::partial::sync;
 use super::saver::{self, Ticket};
-use super::transfer::{from_host, settled};
+use super::transfer::{Settled, from_host, settled};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of, release};
 use crate::device_data::Hold;
 use crate::engine::HostCopy;
@@ -11,6 +11,7 @@ use crate::error;
 use crate::error::{Error, Result};
 use crate::io::{self, Entry};
 use crate::metrics::Counter;
+use crate::native::Array;
 use crate::types::TensorType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,10 +26,41 @@ struct Save {
 struct Item {
     name: String,
     ty: TensorType,
-    /// Ends before the hold: as long as the copy is under way, no run may consume what it reads.
-    copy: Box<dyn HostCopy>,
-    owner: Owner,
-    _hold: Hold,
+    content: Content,
+}
+
+/// Where the values come from.
+enum Content {
+    /// An array of the host, which nobody changes.
+    Native(Array),
+    /// A copy under way. It ends before the hold: as long as it goes on, no run may consume what it reads.
+    Copy { copy: Box<dyn HostCopy>, owner: Owner, _hold: Hold },
+}
+
+impl Content {
+    /// Starts a copy, if one is needed.
+    fn start(value: Settled) -> Result<(TensorType, Content)> {
+        match value {
+            Settled::Native(array) => Ok((array.ty().clone(), Content::Native(array))),
+            Settled::Device(hold, owner) => {
+                let copy = hold.data().buffer()?.start_host_copy()?;
+                Ok((hold.data().ty().clone(), Content::Copy { copy, owner, _hold: hold }))
+            }
+        }
+    }
+
+    /// Waits for the values.
+    fn bytes(&mut self) -> Result<&[u8]> {
+        match self {
+            Content::Native(array) => Ok(array.bytes()),
+            Content::Copy { copy, owner, .. } => {
+                let bytes = copy.bytes()?;
+                owner.shared.metrics.add(Counter::TransferFromDevice, 1);
+                owner.shared.metrics.add(Counter::InboundBytes, bytes.len() as u64);
+                Ok(bytes)
+            }
+        }
+    }
 }
 
 /// Writes tensors to a file, and returns when it is on the disk.
@@ -90,12 +122,11 @@ impl Save {
         }
         sync(&snapshots.0)?;
         let held = snapshots.0.iter().map(|&handle| settled(device_of("tensor", handle)?, handle));
-        let held: Vec<(Hold, Owner)> = held.collect::<Result<_>>()?;
+        let held: Vec<Settled> = held.collect::<Result<_>>()?;
         let mut items = Vec::with_capacity(held.len());
-        for (name, (hold, owner)) in names.iter().zip(held) {
-            let copy = hold.data().buffer()?.start_host_copy()?;
-            let ty = hold.data().ty().clone();
-            items.push(Item { name: name.to_string(), ty, copy, owner, _hold: hold });
+        for (name, value) in names.iter().zip(held) {
+            let (ty, content) = Content::start(value)?;
+            items.push(Item { name: name.to_string(), ty, content });
         }
         Ok(Save { path: path.to_path_buf(), items })
     }
@@ -108,10 +139,8 @@ impl Save {
     /// Waits for the copies and writes the file.
     fn write(mut self, written: &AtomicU64) -> Result<()> {
         let mut entries = Vec::with_capacity(self.items.len());
-        for Item { name, ty, copy, owner, .. } in &mut self.items {
-            let bytes = copy.bytes().map_err(|e| e.context(format_args!("tensor {name:?}")))?;
-            owner.shared.metrics.add(Counter::TransferFromDevice, 1);
-            owner.shared.metrics.add(Counter::InboundBytes, bytes.len() as u64);
+        for Item { name, ty, content } in &mut self.items {
+            let bytes = content.bytes().map_err(|e| e.context(format_args!("tensor {name:?}")))?;
             entries.push(Entry { name, ty, bytes });
         }
         io::write(&self.path, &entries, written)

@@ -39,7 +39,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
 /// Blocks until everything that was enqueued on a device has ended.
 pub fn wait(device: &'static Device) -> Result<()> {
     let owner = device.state().owner()?.clone();
-    owner.shared.engine.wait(owner.ordinal)
+    owner.shared.runtime().engine.wait(owner.ordinal())
 }
 
 /// What a step would run now.

@@ -49,7 +49,7 @@ impl Transaction {
         passed: Vec<NodeId>,
     ) -> Transaction {
         let step = state.next_step();
-        let name: Arc<str> = format!("{kind} {step} on xla:{}", owner.ordinal).into();
+        let name: Arc<str> = format!("{kind} {step} on {}", owner.place).into();
         state.syncing = true;
         let roots = plan.roots.iter().map(|&(id, output)| {
             let data = DeviceData::new(state.trace.ty(id), State::InFlight(step));

@@ -2,23 +2,25 @@
 
 use super::exhausted::explain;
 use super::partial::sync_on;
-use crate::device::{Device, Owner, TensorHandle, Value, device_of};
+use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of};
 use crate::device_data::{DeviceData, Hold, State};
 use crate::error;
 use crate::error::Result;
 use crate::metrics::Counter;
+use crate::native::Array;
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
 
 /// A new tensor with the host's values, transferred before it returns.
 pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Result<TensorHandle> {
+    check_pred(ty, data)?;
     let owner = {
         let state = device.state();
         state.check_open()?;
         state.owner()?.clone()
     };
-    let value = upload(device, &owner, ty, data)?;
-    device.state().new_tensor_of(Value::Data(value))
+    let value = value_of_host(device, &owner, ty, data)?;
+    device.state().new_tensor_of(value)
 }
 
 /// Gives a tensor the host's values in place of its own.
@@ -31,28 +33,42 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
         (state.owner()?.clone(), state.ty(slot))
     };
     check_size(&ty, data.len())?;
-    let value = upload(device, &owner, &ty, data)?;
+    check_pred(&ty, data)?;
+    let value = value_of_host(device, &owner, &ty, data)?;
     let garbage = {
         let mut state = device.state();
         let slot = state.check("dst", tensor)?;
-        state.replace_value(slot, Value::Data(value))
+        state.replace_value(slot, value)
     };
     drop(garbage);
     Ok(())
 }
 
-fn upload(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
-    // A plugin takes any byte for a bool, and computes with it as no bool behaves.
+/// The host's values, in an array or a buffer.
+fn value_of_host(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Value> {
+    match owner.place {
+        Place::Cpu => Array::from_bytes(ty, data).map(Value::Native),
+        Place::Xla(_) => upload(device, owner, ty, data).map(Value::Data),
+    }
+}
+
+/// Sends the host's values to an XLA device.
+pub(super) fn upload(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
+    let sent = owner.shared.runtime().engine.transfer_to_device(owner.ordinal(), ty, data);
+    let buffer = sent.map_err(|e| explain(e, device, data.len() as u64))?;
+    owner.shared.metrics.add(Counter::TransferToDevice, 1);
+    owner.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
+    Ok(DeviceData::ready(buffer))
+}
+
+/// A plugin takes any byte for a bool, and computes with it as no bool behaves.
+fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
     if ty.dtype == DType::Pred
         && let Some(at) = data.iter().position(|&byte| byte > 1)
     {
         return Err(error!(InvalidArgument, "data: element {at} of {ty} is {}; pred takes 0 or 1", data[at]));
     }
-    let sent = owner.shared.engine.transfer_to_device(owner.ordinal, ty, data);
-    let buffer = sent.map_err(|e| explain(e, device, data.len() as u64))?;
-    owner.shared.metrics.add(Counter::TransferToDevice, 1);
-    owner.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
-    Ok(DeviceData::ready(buffer))
+    Ok(())
 }
 
 fn check_size(ty: &TensorType, size_bytes: usize) -> Result<()> {
@@ -70,26 +86,44 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
         state.ty(state.check("tensor", tensor)?)
     };
     check_size(&ty, destination.len())?;
-    let (hold, owner) = settled(device, tensor)?;
-    let buffer = hold.data().buffer()?;
-    if let Err(error) = buffer.read(destination) {
-        // Only a value whose making failed is lost; what failed may also have been this one copy.
-        if let Some(failure) = buffer.failure() {
-            hold.data().set_state(State::Failed(failure));
+    match settled(device, tensor)? {
+        Settled::Native(array) => destination.copy_from_slice(array.bytes()),
+        Settled::Device(hold, owner) => {
+            read_data(hold.data(), destination)?;
+            owner.shared.metrics.add(Counter::TransferFromDevice, 1);
+            owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
         }
-        return Err(error);
     }
-    owner.shared.metrics.add(Counter::TransferFromDevice, 1);
-    owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
     Ok(())
 }
 
-/// The data of a tensor, computed if it was pending, and held so that no step consumes it while it is read.
-pub(super) fn settled(device: &'static Device, tensor: TensorHandle) -> Result<(Hold, Owner)> {
+fn read_data(data: &DeviceData, destination: &mut [u8]) -> Result<()> {
+    let buffer = data.buffer()?;
+    buffer.read(destination).inspect_err(|_| {
+        // Only a value whose making failed is lost; what failed may also have been this one copy.
+        if let Some(failure) = buffer.failure() {
+            data.set_state(State::Failed(failure));
+        }
+    })
+}
+
+/// A tensor's value, computed.
+pub enum Settled {
+    /// An array of the host.
+    Native(Array),
+    /// Data of a device, held so that no step consumes it while it is read.
+    Device(Hold, Owner),
+}
+
+/// The value of a tensor, computed if it was pending.
+pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled> {
     loop {
         let (hold, owner) = {
             let state = device.state();
             let slot = state.check("tensor", tensor)?;
+            if let Value::Native(array) = state.value(slot) {
+                return Ok(Settled::Native(array.clone()));
+            }
             (state.data(slot).map(|data| data.hold()), state.owner()?.clone())
         };
         match hold {
@@ -97,7 +131,7 @@ pub(super) fn settled(device: &'static Device, tensor: TensorHandle) -> Result<(
             Some(hold) => match hold.data().settled() {
                 // The sync that was to fill it failed; the tensor is pending again.
                 State::Abandoned => continue,
-                _ => return Ok((hold, owner)),
+                _ => return Ok(Settled::Device(hold, owner)),
             },
         }
     }
@@ -117,12 +151,34 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
     if target_place.map(|(env, _)| env) != source_place.map(|(env, _)| env) {
         return Err(error!(InvalidArgument, "device: it belongs to another environment than the tensor"));
     }
-    let (hold, owner) = settled(source, tensor)?;
-    let ordinal = target_place.map_or(0, |(_, ordinal)| ordinal);
-    let size = hold.data().ty().size_bytes() as u64;
-    let copy = hold.data().buffer()?.copy_to_device(ordinal).map_err(|e| explain(e, target, size))?;
-    owner.shared.metrics.add(Counter::TransferToDevice, 1);
+    let value = value_on(target, settled(source, tensor)?)?;
     let mut state = target.state();
     state.check_open()?;
-    state.new_tensor_of(Value::Data(DeviceData::ready(copy)))
+    state.new_tensor_of(value)
+}
+
+/// A value as another device has it. Copies between XLA devices are enqueued, not waited for.
+pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
+    let owner = {
+        let state = target.state();
+        state.check_open()?;
+        state.owner()?.clone()
+    };
+    match (value, owner.place) {
+        (Settled::Native(array), Place::Cpu) => Ok(Value::Native(array)),
+        (Settled::Native(array), Place::Xla(_)) => upload(target, &owner, array.ty(), array.bytes()).map(Value::Data),
+        (Settled::Device(hold, from), Place::Cpu) => {
+            let mut copy = hold.data().buffer()?.start_host_copy()?;
+            let array = Array::from_bytes(hold.data().ty(), copy.bytes()?)?;
+            from.shared.metrics.add(Counter::TransferFromDevice, 1);
+            from.shared.metrics.add(Counter::InboundBytes, array.bytes().len() as u64);
+            Ok(Value::Native(array))
+        }
+        (Settled::Device(hold, _), Place::Xla(ordinal)) => {
+            let size = hold.data().ty().size_bytes() as u64;
+            let copy = hold.data().buffer()?.copy_to_device(ordinal).map_err(|e| explain(e, target, size))?;
+            owner.shared.metrics.add(Counter::TransferToDevice, 1);
+            Ok(Value::Data(DeviceData::ready(copy)))
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What a frontend does with tensors between syncs: recording operations on them, asking what they are, giving them other
 //! values.
 
+mod mixing;
 mod operations;
 mod recording;
 mod values;

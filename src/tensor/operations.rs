@@ -1,7 +1,7 @@
 //! Recording operations on tensors: look the operands up, let the trace infer and record, hand the result out. Errors are
 //! reported here, at the call that made them, and change nothing.
 
-use super::recording::{State, numbered, operand_list, operands, to_record};
+use super::recording::{finish, finish_in_place, numbered, operand_list, operands, to_record};
 use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::types::{DType, ScalarValue, TensorType};
 fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<NodeId>) -> Result<TensorHandle> {
     let mut state = to_record(device)?;
     let id = record(&mut state.trace)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `value` in every element.
@@ -29,7 +29,7 @@ pub fn iota(device: &'static Device, ty: &TensorType, axis: i64) -> Result<Tenso
 pub fn unary(op: UnaryOp, x: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ir::unary(&mut state.trace, op, x)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// An elementwise operation of two operands.
@@ -37,7 +37,7 @@ pub fn unary(op: UnaryOp, x: TensorHandle) -> Result<TensorHandle> {
 pub fn binary(op: BinaryOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
     let id = ir::binary(&mut state.trace, op, lhs, rhs)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `dst = dst (op) rhs`.
@@ -49,7 +49,7 @@ pub fn binary_inplace(op: BinaryOp, dst: TensorHandle, rhs: TensorHandle) -> Res
     if result != to {
         return Err(not_in_place(&to, &from, &result));
     }
-    update(state, dst, id)
+    finish_in_place(state, dst, id)
 }
 
 fn not_in_place(dst: &TensorType, rhs: &TensorType, result: &TensorType) -> Error {
@@ -59,35 +59,26 @@ fn not_in_place(dst: &TensorType, rhs: &TensorType, result: &TensorType) -> Erro
     )
 }
 
-/// Gives `dst` the result of a node as its value.
-fn update(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
-    let slot = state.check("dst", dst)?;
-    let garbage = state.set_value(slot, id);
-    drop(state);
-    drop(garbage);
-    Ok(())
-}
-
 /// tensor (op) scalar, or scalar (op) tensor.
 #[inline]
 pub fn binary_scalar(op: BinaryOp, x: TensorHandle, scalar: ScalarValue, scalar_on_left: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("lhs", x)])?;
     let id = ir::binary_scalar(&mut state.trace, op, x, scalar, scalar_on_left)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `dst = dst (op) scalar`.
 pub fn binary_scalar_inplace(op: BinaryOp, dst: TensorHandle, scalar: ScalarValue) -> Result<()> {
     let (mut state, [x]) = operands([("dst", dst)])?;
     let id = ir::binary_scalar(&mut state.trace, op, x, scalar, false)?;
-    update(state, dst, id)
+    finish_in_place(state, dst, id)
 }
 
 /// A comparison.
 pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
     let id = ir::compare(&mut state.trace, op, lhs, rhs)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `pred ? on_true : on_false`.
@@ -95,49 +86,49 @@ pub fn select(pred: TensorHandle, on_true: TensorHandle, on_false: TensorHandle)
     let (mut state, [pred, on_true, on_false]) =
         operands([("pred", pred), ("on_true", on_true), ("on_false", on_false)])?;
     let id = ir::select(&mut state.trace, pred, on_true, on_false)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// To another element type.
 pub fn convert(x: TensorHandle, dtype: DType) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ir::convert(&mut state.trace, x, dtype);
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// To another shape of as many elements.
 pub fn reshape(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ir::reshape(&mut state.trace, x, dims)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// To a shape that it broadcasts to.
 pub fn broadcast_to(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ir::broadcast_to(&mut state.trace, x, dims)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// Axis i of the result is axis `permutation[i]`.
 pub fn transpose(x: TensorHandle, permutation: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ir::transpose(&mut state.trace, x, permutation)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// A reduction over axes.
 pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ir::reduce(&mut state.trace, op, x, axes, keep_dims)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// NumPy's matmul.
 pub fn matmul(lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
     let id = ir::matmul(&mut state.trace, lhs, rhs)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `x[start:limit:stride]` on every axis.
@@ -147,14 +138,14 @@ pub fn slice(x: TensorHandle, starts: &[i64], limits: &[i64], strides: Option<&[
     check_rank(starts.len(), &ty)?;
     let ones = vec![1; starts.len()];
     let id = ir::slice(&mut state.trace, x, starts, limits, strides.unwrap_or(&ones))?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `sizes` elements of each axis, from `starts`.
 pub fn dynamic_slice(x: TensorHandle, starts: &[TensorHandle], sizes: &[i64]) -> Result<TensorHandle> {
     let (mut state, nodes) = operand_list(std::iter::once(("x".to_string(), x)).chain(numbered("starts", starts)))?;
     let id = ir::dynamic_slice(&mut state.trace, nodes[0], &nodes[1..], sizes)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `x` with `update` written over it, from `starts`.
@@ -162,14 +153,14 @@ pub fn dynamic_update_slice(x: TensorHandle, update: TensorHandle, starts: &[Ten
     let both = [("x".to_string(), x), ("update".to_string(), update)];
     let (mut state, nodes) = operand_list(both.into_iter().chain(numbered("starts", starts)))?;
     let id = ir::dynamic_update_slice(&mut state.trace, nodes[0], nodes[1], &nodes[2..])?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// Slices along an axis, at indices.
 pub fn take(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
     let (mut state, [x, indices]) = operands([("x", x), ("indices", indices)])?;
     let id = ir::take(&mut state.trace, x, indices, axis)?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 /// `x` with `value` around and between its elements.
@@ -185,7 +176,7 @@ pub fn pad(
     check_rank(low.len(), &ty)?;
     let zeros = vec![0; low.len()];
     let id = ir::pad(&mut state.trace, x, value, low, high, interior.unwrap_or(&zeros))?;
-    state.new_tensor(id)
+    finish(state, id)
 }
 
 fn check_rank(rank: usize, ty: &TensorType) -> Result<()> {
@@ -202,5 +193,5 @@ pub fn concatenate(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> 
     }
     let (mut state, nodes) = operand_list(numbered("tensors", tensors))?;
     let id = ir::concatenate(&mut state.trace, &nodes, axis)?;
-    state.new_tensor(id)
+    finish(state, id)
 }

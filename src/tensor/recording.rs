@@ -1,6 +1,7 @@
 //! What every recorded operation begins with: a device with room for it, and the nodes of its operands.
 
-use crate::device::{Device, DeviceState, PendingLimitPolicy, TensorHandle, common_device};
+use super::mixing::bring_together;
+use crate::device::{Device, DeviceState, PendingLimitPolicy, TensorHandle, Value, common_device};
 use crate::error;
 use crate::error::Result;
 use crate::ir::NodeId;
@@ -14,8 +15,45 @@ pub type State = MutexGuard<'static, DeviceState>;
 /// released, or too much is pending already.
 #[inline]
 pub fn to_record(device: &'static Device) -> Result<State> {
-    let state = device.state();
-    if state.has_room() { Ok(state) } else { make_room(device, state) }
+    let mut state = device.state();
+    if !state.has_room() {
+        return make_room(device, state);
+    }
+    if state.is_native() {
+        state.clear_native();
+    }
+    Ok(state)
+}
+
+/// A new tensor with the result of what was recorded as its value: pending; or on cpu evaluated now, by this thread and
+/// without the lock.
+#[inline]
+pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
+    if !state.is_native() {
+        return state.new_tensor(id);
+    }
+    let work = state.take_work(id);
+    let device = MutexGuard::mutex(&state);
+    drop(state);
+    let array = work.run()?;
+    let mut state = device.lock();
+    state.check_open()?;
+    state.new_tensor_of(Value::Native(array))
+}
+
+/// Gives a tensor the result of what was recorded on it as its value. On cpu it is evaluated under the lock, so that no
+/// other thread's update is lost.
+pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
+    let slot = state.check("dst", dst)?;
+    let garbage = if state.is_native() {
+        let array = state.take_work(id).run()?;
+        state.replace_value(slot, Value::Native(array))
+    } else {
+        state.set_value(slot, id)
+    };
+    drop(state);
+    drop(garbage);
+    Ok(())
 }
 
 #[cold]
@@ -44,7 +82,14 @@ fn make_room(device: &'static Device, mut state: State) -> Result<State> {
 /// The nodes of named operands on one device, and that device's state.
 #[inline]
 pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(State, [NodeId; N])> {
-    let mut state = to_record(common_device(&named)?)?;
+    let device = match common_device(&named) {
+        Ok(device) => device,
+        Err(apart) => {
+            let (state, nodes) = bring_together(&named, apart)?;
+            return Ok((state, nodes.try_into().expect("as many nodes as operands")));
+        }
+    };
+    let mut state = to_record(device)?;
     let mut nodes = [NodeId(0); N];
     for (node, (name, handle)) in nodes.iter_mut().zip(named) {
         *node = state.operand(name, handle)?;
@@ -61,7 +106,11 @@ pub fn numbered<'a>(name: &'a str, list: &'a [TensorHandle]) -> impl Iterator<It
 pub fn operand_list(named: impl Iterator<Item = (String, TensorHandle)>) -> Result<(State, Vec<NodeId>)> {
     let named: Vec<(String, TensorHandle)> = named.collect();
     let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    let mut state = to_record(common_device(&named)?)?;
+    let device = match common_device(&named) {
+        Ok(device) => device,
+        Err(apart) => return bring_together(&named, apart),
+    };
+    let mut state = to_record(device)?;
     let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
     Ok((state, nodes))
 }

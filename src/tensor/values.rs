@@ -1,6 +1,6 @@
 //! Tensors as handles on values.
 
-use crate::device::{Device, TensorHandle, Value, common_device, device_of};
+use crate::device::{Device, Place, TensorHandle, Value, common_device, device_of};
 use crate::device_data::{DeviceData, State};
 use crate::error;
 use crate::error::Result;
@@ -16,6 +16,8 @@ pub enum TensorState {
     Ready = 2,
     /// It never had a value.
     Placeholder = 3,
+    /// It is an array of the host.
+    Native = 4,
     /// It is lost; reading it says why.
     Failed = 5,
 }
@@ -25,6 +27,12 @@ pub fn placeholder(device: &'static Device, ty: TensorType, requires_grad: bool)
     element_count(&ty.dims)?;
     let mut state = device.state();
     state.check_open()?;
+    if state.is_native() {
+        return Err(error!(
+            InvalidArgument,
+            "device: cpu runs everything at once, and a placeholder has nothing to run on; name a device xla:N"
+        ));
+    }
     let handle = state.new_tensor_of(Value::Data(DeviceData::new(ty, State::Placeholder)))?;
     let slot = state.check("out_tensor", handle)?;
     state.set_requires_grad(slot, requires_grad);
@@ -78,12 +86,12 @@ pub fn ty(tensor: TensorHandle) -> Result<TensorType> {
     Ok(state.ty(state.check("tensor", tensor)?))
 }
 
-/// Number of the environment, and of the device in it.
-pub fn place(tensor: TensorHandle) -> Result<(u64, usize)> {
+/// Number of the environment, and which of its devices it is on.
+pub fn place(tensor: TensorHandle) -> Result<(u64, Place)> {
     let state = device_of("tensor", tensor)?.state();
     state.check("tensor", tensor)?;
     let owner = state.owner()?;
-    Ok((owner.shared.number, owner.ordinal))
+    Ok((owner.shared.number, owner.place))
 }
 
 /// What the value is at the moment. Does not wait.
@@ -94,6 +102,7 @@ pub fn state(tensor: TensorHandle) -> Result<TensorState> {
         Value::Pending(id) if state.trace.node(*id).op == Op::Leaf => return Ok(TensorState::Ready),
         Value::Pending(_) => return Ok(TensorState::Pending),
         Value::Data(data) => data,
+        Value::Native(_) => return Ok(TensorState::Native),
     };
     Ok(match data.state() {
         State::Placeholder => TensorState::Placeholder,

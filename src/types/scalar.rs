@@ -66,6 +66,14 @@ impl Scalar {
         Ok(Scalar { dtype, bits })
     }
 
+    /// The element with these bytes, of which there are [`DType::size_bytes`].
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Scalar {
+        let mut all = [0; 16];
+        all[..dtype.size_bytes()].copy_from_slice(bytes);
+        let bits = u128::from_le_bytes(all);
+        Scalar { dtype, bits: [bits as u64, (bits >> 64) as u64] }
+    }
+
     /// Its element type.
     pub fn dtype(&self) -> DType {
         self.dtype

@@ -11,6 +11,7 @@ use crate::engine::{Buffer, Engine, Executable, Memory, Signature};
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, TensorType};
+use std::any::Any;
 use std::sync::Arc;
 
 /// The engine over one PJRT client.
@@ -44,7 +45,7 @@ impl PjrtEngine {
     fn warm_up(&self) {
         let ty = TensorType::new(DType::F32, &[]);
         let signature = Signature { parameters: vec![ty.clone()], outputs: vec![ty], donors: vec![] };
-        drop(self.compile(WARM_UP, signature));
+        drop(self.compile(WARM_UP, signature, &()));
     }
 }
 
@@ -99,7 +100,7 @@ impl Engine for PjrtEngine {
         }
     }
 
-    fn compile(&self, text: &str, signature: Signature) -> Result<Arc<dyn Executable>> {
+    fn compile(&self, text: &str, signature: Signature, _origin: &dyn Any) -> Result<Arc<dyn Executable>> {
         let _inside = exit::enter()?;
         let api = self.client.api;
         let format = "mlir";

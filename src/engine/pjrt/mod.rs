@@ -30,6 +30,8 @@ use std::sync::Arc;
 /// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, makes a client.
 /// `device_count` 0 means the plugin's default; one on a CPU.
 pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn Engine>> {
+    let _inside = exit::enter()?;
     let plugin = plugin::Plugin::load(&plugin::find(plugin_path)?)?;
+    exit::register_again();
     Ok(Arc::new(engine::PjrtEngine::new(plugin, device_count)?))
 }

@@ -61,7 +61,7 @@ impl Plugin {
         }
         let failed = |e| error!(Unavailable, "plugin {}: {e}", self.path.display());
         let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(std::fs::File::open(&self.path).map_err(failed)?).map_err(failed)?;
+        hasher.update_mmap_rayon(&self.path).map_err(failed)?;
         Ok(self.hash.get_or_init(|| hasher.finalize().into()))
     }
 }

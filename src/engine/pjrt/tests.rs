@@ -28,7 +28,7 @@ fn bytes(values: &[f32]) -> Vec<u8> {
 #[test]
 fn d12_an_argument_of_another_type_shape_device_or_number_is_refused_by_us() {
     let engine = engine(2);
-    let executable = engine.compile(DOUBLE, signature()).unwrap();
+    let executable = engine.compile(DOUBLE, signature(), &()).unwrap();
     let good = engine.transfer_to_device(0, &f32s(&[2]), &bytes(&[1.0, 2.0])).unwrap();
     let dtype = engine.transfer_to_device(0, &TensorType::new(DType::S32, &[2]), &[0; 8]).unwrap();
     let shape = engine.transfer_to_device(0, &f32s(&[1, 2]), &[0; 8]).unwrap();
@@ -46,7 +46,7 @@ fn d12_an_argument_of_another_type_shape_device_or_number_is_refused_by_us() {
 #[test]
 fn donors_are_consumed_unless_kept_and_bytes_are_counted() {
     let engine = engine(1);
-    let executable = engine.compile(DOUBLE, signature()).unwrap();
+    let executable = engine.compile(DOUBLE, signature(), &()).unwrap();
     let before = engine.memory().live;
     let a = engine.transfer_to_device(0, &f32s(&[2]), &bytes(&[1.0, 2.0])).unwrap();
     let kept = executable.execute(0, std::slice::from_ref(&a), &[0]).unwrap();
@@ -67,7 +67,7 @@ fn donors_are_consumed_unless_kept_and_bytes_are_counted() {
 fn one_executable_runs_on_every_device() {
     let engine = engine(3);
     assert_eq!(engine.device_count(), 3);
-    let executable = engine.compile(DOUBLE, signature()).unwrap();
+    let executable = engine.compile(DOUBLE, signature(), &()).unwrap();
     for device in 0..3 {
         let value = device as f32;
         let a = engine.transfer_to_device(device, &f32s(&[2]), &bytes(&[value, 1.0])).unwrap();
@@ -86,7 +86,7 @@ fn a_transposed_layout_reads_row_major() {
     let text = "module @m { func.func public @main(%a: tensor<2x3xf32>) -> (tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) \
         { return %a : tensor<2x3xf32> } }";
     let signature = Signature { parameters: vec![f32s(&[2, 3])], outputs: vec![f32s(&[2, 3])], donors: vec![] };
-    let executable = engine.compile(text, signature).unwrap();
+    let executable = engine.compile(text, signature, &()).unwrap();
     let values = bytes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let a = engine.transfer_to_device(0, &f32s(&[2, 3]), &values).unwrap();
     let run = executable.execute(0, &[a], &[]).unwrap();
@@ -99,7 +99,7 @@ fn a_transposed_layout_reads_row_major() {
 fn an_executable_that_gives_another_number_of_outputs_is_refused() {
     let engine = engine(1);
     let wrong = Signature { outputs: vec![], ..signature() };
-    assert_eq!(engine.compile(DOUBLE, wrong).err().unwrap().code, Code::Internal);
-    let broken = engine.compile("module { not mlir }", signature()).err().unwrap();
+    assert_eq!(engine.compile(DOUBLE, wrong, &()).err().unwrap().code, Code::Internal);
+    let broken = engine.compile("module { not mlir }", signature(), &()).err().unwrap();
     assert!(!broken.message.is_empty(), "the plugin's words are kept");
 }

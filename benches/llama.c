@@ -1,0 +1,50 @@
+// Tracing and lowering Llama 3.1 405B on placeholders, as one loop and layer by layer: benches/jax_llama.py does the same with
+// JAX, and runs this.
+#include "../examples/llama.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { TURNS = 11 };
+
+static double milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *samples) {
+  qsort(samples, TURNS, sizeof *samples, by_value);
+  return samples[TURNS / 2];
+}
+
+// One line: the mode, milliseconds to trace, to lower, and both (the first ones of a process are not counted), bytes of text.
+static void measure(const llama *m, int unrolled) {
+  double traced[TURNS], lowered[TURNS], both[TURNS];
+  size_t length = 0;
+  for (int turn = -1; turn < TURNS; turn++) {
+    double start = milliseconds();
+    lxla_computation model = trace_model(m, unrolled);
+    double half = milliseconds();
+    char *text;
+    TRY(lxla_computation_stablehlo(model, &text));
+    double end = milliseconds();
+    length = strlen(text);
+    lxla_string_free(text);
+    TRY(lxla_computation_release(model));
+    if (turn >= 0) traced[turn] = half - start, lowered[turn] = end - half, both[turn] = end - start;
+  }
+  printf("%s %.3f %.3f %.3f %zu\n", unrolled ? "loop" : "scan", median(traced), median(lowered), median(both), length);
+}
+
+int main(void) {
+  const llama model = {126, 16384, 53248, 128, 8, 128256, 8192, LXLA_DTYPE_BF16};
+  measure(&model, 0);
+  measure(&model, 1);
+  return 0;
+}

@@ -1,0 +1,363 @@
+"""The StableHLO of traced computations, run by JAX's own XLA: python export_test.py /path/to/liblazyxla.so, with jax and numpy.
+
+What JAX computes from the text of lxla_computation_stablehlo equals what the library computes through its plugin.
+"""
+
+import ctypes
+import os
+import sys
+from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+
+if sys.version_info < (3, 11):
+    print("JAX 0.10.2 needs Python 3.11")
+    sys.exit(77)  # which ctest counts as skipped
+sys.dont_write_bytecode = True
+os.environ["JAX_PLATFORMS"] = "cpu"
+import ctypes_test as lxla
+import jax
+import jax.extend.backend
+import numpy as np
+from ctypes_test import DIMS, OUT, Env, Tensor, give, ok
+
+jax.config.update("jax_enable_x64", True)
+
+
+class Computation(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
+TENSORS = POINTER(Tensor)
+lxla.SIGNATURES |= {
+    "lxla_tensor_placeholder": [Env, lxla.Device, c_int32, *DIMS, *OUT],
+    "lxla_unary": [c_int32, Tensor, *OUT],
+    "lxla_compare": [c_int32, Tensor, Tensor, *OUT],
+    "lxla_select": [Tensor, Tensor, Tensor, *OUT],
+    "lxla_convert": [Tensor, c_int32, *OUT],
+    "lxla_reshape": [Tensor, *DIMS, *OUT],
+    "lxla_broadcast_to": [Tensor, *DIMS, *OUT],
+    "lxla_transpose": [Tensor, *DIMS, *OUT],
+    "lxla_reduce": [c_int32, Tensor, *DIMS, c_int32, *OUT],
+    "lxla_matmul": [Tensor, Tensor, *OUT],
+    "lxla_slice": [Tensor, POINTER(c_int64), POINTER(c_int64), *DIMS, *OUT],
+    "lxla_concatenate": [TENSORS, c_size_t, c_int64, *OUT],
+    "lxla_dynamic_slice": [Tensor, TENSORS, *DIMS, *OUT],
+    "lxla_dynamic_update_slice": [Tensor, Tensor, TENSORS, c_size_t, *OUT],
+    "lxla_take": [Tensor, Tensor, c_int64, *OUT],
+    "lxla_pad": [Tensor, Tensor, POINTER(c_int64), POINTER(c_int64), *DIMS, *OUT],
+    "lxla_computation_trace": [TENSORS, c_size_t, TENSORS, c_size_t, POINTER(Computation)],
+    "lxla_computation_release": [Computation],
+    "lxla_computation_call": [Computation, TENSORS, c_size_t, TENSORS, c_size_t],
+    "lxla_computation_stablehlo": [Computation, POINTER(c_void_p)],
+    "lxla_while": [Computation, Computation, TENSORS, c_size_t, TENSORS],
+    "lxla_cond": [Tensor, Computation, Computation, TENSORS, c_size_t, TENSORS, c_size_t],
+    "lxla_scan": [Computation, TENSORS, c_size_t, TENSORS, c_size_t, c_int64, c_int32, TENSORS, TENSORS, c_size_t],
+}
+
+ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, POWER, MAXIMUM, MINIMUM, ATAN2, AND, OR, XOR, LEFT, ARITHMETIC, LOGICAL = range(1, 16)
+EQ, NE, GE, GT, LE, LT = range(1, 7)
+SUM, PRODUCT, MAX, MIN, ALL, ANY = range(1, 7)
+TANH, EXPONENTIAL, LOG_PLUS_ONE, RSQRT = 9, 4, 7, 11
+UNARY_OF_FLOATS = [*range(1, 20), 23]
+UNARY_OF_INTEGERS = [1, 2, 3, 20, 21, 22]
+UNARY_OF_SIGNED = [2, 3]
+DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+
+env, made, computations = None, [], []
+
+
+# --- Recording ---
+
+
+def dtype_number(dtype):
+    return DTYPES.index(np.dtype(dtype).name) + 1
+
+
+def array(tensors):
+    return (Tensor * len(tensors))(*tensors)
+
+
+def record(name, *inputs):
+    """What a function gives through its last argument; released with all else at the end of a test."""
+    made.append(give(getattr(lxla.lib, "lxla_" + name), Tensor, *inputs))
+    return made[-1]
+
+
+def data(values, dtype=np.float32):
+    values = np.array(values, dtype, order="C")
+    address = values.ctypes.data if values.size else None
+    return record("tensor_from_host", env, lxla.xla(), dtype_number(dtype), *lxla.dims(*values.shape), address, values.nbytes)
+
+
+def placeholder(dtype, *sizes):
+    return record("tensor_placeholder", env, lxla.xla(), dtype_number(dtype), *lxla.dims(*sizes))
+
+
+def constant(value, dtype=np.float32):
+    """Part of whatever uses it."""
+    return record("tensor_full", env, lxla.xla(), dtype_number(dtype), None, 0, c_double(value))
+
+
+def binary(op, a, b):
+    if isinstance(b, Tensor):
+        return record("binary", op, a, b)
+    return record("binary_scalar", op, a, c_double(b))
+
+
+def add(a, b):
+    return binary(ADD, a, b)
+
+
+def multiply(a, b):
+    return binary(MULTIPLY, a, b)
+
+
+def unary(op, x):
+    return record("unary", op, x)
+
+
+def reduce(op, x, *axes, keep=0):
+    return record("reduce", op, x, *lxla.dims(*axes), keep)
+
+
+def sized(name, x, *sizes):
+    return record(name, x, *lxla.dims(*sizes))
+
+
+def several(function, count, *inputs):
+    """What a function gives through its last argument and the number before it."""
+    out = (Tensor * count)()
+    ok(function(*inputs, out, count))
+    made.extend(out)
+    return list(out)
+
+
+def trace(params, results):
+    lists = array(params), len(params), array(results), len(results)
+    computations.append(give(lxla.lib.lxla_computation_trace, Computation, *lists))
+    return computations[-1]
+
+
+def call(computation, args, count=1):
+    return several(lxla.lib.lxla_computation_call, count, computation, array(args), len(args))
+
+
+def branch(pred, on_true, on_false, args, count=1):
+    return several(lxla.lib.lxla_cond, count, pred, on_true, on_false, array(args), len(args))
+
+
+def loop(cond, body, init):
+    out = (Tensor * len(init))()
+    ok(lxla.lib.lxla_while(cond, body, array(init), len(init), out))
+    made.extend(out)
+    return list(out)
+
+
+def scan(body, init, xs, length, stacks, reverse=0):
+    carry, ys = (Tensor * len(init))(), (Tensor * stacks)()
+    ok(lxla.lib.lxla_scan(body, array(init), len(init), array(xs), len(xs), length, reverse, carry, ys, stacks))
+    made.extend([*carry, *ys])
+    return [*carry, *ys]
+
+
+# --- Comparing ---
+
+
+def numpy_of(tensor):
+    rank = give(lxla.lib.lxla_tensor_rank, c_size_t, tensor).value
+    sizes = (c_int64 * max(rank, 1))()
+    ok(lxla.lib.lxla_tensor_dims(tensor, sizes, rank))
+    out = np.empty(list(sizes)[:rank], DTYPES[give(lxla.lib.lxla_tensor_dtype, c_int32, tensor).value - 1])
+    ok(lxla.lib.lxla_tensor_read(tensor, out.ctypes.data_as(c_void_p), out.nbytes))
+    return out
+
+
+def by_jax(text, arguments):
+    client = jax.extend.backend.get_backend()
+    executable = client.compile_and_load(text, client.local_devices()[:1])
+    return [np.asarray(x) for x in executable.execute([jax.device_put(np.asarray(a)) for a in arguments])]
+
+
+def check(params, results, arguments, captured=()):
+    """Calls the computation of `results` on arguments, and has JAX run its text. `captured`: in the order of first use."""
+    computation = trace(params, results)
+    arguments = [np.asarray(a, numpy_dtype(p)) for a, p in zip(arguments, params, strict=True)]
+    ours = [numpy_of(t) for t in call(computation, [data(a, a.dtype) for a in arguments], len(results))]
+    theirs = by_jax(lxla.text(lxla.lib.lxla_computation_stablehlo, computation), [*arguments, *captured])
+    assert len(ours) == len(theirs)
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), i
+        if a.dtype.kind == "f":
+            np.testing.assert_allclose(a, b, rtol=1e-5, err_msg=f"result {i}")
+        else:
+            np.testing.assert_array_equal(a, b, err_msg=f"result {i}")
+    return ours
+
+
+def numpy_dtype(tensor):
+    return DTYPES[give(lxla.lib.lxla_tensor_dtype, c_int32, tensor).value - 1]
+
+
+random = np.random.RandomState(0)
+
+
+def normal(*sizes):
+    return random.randn(*sizes).astype(np.float32)
+
+
+# --- Computations ---
+
+
+def test_elementwise_floats():
+    for dtype in (np.float32, np.float64):
+        p, q = placeholder(dtype, 5), placeholder(dtype, 2, 1)
+        results = [unary(op, p) for op in UNARY_OF_FLOATS] + [binary(op, p, q) for op in range(ADD, AND)]
+        results += [record("compare", op, p, q) for op in range(EQ, LT + 1)]
+        results += [record("binary_scalar", SUBTRACT, p, c_double(0.1)), record("convert", p, dtype_number(np.int32))]
+        check([p, q], results, [[0.25, 0.5, 1.5, 2.75, 3], [[0.5], [2.75]]])
+
+
+def test_elementwise_integers():
+    for dtype in DTYPES[1:9]:
+        p, q = placeholder(dtype, 4), placeholder(dtype, 4)
+        results = [unary(op, p) for op in UNARY_OF_INTEGERS if dtype.startswith("int") or op not in UNARY_OF_SIGNED]
+        results += [binary(op, p, q) for op in (ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, MAXIMUM, MINIMUM)]
+        results += [binary(op, p, q) for op in range(AND, LOGICAL + 1)]
+        results += [record("compare", op, p, q) for op in range(EQ, LT + 1)]
+        results += [record("convert", p, number) for number in range(1, len(DTYPES) + 1)]
+        check([p, q], results, [[7, 100, 0, 85], [3, 7, 1, 5]])
+
+
+def test_matmul_with_captures():
+    w, b = normal(4, 5), normal(5)
+    x, ready, pending = placeholder(np.float32, 3, 4), data(w), multiply(data(b), 2)
+    hidden = unary(TANH, add(record("matmul", x, ready), pending))
+    share = unary(EXPONENTIAL, binary(SUBTRACT, hidden, reduce(MAX, hidden, -1, keep=1)))
+    softmax = binary(DIVIDE, share, reduce(SUM, share, -1, keep=1))
+    positive = record("compare", GT, hidden, data(0))
+    chosen = record("select", positive, hidden, multiply(hidden, 0.1))
+    check([x], [softmax, chosen, positive, pending], [normal(3, 4)], [w, b * 2, np.float32(0)])
+
+
+def test_matmul_of_many():
+    a, b, v = placeholder(np.float32, 2, 1, 3, 4), placeholder(np.float32, 5, 4, 2), placeholder(np.float32, 4)
+    i = placeholder(np.int32, 3, 4)
+    products = [record("matmul", *pair) for pair in ((a, b), (a, v), (v, b), (i, sized("transpose", i, 1, 0)))]
+    check([a, b, v, i], products, [normal(2, 1, 3, 4), normal(5, 4, 2), normal(4), random.randint(-9, 9, (3, 4))])
+
+
+def test_reductions():
+    p, i = placeholder(np.float32, 2, 3, 4), placeholder(np.int32, 3, 4)
+    truth = record("compare", GT, i, constant(0, np.int32))
+    results = [reduce(ALL, truth, 0), reduce(ANY, truth, 1)]
+    for op, keep in ((SUM, 0), (PRODUCT, 1), (MAX, 0), (MIN, 1)):
+        results += [reduce(op, p, 0, 2, keep=keep), reduce(op, i, -1, keep=keep)]
+    check([p, i], results, [normal(2, 3, 4), random.randint(-3, 9, (3, 4))])
+
+
+def test_shapes():
+    p = placeholder(np.int16, 4, 6)
+    counting = record("iota", env, lxla.xla(), dtype_number(np.int16), *lxla.dims(4, 6), 1)
+    strided = record("slice", p, lxla.dims(1, 0)[0], lxla.dims(4, 6)[0], *lxla.dims(2, 3))
+    rows = record("slice", p, lxla.dims(1, 0)[0], lxla.dims(3, 6)[0], None, 2)
+    results = [sized("reshape", p, 2, 12), sized("transpose", p, 1, 0), sized("broadcast_to", p, 3, 4, 6), strided, rows,
+               record("concatenate", array([p, rows, counting]), 3, 0), add(p, counting)]
+    check([p], results, [random.randint(-99, 99, (4, 6))])
+
+
+def test_take():
+    p, at, narrow = placeholder(np.float32, 3, 5, 2), placeholder(np.int32, 2, 3), placeholder(np.int8, 4)
+    check([p, at, narrow], [record("take", p, at, 1), record("take", p, narrow, 0), record("take", p, at, -1)],
+          [normal(3, 5, 2), [[0, -1, 4], [99, -99, 2]], [0, -1, -3, 5]])
+
+
+def test_dynamic_slices():
+    p, update = placeholder(np.float32, 4, 5), placeholder(np.float32, 2, 3)
+    at = [placeholder(np.int32), placeholder(np.int32)]
+    results = [record("dynamic_slice", p, array(at), *lxla.dims(2, 3)), record("dynamic_update_slice", p, update, array(at), 2)]
+    for start in ([1, 2], [-5, 99], [3, 0]):
+        check([p, update, *at], results, [normal(4, 5), normal(2, 3), *start])
+
+
+def test_pad():
+    p, value = placeholder(np.int32, 3, 4), placeholder(np.int32)
+    low, high, interior = lxla.dims(1, -1)[0], lxla.dims(2, -2)[0], lxla.dims(2, 0)
+    check([p, value], [record("pad", p, value, low, high, *interior), record("pad", p, value, low, high, None, 2)],
+          [np.arange(12).reshape(3, 4), -7])
+
+
+def test_results_that_are_parameters_captures_and_constants():
+    p, q, w = placeholder(np.float32, 2), placeholder(np.int32), data([5, 6])
+    seven = constant(7, np.float32)
+    check([p, q], [q, w, p, p, seven, multiply(w, 2)], [[1, 2], 3], [np.float32([5, 6]), np.float32([10, 12])])
+
+
+def test_calls_in_calls():
+    w, h, p = data([2]), placeholder(np.float32, 1), placeholder(np.float32, 1)
+    square = trace([p], [add(multiply(p, p), 1)])
+    inner = trace([p], [add(multiply(call(square, [p])[0], h), w), p])
+    first, same = call(inner, [p], 2)
+    second, before = call(inner, [first], 2)
+    ours = check([p, h], [second, same, before], [[1], [3]], [np.float32([2])])
+    assert [x.item() for x in ours] == [(8 * 8 + 1) * 3 + 2, 1, 8]
+
+
+def test_while_with_a_branch():
+    n, k = placeholder(np.int32), placeholder(np.int64)
+    halve, climb = trace([n], [binary(DIVIDE, n, 2)]), trace([n], [add(multiply(n, 3), 1)])
+    odd = record("convert", binary(AND, n, constant(1, np.int32)), dtype_number(bool))
+    cond = trace([n, k], [record("compare", NE, n, data(1, np.int32))])
+    body = trace([n, k], [branch(odd, climb, halve, [n])[0], add(k, 1)])
+    for start, steps in ((6, 8), (27, 111), (1, 0)):
+        ours = check([n, k], loop(cond, body, [n, k]), [start, 0], [np.int32(1)])
+        assert [x.item() for x in ours] == [1, steps]
+
+
+def test_branches():
+    pred, x = placeholder(bool), placeholder(np.float32, 3)
+    captured = data([10, 20, 30])
+    up, down = trace([x], [add(x, captured), x]), trace([x], [unary(1, x), multiply(x, 0.5)])
+    results = branch(pred, up, down, [x], 2)
+    for value in (True, False):
+        check([pred, x], results, [value, [1, 2, 3]], [np.float32([10, 20, 30])])
+
+
+def test_scans():
+    count, h, x, m = placeholder(np.int32), placeholder(np.float32, 3), placeholder(np.float32, 3), placeholder(np.float64, 2, 3)
+    w = normal(3, 3)
+    mixed = unary(TANH, add(record("matmul", h, data(w)), x))
+    body = trace([count, h, x, m], [add(count, 2), mixed, multiply(m, record("convert", mixed, dtype_number(np.float64))), count])
+    init, xs, ms = placeholder(np.float32, 3), placeholder(np.float32, 5, 3), placeholder(np.float64, 5, 2, 3)
+    for reverse in (0, 1):
+        results = scan(body, [count, init], [xs, ms], 5, 2, reverse)
+        ours = check([count, init, xs, ms], results, [7, normal(3), normal(5, 3), normal(5, 2, 3)], [w])
+        assert ours[0] == 17 and list(ours[3]) == ([15, 13, 11, 9, 7] if reverse else [7, 9, 11, 13, 15])
+
+
+def test_scans_in_scans_and_of_nothing():
+    c, x, row = placeholder(np.float32), placeholder(np.float32), placeholder(np.float32, 3)
+    inner = trace([c, x], [add(c, x), add(c, x)])
+    outer = trace([c, row], scan(inner, [c], [row], 3, 1))
+    rows, nothing = placeholder(np.float32, 4, 3), placeholder(np.float32, 0, 3)
+    check([c, rows], scan(outer, [c], [rows], 4, 1), [0, normal(4, 3)])
+    check([c, nothing], scan(outer, [c], [nothing], 0, 1), [5, np.zeros((0, 3))])
+
+
+def main():
+    global env
+    lxla.load(sys.argv[1])
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    for name, test in tests:
+        print(name, flush=True)
+        env = lxla.new_env()
+        test()
+        lxla.release(*made)
+        for computation in computations:
+            ok(lxla.lib.lxla_computation_release(computation))
+        made.clear(), computations.clear()
+        assert lxla.counter(env, "LiveBytes") == 0
+        lxla.release(env)
+    print(f"{len(tests)} tests passed")
+
+
+if __name__ == "__main__":
+    main()

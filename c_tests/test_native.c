@@ -1,0 +1,296 @@
+// Native tensors and environments: E1, E2, E4, E5 and E7 of the behaviours.
+#include "check.h"
+
+#include <pthread.h>
+
+#define F32 LXLA_DTYPE_F32
+#define S32 LXLA_DTYPE_S32
+static const lxla_device unnamed = {LXLA_DEVICE_UNSPECIFIED, 0}, cpu = {LXLA_DEVICE_CPU, 0};
+
+static lxla_tensor on(lxla_env env, lxla_device device, const int64_t *dims, size_t rank, const float *values) {
+  size_t n = 1;
+  for (size_t i = 0; i < rank; i++) n *= (size_t)dims[i];
+  lxla_tensor t;
+  OK(lxla_tensor_from_host(env, device, F32, dims, rank, values, n * sizeof(float), &t));
+  return t;
+}
+
+static lxla_tensor moved(lxla_tensor t, lxla_device device) {
+  lxla_tensor out;
+  OK(lxla_tensor_to_device(t, device, &out));
+  return out;
+}
+
+static void is_on(lxla_tensor t, int32_t kind, int32_t ordinal) {
+  lxla_device device;
+  OK(lxla_tensor_device(t, &device));
+  EQUAL(device.kind, kind);
+  EQUAL(device.ordinal, ordinal);
+}
+
+// No plugin is found, and none is needed.
+TEST(e1_native_tensors_need_no_plugin) {
+  CHECK(setenv("LXLA_PJRT_PLUGIN", "no/such/plugin.so", 1) == 0);
+  lxla_env env;
+  OK(lxla_env_default(&env));
+  lxla_tensor a = on(no_env, unnamed, DIMS(3), (float[]){1, 2, 3}), b;
+  OK(lxla_tensor_full(no_env, unnamed, F32, DIMS(3), 10, &b));
+  lxla_tensor sum = binary(ADD, a, b), total;
+  EQUAL(state_of(sum), LXLA_STATE_NATIVE);
+  is_on(sum, LXLA_DEVICE_CPU, 0);
+  OK(lxla_reduce(LXLA_REDUCE_SUM, sum, DIMS(0), 0, &total));
+  EQUAL(value(total), 36);
+  OK(lxla_binary_inplace(MUL, a, a));
+  OK(lxla_binary_scalar_inplace(ADD, a, 0.5));
+  float got[3];
+  read_f32(a, got, 3);
+  for (int i = 0; i < 3; i++) EQUAL(got[i], (i + 1) * (i + 1) + 0.5);
+  OK(lxla_mark_step(env, cpu, 1));
+  OK(lxla_mark_step(env, unnamed, 1));
+  OK(lxla_sync(&sum, 1));
+  EQUAL(counter(env, "UncachedCompile"), 0);
+  EQUAL(counter(env, "MarkStep"), 0);
+  EQUAL(counter(env, "CreateTensor"), 4);
+  lxla_tensor lazy = none;
+  int32_t count;
+  REFUSED(lxla_tensor_full(env, XLA(0), F32, DIMS(3), 1, &lazy), LXLA_NOT_FOUND, "no/such/plugin.so");
+  REFUSED(lxla_env_device_count(env, &count), LXLA_NOT_FOUND, "no/such/plugin.so");
+  // One that comes later is found.
+  CHECK(unsetenv("LXLA_PJRT_PLUGIN") == 0);
+  OK(lxla_tensor_full(env, XLA(0), F32, DIMS(3), 1, &lazy));
+  EQUAL(state_of(lazy), LXLA_STATE_PENDING);
+  RELEASE(a, b, sum, total, lazy);
+}
+
+TEST(e1_every_kind_of_change_is_seen_where_it_should_be) {
+  lxla_env env = new_env();
+  lxla_tensor a = on(env, cpu, DIMS(2), (float[]){1, 2}), copy = snapshot(a), c = on(env, cpu, DIMS(2), (float[]){7, 8});
+  OK(lxla_binary_scalar_inplace(ADD, a, 1));
+  float got[2];
+  read_f32(copy, got, 2);
+  EQUAL(got[0], 1);
+  OK(lxla_tensor_assign(copy, c));
+  OK(lxla_tensor_write(c, (float[]){5, 6}, 2 * sizeof(float)));
+  read_f32(copy, got, 2);
+  EQUAL(got[1], 8);
+  read_f32(c, got, 2);
+  EQUAL(got[1], 6);
+  read_f32(a, got, 2);
+  EQUAL(got[1], 3);
+  REFUSED(lxla_binary_inplace(LXLA_BINARY_AND, a, c), LXLA_INVALID_ARGUMENT, "and takes pred and integers");
+  lxla_tensor wide = on(env, cpu, DIMS(2, 2), (float[]){1, 2, 3, 4}), out = none;
+  REFUSED(lxla_binary_inplace(ADD, a, wide), LXLA_INVALID_ARGUMENT, "does not fit in place");
+  REFUSED(lxla_tensor_placeholder(env, cpu, F32, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "cpu runs everything at once");
+  REFUSED(lxla_tensor_placeholder_like(a, &out), LXLA_INVALID_ARGUMENT, "cpu runs everything at once");
+  char *text;
+  REFUSED(lxla_stablehlo(&a, 1, &text), LXLA_INVALID_ARGUMENT, "they are native");
+  read_f32(a, got, 2);
+  EQUAL(got[0], 2);
+  RELEASE(a, copy, c, wide);
+  OK(lxla_env_release(env));
+}
+
+TEST(e2_named_devices_and_the_option) {
+  lxla_env env = new_env();
+  lxla_tensor t;
+  OK(lxla_tensor_full(env, XLA(0), F32, DIMS(1), 1, &t));
+  EQUAL(state_of(t), LXLA_STATE_PENDING);
+  is_on(t, LXLA_DEVICE_XLA, 0);
+  RELEASE(t);
+  OK(lxla_env_set_option(env, "use_native_for_cpu_tensor", "false"));
+  lxla_device places[] = {unnamed, cpu};
+  for (int i = 0; i < 2; i++) {
+    OK(lxla_tensor_full(env, places[i], F32, DIMS(1), 1, &t));
+    is_on(t, LXLA_DEVICE_XLA, 0);
+    RELEASE(t);
+  }
+  OK(lxla_env_set_option(env, "use_native_for_cpu_tensor", "true"));
+  OK(lxla_tensor_full(env, unnamed, F32, DIMS(1), 1, &t));
+  is_on(t, LXLA_DEVICE_CPU, 0);
+  RELEASE(t);
+  REFUSED(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 1}, F32, DIMS(1), 1, &t), LXLA_INVALID_ARGUMENT, "cpu has only 0");
+  REFUSED(lxla_tensor_full(env, XLA(7), F32, DIMS(1), 1, &t), LXLA_INVALID_ARGUMENT, "no xla:7");
+  OK(lxla_env_release(env));
+}
+
+TEST(e5_scalar_takes_native_tensors_of_one_element) {
+  lxla_env env = new_env();
+  lxla_tensor x = on(env, XLA(0), DIMS(2), (float[]){1, 2}), two = on(env, cpu, NULL, 0, (float[]){2}), out;
+  lxla_tensor one_row = on(env, cpu, DIMS(1, 1), (float[]){10}), pair = on(env, cpu, DIMS(2), (float[]){1, 1});
+  uint64_t sent = counter(env, "TransferToDevice");
+  lxla_tensor scaled = binary(MUL, two, x), rows = binary(ADD, x, one_row);
+  int64_t dims[2];
+  OK(lxla_tensor_dims(rows, dims, 2));
+  EQUAL(dims[0], 1);
+  float got[2];
+  read_f32(scaled, got, 2);
+  EQUAL(got[1], 4);
+  read_f32(rows, got, 2);
+  EQUAL(got[1], 12);
+  is_on(scaled, LXLA_DEVICE_XLA, 0);
+  OK(lxla_binary_inplace(ADD, x, two));
+  read_f32(x, got, 2);
+  EQUAL(got[0], 3);
+  EQUAL(counter(env, "MixedDeviceCopy"), 0);
+  EQUAL(counter(env, "TransferToDevice"), sent);
+  REFUSED(lxla_binary(ADD, x, pair, &out), LXLA_INVALID_ARGUMENT, "lhs is on xla:0 and rhs is on cpu");
+  REFUSED(lxla_binary(ADD, x, pair, &out), LXLA_INVALID_ARGUMENT, "rhs (f32[2])");
+  REFUSED(lxla_binary_inplace(ADD, two, x), LXLA_INVALID_ARGUMENT, "dst is on cpu and rhs is on xla:0");
+  REFUSED(lxla_tensor_assign(two, x), LXLA_INVALID_ARGUMENT, "dst is on cpu and src is on xla:0");
+  EQUAL(value(two), 2);
+  RELEASE(x, two, one_row, pair, scaled, rows);
+  OK(lxla_env_release(env));
+}
+
+// A native scalar that changes every step costs no compile beyond the second.
+TEST(e5_a_native_learning_rate) {
+  lxla_env env = new_env();
+  lxla_tensor w = on(env, XLA(0), DIMS(2), (float[]){1, 2}), rate = on(env, cpu, NULL, 0, (float[]){1});
+  for (int i = 0; i < 10; i++) {
+    OK(lxla_binary_inplace(MUL, w, rate));
+    EQUAL(step(env), 1);
+    OK(lxla_binary_scalar_inplace(ADD, rate, 1));
+  }
+  float got[2];
+  read_f32(w, got, 2);
+  EQUAL(got[0], 3628800);
+  CHECK(counter(env, "UncachedCompile") <= 2);
+  RELEASE(w, rate);
+  OK(lxla_env_release(env));
+}
+
+static char logged[512];
+static void listen(int32_t level, const char *message, void *user) {
+  (void)user;
+  if (level == 3) snprintf(logged, sizeof logged, "%s", message);
+}
+
+TEST(e5_copy_copies_counts_and_tells) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  options.mixed_device_policy = 2;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  OK(lxla_set_log_callback(listen, NULL));
+  lxla_tensor n = on(env, cpu, DIMS(2), (float[]){1, 2}), a = on(env, XLA(0), DIMS(2), (float[]){10, 20}),
+              b = on(env, XLA(1), DIMS(2), (float[]){100, 200}), late = scalar(ADD, b, 1);
+  lxla_tensor na = binary(ADD, n, a), ab = binary(ADD, a, late), list[] = {b, n, a}, all;
+  CHECK(strstr(logged, "lxla_binary: rhs (f32[2], 8 bytes) is copied from xla:1 to xla:0"));
+  OK(lxla_concatenate(list, 3, 0, &all));
+  EQUAL(counter(env, "MixedDeviceCopy"), 4);
+  EQUAL(counter(env, "MixedDeviceBytes"), 4 * 8);
+  is_on(na, LXLA_DEVICE_XLA, 0);
+  is_on(ab, LXLA_DEVICE_XLA, 0);
+  is_on(all, LXLA_DEVICE_XLA, 1);
+  OK(lxla_binary_inplace(ADD, n, b));  // what is updated stays where it is
+  is_on(n, LXLA_DEVICE_CPU, 0);
+  float got[6];
+  read_f32(na, got, 2);
+  EQUAL(got[1], 22);
+  read_f32(ab, got, 2);
+  EQUAL(got[1], 221);
+  read_f32(all, got, 6);
+  EQUAL(got[3], 2);
+  read_f32(n, got, 2);
+  EQUAL(got[1], 202);
+  OK(lxla_set_log_callback(NULL, NULL));
+  RELEASE(n, a, b, late, na, ab, all);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(e5_error_and_other_environments_never_mix) {
+  lxla_env env = new_env(), other = new_env();
+  lxla_tensor x = on(env, XLA(0), DIMS(1), (float[]){1}), n = on(env, cpu, DIMS(1), (float[]){2}), foreign = on(other, cpu, DIMS(1), (float[]){2}), out;
+  const char *policies[] = {"error", "scalar", "copy"};
+  for (int i = 0; i < 3; i++) {
+    OK(lxla_env_set_option(env, "mixed_device_policy", policies[i]));
+    REFUSED(lxla_binary(ADD, x, foreign, &out), LXLA_INVALID_ARGUMENT, "two environments");
+    REFUSED(lxla_binary(ADD, n, foreign, &out), LXLA_INVALID_ARGUMENT, "two environments");
+  }
+  OK(lxla_env_set_option(env, "mixed_device_policy", "error"));
+  REFUSED(lxla_binary(ADD, x, n, &out), LXLA_INVALID_ARGUMENT, "lhs is on xla:0 and rhs is on cpu");
+  EQUAL(value(x), 1);
+  RELEASE(x, n, foreign);
+  OK(lxla_env_release(env));
+  OK(lxla_env_release(other));
+}
+
+TEST(e7_values_move_between_all_devices) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  lxla_tensor n = on(env, cpu, DIMS(2), (float[]){1, 2}), a = moved(n, XLA(0)), pending = scalar(ADD, a, 1);
+  lxla_tensor b = moved(pending, XLA(1)), back = moved(b, cpu), same = moved(n, cpu);
+  EQUAL(state_of(pending), LXLA_STATE_READY);
+  is_on(b, LXLA_DEVICE_XLA, 1);
+  is_on(back, LXLA_DEVICE_CPU, 0);
+  OK(lxla_binary_scalar_inplace(ADD, n, 100));
+  OK(lxla_binary_scalar_inplace(ADD, b, 100));
+  OK(lxla_mark_step(env, unnamed, 1));
+  float got[2];
+  read_f32(back, got, 2);
+  EQUAL(got[1], 3);
+  read_f32(same, got, 2);
+  EQUAL(got[1], 2);
+  read_f32(a, got, 2);
+  EQUAL(got[1], 2);
+  read_f32(b, got, 2);
+  EQUAL(got[1], 103);
+  EQUAL(counter(env, "MixedDeviceCopy"), 0);
+  lxla_tensor p, out = none;
+  OK(lxla_tensor_placeholder(env, XLA(0), F32, DIMS(2), &p));
+  REFUSED(lxla_tensor_to_device(p, cpu, &out), LXLA_FAILED_PRECONDITION, "placeholder f32[2]");
+  RELEASE(n, a, pending, b, back, same, p);
+  OK(lxla_env_release(env));
+}
+
+TEST(e7_native_tensors_outlive_their_environment_to_be_read) {
+  lxla_env env = new_env();
+  lxla_tensor n = on(env, cpu, DIMS(1), (float[]){5}), out;
+  OK(lxla_env_release(env));
+  EQUAL(value(n), 5);
+  REFUSED(lxla_binary(ADD, n, n, &out), LXLA_FAILED_PRECONDITION, "environment was released");
+  REFUSED(lxla_binary_scalar_inplace(ADD, n, 1), LXLA_FAILED_PRECONDITION, "environment was released");
+  EQUAL(value(n), 5);
+  RELEASE(n);
+}
+
+TEST(native_tensors_are_saved_and_loaded_with_others) {
+  lxla_env env = new_env();
+  lxla_tensor n = on(env, cpu, DIMS(2), (float[]){1, 2}), x = on(env, XLA(0), DIMS(2), (float[]){3, 4}), y = scalar(ADD, x, 1), loaded;
+  const char *path = "test_native.safetensors", *names[] = {"n", "y"};
+  OK(lxla_save(path, names, (lxla_tensor[]){n, y}, 2));
+  OK(lxla_load(env, cpu, path, "y", &loaded));
+  is_on(loaded, LXLA_DEVICE_CPU, 0);
+  float got[2];
+  read_f32(loaded, got, 2);
+  EQUAL(got[1], 5);
+  RELEASE(loaded);
+  OK(lxla_load(env, XLA(0), path, "n", &loaded));
+  read_f32(loaded, got, 2);
+  EQUAL(got[1], 2);
+  CHECK(remove(path) == 0);
+  RELEASE(n, x, y, loaded);
+  OK(lxla_env_release(env));
+}
+
+// No update of one is lost.
+static lxla_tensor shared;
+static void *add_many(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2000; i++) OK(lxla_binary_scalar_inplace(ADD, shared, 1));
+  return NULL;
+}
+
+TEST(threads_update_one_native_tensor) {
+  lxla_env env = new_env();
+  shared = on(env, cpu, DIMS(1), (float[]){0});
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, add_many, NULL) == 0);
+  for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  EQUAL(value(shared), 8000);
+  RELEASE(shared);
+  OK(lxla_env_release(env));
+}

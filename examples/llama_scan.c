@@ -1,0 +1,278 @@
+// Llama 3.1 as one loop: a layer is traced once, on placeholders, and lxla_scan applies it to the stacked weights of all.
+//
+//   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE]
+//
+// The model is traced and lowered: no weights, no bytes moved, whatever its size. A small one (tiny, or a cut of the
+// others) is then run on random weights, and its logits are compared with those of the same layers recorded one by one.
+// --unrolled lowers without the loop, --run runs what would seem too large, --emit writes the StableHLO.
+#include "llama.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double MOST_GROWTH = 100;              // MB that tracing and lowering may take
+static const double RUNS_BY_ITSELF = 1e8;           // elements of weights and scores, at most
+static const double TOLERANCE_F32 = 1e-5, TOLERANCE_BF16 = 5e-2;
+
+typedef struct {
+  llama model;
+  const char *size, *emit;
+  int unrolled, run;
+} request;
+
+static const struct {
+  const char *name;
+  llama model;
+} SIZES[] = {
+    {"tiny", {4, 64, 128, 8, 2, 256, 16, LXLA_DTYPE_F32}},
+    {"8b", {32, 4096, 14336, 32, 8, 128256, 8192, LXLA_DTYPE_BF16}},
+    {"405b", {126, 16384, 53248, 128, 8, 128256, 8192, LXLA_DTYPE_BF16}},
+};
+
+// --- What is measured ----------------------------------------------------------------------------------------------
+
+static double milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static double resident_mb(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%*d %ld", &pages) != 1) exit(1);
+  fclose(file);
+  return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
+}
+
+static unsigned long long counter(const char *name) {
+  uint64_t value;
+  TRY(lxla_env_counter(llama_env, name, &value));
+  return value;
+}
+
+// --- Real weights --------------------------------------------------------------------------------------------------
+
+static uint64_t random_state = 0x9E3779B97F4A7C15u;
+
+static double uniform(void) {
+  random_state ^= random_state << 13, random_state ^= random_state >> 7, random_state ^= random_state << 17;
+  return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static double normal(void) {
+  double radius = sqrt(-2 * log(1 - uniform()));
+  return radius * cos(2 * 3.14159265358979 * uniform());
+}
+
+static lxla_tensor random_tokens(const llama *m) {
+  int32_t *tokens = malloc((size_t)m->sequence * sizeof *tokens);
+  if (!tokens) exit(1);
+  for (int64_t i = 0; i < m->sequence; i++) tokens[i] = (int32_t)(uniform() * (double)m->vocabulary);
+  lxla_tensor out;
+  TRY(lxla_tensor_from_host(llama_env, llama_device, LXLA_DTYPE_S32, &m->sequence, 1, tokens,
+                            (size_t)m->sequence * sizeof *tokens, &out));
+  free(tokens);
+  return out;
+}
+
+// Input `i`, those of the layers stacked. Matrices keep the size of what goes through them; the weights of norms are near 1.
+static lxla_tensor random_input(const llama *m, size_t i) {
+  if (i == TOKENS) return random_tokens(m);
+  int64_t dims[3] = {m->layers}, elements = i < LAYERS ? 1 : m->layers;
+  size_t rank = input_dims(m, i, dims + 1);
+  for (size_t k = 0; k < rank; k++) elements *= dims[1 + k];
+  double spread = rank == 1 ? 0.1 : i == EMBEDDING ? 1 : 1 / sqrt((double)dims[1]), centre = rank == 1 ? 1 : 0;
+  float *values = malloc((size_t)elements * sizeof *values);
+  if (!values) exit(1);
+  for (int64_t k = 0; k < elements; k++) values[k] = (float)(centre + spread * normal());
+  lxla_tensor wide, out;
+  int first = i < LAYERS;
+  TRY(lxla_tensor_from_host(llama_env, llama_device, LXLA_DTYPE_F32, dims + first, rank + 1 - (size_t)first, values,
+                            (size_t)elements * sizeof *values, &wide));
+  TRY(lxla_convert(wide, m->dtype, &out));
+  drop(wide);
+  free(values);
+  return out;
+}
+
+// One layer's part of stacked weights.
+static lxla_tensor unstacked(const llama *m, lxla_tensor stack, size_t i, int64_t of_layer) {
+  int64_t start[3] = {of_layer, 0, 0}, limit[3] = {of_layer + 1};
+  size_t rank = input_dims(m, i, limit + 1);
+  lxla_tensor slice, out;
+  TRY(lxla_slice(stack, start, limit, NULL, rank + 1, &slice));
+  TRY(lxla_reshape(slice, limit + 1, rank, &out));
+  drop(slice);
+  return out;
+}
+
+// The same inputs for the layers one by one.
+static lxla_tensor *unstacked_inputs(const llama *m, const lxla_tensor *inputs) {
+  size_t n = input_count(m, 1);
+  lxla_tensor *out = malloc(n * sizeof *out);
+  if (!out) exit(1);
+  for (size_t i = 0; i < n; i++) {
+    if (i < LAYERS) TRY(lxla_tensor_snapshot(inputs[i], &out[i]));
+    else out[i] = unstacked(m, inputs[LAYERS + (i - LAYERS) % LAYER_WEIGHTS], i, (int64_t)((i - LAYERS) / LAYER_WEIGHTS));
+  }
+  return out;
+}
+
+static float *read_logits(const llama *m, lxla_tensor logits) {
+  size_t size = (size_t)(m->sequence * m->vocabulary) * sizeof(float);
+  float *out = malloc(size);
+  lxla_tensor wide;
+  if (!out) exit(1);
+  TRY(lxla_convert(logits, LXLA_DTYPE_F32, &wide));
+  TRY(lxla_tensor_read(wide, out, size));
+  drop(wide);
+  return out;
+}
+
+// The largest difference of two lists of logits, as a part of the largest logit; not a number if anything is.
+static double difference(const float *a, const float *b, int64_t n) {
+  double largest = 0, apart = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double d = fabs((double)a[i] - (double)b[i]), size = fabs((double)b[i]);
+    if (!(d <= apart)) apart = d;
+    if (size > largest) largest = size;
+  }
+  return apart / largest;
+}
+
+// Runs the traced model, and the layers one by one, on the same weights. Gives whether they agree.
+static int run(const request *r, lxla_computation model) {
+  const llama *m = &r->model;
+  size_t n = input_count(m, 0);
+  lxla_tensor inputs[LAYERS + LAYER_WEIGHTS], *separate, by_scan, by_loop;
+  for (size_t i = 0; i < n; i++) inputs[i] = random_input(m, i);
+  TRY(lxla_mark_step(llama_env, llama_device, 1));
+  separate = unstacked_inputs(m, inputs);
+  if (r->unrolled) TRY(lxla_computation_call(model, separate, input_count(m, 1), &by_scan, 1));
+  else TRY(lxla_computation_call(model, inputs, n, &by_scan, 1));
+  by_loop = forward(m, separate, 1);
+  double start = milliseconds();
+  float *got = read_logits(m, by_scan);
+  double half = milliseconds();
+  float *want = read_logits(m, by_loop);
+  double end = milliseconds(), tolerance = m->dtype == LXLA_DTYPE_F32 ? TOLERANCE_F32 : TOLERANCE_BF16;
+  double apart = difference(got, want, m->sequence * m->vocabulary);
+  int good = apart <= tolerance;
+  printf("  compiled and run     %.0f ms; the layers one by one %.0f ms\n", half - start, end - half);
+  const float *last = got + (m->sequence - 1) * m->vocabulary;
+  printf("  last token's logits  %.5f %.5f %.5f ...\n", last[0], last[1], last[2]);
+  printf("  largest difference   %.2g of the largest logit: %s (at most %.0e)\n", apart, good ? "equal" : "NOT EQUAL", tolerance);
+  free(got), free(want);
+  TRY(lxla_tensor_release_many(inputs, n));
+  TRY(lxla_tensor_release_many(separate, input_count(m, 1)));
+  drop(by_scan), drop(by_loop);
+  free(separate);
+  return good;
+}
+
+// --- Tracing and lowering ------------------------------------------------------------------------------------------
+
+static void emit(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  if (!file || fputs(text, file) < 0 || fclose(file) != 0) {
+    fprintf(stderr, "cannot write %s\n", path);
+    exit(1);
+  }
+}
+
+static void describe(const request *r) {
+  const llama *m = &r->model;
+  printf("lazyxla %s: Llama 3.1 %s, %lld layers %s, %s\n", lxla_version(), r->size, (long long)m->layers,
+         r->unrolled ? "one by one" : "as one loop", m->dtype == LXLA_DTYPE_F32 ? "f32" : "bf16");
+  printf("  shape                width %lld, ffn %lld, %lld heads of %lld, %lld kv heads, vocabulary %lld, sequence %lld\n",
+         (long long)m->width, (long long)m->ffn, (long long)m->heads, (long long)head_size(m), (long long)m->kv_heads,
+         (long long)m->vocabulary, (long long)m->sequence);
+  printf("  parameters           %lld\n", (long long)parameter_count(m));
+}
+
+// Traces and lowers; gives the model, and by `good` whether it moved no byte and took little memory.
+static lxla_computation trace_and_lower(const request *r, int *good) {
+  double before = resident_mb(), start = milliseconds();
+  lxla_computation model = trace_model(&r->model, r->unrolled);
+  unsigned long long recorded = noted.operations;
+  double traced = milliseconds();
+  char *text;
+  TRY(lxla_computation_stablehlo(model, &text));
+  double lowered = milliseconds();
+  TRY(lxla_computation_release(trace_model(&r->model, r->unrolled)));
+  double again = milliseconds(), after = resident_mb();
+  unsigned long long moved = counter("OutboundBytes") + counter("InboundBytes");
+  printf("  operations recorded  %llu\n", recorded);
+  printf("  trace                %.3f ms; once more %.3f ms\n", traced - start, again - lowered);
+  printf("  lower                %.3f ms, to %.1f kB of StableHLO\n", lowered - traced, (double)strlen(text) / 1e3);
+  printf("  bytes moved          %llu\n", moved);
+  printf("  resident memory      %.1f MB before, %.1f MB after\n", before, after);
+  if (r->emit) emit(r->emit, text);
+  lxla_string_free(text);
+  *good = moved == 0 && after - before < MOST_GROWTH;
+  if (!*good) fprintf(stderr, "tracing moved bytes, or took more than %.0f MB\n", MOST_GROWTH);
+  return model;
+}
+
+// --- Which model ---------------------------------------------------------------------------------------------------
+
+static int64_t at_least(int64_t x, int64_t least) { return x < least ? least : x; }
+
+// A cut: all sizes shrink as the width does, down to heads of 8 and four of them to a kv head.
+static void narrow(llama *m, int64_t width) {
+  int64_t from = m->width, most_kv = m->kv_heads, size = at_least(width / m->heads, 8);
+  if (size > head_size(m)) size = head_size(m);
+  m->ffn = at_least(m->ffn * width / from, 8), m->vocabulary = at_least(m->vocabulary * width / from, 64);
+  m->sequence = at_least(m->sequence * width / from, 16);
+  m->width = width, m->heads = width / size, m->kv_heads = at_least(m->heads / 4, 1);
+  if (m->kv_heads > most_kv) m->kv_heads = most_kv;
+  while (m->heads % m->kv_heads) m->kv_heads--;
+}
+
+static int usable(const llama *m) {
+  return m->layers >= 0 && m->sequence > 0 && m->heads > 0 && m->width == m->heads * head_size(m) && head_size(m) % 2 == 0;
+}
+
+static int parse(int argc, char **argv, request *r) {
+  *r = (request){0};
+  for (size_t i = 0; argc > 1 && i < sizeof SIZES / sizeof *SIZES; i++)
+    if (!strcmp(argv[1], SIZES[i].name)) r->size = SIZES[i].name, r->model = SIZES[i].model;
+  for (int i = 2; i < argc && r->size; i++) {
+    const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+    if (!strcmp(argv[i], "--unrolled")) r->unrolled = 1;
+    else if (!strcmp(argv[i], "--run")) r->run = 1;
+    else if (!value) return 0;
+    else if (!strcmp(argv[i], "--emit")) r->emit = argv[++i];
+    else if (!strcmp(argv[i], "--layers")) r->model.layers = atoll(argv[++i]);
+    else if (!strcmp(argv[i], "--width") && atoll(value) > 0) narrow(&r->model, atoll(argv[++i]));
+    else if (!strcmp(argv[i], "--sequence")) r->model.sequence = atoll(argv[++i]);
+    else return 0;
+  }
+  return r->size && usable(&r->model);
+}
+
+static int small(const llama *m) {
+  double weights = (double)parameter_count(m), sequence = (double)m->sequence;
+  return weights + sequence * ((double)m->heads * sequence + (double)m->vocabulary) < RUNS_BY_ITSELF;
+}
+
+int main(int argc, char **argv) {
+  setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // the plugin's chatter; this program's output is its own
+  request r;
+  if (!parse(argc, argv, &r)) {
+    fprintf(stderr, "usage: %s tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE]\n", argv[0]);
+    return 2;
+  }
+  int32_t devices;
+  TRY(lxla_env_device_count(llama_env, &devices));  // starts the plugin, which is not what is measured
+  describe(&r);
+  int lowered, equal = 1;
+  lxla_computation model = trace_and_lower(&r, &lowered);
+  if (r.run || small(&r.model)) equal = run(&r, model);
+  TRY(lxla_computation_release(model));
+  unsigned long long left = counter("LiveBytes");
+  if (left > 0) fprintf(stderr, "%llu bytes are still live\n", left);
+  return lowered && equal && left == 0 ? 0 : 1;
+}

@@ -1,0 +1,271 @@
+//! Elementwise operations of two operands.
+
+use super::array::Array;
+use super::complex;
+use super::element::by_integer_width;
+use super::elementwise::{Kernel2, Source, zip, zip_half};
+use super::evaluate::unsupported;
+use super::functions::Real;
+use crate::error::Result;
+use crate::ir::BinaryOp;
+use crate::types::{DType, Kind, TensorType};
+use half::{bf16, f16};
+
+/// `op` of every two elements. Operands have the result's dtype.
+pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Array> {
+    let dtype = ty.dtype;
+    let refuse = || unsupported(op.name(), dtype);
+    match dtype.kind() {
+        Kind::Float => match dtype {
+            DType::F32 => zip(ty, a, b, float::<f32>(op).ok_or_else(refuse)?),
+            DType::F64 => zip(ty, a, b, float::<f64>(op).ok_or_else(refuse)?),
+            DType::F16 => zip_half::<f16>(ty, a, b, float(op).ok_or_else(refuse)?),
+            _ => zip_half::<bf16>(ty, a, b, float(op).ok_or_else(refuse)?),
+        },
+        Kind::Complex => complex::binary(op, ty, a, b),
+        Kind::Pred => zip(ty, a, b, logical(op).ok_or_else(refuse)?),
+        Kind::Signed | Kind::Unsigned if has_sign(op) => integer(op, ty, a, b),
+        Kind::Signed | Kind::Unsigned => by_integer_width!(dtype, T => zip(ty, a, b, T::bits(op).ok_or_else(refuse)?)),
+    }
+}
+
+fn float<T: Real>(op: BinaryOp) -> Option<Kernel2<T, T>> {
+    use BinaryOp::*;
+    Some(match op {
+        Add => |a, b, out| out.zip(a, b, T::plus),
+        Subtract => |a, b, out| out.zip(a, b, T::minus),
+        Multiply => |a, b, out| out.zip(a, b, T::times),
+        Divide => |a, b, out| out.zip(a, b, T::over),
+        Remainder => |a, b, out| out.zip(a, b, T::modulo),
+        Power => |a, b, out| out.zip(a, b, T::power),
+        Maximum => |a, b, out| out.zip(a, b, T::greater),
+        Minimum => |a, b, out| out.zip(a, b, T::smaller),
+        Atan2 => |a, b, out| out.zip(a, b, T::atan2),
+        _ => return None,
+    })
+}
+
+fn logical(op: BinaryOp) -> Option<Kernel2<u8, u8>> {
+    Some(match op {
+        BinaryOp::And | BinaryOp::Minimum => |a, b, out| out.zip(a, b, |a, b| a & b),
+        BinaryOp::Or | BinaryOp::Maximum => |a, b, out| out.zip(a, b, |a, b| a | b),
+        BinaryOp::Xor => |a, b, out| out.zip(a, b, |a, b| a ^ b),
+        _ => return None,
+    })
+}
+
+/// Whether the sign matters; else it is a bit like any other.
+fn has_sign(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    matches!(op, Divide | Remainder | Power | Maximum | Minimum)
+}
+
+fn integer(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Array> {
+    match ty.dtype {
+        DType::S8 => zip(ty, a, b, i8::numbers(op)),
+        DType::S16 => zip(ty, a, b, i16::numbers(op)),
+        DType::S32 => zip(ty, a, b, i32::numbers(op)),
+        DType::S64 => zip(ty, a, b, i64::numbers(op)),
+        DType::U8 => zip(ty, a, b, u8::numbers(op)),
+        DType::U16 => zip(ty, a, b, u16::numbers(op)),
+        DType::U32 => zip(ty, a, b, u32::numbers(op)),
+        _ => zip(ty, a, b, u64::numbers(op)),
+    }
+}
+
+/// Operations of integers for which the sign matters.
+trait Numbers: Sized {
+    fn numbers(op: BinaryOp) -> Kernel2<Self, Self>;
+}
+
+/// By squaring. A negative exponent gives 0, but for the bases 1 and -1.
+macro_rules! power {
+    ($T:ident) => {
+        |base: $T, exponent: $T| {
+            #[allow(unused_comparisons)]
+            let negative = exponent < 0;
+            let (mut result, mut base, mut left) = (1 as $T, base, exponent);
+            if negative {
+                return match base {
+                    1 => 1,
+                    _ if base.wrapping_add(1) == 0 => {
+                        if exponent & 1 == 0 {
+                            1
+                        } else {
+                            base
+                        }
+                    }
+                    _ => 0,
+                };
+            }
+            while left > 0 {
+                if left & 1 == 1 {
+                    result = result.wrapping_mul(base);
+                }
+                base = base.wrapping_mul(base);
+                left >>= 1;
+            }
+            result
+        }
+    };
+}
+macro_rules! numbers {
+    ($($T:ident)*) => {$(
+        impl Numbers for $T {
+            fn numbers(op: BinaryOp) -> Kernel2<$T, $T> {
+                match op {
+                    BinaryOp::Divide => |a, b, out| out.zip(a, b, |a, b| if b == 0 { !0 } else { a.wrapping_div(b) }),
+                    BinaryOp::Remainder => |a, b, out| out.zip(a, b, |a, b| if b == 0 { a } else { a.wrapping_rem(b) }),
+                    BinaryOp::Power => |a, b, out| out.zip(a, b, power!($T)),
+                    BinaryOp::Maximum => |a, b, out| out.zip(a, b, Ord::max),
+                    _ => |a, b, out| out.zip(a, b, Ord::min),
+                }
+            }
+        }
+    )*};
+}
+
+numbers! { i8 i16 i32 i64 u8 u16 u32 u64 }
+
+/// Operations of integers for which the sign is a bit like any other.
+trait Bits: Sized {
+    fn bits(op: BinaryOp) -> Option<Kernel2<Self, Self>>;
+}
+
+macro_rules! bits {
+    ($($T:ident as $Signed:ident),*) => {$(
+        impl Bits for $T {
+            fn bits(op: BinaryOp) -> Option<Kernel2<$T, $T>> {
+                const WIDTH: $T = $T::BITS as $T;
+                Some(match op {
+                    BinaryOp::Add => |a, b, out| out.zip(a, b, $T::wrapping_add),
+                    BinaryOp::Subtract => |a, b, out| out.zip(a, b, $T::wrapping_sub),
+                    BinaryOp::Multiply => |a, b, out| out.zip(a, b, $T::wrapping_mul),
+                    BinaryOp::And => |a, b, out| out.zip(a, b, |a, b| a & b),
+                    BinaryOp::Or => |a, b, out| out.zip(a, b, |a, b| a | b),
+                    BinaryOp::Xor => |a, b, out| out.zip(a, b, |a, b| a ^ b),
+                    BinaryOp::ShiftLeft => |a, b, out| out.zip(a, b, |a, b| if b < WIDTH { a << b } else { 0 }),
+                    BinaryOp::ShiftRightLogical => |a, b, out| out.zip(a, b, |a, b| if b < WIDTH { a >> b } else { 0 }),
+                    // Beyond the width, the sign is all that is left.
+                    BinaryOp::ShiftRightArithmetic => {
+                        |a, b, out| out.zip(a, b, |a, b| (a as $Signed >> b.min(WIDTH - 1)) as $T)
+                    }
+                    _ => return None,
+                })
+            }
+        }
+    )*};
+}
+
+bits! { u8 as i8, u16 as i16, u32 as i32, u64 as i64 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::evaluate::evaluate;
+    use super::super::testing::{Typed, apply, array, numbers, preds, row, same};
+    use super::*;
+    use crate::ir::Op;
+    use crate::types::{Scalar, ScalarValue};
+    use BinaryOp::*;
+
+    fn two<T: Typed>(op: BinaryOp, a: &[T], b: &[T]) -> Vec<T> {
+        same(Op::Binary(op), &[&row(a), &row(b)])
+    }
+
+    #[test]
+    fn integers_wrap_and_divide_by_zero() {
+        assert_eq!(two(Add, &[i8::MAX], &[1]), [i8::MIN]);
+        assert_eq!(two(Multiply, &[u64::MAX], &[u64::MAX]), [1]);
+        assert_eq!(two(Divide, &[7, i32::MIN, -7, 5], &[0, -1, 2, 2]), [-1, i32::MIN, -3, 2]);
+        assert_eq!(two(Remainder, &[7, i32::MIN, -7, 5], &[0, -1, 2, 2]), [7, 0, -1, 1]);
+        assert_eq!(two(Divide, &[7u16], &[0]), [u16::MAX]);
+        assert_eq!(two(Remainder, &[7u16], &[0]), [7]);
+    }
+
+    #[test]
+    fn integer_powers() {
+        assert_eq!(two(Power, &[2i32, 3, -2, 0, 0, 7], &[10, 4, 3, 0, 5, 0]), [1024, 81, -8, 1, 0, 1]);
+        assert_eq!(two(Power, &[2i64, 1, -1, -1, 0], &[-1, -5, -3, -4, -1]), [0, 1, -1, 1, 0]);
+        assert_eq!(two(Power, &[3u8], &[200]), [(0..200).fold(1u8, |p, _| p.wrapping_mul(3))]);
+    }
+
+    #[test]
+    fn shifts_beyond_the_width() {
+        let (a, b) = ([-128i8, -128, 127, 1, -1], [1, 8, 8, 7, -1]);
+        assert_eq!(two(ShiftLeft, &a, &b), [0, 0, 0, -128, 0]);
+        assert_eq!(two(ShiftRightArithmetic, &a, &b), [-64, -1, 0, 0, -1]);
+        assert_eq!(two(ShiftRightLogical, &a, &b), [64, 0, 0, 0, 0]);
+        assert_eq!(two(ShiftRightArithmetic, &[0x8000_0000u32], &[4]), [0xF800_0000]);
+    }
+
+    #[test]
+    fn floats_keep_nan_and_order_zeros() {
+        let same_bits = |a: Vec<f32>, b: [f32; 2]| assert_eq!(a[0].to_bits(), b[0].to_bits(), "{a:?}");
+        for (a, b) in [(0.0, -0.0), (-0.0, 0.0)] {
+            same_bits(two(Maximum, &[a], &[b]), [0.0; 2]);
+            same_bits(two(Minimum, &[a], &[b]), [-0.0; 2]);
+        }
+        for op in [Maximum, Minimum] {
+            assert!(two(op, &[f64::NAN, 1.0], &[1.0, f64::NAN]).iter().all(|x| x.is_nan()));
+        }
+        assert_eq!(two(Maximum, &[1.0f32, -5.0], &[2.0, -6.0]), [2.0, -5.0]);
+        assert_eq!(two(Remainder, &[-5.5f32, 5.5], &[2.0, -2.0]), [-1.5, 1.5]);
+        assert_eq!(two(Power, &[2.0f64, 0.0], &[-1.0, 0.0]), [0.5, 1.0]);
+        assert_eq!(two(Atan2, &[-0.0f64], &[-1.0]), [-std::f64::consts::PI]);
+    }
+
+    #[test]
+    fn pred_is_logic() {
+        let (a, b) = (preds(&[0, 0, 1, 1]), preds(&[0, 1, 0, 1]));
+        let run = |op| apply::<u8>(Op::Binary(op), a.ty(), &[], &[&a, &b]);
+        assert_eq!((run(And), run(Minimum)), (vec![0, 0, 0, 1], vec![0, 0, 0, 1]));
+        assert_eq!((run(Or), run(Maximum)), (vec![0, 1, 1, 1], vec![0, 1, 1, 1]));
+        assert_eq!(run(Xor), [0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn every_dtype_of_numbers_adds_and_multiplies() {
+        use super::super::convert::convert;
+        for dtype in numbers() {
+            let x = convert(&row(&[3i32, 5, 2]), dtype).unwrap();
+            for (op, want) in [(Add, [6, 10, 4]), (Multiply, [9, 25, 4]), (Subtract, [0; 3]), (Divide, [1; 3])] {
+                let result = evaluate(Op::Binary(op), x.ty(), &[], None, &[&x, &x]).unwrap();
+                assert_eq!(convert(&result, DType::S32).unwrap().elements::<i32>(), want, "{op:?} {dtype}");
+            }
+        }
+    }
+
+    #[test]
+    fn operands_broadcast_and_promote() {
+        let add = |a: &Array, b: &Array, dims: &[i64]| {
+            apply::<i32>(Op::Binary(Add), &TensorType::new(DType::S32, dims), &[], &[a, b])
+        };
+        let (column, line) = (array(&[2, 1], &[10, 20]), array(&[3], &[1, 2, 3]));
+        assert_eq!(add(&column, &line, &[2, 3]), [11, 12, 13, 21, 22, 23]);
+        assert_eq!(add(&line, &column, &[2, 3]), [11, 12, 13, 21, 22, 23]);
+        assert_eq!(add(&array(&[], &[5]), &line, &[3]), [6, 7, 8]);
+        assert_eq!(add(&array(&[1, 1], &[5]), &array(&[], &[7]), &[1, 1]), [12]);
+        assert!(add(&array::<i32>(&[0, 3], &[]), &line, &[0, 3]).is_empty());
+        assert!(add(&array::<i32>(&[2, 0], &[]), &column, &[2, 0]).is_empty());
+        assert_eq!(add(&row(&[1i8, -1]), &row(&[200u8, 1]), &[2]), [201, 0]);
+        // Rows that are long enough not to be written out.
+        let (long, column) = (array(&[1, 100], &[1; 100]), array(&[3, 1], &[10, 20, 30]));
+        let sums = add(&long, &column, &[3, 100]);
+        assert!((0..300).all(|i| sums[i] == 11 + 10 * (i as i32 / 100)));
+    }
+
+    #[test]
+    fn scalars_stand_on_either_side() {
+        let scalar = |dtype, v| Some(Scalar::new(dtype, ScalarValue::Float(v)).unwrap());
+        for count in [0, 1, 16, 17, 1000] {
+            let x: Vec<f32> = (0..count).map(|i| i as f32).collect();
+            let run = |op| evaluate(op, row(&x).ty(), &[], scalar(DType::F32, 2.0), &[&row(&x)]).unwrap();
+            let (right, left) = (run(Op::BinaryScalar(Subtract)), run(Op::ScalarBinary(Subtract)));
+            assert!(right.elements::<f32>().iter().zip(&x).all(|(y, x)| *y == x - 2.0));
+            assert!(left.elements::<f32>().iter().zip(&x).all(|(y, x)| *y == 2.0 - x));
+        }
+        let x = row(&[f16::from_f32(1.5); 300]);
+        let y = evaluate(Op::BinaryScalar(Multiply), x.ty(), &[], scalar(DType::F16, 3.0), &[&x]).unwrap();
+        assert_eq!(y.elements::<f16>(), [f16::from_f32(4.5); 300]);
+    }
+}

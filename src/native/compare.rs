@@ -1,0 +1,116 @@
+//! Comparisons, and choosing by pred.
+
+use super::array::Array;
+use super::convert::convert;
+use super::element::{Element, by_integer_width, by_width};
+use super::elementwise::{Kernel2, Source, zip, zip_wide};
+use super::evaluate::unsupported;
+use super::movement::broadcast_to;
+use crate::error::Result;
+use crate::ir::CompareOp;
+use crate::types::{DType, TensorType};
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// Whether `op` holds for every two elements, which have the same dtype.
+pub fn compare(op: CompareOp, ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
+    use CompareOp::*;
+    let dtype = a.ty().dtype;
+    let (first, second) = (Source::Array(a), Source::Array(b));
+    // Two orders are enough: a > b is b < a.
+    let (op, a, b) = match op {
+        Gt => (Lt, second, first),
+        Ge => (Le, second, first),
+        other => (other, first, second),
+    };
+    match dtype {
+        DType::F32 => zip(ty, a, b, ordered::<f32>(op)),
+        DType::F64 => zip(ty, a, b, ordered::<f64>(op)),
+        DType::F16 => zip_wide::<f16, u8>(ty, a, b, ordered::<f32>(op)),
+        DType::BF16 => zip_wide::<bf16, u8>(ty, a, b, ordered::<f32>(op)),
+        DType::C64 => zip(ty, a, b, equal::<Complex<f32>>(op).ok_or_else(|| unsupported(op.name(), dtype))?),
+        DType::C128 => zip(ty, a, b, equal::<Complex<f64>>(op).ok_or_else(|| unsupported(op.name(), dtype))?),
+        DType::S8 => zip(ty, a, b, ordered::<i8>(op)),
+        DType::S16 => zip(ty, a, b, ordered::<i16>(op)),
+        DType::S32 => zip(ty, a, b, ordered::<i32>(op)),
+        DType::S64 => zip(ty, a, b, ordered::<i64>(op)),
+        _ => by_integer_width!(dtype, T => zip(ty, a, b, ordered::<T>(op))),
+    }
+}
+
+fn ordered<T: Element + PartialOrd>(op: CompareOp) -> Kernel2<T, u8> {
+    match op {
+        CompareOp::Lt | CompareOp::Gt => |a, b, out| out.zip(a, b, |a, b| u8::from(a < b)),
+        CompareOp::Le | CompareOp::Ge => |a, b, out| out.zip(a, b, |a, b| u8::from(a <= b)),
+        CompareOp::Eq => |a, b, out| out.zip(a, b, |a, b| u8::from(a == b)),
+        CompareOp::Ne => |a, b, out| out.zip(a, b, |a, b| u8::from(a != b)),
+    }
+}
+
+fn equal<T: Element>(op: CompareOp) -> Option<Kernel2<T, u8>> {
+    match op {
+        CompareOp::Eq => Some(|a, b, out| out.zip(a, b, |a, b| u8::from(a == b))),
+        CompareOp::Ne => Some(|a, b, out| out.zip(a, b, |a, b| u8::from(a != b))),
+        _ => None,
+    }
+}
+
+/// The element of `a` where `pred` is true, else that of `b`. All broadcast, and `a` and `b` promote.
+pub fn select(ty: &TensorType, pred: &Array, a: &Array, b: &Array) -> Result<Array> {
+    let wide = |x: &Array| -> Result<Array> { broadcast_to(&convert(x, ty.dtype)?, ty) };
+    if pred.ty().elements() == 1 {
+        return if pred.bytes()[0] != 0 { wide(a) } else { wide(b) };
+    }
+    let (pred_ty, a, b) = (TensorType { dtype: DType::Pred, dims: ty.dims.clone() }, wide(a)?, wide(b)?);
+    let pred = broadcast_to(pred, &pred_ty)?;
+    by_width!(ty.dtype, T => {
+        let (pred, a, b) = (pred.bytes(), a.elements::<T>(), b.elements::<T>());
+        Array::write_elementwise(ty, |range, out| out.choose(&pred[range.clone()], &a[range.clone()], &b[range]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{apply, array, preds, row};
+    use super::*;
+    use crate::ir::Op;
+
+    fn all(a: &Array, b: &Array) -> Vec<Vec<u8>> {
+        let ty = TensorType::new(DType::Pred, &a.ty().dims);
+        CompareOp::ALL.iter().map(|&op| apply(Op::Compare(op), &ty, &[], &[a, b])).collect()
+    }
+
+    #[test]
+    fn comparisons_of_every_kind() {
+        // Equal, not equal, at least, more, at most, less.
+        let want = [[1, 0, 0], [0, 1, 1], [1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 1, 0]];
+        assert_eq!(all(&row(&[1.0f32, 1.0, 3.0]), &row(&[1.0f32, 2.0, 2.0])), want);
+        assert_eq!(all(&row(&[5i8, -1, 1]), &row(&[5i8, 1, -1])), want);
+        assert_eq!(all(&row(&[5u8, 1, 255]), &row(&[5u8, 255, 1])), want);
+        assert_eq!(all(&row(&[1.0, 1.0, 3.0].map(bf16::from_f32)), &row(&[1.0, 2.0, 2.0].map(bf16::from_f32))), want);
+        assert_eq!(all(&preds(&[1, 0, 1]), &preds(&[1, 1, 0])), want);
+        // They promote first.
+        assert_eq!(all(&row(&[-1i8]), &row(&[255u8])), [[0], [1], [0], [0], [1], [1]]);
+    }
+
+    #[test]
+    fn nan_is_unequal_and_has_no_order() {
+        let nan = row(&[f64::NAN]);
+        assert_eq!(all(&nan, &nan), [[0], [1], [0], [0], [0], [0]]);
+        assert_eq!(all(&row(&[0.0f64]), &row(&[-0.0f64])), [[1], [0], [1], [0], [1], [0]]);
+        let z = row(&[Complex::new(1.0f32, 2.0), Complex::new(1.0, f32::NAN)]);
+        let ty = TensorType::new(DType::Pred, &[2]);
+        assert_eq!(apply::<u8>(Op::Compare(CompareOp::Eq), &ty, &[], &[&z, &z]), [1, 0]);
+        assert_eq!(apply::<u8>(Op::Compare(CompareOp::Ne), &ty, &[], &[&z, &z]), [0, 1]);
+    }
+
+    #[test]
+    fn select_broadcasts_and_promotes_all_three() {
+        let ty = TensorType::new(DType::S16, &[2, 2]);
+        let (pred, a, b) = (preds(&[1, 0]), array(&[2, 1], &[1i8, 2]), array(&[], &[200u8]));
+        assert_eq!(apply::<i16>(Op::Select, &ty, &[], &[&pred, &a, &b]), [1, 200, 2, 200]);
+        for (pred, want) in [(0, [200, 200, 200, 200]), (1, [1, 1, 2, 2])] {
+            assert_eq!(apply::<i16>(Op::Select, &ty, &[], &[&preds(&[pred]).reshape(&[]), &a, &b]), want);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Operations of complex numbers. What is more than a few products is computed in two f64, for c64, too.
+
+use super::array::Array;
+use super::element::Element;
+use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
+use super::evaluate::unsupported;
+use crate::error::Result;
+use crate::ir::{BinaryOp, UnaryOp};
+use crate::types::{DType, TensorType};
+use num_complex::{Complex, Complex64};
+use std::ops::{Add, Mul, Neg, Sub};
+
+/// A complex element type.
+trait Number: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> {
+    type Part: Element;
+    fn wide(self) -> Complex64;
+    fn narrow(value: Complex64) -> Self;
+    fn part(value: f64) -> Self::Part;
+}
+
+impl Number for Complex<f32> {
+    type Part = f32;
+
+    fn wide(self) -> Complex64 {
+        Complex64::new(self.re.into(), self.im.into())
+    }
+
+    fn narrow(value: Complex64) -> Self {
+        Complex::new(value.re as f32, value.im as f32)
+    }
+
+    fn part(value: f64) -> f32 {
+        value as f32
+    }
+}
+
+impl Number for Complex64 {
+    type Part = f64;
+
+    fn wide(self) -> Complex64 {
+        self
+    }
+
+    fn narrow(value: Complex64) -> Self {
+        value
+    }
+
+    fn part(value: f64) -> f64 {
+        value
+    }
+}
+
+/// `op` of every element.
+pub fn unary(op: UnaryOp, ty: &TensorType, x: &Array) -> Result<Array> {
+    let dtype = x.ty().dtype;
+    match (dtype, op) {
+        (DType::C64, UnaryOp::Abs) => map(ty, x, abs::<Complex<f32>>()),
+        (DType::C128, UnaryOp::Abs) => map(ty, x, abs::<Complex64>()),
+        (DType::C64, _) => map(ty, x, function::<Complex<f32>>(op).ok_or_else(|| unsupported(op.name(), dtype))?),
+        _ => map(ty, x, function::<Complex64>(op).ok_or_else(|| unsupported(op.name(), dtype))?),
+    }
+}
+
+/// `op` of every two elements.
+pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Array> {
+    let refuse = || unsupported(op.name(), ty.dtype);
+    match ty.dtype {
+        DType::C64 => zip(ty, a, b, function_of_two::<Complex<f32>>(op).ok_or_else(refuse)?),
+        _ => zip(ty, a, b, function_of_two::<Complex64>(op).ok_or_else(refuse)?),
+    }
+}
+
+fn abs<C: Number>() -> Kernel1<C, C::Part> {
+    |x, out| {
+        out.map(x, |x| {
+            let x = x.wide();
+            C::part(x.re.hypot(x.im))
+        })
+    }
+}
+
+fn function<C: Number>(op: UnaryOp) -> Option<Kernel1<C, C>> {
+    use UnaryOp::*;
+    Some(match op {
+        Negate => |x, out| out.map(x, |x| -x),
+        Sign => |x, out| out.map(x, |x| C::narrow(sign(x.wide()))),
+        Exponential => |x, out| out.map(x, |x| C::narrow(exp(x.wide()))),
+        ExponentialMinusOne => |x, out| out.map(x, |x| C::narrow(exp_m1(x.wide()))),
+        Log => |x, out| out.map(x, |x| C::narrow(ln(x.wide()))),
+        LogPlusOne => |x, out| out.map(x, |x| C::narrow(ln_1p(x.wide()))),
+        Logistic => |x, out| out.map(x, |x| C::narrow(divide(ONE, ONE + exp(-x.wide())))),
+        Tanh => |x, out| out.map(x, |x| C::narrow(tanh(x.wide()))),
+        Sqrt => |x, out| out.map(x, |x| C::narrow(sqrt(x.wide()))),
+        Rsqrt => |x, out| out.map(x, |x| C::narrow(divide(ONE, sqrt(x.wide())))),
+        Sine => |x, out| out.map(x, |x| C::narrow(x.wide().sin())),
+        Cosine => |x, out| out.map(x, |x| C::narrow(x.wide().cos())),
+        Tan => |x, out| out.map(x, |x| C::narrow(tan(x.wide()))),
+        _ => return None,
+    })
+}
+
+fn function_of_two<C: Number>(op: BinaryOp) -> Option<Kernel2<C, C>> {
+    Some(match op {
+        BinaryOp::Add => |a, b, out| out.zip(a, b, |a, b| a + b),
+        BinaryOp::Subtract => |a, b, out| out.zip(a, b, |a, b| a - b),
+        BinaryOp::Multiply => |a, b, out| out.zip(a, b, |a, b| a * b),
+        BinaryOp::Divide => |a, b, out| out.zip(a, b, |a, b| C::narrow(divide(a.wide(), b.wide()))),
+        BinaryOp::Power => |a, b, out| out.zip(a, b, |a, b| C::narrow(power(a.wide(), b.wide()))),
+        _ => return None,
+    })
+}
+
+const ONE: Complex64 = Complex64::ONE;
+
+/// Smith's method, which overflows only where the result does; what it leaves undefined is as C99 has it.
+fn divide(a: Complex64, b: Complex64) -> Complex64 {
+    let quotient = if b.re.abs() >= b.im.abs() {
+        let ratio = b.im / b.re;
+        let scale = b.re + b.im * ratio;
+        Complex64::new((a.re + a.im * ratio) / scale, (a.im - a.re * ratio) / scale)
+    } else {
+        let ratio = b.re / b.im;
+        let scale = b.re * ratio + b.im;
+        Complex64::new((a.re * ratio + a.im) / scale, (a.im * ratio - a.re) / scale)
+    };
+    if quotient.re.is_nan() && quotient.im.is_nan() { at_the_edge(a, b).unwrap_or(quotient) } else { quotient }
+}
+
+/// The quotient where 0 or infinity is among the numbers.
+fn at_the_edge(a: Complex64, b: Complex64) -> Option<Complex64> {
+    let infinite = |x: Complex64| x.re.is_infinite() || x.im.is_infinite();
+    let finite = |x: Complex64| x.re.is_finite() && x.im.is_finite();
+    let direction = |x: Complex64| {
+        let one = |part: f64| f64::from(u8::from(part.is_infinite())).copysign(part);
+        Complex64::new(one(x.re), one(x.im))
+    };
+    let product = |a: Complex64, b: Complex64| (a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im);
+    if b == Complex64::ZERO && !(a.re.is_nan() && a.im.is_nan()) {
+        let infinity = f64::INFINITY.copysign(b.re);
+        Some(Complex64::new(infinity * a.re, infinity * a.im))
+    } else if infinite(a) && finite(b) {
+        let (re, im) = product(direction(a), b);
+        Some(Complex64::new(f64::INFINITY * re, f64::INFINITY * im))
+    } else if infinite(b) && finite(a) {
+        let (re, im) = product(a, direction(b));
+        Some(Complex64::new(0.0 * re, 0.0 * im))
+    } else {
+        None
+    }
+}
+
+/// `x / |x|`, and 0 of 0.
+fn sign(x: Complex64) -> Complex64 {
+    let abs = x.re.hypot(x.im);
+    if abs == 0.0 { Complex64::ZERO } else { Complex64::new(x.re / abs, x.im / abs) }
+}
+
+fn exp(x: Complex64) -> Complex64 {
+    // Not infinity times 0.
+    if x.im == 0.0 { Complex64::new(x.re.exp(), x.im) } else { Complex64::from_polar(x.re.exp(), x.im) }
+}
+
+fn exp_m1(x: Complex64) -> Complex64 {
+    if x.im == 0.0 {
+        return Complex64::new(x.re.exp_m1(), x.im);
+    }
+    let half = (x.im / 2.0).sin();
+    Complex64::new(x.re.exp_m1() * x.im.cos() - 2.0 * half * half, x.re.exp() * x.im.sin())
+}
+
+fn ln(x: Complex64) -> Complex64 {
+    let (large, small) = if x.re.abs() > x.im.abs() { (x.re.abs(), x.im.abs()) } else { (x.im.abs(), x.re.abs()) };
+    // Near the unit circle the logarithm of the absolute value would keep few bits.
+    let re = if large > 0.5 && large < 2.0 && small < 1.0 {
+        0.5 * ((large - 1.0) * (large + 1.0) + small * small).ln_1p()
+    } else {
+        x.re.hypot(x.im).ln()
+    };
+    Complex64::new(re, x.im.atan2(x.re))
+}
+
+fn ln_1p(x: Complex64) -> Complex64 {
+    let re = if x.re.abs() < 0.5 && x.im.abs() < 0.5 {
+        0.5 * (x.re * (2.0 + x.re) + x.im * x.im).ln_1p()
+    } else {
+        (1.0 + x.re).hypot(x.im).ln()
+    };
+    Complex64::new(re, x.im.atan2(1.0 + x.re))
+}
+
+fn tanh(x: Complex64) -> Complex64 {
+    if x.re.is_finite() && !x.im.is_finite() {
+        return Complex64::new(f64::NAN, f64::NAN);
+    }
+    if x.re.abs() > 22.0 {
+        let im = 4.0 * x.im.sin() * x.im.cos() * (-2.0 * x.re.abs()).exp();
+        return Complex64::new(1f64.copysign(x.re), im);
+    }
+    x.tanh()
+}
+
+/// `-i tanh(i x)`.
+fn tan(x: Complex64) -> Complex64 {
+    let rotated = tanh(Complex64::new(-x.im, x.re));
+    Complex64::new(rotated.im, -rotated.re)
+}
+
+/// The root with a real part that is not negative.
+fn sqrt(x: Complex64) -> Complex64 {
+    if x.im.is_infinite() {
+        return Complex64::new(f64::INFINITY, x.im);
+    }
+    if x.re == 0.0 && x.im == 0.0 {
+        return Complex64::new(0.0, x.im);
+    }
+    let half = (x.re.abs() / 2.0 + x.re.hypot(x.im) / 2.0).sqrt();
+    let other = x.im.abs() / (2.0 * half);
+    let (re, im) = if x.re >= 0.0 { (half, other) } else { (other, half) };
+    Complex64::new(re, im.copysign(x.im))
+}
+
+fn power(base: Complex64, exponent: Complex64) -> Complex64 {
+    if exponent == Complex64::ZERO {
+        return ONE;
+    }
+    if base == Complex64::ZERO {
+        return Complex64::ZERO;
+    }
+    base.powc(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Typed, apply, row, same};
+    use super::*;
+    use crate::ir::Op;
+
+    type C64 = Complex<f32>;
+
+    fn near(got: Complex64, want: Complex64) {
+        assert!((got - want).norm() <= 1e-12 * want.norm(), "{got}, not {want}");
+    }
+
+    fn one(op: UnaryOp, re: f64, im: f64) -> Complex64 {
+        same::<Complex64>(Op::Unary(op), &[&row(&[Complex64::new(re, im)])])[0]
+    }
+
+    fn two<T: Typed>(op: BinaryOp, a: T, b: T) -> T {
+        same::<T>(Op::Binary(op), &[&row(&[a]), &row(&[b])])[0]
+    }
+
+    #[test]
+    fn functions_have_their_values() {
+        use UnaryOp::*;
+        let c = Complex64::new;
+        near(one(Exponential, 1.0, 2.0), c(-1.131_204_383_756_813_6, 2.471_726_672_004_819));
+        near(one(ExponentialMinusOne, 1e-9, 1e-9), c(1e-9, 1e-9 + 1e-18));
+        near(one(Log, -1.0, 0.0), c(0.0, std::f64::consts::PI));
+        near(one(Log, 1.0, 1e-3), c(4.999_997_500_001_667e-7, 9.999_996_666_668_668e-4));
+        near(one(LogPlusOne, 1e-9, 0.0), c(1e-9 - 5e-19, 0.0));
+        near(one(Tanh, 1.0, 2.0), c(1.166_736_257_240_92, -0.243_458_201_185_725_3));
+        near(one(Tanh, -800.0, 1.0), c(-1.0, 0.0));
+        near(one(Sqrt, -4.0, 0.0), c(0.0, 2.0));
+        near(one(Rsqrt, 0.0, 2.0), c(0.5, -0.5));
+        near(one(Logistic, 0.0, 0.0), c(0.5, 0.0));
+        near(one(Tan, 1.0, 2.0), c(0.033_812_826_079_896_69, 1.014_793_616_146_633_6));
+        near(one(Sine, 1.0, 2.0), c(3.165_778_513_216_168, 1.959_601_041_421_606));
+        near(one(Cosine, 1.0, 2.0), c(2.032_723_007_019_665_6, -3.051_897_799_151_8));
+        near(one(Sign, 3.0, 4.0), c(0.6, 0.8));
+        assert_eq!(one(Sign, 0.0, 0.0), Complex64::ZERO);
+        assert_eq!(one(Negate, 1.0, -2.0), c(-1.0, 2.0));
+        assert_eq!(one(Exponential, 1e6, 0.0), c(f64::INFINITY, 0.0));
+        let ty = TensorType::new(DType::F32, &[1]);
+        assert_eq!(apply::<f32>(Op::Unary(Abs), &ty, &[], &[&row(&[C64::new(3e30, 4e30)])]), [5e30]);
+    }
+
+    #[test]
+    fn two_numbers() {
+        use BinaryOp::*;
+        let c = C64::new;
+        assert_eq!(two(Multiply, c(1.0, 2.0), c(3.0, -1.0)), c(5.0, 5.0));
+        assert_eq!(two(Divide, c(5.0, 5.0), c(3.0, -1.0)), c(1.0, 2.0));
+        assert_eq!(two(Divide, c(1e30, 1e30), c(1e30, 1e30)), c(1.0, 0.0));
+        assert_eq!(two(Divide, c(1.0, 1.0), c(0.0, 0.0)), c(f32::INFINITY, f32::INFINITY));
+        assert_eq!(two(Divide, c(1.0, 1.0), c(f32::INFINITY, f32::INFINITY)), c(0.0, 0.0));
+        assert_eq!(two(Power, c(0.0, 0.0), c(0.0, 0.0)), c(1.0, 0.0));
+        near(two(Power, Complex64::new(1.0, 1.0), Complex64::new(2.0, 0.0)), Complex64::new(0.0, 2.0) + 1e-16);
+    }
+}

@@ -1,0 +1,215 @@
+//! Functions of one float or two, by one name for f32 and f64.
+
+use super::element::Element;
+use super::fast;
+use super::writer::Writer;
+
+/// A float of 32 or 64 bits.
+#[allow(missing_docs)]
+pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn over(self, other: Self) -> Self;
+    fn modulo(self, other: Self) -> Self;
+    fn power(self, other: Self) -> Self;
+    fn atan2(self, other: Self) -> Self;
+    fn greater(self, other: Self) -> Self;
+    fn smaller(self, other: Self) -> Self;
+    fn abs(self) -> Self;
+    fn sign(self) -> Self;
+    fn exp(self) -> Self;
+    fn exp_m1(self) -> Self;
+    fn ln(self) -> Self;
+    fn ln_1p(self) -> Self;
+    fn logistic(self) -> Self;
+    fn tanh(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn rsqrt(self) -> Self;
+    fn cbrt(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    fn round_to_even(self) -> Self;
+    fn round_away(self) -> Self;
+    fn is_finite(self) -> bool;
+    fn sines(x: &[Self], out: &mut Writer<Self>);
+    fn cosines(x: &[Self], out: &mut Writer<Self>);
+    fn tangents(x: &[Self], out: &mut Writer<Self>);
+}
+
+macro_rules! real {
+    ($T:ident {
+        exp: $exp:path,
+        exp_m1: $exp_m1:path,
+        ln: $ln:path,
+        ln_1p: $ln_1p:path,
+        tanh: $tanh:path,
+        logistic: $logistic:path,
+        sines: $sines:expr,
+        cosines: $cosines:expr,
+        tangents: $tangents:expr,
+    }) => {
+        impl Real for $T {
+            #[inline(always)]
+            fn plus(self, other: $T) -> $T {
+                self + other
+            }
+            #[inline(always)]
+            fn minus(self, other: $T) -> $T {
+                self - other
+            }
+            #[inline(always)]
+            fn times(self, other: $T) -> $T {
+                self * other
+            }
+            #[inline(always)]
+            fn over(self, other: $T) -> $T {
+                self / other
+            }
+            #[inline(always)]
+            fn modulo(self, other: $T) -> $T {
+                self % other
+            }
+            #[inline(always)]
+            fn power(self, other: $T) -> $T {
+                self.powf(other)
+            }
+            #[inline(always)]
+            fn atan2(self, other: $T) -> $T {
+                $T::atan2(self, other)
+            }
+            #[inline(always)]
+            fn greater(self, other: $T) -> $T {
+                // Of two zeros the positive one.
+                if self == other {
+                    $T::from_bits(self.to_bits() & other.to_bits())
+                } else if self > other || self.is_nan() {
+                    self
+                } else {
+                    other
+                }
+            }
+            #[inline(always)]
+            fn smaller(self, other: $T) -> $T {
+                // Of two zeros the negative one.
+                if self == other {
+                    $T::from_bits(self.to_bits() | other.to_bits())
+                } else if self < other || self.is_nan() {
+                    self
+                } else {
+                    other
+                }
+            }
+            #[inline(always)]
+            fn abs(self) -> $T {
+                $T::abs(self)
+            }
+            #[inline(always)]
+            fn sign(self) -> $T {
+                if self > 0.0 {
+                    1.0
+                } else if self < 0.0 {
+                    -1.0
+                } else {
+                    self
+                }
+            }
+            #[inline(always)]
+            fn exp(self) -> $T {
+                $exp(self)
+            }
+            #[inline(always)]
+            fn exp_m1(self) -> $T {
+                $exp_m1(self)
+            }
+            #[inline(always)]
+            fn ln(self) -> $T {
+                $ln(self)
+            }
+            #[inline(always)]
+            fn ln_1p(self) -> $T {
+                $ln_1p(self)
+            }
+            #[inline(always)]
+            fn logistic(self) -> $T {
+                $logistic(self)
+            }
+            #[inline(always)]
+            fn tanh(self) -> $T {
+                $tanh(self)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> $T {
+                $T::sqrt(self)
+            }
+            #[inline(always)]
+            fn rsqrt(self) -> $T {
+                1.0 / $T::sqrt(self)
+            }
+            #[inline(always)]
+            fn cbrt(self) -> $T {
+                $T::cbrt(self)
+            }
+            #[inline(always)]
+            fn floor(self) -> $T {
+                $T::floor(self)
+            }
+            #[inline(always)]
+            fn ceil(self) -> $T {
+                $T::ceil(self)
+            }
+            #[inline(always)]
+            fn round_to_even(self) -> $T {
+                $T::round_ties_even(self)
+            }
+            #[inline(always)]
+            fn round_away(self) -> $T {
+                $T::round(self)
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                $T::is_finite(self)
+            }
+            fn sines(x: &[$T], out: &mut Writer<$T>) {
+                $sines(x, out);
+            }
+            fn cosines(x: &[$T], out: &mut Writer<$T>) {
+                $cosines(x, out);
+            }
+            fn tangents(x: &[$T], out: &mut Writer<$T>) {
+                $tangents(x, out);
+            }
+        }
+    };
+}
+
+real! {
+    f32 {
+        exp: fast::exp,
+        exp_m1: fast::exp_m1,
+        ln: fast::ln,
+        ln_1p: fast::ln_1p,
+        tanh: fast::tanh,
+        logistic: fast::logistic,
+        sines: fast::sines,
+        cosines: fast::cosines,
+        tangents: fast::tangents,
+    }
+}
+real! {
+    f64 {
+        exp: f64::exp,
+        exp_m1: f64::exp_m1,
+        ln: f64::ln,
+        ln_1p: f64::ln_1p,
+        tanh: f64::tanh,
+        logistic: logistic,
+        sines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::sin),
+        cosines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::cos),
+        tangents: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::tan),
+    }
+}
+
+fn logistic(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}

@@ -1,0 +1,122 @@
+//! Operations that read or write at places that are computed.
+
+use super::array::Array;
+use super::element::by_width;
+use super::movement::{gather, scatter};
+use super::walk::{Walk, strides};
+use crate::error::Result;
+use crate::types::{DType, TensorType};
+
+/// A part of the shape of `ty`; starts are clamped so that it lies within `x`.
+pub fn dynamic_slice(ty: &TensorType, x: &Array, starts: &[&Array]) -> Result<Array> {
+    let start = place(&x.ty().dims, &ty.dims, starts);
+    let steps = strides(&x.ty().dims);
+    let walk = Walk::new(ty.dims.iter().zip(steps).map(|(&size, step)| (size as usize, [step])));
+    gather(ty, x, start, &walk)
+}
+
+/// `x` with `update` written over a part of it; starts are clamped so that it lies within `x`.
+pub fn dynamic_update_slice(x: &Array, update: &Array, starts: &[&Array]) -> Result<Array> {
+    let (ty, part) = (x.ty(), update.ty());
+    let start = place(&ty.dims, &part.dims, starts);
+    let steps = strides(&part.dims).into_iter().zip(strides(&ty.dims));
+    let walk = Walk::new(part.dims.iter().zip(steps).map(|(&size, (from, to))| (size as usize, [from, to])));
+    by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
+        scatter(update.elements(), 0, out.copy_mut(x.elements()), start, &walk);
+    }))
+}
+
+/// Where a part of the shape `part` starts in `dims`.
+fn place(dims: &[i64], part: &[i64], starts: &[&Array]) -> usize {
+    let steps = strides(dims);
+    let start = |axis: usize| clamped(integers(starts[axis])(0), dims[axis] - part[axis]);
+    (0..dims.len()).map(|axis| start(axis) * steps[axis]).sum()
+}
+
+fn clamped(index: i128, last: i64) -> usize {
+    index.clamp(0, last.into()) as usize
+}
+
+/// Reads the element at a place of an array of integers.
+fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
+    let (dtype, size, bytes) = (x.ty().dtype, x.ty().dtype.size_bytes(), x.bytes());
+    move |i| {
+        let bytes = &bytes[i * size..][..size];
+        match dtype {
+            DType::S8 => i128::from(bytemuck::pod_read_unaligned::<i8>(bytes)),
+            DType::S16 => i128::from(bytemuck::pod_read_unaligned::<i16>(bytes)),
+            DType::S32 => i128::from(bytemuck::pod_read_unaligned::<i32>(bytes)),
+            DType::S64 => i128::from(bytemuck::pod_read_unaligned::<i64>(bytes)),
+            DType::U16 => i128::from(bytemuck::pod_read_unaligned::<u16>(bytes)),
+            DType::U32 => i128::from(bytemuck::pod_read_unaligned::<u32>(bytes)),
+            DType::U64 => i128::from(bytemuck::pod_read_unaligned::<u64>(bytes)),
+            _ => i128::from(bytes[0]),
+        }
+    }
+}
+
+/// Slices of `x` along `axis`. Negative indices count from the end; the rest is clamped.
+pub fn take(ty: &TensorType, axis: usize, x: &Array, indices: &Array) -> Result<Array> {
+    let dims = &x.ty().dims;
+    let before: i64 = dims[..axis].iter().product();
+    let after = dims[axis + 1..].iter().product::<i64>() as usize;
+    let size = dims[axis];
+    let index = integers(indices);
+    let places: Vec<usize> = (0..indices.ty().elements())
+        .map(|i| {
+            let index = index(i);
+            clamped(if index < 0 { index + i128::from(size) } else { index }, size - 1) * after
+        })
+        .collect();
+    by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
+        let x = x.elements::<T>();
+        for i in 0..before as usize {
+            let x = &x[i * size as usize * after..];
+            match after {
+                1 => out.generate(places.len(), |i| x[places[i]]),
+                _ => places.iter().for_each(|&place| out.copy(&x[place..][..after])),
+            }
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{apply, array, counted, row};
+    use super::*;
+    use crate::ir::Op;
+
+    fn s32(dims: &[i64]) -> TensorType {
+        TensorType::new(DType::S32, dims)
+    }
+
+    #[test]
+    fn starts_are_clamped() {
+        let x = counted(&[3, 4]);
+        let slice = |i: i64, j: i64| {
+            let (i, j) = (array(&[], &[i]), array(&[], &[j]));
+            apply::<i32>(Op::DynamicSlice, &s32(&[2, 2]), &[], &[&x, &i, &j])
+        };
+        assert_eq!(slice(1, 1), [5, 6, 9, 10]);
+        assert_eq!(slice(i64::MAX, i64::MIN), [4, 5, 8, 9]);
+        let (top, left) = (array(&[], &[u64::MAX]), array(&[], &[0u64]));
+        assert_eq!(apply::<i32>(Op::DynamicSlice, &s32(&[1, 2]), &[], &[&x, &top, &left]), [8, 9]);
+        let update = array(&[2, 1], &[70, 80]);
+        let (i, j) = (array(&[], &[9i8]), array(&[], &[1i8]));
+        let updated = apply::<i32>(Op::DynamicUpdateSlice, x.ty(), &[], &[&x, &update, &i, &j]);
+        assert_eq!(updated, [0, 1, 2, 3, 4, 70, 6, 7, 8, 80, 10, 11]);
+        let none = array::<i32>(&[0, 4], &[]);
+        assert_eq!(apply::<i32>(Op::DynamicUpdateSlice, x.ty(), &[], &[&x, &none, &i, &j]), x.elements::<i32>());
+    }
+
+    #[test]
+    fn taken_indices_wrap_once_and_are_clamped() {
+        let x = counted(&[2, 3]);
+        let take =
+            |axis: i64, dims: &[i64], indices: &Array| apply::<i32>(Op::Take, &s32(dims), &[axis], &[&x, indices]);
+        assert_eq!(take(1, &[2, 5], &row(&[0i8, -1, -3, -4, 100])), [0, 2, 0, 0, 2, 3, 5, 3, 3, 5]);
+        assert_eq!(take(0, &[2, 1, 3], &array(&[2, 1], &[1u64, u64::MAX])), [3, 4, 5, 3, 4, 5]);
+        assert_eq!(take(1, &[2], &array(&[], &[1i64])), [1, 4]);
+        assert!(take(0, &[0, 3], &array::<i32>(&[0], &[])).is_empty());
+    }
+}

@@ -1,0 +1,207 @@
+//! NumPy's matmul.
+
+use super::array::Array;
+use super::convert::convert;
+use super::element::{Element, by_integer_width};
+use super::walk::Walk;
+use super::wide::wide;
+use crate::error::Result;
+use crate::types::{DType, TensorType};
+use gemm::Parallelism;
+use num_complex::Complex;
+
+/// From how many multiplications of one product on several threads share it.
+const PARALLEL: usize = 1 << 22;
+
+/// A product of `rows` x `depth` and `depth` x `columns` matrices.
+#[derive(Clone, Copy)]
+struct Shape {
+    rows: usize,
+    depth: usize,
+    columns: usize,
+}
+
+/// The last two axes are matrices, those before them batches, which broadcast. f16 and bf16 are computed in f32.
+pub fn matmul(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
+    if matches!(ty.dtype, DType::F16 | DType::BF16) {
+        let wide = TensorType { dtype: DType::F32, dims: ty.dims.clone() };
+        let (a, b) = (convert(a, DType::F32)?, convert(b, DType::F32)?);
+        return convert(&matmul(&wide, &a, &b)?, ty.dtype);
+    }
+    let (a, b) = (&convert(a, ty.dtype)?, &convert(b, ty.dtype)?);
+    match ty.dtype {
+        DType::F32 => floats::<f32>(ty, a, b, [0.0, 1.0]),
+        DType::F64 => floats::<f64>(ty, a, b, [0.0, 1.0]),
+        DType::C64 => floats::<Complex<f32>>(ty, a, b, [Complex::ZERO, Complex::ONE]),
+        DType::C128 => floats::<Complex<f64>>(ty, a, b, [Complex::ZERO, Complex::ONE]),
+        dtype => by_integer_width!(dtype, T => batches::<T>(ty, a, b, 0, |shape, a, b, out| {
+            integers(shape, a, b, out, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b)))
+        })),
+    }
+}
+
+fn floats<T: Element>(ty: &TensorType, a: &Array, b: &Array, [zero, one]: [T; 2]) -> Result<Array> {
+    batches(ty, a, b, zero, |shape, a, b, out| product(shape, a, b, out, [zero, one]))
+}
+
+/// Calls `product` for every pair of matrices.
+fn batches<T: Element>(
+    ty: &TensorType,
+    a: &Array,
+    b: &Array,
+    zero: T,
+    product: impl Fn(Shape, &[T], &[T], &mut [T]),
+) -> Result<Array> {
+    let (a_dims, b_dims) = (&a.ty().dims[..], &b.ty().dims[..]);
+    // A vector on the left is a row, on the right a column.
+    let (a_batch, [rows, depth]) = matrices(a_dims, [1, a_dims[a_dims.len() - 1]]);
+    let (b_batch, [_, columns]) = matrices(b_dims, [b_dims[0], 1]);
+    let mut shape = Shape { rows, depth, columns };
+    let batch = &ty.dims[..ty.dims.len() - usize::from(a_dims.len() > 1) - usize::from(b_dims.len() > 1)];
+    let mut walk = Walk::broadcasts(batch, [a_batch, b_batch]);
+    if b_batch.is_empty() {
+        // All rows of the left at once.
+        shape.rows *= a_batch.iter().product::<i64>() as usize;
+        walk = Walk::broadcasts(&[], [&[], &[]]);
+    }
+    let (a, b) = (a.elements::<T>(), b.elements::<T>());
+    let (a_size, b_size, size) = (shape.rows * shape.depth, shape.depth * shape.columns, shape.rows * shape.columns);
+    Array::write::<T>(ty, |out| {
+        let count = ty.elements();
+        let all = out.repeat_mut(zero, count);
+        if count == 0 {
+            return;
+        }
+        let mut products = all.chunks_exact_mut(size);
+        let [a_step, b_step] = walk.steps();
+        walk.each_row(|[a_at, b_at]| {
+            for i in 0..walk.row() {
+                let (a, b) = (&a[(a_at + i * a_step) * a_size..], &b[(b_at + i * b_step) * b_size..]);
+                let out = products.next().expect("a product for each pair of matrices");
+                product(shape, &a[..a_size], &b[..b_size], out);
+            }
+        });
+    })
+}
+
+/// The batch axes, and the last two, for which a vector has `[1, n]` or `[n, 1]`.
+fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
+    match dims {
+        [batch @ .., rows, columns] => (batch, [*rows as usize, *columns as usize]),
+        _ => (&[], of_vector.map(|size| size as usize)),
+    }
+}
+
+fn product<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]: [T; 2]) {
+    let Shape { rows, depth, columns } = shape;
+    assert!(a.len() == rows * depth && b.len() == depth * columns && out.len() == rows * columns);
+    let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
+    let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
+    // SAFETY: the slices hold the matrices row by row, as was just checked, and the strides say so; `out` is ours alone.
+    unsafe {
+        gemm::gemm(
+            rows,
+            columns,
+            depth,
+            out.as_mut_ptr(),
+            1,
+            columns as isize,
+            false,
+            a.as_ptr(),
+            1,
+            depth as isize,
+            b.as_ptr(),
+            1,
+            columns as isize,
+            zero,
+            one,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
+
+/// Row by row of `b`, which is what a cache and vectors like: `out` gathers multiples of them.
+fn integers<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T) {
+    let Shape { depth, columns, .. } = shape;
+    if depth == 0 || columns == 0 {
+        return;
+    }
+    for (a, out) in a.chunks_exact(depth).zip(out.chunks_exact_mut(columns)) {
+        for (&a, b) in a.iter().zip(b.chunks_exact(columns)) {
+            wide(
+                #[inline(always)]
+                || {
+                    for (out, &b) in out.iter_mut().zip(b) {
+                        *out = add_product(*out, a, b);
+                    }
+                },
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{apply, array, counted, numbers};
+    use super::*;
+    use crate::ir::Op;
+
+    fn product(a: &Array, b: &Array, dims: &[i64]) -> Vec<i32> {
+        apply(Op::Matmul, &TensorType::new(DType::S32, dims), &[], &[a, b])
+    }
+
+    #[test]
+    fn vectors_matrices_and_batches() {
+        let (m, v) = (counted(&[2, 3]), counted(&[3]));
+        assert_eq!(product(&v, &v, &[]), [5]);
+        assert_eq!(product(&m, &v, &[2]), [5, 14]);
+        assert_eq!(product(&v, &counted(&[3, 2]), &[2]), [10, 13]);
+        assert_eq!(product(&m, &counted(&[3, 2]), &[2, 2]), [10, 13, 28, 40]);
+        assert_eq!(product(&counted(&[2, 1, 3]), &counted(&[3, 1]), &[2, 1, 1]), [5, 14]);
+        assert_eq!(product(&m, &counted(&[2, 3, 1]), &[2, 2, 1]), [5, 14, 14, 50]);
+        assert_eq!(product(&v, &counted(&[2, 3, 1]), &[2, 1]), [5, 14]);
+        let (a, b) = (counted(&[2, 1, 1, 2]), counted(&[3, 2, 1]));
+        assert_eq!(product(&a, &b, &[2, 3, 1, 1]), [1, 3, 5, 3, 13, 23]);
+        assert_eq!(product(&counted(&[2, 1, 2]), &counted(&[2, 2]), &[2, 1, 2]), [2, 3, 6, 11]);
+    }
+
+    #[test]
+    fn nothing_to_multiply() {
+        let none = |dims: &[i64]| array::<i32>(dims, &[]);
+        assert_eq!(product(&none(&[2, 0]), &none(&[0, 3]), &[2, 3]), [0; 6]);
+        assert!(product(&none(&[0, 3]), &none(&[3, 0]), &[0, 0]).is_empty());
+        assert!(product(&none(&[0, 2, 3]), &counted(&[1, 3, 2]), &[0, 2, 2]).is_empty());
+        let floats = array::<f32>(&[2, 0], &[]);
+        let ty = TensorType::new(DType::F32, &[2, 2]);
+        assert_eq!(apply::<f32>(Op::Matmul, &ty, &[], &[&floats, &floats.reshape(&[0, 2])]), [0.0; 4]);
+    }
+
+    #[test]
+    fn every_dtype_agrees_and_promotes() {
+        for dtype in numbers() {
+            let [a, b] = [[2, 3], [3, 2]].map(|dims| convert(&counted(&dims), dtype).unwrap());
+            let ty = TensorType::new(dtype, &[2, 2]);
+            let result = super::super::evaluate(Op::Matmul, &ty, &[], None, &[&a, &b]).unwrap();
+            let result = convert(&result, DType::S32).unwrap();
+            assert_eq!(result.elements::<i32>(), [10, 13, 28, 40], "{dtype}");
+        }
+        let (a, b) = (array(&[1, 1], &[100i8]), array(&[1, 1], &[200u8]));
+        assert_eq!(apply::<i16>(Op::Matmul, &TensorType::new(DType::S16, &[1, 1]), &[], &[&a, &b]), [20_000]);
+    }
+
+    #[test]
+    fn large_products_on_several_threads() {
+        let n = 200i64;
+        let x: Vec<f64> = (0..n * n).map(|i| (i % 13) as f64 - 6.0).collect();
+        let ty = TensorType::new(DType::F64, &[n, n]);
+        let result: Vec<f64> = apply(Op::Matmul, &ty, &[], &[&array(&[n, n], &x), &array(&[n, n], &x)]);
+        let n = n as usize;
+        for (i, j) in [(0, 0), (1, 199), (150, 3), (199, 199)] {
+            let want: f64 = (0..n).map(|k| x[i * n + k] * x[k * n + j]).sum();
+            assert_eq!(result[i * n + j], want);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Operations that move elements: broadcast, transpose, slice, concatenate, pad.
+
+use super::array::Array;
+use super::convert::convert;
+use super::element::{Element, by_width};
+use super::walk::{Walk, strides};
+use super::writer::Writer;
+use crate::error::Result;
+use crate::types::TensorType;
+
+/// NumPy's broadcasting.
+pub fn broadcast_to(x: &Array, ty: &TensorType) -> Result<Array> {
+    if x.ty().dims == ty.dims {
+        return Ok(x.clone());
+    }
+    gather(ty, x, 0, &Walk::broadcasts(&ty.dims, [&x.ty().dims]))
+}
+
+/// Axis i of the result is axis `axes[i]` of `x`.
+pub fn transpose(ty: &TensorType, axes: &[i64], x: &Array) -> Result<Array> {
+    let steps = strides(&x.ty().dims);
+    let walk = axes.iter().map(|&axis| (x.ty().dims[axis as usize] as usize, [steps[axis as usize]]));
+    gather(ty, x, 0, &Walk::new(walk))
+}
+
+/// `attributes`: starts, limits, strides.
+pub fn slice(ty: &TensorType, attributes: &[i64], x: &Array) -> Result<Array> {
+    let rank = ty.dims.len();
+    let steps = strides(&x.ty().dims);
+    let start = (0..rank).map(|axis| attributes[axis] as usize * steps[axis]).sum();
+    let stride = |axis: usize| attributes[2 * rank + axis] as usize;
+    let walk = Walk::new((0..rank).map(|axis| (ty.dims[axis] as usize, [stride(axis) * steps[axis]])));
+    gather(ty, x, start, &walk)
+}
+
+/// The elements of `x` from `start` on that a walk comes by.
+pub fn gather(ty: &TensorType, x: &Array, start: usize, walk: &Walk<1>) -> Result<Array> {
+    by_width!(ty.dtype, T => {
+        let x = x.elements::<T>();
+        Array::write(ty, |out| rows(x, start, walk, out))
+    })
+}
+
+fn rows<T: Element>(x: &[T], start: usize, walk: &Walk<1>, out: &mut Writer<T>) {
+    let (row, [step]) = (walk.row(), walk.steps());
+    match step {
+        0 => walk.each_row(|[at]| out.repeat(x[start + at], row)),
+        1 => walk.each_row(|[at]| out.copy(&x[start + at..][..row])),
+        _ => walk.each_row(|[at]| out.generate(row, |i| x[start + at + i * step])),
+    }
+}
+
+/// Along `axis`.
+pub fn concatenate(ty: &TensorType, axis: usize, parts: &[&Array]) -> Result<Array> {
+    let parts: Vec<Array> = parts.iter().map(|part| convert(part, ty.dtype)).collect::<Result<_>>()?;
+    let before: i64 = ty.dims[..axis].iter().product();
+    let after: i64 = ty.dims[axis + 1..].iter().product();
+    by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
+        for i in 0..before as usize {
+            for part in &parts {
+                let chunk = (part.ty().dims[axis] * after) as usize;
+                out.copy(&part.elements()[i * chunk..][..chunk]);
+            }
+        }
+    }))
+}
+
+/// Slice number `i` along the first axis, without that axis.
+pub fn row(x: &Array, i: usize) -> Result<Array> {
+    let ty = TensorType::new(x.ty().dtype, &x.ty().dims[1..]);
+    gather(&ty, x, i * ty.elements(), &Walk::broadcasts(&ty.dims, [&ty.dims]))
+}
+
+/// Arrays of one type along a new first axis. There is at least one.
+pub fn stack(rows: &[Array]) -> Result<Array> {
+    let mut ty = rows[0].ty().clone();
+    ty.dims.insert(0, rows.len() as i64);
+    by_width!(ty.dtype, T => Array::write::<T>(&ty, |out| rows.iter().for_each(|row| out.copy(row.elements()))))
+}
+
+/// `attributes`: low, high, interior.
+pub fn pad(ty: &TensorType, attributes: &[i64], x: &Array, value: &Array) -> Result<Array> {
+    let rank = ty.dims.len();
+    let (from, to) = (strides(&x.ty().dims), strides(&ty.dims));
+    // The elements of each axis that are in the result: the first one of them, how many, and where it comes to lie.
+    let mut axes = Vec::with_capacity(rank);
+    let (mut first, mut place) = (0, 0);
+    for axis in 0..rank {
+        let (low, step) = (attributes[axis], attributes[2 * rank + axis] + 1);
+        let (size, wanted) = (x.ty().dims[axis], ty.dims[axis]);
+        let start = if low < 0 { (-low + step - 1) / step } else { 0 };
+        let end = if wanted > low { ((wanted - low - 1) / step + 1).min(size) } else { 0 };
+        axes.push(((end - start).max(0) as usize, [from[axis], to[axis] * step as usize]));
+        if start < end {
+            first += start as usize * from[axis];
+            place += (low + start * step) as usize * to[axis];
+        }
+    }
+    let walk = Walk::new(axes.into_iter());
+    by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
+        let all = out.repeat_mut(value.elements()[0], ty.elements());
+        scatter(x.elements(), first, all, place, &walk);
+    }))
+}
+
+/// Writes rows of `x`, from `first` on, over rows of `all`, from `place` on.
+pub fn scatter<T: Element>(x: &[T], first: usize, all: &mut [T], place: usize, walk: &Walk<2>) {
+    let row = walk.row();
+    match walk.steps() {
+        [1, 1] => walk.each_row(|[from, to]| all[place + to..][..row].copy_from_slice(&x[first + from..][..row])),
+        [a, b] => walk.each_row(|[from, to]| {
+            (0..row).for_each(|i| all[place + to + i * b] = x[first + from + i * a]);
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{apply, array, counted, row as line};
+    use super::*;
+    use crate::ir::Op;
+    use crate::types::DType;
+
+    fn s32(dims: &[i64]) -> TensorType {
+        TensorType::new(DType::S32, dims)
+    }
+
+    #[test]
+    fn broadcasts_repeat_axes() {
+        let to = |x: &Array, dims: &[i64]| apply::<i32>(Op::BroadcastTo, &s32(dims), &[], &[x]);
+        assert_eq!(to(&counted(&[2, 1]), &[2, 2, 3]), [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
+        assert_eq!(to(&array(&[], &[7]), &[3]), [7, 7, 7]);
+        assert_eq!(to(&counted(&[3]), &[2, 3]), [0, 1, 2, 0, 1, 2]);
+        assert!(to(&counted(&[1, 3]), &[0, 3]).is_empty());
+    }
+
+    #[test]
+    fn transposes_of_any_rank() {
+        let run = |dims: &[i64], axes: &[i64]| {
+            let out: Vec<i64> = axes.iter().map(|&axis| dims[axis as usize]).collect();
+            apply::<i32>(Op::Transpose, &s32(&out), axes, &[&counted(dims)])
+        };
+        assert_eq!(run(&[2, 3], &[1, 0]), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(run(&[2, 2, 2], &[0, 2, 1]), [0, 2, 1, 3, 4, 6, 5, 7]);
+        assert_eq!(run(&[2, 2, 2], &[2, 0, 1]), [0, 2, 4, 6, 1, 3, 5, 7]);
+        assert!(run(&[0, 3], &[1, 0]).is_empty());
+        let (rows, columns) = (300, 170);
+        let turned = run(&[rows, columns], &[1, 0]);
+        assert!((0..turned.len()).all(|i| {
+            let (row, column) = (i as i64 / rows, i as i64 % rows);
+            i64::from(turned[i]) == column * columns + row
+        }));
+    }
+
+    #[test]
+    fn slices_with_strides() {
+        let x = counted(&[4, 5]);
+        assert_eq!(apply::<i32>(Op::Slice, &s32(&[2, 2]), &[1, 1, 4, 5, 2, 3], &[&x]), [6, 9, 16, 19]);
+        assert!(apply::<i32>(Op::Slice, &s32(&[4, 0]), &[0, 2, 4, 2, 1, 1], &[&x]).is_empty());
+        assert_eq!(apply::<i32>(Op::Slice, &s32(&[1, 5]), &[3, 0, 4, 5, 4, 1], &[&x]), [15, 16, 17, 18, 19]);
+    }
+
+    #[test]
+    fn concatenation_promotes() {
+        let (a, b) = (array(&[2, 1], &[1i8, 2]), array(&[2, 2], &[200u8, 201, 202, 203]));
+        let none = array::<i8>(&[2, 0], &[]);
+        let ty = TensorType::new(DType::S16, &[2, 3]);
+        assert_eq!(apply::<i16>(Op::Concatenate, &ty, &[1], &[&a, &none, &b]), [1, 200, 201, 2, 202, 203]);
+        assert_eq!(apply::<i32>(Op::Concatenate, &s32(&[4]), &[0], &[&line(&[1, 2]), &line(&[3, 4])]), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn padding_before_after_and_between() {
+        let pad = |dims: &[i64], out: &[i64], attributes: &[i64]| {
+            apply::<i32>(Op::Pad, &s32(out), attributes, &[&counted(dims), &array(&[], &[9])])
+        };
+        assert_eq!(pad(&[3], &[8], &[1, 2, 1]), [9, 0, 9, 1, 9, 2, 9, 9]);
+        assert_eq!(pad(&[4], &[2], &[-1, -1, 0]), [1, 2]);
+        assert_eq!(pad(&[4], &[4], &[-1, 1, 0]), [1, 2, 3, 9]);
+        assert_eq!(pad(&[3], &[3], &[-1, -1, 1]), [9, 1, 9]);
+        assert_eq!(pad(&[3], &[2], &[-2, -1, 1]), [1, 9]);
+        assert_eq!(pad(&[2], &[2], &[5, -5, 0]), [9, 9]);
+        assert_eq!(pad(&[0], &[2], &[1, 1, 3]), [9, 9]);
+        assert_eq!(pad(&[2, 2], &[3, 3], &[1, 0, 0, 1, 0, 0]), [9, 9, 9, 0, 1, 9, 2, 3, 9]);
+    }
+
+    #[test]
+    fn rows_and_stacks_are_inverse() {
+        let x = counted(&[3, 2, 2]);
+        let rows: Vec<Array> = (0..3).map(|i| row(&x, i).unwrap()).collect();
+        assert_eq!(rows[1].elements::<i32>(), [4, 5, 6, 7]);
+        let back = stack(&rows).unwrap();
+        assert_eq!((back.ty(), back.bytes()), (x.ty(), x.bytes()));
+    }
+}

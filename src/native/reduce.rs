@@ -1,0 +1,301 @@
+//! Reductions. Every sum is a tree: blocks, summed up by many independent accumulators, are combined pairwise, so that
+//! neither speed nor accuracy is lost. The tree depends on the shape alone, never on the number of threads.
+
+use super::array::Array;
+use super::convert::convert;
+use super::element::{Element, by_integer_width};
+use super::evaluate::unsupported;
+use super::functions::Real;
+use super::wide::wide;
+use crate::error::Result;
+use crate::ir::ReduceOp;
+use crate::types::{DType, TensorType};
+use num_complex::Complex;
+
+/// Elements of a row that are taken together without a tree.
+const BLOCK: usize = 1024;
+/// Rows that are taken together without a tree.
+const ROWS: usize = 64;
+/// Columns that are taken together at a time: their results stay in the fastest cache.
+const COLUMNS: usize = 256;
+/// How many elements are worth a thread.
+const PARALLEL: usize = 1 << 18;
+
+/// Over `axes`, ascending. f16 and bf16 are widened first, and sums of them rounded once.
+pub fn reduce(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Array> {
+    if !matches!(ty.dtype, DType::F16 | DType::BF16) {
+        return dispatch(op, ty, axes, x);
+    }
+    let wide = TensorType { dtype: DType::F32, dims: ty.dims.clone() };
+    convert(&dispatch(op, &wide, axes, &convert(x, DType::F32)?)?, ty.dtype)
+}
+
+fn dispatch(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Array> {
+    use ReduceOp::*;
+    macro_rules! run {
+        ($T:ty, $identity:expr, $combine:expr) => {
+            fold::<$T>(ty, axes, x, $identity, $combine)
+        };
+    }
+    match (op, ty.dtype) {
+        (All | Min, DType::Pred) => run!(u8, 1, u8::min),
+        (Any | Max, DType::Pred) => run!(u8, 0, u8::max),
+        (Sum, DType::F32) => run!(f32, 0.0, |a, b| a + b),
+        (Sum, DType::F64) => run!(f64, 0.0, |a, b| a + b),
+        (Sum, DType::C64) => run!(Complex<f32>, Complex::ZERO, |a, b| a + b),
+        (Sum, DType::C128) => run!(Complex<f64>, Complex::ZERO, |a, b| a + b),
+        (Product, DType::F32) => run!(f32, 1.0, |a, b| a * b),
+        (Product, DType::F64) => run!(f64, 1.0, |a, b| a * b),
+        (Product, DType::C64) => run!(Complex<f32>, Complex::ONE, |a, b| a * b),
+        (Product, DType::C128) => run!(Complex<f64>, Complex::ONE, |a, b| a * b),
+        (Max, DType::F32) => run!(f32, f32::NEG_INFINITY, f32::greater),
+        (Max, DType::F64) => run!(f64, f64::NEG_INFINITY, f64::greater),
+        (Min, DType::F32) => run!(f32, f32::INFINITY, f32::smaller),
+        (Min, DType::F64) => run!(f64, f64::INFINITY, f64::smaller),
+        (Sum, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 0, T::wrapping_add)),
+        (Product, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 1, T::wrapping_mul)),
+        (Max, DType::S8) => run!(i8, i8::MIN, i8::max),
+        (Max, DType::S16) => run!(i16, i16::MIN, i16::max),
+        (Max, DType::S32) => run!(i32, i32::MIN, i32::max),
+        (Max, DType::S64) => run!(i64, i64::MIN, i64::max),
+        (Min, DType::S8) => run!(i8, i8::MAX, i8::min),
+        (Min, DType::S16) => run!(i16, i16::MAX, i16::min),
+        (Min, DType::S32) => run!(i32, i32::MAX, i32::min),
+        (Min, DType::S64) => run!(i64, i64::MAX, i64::min),
+        (Max, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 0, T::max)),
+        (Min, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, T::MAX, T::min)),
+        (_, dtype) => Err(unsupported(op.name(), dtype)),
+    }
+}
+
+/// Neighbouring axes, all of them reduced over or none.
+struct Group {
+    size: usize,
+    reduced: bool,
+}
+
+fn groups(dims: &[i64], axes: &[i64]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::with_capacity(dims.len());
+    for (axis, &dim) in dims.iter().enumerate().filter(|(_, dim)| **dim != 1) {
+        add(&mut groups, Group { size: dim as usize, reduced: axes.contains(&(axis as i64)) });
+    }
+    groups
+}
+
+fn add(groups: &mut Vec<Group>, group: Group) {
+    match groups.last_mut() {
+        Some(last) if last.reduced == group.reduced => last.size *= group.size,
+        _ => groups.push(group),
+    }
+}
+
+/// Group after group, from the last to the first.
+fn fold<T: Element>(
+    ty: &TensorType,
+    axes: &[i64],
+    x: &Array,
+    identity: T,
+    combine: impl Fn(T, T) -> T + Copy + Sync,
+) -> Result<Array> {
+    let mut groups = groups(&x.ty().dims, axes);
+    let mut x = x.clone();
+    while let Some(at) = groups.iter().rposition(|group| group.reduced) {
+        let length = groups[at].size;
+        let inner = groups[at + 1..].iter().map(|group| group.size).product();
+        let rest = groups.split_off(at);
+        rest.into_iter().skip(1).for_each(|group| add(&mut groups, group));
+        let left: usize = groups.iter().map(|group| group.size).product();
+        let result = TensorType::new(ty.dtype, &[left as i64]);
+        let step = Step { x: x.elements(), length, inner, identity, combine };
+        x = step.run(&result)?;
+    }
+    Ok(x.reshape(&ty.dims))
+}
+
+/// The middle axis of three, of which the first and the last are left.
+struct Step<'a, T, F> {
+    x: &'a [T],
+    length: usize,
+    inner: usize,
+    identity: T,
+    combine: F,
+}
+
+impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
+    fn run(&self, result: &TensorType) -> Result<Array> {
+        let worth_a_thread = PARALLEL.div_ceil(self.length.max(1));
+        if self.inner == 1 {
+            return Array::write_pieces(result, worth_a_thread, |range, out| {
+                out.generate(range.len(), |i| self.row(&self.x[(range.start + i) * self.length..][..self.length]));
+            });
+        }
+        Array::write_pieces(result, worth_a_thread.max(COLUMNS), |range, out| {
+            let mut at = range.start;
+            while at < range.end {
+                let (outer, column) = (at / self.inner, at % self.inner);
+                let count = COLUMNS.min(self.inner - column).min(range.end - at);
+                let x = &self.x[outer * self.inner * self.length..][..self.inner * self.length];
+                self.columns(x, column, out.repeat_mut(self.identity, count));
+                at += count;
+            }
+        })
+    }
+
+    fn row(&self, x: &[T]) -> T {
+        if x.len() <= BLOCK {
+            // As many accumulators as fill some vectors.
+            return match size_of::<T>() {
+                1 | 2 => self.block::<64>(x),
+                4 => self.block::<32>(x),
+                _ => self.block::<16>(x),
+            };
+        }
+        let (left, right) = x.split_at((x.len() / 2).next_multiple_of(BLOCK));
+        let (left, right) = if x.len() > PARALLEL {
+            rayon::join(|| self.row(left), || self.row(right))
+        } else {
+            (self.row(left), self.row(right))
+        };
+        (self.combine)(left, right)
+    }
+
+    fn block<const N: usize>(&self, x: &[T]) -> T {
+        let (identity, combine) = (self.identity, self.combine);
+        let mut sums = wide(
+            #[inline(always)]
+            || {
+                let mut sums = [identity; N];
+                let (chunks, rest) = x.as_chunks::<N>();
+                for chunk in chunks {
+                    for (sum, &x) in sums.iter_mut().zip(chunk) {
+                        *sum = combine(*sum, x);
+                    }
+                }
+                for (sum, &x) in sums.iter_mut().zip(rest) {
+                    *sum = combine(*sum, x);
+                }
+                sums
+            },
+        );
+        let mut count = N;
+        while count > 1 {
+            count /= 2;
+            (0..count).for_each(|i| sums[i] = combine(sums[i], sums[i + count]));
+        }
+        sums[0]
+    }
+
+    /// The columns from `column` on, as many as `out` has, of all rows of `x`. `out` holds the identity.
+    fn columns(&self, x: &[T], column: usize, out: &mut [T]) {
+        let (inner, combine) = (self.inner, self.combine);
+        let rows = x.len() / inner;
+        if rows <= ROWS {
+            return wide(
+                #[inline(always)]
+                || {
+                    for row in x.chunks_exact(inner) {
+                        let row = &row[column..][..out.len()];
+                        for (out, &x) in out.iter_mut().zip(row) {
+                            *out = combine(*out, x);
+                        }
+                    }
+                },
+            );
+        }
+        let (top, bottom) = x.split_at((rows / 2).next_multiple_of(ROWS) * inner);
+        self.columns(top, column, out);
+        let mut others = [self.identity; COLUMNS];
+        let others = &mut others[..out.len()];
+        self.columns(bottom, column, others);
+        out.iter_mut().zip(others).for_each(|(out, other)| *out = combine(*out, *other));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Typed, apply, array, counted, numbers, preds, row};
+    use super::*;
+    use crate::ir::Op;
+    use half::{bf16, f16};
+
+    fn over<T: Typed>(op: ReduceOp, x: &Array, axes: &[i64], dims: &[i64]) -> Vec<T> {
+        apply(Op::Reduce(op), &TensorType::new(T::DTYPE, dims), axes, &[x])
+    }
+
+    #[test]
+    fn any_axes() {
+        let x = counted(&[2, 3, 4]);
+        assert_eq!(over::<i32>(ReduceOp::Sum, &x, &[0, 1, 2], &[]), [276]);
+        assert_eq!(over::<i32>(ReduceOp::Sum, &x, &[2], &[2, 3]), [6, 22, 38, 54, 70, 86]);
+        assert_eq!(over::<i32>(ReduceOp::Sum, &x, &[1], &[2, 1, 4]), [12, 15, 18, 21, 48, 51, 54, 57]);
+        assert_eq!(over::<i32>(ReduceOp::Sum, &x, &[0, 2], &[3]), [60, 92, 124]);
+        assert_eq!(over::<i32>(ReduceOp::Max, &x, &[0], &[3, 4]), (12..24).collect::<Vec<i32>>());
+        assert_eq!(over::<i32>(ReduceOp::Min, &x, &[1, 2], &[2]), [0, 12]);
+        assert_eq!(over::<i32>(ReduceOp::Sum, &counted(&[1, 3, 1]), &[0, 2], &[3]), [0, 1, 2]);
+    }
+
+    #[test]
+    fn empty_reductions_give_the_identity() {
+        let floats = |op| over::<f32>(op, &array::<f32>(&[2, 0], &[]), &[1], &[2]);
+        assert_eq!(floats(ReduceOp::Sum), [0.0; 2]);
+        assert_eq!(floats(ReduceOp::Product), [1.0; 2]);
+        assert_eq!(floats(ReduceOp::Max), [f32::NEG_INFINITY; 2]);
+        assert_eq!(floats(ReduceOp::Min), [f32::INFINITY; 2]);
+        assert_eq!(over::<i8>(ReduceOp::Max, &array::<i8>(&[0, 3], &[]), &[0], &[3]), [i8::MIN; 3]);
+        assert_eq!(over::<u16>(ReduceOp::Min, &array::<u16>(&[0], &[]), &[0], &[]), [u16::MAX]);
+        assert_eq!(over::<f16>(ReduceOp::Max, &array::<f16>(&[0], &[]), &[0], &[]), [f16::NEG_INFINITY]);
+        assert!(over::<i32>(ReduceOp::Sum, &array::<i32>(&[0, 2], &[]), &[1], &[0]).is_empty());
+    }
+
+    #[test]
+    fn nan_wins_and_pred_is_logic() {
+        for at in [0, 1, 50, 99] {
+            let mut x = [1.0f32; 100];
+            x[at] = f32::NAN;
+            assert!(over::<f32>(ReduceOp::Max, &row(&x), &[0], &[])[0].is_nan());
+            assert!(over::<f32>(ReduceOp::Min, &array(&[50, 2], &x), &[0], &[2])[at % 2].is_nan());
+        }
+        let ty = TensorType::new(DType::Pred, &[]);
+        for (x, all, any) in [([0, 0], 0, 0), ([0, 1], 0, 1), ([1, 1], 1, 1)] {
+            assert_eq!(apply::<u8>(Op::Reduce(ReduceOp::All), &ty, &[0], &[&preds(&x)]), [all]);
+            assert_eq!(apply::<u8>(Op::Reduce(ReduceOp::Any), &ty, &[0], &[&preds(&x)]), [any]);
+        }
+    }
+
+    #[test]
+    fn large_sums_are_accurate() {
+        for dims in [vec![3_000_001], vec![1500, 2000]] {
+            let x: Vec<f32> = (0..crate::types::count(&dims)).map(|i| 0.1 + (i % 7) as f32 * 1e-3).collect();
+            let truth: f64 = x.iter().map(|&x| f64::from(x)).sum();
+            let axes: Vec<i64> = (0..dims.len() as i64).collect();
+            let sum = over::<f32>(ReduceOp::Sum, &array(&dims, &x), &axes, &[])[0];
+            assert!((f64::from(sum) - truth).abs() < 1e-6 * truth, "{sum} {truth}");
+            if let [rows, columns] = dims[..] {
+                let sums = over::<f32>(ReduceOp::Sum, &array(&dims, &x), &[0], &[columns]);
+                for (column, &sum) in sums.iter().enumerate() {
+                    let of = (0..rows as usize).map(|row| f64::from(x[row * columns as usize + column]));
+                    let truth: f64 = of.sum();
+                    assert!((f64::from(sum) - truth).abs() < 1e-6 * truth, "{sum} {truth}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_dtype_and_halves_accumulate_wide() {
+        for dtype in numbers() {
+            let x = convert(&row(&[1i32, 2, 3, 2, 1]), dtype).unwrap();
+            let run = |op| {
+                let ty = TensorType::new(dtype, &[]);
+                let result = super::super::evaluate(Op::Reduce(op), &ty, &[0], None, &[&x]).unwrap();
+                convert(&result, DType::S32).unwrap().elements::<i32>()[0]
+            };
+            assert_eq!((run(ReduceOp::Sum), run(ReduceOp::Product)), (9, 12), "{dtype}");
+            if !matches!(dtype, DType::C64 | DType::C128) {
+                assert_eq!((run(ReduceOp::Max), run(ReduceOp::Min)), (3, 1), "{dtype}");
+            }
+        }
+        assert_eq!(over::<bf16>(ReduceOp::Sum, &row(&[bf16::ONE; 1000]), &[0], &[])[0].to_f32(), 1000.0);
+        assert_eq!(over::<i8>(ReduceOp::Sum, &row(&[100i8; 3]), &[0], &[]), [44]);
+    }
+}

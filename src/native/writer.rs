@@ -1,0 +1,160 @@
+//! Writing memory that holds nothing yet, front to back, each element once.
+
+use super::element::Element;
+use super::wide::wide;
+use std::mem::MaybeUninit;
+
+/// Slots that are written from the front. What was written is counted here and nowhere else, and only after it was, so
+/// that [`Writer::finish`] proves that nothing was left out.
+pub struct Writer<'a, T> {
+    slots: &'a mut [MaybeUninit<T>],
+    /// The slots before this one are written.
+    written: usize,
+}
+
+impl<'a, T: Element> Writer<'a, T> {
+    /// Slots of which none is written.
+    pub fn new(slots: &'a mut [MaybeUninit<T>]) -> Writer<'a, T> {
+        Writer { slots, written: 0 }
+    }
+
+    /// How many slots are still to be written.
+    pub fn remaining(&self) -> usize {
+        self.slots.len() - self.written
+    }
+
+    /// All elements. Panics if some are not written.
+    pub fn finish(self) -> &'a mut [T] {
+        assert_eq!(self.written, self.slots.len(), "elements written, and elements of the array");
+        // SAFETY: all slots are written.
+        unsafe { assume_written(self.slots) }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, count: usize) -> &mut [MaybeUninit<T>] {
+        &mut self.slots[self.written..][..count]
+    }
+
+    /// Writes `f` of each element.
+    #[inline(always)]
+    pub fn map<A: Copy>(&mut self, x: &[A], f: impl Fn(A) -> T) {
+        let out = self.next(x.len());
+        wide(
+            #[inline(always)]
+            || {
+                for (out, &x) in out.iter_mut().zip(x) {
+                    out.write(f(x));
+                }
+            },
+        );
+        self.written += x.len();
+    }
+
+    /// Writes `f` of each two elements; both slices are as long.
+    #[inline(always)]
+    pub fn zip<A: Copy, B: Copy>(&mut self, a: &[A], b: &[B], f: impl Fn(A, B) -> T) {
+        assert_eq!(a.len(), b.len(), "elements of the operands");
+        let out = self.next(a.len());
+        wide(
+            #[inline(always)]
+            || {
+                for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
+                    out.write(f(a, b));
+                }
+            },
+        );
+        self.written += a.len();
+    }
+
+    /// Writes the element of `a` where `pred` is not 0, else that of `b`.
+    pub fn choose(&mut self, pred: &[u8], a: &[T], b: &[T]) {
+        assert!(pred.len() == a.len() && a.len() == b.len(), "elements of the operands");
+        let out = self.next(a.len());
+        wide(
+            #[inline(always)]
+            || {
+                for (out, (&pred, (&a, &b))) in out.iter_mut().zip(pred.iter().zip(a.iter().zip(b))) {
+                    out.write(if pred != 0 { a } else { b });
+                }
+            },
+        );
+        self.written += a.len();
+    }
+
+    /// Writes `f(0)`, `f(1)`, ...
+    #[inline(always)]
+    pub fn generate(&mut self, count: usize, mut f: impl FnMut(usize) -> T) {
+        for (i, out) in self.next(count).iter_mut().enumerate() {
+            out.write(f(i));
+        }
+        self.written += count;
+    }
+
+    /// Writes copies of one value.
+    pub fn repeat(&mut self, value: T, count: usize) {
+        self.repeat_mut(value, count);
+    }
+
+    /// Writes copies of one value, and gives them to be changed.
+    pub fn repeat_mut(&mut self, value: T, count: usize) -> &mut [T] {
+        self.next(count).fill(MaybeUninit::new(value));
+        self.just_written(count)
+    }
+
+    /// Writes copies of all elements.
+    pub fn copy(&mut self, x: &[T]) {
+        self.copy_mut(x);
+    }
+
+    /// Writes copies of all elements, and gives them to be changed.
+    pub fn copy_mut(&mut self, x: &[T]) -> &mut [T] {
+        self.next(x.len()).copy_from_slice(as_slots(x));
+        self.just_written(x.len())
+    }
+
+    /// Counts slots that were written, and gives them as elements.
+    fn just_written(&mut self, count: usize) -> &mut [T] {
+        let start = self.written;
+        self.written += count;
+        // SAFETY: the callers have written these slots.
+        unsafe { assume_written(&mut self.slots[start..start + count]) }
+    }
+}
+
+/// # Safety
+/// All slots are written.
+unsafe fn assume_written<T>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
+    // SAFETY: a MaybeUninit has the layout of what it holds, and the caller says that each holds something.
+    unsafe { &mut *(std::ptr::from_mut(slots) as *mut [T]) }
+}
+
+fn as_slots<T: Copy>(x: &[T]) -> &[MaybeUninit<T>] {
+    // SAFETY: a MaybeUninit has the layout of what it holds; behind a shared reference nothing can be taken out.
+    unsafe { &*(std::ptr::from_ref(x) as *const [MaybeUninit<T>]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_comes_in_order() {
+        let mut slots = [MaybeUninit::<i32>::uninit(); 11];
+        let mut writer = Writer::new(&mut slots);
+        writer.map(&[1i16, 2], |x| i32::from(x) * 10);
+        writer.zip(&[1, 2], &[3u8, 4], |a: i32, b| a + i32::from(b));
+        writer.choose(&[1, 0], &[7, 7], &[8, 8]);
+        writer.generate(2, |i| i as i32);
+        writer.repeat_mut(9, 2)[1] = 5;
+        assert_eq!(writer.remaining(), 1);
+        writer.copy(&[6]);
+        assert_eq!(writer.finish(), [10, 20, 4, 6, 7, 8, 0, 1, 9, 5, 6]);
+    }
+
+    #[test]
+    #[should_panic]
+    fn there_is_no_writing_beyond_the_end() {
+        let mut slots = [MaybeUninit::<u8>::uninit(); 3];
+        Writer::new(&mut slots).repeat(0, 4);
+    }
+}

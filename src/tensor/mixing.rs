@@ -1,0 +1,117 @@
+//! Operations on tensors of several devices, as the option `mixed_device_policy` has it. Tensors of two environments never
+//! mix.
+
+use super::recording::{State, to_record};
+use crate::device::{Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{self, NodeId};
+use crate::log::{Level, current_call, log};
+use crate::metrics::Counter;
+use crate::sync;
+use crate::types::{Scalar, TensorType};
+
+/// An operand, where it is.
+struct Operand<'a> {
+    name: &'a str,
+    handle: TensorHandle,
+    device: &'static Device,
+    place: Place,
+}
+
+/// What stands for an operand on the device of the operation.
+enum Stand {
+    /// Itself.
+    Tensor,
+    /// A constant of its value.
+    Constant(TensorType, Scalar),
+    /// A copy.
+    Copy(Value),
+}
+
+/// The nodes of operands that are not on one device, and the state of the device on which the operation is recorded:
+/// that of `dst`, if there is one, else the first XLA device among them. `apart` is what is said if they may not meet.
+#[cold]
+pub fn bring_together(named: &[(&str, TensorHandle)], apart: Error) -> Result<(State, Vec<NodeId>)> {
+    let operands = named.iter().map(|&(name, handle)| find(name, handle)).collect::<Result<Vec<Operand>>>()?;
+    let first = &operands[0];
+    let owner = first.device.state().owner()?.clone();
+    for operand in &operands {
+        if operand.device.state().owner()?.shared.number != owner.shared.number {
+            return Err(apart);
+        }
+    }
+    operands.iter().try_for_each(|operand| operand.device.state().check_open())?;
+    let policy = owner.shared.options.mixed_device_policy();
+    let target =
+        if first.name == "dst" { first } else { operands.iter().find(|o| o.place != Place::Cpu).unwrap_or(first) };
+    let mut stands = Vec::with_capacity(operands.len());
+    for operand in &operands {
+        stands.push(if std::ptr::eq(operand.device, target.device) {
+            Stand::Tensor
+        } else {
+            match policy {
+                MixedDevicePolicy::Error => return Err(apart),
+                MixedDevicePolicy::Scalar => constant(operand, target).ok_or_else(|| only_scalars(operand, &apart))?,
+                MixedDevicePolicy::Copy => Stand::Copy(copied(operand, target)?),
+            }
+        });
+    }
+    let mut state = to_record(target.device)?;
+    let nodes = operands.iter().zip(stands).map(|(operand, stand)| match stand {
+        Stand::Tensor => state.operand(operand.name, operand.handle),
+        Stand::Constant(ty, scalar) => Ok(ir::constant(&mut state.trace, &ty.dims, scalar)),
+        Stand::Copy(value) => Ok(state.operand_of(value)),
+    });
+    let nodes = nodes.collect::<Result<Vec<NodeId>>>()?;
+    Ok((state, nodes))
+}
+
+fn find<'a>(name: &'a str, handle: TensorHandle) -> Result<Operand<'a>> {
+    let device = device_of(name, handle)?;
+    let state = device.state();
+    state.check(name, handle)?;
+    Ok(Operand { name, handle, device, place: state.owner()?.place })
+}
+
+/// The one element of a native tensor, to be recorded on an XLA device.
+fn constant(operand: &Operand, target: &Operand) -> Option<Stand> {
+    let state = operand.device.state();
+    let slot = state.check(operand.name, operand.handle).ok()?;
+    match state.value(slot) {
+        Value::Native(array) if target.place != Place::Cpu && array.ty().elements() == 1 => {
+            Some(Stand::Constant(array.ty().clone(), Scalar::from_bytes(array.ty().dtype, array.bytes())))
+        }
+        _ => None,
+    }
+}
+
+fn only_scalars(operand: &Operand, apart: &Error) -> Error {
+    let ty = super::ty(operand.handle).map_or_else(|_| "it".to_string(), |ty| ty.to_string());
+    error!(
+        InvalidArgument,
+        "{}; of {} ({ty}) no copy is made, since the option mixed_device_policy is scalar, which takes native tensors of one \
+         element only",
+        apart.message,
+        operand.name
+    )
+}
+
+/// A copy on the target's device: counted, and told to whoever listens to the log.
+fn copied(operand: &Operand, target: &Operand) -> Result<Value> {
+    let value = sync::value_on(target.device, sync::settled(operand.device, operand.handle)?)?;
+    let ty = match &value {
+        Value::Data(data) => data.ty().clone(),
+        Value::Native(array) => array.ty().clone(),
+        Value::Pending(_) => unreachable!("a copy is no pending value"),
+    };
+    let bytes = ty.size_bytes() as u64;
+    let owner = target.device.state().owner()?.clone();
+    owner.shared.metrics.add(Counter::MixedDeviceCopy, 1);
+    owner.shared.metrics.add(Counter::MixedDeviceBytes, bytes);
+    log(Level::Information, || {
+        let call = current_call().unwrap_or("an operation");
+        format!("{call}: {} ({ty}, {bytes} bytes) is copied from {} to {}", operand.name, operand.place, target.place)
+    });
+    Ok(value)
+}
