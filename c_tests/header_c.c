@@ -72,6 +72,7 @@ static const function functions[] = {
     FUNCTION(lxla_compare),
     FUNCTION(lxla_compiled_memory),
     FUNCTION(lxla_computation_call),
+    FUNCTION(lxla_computation_captured),
     FUNCTION(lxla_computation_info),
     FUNCTION(lxla_computation_release),
     FUNCTION(lxla_computation_retain),

@@ -110,6 +110,11 @@ TEST(p7_captures_are_hidden_inputs) {
   size_t params, results, captured;
   OK(lxla_computation_info(f, &params, &results, &captured));
   EQUAL(captured, 2);
+  lxla_tensor captures[2];
+  for (int i = 0; i < 2; i++) OK(lxla_computation_captured(f, i, &captures[i]));
+  REFUSED(lxla_computation_captured(f, 2, &captures[0]), LXLA_INVALID_ARGUMENT, "index: 2 given; 2 values were captured");
+  EQUAL(state_of(captures[1]), LXLA_STATE_PENDING);
+  RELEASE(captures[0], captures[1]);
   RELEASE(weighted, result, p, pending);
   // Overwritten and released since: the computation has what it was traced with.
   OK(lxla_binary_scalar_inplace(ADD, w, 1));

@@ -1016,6 +1016,14 @@ lxla_status lxla_computation_info(lxla_computation computation,
                                   size_t *out_captured);
 
 /**
+ * A new tensor with a value that the computation captured: the one that stands at `index` among its hidden inputs, and at
+ * that place behind the parameters of `main` in its StableHLO text. Gives one reference. Any thread.
+ */
+lxla_status lxla_computation_captured(lxla_computation computation,
+                                      size_t index,
+                                      lxla_tensor *out_tensor);
+
+/**
  * Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
  * `n_results` tensors (as many as the computation has results), one reference each. A result that is an argument unchanged
  * is that argument's value. INVALID_ARGUMENT names what does not fit. Any thread.

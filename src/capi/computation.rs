@@ -106,6 +106,21 @@ pub unsafe extern "C" fn lxla_computation_info(
     })
 }
 
+/// A new tensor with a value that the computation captured: the one that stands at `index` among its hidden inputs, and at
+/// that place behind the parameters of `main` in its StableHLO text. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_captured(
+    computation: lxla_computation,
+    index: usize,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_computation_captured", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(computation_of("computation", computation)?.capture(index)?.into())
+    })
+}
+
 /// Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
 /// `n_results` tensors (as many as the computation has results), one reference each. A result that is an argument unchanged
 /// is that argument's value. INVALID_ARGUMENT names what does not fit. Any thread.

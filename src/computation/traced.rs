@@ -3,8 +3,8 @@
 use crate::device::{self, Device, DeviceState, TensorHandle, Value, common_device};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{self, Applied, Body, NodeId};
-use crate::tensor::{State, to_record};
+use crate::ir::{self, Applied, Body, NodeId, take_body};
+use crate::tensor::{self, State, to_record};
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Computation {
         }
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
-        let (body, captured) = Body::take(&state.trace, &params, &results);
+        let (body, captured) = take_body(&state.trace, &params, &results);
         for &id in &captured {
             if let Some(failure) = state.trace.data(state.trace.node(id)).and_then(|data| data.failure()) {
                 return Err(failure.context("results: they need a value that is lost"));
@@ -69,6 +69,14 @@ impl Computation {
     /// How many values it captured.
     pub fn captured(&self) -> usize {
         self.captures.0.len()
+    }
+
+    /// A new tensor with the value that it captured at this place.
+    pub fn capture(&self, index: usize) -> Result<TensorHandle> {
+        match self.captures.0.get(index) {
+            Some(&handle) => tensor::snapshot(handle),
+            None => Err(error!(InvalidArgument, "index: {index} given; {} values were captured", self.captured())),
+        }
     }
 
     /// What it computes.

@@ -1,9 +1,9 @@
 //! Recording applications of traced computations: calls, loops, branches and scans. Types are checked here, at the call;
 //! a result that is an argument unchanged is that argument.
 
-use super::body::Body;
 use super::build;
 use super::op::Op;
+use super::program::Body;
 use super::trace::{NodeId, Trace};
 use crate::error;
 use crate::error::Result;

@@ -1,8 +1,7 @@
 //! Writing a program's words.
 
-use super::body::Body;
 use super::op::Op;
-use super::program::{END, Program};
+use super::program::{Body, END, Program};
 use super::trace::{NONE, NodeId, Trace};
 use crate::types::Scalar;
 use std::sync::Arc;

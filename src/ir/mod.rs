@@ -12,12 +12,12 @@ mod op;
 mod program;
 mod trace;
 
-pub use body::Body;
+pub use body::take_body;
 pub use build::*;
 pub use control::{Applied, branch, call, scan, while_loop};
 pub use indexing::*;
 pub use infer::reduction_dtype;
 pub use linear::{Linear, Segment, Workspace};
 pub use op::{BinaryOp, CompareOp, Op, ReduceOp, UnaryOp};
-pub use program::{Instruction, Program};
+pub use program::{Body, Instruction, Program};
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};

@@ -7,9 +7,8 @@
 //! the number of attributes and the attributes if it has any, and the digests of the bodies that it applies. After the last
 //! value stands [`END`], then the outputs.
 
-use super::body::{Body, DIGEST_WORDS};
 use super::op::Op;
-use crate::types::{DType, Dims, TensorType};
+use crate::types::{DType, Dims, Scalar, TensorType};
 use std::sync::Arc;
 
 /// Ends the values.
@@ -106,4 +105,119 @@ impl Reader<'_> {
         let found = self.program.bodies.iter().find(|body| body.digest() == digest);
         found.expect("a program holds the bodies that its words name").clone()
     }
+}
+
+/// Words of a digest.
+pub const DIGEST_WORDS: usize = 8;
+
+/// The body of a traced computation: a program whose parameters are placeholders and captures, and whose scalars are
+/// constants. Two bodies are equal if they compute the same: their digests, blake3 of all that they
+/// are, stand for them in the words of the programs that apply them.
+#[derive(Debug)]
+pub struct Body {
+    program: Program,
+    scalars: Vec<Scalar>,
+    parameters: Vec<TensorType>,
+    explicit: usize,
+    results: Vec<TensorType>,
+    passed_through: Vec<Option<usize>>,
+    digest: [u32; DIGEST_WORDS],
+    weight: usize,
+}
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Body) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl Eq for Body {}
+
+impl Body {
+    /// Of a program that has so many explicit parameters, in front of its captures.
+    pub(super) fn new(program: Program, scalars: Vec<Scalar>, explicit: usize) -> Body {
+        let (values, outputs) = program.decode();
+        let leaves: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
+        let within: usize = values.iter().flat_map(|value| &value.bodies).map(|body| body.weight).sum();
+        Body {
+            parameters: leaves.iter().map(|&i| values[i].ty.clone()).collect(),
+            explicit,
+            results: outputs.iter().map(|&i| values[i].ty.clone()).collect(),
+            passed_through: outputs.iter().map(|output| leaves.binary_search(output).ok()).collect(),
+            digest: digest(&program, &scalars, explicit),
+            weight: values.len() - leaves.len() + within,
+            program,
+            scalars,
+        }
+    }
+
+    /// The program; its parameters are those of [`Body::parameters`], in that order.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The constants in the program's holes.
+    pub fn scalars(&self) -> &[Scalar] {
+        &self.scalars
+    }
+
+    /// Its values in order, and the positions of its results.
+    pub fn decode(&self) -> (Vec<Instruction>, Vec<usize>) {
+        self.program.decode()
+    }
+
+    /// Types of the explicit parameters.
+    pub fn parameters(&self) -> &[TensorType] {
+        &self.parameters[..self.explicit]
+    }
+
+    /// Types of the captures, which are parameters behind the explicit ones.
+    pub fn captures(&self) -> &[TensorType] {
+        &self.parameters[self.explicit..]
+    }
+
+    /// Types of the results.
+    pub fn results(&self) -> &[TensorType] {
+        &self.results
+    }
+
+    /// The parameter (explicit or captured) that a result is, if it is one unchanged.
+    pub fn passed_through(&self, result: usize) -> Option<usize> {
+        self.passed_through[result]
+    }
+
+    /// blake3 of all that it computes.
+    pub fn digest(&self) -> &[u32] {
+        &self.digest
+    }
+
+    /// A name for it: the start of its digest.
+    pub fn name(&self) -> String {
+        format!("body_{:08x}{:08x}{:08x}", self.digest[0], self.digest[1], self.digest[2])
+    }
+
+    /// How many operations it has, with those of the bodies that it applies.
+    pub fn weight(&self) -> usize {
+        self.weight
+    }
+}
+
+fn digest(program: &Program, scalars: &[Scalar], explicit: usize) -> [u32; DIGEST_WORDS] {
+    let mut hasher = blake3::Hasher::new();
+    let words = program.words();
+    hasher.update(&(explicit as u64).to_le_bytes());
+    hasher.update(&(words.len() as u64).to_le_bytes());
+    for word in words {
+        hasher.update(&word.to_le_bytes());
+    }
+    for scalar in scalars {
+        hasher.update(&[scalar.dtype() as u8]);
+        hasher.update(&scalar.bits().to_le_bytes());
+    }
+    let hash = hasher.finalize();
+    let mut digest = [0; DIGEST_WORDS];
+    for (word, bytes) in digest.iter_mut().zip(hash.as_bytes().chunks_exact(4)) {
+        *word = u32::from_le_bytes(bytes.try_into().expect("4 bytes"));
+    }
+    digest
 }

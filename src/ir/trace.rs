@@ -1,8 +1,8 @@
 //! The trace: an arena of recorded operations of one device. Fixed-size nodes, u32 ids in the order of recording (so that
 //! operands always come before their users), no reference counting and no recursion.
 
-use super::body::Body;
 use super::op::Op;
+use super::program::Body;
 use crate::device_data::DeviceData;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
 //! StableHLO text of one function (the specification is at openxla.org/stablehlo/spec). Value number `i` of the program is
 //! `%v<i>`; what is added between values is `%t<i>`. A result of an application is the part of it that it is: `%v<i>#<n>`.
 
-use super::module::Pack;
+use super::pack::Pack;
 use super::text::{literal, mlir};
 use crate::ir::{BinaryOp, Instruction, Op};
 use crate::types::{DType, Scalar, TensorType};

@@ -14,6 +14,8 @@ mod indexing;
 mod integers;
 mod module;
 mod operations;
+mod pack;
 mod text;
 
-pub use module::{Module, Pack, lower, lower_body};
+pub use module::{Module, lower, lower_body};
+pub use pack::Pack;

@@ -2,9 +2,10 @@
 
 use super::aliasing::{Donation, pair};
 use super::function::Emitter;
+use super::pack::{Pack, gather};
 use crate::engine::Signature;
 use crate::ir::{Body, Op, Program};
-use crate::types::{DType, Scalar, TensorType};
+use crate::types::{Scalar, TensorType};
 use std::sync::Arc;
 
 /// What an engine is given, and what each run has to hand over besides the program's parameters.
@@ -19,15 +20,6 @@ pub struct Module {
     pub scalars: Vec<Scalar>,
     /// Scalars that are parameters, gathered into one vector for each dtype: many scalar parameters would make XLA slow.
     pub packs: Vec<Pack>,
-}
-
-/// The scalars of one dtype that are parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pack {
-    /// Their dtype.
-    pub dtype: DType,
-    /// Which holes, in the order of the vector.
-    pub holes: Vec<usize>,
 }
 
 /// Lowers `program` with `scalars` in its holes, except those that are `varying`, which become parameters. `donors` are
@@ -86,29 +78,4 @@ fn module(main: String, needed: &[Arc<Body>]) -> String {
 fn function(body: &Body, name: &str) -> String {
     let (values, results) = body.decode();
     Emitter::new(&values, body.scalars(), &[]).function(name, &results, |_| String::new())
-}
-
-impl Pack {
-    /// The vector's type.
-    pub fn ty(&self) -> TensorType {
-        TensorType::new(self.dtype, &[self.holes.len() as i64])
-    }
-
-    /// The vector's bytes for a run with these scalars.
-    pub fn bytes(&self, scalars: &[Scalar]) -> Vec<u8> {
-        let size = self.dtype.size_bytes();
-        self.holes.iter().flat_map(|&hole| scalars[hole].bits().to_le_bytes().into_iter().take(size)).collect()
-    }
-}
-
-fn gather(scalars: &[Scalar], varying: &[bool]) -> Vec<Pack> {
-    let mut packs: Vec<Pack> = Vec::new();
-    for hole in (0..scalars.len()).filter(|&i| varying[i]) {
-        let dtype = scalars[hole].dtype();
-        match packs.iter_mut().find(|pack| pack.dtype == dtype) {
-            Some(pack) => pack.holes.push(hole),
-            None => packs.push(Pack { dtype, holes: vec![hole] }),
-        }
-    }
-    packs
 }

@@ -155,7 +155,7 @@ mod tests {
     use super::super::testing::{array, counted, row as line};
     use super::*;
     use crate::device_data::{DeviceData, State};
-    use crate::ir::{self, Applied, BinaryOp, NodeId, ReduceOp, Trace, Workspace};
+    use crate::ir::{self, Applied, BinaryOp, NodeId, ReduceOp, Trace, Workspace, take_body};
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
@@ -202,8 +202,8 @@ mod tests {
         let (p, data, pred) = (leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
         let sum = ir::binary(&mut t, BinaryOp::Add, p, data).unwrap();
         let difference = ir::binary(&mut t, BinaryOp::Subtract, p, data).unwrap();
-        let (add, add_captures) = Body::take(&t, &[p], &[sum, p]);
-        let (subtract, subtract_captures) = Body::take(&t, &[p], &[difference, sum]);
+        let (add, add_captures) = take_body(&t, &[p], &[sum, p]);
+        let (subtract, subtract_captures) = take_body(&t, &[p], &[difference, sum]);
         let add = Applied { body: &add, captures: &add_captures };
         let subtract = Applied { body: &subtract, captures: &subtract_captures };
         let x = leaf(&mut t, &[2]);
@@ -222,8 +222,8 @@ mod tests {
         let (i, x, limit) = (leaf(&mut t, &[]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
         let more = ir::compare(&mut t, crate::ir::CompareOp::Lt, i, limit).unwrap();
         let (next, doubled) = (scaled(&mut t, BinaryOp::Add, i, 1), scaled(&mut t, BinaryOp::Multiply, x, 2));
-        let (condition, of_condition) = Body::take(&t, &[i, x], &[more]);
-        let (body, of_body) = Body::take(&t, &[i, x], &[next, doubled]);
+        let (condition, of_condition) = take_body(&t, &[i, x], &[more]);
+        let (body, of_body) = take_body(&t, &[i, x], &[next, doubled]);
         let (start, data) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
         let condition = Applied { body: &condition, captures: &of_condition };
         let results =
@@ -240,7 +240,7 @@ mod tests {
             let (sum, slice) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
             let of_slice = ir::reduce(&mut t, ReduceOp::Sum, slice, &[0], false).unwrap();
             let next = ir::binary(&mut t, BinaryOp::Add, sum, of_slice).unwrap();
-            let (body, captures) = Body::take(&t, &[sum, slice], &[next, sum]);
+            let (body, captures) = take_body(&t, &[sum, slice], &[next, sum]);
             let (start, stack) = (leaf(&mut t, &[]), leaf(&mut t, &[3, 2]));
             let body = Applied { body: &body, captures: &captures };
             let results = ir::scan(&mut t, &body, &[start], &[stack], 3, reverse).unwrap();

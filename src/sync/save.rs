@@ -35,6 +35,8 @@ enum Content {
     Native(Array),
     /// A copy under way. It ends before the hold: as long as it goes on, no run may consume what it reads.
     Copy { copy: Box<dyn HostCopy>, owner: Owner, _hold: Hold },
+    /// Bytes of our own, which hold nothing.
+    Staged(Vec<u8>),
 }
 
 impl Content {
@@ -53,6 +55,7 @@ impl Content {
     fn bytes(&mut self) -> Result<&[u8]> {
         match self {
             Content::Native(array) => Ok(array.bytes()),
+            Content::Staged(bytes) => Ok(bytes),
             Content::Copy { copy, owner, .. } => {
                 let bytes = copy.bytes()?;
                 owner.shared.metrics.add(Counter::TransferFromDevice, 1);
@@ -71,7 +74,7 @@ pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()>
 /// As [`save`], but the file is written in the background. It will hold the values of now, whatever happens to the tensors.
 pub fn save_async(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Arc<Ticket>> {
     let save = Save::start(path, names, tensors)?;
-    saver::enqueue(save.size_bytes(), Box::new(move |written| save.write(written)))
+    saver::enqueue(save.size_bytes(), Box::new(move |written| save.staged()?.write(written)))
 }
 
 /// A new tensor from a file.
@@ -129,6 +132,19 @@ impl Save {
             items.push(Item { name: name.to_string(), ty, content });
         }
         Ok(Save { path: path.to_path_buf(), items })
+    }
+
+    /// Takes all values into memory of our own and lets go of the tensors' buffers: as long as a save holds them, steps cannot
+    /// donate them, and a disk is slower than memory.
+    fn staged(mut self) -> Result<Save> {
+        for item in &mut self.items {
+            if let Content::Copy { .. } = &item.content {
+                let bytes =
+                    item.content.bytes().map_err(|e| e.context(format_args!("tensor {:?}", item.name)))?.to_vec();
+                item.content = Content::Staged(bytes);
+            }
+        }
+        Ok(self)
     }
 
     /// Bytes of all tensors.

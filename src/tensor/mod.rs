@@ -2,6 +2,7 @@
 //! values.
 
 mod mixing;
+mod operands;
 mod operations;
 mod recording;
 mod values;

@@ -1,7 +1,8 @@
 //! Recording operations on tensors: look the operands up, let the trace infer and record, hand the result out. Errors are
 //! reported here, at the call that made them, and change nothing.
 
-use super::recording::{finish, finish_in_place, numbered, operand_list, operands, to_record};
+use super::operands::{numbered, operand_list, operands};
+use super::recording::{finish, finish_in_place, to_record};
 use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::{Error, Result};

@@ -1,7 +1,6 @@
-//! What every recorded operation begins with: a device with room for it, and the nodes of its operands.
+//! Where every recorded operation begins and ends: a device with room for it, and a tensor for its result.
 
-use super::mixing::bring_together;
-use crate::device::{Device, DeviceState, PendingLimitPolicy, TensorHandle, Value, common_device};
+use crate::device::{Device, DeviceState, PendingLimitPolicy, TensorHandle, Value};
 use crate::error;
 use crate::error::Result;
 use crate::ir::NodeId;
@@ -77,40 +76,4 @@ fn make_room(device: &'static Device, mut state: State) -> Result<State> {
         state.trace.len(),
         shared.options.max_pending_ops()
     ))
-}
-
-/// The nodes of named operands on one device, and that device's state.
-#[inline]
-pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(State, [NodeId; N])> {
-    let device = match common_device(&named) {
-        Ok(device) => device,
-        Err(apart) => {
-            let (state, nodes) = bring_together(&named, apart)?;
-            return Ok((state, nodes.try_into().expect("as many nodes as operands")));
-        }
-    };
-    let mut state = to_record(device)?;
-    let mut nodes = [NodeId(0); N];
-    for (node, (name, handle)) in nodes.iter_mut().zip(named) {
-        *node = state.operand(name, handle)?;
-    }
-    Ok((state, nodes))
-}
-
-/// Names for a list of operands, as messages call them.
-pub fn numbered<'a>(name: &'a str, list: &'a [TensorHandle]) -> impl Iterator<Item = (String, TensorHandle)> + 'a {
-    list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle))
-}
-
-/// As [`operands`], for as many as there are.
-pub fn operand_list(named: impl Iterator<Item = (String, TensorHandle)>) -> Result<(State, Vec<NodeId>)> {
-    let named: Vec<(String, TensorHandle)> = named.collect();
-    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    let device = match common_device(&named) {
-        Ok(device) => device,
-        Err(apart) => return bring_together(&named, apart),
-    };
-    let mut state = to_record(device)?;
-    let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
-    Ok((state, nodes))
 }

@@ -1,0 +1,43 @@
+//! The nodes of operands, looked up on their device.
+
+use super::mixing::bring_together;
+use super::recording::{State, to_record};
+use crate::device::{TensorHandle, common_device};
+use crate::error::Result;
+use crate::ir::NodeId;
+
+/// The nodes of named operands on one device, and that device's state.
+#[inline]
+pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(State, [NodeId; N])> {
+    let device = match common_device(&named) {
+        Ok(device) => device,
+        Err(apart) => {
+            let (state, nodes) = bring_together(&named, apart)?;
+            return Ok((state, nodes.try_into().expect("as many nodes as operands")));
+        }
+    };
+    let mut state = to_record(device)?;
+    let mut nodes = [NodeId(0); N];
+    for (node, (name, handle)) in nodes.iter_mut().zip(named) {
+        *node = state.operand(name, handle)?;
+    }
+    Ok((state, nodes))
+}
+
+/// Names for a list of operands, as messages call them.
+pub fn numbered<'a>(name: &'a str, list: &'a [TensorHandle]) -> impl Iterator<Item = (String, TensorHandle)> + 'a {
+    list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle))
+}
+
+/// As [`operands`], for as many as there are.
+pub fn operand_list(named: impl Iterator<Item = (String, TensorHandle)>) -> Result<(State, Vec<NodeId>)> {
+    let named: Vec<(String, TensorHandle)> = named.collect();
+    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
+    let device = match common_device(&named) {
+        Ok(device) => device,
+        Err(apart) => return bring_together(&named, apart),
+    };
+    let mut state = to_record(device)?;
+    let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
+    Ok((state, nodes))
+}
