@@ -1,12 +1,14 @@
 //! Immutable arrays in shared host memory.
 
 use super::element::Element;
+use super::parallel::each_piece;
 use super::writer::Writer;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::types::{DType, Dims, TensorType};
-use rayon::prelude::*;
 use std::alloc::{Layout, alloc, dealloc};
+use std::cell::UnsafeCell;
+use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -18,11 +20,17 @@ const ALIGNMENT: usize = 64;
 /// What the allocator aligns to by itself. It is much faster at that than at more, so we align within a larger block.
 const GIVEN_ALIGNMENT: usize = 16;
 
+/// Arrays of at most so many bytes are held beside their reference count: one allocation is enough for them.
+const NEAR_BYTES: usize = 64;
+
 /// From how many bytes of a result on its pieces are shared out to threads.
 const PARALLEL_BYTES: usize = 1 << 20;
 
 /// Bytes of one piece: some of them fit a cache.
 const PIECE_BYTES: usize = 1 << 18;
+
+/// What writes a range of elements. Behind a pointer, so that there is one way to call it for each element type.
+pub(super) type Fill<'a, T> = dyn Fn(Range<usize>, &mut Writer<T>) + Sync + 'a;
 
 /// Elements of one type and shape in host memory, immutable and shared: a clone is another reference.
 #[derive(Clone, Debug)]
@@ -31,43 +39,80 @@ pub struct Array {
     storage: Arc<Storage>,
 }
 
-/// Memory for the elements. Whoever holds it in an [`Arc`] knows that all of it is written, and will not change.
-#[derive(Debug)]
+/// Memory for the elements. Once an array has it, all of it is written, and nothing changes it.
 struct Storage {
-    base: NonNull<u8>,
-    start: NonNull<u8>,
     bytes: usize,
+    /// Where the elements are, unless they are near.
+    far: Option<Block>,
+    near: UnsafeCell<[MaybeUninit<u8>; NEAR_BYTES + ALIGNMENT]>,
 }
 
-// SAFETY: it owns its memory, and nothing changes that once the storage is shared.
+/// An allocation.
+struct Block {
+    base: NonNull<u8>,
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory.
 unsafe impl Send for Storage {}
-// SAFETY: as above; all access through a shared reference is reading.
+// SAFETY: through a shared reference memory is only read, once an array has it; before, one function alone has it.
 unsafe impl Sync for Storage {}
 
 impl Storage {
-    /// Memory that is not written yet.
-    fn new(ty: &TensorType) -> Result<Storage> {
+    /// Memory that is not written yet, of which nobody else knows.
+    fn new(ty: &TensorType) -> Result<Arc<Storage>> {
         let bytes = ty.size_bytes();
-        let layout = Storage::layout(bytes).ok_or_else(|| exhausted(ty))?;
-        // SAFETY: the layout's size is not 0: there is always room to align in.
-        let base = NonNull::new(unsafe { alloc(layout) }).ok_or_else(|| exhausted(ty))?;
-        let room = base.align_offset(ALIGNMENT);
-        // SAFETY: aligning a block that is aligned to GIVEN_ALIGNMENT takes at most the difference, which the layout adds.
-        let start = unsafe { base.add(room) };
-        Ok(Storage { base, start, bytes })
+        let far = if bytes <= NEAR_BYTES { None } else { Some(Block::new(bytes).ok_or_else(|| exhausted(ty))?) };
+        Ok(Arc::new(Storage { bytes, far, near: UnsafeCell::new([MaybeUninit::uninit(); NEAR_BYTES + ALIGNMENT]) }))
     }
 
-    fn layout(bytes: usize) -> Option<Layout> {
-        let size = bytes.checked_add(ALIGNMENT - GIVEN_ALIGNMENT)?;
-        Layout::from_size_align(size, GIVEN_ALIGNMENT).ok()
+    fn start(&self) -> NonNull<u8> {
+        if let Some(block) = &self.far {
+            return block.start;
+        }
+        let near = NonNull::from(&self.near).cast::<u8>();
+        // SAFETY: less than ALIGNMENT bytes further the near memory is aligned, and it has as many to spare.
+        unsafe { near.add(near.align_offset(ALIGNMENT)) }
+    }
+
+    /// The memory, as slots for elements.
+    ///
+    /// # Safety
+    /// Nobody else uses this storage as long as the slots are used.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn slots<T: Element>(&self) -> &mut [MaybeUninit<T>] {
+        const { assert!(align_of::<T>() <= ALIGNMENT) };
+        let start = self.start().cast::<MaybeUninit<T>>();
+        // SAFETY: the memory is aligned for every element and holds that many; nothing need be written in a
+        // MaybeUninit; the near memory is in a cell, the far one is no part of `self`, and the caller alone uses it.
+        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.bytes / size_of::<T>()) }
     }
 }
 
-impl Drop for Storage {
+impl Block {
+    /// So many bytes, unless memory is exhausted.
+    fn new(bytes: usize) -> Option<Block> {
+        let size = bytes.checked_add(ALIGNMENT - GIVEN_ALIGNMENT)?;
+        let layout = Layout::from_size_align(size, GIVEN_ALIGNMENT).ok()?;
+        // SAFETY: the layout's size is not 0: there is always room to align in.
+        let base = NonNull::new(unsafe { alloc(layout) })?;
+        // SAFETY: aligning a block that is aligned to GIVEN_ALIGNMENT takes at most the difference, which was added.
+        let start = unsafe { base.add(base.align_offset(ALIGNMENT)) };
+        Some(Block { base, start, layout })
+    }
+}
+
+impl Drop for Block {
     fn drop(&mut self) {
-        let layout = Storage::layout(self.bytes).expect("it was allocated with this layout");
-        // SAFETY: `base` came from `alloc` with the same layout, and nothing else frees it.
-        unsafe { dealloc(self.base.as_ptr(), layout) };
+        // SAFETY: `base` came from `alloc` with this layout, and nothing else frees it.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {:?}", self.bytes, self.start())
     }
 }
 
@@ -104,11 +149,7 @@ impl Array {
 
     /// The same, by pieces of at most `size` elements, which are shared out to threads: `fill` is given the range of
     /// elements to write.
-    pub(super) fn write_pieces<T: Element>(
-        ty: &TensorType,
-        size: usize,
-        fill: impl Fn(Range<usize>, &mut Writer<T>) + Sync,
-    ) -> Result<Array> {
+    pub(super) fn write_pieces<T: Element>(ty: &TensorType, size: usize, fill: &Fill<T>) -> Result<Array> {
         Array::make::<T>(ty, |slots| {
             let piece = |start: usize, slots: &mut [MaybeUninit<T>]| {
                 let mut writer = Writer::new(slots);
@@ -118,40 +159,38 @@ impl Array {
             if slots.len() <= size {
                 return piece(0, slots);
             }
-            slots.par_chunks_mut(size).enumerate().for_each(|(i, slots)| piece(i * size, slots));
+            each_piece(slots, size, &piece);
         })
     }
 
     /// The same, by pieces that suit what is done once to every element; small arrays are one piece.
-    pub(super) fn write_elementwise<T: Element>(
-        ty: &TensorType,
-        fill: impl Fn(Range<usize>, &mut Writer<T>) + Sync,
-    ) -> Result<Array> {
+    pub(super) fn write_elementwise<T: Element>(ty: &TensorType, fill: &Fill<T>) -> Result<Array> {
         let size = if ty.size_bytes() < PARALLEL_BYTES { usize::MAX } else { PIECE_BYTES / size_of::<T>() };
         Array::write_pieces(ty, size, fill)
     }
 
     /// The same, by its bytes.
     fn write_bytes(ty: &TensorType, fill: impl FnOnce(&mut Writer<u8>)) -> Result<Array> {
-        let mut storage = Storage::new(ty)?;
-        let mut writer = Writer::new(storage.slots());
-        fill(&mut writer);
-        writer.finish();
-        Ok(Array::of(ty, storage))
+        Array::make_slots(ty, |slots| {
+            let mut writer = Writer::new(slots);
+            fill(&mut writer);
+            writer.finish();
+        })
+    }
+
+    fn make<T: Element>(ty: &TensorType, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<Array> {
+        assert_eq!(size_of::<T>(), ty.dtype.size_bytes(), "elements of {ty}");
+        Array::make_slots(ty, fill)
     }
 
     /// `fill` must write every slot: that is what its callers above prove, by [`Writer::finish`].
-    fn make<T: Element>(ty: &TensorType, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<Array> {
-        assert_eq!(size_of::<T>(), ty.dtype.size_bytes(), "elements of {ty}");
-        let mut storage = Storage::new(ty)?;
-        fill(storage.slots());
-        Ok(Array::of(ty, storage))
-    }
-
-    fn of(ty: &TensorType, storage: Storage) -> Array {
+    fn make_slots<T: Element>(ty: &TensorType, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<Array> {
+        let storage = Storage::new(ty)?;
+        // SAFETY: the storage is new, and nobody else knows of it until `fill` is done.
+        fill(unsafe { storage.slots() });
         // Not `clone`, which copies dimension by dimension.
         let ty = TensorType { dtype: ty.dtype, dims: Dims::from_slice(&ty.dims) };
-        Array { ty, storage: Arc::new(storage) }
+        Ok(Array { ty, storage })
     }
 
     /// The element type and shape.
@@ -162,36 +201,30 @@ impl Array {
     /// The elements in row-major order, as the machine has them in memory.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the storage has that many bytes, all written before the array was made, and none changed since.
-        unsafe { std::slice::from_raw_parts(self.storage.start.as_ptr(), self.storage.bytes) }
+        unsafe { std::slice::from_raw_parts(self.storage.start().as_ptr(), self.storage.bytes) }
     }
 
     /// Where the elements are. They stay there as long as any clone of the array lives.
     pub fn address(&self) -> *const u8 {
-        self.storage.start.as_ptr()
+        self.storage.start().as_ptr()
     }
 
     /// The same elements in another shape of as many.
     pub fn reshape(&self, dims: &[i64]) -> Array {
+        self.clone().into_shape(dims)
+    }
+
+    /// The same, of an array that is not needed any more.
+    pub(super) fn into_shape(self, dims: &[i64]) -> Array {
         let ty = TensorType::new(self.ty.dtype, dims);
         assert_eq!(ty.elements(), self.ty.elements(), "{} in the shape of {ty}", self.ty);
-        Array { ty, storage: self.storage.clone() }
+        Array { ty, storage: self.storage }
     }
 
     /// The elements as `T`, which must be as wide as the element type.
     pub(super) fn elements<T: Element>(&self) -> &[T] {
         assert_eq!(size_of::<T>(), self.ty.dtype.size_bytes(), "elements of {}", self.ty);
         bytemuck::cast_slice(self.bytes())
-    }
-}
-
-impl Storage {
-    /// The memory, as slots for elements.
-    fn slots<T: Element>(&mut self) -> &mut [MaybeUninit<T>] {
-        let start = self.start.cast::<MaybeUninit<T>>();
-        const { assert!(align_of::<T>() <= ALIGNMENT) };
-        // SAFETY: the memory is ours alone, aligned for every element, and holds that many; nothing need be written in
-        // a MaybeUninit.
-        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.bytes / size_of::<T>()) }
     }
 }
 
@@ -207,7 +240,7 @@ mod tests {
         assert_eq!((array.ty(), array.bytes()), (&ty, &data[..]));
         let flat = array.reshape(&[6]);
         assert_eq!((flat.address(), flat.ty().dims.to_vec()), (array.address(), vec![6]));
-        for bytes in [0, 1, 64, 100, 5000, 1 << 20] {
+        for bytes in [0, 1, 64, 65, 100, 5000, 1 << 20] {
             let array = Array::from_bytes(&TensorType::new(DType::U8, &[bytes]), &vec![7; bytes as usize]).unwrap();
             assert_eq!(array.address() as usize % ALIGNMENT, 0);
             assert!(array.bytes().iter().all(|&byte| byte == 7));
@@ -239,7 +272,7 @@ mod tests {
     fn pieces_cover_the_whole() {
         for count in [0usize, 1, 1000, 3_000_001] {
             let ty = TensorType::new(DType::U32, &[count as i64]);
-            let array = Array::write_elementwise::<u32>(&ty, |range, out| {
+            let array = Array::write_elementwise::<u32>(&ty, &|range, out| {
                 out.generate(range.len(), |i| (range.start + i) as u32);
             });
             let array = array.unwrap();

@@ -6,6 +6,7 @@ use super::element::by_integer_width;
 use super::elementwise::{Kernel2, Source, zip, zip_half};
 use super::evaluate::unsupported;
 use super::functions::Real;
+use super::integer::Integer;
 use crate::error::Result;
 use crate::ir::BinaryOp;
 use crate::types::{DType, Kind, TensorType};
@@ -24,8 +25,9 @@ pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Arr
         },
         Kind::Complex => complex::binary(op, ty, a, b),
         Kind::Pred => zip(ty, a, b, logical(op).ok_or_else(refuse)?),
-        Kind::Signed | Kind::Unsigned if has_sign(op) => integer(op, ty, a, b),
-        Kind::Signed | Kind::Unsigned => by_integer_width!(dtype, T => zip(ty, a, b, T::bits(op).ok_or_else(refuse)?)),
+        kind => by_integer_width!(dtype, T => {
+            zip(ty, a, b, T::arithmetic(op, kind == Kind::Signed).ok_or_else(refuse)?)
+        }),
     }
 }
 
@@ -53,111 +55,6 @@ fn logical(op: BinaryOp) -> Option<Kernel2<u8, u8>> {
         _ => return None,
     })
 }
-
-/// Whether the sign matters; else it is a bit like any other.
-fn has_sign(op: BinaryOp) -> bool {
-    use BinaryOp::*;
-    matches!(op, Divide | Remainder | Power | Maximum | Minimum)
-}
-
-fn integer(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Array> {
-    match ty.dtype {
-        DType::S8 => zip(ty, a, b, i8::numbers(op)),
-        DType::S16 => zip(ty, a, b, i16::numbers(op)),
-        DType::S32 => zip(ty, a, b, i32::numbers(op)),
-        DType::S64 => zip(ty, a, b, i64::numbers(op)),
-        DType::U8 => zip(ty, a, b, u8::numbers(op)),
-        DType::U16 => zip(ty, a, b, u16::numbers(op)),
-        DType::U32 => zip(ty, a, b, u32::numbers(op)),
-        _ => zip(ty, a, b, u64::numbers(op)),
-    }
-}
-
-/// Operations of integers for which the sign matters.
-trait Numbers: Sized {
-    fn numbers(op: BinaryOp) -> Kernel2<Self, Self>;
-}
-
-/// By squaring. A negative exponent gives 0, but for the bases 1 and -1.
-macro_rules! power {
-    ($T:ident) => {
-        |base: $T, exponent: $T| {
-            #[allow(unused_comparisons)]
-            let negative = exponent < 0;
-            let (mut result, mut base, mut left) = (1 as $T, base, exponent);
-            if negative {
-                return match base {
-                    1 => 1,
-                    _ if base.wrapping_add(1) == 0 => {
-                        if exponent & 1 == 0 {
-                            1
-                        } else {
-                            base
-                        }
-                    }
-                    _ => 0,
-                };
-            }
-            while left > 0 {
-                if left & 1 == 1 {
-                    result = result.wrapping_mul(base);
-                }
-                base = base.wrapping_mul(base);
-                left >>= 1;
-            }
-            result
-        }
-    };
-}
-macro_rules! numbers {
-    ($($T:ident)*) => {$(
-        impl Numbers for $T {
-            fn numbers(op: BinaryOp) -> Kernel2<$T, $T> {
-                match op {
-                    BinaryOp::Divide => |a, b, out| out.zip(a, b, |a, b| if b == 0 { !0 } else { a.wrapping_div(b) }),
-                    BinaryOp::Remainder => |a, b, out| out.zip(a, b, |a, b| if b == 0 { a } else { a.wrapping_rem(b) }),
-                    BinaryOp::Power => |a, b, out| out.zip(a, b, power!($T)),
-                    BinaryOp::Maximum => |a, b, out| out.zip(a, b, Ord::max),
-                    _ => |a, b, out| out.zip(a, b, Ord::min),
-                }
-            }
-        }
-    )*};
-}
-
-numbers! { i8 i16 i32 i64 u8 u16 u32 u64 }
-
-/// Operations of integers for which the sign is a bit like any other.
-trait Bits: Sized {
-    fn bits(op: BinaryOp) -> Option<Kernel2<Self, Self>>;
-}
-
-macro_rules! bits {
-    ($($T:ident as $Signed:ident),*) => {$(
-        impl Bits for $T {
-            fn bits(op: BinaryOp) -> Option<Kernel2<$T, $T>> {
-                const WIDTH: $T = $T::BITS as $T;
-                Some(match op {
-                    BinaryOp::Add => |a, b, out| out.zip(a, b, $T::wrapping_add),
-                    BinaryOp::Subtract => |a, b, out| out.zip(a, b, $T::wrapping_sub),
-                    BinaryOp::Multiply => |a, b, out| out.zip(a, b, $T::wrapping_mul),
-                    BinaryOp::And => |a, b, out| out.zip(a, b, |a, b| a & b),
-                    BinaryOp::Or => |a, b, out| out.zip(a, b, |a, b| a | b),
-                    BinaryOp::Xor => |a, b, out| out.zip(a, b, |a, b| a ^ b),
-                    BinaryOp::ShiftLeft => |a, b, out| out.zip(a, b, |a, b| if b < WIDTH { a << b } else { 0 }),
-                    BinaryOp::ShiftRightLogical => |a, b, out| out.zip(a, b, |a, b| if b < WIDTH { a >> b } else { 0 }),
-                    // Beyond the width, the sign is all that is left.
-                    BinaryOp::ShiftRightArithmetic => {
-                        |a, b, out| out.zip(a, b, |a, b| (a as $Signed >> b.min(WIDTH - 1)) as $T)
-                    }
-                    _ => return None,
-                })
-            }
-        }
-    )*};
-}
-
-bits! { u8 as i8, u16 as i16, u32 as i32, u64 as i64 }
 
 #[cfg(test)]
 mod tests {

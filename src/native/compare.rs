@@ -5,10 +5,11 @@ use super::convert::convert;
 use super::element::{Element, by_integer_width, by_width};
 use super::elementwise::{Kernel2, Source, zip, zip_wide};
 use super::evaluate::unsupported;
+use super::integer::Integer;
 use super::movement::broadcast_to;
 use crate::error::Result;
 use crate::ir::CompareOp;
-use crate::types::{DType, TensorType};
+use crate::types::{DType, Kind, TensorType};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -30,11 +31,7 @@ pub fn compare(op: CompareOp, ty: &TensorType, a: &Array, b: &Array) -> Result<A
         DType::BF16 => zip_wide::<bf16, u8>(ty, a, b, ordered::<f32>(op)),
         DType::C64 => zip(ty, a, b, equal::<Complex<f32>>(op).ok_or_else(|| unsupported(op.name(), dtype))?),
         DType::C128 => zip(ty, a, b, equal::<Complex<f64>>(op).ok_or_else(|| unsupported(op.name(), dtype))?),
-        DType::S8 => zip(ty, a, b, ordered::<i8>(op)),
-        DType::S16 => zip(ty, a, b, ordered::<i16>(op)),
-        DType::S32 => zip(ty, a, b, ordered::<i32>(op)),
-        DType::S64 => zip(ty, a, b, ordered::<i64>(op)),
-        _ => by_integer_width!(dtype, T => zip(ty, a, b, ordered::<T>(op))),
+        _ => by_integer_width!(dtype, T => zip(ty, a, b, T::comparison(op, dtype.kind() == Kind::Signed))),
     }
 }
 
@@ -65,7 +62,7 @@ pub fn select(ty: &TensorType, pred: &Array, a: &Array, b: &Array) -> Result<Arr
     let pred = broadcast_to(pred, &pred_ty)?;
     by_width!(ty.dtype, T => {
         let (pred, a, b) = (pred.bytes(), a.elements::<T>(), b.elements::<T>());
-        Array::write_elementwise(ty, |range, out| out.choose(&pred[range.clone()], &a[range.clone()], &b[range]))
+        Array::write_elementwise(ty, &|range, out| out.choose(&pred[range.clone()], &a[range.clone()], &b[range]))
     })
 }
 

@@ -37,7 +37,7 @@ pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
 fn widened<H: Half>(x: &Array) -> Result<Array> {
     let ty = TensorType { dtype: DType::F32, dims: x.ty().dims.clone() };
     let x = x.elements::<H>();
-    Array::write_elementwise(&ty, |range, out| H::widen(&x[range.clone()], out.repeat_mut(0.0, range.len())))
+    Array::write_elementwise(&ty, &|range, out| H::widen(&x[range.clone()], out.repeat_mut(0.0, range.len())))
 }
 
 fn complex(ty: &TensorType, x: &Array) -> Result<Array> {

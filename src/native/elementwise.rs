@@ -16,6 +16,9 @@ pub type Kernel1<A, O> = fn(&[A], &mut Writer<O>);
 /// A loop over two operands, which are as long.
 pub type Kernel2<A, O> = fn(&[A], &[A], &mut Writer<O>);
 
+/// The same, with what it needs besides.
+type Pairwise<'a, A, O> = dyn Fn(&[A], &[A], &mut Writer<O>) + Sync + 'a;
+
 /// How many elements are handled at a time where they are widened or repeated: they stay in the fastest cache.
 const BLOCK: usize = 256;
 
@@ -64,13 +67,13 @@ impl<'a, A: Element> Operand<'a, A> {
 /// A kernel of one operand on a whole array.
 pub fn map<A: Element, O: Element>(ty: &TensorType, x: &Array, kernel: Kernel1<A, O>) -> Result<Array> {
     let x = x.elements::<A>();
-    Array::write_elementwise(ty, |range, out| kernel(&x[range], out))
+    Array::write_elementwise(ty, &|range, out| kernel(&x[range], out))
 }
 
 /// The same for floats of 16 bits, of which the kernel sees f32.
 pub fn map_half<H: Half>(ty: &TensorType, x: &Array, kernel: Kernel1<f32, f32>) -> Result<Array> {
     let x = x.elements::<H>();
-    Array::write_elementwise(ty, |range, out: &mut Writer<H>| {
+    Array::write_elementwise(ty, &|range, out: &mut Writer<H>| {
         for x in x[range].chunks(BLOCK) {
             let mut wide = [0.0; BLOCK];
             H::widen(x, &mut wide[..x.len()]);
@@ -82,7 +85,7 @@ pub fn map_half<H: Half>(ty: &TensorType, x: &Array, kernel: Kernel1<f32, f32>) 
 /// The same for a kernel whose results are rounded to 16 bits.
 pub fn map_to_half<A: Element, H: Half>(ty: &TensorType, x: &Array, kernel: Kernel1<A, f32>) -> Result<Array> {
     let x = x.elements::<A>();
-    Array::write_elementwise(ty, |range, out: &mut Writer<H>| {
+    Array::write_elementwise(ty, &|range, out: &mut Writer<H>| {
         for x in x[range].chunks(BLOCK) {
             narrowed(x.len(), out, |out| kernel(x, out));
         }
@@ -91,17 +94,17 @@ pub fn map_to_half<A: Element, H: Half>(ty: &TensorType, x: &Array, kernel: Kern
 
 /// A kernel of two operands, which broadcast to `ty`.
 pub fn zip<A: Element, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: Kernel2<A, O>) -> Result<Array> {
-    drive(ty, a, b, kernel)
+    drive(ty, a, b, &kernel)
 }
 
 /// The same for floats of 16 bits, of which the kernel sees f32; results are left as they are.
 pub fn zip_wide<H: Half, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: Kernel2<f32, O>) -> Result<Array> {
-    drive::<H, O>(ty, a, b, |a, b, out| widened(a, b, |a, b| kernel(a, b, out)))
+    drive::<H, O>(ty, a, b, &|a, b, out| widened(a, b, |a, b| kernel(a, b, out)))
 }
 
 /// The same, with results rounded to 16 bits.
 pub fn zip_half<H: Half>(ty: &TensorType, a: Source, b: Source, kernel: Kernel2<f32, f32>) -> Result<Array> {
-    drive::<H, H>(ty, a, b, |a, b, out| widened(a, b, |a, b| narrowed(a.len(), out, |out| kernel(a, b, out))))
+    drive::<H, H>(ty, a, b, &|a, b, out| widened(a, b, |a, b| narrowed(a.len(), out, |out| kernel(a, b, out))))
 }
 
 /// Calls `then` with block after block of both, as f32.
@@ -122,17 +125,12 @@ fn narrowed<H: Half>(count: usize, out: &mut Writer<H>, write: impl FnOnce(&mut 
     H::narrow(results.finish(), out);
 }
 
-fn drive<A: Element, O: Element>(
-    ty: &TensorType,
-    a: Source,
-    b: Source,
-    kernel: impl Fn(&[A], &[A], &mut Writer<O>) + Sync,
-) -> Result<Array> {
+fn drive<A: Element, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: &Pairwise<A, O>) -> Result<Array> {
     let count = ty.elements();
     match (Operand::of(a, count), Operand::of(b, count), a, b) {
-        (Some(a), Some(b), ..) => Array::write_elementwise(ty, |range, out| {
+        (Some(a), Some(b), ..) => Array::write_elementwise(ty, &|range, out| {
             let count = range.len();
-            pair(a.part(range.clone()), b.part(range), count, &kernel, out);
+            pair(a.part(range.clone()), b.part(range), count, kernel, out);
         }),
         (_, _, Source::Array(a), Source::Array(b)) => by_rows(ty, a, b, kernel),
         _ => unreachable!("the operand that a scalar meets has the result's shape"),
@@ -140,12 +138,7 @@ fn drive<A: Element, O: Element>(
 }
 
 /// Arrays of which at least one is broadcast along some axes.
-fn by_rows<A: Element, O: Element>(
-    ty: &TensorType,
-    a: &Array,
-    b: &Array,
-    kernel: impl Fn(&[A], &[A], &mut Writer<O>) + Sync,
-) -> Result<Array> {
+fn by_rows<A: Element, O: Element>(ty: &TensorType, a: &Array, b: &Array, kernel: &Pairwise<A, O>) -> Result<Array> {
     let walk = Walk::broadcasts(&ty.dims, [&a.ty().dims, &b.ty().dims]);
     let (all_a, all_b) = (a.elements::<A>(), b.elements::<A>());
     let (row, [step_a, step_b]) = (walk.row(), walk.steps());
@@ -153,11 +146,11 @@ fn by_rows<A: Element, O: Element>(
         let wide = |x: &Array| broadcast_to(x, &TensorType { dtype: x.ty().dtype, dims: ty.dims.clone() });
         let (a, b) = (wide(a)?, wide(b)?);
         let (a, b) = (a.elements::<A>(), b.elements::<A>());
-        return Array::write_elementwise(ty, |range, out| kernel(&a[range.clone()], &b[range], out));
+        return Array::write_elementwise(ty, &|range, out| kernel(&a[range.clone()], &b[range], out));
     }
     Array::write(ty, |out| {
         walk.each_row(|[a, b]| {
-            pair(along(all_a, a, step_a, row), along(all_b, b, step_b, row), row, &kernel, out);
+            pair(along(all_a, a, step_a, row), along(all_b, b, step_b, row), row, kernel, out);
         });
     })
 }
@@ -172,7 +165,7 @@ fn pair<A: Element, O: Element>(
     a: Operand<A>,
     b: Operand<A>,
     count: usize,
-    kernel: &impl Fn(&[A], &[A], &mut Writer<O>),
+    kernel: &Pairwise<A, O>,
     out: &mut Writer<O>,
 ) {
     match (a, b) {

@@ -79,7 +79,7 @@ fn comparison(op: CompareOp, ty: &TensorType, a: &Array, b: &Array) -> Result<Ar
 fn full(ty: &TensorType, scalar: Scalar) -> Result<Array> {
     by_width!(ty.dtype, T => {
         let value: T = element(&scalar);
-        Array::write_elementwise(ty, |range, out| out.repeat(value, range.len()))
+        Array::write_elementwise(ty, &|range, out| out.repeat(value, range.len()))
     })
 }
 

@@ -3,6 +3,7 @@
 use super::array::Array;
 use super::convert::convert;
 use super::element::{Element, by_integer_width};
+use super::parallel::each_piece;
 use super::walk::Walk;
 use super::wide::wide;
 use crate::error::Result;
@@ -123,23 +124,36 @@ fn product<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one
     }
 }
 
-/// Row by row of `b`, which is what a cache and vectors like: `out` gathers multiples of them.
-fn integers<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T) {
-    let Shape { depth, columns, .. } = shape;
+/// Row by row of `b`, which is what a cache and vectors like: a row of `out` gathers multiples of some of them at a time.
+fn integers<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T + Sync) {
+    let Shape { rows, depth, columns } = shape;
     if depth == 0 || columns == 0 {
         return;
     }
-    for (a, out) in a.chunks_exact(depth).zip(out.chunks_exact_mut(columns)) {
-        for (&a, b) in a.iter().zip(b.chunks_exact(columns)) {
+    let row = |place: usize, out: &mut [T]| {
+        let a = &a[place / columns * depth..][..depth];
+        let (quads, rest) = a.as_chunks::<4>();
+        let (b_quads, b_rest) = b.split_at(quads.len() * 4 * columns);
+        for (a, b) in quads.iter().zip(b_quads.chunks_exact(4 * columns)) {
+            let [b0, b1, b2, b3] = std::array::from_fn(|i| &b[i * columns..][..columns]);
             wide(
                 #[inline(always)]
                 || {
-                    for (out, &b) in out.iter_mut().zip(b) {
-                        *out = add_product(*out, a, b);
+                    for ((((out, &b0), &b1), &b2), &b3) in out.iter_mut().zip(b0).zip(b1).zip(b2).zip(b3) {
+                        let products = [(a[0], b0), (a[1], b1), (a[2], b2), (a[3], b3)];
+                        *out = products.into_iter().fold(*out, |sum, (a, b)| add_product(sum, a, b));
                     }
                 },
             );
         }
+        for (&a, b) in rest.iter().zip(b_rest.chunks_exact(columns)) {
+            out.iter_mut().zip(b).for_each(|(out, &b)| *out = add_product(*out, a, b));
+        }
+    };
+    if rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL {
+        each_piece(out, columns, &row);
+    } else {
+        out.chunks_exact_mut(columns).enumerate().for_each(|(i, out)| row(i * columns, out));
     }
 }
 

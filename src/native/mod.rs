@@ -16,12 +16,15 @@ mod evaluate;
 mod fast;
 mod functions;
 mod indexing;
+mod integer;
 mod matmul;
 mod movement;
+mod parallel;
 mod program;
 mod reduce;
 #[cfg(test)]
 mod testing;
+mod tiles;
 mod unary;
 mod walk;
 mod wide;

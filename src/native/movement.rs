@@ -3,10 +3,14 @@
 use super::array::Array;
 use super::convert::convert;
 use super::element::{Element, by_width};
+use super::tiles::Tiles;
 use super::walk::{Walk, strides};
 use super::writer::Writer;
 use crate::error::Result;
 use crate::types::TensorType;
+
+/// From how many elements on an array is transposed by tiles.
+const MANY: usize = 1 << 14;
 
 /// NumPy's broadcasting.
 pub fn broadcast_to(x: &Array, ty: &TensorType) -> Result<Array> {
@@ -36,17 +40,23 @@ pub fn slice(ty: &TensorType, attributes: &[i64], x: &Array) -> Result<Array> {
 /// The elements of `x` from `start` on that a walk comes by.
 pub fn gather(ty: &TensorType, x: &Array, start: usize, walk: &Walk<1>) -> Result<Array> {
     by_width!(ty.dtype, T => {
-        let x = x.elements::<T>();
-        Array::write(ty, |out| rows(x, start, walk, out))
+        // The start is beyond the end only where nothing is read.
+        let x = x.elements::<T>().get(start..).unwrap_or_default();
+        Array::write(ty, |out| {
+            match if out.remaining() < MANY { None } else { Tiles::of(walk) } {
+                Some(tiles) => tiles.fill(x, out),
+                None => rows(x, walk, out),
+            }
+        })
     })
 }
 
-fn rows<T: Element>(x: &[T], start: usize, walk: &Walk<1>, out: &mut Writer<T>) {
+fn rows<T: Element>(x: &[T], walk: &Walk<1>, out: &mut Writer<T>) {
     let (row, [step]) = (walk.row(), walk.steps());
     match step {
-        0 => walk.each_row(|[at]| out.repeat(x[start + at], row)),
-        1 => walk.each_row(|[at]| out.copy(&x[start + at..][..row])),
-        _ => walk.each_row(|[at]| out.generate(row, |i| x[start + at + i * step])),
+        0 => walk.each_row(|[at]| out.repeat(x[at], row)),
+        1 => walk.each_row(|[at]| out.copy(&x[at..][..row])),
+        _ => walk.each_row(|[at]| out.generate(row, |i| x[at + i * step])),
     }
 }
 
@@ -156,6 +166,7 @@ mod tests {
     fn slices_with_strides() {
         let x = counted(&[4, 5]);
         assert_eq!(apply::<i32>(Op::Slice, &s32(&[2, 2]), &[1, 1, 4, 5, 2, 3], &[&x]), [6, 9, 16, 19]);
+        assert!(apply::<i32>(Op::Slice, &s32(&[0, 0]), &[4, 5, 4, 5, 1, 1], &[&x]).is_empty());
         assert!(apply::<i32>(Op::Slice, &s32(&[4, 0]), &[0, 2, 4, 2, 1, 1], &[&x]).is_empty());
         assert_eq!(apply::<i32>(Op::Slice, &s32(&[1, 5]), &[3, 0, 4, 5, 4, 1], &[&x]), [15, 16, 17, 18, 19]);
     }

@@ -6,12 +6,16 @@ use super::convert::convert;
 use super::element::{Element, by_integer_width};
 use super::evaluate::unsupported;
 use super::functions::Real;
+use super::parallel::collect;
 use super::wide::wide;
 use crate::error::Result;
 use crate::ir::ReduceOp;
 use crate::types::{DType, TensorType};
 use num_complex::Complex;
+use smallvec::SmallVec;
 
+/// Elements of a row that are taken one after the other.
+const SHORT: usize = 16;
 /// Elements of a row that are taken together without a tree.
 const BLOCK: usize = 1024;
 /// Rows that are taken together without a tree.
@@ -38,8 +42,8 @@ fn dispatch(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Ar
         };
     }
     match (op, ty.dtype) {
-        (All | Min, DType::Pred) => run!(u8, 1, u8::min),
-        (Any | Max, DType::Pred) => run!(u8, 0, u8::max),
+        (All | Min, DType::Pred) => run!(u8, 1, smaller),
+        (Any | Max, DType::Pred) => run!(u8, 0, larger),
         (Sum, DType::F32) => run!(f32, 0.0, |a, b| a + b),
         (Sum, DType::F64) => run!(f64, 0.0, |a, b| a + b),
         (Sum, DType::C64) => run!(Complex<f32>, Complex::ZERO, |a, b| a + b),
@@ -54,18 +58,30 @@ fn dispatch(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Ar
         (Min, DType::F64) => run!(f64, f64::INFINITY, f64::smaller),
         (Sum, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 0, T::wrapping_add)),
         (Product, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 1, T::wrapping_mul)),
-        (Max, DType::S8) => run!(i8, i8::MIN, i8::max),
-        (Max, DType::S16) => run!(i16, i16::MIN, i16::max),
-        (Max, DType::S32) => run!(i32, i32::MIN, i32::max),
-        (Max, DType::S64) => run!(i64, i64::MIN, i64::max),
-        (Min, DType::S8) => run!(i8, i8::MAX, i8::min),
-        (Min, DType::S16) => run!(i16, i16::MAX, i16::min),
-        (Min, DType::S32) => run!(i32, i32::MAX, i32::min),
-        (Min, DType::S64) => run!(i64, i64::MAX, i64::min),
-        (Max, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 0, T::max)),
-        (Min, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, T::MAX, T::min)),
+        (Max, DType::S8) => run!(i8, i8::MIN, larger),
+        (Max, DType::S16) => run!(i16, i16::MIN, larger),
+        (Max, DType::S32) => run!(i32, i32::MIN, larger),
+        (Max, DType::S64) => run!(i64, i64::MIN, larger),
+        (Min, DType::S8) => run!(i8, i8::MAX, smaller),
+        (Min, DType::S16) => run!(i16, i16::MAX, smaller),
+        (Min, DType::S32) => run!(i32, i32::MAX, smaller),
+        (Min, DType::S64) => run!(i64, i64::MAX, smaller),
+        (Max, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 0, larger)),
+        (Min, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, T::MAX, smaller)),
         (_, dtype) => Err(unsupported(op.name(), dtype)),
     }
+}
+
+/// `Ord::max`, as a comparison: of many of that the compiler makes no vectors.
+#[inline(always)]
+fn larger<T: Ord>(a: T, b: T) -> T {
+    if a > b { a } else { b }
+}
+
+/// `Ord::min`, likewise.
+#[inline(always)]
+fn smaller<T: Ord>(a: T, b: T) -> T {
+    if a < b { a } else { b }
 }
 
 /// Neighbouring axes, all of them reduced over or none.
@@ -74,15 +90,17 @@ struct Group {
     reduced: bool,
 }
 
-fn groups(dims: &[i64], axes: &[i64]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::with_capacity(dims.len());
+type Groups = SmallVec<[Group; 4]>;
+
+fn groups(dims: &[i64], axes: &[i64]) -> Groups {
+    let mut groups = Groups::new();
     for (axis, &dim) in dims.iter().enumerate().filter(|(_, dim)| **dim != 1) {
         add(&mut groups, Group { size: dim as usize, reduced: axes.contains(&(axis as i64)) });
     }
     groups
 }
 
-fn add(groups: &mut Vec<Group>, group: Group) {
+fn add(groups: &mut Groups, group: Group) {
     match groups.last_mut() {
         Some(last) if last.reduced == group.reduced => last.size *= group.size,
         _ => groups.push(group),
@@ -98,18 +116,18 @@ fn fold<T: Element>(
     combine: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Result<Array> {
     let mut groups = groups(&x.ty().dims, axes);
-    let mut x = x.clone();
-    while let Some(at) = groups.iter().rposition(|group| group.reduced) {
-        let length = groups[at].size;
-        let inner = groups[at + 1..].iter().map(|group| group.size).product();
-        let rest = groups.split_off(at);
-        rest.into_iter().skip(1).for_each(|group| add(&mut groups, group));
+    let mut folded: Option<Array> = None;
+    while groups.iter().any(|group| group.reduced) {
+        let after = if groups.last().is_some_and(|group| group.reduced) { None } else { groups.pop() };
+        let reduced = groups.pop().expect("a group that is reduced over");
+        let inner = after.as_ref().map_or(1, |group| group.size);
+        after.into_iter().for_each(|group| add(&mut groups, group));
         let left: usize = groups.iter().map(|group| group.size).product();
-        let result = TensorType::new(ty.dtype, &[left as i64]);
-        let step = Step { x: x.elements(), length, inner, identity, combine };
-        x = step.run(&result)?;
+        let from = folded.as_ref().unwrap_or(x);
+        let step = Step { x: from.elements(), length: reduced.size, inner, identity, combine };
+        folded = Some(step.run(&TensorType::new(ty.dtype, &[left as i64]))?);
     }
-    Ok(x.reshape(&ty.dims))
+    Ok(folded.unwrap_or_else(|| x.clone()).into_shape(&ty.dims))
 }
 
 /// The middle axis of three, of which the first and the last are left.
@@ -125,11 +143,11 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
     fn run(&self, result: &TensorType) -> Result<Array> {
         let worth_a_thread = PARALLEL.div_ceil(self.length.max(1));
         if self.inner == 1 {
-            return Array::write_pieces(result, worth_a_thread, |range, out| {
+            return Array::write_pieces(result, worth_a_thread, &|range, out| {
                 out.generate(range.len(), |i| self.row(&self.x[(range.start + i) * self.length..][..self.length]));
             });
         }
-        Array::write_pieces(result, worth_a_thread.max(COLUMNS), |range, out| {
+        Array::write_pieces(result, worth_a_thread.max(COLUMNS), &|range, out| {
             let mut at = range.start;
             while at < range.end {
                 let (outer, column) = (at / self.inner, at % self.inner);
@@ -142,6 +160,9 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
     }
 
     fn row(&self, x: &[T]) -> T {
+        if x.len() <= SHORT {
+            return x.iter().fold(self.identity, |sum, &x| (self.combine)(sum, x));
+        }
         if x.len() <= BLOCK {
             // As many accumulators as fill some vectors.
             return match size_of::<T>() {
@@ -150,29 +171,28 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
                 _ => self.block::<16>(x),
             };
         }
+        if x.len() > PARALLEL {
+            let parts = x.len().div_ceil(PARALLEL);
+            let part = |i: usize| self.row(&x[i * PARALLEL..x.len().min((i + 1) * PARALLEL)]);
+            return self.row(&collect(parts, &part));
+        }
         let (left, right) = x.split_at((x.len() / 2).next_multiple_of(BLOCK));
-        let (left, right) = if x.len() > PARALLEL {
-            rayon::join(|| self.row(left), || self.row(right))
-        } else {
-            (self.row(left), self.row(right))
-        };
-        (self.combine)(left, right)
+        (self.combine)(self.row(left), self.row(right))
     }
 
     fn block<const N: usize>(&self, x: &[T]) -> T {
         let (identity, combine) = (self.identity, self.combine);
+        let (chunks, rest) = x.as_chunks::<N>();
+        let mut last = [identity; N];
+        last[..rest.len()].copy_from_slice(rest);
         let mut sums = wide(
             #[inline(always)]
             || {
-                let mut sums = [identity; N];
-                let (chunks, rest) = x.as_chunks::<N>();
+                let mut sums = last;
                 for chunk in chunks {
                     for (sum, &x) in sums.iter_mut().zip(chunk) {
                         *sum = combine(*sum, x);
                     }
-                }
-                for (sum, &x) in sums.iter_mut().zip(rest) {
-                    *sum = combine(*sum, x);
                 }
                 sums
             },

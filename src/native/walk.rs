@@ -48,6 +48,18 @@ impl<const N: usize> Walk<N> {
         self.steps
     }
 
+    /// The sizes and steps of all axes, that of the row last.
+    pub fn axes(&self) -> impl Iterator<Item = (usize, [usize; N])> + '_ {
+        self.axes.iter().copied().chain([(self.row, self.steps)])
+    }
+
+    /// Calls `visit` with the place of each element in each array.
+    pub fn each(&self, mut visit: impl FnMut([usize; N])) {
+        self.each_row(|places| {
+            (0..self.row).for_each(|i| visit(std::array::from_fn(|n| places[n] + i * self.steps[n])));
+        });
+    }
+
     /// Calls `visit` with the place where each row starts in each array.
     pub fn each_row(&self, mut visit: impl FnMut([usize; N])) {
         let rows: usize = self.axes.iter().map(|axis| axis.0).product();
