@@ -83,16 +83,26 @@ TEST(p6_what_does_not_fit_is_named) {
   OK(lxla_env_release(env));
 }
 
-TEST(computations_of_other_devices_and_environments_are_refused) {
+TEST(computations_without_captures_run_on_any_device_of_their_environment) {
   lxla_env_options options = default_options();
   options.device_count = 2;
   lxla_env env, other_env = new_env();
   OK(lxla_env_create(&options, &env));
   lxla_computation f = square_plus(env, 1), c;
-  lxla_tensor there, foreign = one(other_env, 1), out, p = placeholder(env, F32, DIMS(1));
+  lxla_tensor there, native, foreign = one(other_env, 1), out, p = placeholder(env, F32, DIMS(1)), captured = one(env, 3);
   OK(lxla_tensor_full(env, XLA(1), F32, DIMS(1), 4, &there));
-  REFUSED(lxla_computation_call(f, &there, 1, &out, 1), LXLA_INVALID_ARGUMENT, "another device");
-  REFUSED(lxla_computation_call(f, &foreign, 1, &out, 1), LXLA_INVALID_ARGUMENT, "another");
+  OK(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, F32, DIMS(1), 5, &native));
+  lxla_tensor of_there = called(f, &there, 1), of_native = called(f, &native, 1);
+  EQUAL(value(of_there), 17);
+  EQUAL(state_of(of_native), LXLA_STATE_NATIVE);
+  EQUAL(value(of_native), 26);
+  REFUSED(lxla_computation_call(f, &foreign, 1, &out, 1), LXLA_INVALID_ARGUMENT, "another environment");
+  lxla_tensor sum = binary(ADD, p, captured);
+  lxla_computation g = traced(&p, 1, &sum, 1);
+  REFUSED(lxla_computation_call(g, &there, 1, &out, 1), LXLA_INVALID_ARGUMENT, "captured 1 values");
+  REFUSED(lxla_computation_call(g, &native, 1, &out, 1), LXLA_INVALID_ARGUMENT, "captured 1 values");
+  OK(lxla_computation_release(g));
+  RELEASE(of_there, of_native, native, captured, sum);
   REFUSED(lxla_computation_trace(&p, 1, &there, 1, &c), LXLA_INVALID_ARGUMENT, "results[0] is on xla:1");
   REFUSED(lxla_computation_trace(&p, 1, &foreign, 1, &c), LXLA_INVALID_ARGUMENT, "two environments");
   OK(lxla_computation_release(f));

@@ -10,8 +10,10 @@
 //! | [`tensor`] | recording operations; what tensors are, and other values for them |
 //! | [`sync`] | step and partial sync, transfers, reads |
 //! | [`device`] | one device's tensors and trace under one lock; handles and their references |
-//! | [`lower`], [`native`] | program to StableHLO text; arrays of the host, evaluated at once |
-//! | [`ir`] | operations, inference, the trace, the program |
+//! | [`lower`], [`interpret`] | a program as StableHLO text; a program run on arrays of the host |
+//! | [`ops`] | what each operation is: rule for its shape, StableHLO, evaluation; the table of all of them |
+//! | [`emit`], [`native`] | writing StableHLO; arrays of the host and their kernels |
+//! | [`ir`] | names and forms of operations, the trace, the program |
 //! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |
 //! | [`engine`], [`io`] | what runs programs, over any PJRT plugin; files |
 //! | [`types`], [`metrics`], [`log`], [`error`](mod@error) | dtypes and shapes; counts; the log; the error |
@@ -21,15 +23,18 @@ pub mod capi;
 pub mod computation;
 pub mod device;
 pub mod device_data;
+pub mod emit;
 pub mod engine;
 pub mod env;
 pub mod error;
+pub mod interpret;
 pub mod io;
 pub mod ir;
 pub mod log;
 pub mod lower;
 pub mod metrics;
 pub mod native;
+pub mod ops;
 pub mod sync;
 pub mod tensor;
 pub mod types;

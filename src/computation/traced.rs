@@ -3,8 +3,9 @@
 use crate::device::{self, Device, DeviceState, TensorHandle, Value, common_device};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{self, Applied, Body, NodeId, take_body};
-use crate::tensor::{self, State, to_record};
+use crate::ir::{Body, NodeId, take_body};
+use crate::ops::{self, Applied};
+use crate::tensor::{self, finish_all, to_record};
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -84,25 +85,44 @@ impl Computation {
         &self.body
     }
 
-    /// The device that it belongs to.
-    pub(super) fn device(&self) -> &'static Device {
-        self.device
-    }
-
-    /// The nodes of what it captured, in the trace of its device.
+    /// The nodes of what it captured, in the trace of the device on which it is applied.
     pub(super) fn captures(&self, state: &mut DeviceState) -> Result<Vec<NodeId>> {
         nodes(state, "captured", &self.captures.0)
     }
 
     /// Records its application to arguments; gives its results.
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
-        check_device("args", arguments, self.device)?;
-        let mut state = to_record(self.device)?;
+        let device = place(&[("the computation", self)], &[("args", arguments)])?;
+        let mut state = to_record(device)?;
         let arguments = nodes(&mut state, "args", arguments)?;
         let captures = self.captures(&mut state)?;
-        let results = ir::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
-        new_tensors(state, &results)
+        let results = ops::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
+        finish_all(state, &results)
     }
+}
+
+/// Where computations are applied: on the device of the tensors, or on their own if there are none. What captured
+/// nothing may be applied on any device of its environment.
+pub(super) fn place(
+    computations: &[(&str, &Computation)],
+    lists: &[(&str, &[TensorHandle])],
+) -> Result<&'static Device> {
+    let lists: Vec<_> = lists.iter().copied().filter(|(_, list)| !list.is_empty()).collect();
+    let device = if lists.is_empty() { computations[0].1.device } else { common_place(&lists)? };
+    for (name, computation) in computations.iter().filter(|(_, computation)| !std::ptr::eq(computation.device, device))
+    {
+        let (own, other) = (computation.device.state().place(), device.state().place());
+        let is_near = matches!((own, other), (Some(own), Some(other)) if own.0 == other.0);
+        if !is_near || computation.captured() > 0 {
+            return Err(error!(
+                InvalidArgument,
+                "{}: on another device, or in another environment, than {name}, which captured {} values there",
+                lists.first().map_or("the first computation", |(name, _)| name),
+                computation.captured()
+            ));
+        }
+    }
+    Ok(device)
 }
 
 /// The leaves of params; an error for what is no placeholder, or is given twice.
@@ -141,29 +161,4 @@ fn common_place(lists: &[(&str, &[TensorHandle])]) -> Result<&'static Device> {
         .collect();
     let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
     common_device(&named)
-}
-
-/// An error if one of the tensors is not on this device.
-pub(super) fn check_device(name: &str, tensors: &[TensorHandle], device: &'static Device) -> Result<()> {
-    if tensors.is_empty() {
-        return Ok(());
-    }
-    if !std::ptr::eq(common_place(&[(name, tensors)])?, device) {
-        return Err(error!(
-            InvalidArgument,
-            "{name}: they are on another device, or in another environment, than the computation"
-        ));
-    }
-    Ok(())
-}
-
-/// New tensors with these nodes as their values: all, or none.
-pub(super) fn new_tensors(mut state: State, results: &[NodeId]) -> Result<Vec<TensorHandle>> {
-    let mut tensors = Tensors(Vec::with_capacity(results.len()));
-    let made: Result<()> = results.iter().try_for_each(|&id| {
-        tensors.0.push(state.new_tensor_at(id)?);
-        Ok(())
-    });
-    drop(state);
-    made.map(|()| std::mem::take(&mut tensors.0))
 }

@@ -8,14 +8,16 @@ mod registry;
 mod shared;
 mod state;
 mod table;
+mod work;
 
 pub use handle::{Place, TensorHandle};
 pub use lifetime::{release, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use registry::{common_device, device_of};
 pub use shared::{Compiled, Runtime, Shared};
-pub use state::{DeviceState, Garbage, Owner, Work};
+pub use state::{DeviceState, Garbage, Owner};
 pub use table::Value;
+pub use work::Results;
 
 use crate::ir::Workspace;
 use parking_lot::{Mutex, MutexGuard};

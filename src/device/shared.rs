@@ -2,8 +2,8 @@
 
 use super::options::Options;
 use crate::cache::{DiskCache, ProgramCache};
+use crate::emit::Pack;
 use crate::engine::{Engine, Executable};
-use crate::lower::Pack;
 use crate::metrics::Metrics;
 use std::sync::{Arc, OnceLock};
 

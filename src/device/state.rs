@@ -3,14 +3,14 @@
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
+use super::work::Work;
 use super::{Device, Place, TensorHandle};
 use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{NONE, NodeId, Op, Trace};
-use crate::native::{self, Array};
-use crate::types::{Scalar, TensorType};
-use smallvec::SmallVec;
+use crate::ir::{NONE, NodeId, Trace};
+use crate::native::Array;
+use crate::types::TensorType;
 use std::sync::Arc;
 
 /// Below this many nodes a trace is not worth compacting.
@@ -38,31 +38,10 @@ impl Owner {
     }
 }
 
-/// What a native operation has to do, taken out from under the lock. Of a leaf there is nothing to do: its only operand is
-/// the result.
-pub struct Work {
-    op: Op,
-    ty: TensorType,
-    attributes: SmallVec<[i64; 8]>,
-    scalar: Option<Scalar>,
-    operands: SmallVec<[Array; 3]>,
-}
-
-impl Work {
-    /// Does it.
-    pub fn run(mut self) -> Result<Array> {
-        if self.op == Op::Leaf {
-            return Ok(self.operands.remove(0));
-        }
-        let operands: SmallVec<[&Array; 3]> = self.operands.iter().collect();
-        native::evaluate(self.op, &self.ty, &self.attributes, self.scalar, &operands)
-    }
-}
-
 /// See the module's documentation.
 pub struct DeviceState {
     table: Table,
-    /// What was recorded. On cpu, the one operation that is about to be evaluated, and its operands.
+    /// What was recorded. On cpu, what one call is about to evaluate.
     pub trace: Trace,
     /// The arrays of the trace's leaves, on cpu.
     arrays: Vec<Array>,
@@ -210,18 +189,9 @@ impl DeviceState {
         }
     }
 
-    /// On cpu, what there is to do for the value of a node.
-    pub fn take_work(&mut self, id: NodeId) -> Work {
-        let node = self.trace.node(id);
-        let array = |id: &NodeId| self.arrays[id.0 as usize].clone();
-        let of_leaf = (node.op == Op::Leaf).then_some(&id);
-        let work = Work {
-            op: node.op,
-            ty: self.trace.ty(id),
-            attributes: SmallVec::from_slice(self.trace.attributes(node)),
-            scalar: self.trace.scalar(node),
-            operands: self.trace.operands(node).iter().chain(of_leaf).map(array).collect(),
-        };
+    /// On cpu, what there is to do for the values of nodes.
+    pub fn take_work(&mut self, ids: &[NodeId]) -> Work {
+        let work = Work::of(&self.trace, &self.arrays, ids);
         self.clear_native();
         work
     }

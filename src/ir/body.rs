@@ -43,10 +43,10 @@ fn capturable(trace: &Trace, parameters: &[NodeId]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::build;
     use super::super::op::BinaryOp;
     use super::*;
     use crate::device_data::{DeviceData, State};
+    use crate::ops;
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace) -> NodeId {
@@ -54,11 +54,11 @@ mod tests {
     }
 
     fn add(trace: &mut Trace, a: NodeId, b: NodeId) -> NodeId {
-        build::binary(trace, BinaryOp::Add, a, b).unwrap()
+        ops::binary(trace, BinaryOp::Add, a, b).unwrap()
     }
 
     fn scaled(trace: &mut Trace, x: NodeId, by: f64) -> NodeId {
-        build::binary_scalar(trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
+        ops::binary_scalar(trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
     }
 
     #[test]
@@ -66,7 +66,7 @@ mod tests {
         let mut t = Trace::new();
         let (p, unused, data) = (leaf(&mut t), leaf(&mut t), leaf(&mut t));
         let outside = scaled(&mut t, data, 3.0);
-        let constant = build::full(&mut t, &TensorType::new(DType::F32, &[2]), ScalarValue::Float(1.0)).unwrap();
+        let constant = ops::full(&mut t, &TensorType::new(DType::F32, &[2]), ScalarValue::Float(1.0)).unwrap();
         let moved = add(&mut t, p, constant);
         let result = add(&mut t, moved, outside);
         let (body, captures) = take_body(&t, &[p, unused], &[result, p, outside, data]);

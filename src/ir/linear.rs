@@ -181,10 +181,10 @@ fn mark_crossings(trace: &Trace, order: &[NodeId], cuts: &[usize], marks: &mut [
 
 #[cfg(test)]
 mod tests {
-    use super::super::build;
     use super::super::op::{BinaryOp, ReduceOp, UnaryOp};
     use super::*;
     use crate::device_data::{DeviceData, State};
+    use crate::ops;
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
@@ -199,10 +199,10 @@ mod tests {
     fn decoding_gives_back_what_was_recorded() {
         let mut t = Trace::new();
         let (a, b) = (leaf(&mut t, &[2, 3]), leaf(&mut t, &[3]));
-        let sum = build::binary(&mut t, BinaryOp::Add, a, b).unwrap();
-        let half = build::binary_scalar(&mut t, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false).unwrap();
-        let cat = build::concatenate(&mut t, &[half, a, sum, a], -2).unwrap();
-        let total = build::reduce(&mut t, ReduceOp::Sum, cat, &[0], false).unwrap();
+        let sum = ops::binary(&mut t, BinaryOp::Add, a, b).unwrap();
+        let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false).unwrap();
+        let cat = ops::concatenate(&mut t, &[half, a, sum, a], -2).unwrap();
+        let total = ops::reduce(&mut t, ReduceOp::Sum, cat, &[0], false).unwrap();
         let segments = programs(&t, &[sum, total], 100);
         assert_eq!(segments.len(), 1);
         let (values, outputs) = segments[0].program.decode();
@@ -229,9 +229,9 @@ mod tests {
         let program = |second: usize, third: usize| {
             let mut t = Trace::new();
             let leaves = [leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[2])];
-            let all = build::concatenate(&mut t, &leaves, 0).unwrap();
-            let product = build::binary(&mut t, BinaryOp::Multiply, leaves[0], leaves[second]).unwrap();
-            let sum = build::binary(&mut t, BinaryOp::Add, product, leaves[third]).unwrap();
+            let all = ops::concatenate(&mut t, &leaves, 0).unwrap();
+            let product = ops::binary(&mut t, BinaryOp::Multiply, leaves[0], leaves[second]).unwrap();
+            let sum = ops::binary(&mut t, BinaryOp::Add, product, leaves[third]).unwrap();
             programs(&t, &[all, sum], 100).remove(0).program
         };
         assert_ne!(program(1, 2), program(2, 1));
@@ -243,7 +243,7 @@ mod tests {
         let program = |value: f64| {
             let mut t = Trace::new();
             let a = leaf(&mut t, &[2]);
-            let x = build::binary_scalar(&mut t, BinaryOp::Add, a, ScalarValue::Float(value), true).unwrap();
+            let x = ops::binary_scalar(&mut t, BinaryOp::Add, a, ScalarValue::Float(value), true).unwrap();
             programs(&t, &[x], 100).remove(0)
         };
         assert_eq!(program(1.0).program, program(2.0).program);
@@ -255,7 +255,7 @@ mod tests {
         let mut t = Trace::new();
         let mut x = leaf(&mut t, &[2]);
         for _ in 0..100_000 {
-            x = build::unary(&mut t, UnaryOp::Tanh, x).unwrap();
+            x = ops::unary(&mut t, UnaryOp::Tanh, x).unwrap();
         }
         let segments = programs(&t, &[x], 1000);
         assert_eq!(segments.len(), 100);
@@ -270,15 +270,28 @@ mod tests {
     fn a_value_that_skips_segments_stays_an_output_of_its_own() {
         let mut t = Trace::new();
         let a = leaf(&mut t, &[2]);
-        let early = build::unary(&mut t, UnaryOp::Tanh, a).unwrap();
+        let early = ops::unary(&mut t, UnaryOp::Tanh, a).unwrap();
         let mut x = early;
         for _ in 0..5 {
-            x = build::unary(&mut t, UnaryOp::Negate, x).unwrap();
+            x = ops::unary(&mut t, UnaryOp::Negate, x).unwrap();
         }
-        let last = build::binary(&mut t, BinaryOp::Add, x, early).unwrap();
+        let last = ops::binary(&mut t, BinaryOp::Add, x, early).unwrap();
         let segments = programs(&t, &[last], 2);
         assert_eq!(segments.len(), 4);
         assert!(segments[0].outputs.contains(&early));
         assert!(segments[3].parameters.contains(&early));
+    }
+
+    #[test]
+    fn results_are_found_behind_one_that_a_sync_settled() {
+        let mut t = Trace::new();
+        let x = leaf(&mut t, &[2]);
+        let types = vec![TensorType::new(DType::F32, &[2]); 3];
+        let results = t.application(Op::OptimizationBarrier, &[x, x, x], &[], &[], &types);
+        let _ = t.replace_by_leaf(results[0], &DeviceData::new(types[0].clone(), State::Placeholder));
+        let sum = ops::binary(&mut t, BinaryOp::Add, results[1], results[2]).unwrap();
+        let negated = ops::unary(&mut t, UnaryOp::Negate, sum).unwrap();
+        let segments = programs(&t, &[negated], 3);
+        assert_eq!(segments.iter().map(|s| s.parameters.len()).collect::<Vec<_>>(), [1, 2]);
     }
 }

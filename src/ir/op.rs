@@ -115,184 +115,255 @@ numbered! {
     }
 }
 
-/// An operation of a node.
+/// What a node of an operation consists of, besides its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Device data; a parameter of whatever program uses it.
-    Leaf,
-    /// One scalar in every element.
-    Full,
-    /// 0, 1, 2, ... along one axis (attribute).
-    Iota,
-    /// An elementwise operation of one operand.
-    Unary(UnaryOp),
-    /// An elementwise operation of two operands, which broadcast and promote.
-    Binary(BinaryOp),
-    /// tensor (op) scalar.
-    BinaryScalar(BinaryOp),
-    /// scalar (op) tensor.
-    ScalarBinary(BinaryOp),
-    /// A comparison of two operands, which broadcast and promote.
-    Compare(CompareOp),
-    /// pred ? a : b, all three broadcast.
-    Select,
-    /// To the node's dtype.
-    Convert,
-    /// To the node's shape, elements in row-major order.
-    Reshape,
-    /// To the node's shape, by NumPy's rules.
-    BroadcastTo,
-    /// Axis i of the result is axis `attribute[i]` of the operand.
-    Transpose,
-    /// Over the axes in the attributes; the node's shape says whether they are kept as 1.
-    Reduce(ReduceOp),
-    /// NumPy's matmul.
-    Matmul,
-    /// Starts, then limits, then strides, in the attributes.
-    Slice,
-    /// Along the axis in the attributes; any number of operands.
-    Concatenate,
-    /// Of the node's shape, out of the first operand, from where the other operands (one scalar an axis) say.
-    DynamicSlice,
-    /// The first operand with the second one written over it, from where the other operands say.
-    DynamicUpdateSlice,
-    /// Slices of the first operand along the axis in the attributes, at the indices in the second.
-    Take,
-    /// The first operand with the second, a scalar, around it: low, then high, then interior, in the attributes.
-    Pad,
-    /// A traced computation (the body), applied to arguments, then captures. It has several results.
-    Call,
-    /// While the first body gives true, the second one is applied. Attributes: how many values are carried, how many
-    /// captures the first body has. Operands: start values, captures of the first body, of the second.
-    While,
-    /// The first body or the second, as the first operand says. Attributes: how many arguments, how many captures the first
-    /// body has. Operands: pred, arguments, captures of the first body, of the second.
-    If,
-    /// The body over the leading axis of stacked arrays. Attributes: how many values are carried, how many arrays, how many
-    /// times, whether from the end. Operands: start values, arrays, captures.
-    Scan,
-    /// The result with the number in the attributes, of the operand, which has several.
-    Result,
+pub struct Form {
+    operands: Option<usize>,
+    bodies: usize,
+    has_scalar: bool,
+    has_attributes: bool,
+    has_results: bool,
+    is_elementwise: bool,
+}
+
+impl Form {
+    const NOTHING: Form = Form {
+        operands: None,
+        bodies: 0,
+        has_scalar: false,
+        has_attributes: false,
+        has_results: false,
+        is_elementwise: false,
+    };
+
+    const fn of(operands: usize) -> Form {
+        Form { operands: Some(operands), ..Form::NOTHING }
+    }
+
+    /// The number of operands is up to the node.
+    const fn of_any() -> Form {
+        Form::NOTHING
+    }
+
+    const fn scalar(self) -> Form {
+        Form { has_scalar: true, ..self }
+    }
+
+    const fn attributes(self) -> Form {
+        Form { has_attributes: true, ..self }
+    }
+
+    const fn elementwise(self) -> Form {
+        Form { is_elementwise: true, ..self }
+    }
+
+    const fn results(self) -> Form {
+        Form { has_results: true, ..self }
+    }
+
+    /// What applies traced computations has several results.
+    const fn bodies(self, bodies: usize) -> Form {
+        Form { bodies, has_results: true, ..self }
+    }
+}
+
+/// The operations, each with its number in a program's words and its form.
+macro_rules! operations {
+    (
+        families { $($(#[$family_doc:meta])* $family:ident($Member:ident) = $family_code:literal: $family_form:expr;)* }
+        single { $($(#[$doc:meta])* $single:ident = $code:literal: $form:expr;)* }
+    ) => {
+        /// An operation of a node.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Op {
+            $($(#[$family_doc])* $family($Member),)*
+            $($(#[$doc])* $single,)*
+        }
+
+        impl Op {
+            /// A number that is different for different operations: what a program's bytes hold.
+            pub fn code(self) -> u32 {
+                match self {
+                    $(Op::$family(member) => $family_code << 8 | member as u32,)*
+                    $(Op::$single => $code << 8,)*
+                }
+            }
+
+            /// The operation of a code that [`Op::code`] gave.
+            pub fn from_code(code: u32) -> Option<Op> {
+                let member = (code & 0xFF) as i32;
+                match code >> 8 {
+                    $($family_code => $Member::from_number(member).ok().map(Op::$family),)*
+                    $($code => Some(Op::$single),)*
+                    _ => None,
+                }
+            }
+
+            #[inline]
+            const fn form(self) -> Form {
+                match self {
+                    $(Op::$family(_) => $family_form,)*
+                    $(Op::$single => $form,)*
+                }
+            }
+
+            /// Every operation.
+            pub fn all() -> Vec<Op> {
+                let mut all = vec![$(Op::$single),*];
+                $(all.extend($Member::ALL.iter().map(|&member| Op::$family(member)));)*
+                all
+            }
+        }
+    };
+}
+
+operations! {
+    families {
+        /// An elementwise operation of one operand.
+        Unary(UnaryOp) = 3: Form::of(1).elementwise();
+        /// An elementwise operation of two operands, which broadcast and promote.
+        Binary(BinaryOp) = 4: Form::of(2).elementwise();
+        /// tensor (op) scalar.
+        BinaryScalar(BinaryOp) = 5: Form::of(1).scalar().elementwise();
+        /// scalar (op) tensor.
+        ScalarBinary(BinaryOp) = 6: Form::of(1).scalar().elementwise();
+        /// A comparison of two operands, which broadcast and promote.
+        Compare(CompareOp) = 7: Form::of(2).elementwise();
+        /// Over the axes in the attributes; the node's shape says whether they are kept as 1.
+        Reduce(ReduceOp) = 13: Form::of(1).attributes();
+    }
+    single {
+        /// Device data; a parameter of whatever program uses it.
+        Leaf = 0: Form::of(0);
+        /// One scalar in every element.
+        Full = 1: Form::of(0).scalar();
+        /// 0, 1, 2, ... along one axis (attribute).
+        Iota = 2: Form::of(0).attributes();
+        /// pred ? a : b, all three broadcast.
+        Select = 8: Form::of(3).elementwise();
+        /// To the node's dtype.
+        Convert = 9: Form::of(1).elementwise();
+        /// To the node's shape, elements in row-major order.
+        Reshape = 10: Form::of(1);
+        /// To the node's shape, by NumPy's rules.
+        BroadcastTo = 11: Form::of(1);
+        /// Axis i of the result is axis `attribute[i]` of the operand.
+        Transpose = 12: Form::of(1).attributes();
+        /// NumPy's matmul.
+        Matmul = 14: Form::of(2);
+        /// Starts, then limits, then strides, in the attributes.
+        Slice = 15: Form::of(1).attributes();
+        /// Along the axis in the attributes; any number of operands.
+        Concatenate = 16: Form::of_any().attributes();
+        /// Of the node's shape, out of the first operand, from where the other operands (one scalar an axis) say.
+        DynamicSlice = 17: Form::of_any();
+        /// The first operand with the second one written over it, from where the other operands say.
+        DynamicUpdateSlice = 18: Form::of_any();
+        /// Slices of the first operand along the axis in the attributes, at the indices in the second.
+        Take = 19: Form::of(2).attributes();
+        /// The first operand with the second, a scalar, around it: low, then high, then interior, in the attributes.
+        Pad = 20: Form::of(2).attributes();
+        /// A traced computation (the body), applied to arguments, then captures.
+        Call = 21: Form::of_any().bodies(1);
+        /// While the first body gives true, the second one is applied. Attributes: how many values are carried, how many
+        /// captures the first body has. Operands: start values, captures of the first body, of the second.
+        While = 22: Form::of_any().attributes().bodies(2);
+        /// The first body or the second, as the first operand says. Attributes: how many arguments, how many captures the
+        /// first body has. Operands: pred, arguments, captures of the first body, of the second.
+        If = 23: Form::of_any().attributes().bodies(2);
+        /// The body over the leading axis of stacked arrays. Attributes: how many values are carried, how many arrays, how
+        /// many times, whether from the end. Operands: start values, arrays, captures.
+        Scan = 24: Form::of_any().attributes().bodies(1);
+        /// The result with the number in the attributes, of the operand, which has several.
+        Result = 25: Form::of(1).attributes();
+        /// x, but at least min and at most max: the operands, in the order min, x, max.
+        Clamp = 26: Form::of(3).elementwise();
+        /// A complex number of two reals.
+        Complex = 27: Form::of(2).elementwise();
+        /// The real part.
+        Real = 28: Form::of(1).elementwise();
+        /// The imaginary part.
+        Imag = 29: Form::of(1).elementwise();
+        /// The bits as elements of the node's dtype; the last axis comes or goes where the widths differ.
+        BitcastConvert = 30: Form::of(1);
+        /// Rounded to so many bits of exponent and of mantissa.
+        ReducePrecision = 31: Form::of(1).attributes().elementwise();
+        /// Backwards along the axes in the attributes.
+        Reverse = 32: Form::of(1).attributes();
+        /// A product over chosen axes.
+        DotGeneral = 33: Form::of(2).attributes();
+        /// Windows of the first operand times the second.
+        Convolution = 34: Form::of(2).attributes();
+        /// Slices of the first operand, from where the second says.
+        Gather = 35: Form::of(2).attributes();
+        /// Arrays, with slices of others combined into them. Operands: arrays, indices, updates, captures of the body.
+        Scatter = 36: Form::of_any().attributes().bodies(1);
+        /// Arrays, sorted together along an axis. Operands: arrays, captures of the body.
+        Sort = 37: Form::of_any().attributes().bodies(1);
+        /// Arrays, reduced together. Operands: arrays, what to start from, captures of the body.
+        ReduceWith = 38: Form::of_any().attributes().bodies(1);
+        /// Arrays, reduced together window by window. Operands: arrays, what to start from, captures of the body.
+        ReduceWindow = 39: Form::of_any().attributes().bodies(1);
+        /// Values, combined into what the first body selects of each window. Operands: array, values, what to start from,
+        /// captures of the first body, of the second.
+        SelectAndScatter = 40: Form::of_any().attributes().bodies(2);
+        /// Normalised over a batch; its mean; its variance.
+        BatchNormTraining = 41: Form::of(3).attributes().results();
+        /// Normalised by a mean and a variance.
+        BatchNormInference = 42: Form::of(5).attributes();
+        /// Gradients of what was normalised, of its scale and of its offset.
+        BatchNormGrad = 43: Form::of(5).attributes().results();
+        /// A triangular factor.
+        Cholesky = 44: Form::of(1).attributes();
+        /// The solution of a triangular system.
+        TriangularSolve = 45: Form::of(2).attributes();
+        /// A Fourier transform.
+        Fft = 46: Form::of(1).attributes();
+        /// The next state of a generator, and random bits.
+        RngBitGenerator = 47: Form::of(1).attributes().results();
+        /// The operands, none of which is computed before the others are needed.
+        OptimizationBarrier = 48: Form::of_any().results();
+        /// What the plugin knows under a name.
+        CustomCall = 49: Form::of_any().attributes().results();
+    }
 }
 
 impl Op {
-    /// A number that is different for different operations: what a program's bytes hold.
-    pub fn code(self) -> u32 {
-        let (family, member) = match self {
-            Op::Leaf => (0, 0),
-            Op::Full => (1, 0),
-            Op::Iota => (2, 0),
-            Op::Unary(op) => (3, op as u32),
-            Op::Binary(op) => (4, op as u32),
-            Op::BinaryScalar(op) => (5, op as u32),
-            Op::ScalarBinary(op) => (6, op as u32),
-            Op::Compare(op) => (7, op as u32),
-            Op::Select => (8, 0),
-            Op::Convert => (9, 0),
-            Op::Reshape => (10, 0),
-            Op::BroadcastTo => (11, 0),
-            Op::Transpose => (12, 0),
-            Op::Reduce(op) => (13, op as u32),
-            Op::Matmul => (14, 0),
-            Op::Slice => (15, 0),
-            Op::Concatenate => (16, 0),
-            Op::DynamicSlice => (17, 0),
-            Op::DynamicUpdateSlice => (18, 0),
-            Op::Take => (19, 0),
-            Op::Pad => (20, 0),
-            Op::Call => (21, 0),
-            Op::While => (22, 0),
-            Op::If => (23, 0),
-            Op::Scan => (24, 0),
-            Op::Result => (25, 0),
-        };
-        family << 8 | member
-    }
-
-    /// The operation of a code that [`Op::code`] gave.
-    pub fn from_code(code: u32) -> Option<Op> {
-        let member = (code & 0xFF) as i32;
-        Some(match code >> 8 {
-            0 => Op::Leaf,
-            1 => Op::Full,
-            2 => Op::Iota,
-            3 => Op::Unary(UnaryOp::from_number(member).ok()?),
-            4 => Op::Binary(BinaryOp::from_number(member).ok()?),
-            5 => Op::BinaryScalar(BinaryOp::from_number(member).ok()?),
-            6 => Op::ScalarBinary(BinaryOp::from_number(member).ok()?),
-            7 => Op::Compare(CompareOp::from_number(member).ok()?),
-            8 => Op::Select,
-            9 => Op::Convert,
-            10 => Op::Reshape,
-            11 => Op::BroadcastTo,
-            12 => Op::Transpose,
-            13 => Op::Reduce(ReduceOp::from_number(member).ok()?),
-            14 => Op::Matmul,
-            15 => Op::Slice,
-            16 => Op::Concatenate,
-            17 => Op::DynamicSlice,
-            18 => Op::DynamicUpdateSlice,
-            19 => Op::Take,
-            20 => Op::Pad,
-            21 => Op::Call,
-            22 => Op::While,
-            23 => Op::If,
-            24 => Op::Scan,
-            25 => Op::Result,
-            _ => return None,
-        })
-    }
-
     /// Whether it holds a scalar: a hole of the program.
+    #[inline]
     pub fn has_scalar(self) -> bool {
-        matches!(self, Op::Full | Op::BinaryScalar(_) | Op::ScalarBinary(_))
+        self.form().has_scalar
     }
 
     /// Whether it has integer attributes.
+    #[inline]
     pub fn has_attributes(self) -> bool {
-        use Op::*;
-        matches!(self, Iota | Transpose | Reduce(_) | Slice | Concatenate | Take | Pad | While | If | Scan | Result)
+        self.form().has_attributes
     }
 
     /// How many traced computations it applies.
+    #[inline]
     pub fn body_count(self) -> usize {
-        match self {
-            Op::Call | Op::Scan => 1,
-            Op::While | Op::If => 2,
-            _ => 0,
-        }
+        self.form().bodies
     }
 
     /// Whether it has several results, each of which is a node of its own.
+    #[inline]
     pub fn has_results(self) -> bool {
-        self.body_count() > 0
+        self.form().has_results
     }
 
     /// How many operands it has; none if that is up to the node.
+    #[inline]
     pub fn arity(self) -> Option<usize> {
-        match self {
-            Op::Leaf | Op::Full | Op::Iota => Some(0),
-            Op::Binary(_) | Op::Compare(_) | Op::Matmul | Op::Take | Op::Pad => Some(2),
-            Op::Select => Some(3),
-            Op::Concatenate | Op::DynamicSlice | Op::DynamicUpdateSlice => None,
-            Op::Call | Op::While | Op::If | Op::Scan => None,
-            _ => Some(1),
-        }
+        self.form().operands
     }
 
     /// Whether each element of the result comes from the operands' elements at the same place, so that the result may be
     /// written over an operand of its shape.
+    #[inline]
     pub fn is_elementwise(self) -> bool {
-        matches!(
-            self,
-            Op::Unary(_)
-                | Op::Binary(_)
-                | Op::BinaryScalar(_)
-                | Op::ScalarBinary(_)
-                | Op::Compare(_)
-                | Op::Select
-                | Op::Convert
-        )
+        self.form().is_elementwise
     }
 }
 
@@ -302,34 +373,7 @@ mod tests {
 
     #[test]
     fn codes_are_different_and_come_back() {
-        let mut all = vec![
-            Op::Leaf,
-            Op::Full,
-            Op::Iota,
-            Op::Select,
-            Op::Convert,
-            Op::Reshape,
-            Op::BroadcastTo,
-            Op::Transpose,
-            Op::Matmul,
-            Op::Slice,
-            Op::Concatenate,
-            Op::DynamicSlice,
-            Op::DynamicUpdateSlice,
-            Op::Take,
-            Op::Pad,
-            Op::Call,
-            Op::While,
-            Op::If,
-            Op::Scan,
-            Op::Result,
-        ];
-        all.extend(UnaryOp::ALL.iter().map(|&op| Op::Unary(op)));
-        for &op in BinaryOp::ALL {
-            all.extend([Op::Binary(op), Op::BinaryScalar(op), Op::ScalarBinary(op)]);
-        }
-        all.extend(CompareOp::ALL.iter().map(|&op| Op::Compare(op)));
-        all.extend(ReduceOp::ALL.iter().map(|&op| Op::Reduce(op)));
+        let all = Op::all();
         let mut codes: Vec<u32> = all.iter().map(|op| op.code()).collect();
         for op in &all {
             assert_eq!(Op::from_code(op.code()), Some(*op));

@@ -246,14 +246,14 @@ impl Trace {
         results.iter().enumerate().map(result).collect()
     }
 
-    /// The nodes that are results of an application: they stand directly behind it.
+    /// The nodes that are results of an application. They stand directly behind it, among leaves that were results, too,
+    /// before a sync settled them.
     pub fn results(&self, application: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let first = application.0 + 1;
-        let is_its = move |id: &NodeId| {
-            let node = self.nodes.get(id.0 as usize);
-            node.is_some_and(|node| node.op == Op::Result && node.operands[0] == application)
-        };
-        (first..).map(NodeId).take_while(is_its)
+        let behind = self.nodes.iter().enumerate().skip(application.0 as usize + 1);
+        behind
+            .take_while(|(_, node)| matches!(node.op, Op::Result | Op::Leaf))
+            .filter(move |(_, node)| node.op == Op::Result && node.operands[0] == application)
+            .map(|(id, _)| NodeId(id as u32))
     }
 
     fn body_number(&mut self, body: &Arc<Body>) -> usize {

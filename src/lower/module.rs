@@ -1,8 +1,8 @@
 //! The module of a program: its `main`, and one function for each traced computation that is applied anywhere in it.
 
 use super::aliasing::{Donation, pair};
-use super::function::Emitter;
-use super::pack::{Pack, gather};
+use super::function;
+use crate::emit::{Emitter, Pack, gather};
 use crate::engine::Signature;
 use crate::ir::{Body, Op, Program};
 use crate::types::{Scalar, TensorType};
@@ -36,7 +36,7 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         Ok(Donation::Any) => " {jax.buffer_donor = true}".to_string(),
         Err(_) => String::new(),
     };
-    let main = Emitter::new(&values, scalars, &packs).function("public @main", &outputs, attribute);
+    let main = function::function(Emitter::new(&values, scalars, &packs), "public @main", &outputs, attribute);
     let text = module(main, program.bodies());
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
@@ -77,5 +77,5 @@ fn module(main: String, needed: &[Arc<Body>]) -> String {
 
 fn function(body: &Body, name: &str) -> String {
     let (values, results) = body.decode();
-    Emitter::new(&values, body.scalars(), &[]).function(name, &results, |_| String::new())
+    function::function(Emitter::new(&values, body.scalars(), &[]), name, &results, |_| String::new())
 }

@@ -222,7 +222,7 @@ impl Array {
     }
 
     /// The elements as `T`, which must be as wide as the element type.
-    pub(super) fn elements<T: Element>(&self) -> &[T] {
+    pub fn elements<T: Element>(&self) -> &[T] {
         assert_eq!(size_of::<T>(), self.ty.dtype.size_bytes(), "elements of {}", self.ty);
         bytemuck::cast_slice(self.bytes())
     }

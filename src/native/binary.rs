@@ -3,8 +3,8 @@
 use super::array::Array;
 use super::complex;
 use super::element::by_integer_width;
+use super::element::unsupported;
 use super::elementwise::{Kernel2, Source, zip, zip_half};
-use super::evaluate::unsupported;
 use super::functions::Real;
 use super::integer::Integer;
 use crate::error::Result;
@@ -58,10 +58,10 @@ fn logical(op: BinaryOp) -> Option<Kernel2<u8, u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evaluate::evaluate;
     use super::super::testing::{Typed, apply, array, numbers, preds, row, same};
     use super::*;
     use crate::ir::Op;
+    use crate::ops::evaluate;
     use crate::types::{Scalar, ScalarValue};
     use BinaryOp::*;
 

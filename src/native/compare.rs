@@ -2,9 +2,9 @@
 
 use super::array::Array;
 use super::convert::convert;
+use super::element::unsupported;
 use super::element::{Element, by_integer_width, by_width};
 use super::elementwise::{Kernel2, Source, zip, zip_wide};
-use super::evaluate::unsupported;
 use super::integer::Integer;
 use super::movement::broadcast_to;
 use crate::error::Result;

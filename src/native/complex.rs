@@ -2,8 +2,8 @@
 
 use super::array::Array;
 use super::element::Element;
+use super::element::unsupported;
 use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
-use super::evaluate::unsupported;
 use crate::error::Result;
 use crate::ir::{BinaryOp, UnaryOp};
 use crate::types::{DType, TensorType};

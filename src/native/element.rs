@@ -1,6 +1,8 @@
 //! Element types as Rust types, and choosing one by dtype.
 
-use crate::types::Scalar;
+use crate::error;
+use crate::error::Error;
+use crate::types::{DType, Scalar};
 use bytemuck::Pod;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
@@ -17,6 +19,12 @@ pub fn element<T: Element>(scalar: &Scalar) -> T {
     let bytes = scalar.bits().to_le_bytes();
     // As numbers, so that it is right on a big-endian machine, too, but for complex numbers.
     bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])
+}
+
+/// What inference does not let through.
+#[cold]
+pub fn unsupported(name: &str, dtype: DType) -> Error {
+    error!(Internal, "{name} of {dtype} has no native kernel")
 }
 
 /// Evaluates an expression with `$T` an unsigned integer as wide as the elements of a dtype.

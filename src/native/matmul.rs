@@ -198,7 +198,7 @@ mod tests {
         for dtype in numbers() {
             let [a, b] = [[2, 3], [3, 2]].map(|dims| convert(&counted(&dims), dtype).unwrap());
             let ty = TensorType::new(dtype, &[2, 2]);
-            let result = super::super::evaluate(Op::Matmul, &ty, &[], None, &[&a, &b]).unwrap();
+            let result = crate::ops::evaluate(Op::Matmul, &ty, &[], None, &[&a, &b]).unwrap();
             let result = convert(&result, DType::S32).unwrap();
             assert_eq!(result.elements::<i32>(), [10, 13, 28, 40], "{dtype}");
         }

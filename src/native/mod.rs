@@ -1,5 +1,4 @@
-//! Arrays in host memory, and every operation on them, at once: what tensors of the `cpu` device are, and an interpreter of
-//! whole programs. It computes what XLA's CPU computes, except that it does not flush denormal numbers to 0.
+//! Arrays in host memory, and the kernels of every operation on them: what tensors of the `cpu` device are. It computes what XLA's CPU computes, except that it does not flush denormal numbers to 0.
 //!
 //! An operation chooses a *kernel*, a loop over slices of one element type, and hands it to a *driver*, which broadcasts,
 //! cuts large work into pieces for several threads, and widens f16 and bf16 to f32 block by block. So there is one loop for
@@ -10,9 +9,9 @@ mod binary;
 mod compare;
 mod complex;
 mod convert;
+mod creation;
 mod element;
 mod elementwise;
-mod evaluate;
 mod fast;
 mod functions;
 mod indexing;
@@ -20,10 +19,9 @@ mod integer;
 mod matmul;
 mod movement;
 mod parallel;
-mod program;
 mod reduce;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tiles;
 mod unary;
 mod walk;
@@ -31,5 +29,14 @@ mod wide;
 mod writer;
 
 pub use array::Array;
-pub use evaluate::evaluate;
-pub use program::run;
+pub use binary::binary;
+pub use compare::{compare, select};
+pub use convert::convert;
+pub use creation::{full, iota};
+pub use element::Element;
+pub use elementwise::Source;
+pub use indexing::{dynamic_slice, dynamic_update_slice, take};
+pub use matmul::matmul;
+pub use movement::{broadcast_to, concatenate, pad, row, slice, stack, transpose};
+pub use reduce::reduce;
+pub use unary::unary;

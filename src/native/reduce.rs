@@ -3,8 +3,8 @@
 
 use super::array::Array;
 use super::convert::convert;
+use super::element::unsupported;
 use super::element::{Element, by_integer_width};
-use super::evaluate::unsupported;
 use super::functions::Real;
 use super::parallel::collect;
 use super::wide::wide;
@@ -307,7 +307,7 @@ mod tests {
             let x = convert(&row(&[1i32, 2, 3, 2, 1]), dtype).unwrap();
             let run = |op| {
                 let ty = TensorType::new(dtype, &[]);
-                let result = super::super::evaluate(Op::Reduce(op), &ty, &[0], None, &[&x]).unwrap();
+                let result = crate::ops::evaluate(Op::Reduce(op), &ty, &[0], None, &[&x]).unwrap();
                 convert(&result, DType::S32).unwrap().elements::<i32>()[0]
             };
             assert_eq!((run(ReduceOp::Sum), run(ReduceOp::Product)), (9, 12), "{dtype}");

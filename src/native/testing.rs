@@ -2,8 +2,8 @@
 
 use super::array::Array;
 use super::element::Element;
-use super::evaluate::evaluate;
 use crate::ir::Op;
+use crate::ops::evaluate;
 use crate::types::{DType, TensorType};
 use half::{bf16, f16};
 use num_complex::Complex;

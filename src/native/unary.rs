@@ -2,9 +2,9 @@
 
 use super::array::Array;
 use super::complex;
+use super::element::unsupported;
 use super::element::{Half, by_integer_width};
 use super::elementwise::{Kernel1, map, map_half};
-use super::evaluate::unsupported;
 use super::functions::Real;
 use super::writer::Writer;
 use crate::error::Result;

@@ -5,9 +5,10 @@ use super::recording::{State, to_record};
 use crate::device::{Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{self, NodeId};
+use crate::ir::NodeId;
 use crate::log::{Level, current_call, log};
 use crate::metrics::Counter;
+use crate::ops;
 use crate::sync;
 use crate::types::{Scalar, TensorType};
 
@@ -60,7 +61,7 @@ pub fn bring_together(named: &[(&str, TensorHandle)], apart: Error) -> Result<(S
     let mut state = to_record(target.device)?;
     let nodes = operands.iter().zip(stands).map(|(operand, stand)| match stand {
         Stand::Tensor => state.operand(operand.name, operand.handle),
-        Stand::Constant(ty, scalar) => Ok(ir::constant(&mut state.trace, &ty.dims, scalar)),
+        Stand::Constant(ty, scalar) => Ok(ops::constant(&mut state.trace, &ty.dims, scalar)),
         Stand::Copy(value) => Ok(state.operand_of(value)),
     });
     let nodes = nodes.collect::<Result<Vec<NodeId>>>()?;

@@ -8,5 +8,5 @@ mod recording;
 mod values;
 
 pub use operations::*;
-pub use recording::{State, to_record};
+pub use recording::{State, finish_all, to_record};
 pub use values::*;

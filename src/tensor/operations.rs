@@ -6,7 +6,8 @@ use super::recording::{finish, finish_in_place, to_record};
 use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{self, BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ops;
 use crate::types::{DType, ScalarValue, TensorType};
 
 /// A tensor made from nothing but its type and an attribute.
@@ -18,18 +19,18 @@ fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<Nod
 
 /// `value` in every element.
 pub fn full(device: &'static Device, ty: &TensorType, value: ScalarValue) -> Result<TensorHandle> {
-    create(device, |trace| ir::full(trace, ty, value))
+    create(device, |trace| ops::full(trace, ty, value))
 }
 
 /// 0, 1, 2, ... along an axis.
 pub fn iota(device: &'static Device, ty: &TensorType, axis: i64) -> Result<TensorHandle> {
-    create(device, |trace| ir::iota(trace, ty, axis))
+    create(device, |trace| ops::iota(trace, ty, axis))
 }
 
 /// An elementwise operation of one operand.
 pub fn unary(op: UnaryOp, x: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let id = ir::unary(&mut state.trace, op, x)?;
+    let id = ops::unary(&mut state.trace, op, x)?;
     finish(state, id)
 }
 
@@ -37,7 +38,7 @@ pub fn unary(op: UnaryOp, x: TensorHandle) -> Result<TensorHandle> {
 #[inline]
 pub fn binary(op: BinaryOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
-    let id = ir::binary(&mut state.trace, op, lhs, rhs)?;
+    let id = ops::binary(&mut state.trace, op, lhs, rhs)?;
     finish(state, id)
 }
 
@@ -45,7 +46,7 @@ pub fn binary(op: BinaryOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<Tens
 pub fn binary_inplace(op: BinaryOp, dst: TensorHandle, rhs: TensorHandle) -> Result<()> {
     let (mut state, [left, right]) = operands([("dst", dst), ("rhs", rhs)])?;
     let (to, from) = (state.trace.ty(left), state.trace.ty(right));
-    let id = ir::binary(&mut state.trace, op, left, right).map_err(|e| e.context("in place (lhs is dst)"))?;
+    let id = ops::binary(&mut state.trace, op, left, right).map_err(|e| e.context("in place (lhs is dst)"))?;
     let result = state.trace.ty(id);
     if result != to {
         return Err(not_in_place(&to, &from, &result));
@@ -64,21 +65,21 @@ fn not_in_place(dst: &TensorType, rhs: &TensorType, result: &TensorType) -> Erro
 #[inline]
 pub fn binary_scalar(op: BinaryOp, x: TensorHandle, scalar: ScalarValue, scalar_on_left: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("lhs", x)])?;
-    let id = ir::binary_scalar(&mut state.trace, op, x, scalar, scalar_on_left)?;
+    let id = ops::binary_scalar(&mut state.trace, op, x, scalar, scalar_on_left)?;
     finish(state, id)
 }
 
 /// `dst = dst (op) scalar`.
 pub fn binary_scalar_inplace(op: BinaryOp, dst: TensorHandle, scalar: ScalarValue) -> Result<()> {
     let (mut state, [x]) = operands([("dst", dst)])?;
-    let id = ir::binary_scalar(&mut state.trace, op, x, scalar, false)?;
+    let id = ops::binary_scalar(&mut state.trace, op, x, scalar, false)?;
     finish_in_place(state, dst, id)
 }
 
 /// A comparison.
 pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
-    let id = ir::compare(&mut state.trace, op, lhs, rhs)?;
+    let id = ops::compare(&mut state.trace, op, lhs, rhs)?;
     finish(state, id)
 }
 
@@ -86,49 +87,49 @@ pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<Te
 pub fn select(pred: TensorHandle, on_true: TensorHandle, on_false: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [pred, on_true, on_false]) =
         operands([("pred", pred), ("on_true", on_true), ("on_false", on_false)])?;
-    let id = ir::select(&mut state.trace, pred, on_true, on_false)?;
+    let id = ops::select(&mut state.trace, pred, on_true, on_false)?;
     finish(state, id)
 }
 
 /// To another element type.
 pub fn convert(x: TensorHandle, dtype: DType) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let id = ir::convert(&mut state.trace, x, dtype);
+    let id = ops::convert(&mut state.trace, x, dtype);
     finish(state, id)
 }
 
 /// To another shape of as many elements.
 pub fn reshape(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let id = ir::reshape(&mut state.trace, x, dims)?;
+    let id = ops::reshape(&mut state.trace, x, dims)?;
     finish(state, id)
 }
 
 /// To a shape that it broadcasts to.
 pub fn broadcast_to(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let id = ir::broadcast_to(&mut state.trace, x, dims)?;
+    let id = ops::broadcast_to(&mut state.trace, x, dims)?;
     finish(state, id)
 }
 
 /// Axis i of the result is axis `permutation[i]`.
 pub fn transpose(x: TensorHandle, permutation: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let id = ir::transpose(&mut state.trace, x, permutation)?;
+    let id = ops::transpose(&mut state.trace, x, permutation)?;
     finish(state, id)
 }
 
 /// A reduction over axes.
 pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let id = ir::reduce(&mut state.trace, op, x, axes, keep_dims)?;
+    let id = ops::reduce(&mut state.trace, op, x, axes, keep_dims)?;
     finish(state, id)
 }
 
 /// NumPy's matmul.
 pub fn matmul(lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
-    let id = ir::matmul(&mut state.trace, lhs, rhs)?;
+    let id = ops::matmul(&mut state.trace, lhs, rhs)?;
     finish(state, id)
 }
 
@@ -138,14 +139,14 @@ pub fn slice(x: TensorHandle, starts: &[i64], limits: &[i64], strides: Option<&[
     let ty = state.trace.ty(x);
     check_rank(starts.len(), &ty)?;
     let ones = vec![1; starts.len()];
-    let id = ir::slice(&mut state.trace, x, starts, limits, strides.unwrap_or(&ones))?;
+    let id = ops::slice(&mut state.trace, x, starts, limits, strides.unwrap_or(&ones))?;
     finish(state, id)
 }
 
 /// `sizes` elements of each axis, from `starts`.
 pub fn dynamic_slice(x: TensorHandle, starts: &[TensorHandle], sizes: &[i64]) -> Result<TensorHandle> {
     let (mut state, nodes) = operand_list(std::iter::once(("x".to_string(), x)).chain(numbered("starts", starts)))?;
-    let id = ir::dynamic_slice(&mut state.trace, nodes[0], &nodes[1..], sizes)?;
+    let id = ops::dynamic_slice(&mut state.trace, nodes[0], &nodes[1..], sizes)?;
     finish(state, id)
 }
 
@@ -153,14 +154,14 @@ pub fn dynamic_slice(x: TensorHandle, starts: &[TensorHandle], sizes: &[i64]) ->
 pub fn dynamic_update_slice(x: TensorHandle, update: TensorHandle, starts: &[TensorHandle]) -> Result<TensorHandle> {
     let both = [("x".to_string(), x), ("update".to_string(), update)];
     let (mut state, nodes) = operand_list(both.into_iter().chain(numbered("starts", starts)))?;
-    let id = ir::dynamic_update_slice(&mut state.trace, nodes[0], nodes[1], &nodes[2..])?;
+    let id = ops::dynamic_update_slice(&mut state.trace, nodes[0], nodes[1], &nodes[2..])?;
     finish(state, id)
 }
 
 /// Slices along an axis, at indices.
 pub fn take(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
     let (mut state, [x, indices]) = operands([("x", x), ("indices", indices)])?;
-    let id = ir::take(&mut state.trace, x, indices, axis)?;
+    let id = ops::take(&mut state.trace, x, indices, axis)?;
     finish(state, id)
 }
 
@@ -176,7 +177,7 @@ pub fn pad(
     let ty = state.trace.ty(x);
     check_rank(low.len(), &ty)?;
     let zeros = vec![0; low.len()];
-    let id = ir::pad(&mut state.trace, x, value, low, high, interior.unwrap_or(&zeros))?;
+    let id = ops::pad(&mut state.trace, x, value, low, high, interior.unwrap_or(&zeros))?;
     finish(state, id)
 }
 
@@ -193,6 +194,6 @@ pub fn concatenate(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> 
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
     }
     let (mut state, nodes) = operand_list(numbered("tensors", tensors))?;
-    let id = ir::concatenate(&mut state.trace, &nodes, axis)?;
+    let id = ops::concatenate(&mut state.trace, &nodes, axis)?;
     finish(state, id)
 }

@@ -1,6 +1,6 @@
 //! Where every recorded operation begins and ends: a device with room for it, and a tensor for its result.
 
-use crate::device::{Device, DeviceState, PendingLimitPolicy, TensorHandle, Value};
+use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
 use crate::error;
 use crate::error::Result;
 use crate::ir::NodeId;
@@ -31,13 +31,51 @@ pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     if !state.is_native() {
         return state.new_tensor(id);
     }
-    let work = state.take_work(id);
+    let (mut state, mut made) = evaluated(state, &[id])?;
+    state.new_tensor_of(Value::Native(made.remove(0)))
+}
+
+/// The same for several results: a tensor for each, or none for any.
+pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
+    let mut tensors = Unfinished(Vec::with_capacity(ids.len()));
+    let made = if state.is_native() {
+        let (mut state, arrays) = evaluated(state, ids)?;
+        arrays.into_iter().try_for_each(|array| {
+            tensors.0.push(state.new_tensor_of(Value::Native(array))?);
+            Ok(())
+        })
+    } else {
+        let made = ids.iter().try_for_each(|&id| {
+            tensors.0.push(state.new_tensor_at(id)?);
+            Ok(())
+        });
+        // Unfinished tensors are released under a lock of their own.
+        drop(state);
+        made
+    };
+    made.map(|()| std::mem::take(&mut tensors.0))
+}
+
+/// The values of nodes on cpu; nothing is locked meanwhile.
+fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Results)> {
+    let work = state.take_work(ids);
     let device = MutexGuard::mutex(&state);
     drop(state);
-    let array = work.run()?;
-    let mut state = device.lock();
+    let made = work.run()?;
+    let state = device.lock();
     state.check_open()?;
-    state.new_tensor_of(Value::Native(array))
+    Ok((state, made))
+}
+
+/// Tensors that are released unless all were made.
+struct Unfinished(Vec<TensorHandle>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        for &handle in &self.0 {
+            let _ = device::release(handle);
+        }
+    }
 }
 
 /// Gives a tensor the result of what was recorded on it as its value. On cpu it is evaluated under the lock, so that no
@@ -45,7 +83,7 @@ pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
 pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
     let garbage = if state.is_native() {
-        let array = state.take_work(id).run()?;
+        let array = state.take_work(&[id]).run()?.remove(0);
         state.replace_value(slot, Value::Native(array))
     } else {
         state.set_value(slot, id)

@@ -1,10 +1,12 @@
 //! An engine that interprets programs with the native kernels. It takes every donor that it is given: a consumed buffer is
 //! poisoned, and touching it is a violation, which a test looks for at its end.
 
+use lazyxla::emit::Pack;
 use lazyxla::engine::{Buffer, Engine, Executable, Execution, HostCopy, Memory, ProgramMemory, Signature};
 use lazyxla::error::{Code, Error, Result};
-use lazyxla::lower::{Module, Pack};
-use lazyxla::native::{self, Array};
+use lazyxla::interpret;
+use lazyxla::lower::Module;
+use lazyxla::native::Array;
 use lazyxla::types::{Scalar, TensorType};
 use std::any::Any;
 use std::sync::Arc;
@@ -148,7 +150,7 @@ impl Executable for OracleExecutable {
                 scalars[hole] = Scalar::from_bytes(pack.dtype, bytes);
             }
         }
-        let outputs = native::run(&self.program, &scalars, &inputs)?;
+        let outputs = interpret::run(&self.program, &scalars, &inputs)?;
         consumed.iter().for_each(|&donor| own(donor).consume());
         let outputs = outputs.into_iter().map(|array| buffer(array, device, &self.witness) as Arc<dyn Buffer>);
         Ok(Execution { outputs: outputs.collect(), consumed })

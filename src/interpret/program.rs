@@ -1,11 +1,10 @@
 //! Whole programs, operation by operation.
 
-use super::array::Array;
-use super::evaluate::evaluate;
-use super::movement::{row, stack};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
+use crate::native::Array;
+use crate::ops::{self, Call, Native};
 use crate::types::Scalar;
 use smallvec::SmallVec;
 
@@ -64,12 +63,22 @@ impl<'a> Function<'a> {
             let of = &known[value.operands[0]];
             return Ok(SmallVec::from_elem(of[value.attributes[0] as usize].clone(), 1));
         }
-        if value.op.has_results() {
-            let operands: Vec<Array> = value.operands.iter().map(|&i| known[i][0].clone()).collect();
-            return apply(value, &operands).map(SmallVec::from_vec);
-        }
         let operands: SmallVec<[&Array; 4]> = value.operands.iter().map(|&i| &known[i][0]).collect();
-        evaluate(value.op, &value.ty, &value.attributes, scalar, &operands).map(|made| SmallVec::from_elem(made, 1))
+        let bodies: Vec<Function> = value.bodies.iter().map(|body| Function::of(body)).collect();
+        let call = Call {
+            op: value.op,
+            ty: &value.ty,
+            attributes: &value.attributes,
+            scalar,
+            operands: &operands,
+            bodies: &value.bodies,
+            apply: &|body, arguments| bodies[body].call(arguments),
+        };
+        match &ops::definition(value.op).native {
+            Native::One(native) => native(&call).map(|made| SmallVec::from_elem(made, 1)),
+            Native::Several(native) => native(&call).map(SmallVec::from_vec),
+            Native::Nothing => Err(error!(Internal, "{:?} is no operation on arrays", value.op)),
+        }
     }
 }
 
@@ -81,81 +90,13 @@ fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &Inst
     Ok(input.clone())
 }
 
-/// The results of an application.
-fn apply(value: &Instruction, operands: &[Array]) -> Result<Vec<Array>> {
-    let size = |i: usize| value.attributes[i] as usize;
-    let bodies = &value.bodies;
-    match value.op {
-        Op::Call => Function::of(&bodies[0]).call(operands),
-        Op::If => {
-            let (arguments, captures) = operands[1..].split_at(size(0));
-            let (of_true, of_false) = captures.split_at(size(1));
-            if operands[0].bytes()[0] != 0 {
-                Function::of(&bodies[0]).call(&[arguments, of_true].concat())
-            } else {
-                Function::of(&bodies[1]).call(&[arguments, of_false].concat())
-            }
-        }
-        Op::While => {
-            let (start, captures) = operands.split_at(size(0));
-            let (of_condition, of_body) = captures.split_at(size(1));
-            repeat(&Function::of(&bodies[0]), of_condition, &Function::of(&bodies[1]), of_body, start)
-        }
-        _ => {
-            let (start, rest) = operands.split_at(size(0));
-            let (arrays, captures) = rest.split_at(size(1));
-            scan(&bodies[0], start, arrays, captures, size(2), value.attributes[3] == 1)
-        }
-    }
-}
-
-fn repeat(
-    condition: &Function,
-    of_condition: &[Array],
-    body: &Function,
-    of_body: &[Array],
-    start: &[Array],
-) -> Result<Vec<Array>> {
-    let mut carried = start.to_vec();
-    while condition.call(&[&carried, of_condition].concat())?[0].bytes()[0] != 0 {
-        carried = body.call(&[&carried, of_body].concat())?;
-    }
-    Ok(carried)
-}
-
-fn scan(
-    body: &Body,
-    start: &[Array],
-    arrays: &[Array],
-    captures: &[Array],
-    length: usize,
-    reverse: bool,
-) -> Result<Vec<Array>> {
-    let step = Function::of(body);
-    let mut carried = start.to_vec();
-    let mut rows: Vec<Vec<Array>> = vec![Vec::with_capacity(length); body.results().len() - start.len()];
-    for number in 0..length {
-        let place = if reverse { length - 1 - number } else { number };
-        let slices: Vec<Array> = arrays.iter().map(|array| row(array, place)).collect::<Result<_>>()?;
-        carried = step.call(&[&carried, &slices[..], captures].concat())?;
-        let made = carried.split_off(start.len());
-        rows.iter_mut().zip(made).for_each(|(rows, row)| rows.push(row));
-    }
-    for mut rows in rows {
-        if reverse {
-            rows.reverse();
-        }
-        carried.push(stack(&rows)?);
-    }
-    Ok(carried)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{array, counted, row as line};
     use super::*;
     use crate::device_data::{DeviceData, State};
-    use crate::ir::{self, Applied, BinaryOp, NodeId, ReduceOp, Trace, Workspace, take_body};
+    use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, Workspace, take_body};
+    use crate::native::testing::{array, counted, row as line};
+    use crate::ops::{self, Applied};
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
@@ -163,7 +104,7 @@ mod tests {
     }
 
     fn scaled(trace: &mut Trace, op: BinaryOp, x: NodeId, by: i64) -> NodeId {
-        ir::binary_scalar(trace, op, x, ScalarValue::Signed(by), false).unwrap()
+        ops::binary_scalar(trace, op, x, ScalarValue::Signed(by), false).unwrap()
     }
 
     /// What the roots are, for these leaves in the order in which they are needed.
@@ -179,8 +120,8 @@ mod tests {
         let mut t = Trace::new();
         let x = leaf(&mut t, &[2]);
         let two = scaled(&mut t, BinaryOp::Multiply, x, 2);
-        let ten = ir::full(&mut t, &TensorType::new(DType::S32, &[2]), ScalarValue::Signed(10)).unwrap();
-        let sum = ir::binary(&mut t, BinaryOp::Add, two, ten).unwrap();
+        let ten = ops::full(&mut t, &TensorType::new(DType::S32, &[2]), ScalarValue::Signed(10)).unwrap();
+        let sum = ops::binary(&mut t, BinaryOp::Add, two, ten).unwrap();
         let less = scaled(&mut t, BinaryOp::Subtract, sum, 3);
         assert_eq!(outcome(&t, &[less], &[line(&[1, 5])]), [[9, 17]]);
     }
@@ -200,16 +141,16 @@ mod tests {
     fn calls_and_branches_apply_bodies_to_arguments_and_captures() {
         let mut t = Trace::new();
         let (p, data, pred) = (leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
-        let sum = ir::binary(&mut t, BinaryOp::Add, p, data).unwrap();
-        let difference = ir::binary(&mut t, BinaryOp::Subtract, p, data).unwrap();
+        let sum = ops::binary(&mut t, BinaryOp::Add, p, data).unwrap();
+        let difference = ops::binary(&mut t, BinaryOp::Subtract, p, data).unwrap();
         let (add, add_captures) = take_body(&t, &[p], &[sum, p]);
         let (subtract, subtract_captures) = take_body(&t, &[p], &[difference, sum]);
         let add = Applied { body: &add, captures: &add_captures };
         let subtract = Applied { body: &subtract, captures: &subtract_captures };
         let x = leaf(&mut t, &[2]);
-        let called = ir::call(&mut t, &add, &[x]).unwrap();
-        let truth = ir::convert(&mut t, pred, DType::Pred);
-        let chosen = ir::branch(&mut t, truth, &add, &subtract, &[called[0]]).unwrap();
+        let called = ops::call(&mut t, &add, &[x]).unwrap();
+        let truth = ops::convert(&mut t, pred, DType::Pred);
+        let chosen = ops::branch(&mut t, truth, &add, &subtract, &[called[0]]).unwrap();
         for (pred, want) in [(1, [[21, 41], [11, 21]]), (0, [[1, 1], [21, 41]])] {
             let inputs = [array(&[], &[pred]), line(&[1, 1]), line(&[10, 20])];
             assert_eq!(outcome(&t, &chosen, &inputs), want);
@@ -220,14 +161,14 @@ mod tests {
     fn loops_carry_values_until_the_condition_fails() {
         let mut t = Trace::new();
         let (i, x, limit) = (leaf(&mut t, &[]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
-        let more = ir::compare(&mut t, crate::ir::CompareOp::Lt, i, limit).unwrap();
+        let more = ops::compare(&mut t, crate::ir::CompareOp::Lt, i, limit).unwrap();
         let (next, doubled) = (scaled(&mut t, BinaryOp::Add, i, 1), scaled(&mut t, BinaryOp::Multiply, x, 2));
         let (condition, of_condition) = take_body(&t, &[i, x], &[more]);
         let (body, of_body) = take_body(&t, &[i, x], &[next, doubled]);
         let (start, data) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
         let condition = Applied { body: &condition, captures: &of_condition };
         let results =
-            ir::while_loop(&mut t, &condition, &Applied { body: &body, captures: &of_body }, &[start, data]).unwrap();
+            ops::while_loop(&mut t, &condition, &Applied { body: &body, captures: &of_body }, &[start, data]).unwrap();
         let inputs = |start, limit| [array(&[], &[start]), line(&[3, 5]), array(&[], &[limit])];
         assert_eq!(outcome(&t, &results, &inputs(0, 4)), [vec![4], vec![48, 80]]);
         assert_eq!(outcome(&t, &results, &inputs(7, 4)), [vec![7], vec![3, 5]]);
@@ -238,12 +179,12 @@ mod tests {
         for (reverse, before) in [(false, [100, 101, 106]), (true, [114, 109, 100])] {
             let mut t = Trace::new();
             let (sum, slice) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
-            let of_slice = ir::reduce(&mut t, ReduceOp::Sum, slice, &[0], false).unwrap();
-            let next = ir::binary(&mut t, BinaryOp::Add, sum, of_slice).unwrap();
+            let of_slice = ops::reduce(&mut t, ReduceOp::Sum, slice, &[0], false).unwrap();
+            let next = ops::binary(&mut t, BinaryOp::Add, sum, of_slice).unwrap();
             let (body, captures) = take_body(&t, &[sum, slice], &[next, sum]);
             let (start, stack) = (leaf(&mut t, &[]), leaf(&mut t, &[3, 2]));
             let body = Applied { body: &body, captures: &captures };
-            let results = ir::scan(&mut t, &body, &[start], &[stack], 3, reverse).unwrap();
+            let results = ops::scan(&mut t, &body, &[start], &[stack], 3, reverse).unwrap();
             let inputs = [array(&[], &[100]), counted(&[3, 2])];
             assert_eq!(outcome(&t, &results, &inputs), [vec![115], before.to_vec()]);
         }

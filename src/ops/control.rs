@@ -1,14 +1,55 @@
-//! Recording applications of traced computations: calls, loops, branches and scans. Types are checked here, at the call;
-//! a result that is an argument unchanged is that argument.
+//! Applications of traced computations: calls, loops, branches and scans. Types are checked here, at the call; a result
+//! that is an argument unchanged is that argument.
 
-use super::build;
-use super::op::Op;
-use super::program::Body;
-use super::trace::{NodeId, Trace};
+use super::control_lower;
+use super::control_native;
+use super::creation::full;
+use super::definition::{Definition, Native};
 use crate::error;
 use crate::error::Result;
+use crate::ir::{Body, NodeId, Op, Trace};
 use crate::types::{DType, Dims, ScalarValue, TensorType, element_count};
 use std::sync::Arc;
+
+/// A body, applied to arguments, then captures.
+pub const CALL: Definition = Definition {
+    name: "call",
+    stablehlo: "func.call",
+    function: "lxla_computation_call",
+    dtypes: "all",
+    lower: control_lower::call,
+    native: Native::Several(control_native::call),
+};
+
+/// A loop with a condition.
+pub const WHILE: Definition = Definition {
+    name: "while",
+    stablehlo: "while",
+    function: "lxla_while",
+    dtypes: "all",
+    lower: control_lower::while_loop,
+    native: Native::Several(control_native::while_loop),
+};
+
+/// One of two bodies.
+pub const IF: Definition = Definition {
+    name: "cond",
+    stablehlo: "if",
+    function: "lxla_cond",
+    dtypes: "all",
+    lower: control_lower::branch,
+    native: Native::Several(control_native::branch),
+};
+
+/// A loop over slices.
+pub const SCAN: Definition = Definition {
+    name: "scan",
+    stablehlo: "while",
+    function: "lxla_scan",
+    dtypes: "all",
+    lower: control_lower::scan,
+    native: Native::Several(control_native::scan),
+};
 
 /// A body with the nodes of what it captured.
 pub struct Applied<'a> {
@@ -107,7 +148,7 @@ pub fn scan(
     types.extend(results[carried..].iter().map(|ty| stacked(ty, length)));
     types.iter().try_for_each(|ty| element_count(&ty.dims).map(drop))?;
     if length == 0 {
-        let none = |ty: &TensorType| build::full(trace, ty, ScalarValue::Unsigned(0));
+        let none = |ty: &TensorType| full(trace, ty, ScalarValue::Unsigned(0));
         let stacks: Vec<NodeId> = types[carried..].iter().map(none).collect::<Result<_>>()?;
         return Ok([init, &stacks].concat());
     }

@@ -1,0 +1,115 @@
+//! What is to be evaluated on cpu, taken out from under the device's lock.
+
+use crate::error::Result;
+use crate::interpret;
+use crate::ir::{NodeId, Op, Segment, Trace, Workspace};
+use crate::native::Array;
+use crate::ops;
+use crate::types::{Scalar, TensorType};
+use smallvec::SmallVec;
+
+/// The arrays that it gives, one for each node asked for.
+pub type Results = SmallVec<[Array; 1]>;
+
+/// What one call recorded.
+// An operation is taken apart at once: a box for it would cost more than the room.
+#[allow(clippy::large_enum_variant)]
+pub enum Work {
+    /// It recorded nothing: an operand is the result.
+    Nothing(Array),
+    /// One operation with one result.
+    One(Operation),
+    /// Several operations, or one with several results.
+    Program(Box<Recorded>),
+}
+
+/// An operation with its operands.
+pub struct Operation {
+    op: Op,
+    ty: TensorType,
+    attributes: SmallVec<[i64; 8]>,
+    scalar: Option<Scalar>,
+    operands: SmallVec<[Array; 3]>,
+}
+
+/// A program with its inputs.
+pub struct Recorded {
+    /// None if all that is asked for are operands.
+    segment: Option<Segment>,
+    inputs: Vec<Array>,
+    results: Vec<Asked>,
+}
+
+/// Where a result comes from.
+enum Asked {
+    Input(Array),
+    Output(usize),
+}
+
+impl Work {
+    /// For the values of `ids` in a trace whose leaves are the first of its nodes, and these arrays.
+    pub fn of(trace: &Trace, arrays: &[Array], ids: &[NodeId]) -> Work {
+        let [id] = *ids else { return Work::Program(Box::new(Recorded::of(trace, arrays, ids))) };
+        let node = trace.node(id);
+        if node.op == Op::Leaf {
+            return Work::Nothing(arrays[id.0 as usize].clone());
+        }
+        let is_leaf = |id: &NodeId| (id.0 as usize) < arrays.len();
+        if node.op == Op::Result || !trace.operands(node).iter().all(is_leaf) {
+            return Work::Program(Box::new(Recorded::of(trace, arrays, ids)));
+        }
+        Work::One(Operation {
+            op: node.op,
+            ty: trace.ty(id),
+            attributes: SmallVec::from_slice(trace.attributes(node)),
+            scalar: trace.scalar(node),
+            operands: trace.operands(node).iter().map(|id| arrays[id.0 as usize].clone()).collect(),
+        })
+    }
+
+    /// Does it.
+    pub fn run(self) -> Result<Results> {
+        match self {
+            Work::Nothing(array) => Ok(SmallVec::from_elem(array, 1)),
+            Work::One(operation) => operation.run().map(|array| SmallVec::from_elem(array, 1)),
+            Work::Program(recorded) => recorded.run(),
+        }
+    }
+}
+
+impl Operation {
+    fn run(&self) -> Result<Array> {
+        let operands: SmallVec<[&Array; 3]> = self.operands.iter().collect();
+        ops::evaluate(self.op, &self.ty, &self.attributes, self.scalar, &operands)
+    }
+}
+
+impl Recorded {
+    fn of(trace: &Trace, arrays: &[Array], ids: &[NodeId]) -> Recorded {
+        let roots: Vec<NodeId> = ids.iter().copied().filter(|&id| trace.node(id).op != Op::Leaf).collect();
+        let segment = Workspace::default().linearize(trace, &roots).segments(trace, usize::MAX).pop();
+        let (parameters, outputs) =
+            segment.as_ref().map_or((&[][..], &[][..]), |segment| (&segment.parameters, &segment.outputs));
+        let asked = |id: &NodeId| match outputs.iter().position(|output| output == id) {
+            Some(place) => Asked::Output(place),
+            None => Asked::Input(arrays[id.0 as usize].clone()),
+        };
+        Recorded {
+            results: ids.iter().map(asked).collect(),
+            inputs: parameters.iter().map(|id| arrays[id.0 as usize].clone()).collect(),
+            segment,
+        }
+    }
+
+    fn run(self) -> Result<Results> {
+        let outputs = match &self.segment {
+            Some(segment) => interpret::run(&segment.program, &segment.scalars, &self.inputs)?,
+            None => Vec::new(),
+        };
+        let result = |asked| match asked {
+            Asked::Input(array) => array,
+            Asked::Output(place) => outputs[place].clone(),
+        };
+        Ok(self.results.into_iter().map(result).collect())
+    }
+}

@@ -1,0 +1,5 @@
+//! Runs programs on arrays of the host.
+
+mod program;
+
+pub use program::run;

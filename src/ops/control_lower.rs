@@ -1,0 +1,207 @@
+//! Applications of traced computations. Each is a function of the module; loops and branches call it from their regions.
+//! What a loop reads and does not change is carried along unchanged: XLA then knows that it need not copy it.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::ir::Body;
+use crate::types::{DType, TensorType};
+
+/// Applies the body.
+pub fn call(e: &mut Emitter, at: usize) {
+    let (value, name) = (e.instruction(at), e.name_of(at));
+    let (names, _) = e.listed(&value.operands);
+    apply(e, &name, &value.bodies[0], &names);
+}
+
+/// `name:count = call @body(arguments)`; the names of the results.
+fn apply(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
+    let parameters = body.parameters().iter().chain(body.captures());
+    let parameters: Vec<String> = parameters.map(mlir).collect();
+    let results: Vec<String> = body.results().iter().map(mlir).collect();
+    emit!(
+        e,
+        "    {name}:{} = func.call @{}({}) : ({}) -> ({})",
+        results.len(),
+        body.name(),
+        arguments.join(", "),
+        parameters.join(", "),
+        results.join(", ")
+    );
+    (0..results.len()).map(|i| format!("{name}#{i}")).collect()
+}
+
+/// A loop with a condition.
+pub fn while_loop(e: &mut Emitter, position: usize) {
+    let value = e.instruction(position);
+    let (condition, body) = (&value.bodies[0], &value.bodies[1]);
+    let (carried, captured) = (value.attributes[0] as usize, value.attributes[1] as usize);
+    let (starts, types) = e.listed(&value.operands);
+    let inside = open_loop(e, position, &starts, &types);
+    let (values, captures) = inside.split_at(carried);
+
+    let go_on = format!("%go_on{position}");
+    let arguments = [values, &captures[..captured]].concat();
+    let more = apply(e, &go_on, condition, &arguments);
+    emit!(e, "    stablehlo.return {} : tensor<i1>\n    }} do {{", more[0]);
+
+    let arguments = [values, &captures[captured..]].concat();
+    let next = apply(e, &format!("%next{position}"), body, &arguments);
+    close_loop(e, &[&next, captures].concat(), &types);
+}
+
+/// `%v:n = while(...) : types cond {`; the names of the values inside.
+fn open_loop(e: &mut Emitter, position: usize, starts: &[String], types: &[String]) -> Vec<String> {
+    let inside: Vec<String> = (0..starts.len()).map(|i| format!("%in{position}_{i}")).collect();
+    let bound: Vec<String> = inside.iter().zip(starts).map(|(name, start)| format!("{name} = {start}")).collect();
+    emit!(
+        e,
+        "    %v{position}:{} = stablehlo.while({}) : {}\n    cond {{",
+        starts.len(),
+        bound.join(", "),
+        types.join(", ")
+    );
+    inside
+}
+
+fn close_loop(e: &mut Emitter, next: &[String], types: &[String]) {
+    emit!(e, "    stablehlo.return {} : {}\n    }}", next.join(", "), types.join(", "));
+}
+
+/// One of two bodies.
+pub fn branch(e: &mut Emitter, at: usize) {
+    let (value, name) = (e.instruction(at), e.name_of(at));
+    let (on_true, on_false) = (&value.bodies[0], &value.bodies[1]);
+    let (given, captured) = (value.attributes[0] as usize, value.attributes[1] as usize);
+    let (names, _) = e.listed(&value.operands);
+    let (pred, rest) = names.split_first().expect("a branch has a predicate");
+    let (arguments, captures) = rest.split_at(given);
+    let results: Vec<String> = on_true.results().iter().map(mlir).collect();
+    let inside = name.replace("%v", "%branch");
+    emit!(e, "    {name}:{} = \"stablehlo.if\"({pred}) ({{", results.len());
+    for (body, captures) in [(on_true, &captures[..captured]), (on_false, &captures[captured..])] {
+        let values = apply(e, &inside, body, &[arguments, captures].concat());
+        emit!(e, "    stablehlo.return {} : {}", values.join(", "), results.join(", "));
+        if std::ptr::eq(body, on_true) {
+            emit!(e, "    }}, {{");
+        }
+    }
+    emit!(e, "    }}) : (tensor<i1>) -> ({})", results.join(", "));
+}
+
+/// A loop over a counter, what is carried, the stacks under way, the arrays and the captures.
+pub fn scan(e: &mut Emitter, position: usize) {
+    let value = e.instruction(position);
+    let body = &value.bodies[0];
+    let (carried, arrays, length) = (value.attributes[0] as usize, value.attributes[1] as usize, value.attributes[2]);
+    let counter = TensorType::new(if length <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }, &[]);
+    let stack_of = |slice: &TensorType| {
+        let dims: Vec<i64> = std::iter::once(length).chain(slice.dims.iter().copied()).collect();
+        TensorType::new(slice.dtype, &dims)
+    };
+    let stacks: Vec<TensorType> = body.results()[carried..].iter().map(stack_of).collect();
+
+    let (given, given_types) = e.listed(&value.operands);
+    let mut starts = vec![e.constant(&counter, 0)];
+    let mut types = vec![mlir(&counter)];
+    starts.extend_from_slice(&given[..carried]);
+    types.extend_from_slice(&given_types[..carried]);
+    for stack in &stacks {
+        starts.push(e.constant(stack, 0));
+        types.push(mlir(stack));
+    }
+    starts.extend_from_slice(&given[carried..]);
+    types.extend_from_slice(&given_types[carried..]);
+
+    let inside = open_loop(e, position, &starts, &types);
+    let more = e.temporary();
+    let end = e.constant(&counter, length as u128);
+    let count = mlir(&counter);
+    emit!(e, "    {more} = stablehlo.compare LT, {}, {end}, SIGNED : ({count}, {count}) -> tensor<i1>", inside[0]);
+    emit!(e, "    stablehlo.return {more} : tensor<i1>\n    }} do {{");
+
+    let (stack_start, array_start) = (1 + carried, 1 + carried + stacks.len());
+    let place = place(e, &inside[0], &counter, length, value.attributes[3] == 1);
+    let mut arguments = inside[1..stack_start].to_vec();
+    for i in 0..arrays {
+        let slice = &body.parameters()[carried + i];
+        arguments.push(slice_at(e, &inside[array_start + i], &stack_of(slice), slice, &place, &counter));
+    }
+    arguments.extend_from_slice(&inside[array_start + arrays..]);
+    let results = apply(e, &format!("%next{position}"), body, &arguments);
+
+    let (one, next) = (e.constant(&counter, 1), e.temporary());
+    emit!(e, "    {next} = stablehlo.add {}, {one} : {count}", inside[0]);
+    let mut all = vec![next];
+    all.extend_from_slice(&results[..carried]);
+    for (i, stack) in stacks.iter().enumerate() {
+        let slice = &body.results()[carried + i];
+        let written = write_at(e, &inside[stack_start + i], stack, &results[carried + i], slice, &place, &counter);
+        all.push(written);
+    }
+    all.extend_from_slice(&inside[array_start..]);
+    close_loop(e, &all, &types);
+}
+
+/// Where the iteration reads and writes: at its number, or as far from the end.
+fn place(e: &mut Emitter, number: &str, counter: &TensorType, length: i64, reverse: bool) -> String {
+    if !reverse {
+        return number.to_string();
+    }
+    let (last, place) = (e.constant(counter, length as u128 - 1), e.temporary());
+    emit!(e, "    {place} = stablehlo.subtract {last}, {number} : {}", mlir(counter));
+    place
+}
+
+/// One slice and the start of all its axes, as a stack has it: with an axis of size 1 before them.
+fn within_stack(
+    e: &mut Emitter,
+    slice: &TensorType,
+    place: &str,
+    counter: &TensorType,
+) -> (TensorType, String, String) {
+    let dims: Vec<i64> = std::iter::once(1).chain(slice.dims.iter().copied()).collect();
+    let rank = dims.len();
+    let zero = e.constant(counter, 0);
+    let starts: Vec<&str> = std::iter::once(place).chain(std::iter::repeat_n(zero.as_str(), rank - 1)).collect();
+    let types = vec![mlir(counter); rank];
+    (TensorType::new(slice.dtype, &dims), starts.join(", "), types.join(", "))
+}
+
+fn slice_at(
+    e: &mut Emitter,
+    stack: &str,
+    ty: &TensorType,
+    slice: &TensorType,
+    place: &str,
+    counter: &TensorType,
+) -> String {
+    let (one, starts, start_types) = within_stack(e, slice, place, counter);
+    let (cut, result) = (e.temporary(), e.temporary());
+    let (stack_text, one_text) = (mlir(ty), mlir(&one));
+    let sizes = &one.dims[..];
+    emit!(
+        e,
+        "    {cut} = stablehlo.dynamic_slice {stack}, {starts}, sizes = {sizes:?} : ({stack_text}, {start_types}) -> {one_text}"
+    );
+    emit!(e, "    {result} = stablehlo.reshape {cut} : ({one_text}) -> {}", mlir(slice));
+    result
+}
+
+fn write_at(
+    e: &mut Emitter,
+    stack: &str,
+    ty: &TensorType,
+    value: &str,
+    slice: &TensorType,
+    place: &str,
+    counter: &TensorType,
+) -> String {
+    let (one, starts, start_types) = within_stack(e, slice, place, counter);
+    let (shaped, result) = (e.temporary(), e.temporary());
+    let (stack_text, one_text) = (mlir(ty), mlir(&one));
+    emit!(e, "    {shaped} = stablehlo.reshape {value} : ({}) -> {one_text}", mlir(slice));
+    emit!(
+        e,
+        "    {result} = stablehlo.dynamic_update_slice {stack}, {shaped}, {starts} : ({stack_text}, {one_text}, {start_types}) -> {stack_text}"
+    );
+    result
+}

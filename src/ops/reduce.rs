@@ -1,0 +1,114 @@
+//! Reductions over axes.
+
+use super::definition::{Call, Definition, Native};
+use super::{distinct_axes, refuse};
+use crate::emit::{Emitter, emit, identity, mlir};
+use crate::error::Result;
+use crate::ir::{NodeId, Op, ReduceOp, Trace};
+use crate::native::{self, Array};
+use crate::types::{DType, Dims, Kind, TensorType, element_count};
+
+/// One of [`ReduceOp`].
+pub const REDUCE: Definition = Definition {
+    name: "reduce",
+    stablehlo: "reduce",
+    function: "lxla_reduce",
+    dtypes: "",
+    lower,
+    native: Native::One(native_reduce),
+};
+
+/// A reduction over axes.
+pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
+    let (axes, ty) = infer(op, &trace.ty(x), axes, keep_dims)?;
+    if axes.is_empty() {
+        return Ok(x);
+    }
+    let shape = trace.intern(&ty.dims);
+    Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &axes))
+}
+
+/// The axes reduced over, ascending, and the type of the result.
+fn infer(op: ReduceOp, x: &TensorType, axes: &[i64], keep_dims: bool) -> Result<(Vec<i64>, TensorType)> {
+    let kind = x.dtype.kind();
+    let (fits, wanted) = match op {
+        ReduceOp::Sum | ReduceOp::Product => (kind != Kind::Pred, "integers, floats and complex numbers"),
+        ReduceOp::Max | ReduceOp::Min => (x.dtype.is_integer() || kind == Kind::Float, "integers and floats"),
+        ReduceOp::All | ReduceOp::Any => (kind == Kind::Pred, "pred"),
+    };
+    if !fits {
+        return Err(refuse("this reduction", "x", x, wanted));
+    }
+    let mut axes = distinct_axes("axes", axes, x.dims.len())?;
+    axes.sort_unstable();
+    let mut dims = Dims::new();
+    for (axis, &dim) in x.dims.iter().enumerate() {
+        match (axes.contains(&(axis as i64)), keep_dims) {
+            (false, _) => dims.push(dim),
+            (true, true) => dims.push(1),
+            (true, false) => {}
+        }
+    }
+    element_count(&dims)?;
+    Ok((axes, TensorType { dtype: x.dtype, dims }))
+}
+
+/// The type in which a reduction accumulates: f16 and bf16 sums and products are kept in f32 and rounded once.
+fn accumulator(op: ReduceOp, dtype: DType) -> DType {
+    match (op, dtype) {
+        (ReduceOp::Sum | ReduceOp::Product, DType::F16 | DType::BF16) => DType::F32,
+        _ => dtype,
+    }
+}
+
+/// Accumulates in [`accumulator`]; the axes that are kept come back by a reshape.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let Op::Reduce(op) = value.op else { return };
+    let name = e.name_of(at);
+    let x = value.operands[0];
+    let dtype = accumulator(op, value.ty.dtype);
+    let from = TensorType { dtype, dims: e.values[x].ty.dims.clone() };
+    let kept = |axis: &usize| !value.attributes.contains(&(*axis as i64));
+    let dims = (0..from.dims.len()).filter(kept).map(|axis| from.dims[axis]).collect();
+    let reduced = TensorType { dtype, dims };
+    let operand = e.cast(x, &from);
+    let element = TensorType::new(dtype, &[]);
+    let init = e.constant(&element, identity(op, dtype));
+    let total = e.temporary();
+    emit!(
+        e,
+        "    {total} = stablehlo.reduce({operand} init: {init}) applies stablehlo.{} across dimensions = {:?} : ({}, {}) -> {}",
+        op.name(),
+        value.attributes,
+        mlir(&from),
+        mlir(&element),
+        mlir(&reduced)
+    );
+    let shaped = e.temporary();
+    let wide = TensorType { dtype, dims: value.ty.dims.clone() };
+    emit!(e, "    {shaped} = stablehlo.reshape {total} : ({}) -> {}", mlir(&reduced), mlir(&wide));
+    emit!(e, "    {name} = stablehlo.convert {shaped} : ({}) -> {}", mlir(&wide), mlir(&value.ty));
+}
+
+fn native_reduce(call: &Call) -> Result<Array> {
+    match call.op {
+        Op::Reduce(op) => native::reduce(op, call.ty, call.attributes, call.operands[0]),
+        _ => unreachable!("asked for {:?}", call.op),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_keep_or_drop_axes() {
+        let x = TensorType::new(DType::F32, &[2, 3, 4]);
+        let (axes, ty) = infer(ReduceOp::Sum, &x, &[-1, 0], false).unwrap();
+        assert_eq!((axes, ty.dims.to_vec()), (vec![0, 2], vec![3]));
+        assert_eq!(infer(ReduceOp::Sum, &x, &[1], true).unwrap().1.dims.to_vec(), [2, 1, 4]);
+        assert!(infer(ReduceOp::Sum, &x, &[0, -3], false).is_err());
+        assert!(infer(ReduceOp::All, &x, &[0], false).is_err());
+    }
+}

@@ -1,0 +1,79 @@
+//! The table: every operation with its definition.
+
+use super::definition::{Call, Definition, Native};
+use super::{binary, choice, control, convert, creation, indexing, matmul, reduce, shape, slicing, unary};
+use crate::emit::Emitter;
+use crate::error;
+use crate::error::Result;
+use crate::ir::Op;
+use crate::native::Array;
+use crate::types::{Scalar, TensorType};
+
+/// Leaves are given, and results are parts: there is nothing to do for them.
+const GIVEN: Definition =
+    Definition { name: "", stablehlo: "", function: "", dtypes: "", lower: |_, _| {}, native: Native::Nothing };
+
+/// What an operation is.
+#[inline]
+pub fn definition(op: Op) -> &'static Definition {
+    match op {
+        Op::Leaf | Op::Result => &GIVEN,
+        Op::Full => &creation::FULL,
+        Op::Iota => &creation::IOTA,
+        Op::Unary(_) => &unary::UNARY,
+        Op::Binary(_) => &binary::BINARY,
+        Op::BinaryScalar(_) => &binary::BINARY_SCALAR,
+        Op::ScalarBinary(_) => &binary::SCALAR_BINARY,
+        Op::Compare(_) => &choice::COMPARE,
+        Op::Select => &choice::SELECT,
+        Op::Convert => &convert::CONVERT,
+        Op::Reshape => &shape::RESHAPE,
+        Op::BroadcastTo => &shape::BROADCAST_TO,
+        Op::Transpose => &shape::TRANSPOSE,
+        Op::Reduce(_) => &reduce::REDUCE,
+        Op::Matmul => &matmul::MATMUL,
+        Op::Slice => &slicing::SLICE,
+        Op::Concatenate => &slicing::CONCATENATE,
+        Op::Pad => &slicing::PAD,
+        Op::DynamicSlice => &indexing::DYNAMIC_SLICE,
+        Op::DynamicUpdateSlice => &indexing::DYNAMIC_UPDATE_SLICE,
+        Op::Take => &indexing::TAKE,
+        Op::Call => &control::CALL,
+        Op::While => &control::WHILE,
+        Op::If => &control::IF,
+        Op::Scan => &control::SCAN,
+        Op::Clamp | Op::Complex | Op::Real | Op::Imag | Op::BitcastConvert | Op::ReducePrecision | Op::Reverse => {
+            &GIVEN
+        }
+        Op::DotGeneral | Op::Convolution => &GIVEN,
+        Op::Gather | Op::Scatter => &GIVEN,
+        Op::Sort | Op::ReduceWith | Op::ReduceWindow | Op::SelectAndScatter => &GIVEN,
+        Op::BatchNormTraining | Op::BatchNormInference | Op::BatchNormGrad => &GIVEN,
+        Op::Cholesky | Op::TriangularSolve | Op::Fft => &GIVEN,
+        Op::RngBitGenerator => &GIVEN,
+        Op::OptimizationBarrier | Op::CustomCall => &GIVEN,
+    }
+}
+
+/// Writes the StableHLO of the value at a position.
+pub fn lower(emitter: &mut Emitter, position: usize) {
+    (definition(emitter.instruction(position).op).lower)(emitter, position);
+}
+
+/// The result of an operation that has one and applies nothing. `ty` is the type that inference gave for it; attributes,
+/// scalar and operands are those of the node.
+pub fn evaluate(
+    op: Op,
+    ty: &TensorType,
+    attributes: &[i64],
+    scalar: Option<Scalar>,
+    operands: &[&Array],
+) -> Result<Array> {
+    let apply = |_: usize, _: &[Array]| Err(error!(Internal, "{op:?} applies nothing"));
+    let call = Call { op, ty, attributes, scalar, operands, bodies: &[], apply: &apply };
+    let fits = op.arity().is_none_or(|arity| arity == operands.len());
+    match &definition(op).native {
+        Native::One(native) if fits => native(&call),
+        _ => Err(error!(Internal, "{op:?} of {} arrays is no operation with one array as its result", operands.len())),
+    }
+}

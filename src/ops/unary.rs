@@ -1,0 +1,74 @@
+//! Elementwise operations of one operand.
+
+use super::definition::{Call, Definition, Native};
+use super::refuse;
+use crate::emit::Emitter;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace, UnaryOp};
+use crate::native;
+use crate::types::{DType, Kind, TensorType};
+
+/// One of [`UnaryOp`].
+pub const UNARY: Definition = Definition {
+    name: "unary",
+    stablehlo: "",
+    function: "lxla_unary",
+    dtypes: "",
+    lower,
+    native: Native::One(|call| native::unary(member(call), call.ty, call.operands[0])),
+};
+
+fn member(call: &Call) -> UnaryOp {
+    match call.op {
+        Op::Unary(op) => op,
+        _ => unreachable!("asked for {:?}", call.op),
+    }
+}
+
+/// An elementwise operation of one operand.
+pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
+    let shape = trace.node(x).shape;
+    let dtype = infer(op, &trace.ty(x))?;
+    Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))
+}
+
+/// The dtype of the result.
+fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
+    use UnaryOp::*;
+    let kind = x.dtype.kind();
+    let (fits, wanted) = match op {
+        Negate => (kind != Kind::Pred, "integers, floats and complex numbers"),
+        Abs | Sign => {
+            (matches!(kind, Kind::Signed | Kind::Float | Kind::Complex), "signed integers, floats and complex numbers")
+        }
+        Exponential | ExponentialMinusOne | Log | LogPlusOne | Logistic | Tanh | Sqrt | Rsqrt | Sine | Cosine | Tan => {
+            (matches!(kind, Kind::Float | Kind::Complex), "floats and complex numbers")
+        }
+        Cbrt | Floor | Ceil | RoundNearestEven | RoundNearestAfz | IsFinite => (kind == Kind::Float, "floats"),
+        Not => (kind == Kind::Pred || x.dtype.is_integer(), "pred and integers"),
+        Popcnt | CountLeadingZeros => (x.dtype.is_integer(), "integers"),
+    };
+    match (fits, op) {
+        (false, _) => Err(refuse(op.name(), "x", x, wanted)),
+        (true, IsFinite) => Ok(DType::Pred),
+        (true, Abs) => Ok(x.dtype.real()),
+        (true, _) => Ok(x.dtype),
+    }
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    if let Op::Unary(op) = e.instruction(at).op {
+        e.one_operand(at, op.name(), "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_what_came_and_what_was_wanted() {
+        let e = infer(UnaryOp::Popcnt, &TensorType::new(DType::F32, &[2])).unwrap_err();
+        assert!(e.message.contains("integers, not f32[2]"), "{e}");
+    }
+}
