@@ -622,7 +622,8 @@ lxla_status lxla_env_device_count(lxla_env env, int32_t *out_count);
  * `ExecuteComputation` runs · `TransferToDevice`, `TransferFromDevice` copies · `OutboundBytes`, `InboundBytes` bytes host
  * to device, and device to host · `DonorsRequested` tensors' buffers that runs were allowed to consume · `DonatedBuffers`
  * tensors' buffers found consumed after a run · `FreedEarly` tensors' buffers that a step freed, since nothing needed them
- * any more and no output could take them over · `MixedDeviceCopy`,
+ * any more and no output could take them over · `ZeroCopy`, `ZeroCopyBytes` tensors that another device took over in the same
+ * memory, and their bytes: no copy, so neither a transfer nor bytes out or in · `MixedDeviceCopy`,
  * `MixedDeviceBytes` implicit copies between devices, and their bytes · `RecomputedOps`
  * operations run again that a partial sync had run before · `CreateTensor`, `DestroyTensor` tensors made, and ended ·
  * `CachedPrograms`, `CachedVariants` programs in memory now, and what was compiled of them (for other constants and
@@ -1226,6 +1227,30 @@ lxla_status lxla_load(lxla_env env,
  */
 lxla_status lxla_file_names(const char *path,
                             char **out_json);
+
+/**
+ * The tensor's values of now as a `DLManagedTensorVersioned` (dlpack.h 1.x), computed if they are pending, on the host.
+ * Row-major, with the flag READ_ONLY: the memory is shared with the library, and with no copy where the values lie in host
+ * memory anyway (native tensors, the CPU plugin); elsewhere they are copied, and the flag IS_COPIED is set. No step consumes
+ * the memory while the export lives (D5): in-place operations on the tensor go on, into other memory. The caller owns the
+ * struct, and ends it with its `deleter`, on any thread. Any thread.
+ */
+lxla_status lxla_tensor_to_dlpack(lxla_tensor tensor,
+                                  void **out_managed);
+
+/**
+ * A tensor with the values of a `DLManagedTensorVersioned` (dlpack.h 1.x) in host memory. With `copy` 0 a native tensor
+ * shares the memory if it is row-major and aligned for its dtype, and so does one on a device that computes in host memory (the CPU plugin) if
+ * it is aligned to 64 bytes: then nobody may change it until the `deleter` was called. Otherwise, and with `copy` 1, the values
+ * are copied. On success the library owns the struct, and calls its `deleter` when nothing needs the memory any more, on
+ * whatever thread that is; on failure it is still the caller's. UNIMPLEMENTED for memory of other devices, several lanes and dtypes
+ * that the library lacks; pred takes 0 or 1. Gives one reference. Any thread.
+ */
+lxla_status lxla_tensor_from_dlpack(lxla_env env,
+                                    lxla_device device,
+                                    void *managed,
+                                    int32_t copy,
+                                    lxla_tensor *out_tensor);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -110,6 +110,13 @@ impl DeviceData {
         DeviceData::new(buffer.tensor_type().clone(), State::Ready(buffer))
     }
 
+    /// Data whose buffer lies in memory that others use, too: no run may ever consume it.
+    pub fn lent(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
+        let data = DeviceData::ready(buffer);
+        data.holds.fetch_add(1, Ordering::Relaxed);
+        data
+    }
+
     /// Its dtype and shape.
     pub fn ty(&self) -> &TensorType {
         &self.ty

@@ -49,6 +49,10 @@ counters! {
     DonatedBuffers,
     /// Tensors' buffers that a step freed, since nothing needed them any more and no output could take them over.
     FreedEarly,
+    /// Tensors that one device took over from another in the same memory.
+    ZeroCopy,
+    /// Their bytes.
+    ZeroCopyBytes,
     /// Implicit copies between devices.
     MixedDeviceCopy,
     /// Bytes of implicit copies between devices.

@@ -24,6 +24,7 @@ fn generated_header() -> String {
         "sync",
         "inspect",
         "save",
+        "dlpack",
     ];
     let source = |chapter: &str| root().join("src/capi").join(chapter).with_extension("rs");
     let builder = chapters.iter().fold(cbindgen::Builder::new().with_config(config), |b, c| b.with_src(source(c)));

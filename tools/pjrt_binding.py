@@ -12,7 +12,7 @@ import sys
 
 FUNCTIONS = """
 Error_Destroy Error_Message Error_GetCode Plugin_Initialize Plugin_Attributes
-Event_Destroy Event_IsReady Event_Error Event_Await
+Event_Destroy Event_IsReady Event_Error Event_Await Event_OnReady
 Client_Create Client_Destroy Client_PlatformName Client_PlatformVersion Client_AddressableDevices Client_Compile
 Client_BufferFromHostBuffer
 Device_GetDescription DeviceDescription_Id
@@ -93,6 +93,9 @@ def fields_of(name, text):
             continue
         m = re.match(r"(.*?)(\w+)$", decl)
         kind = m.group(1).strip()
+        if kind == "PJRT_Event_OnReadyCallback":
+            out.append((m.group(2), "Option<unsafe extern \"C\" fn(*mut PJRT_Error, *mut c_void)>"))
+            continue
         if "Callback" in kind and "Info" not in kind:
             out.append((m.group(2), "*const c_void"))
             continue

@@ -188,7 +188,8 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
 /// `ExecuteComputation` runs · `TransferToDevice`, `TransferFromDevice` copies · `OutboundBytes`, `InboundBytes` bytes host
 /// to device, and device to host · `DonorsRequested` tensors' buffers that runs were allowed to consume · `DonatedBuffers`
 /// tensors' buffers found consumed after a run · `FreedEarly` tensors' buffers that a step freed, since nothing needed them
-/// any more and no output could take them over · `MixedDeviceCopy`,
+/// any more and no output could take them over · `ZeroCopy`, `ZeroCopyBytes` tensors that another device took over in the same
+/// memory, and their bytes: no copy, so neither a transfer nor bytes out or in · `MixedDeviceCopy`,
 /// `MixedDeviceBytes` implicit copies between devices, and their bytes · `RecomputedOps`
 /// operations run again that a partial sync had run before · `CreateTensor`, `DestroyTensor` tensors made, and ended ·
 /// `CachedPrograms`, `CachedVariants` programs in memory now, and what was compiled of them (for other constants and

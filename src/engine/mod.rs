@@ -4,7 +4,7 @@
 pub mod pjrt;
 
 use crate::error::{Error, Result};
-use crate::types::TensorType;
+use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -22,6 +22,13 @@ pub trait Engine: Send + Sync {
 
     /// Copies row-major `data`, of exactly the type's size, into a new buffer. `data` is free again on return.
     fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>>;
+
+    /// A buffer whose content is `memory`, which lies row-major and has exactly the type's size. The engine may take the
+    /// memory as it is, and then keeps it until nothing uses it any more; no run may consume such a buffer. None if
+    /// it cannot, which is no failure: then the content is to be transferred.
+    fn lend_to_device(&self, _: usize, _: &TensorType, _: &Arc<dyn SharedBytes>) -> Result<Option<Arc<dyn Buffer>>> {
+        Ok(None)
+    }
 
     /// Compiles a module whose `main` has this signature. `origin` is what the text was lowered from, for an engine that
     /// interprets; others have no use for it.
@@ -125,6 +132,12 @@ pub trait Buffer: Send + Sync + Any {
 
     /// Starts a copy of its content to the host. Until that is dropped, nothing may consume the buffer.
     fn start_host_copy(self: Arc<Self>) -> Result<Box<dyn HostCopy>>;
+
+    /// Waits; its own memory, if that is host memory in which the content lies row-major. Until that is dropped, nothing
+    /// may consume the buffer.
+    fn share(self: Arc<Self>) -> Result<Option<Arc<dyn SharedBytes>>> {
+        Ok(None)
+    }
 
     /// Starts a copy to another device of the same engine.
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>>;

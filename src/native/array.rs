@@ -5,7 +5,7 @@ use super::parallel::each_piece;
 use super::writer::Writer;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::types::{DType, Dims, TensorType};
+use crate::types::{DType, Dims, SharedBytes, TensorType};
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -43,8 +43,16 @@ pub struct Array {
 struct Storage {
     bytes: usize,
     /// Where the elements are, unless they are near.
-    far: Option<Block>,
+    far: Option<Far>,
     near: UnsafeCell<[MaybeUninit<u8>; NEAR_BYTES + ALIGNMENT]>,
+}
+
+/// Memory outside of the storage.
+enum Far {
+    /// The storage's own.
+    Block(Block),
+    /// Somebody else's.
+    Shared(Arc<dyn SharedBytes>),
 }
 
 /// An allocation.
@@ -54,7 +62,7 @@ struct Block {
     layout: Layout,
 }
 
-// SAFETY: it owns its memory.
+// SAFETY: it owns its memory, or shares what anybody may read.
 unsafe impl Send for Storage {}
 // SAFETY: through a shared reference memory is only read, once an array has it; before, one function alone has it.
 unsafe impl Sync for Storage {}
@@ -63,13 +71,16 @@ impl Storage {
     /// Memory that is not written yet, of which nobody else knows.
     fn new(ty: &TensorType) -> Result<Arc<Storage>> {
         let bytes = ty.size_bytes();
-        let far = if bytes <= NEAR_BYTES { None } else { Some(Block::new(bytes).ok_or_else(|| exhausted(ty))?) };
+        let far =
+            if bytes <= NEAR_BYTES { None } else { Some(Far::Block(Block::new(bytes).ok_or_else(|| exhausted(ty))?)) };
         Ok(Arc::new(Storage { bytes, far, near: UnsafeCell::new([MaybeUninit::uninit(); NEAR_BYTES + ALIGNMENT]) }))
     }
 
     fn start(&self) -> NonNull<u8> {
-        if let Some(block) = &self.far {
-            return block.start;
+        match &self.far {
+            Some(Far::Block(block)) => return block.start,
+            Some(Far::Shared(memory)) => return NonNull::from(memory.bytes()).cast(),
+            None => {}
         }
         let near = NonNull::from(&self.near).cast::<u8>();
         // SAFETY: less than ALIGNMENT bytes further the near memory is aligned, and it has as many to spare.
@@ -79,7 +90,7 @@ impl Storage {
     /// The memory, as slots for elements.
     ///
     /// # Safety
-    /// Nobody else uses this storage as long as the slots are used.
+    /// The memory is the storage's own, and nobody else uses it as long as the slots are used.
     #[allow(clippy::mut_from_ref)]
     unsafe fn slots<T: Element>(&self) -> &mut [MaybeUninit<T>] {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
@@ -110,6 +121,14 @@ impl Drop for Block {
     }
 }
 
+// SAFETY: once an array has the storage, all of it is written, and nothing changes or moves it.
+unsafe impl SharedBytes for Storage {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the storage has that many bytes.
+        unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.bytes) }
+    }
+}
+
 impl fmt::Debug for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {:?}", self.bytes, self.start())
@@ -136,6 +155,25 @@ impl Array {
             return Array::write::<u8>(ty, |out| out.map(bytes, |byte| u8::from(byte != 0)));
         }
         Array::write_bytes(ty, |out| out.copy(bytes))
+    }
+
+    /// An array in memory that it shares with others, where its elements lie in row-major order; pred is 0 or 1 there. A copy
+    /// if they are not aligned for their type.
+    pub fn shared(ty: &TensorType, memory: Arc<dyn SharedBytes>) -> Result<Array> {
+        let bytes = memory.bytes();
+        // A complex number is aligned as its parts are.
+        let alignment = ty.dtype.size_bytes().min(size_of::<u64>());
+        if bytes.len() != ty.size_bytes() || bytes.is_empty() || bytes.as_ptr().align_offset(alignment) != 0 {
+            return Array::from_bytes(ty, bytes);
+        }
+        let near = UnsafeCell::new([MaybeUninit::uninit(); NEAR_BYTES + ALIGNMENT]);
+        let storage = Arc::new(Storage { bytes: bytes.len(), far: Some(Far::Shared(memory)), near });
+        Ok(Array { ty: ty.clone(), storage })
+    }
+
+    /// Its memory, to be shared with others.
+    pub fn memory(&self) -> Arc<dyn SharedBytes> {
+        self.storage.clone()
     }
 
     /// An array whose elements `fill` writes, in row-major order. It panics unless it has written all of them.
@@ -200,8 +238,7 @@ impl Array {
 
     /// The elements in row-major order, as the machine has them in memory.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the storage has that many bytes, all written before the array was made, and none changed since.
-        unsafe { std::slice::from_raw_parts(self.storage.start().as_ptr(), self.storage.bytes) }
+        self.storage.bytes()
     }
 
     /// Where the elements are. They stay there as long as any clone of the array lives.
@@ -246,6 +283,29 @@ mod tests {
             assert!(array.bytes().iter().all(|&byte| byte == 7));
         }
         assert!(Array::from_bytes(&ty, &data[1..]).is_err());
+    }
+
+    #[test]
+    fn memory_is_shared_if_it_is_aligned() {
+        let ty = TensorType::new(DType::S32, &[8]);
+        let data: Vec<u8> = (0..32).collect();
+        let array = Array::from_bytes(&ty, &data).unwrap();
+        let other = Array::shared(&TensorType::new(DType::S16, &[4, 4]), array.memory()).unwrap();
+        assert_eq!((other.address(), other.bytes()), (array.address(), &data[..]));
+        drop(array);
+        assert_eq!(other.bytes(), &data[..]);
+
+        struct Behind(Arc<dyn SharedBytes>);
+        // SAFETY: as what it is a part of.
+        unsafe impl SharedBytes for Behind {
+            fn bytes(&self) -> &[u8] {
+                &self.0.bytes()[1..29]
+            }
+        }
+        let copied = Array::shared(&TensorType::new(DType::S32, &[7]), Arc::new(Behind(other.memory()))).unwrap();
+        assert_eq!(copied.bytes(), &data[1..29]);
+        assert_eq!(copied.address() as usize % ALIGNMENT, 0);
+        assert!(Array::shared(&ty, copied.memory()).is_err());
     }
 
     #[test]

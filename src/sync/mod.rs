@@ -21,4 +21,4 @@ pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::Ticket;
 pub use step::{mark_step, wait};
-pub use transfer::{Settled, from_host, read, settled, to_device, value_on, write};
+pub use transfer::{Settled, from_array, from_host, read, settled, to_array, to_device, value_on, write};

@@ -8,7 +8,7 @@ use crate::error;
 use crate::error::Result;
 use crate::metrics::Counter;
 use crate::native::Array;
-use crate::types::{DType, TensorType};
+use crate::types::{DType, SharedBytes, TensorType};
 use std::sync::Arc;
 
 /// A new tensor with the host's values, transferred before it returns.
@@ -137,6 +137,22 @@ pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled>
     }
 }
 
+/// A tensor's values as an array, computed if they were pending; and whether they had to be copied.
+pub fn to_array(tensor: TensorHandle) -> Result<(Array, bool)> {
+    match settled(device_of("tensor", tensor)?, tensor)? {
+        Settled::Native(array) => Ok((array, false)),
+        Settled::Device(hold, owner) => array_of(hold, &owner),
+    }
+}
+
+/// A new tensor with the values of an array.
+pub fn from_array(device: &'static Device, array: Array) -> Result<TensorHandle> {
+    let value = value_on(device, Settled::Native(array))?;
+    let mut state = device.state();
+    state.check_open()?;
+    state.new_tensor_of(value)
+}
+
 /// A new tensor with the same value on another device of the same environment; on its own device, a snapshot.
 pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<TensorHandle> {
     let source = device_of("tensor", tensor)?;
@@ -166,19 +182,59 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
     };
     match (value, owner.place) {
         (Settled::Native(array), Place::Cpu) => Ok(Value::Native(array)),
-        (Settled::Native(array), Place::Xla(_)) => upload(target, &owner, array.ty(), array.bytes()).map(Value::Data),
-        (Settled::Device(hold, from), Place::Cpu) => {
-            let mut copy = hold.data().buffer()?.start_host_copy()?;
-            let array = Array::from_bytes(hold.data().ty(), copy.bytes()?)?;
-            from.shared.metrics.add(Counter::TransferFromDevice, 1);
-            from.shared.metrics.add(Counter::InboundBytes, array.bytes().len() as u64);
-            Ok(Value::Native(array))
-        }
+        (Settled::Native(array), Place::Xla(_)) => lend(target, &owner, &array).map(Value::Data),
+        (Settled::Device(hold, from), Place::Cpu) => array_of(hold, &from).map(|(array, _)| Value::Native(array)),
         (Settled::Device(hold, _), Place::Xla(ordinal)) => {
             let size = hold.data().ty().size_bytes() as u64;
             let copy = hold.data().buffer()?.copy_to_device(ordinal).map_err(|e| explain(e, target, size))?;
             owner.shared.metrics.add(Counter::TransferToDevice, 1);
             Ok(Value::Data(DeviceData::ready(copy)))
         }
+    }
+}
+
+/// An array as data of an XLA device: in the same memory if the device can use it, else a copy.
+fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>> {
+    let engine = &owner.shared.runtime().engine;
+    let lent = engine.lend_to_device(owner.ordinal(), array.ty(), &array.memory());
+    match lent.map_err(|e| explain(e, target, array.bytes().len() as u64))? {
+        Some(buffer) => {
+            count_shared(owner, array.ty());
+            Ok(DeviceData::lent(buffer))
+        }
+        None => upload(target, owner, array.ty(), array.bytes()),
+    }
+}
+
+/// The data of an XLA device as an array: in the same memory if that is the host's, else a copy; and which of them.
+fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
+    let ty = hold.data().ty().clone();
+    let buffer = hold.data().buffer()?;
+    if let Some(memory) = buffer.clone().share()? {
+        count_shared(owner, &ty);
+        return Ok((Array::shared(&ty, Arc::new(Borrowed { memory, _hold: hold }))?, false));
+    }
+    let mut copy = buffer.start_host_copy()?;
+    let array = Array::from_bytes(&ty, copy.bytes()?)?;
+    owner.shared.metrics.add(Counter::TransferFromDevice, 1);
+    owner.shared.metrics.add(Counter::InboundBytes, array.bytes().len() as u64);
+    Ok((array, true))
+}
+
+fn count_shared(owner: &Owner, ty: &TensorType) {
+    owner.shared.metrics.add(Counter::ZeroCopy, 1);
+    owner.shared.metrics.add(Counter::ZeroCopyBytes, ty.size_bytes() as u64);
+}
+
+/// A device's memory that arrays use. As long as one does, no step consumes it.
+struct Borrowed {
+    memory: Arc<dyn SharedBytes>,
+    _hold: Hold,
+}
+
+// SAFETY: as the memory's own.
+unsafe impl SharedBytes for Borrowed {
+    fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
     }
 }

@@ -1,9 +1,11 @@
 //! What a tensor is, apart from its values: element type, shape, and single values of an element type.
 
 mod dtype;
+mod memory;
 mod scalar;
 mod shape;
 
 pub use dtype::{DType, Kind};
+pub use memory::SharedBytes;
 pub use scalar::{Scalar, ScalarValue};
 pub use shape::{Dims, TensorType, broadcast, count, element_count, normalize_axis};

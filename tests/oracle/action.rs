@@ -36,6 +36,10 @@ pub enum Action {
     Step,
     Save { x: u16, y: u16 },
     Move { x: u16 },
+    Lend { x: u16 },
+    Apply { x: u16, y: u16, op: u8 },
+    Branch { pred: u16, x: u16, y: u16 },
+    Scan { x: u16, reverse: bool },
 }
 
 /// An action; common ones come more often.
@@ -77,5 +81,9 @@ pub fn action() -> impl Strategy<Value = Action> {
         6 => Just(Step),
         1 => (t(), t()).prop_map(|(x, y)| Save { x, y }),
         1 => t().prop_map(|x| Move { x }),
+        2 => t().prop_map(|x| Lend { x }),
+        2 => (t(), t(), b()).prop_map(|(x, y, op)| Apply { x, y, op }),
+        1 => (t(), t(), t()).prop_map(|(pred, x, y)| Branch { pred, x, y }),
+        1 => (t(), any::<bool>()).prop_map(|(x, reverse)| Scan { x, reverse }),
     ]
 }

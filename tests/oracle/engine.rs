@@ -7,7 +7,7 @@ use lazyxla::error::{Code, Error, Result};
 use lazyxla::interpret;
 use lazyxla::lower::Module;
 use lazyxla::native::Array;
-use lazyxla::types::{Scalar, TensorType};
+use lazyxla::types::{Scalar, SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -30,13 +30,31 @@ pub struct OracleEngine {
 struct OracleBuffer {
     array: Array,
     device: usize,
+    /// Its memory is also somebody else's: it must not be consumed.
+    lent: bool,
     poisoned: AtomicBool,
+    /// Others use its memory as long as they hold this.
+    borrowers: Arc<()>,
     witness: Arc<Witness>,
 }
 
-fn buffer(array: Array, device: usize, witness: &Arc<Witness>) -> Arc<OracleBuffer> {
+fn buffer(array: Array, device: usize, lent: bool, witness: &Arc<Witness>) -> Arc<OracleBuffer> {
     witness.live.fetch_add(array.bytes().len() as i64, Ordering::SeqCst);
-    Arc::new(OracleBuffer { array, device, poisoned: AtomicBool::new(false), witness: witness.clone() })
+    let (poisoned, borrowers) = (AtomicBool::new(false), Arc::new(()));
+    Arc::new(OracleBuffer { array, device, lent, poisoned, borrowers, witness: witness.clone() })
+}
+
+/// The memory of a buffer that an array uses, too.
+struct Borrowed {
+    memory: Arc<dyn SharedBytes>,
+    _borrower: Arc<()>,
+}
+
+// SAFETY: as the array's own.
+unsafe impl SharedBytes for Borrowed {
+    fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
+    }
 }
 
 impl Drop for OracleBuffer {
@@ -57,6 +75,9 @@ impl OracleBuffer {
     }
 
     fn consume(&self) {
+        if self.lent || Arc::strong_count(&self.borrowers) > 1 {
+            self.witness.violations.fetch_add(1, Ordering::SeqCst);
+        }
         self.poisoned.store(true, Ordering::SeqCst);
         self.witness.consumed.fetch_add(1, Ordering::SeqCst);
         self.witness.live.fetch_sub(self.array.bytes().len() as i64, Ordering::SeqCst);
@@ -90,8 +111,13 @@ impl Buffer for OracleBuffer {
         Ok(Box::new(OracleCopy(self)))
     }
 
+    fn share(self: Arc<Self>) -> Result<Option<Arc<dyn SharedBytes>>> {
+        let memory = self.array()?.memory();
+        Ok(Some(Arc::new(Borrowed { memory, _borrower: self.borrowers.clone() })))
+    }
+
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>> {
-        Ok(buffer(self.array()?.clone(), device, &self.witness))
+        Ok(buffer(self.array()?.clone(), device, false, &self.witness))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -152,7 +178,7 @@ impl Executable for OracleExecutable {
         }
         let outputs = interpret::run(&self.program, &scalars, &inputs)?;
         consumed.iter().for_each(|&donor| own(donor).consume());
-        let outputs = outputs.into_iter().map(|array| buffer(array, device, &self.witness) as Arc<dyn Buffer>);
+        let outputs = outputs.into_iter().map(|array| buffer(array, device, false, &self.witness) as Arc<dyn Buffer>);
         Ok(Execution { outputs: outputs.collect(), consumed })
     }
 }
@@ -171,7 +197,16 @@ impl Engine for OracleEngine {
     }
 
     fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>> {
-        Ok(buffer(Array::from_bytes(ty, data)?, device, &self.witness))
+        Ok(buffer(Array::from_bytes(ty, data)?, device, false, &self.witness))
+    }
+
+    fn lend_to_device(
+        &self,
+        device: usize,
+        ty: &TensorType,
+        memory: &Arc<dyn SharedBytes>,
+    ) -> Result<Option<Arc<dyn Buffer>>> {
+        Ok(Some(buffer(Array::shared(ty, memory.clone())?, device, true, &self.witness)))
     }
 
     fn compile(&self, _text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>> {

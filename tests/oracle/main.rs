@@ -6,6 +6,7 @@
 //! program is shrunk and printed.
 
 mod action;
+mod applied;
 mod engine;
 mod twin;
 
@@ -91,7 +92,7 @@ fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
 fn e6_native_and_lazy_agree_on_the_plugin() {
     let options = EnvironmentOptions { device_count: 2, ..Default::default() };
     let lazy = Environment::new(u64::MAX - 2, options).unwrap();
-    run("plugin", number("LXLA_ORACLE_PLUGIN_PROGRAMS", 60), 25, &lazy, || 0);
+    run("plugin", number("LXLA_ORACLE_PLUGIN_PROGRAMS", 150), 25, &lazy, || 0);
     let donated = lazy.counter(Counter::DonatedBuffers.name()).unwrap();
     assert!(donated > 0, "nothing was ever donated: the test proves little");
 }

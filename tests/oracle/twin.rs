@@ -13,35 +13,41 @@ use std::path::PathBuf;
 const DTYPES: [DType; 5] = [DType::S32, DType::F32, DType::S8, DType::Pred, DType::U64];
 const SHAPES: [&[i64]; 9] = [&[], &[1], &[4], &[2, 2], &[4, 1], &[0], &[3], &[2, 3], &[2, 1, 4]];
 /// Floats stay below this, so that every sum and product is exact, in whichever order.
-const MOST: f64 = (1u64 << 22) as f64;
+pub const MOST: f64 = (1u64 << 22) as f64;
 /// The most tensors that are alive at once, and their most elements.
 const MOST_TENSORS: usize = 12;
 const MOST_ELEMENTS: usize = 256;
+const MOST_LENT: usize = 4;
 
 /// What came of it; in words, where the worlds differ.
 pub type Outcome = std::result::Result<(), String>;
 
 /// A tensor of both worlds.
 #[derive(Clone, Copy)]
-struct Pair {
-    native: TensorHandle,
-    lazy: TensorHandle,
+pub struct Pair {
+    pub native: TensorHandle,
+    pub lazy: TensorHandle,
     /// No element is larger than this; only floats are watched.
-    bound: f64,
+    pub bound: f64,
 }
 
 pub struct Twin<'a> {
     native: &'static Device,
     lazy: [&'static Device; 2],
+    /// The lazy environment's own native device.
+    host: &'static Device,
     tensors: Vec<Pair>,
+    /// Values that lie on that device, perhaps in memory that the lazy devices use, too.
+    lent: Vec<Pair>,
     folder: &'a PathBuf,
 }
 
 impl<'a> Twin<'a> {
     pub fn new(native: &Environment, lazy: &Environment, folder: &'a PathBuf) -> Twin<'a> {
         let xla = |ordinal| lazy.device(DeviceKind::Xla, ordinal).expect("two devices");
+        let host = lazy.device(DeviceKind::Cpu, 0).expect("cpu is always there");
         let native = native.device(DeviceKind::Cpu, 0).expect("cpu is always there");
-        Twin { native, lazy: [xla(0), xla(1)], tensors: Vec::new(), folder }
+        Twin { native, lazy: [xla(0), xla(1)], host, tensors: Vec::new(), lent: Vec::new(), folder }
     }
 
     fn pick(&self, choice: u16) -> Option<Pair> {
@@ -49,7 +55,7 @@ impl<'a> Twin<'a> {
     }
 
     /// What both worlds gave: a new pair, or the same error.
-    fn both(&mut self, bound: f64, act: impl Fn(bool) -> Result<TensorHandle>) -> Outcome {
+    pub(super) fn both(&mut self, bound: f64, act: impl Fn(bool) -> Result<TensorHandle>) -> Outcome {
         match (act(true), act(false)) {
             (Ok(native), Ok(lazy)) => {
                 self.tensors.push(Pair { native, lazy, bound });
@@ -95,6 +101,9 @@ impl<'a> Twin<'a> {
     /// Reads everything, then lets go of it.
     pub fn finish(mut self) -> Outcome {
         self.tensors.clone().into_iter().try_for_each(|pair| self.compare(pair))?;
+        while let Some(pair) = self.lent.pop() {
+            self.take_back(pair)?;
+        }
         while !self.tensors.is_empty() {
             self.release(0)?;
         }
@@ -103,6 +112,9 @@ impl<'a> Twin<'a> {
 
     /// Lets go of everything after a failure.
     pub fn abandon(mut self) {
+        for pair in std::mem::take(&mut self.lent) {
+            let _ = [pair.native, pair.lazy].map(device::release);
+        }
         while !self.tensors.is_empty() {
             let _ = self.release(0);
         }
@@ -138,8 +150,10 @@ impl<'a> Twin<'a> {
         use Action::*;
         let choices = match *action {
             Binary { x, y, .. } | BinaryInPlace { x, y, .. } | Compare { x, y, .. } | Matmul { x, y } => [x, y, 0],
-            Assign { x, y } | Sync { x, y } | Save { x, y } | UpdateSlice { x, y, .. } => [x, y, 0],
-            Select { pred, x, y } => [pred, x, y],
+            Assign { x, y } | Sync { x, y } | Save { x, y } | UpdateSlice { x, y, .. } | Apply { x, y, .. } => {
+                [x, y, 0]
+            }
+            Select { pred, x, y } | Branch { pred, x, y } => [pred, x, y],
             Concatenate { x, y, z, .. } => [x, y, z],
             Take { x, indices, .. } => [x, indices, 0],
             Unary { x, .. } | Scalar { x, .. } | ScalarInPlace { x, .. } | Convert { x, .. } | Reshape { x, .. } => {
@@ -151,6 +165,7 @@ impl<'a> Twin<'a> {
             DynamicSlice { x, .. } | Snapshot { x } | Write { x, .. } | Release { x } | Read { x } | Move { x } => {
                 [x, 0, 0]
             }
+            Lend { x } | Scan { x, .. } => [x, 0, 0],
             FromHost { .. } | Full { .. } | Iota { .. } | Step => unreachable!("handled before"),
         };
         let Some(a) = self.pick(choices[0]) else { return Ok(()) };
@@ -173,6 +188,10 @@ impl<'a> Twin<'a> {
                     result
                 })
             }
+            Lend { .. } => self.lend(a),
+            Apply { op, .. } => self.apply(a, b, op),
+            Branch { .. } => self.branch(a, b, c),
+            Scan { reverse, .. } => self.scan(a, reverse),
             Assign { .. } => {
                 if self.done(|n| tensor::assign(of(n, a), of(n, b)))? {
                     self.set_bound(a, b.bound);
@@ -187,6 +206,24 @@ impl<'a> Twin<'a> {
             }
             _ => self.compute(action, a, b, c),
         }
+    }
+
+    /// A copy on the host and back, both perhaps in the same memory. What lies on the host must not change while steps go on.
+    fn lend(&mut self, a: Pair) -> Outcome {
+        let text = |e: lazyxla::error::Error| e.to_string();
+        let kept = sync::to_device(a.lazy, self.host).map_err(text)?;
+        self.lent.push(Pair { native: tensor::snapshot(a.native).map_err(text)?, lazy: kept, ..a });
+        if self.lent.len() > MOST_LENT {
+            let oldest = self.lent.remove(0);
+            self.take_back(oldest)?;
+        }
+        let back = self.lazy[0];
+        self.both(a.bound, |n| if n { tensor::snapshot(a.native) } else { sync::to_device(kept, back) })
+    }
+
+    fn take_back(&self, pair: Pair) -> Outcome {
+        self.compare(pair)?;
+        [pair.native, pair.lazy].into_iter().try_for_each(|t| device::release(t).map_err(|e| e.to_string()))
     }
 
     /// Saves two tensors, and loads one of them back in place of it.
@@ -363,7 +400,7 @@ impl<'a> Twin<'a> {
 }
 
 /// Exact on whole numbers, also as floats.
-const EXACT: [BinaryOp; 5] =
+pub const EXACT: [BinaryOp; 5] =
     [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
 const UNARY: [UnaryOp; 8] = [
     UnaryOp::Negate,
@@ -376,7 +413,7 @@ const UNARY: [UnaryOp; 8] = [
     UnaryOp::IsFinite,
 ];
 
-fn of(native: bool, pair: Pair) -> TensorHandle {
+pub fn of(native: bool, pair: Pair) -> TensorHandle {
     if native { pair.native } else { pair.lazy }
 }
 

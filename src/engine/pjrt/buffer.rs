@@ -7,7 +7,7 @@ use super::{exit, layout, sys};
 use crate::engine::{Buffer, HostCopy};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::types::TensorType;
+use crate::types::{SharedBytes, TensorType};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl PjrtBuffer {
     }
 
     /// Its bytes in host memory that we may read in place, if they lie there in row-major order.
-    fn host_pointer(&self) -> Option<*const u8> {
+    pub(super) fn host_pointer(&self) -> Option<*const u8> {
         if !self.client.host_readable || !self.is_row_major() {
             return None;
         }
@@ -144,6 +144,27 @@ impl HostCopy for InPlace {
         // SAFETY: the buffer is ready, row-major and of its type's size; it is kept alive, and whoever started this copy
         // has seen to it that no run consumes it meanwhile.
         Ok(unsafe { std::slice::from_raw_parts(source, self.buffer.ty.size_bytes()) })
+    }
+}
+
+/// The device's own memory, as long as somebody needs it.
+struct Shared {
+    _buffer: Arc<PjrtBuffer>,
+    start: *const u8,
+    size: usize,
+}
+
+// SAFETY: the memory is only read, see `share`.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+// SAFETY: the buffer was ready when this was made, is kept alive, and whoever asked for this has seen to it that no run
+// consumes it meanwhile; nothing else writes to a buffer, or moves it.
+unsafe impl SharedBytes for Shared {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the buffer is row-major and of its type's size.
+        unsafe { std::slice::from_raw_parts(self.start, self.size) }
     }
 }
 
@@ -237,6 +258,14 @@ impl Buffer for PjrtBuffer {
         let _inside = exit::enter()?;
         let in_place = self.ty.size_bytes() > 0 && self.host_pointer().is_some();
         Ok(if in_place { Box::new(InPlace { buffer: self, copy: None }) } else { Box::new(PluginCopy::start(self)?) })
+    }
+
+    fn share(self: Arc<Self>) -> Result<Option<Arc<dyn SharedBytes>>> {
+        let _inside = exit::enter()?;
+        self.ready_event()?.wait()?;
+        let size = self.ty.size_bytes();
+        let start = self.host_pointer().filter(|_| size > 0);
+        Ok(start.map(|start| Arc::new(Shared { _buffer: self, start, size }) as Arc<dyn SharedBytes>))
     }
 
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>> {

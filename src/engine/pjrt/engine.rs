@@ -10,7 +10,7 @@ use super::{compile_options, exit, sys};
 use crate::engine::{Buffer, Engine, Executable, Memory, Signature};
 use crate::error;
 use crate::error::Result;
-use crate::types::{DType, TensorType};
+use crate::types::{DType, SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -49,6 +49,36 @@ impl PjrtEngine {
     }
 }
 
+impl PjrtEngine {
+    /// A new buffer of these bytes, and the event that tells when the plugin has no more use for them.
+    fn buffer_from_host(
+        &self,
+        device: usize,
+        ty: &TensorType,
+        data: &[u8],
+        semantics: sys::PJRT_HostBufferSemantics,
+    ) -> Result<(PjrtBuffer, Event)> {
+        let api = self.client.api;
+        let mut args = Args::<sys::PJRT_Client_BufferFromHostBuffer_Args>::new(api);
+        args.client = self.client.raw();
+        args.data = data.as_ptr().cast();
+        args.type_ = ty.dtype as sys::PJRT_Buffer_Type;
+        args.dims = ty.dims.as_ptr();
+        args.num_dims = ty.dims.len();
+        args.host_buffer_semantics = semantics;
+        args.device = self.client.device(device)?;
+        call!(api, PJRT_Client_BufferFromHostBuffer, args)?;
+        self.client.count(data.len() as u64, 0);
+        // SAFETY: the plugin gave us a new buffer and an event to own.
+        Ok(unsafe {
+            (
+                PjrtBuffer::new(self.client.clone(), args.buffer, ty.clone(), device),
+                Event::new(api, args.done_with_host_buffer),
+            )
+        })
+    }
+}
+
 impl Engine for PjrtEngine {
     fn platform(&self) -> &str {
         &self.platform
@@ -80,24 +110,31 @@ impl Engine for PjrtEngine {
             return Err(error!(Internal, "transfer of {ty} from {} bytes", data.len()));
         }
         let _inside = exit::enter()?;
-        let api = self.client.api;
-        let mut args = Args::<sys::PJRT_Client_BufferFromHostBuffer_Args>::new(api);
-        args.client = self.client.raw();
-        args.data = data.as_ptr().cast();
-        args.type_ = ty.dtype as sys::PJRT_Buffer_Type;
-        args.dims = ty.dims.as_ptr();
-        args.num_dims = ty.dims.len();
-        args.host_buffer_semantics = sys::PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
-        args.device = self.client.device(device)?;
-        call!(api, PJRT_Client_BufferFromHostBuffer, args)?;
-        self.client.count(data.len() as u64, 0);
-        // SAFETY: the plugin gave us a new buffer and an event to own. With these semantics the host memory is free
-        // again on return; the event tells when the transfer has ended, for whoever waits for the device.
-        unsafe {
-            let buffer = PjrtBuffer::new(self.client.clone(), args.buffer, ty.clone(), device);
-            self.client.in_flight(device, Event::new(api, args.done_with_host_buffer));
-            Ok(Arc::new(buffer))
+        let (buffer, done) =
+            self.buffer_from_host(device, ty, data, sys::PJRT_HostBufferSemantics_kImmutableOnlyDuringCall)?;
+        // With these semantics the host memory is free again on return; the event tells when the transfer has ended, for
+        // whoever waits for the device.
+        self.client.in_flight(device, done);
+        Ok(Arc::new(buffer))
+    }
+
+    fn lend_to_device(
+        &self,
+        device: usize,
+        ty: &TensorType,
+        memory: &Arc<dyn SharedBytes>,
+    ) -> Result<Option<Arc<dyn Buffer>>> {
+        let bytes = memory.bytes();
+        if !self.client.host_readable || bytes.is_empty() {
+            return Ok(None);
         }
+        let _inside = exit::enter()?;
+        let (buffer, done) =
+            self.buffer_from_host(device, ty, bytes, sys::PJRT_HostBufferSemantics_kImmutableZeroCopy)?;
+        // Also when the plugin made a copy after all, in its own time.
+        done.keep_until_ended(memory.clone());
+        let is_shared = buffer.host_pointer() == Some(bytes.as_ptr());
+        Ok(is_shared.then(|| Arc::new(buffer) as Arc<dyn Buffer>))
     }
 
     fn compile(&self, text: &str, signature: Signature, _origin: &dyn Any) -> Result<Arc<dyn Executable>> {

@@ -288,6 +288,19 @@ impl VersionedStruct for PJRT_Event_Await_Args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct PJRT_Event_OnReady_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub event: *mut PJRT_Event,
+    pub callback: Option<unsafe extern "C" fn(*mut PJRT_Error, *mut c_void)>,
+    pub user_arg: *mut c_void,
+}
+impl VersionedStruct for PJRT_Event_OnReady_Args {
+    const STRUCT_SIZE: usize = std::mem::offset_of!(PJRT_Event_OnReady_Args, user_arg) + size_of::<*mut c_void>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct PJRT_Client_Create_Args {
     pub struct_size: usize,
     pub extension_start: *mut PJRT_Extension_Base,
@@ -775,7 +788,7 @@ pub struct PJRT_Api {
     pub PJRT_Event_IsReady: Option<unsafe extern "C" fn(*mut PJRT_Event_IsReady_Args) -> *mut PJRT_Error>,
     pub PJRT_Event_Error: Option<unsafe extern "C" fn(*mut PJRT_Event_Error_Args) -> *mut PJRT_Error>,
     pub PJRT_Event_Await: Option<unsafe extern "C" fn(*mut PJRT_Event_Await_Args) -> *mut PJRT_Error>,
-    pub PJRT_Event_OnReady: *const c_void,
+    pub PJRT_Event_OnReady: Option<unsafe extern "C" fn(*mut PJRT_Event_OnReady_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_Create: Option<unsafe extern "C" fn(*mut PJRT_Client_Create_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_Destroy: Option<unsafe extern "C" fn(*mut PJRT_Client_Destroy_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_PlatformName: Option<unsafe extern "C" fn(*mut PJRT_Client_PlatformName_Args) -> *mut PJRT_Error>,
@@ -919,6 +932,7 @@ pub const LAYOUTS: &[Layout] = &[
     ("PJRT_Event_IsReady_Args", PJRT_Event_IsReady_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Event_IsReady_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Event_IsReady_Args, extension_start)), ("event", std::mem::offset_of!(PJRT_Event_IsReady_Args, event)), ("is_ready", std::mem::offset_of!(PJRT_Event_IsReady_Args, is_ready))]),
     ("PJRT_Event_Error_Args", PJRT_Event_Error_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Event_Error_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Event_Error_Args, extension_start)), ("event", std::mem::offset_of!(PJRT_Event_Error_Args, event))]),
     ("PJRT_Event_Await_Args", PJRT_Event_Await_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Event_Await_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Event_Await_Args, extension_start)), ("event", std::mem::offset_of!(PJRT_Event_Await_Args, event))]),
+    ("PJRT_Event_OnReady_Args", PJRT_Event_OnReady_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Event_OnReady_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Event_OnReady_Args, extension_start)), ("event", std::mem::offset_of!(PJRT_Event_OnReady_Args, event)), ("callback", std::mem::offset_of!(PJRT_Event_OnReady_Args, callback)), ("user_arg", std::mem::offset_of!(PJRT_Event_OnReady_Args, user_arg))]),
     ("PJRT_Client_Create_Args", PJRT_Client_Create_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_Create_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_Create_Args, extension_start)), ("create_options", std::mem::offset_of!(PJRT_Client_Create_Args, create_options)), ("num_options", std::mem::offset_of!(PJRT_Client_Create_Args, num_options)), ("kv_get_callback", std::mem::offset_of!(PJRT_Client_Create_Args, kv_get_callback)), ("kv_get_user_arg", std::mem::offset_of!(PJRT_Client_Create_Args, kv_get_user_arg)), ("kv_put_callback", std::mem::offset_of!(PJRT_Client_Create_Args, kv_put_callback)), ("kv_put_user_arg", std::mem::offset_of!(PJRT_Client_Create_Args, kv_put_user_arg)), ("client", std::mem::offset_of!(PJRT_Client_Create_Args, client)), ("kv_try_get_callback", std::mem::offset_of!(PJRT_Client_Create_Args, kv_try_get_callback)), ("kv_try_get_user_arg", std::mem::offset_of!(PJRT_Client_Create_Args, kv_try_get_user_arg))]),
     ("PJRT_Client_Destroy_Args", PJRT_Client_Destroy_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_Destroy_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_Destroy_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_Destroy_Args, client))]),
     ("PJRT_Client_PlatformName_Args", PJRT_Client_PlatformName_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_PlatformName_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_PlatformName_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_PlatformName_Args, client)), ("platform_name", std::mem::offset_of!(PJRT_Client_PlatformName_Args, platform_name)), ("platform_name_size", std::mem::offset_of!(PJRT_Client_PlatformName_Args, platform_name_size))]),

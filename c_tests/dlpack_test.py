@@ -1,0 +1,120 @@
+"""DLPack between the library and NumPy, and PyTorch where it is installed, with no copy:
+python dlpack_test.py /path/to/liblazyxla.so"""
+
+import ctypes
+import sys
+from ctypes import POINTER, byref, c_char_p, c_int32, c_void_p, py_object
+
+import numpy as np
+
+sys.dont_write_bytecode = True  # nothing is left beside the sources
+import ctypes_test as abi
+from ctypes_test import Device, Env, Tensor, new_env, ok, release
+
+abi.SIGNATURES.update(
+    {
+        "lxla_tensor_to_dlpack": (Tensor, POINTER(c_void_p)),
+        "lxla_tensor_from_dlpack": (Env, Device, c_void_p, c_int32, POINTER(Tensor)),
+        "lxla_tensor_read": (Tensor, c_void_p, ctypes.c_size_t),
+    }
+)
+cpu, xla = Device(1, 0), Device(2, 0)
+NAME, USED = b"dltensor_versioned", b"used_dltensor_versioned"
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+          "complex64", "complex128"]
+
+python = ctypes.pythonapi
+python.PyCapsule_New.restype, python.PyCapsule_New.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+python.PyCapsule_GetPointer.restype, python.PyCapsule_GetPointer.argtypes = c_void_p, [py_object, c_char_p]
+python.PyCapsule_SetName.argtypes = [py_object, c_char_p]
+
+
+class Exported:
+    """What from_dlpack of a library takes: a tensor of ours."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        assert max_version and max_version[0] >= 1, "the consumer knows no versioned capsules"
+        managed = c_void_p()
+        ok(abi.lib.lxla_tensor_to_dlpack(self.tensor, byref(managed)))
+        return python.PyCapsule_New(managed, NAME, None)
+
+
+def imported(env, device, array, copy=0):
+    capsule = array.__dlpack__(max_version=(1, 0))
+    tensor = Tensor()
+    ok(abi.lib.lxla_tensor_from_dlpack(env, device, python.PyCapsule_GetPointer(capsule, NAME), copy, byref(tensor)))
+    python.PyCapsule_SetName(capsule, USED)
+    return tensor
+
+
+def read(tensor, like):
+    out = np.empty_like(like, order="C")
+    ok(abi.lib.lxla_tensor_read(tensor, out.ctypes.data, out.nbytes))
+    return out
+
+
+def content(dtype, shape):
+    count = int(np.prod(shape))
+    return (np.arange(count) % 2 if dtype == "bool" else np.arange(count)).astype(dtype).reshape(shape)
+
+
+def check_numpy(env):
+    for dtype in DTYPES:
+        for shape in [(), (1,), (0,), (3, 5), (2, 0, 3), (4, 1, 9)]:
+            given = content(dtype, shape)
+            for device in (cpu, xla):
+                tensor = imported(env, device, given)
+                seen = np.from_dlpack(Exported(tensor))
+                assert seen.dtype == given.dtype and seen.shape == given.shape and not seen.flags.writeable
+                assert np.array_equal(seen, given) and np.array_equal(read(tensor, given), given), (dtype, shape)
+                release(tensor)
+                assert np.array_equal(seen, given), "an export outlives its tensor"
+
+
+def check_sharing(env):
+    given = np.arange(4096, dtype="float32")
+    tensor = imported(env, cpu, given)
+    assert np.from_dlpack(Exported(tensor)).ctypes.data == given.ctypes.data, "shared both ways"
+    release(tensor)
+    turned = given.reshape(64, 64).T[::2, ::-3]
+    tensor = imported(env, cpu, turned)
+    assert np.array_equal(np.from_dlpack(Exported(tensor)), turned), "any strides"
+    release(tensor)
+    references = sys.getrefcount(given)
+    tensors = [imported(env, device, given, copy) for device in (cpu, xla) for copy in (0, 1)]
+    assert sys.getrefcount(given) > references
+    for tensor in tensors:
+        release(tensor)
+    assert sys.getrefcount(given) == references, "each deleter was called"
+
+
+def check_torch(env):
+    try:
+        import torch
+    except ImportError:
+        return print("no PyTorch here: left out")
+    given = torch.arange(12, dtype=torch.bfloat16).reshape(3, 4)
+    for device in (cpu, xla):
+        tensor = imported(env, device, given)
+        assert torch.equal(torch.from_dlpack(Exported(tensor)), given)
+        release(tensor)
+
+
+def main():
+    abi.load(sys.argv[1])
+    env = new_env()
+    check_numpy(env)
+    check_sharing(env)
+    check_torch(env)
+    ok(abi.lib.lxla_env_release(env))
+    print("dlpack: passed")
+
+
+if __name__ == "__main__":
+    main()

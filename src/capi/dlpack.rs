@@ -1,0 +1,237 @@
+//! Chapter DLPack.
+
+use super::arguments::{out, ranked, slice};
+use super::device::kept_device;
+use super::guard::guard;
+use super::types::*;
+use crate::error;
+use crate::error::Result;
+use crate::io::dlpack::{self, Device, HOST, IS_COPIED, Managed, READ_ONLY, Tensor, VERSION};
+use crate::native::Array;
+use crate::sync;
+use crate::types::{DType, SharedBytes, TensorType, count, element_count};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What keeps exported memory and the lists that describe it.
+struct Export {
+    managed: Managed,
+    _array: Array,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+/// The tensor's values of now as a `DLManagedTensorVersioned` (dlpack.h 1.x), computed if they are pending, on the host.
+/// Row-major, with the flag READ_ONLY: the memory is shared with the library, and with no copy where the values lie in host
+/// memory anyway (native tensors, the CPU plugin); elsewhere they are copied, and the flag IS_COPIED is set. No step consumes
+/// the memory while the export lives (D5): in-place operations on the tensor go on, into other memory. The caller owns the
+/// struct, and ends it with its `deleter`, on any thread. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_to_dlpack(tensor: lxla_tensor, out_managed: *mut *mut c_void) -> lxla_status {
+    guard("lxla_tensor_to_dlpack", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_managed", out_managed)? };
+        let (array, is_copied) = sync::to_array(tensor.into())?;
+        place.set(exported(array, is_copied)?.cast())
+    })
+}
+
+fn exported(array: Array, is_copied: bool) -> Result<*mut Managed> {
+    let dims = &array.ty().dims;
+    let tensor = Tensor {
+        data: array.address().cast_mut().cast(),
+        device: Device { device_type: HOST, device_id: 0 },
+        ndim: dims.len() as i32,
+        dtype: dlpack::data_type(array.ty().dtype)?,
+        shape: std::ptr::null_mut(),
+        strides: std::ptr::null_mut(),
+        byte_offset: 0,
+    };
+    let flags = READ_ONLY | if is_copied { IS_COPIED } else { 0 };
+    let managed = Managed {
+        version: VERSION,
+        manager_ctx: std::ptr::null_mut(),
+        deleter: Some(delete),
+        flags,
+        dl_tensor: tensor,
+    };
+    let strides = (0..dims.len()).map(|axis| count(&dims[axis + 1..]) as i64).collect();
+    let mut export = Box::new(Export { managed, shape: dims.to_vec(), strides, _array: array });
+    export.managed.dl_tensor.shape = export.shape.as_mut_ptr();
+    export.managed.dl_tensor.strides = export.strides.as_mut_ptr();
+    let export = Box::into_raw(export);
+    // SAFETY: it was a box a moment ago, and nobody else knows it.
+    unsafe {
+        (*export).managed.manager_ctx = export.cast();
+        Ok(&raw mut (*export).managed)
+    }
+}
+
+unsafe extern "C" fn delete(managed: *mut Managed) {
+    if managed.is_null() {
+        return;
+    }
+    // SAFETY: the consumer calls this once, with what it was given, whose context is the box that it came from.
+    drop(unsafe { Box::from_raw((*managed).manager_ctx.cast::<Export>()) });
+}
+
+/// A tensor with the values of a `DLManagedTensorVersioned` (dlpack.h 1.x) in host memory. With `copy` 0 a native tensor
+/// shares the memory if it is row-major and aligned for its dtype, and so does one on a device that computes in host memory (the CPU plugin) if
+/// it is aligned to 64 bytes: then nobody may change it until the `deleter` was called. Otherwise, and with `copy` 1, the values
+/// are copied. On success the library owns the struct, and calls its `deleter` when nothing needs the memory any more, on
+/// whatever thread that is; on failure it is still the caller's. UNIMPLEMENTED for memory of other devices, several lanes and dtypes
+/// that the library lacks; pred takes 0 or 1. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_from_dlpack(
+    env: lxla_env,
+    device: lxla_device,
+    managed: *mut c_void,
+    copy: i32,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_tensor_from_dlpack", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (given, place) = unsafe {
+            (&slice("managed", managed.cast_const().cast::<Managed>(), 1)?[0], out("out_tensor", out_tensor)?)
+        };
+        if !(0..=1).contains(&copy) {
+            return Err(error!(InvalidArgument, "copy: {copy} given; want 0 or 1"));
+        }
+        let target = kept_device(env, device)?;
+        // SAFETY: the caller's promise, see `capi`: what the struct points at is as it says.
+        let import = unsafe { Import::of(given)? };
+        let owned = Arc::new(Owned { managed: managed.cast(), bytes: import.bytes(), is_ours: AtomicBool::new(false) });
+        let array = match import.is_row_major && copy == 0 {
+            true => Array::shared(&import.ty, owned.clone())?,
+            false => import.copied()?,
+        };
+        let tensor = sync::from_array(target.device, array)?;
+        owned.is_ours.store(true, Ordering::Relaxed);
+        place.set(tensor.into())
+    })
+}
+
+/// A struct that was handed over, from the moment when that has succeeded.
+struct Owned {
+    managed: *mut Managed,
+    bytes: *const [u8],
+    is_ours: AtomicBool,
+}
+
+// SAFETY: the memory is only read, and the deleter may be called on any thread.
+unsafe impl Send for Owned {}
+// SAFETY: as above.
+unsafe impl Sync for Owned {}
+
+// SAFETY: the caller promised that nobody changes the memory until the deleter is called, which is when this is dropped.
+unsafe impl SharedBytes for Owned {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: as above; there are as many bytes as the struct says.
+        unsafe { &*self.bytes }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if !self.is_ours.load(Ordering::Relaxed) {
+            return;
+        }
+        // SAFETY: the struct is ours, and nothing uses it after this.
+        unsafe {
+            if let Some(deleter) = (*self.managed).deleter {
+                deleter(self.managed);
+            }
+        }
+    }
+}
+
+/// What a struct says, checked.
+struct Import {
+    ty: TensorType,
+    strides: Vec<i64>,
+    is_row_major: bool,
+    start: *const u8,
+}
+
+impl Import {
+    /// Of a struct that says the truth about its memory.
+    unsafe fn of(managed: &Managed) -> Result<Import> {
+        let (version, tensor) = (managed.version, &managed.dl_tensor);
+        if version.major != VERSION.major {
+            return Err(error!(
+                Unimplemented,
+                "managed: DLPack {}.{} given; want {}.x", version.major, version.minor, VERSION.major
+            ));
+        }
+        if tensor.device.device_type != HOST {
+            return Err(error!(
+                Unimplemented,
+                "managed: memory of device type {} given; want host memory ({HOST})", tensor.device.device_type
+            ));
+        }
+        let rank =
+            usize::try_from(tensor.ndim).map_err(|_| error!(InvalidArgument, "managed: rank {}", tensor.ndim))?;
+        // SAFETY: the caller's promise.
+        let dims = unsafe { ranked("managed: shape", tensor.shape.cast_const(), rank)? };
+        element_count(dims)?;
+        let ty = TensorType::new(dlpack::dtype(tensor.dtype)?, dims);
+        let row_major = || (0..rank).map(|axis| count(&dims[axis + 1..]) as i64).collect();
+        let strides: Vec<i64> = match tensor.strides.is_null() {
+            true => row_major(),
+            // SAFETY: the caller's promise.
+            false => unsafe { ranked("managed: strides", tensor.strides.cast_const(), rank)? }.to_vec(),
+        };
+        if tensor.data.is_null() && ty.elements() > 0 {
+            return Err(error!(NullArgument, "managed: its data is NULL, and it is {ty}"));
+        }
+        let start = tensor.data.cast_const().cast::<u8>().wrapping_add(tensor.byte_offset as usize);
+        let import = Import { is_row_major: dlpack::is_row_major(dims, &strides), ty, strides, start };
+        import.check_pred()?;
+        Ok(import)
+    }
+
+    /// The memory, if it is row-major; else nothing.
+    fn bytes(&self) -> *const [u8] {
+        let size = if self.is_row_major { self.ty.size_bytes() } else { 0 };
+        let start = if size == 0 { NonNull::<u8>::dangling().as_ptr().cast_const() } else { self.start };
+        std::ptr::slice_from_raw_parts(start, size)
+    }
+
+    /// Calls `visit` with each element's bytes, in row-major order.
+    fn each(&self, mut visit: impl FnMut(&[u8])) {
+        let size = self.ty.dtype.size_bytes();
+        let dims = &self.ty.dims;
+        let mut place = vec![0; dims.len()];
+        for _ in 0..self.ty.elements() {
+            let offset: i64 = place.iter().zip(&self.strides).map(|(index, stride)| index * stride).sum();
+            let element = self.start.wrapping_offset(offset as isize * size as isize);
+            // SAFETY: the struct says that there is an element at every index within its shape.
+            visit(unsafe { std::slice::from_raw_parts(element, size) });
+            for axis in (0..dims.len()).rev() {
+                place[axis] += 1;
+                if place[axis] < dims[axis] {
+                    break;
+                }
+                place[axis] = 0;
+            }
+        }
+    }
+
+    fn copied(&self) -> Result<Array> {
+        let mut bytes = Vec::with_capacity(self.ty.size_bytes());
+        self.each(|element| bytes.extend_from_slice(element));
+        Array::from_bytes(&self.ty, &bytes)
+    }
+
+    fn check_pred(&self) -> Result<()> {
+        let mut wrong = None;
+        if self.ty.dtype == DType::Pred {
+            self.each(|element| wrong = wrong.or(Some(element[0]).filter(|&byte| byte > 1)));
+        }
+        wrong.map_or(Ok(()), |byte| {
+            Err(error!(InvalidArgument, "managed: an element of {} is {byte}; pred takes 0 or 1", self.ty))
+        })
+    }
+}
