@@ -43,6 +43,8 @@ TEST(e7_a_released_environment_leaves_its_tensors_readable) {
   REFUSED(lxla_sync(&ready, 1), LXLA_FAILED_PRECONDITION, "environment was released");
   REFUSED(lxla_tensor_write(ready, (float[]){1}, 4), LXLA_FAILED_PRECONDITION, "environment was released");
   REFUSED(lxla_tensor_snapshot(ready, &out), LXLA_FAILED_PRECONDITION, "environment was released");
+  REFUSED(lxla_env_set_option(env, "donation", "false"), LXLA_INVALID_HANDLE, "env");
+  REFUSED(lxla_env_enter(env), LXLA_INVALID_HANDLE, "env");
   EQUAL(value(ready), 1);
   RELEASE(ready, pending);
   // Its devices serve the next one; old handles stay stale.

@@ -67,6 +67,14 @@ pub const LXLA_DTYPE_F64: i32 = 12;
 pub const LXLA_DTYPE_BF16: i32 = 13;
 pub const LXLA_DTYPE_C64: i32 = 14;
 pub const LXLA_DTYPE_C128: i32 = 15;
+pub const LXLA_DTYPE_F8E5M2: i32 = 16;
+pub const LXLA_DTYPE_F8E4M3FN: i32 = 17;
+pub const LXLA_DTYPE_F8E4M3B11FNUZ: i32 = 18;
+pub const LXLA_DTYPE_F8E5M2FNUZ: i32 = 19;
+pub const LXLA_DTYPE_F8E4M3FNUZ: i32 = 20;
+pub const LXLA_DTYPE_F8E4M3: i32 = 26;
+pub const LXLA_DTYPE_F8E3M4: i32 = 27;
+pub const LXLA_DTYPE_F8E8M0FNU: i32 = 28;
 
 /// Recorded, not run.
 pub const LXLA_STATE_PENDING: i32 = 1;
@@ -145,6 +153,9 @@ mod tests {
         assert_eq!(LXLA_RESOURCE_EXHAUSTED, Code::ResourceExhausted as i32);
         assert_eq!(LXLA_FORKED, Code::Forked as i32);
         assert_eq!(LXLA_DTYPE_C128, DType::C128 as i32);
+        assert_eq!(LXLA_DTYPE_F8E5M2, DType::F8E5M2 as i32);
+        assert_eq!(LXLA_DTYPE_F8E4M3, DType::F8E4M3 as i32);
+        assert_eq!(LXLA_DTYPE_F8E8M0FNU, DType::F8E8M0FNU as i32);
         assert_eq!(LXLA_DTYPE_BF16, DType::BF16 as i32);
         assert_eq!(LXLA_BINARY_SHIFT_RIGHT_LOGICAL, BinaryOp::ShiftRightLogical as i32);
         assert_eq!(LXLA_BINARY_MAXIMUM, BinaryOp::Maximum as i32);

@@ -97,7 +97,7 @@ fn scalar_value(scalar: &lxla_scalar) -> Result<ScalarValue> {
     // SAFETY: every bit pattern is a value of every member, and the caller set the one that the dtype selects.
     Ok(unsafe {
         match dtype.kind() {
-            Kind::Float => ScalarValue::Float(scalar.value.f),
+            Kind::Float | Kind::Float8 => ScalarValue::Float(scalar.value.f),
             Kind::Signed => ScalarValue::Signed(scalar.value.i),
             Kind::Unsigned | Kind::Pred => ScalarValue::Unsigned(scalar.value.u),
             Kind::Complex => ScalarValue::Complex(scalar.value.c[0], scalar.value.c[1]),

@@ -3,7 +3,7 @@
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
-use super::work::Work;
+use super::work::{self, Work};
 use super::{Device, Place, TensorHandle};
 use crate::device_data::DeviceData;
 use crate::error;
@@ -187,6 +187,15 @@ impl DeviceState {
             drop(self.trace.clear());
             self.arrays.clear();
         }
+    }
+
+    /// On cpu, the value of a node that is one small operation: done at once, it is quicker than taking it out from under the
+    /// lock. None if it is anything else.
+    #[inline]
+    pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
+        let made = work::at_once(&self.trace, &self.arrays, id)?;
+        self.clear_native();
+        Some(made)
     }
 
     /// On cpu, what there is to do for the values of nodes.

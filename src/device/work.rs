@@ -46,6 +46,31 @@ enum Asked {
     Output(usize),
 }
 
+/// The most bytes of an operand or a result of what is done under the lock.
+const SMALL: usize = 1024;
+
+/// Evaluates one small operation on leaves; none if it is anything else.
+pub fn at_once(trace: &Trace, arrays: &[Array], id: NodeId) -> Option<Result<Array>> {
+    let node = trace.node(id);
+    let ids = trace.operands(node);
+    let ty = trace.ty(id);
+    if node.op == Op::Leaf || node.op == Op::Result || ids.len() > 3 || ty.size_bytes() > SMALL {
+        return None;
+    }
+    let mut operands = [None; 3];
+    for (operand, id) in operands.iter_mut().zip(ids) {
+        *operand = arrays.get(id.0 as usize).filter(|array| array.ty().size_bytes() <= SMALL);
+    }
+    let given = |operands: &[&Array]| ops::evaluate(node.op, &ty, trace.attributes(node), trace.scalar(node), operands);
+    Some(match (ids.len(), operands) {
+        (0, _) => given(&[]),
+        (1, [Some(x), ..]) => given(&[x]),
+        (2, [Some(x), Some(y), _]) => given(&[x, y]),
+        (3, [Some(x), Some(y), Some(z)]) => given(&[x, y, z]),
+        _ => return None,
+    })
+}
+
 impl Work {
     /// For the values of `ids` in a trace whose leaves are the first of its nodes, and these arrays.
     pub fn of(trace: &Trace, arrays: &[Array], ids: &[NodeId]) -> Work {

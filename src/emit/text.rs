@@ -35,7 +35,7 @@ pub fn literal(dtype: DType, bits: u128) -> String {
             let unused = 128 - 8 * dtype.size_bytes() as u32;
             (((bits << unused) as i128) >> unused).to_string()
         }
-        Kind::Float => format!("0x{bits:0digits$X}"),
+        Kind::Float | Kind::Float8 => format!("0x{bits:0digits$X}"),
         Kind::Complex => {
             let half = 4 * dtype.size_bytes() as u32;
             let part = |bits: u128| literal(dtype.real(), bits);
@@ -66,6 +66,14 @@ pub fn mlir(ty: &TensorType) -> String {
         DType::BF16 => "bf16",
         DType::C64 => "complex<f32>",
         DType::C128 => "complex<f64>",
+        DType::F8E5M2 => "f8E5M2",
+        DType::F8E4M3FN => "f8E4M3FN",
+        DType::F8E4M3B11FNUZ => "f8E4M3B11FNUZ",
+        DType::F8E5M2FNUZ => "f8E5M2FNUZ",
+        DType::F8E4M3FNUZ => "f8E4M3FNUZ",
+        DType::F8E4M3 => "f8E4M3",
+        DType::F8E3M4 => "f8E3M4",
+        DType::F8E8M0FNU => "f8E8M0FNU",
     });
     out.push('>');
     out
@@ -79,6 +87,7 @@ mod tests {
     fn literals_keep_every_bit() {
         assert_eq!(literal(DType::F32, 0x8000_0000), "0x80000000");
         assert_eq!(literal(DType::BF16, 0x3F80), "0x3F80");
+        assert_eq!(literal(DType::F8E5M2, 0x7), "0x07");
         assert_eq!(literal(DType::S8, 0x80), "-128");
         assert_eq!(literal(DType::S64, 1 << 63), i64::MIN.to_string());
         assert_eq!(literal(DType::U64, u128::from(u64::MAX)), u64::MAX.to_string());

@@ -75,7 +75,7 @@ const COMPLEX: u8 = 5;
 const BOOL: u8 = 6;
 
 /// The codes and widths of element types.
-const TYPES: [(DType, u8); 15] = [
+const TYPES: [(DType, u8); 23] = [
     (DType::Pred, BOOL),
     (DType::S8, SIGNED),
     (DType::S16, SIGNED),
@@ -91,6 +91,14 @@ const TYPES: [(DType, u8); 15] = [
     (DType::BF16, BFLOAT),
     (DType::C64, COMPLEX),
     (DType::C128, COMPLEX),
+    (DType::F8E3M4, 7),
+    (DType::F8E4M3, 8),
+    (DType::F8E4M3B11FNUZ, 9),
+    (DType::F8E4M3FN, 10),
+    (DType::F8E4M3FNUZ, 11),
+    (DType::F8E5M2, 12),
+    (DType::F8E5M2FNUZ, 13),
+    (DType::F8E8M0FNU, 14),
 ];
 
 fn data_type_of((dtype, code): (DType, u8)) -> DataType {

@@ -206,7 +206,12 @@ fn to_format(dtype: DType) -> Option<Dtype> {
         DType::F32 => Dtype::F32,
         DType::F64 => Dtype::F64,
         DType::C64 => Dtype::C64,
-        DType::C128 => return None,
+        DType::F8E5M2 => Dtype::F8_E5M2,
+        DType::F8E4M3FN => Dtype::F8_E4M3,
+        DType::F8E5M2FNUZ => Dtype::F8_E5M2FNUZ,
+        DType::F8E4M3FNUZ => Dtype::F8_E4M3FNUZ,
+        DType::F8E8M0FNU => Dtype::F8_E8M0,
+        DType::C128 | DType::F8E4M3 | DType::F8E3M4 | DType::F8E4M3B11FNUZ => return None,
     })
 }
 

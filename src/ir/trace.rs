@@ -57,10 +57,17 @@ pub struct Trace {
     pending: usize,
 }
 
-#[derive(Default)]
 struct Shapes {
     ids: FxHashMap<Dims, ShapeId>,
     dims: Vec<Dims>,
+    /// The one asked for last.
+    last: ShapeId,
+}
+
+impl Default for Shapes {
+    fn default() -> Shapes {
+        Shapes { ids: FxHashMap::default(), dims: Vec::new(), last: ShapeId(0) }
+    }
 }
 
 impl Trace {
@@ -137,7 +144,7 @@ impl Trace {
     /// Dtype and shape.
     pub fn ty(&self, id: NodeId) -> TensorType {
         let node = self.node(id);
-        TensorType { dtype: node.dtype, dims: self.dims(node.shape).clone() }
+        TensorType::new(node.dtype, self.dims(node.shape))
     }
 
     /// The dimensions of a shape.
@@ -146,11 +153,22 @@ impl Trace {
     }
 
     /// The id of a shape.
+    #[inline]
     pub fn intern(&mut self, dims: &[i64]) -> ShapeId {
+        // Often it is the last one again.
+        match self.shapes.dims.get(self.shapes.last.0 as usize) {
+            Some(known) if known.as_slice() == dims => self.shapes.last,
+            _ => self.look_up(dims),
+        }
+    }
+
+    fn look_up(&mut self, dims: &[i64]) -> ShapeId {
         if let Some(&id) = self.shapes.ids.get(dims) {
+            self.shapes.last = id;
             return id;
         }
         let id = ShapeId(self.shapes.dims.len() as u32);
+        self.shapes.last = id;
         self.shapes.dims.push(Dims::from_slice(dims));
         self.shapes.ids.insert(Dims::from_slice(dims), id);
         id

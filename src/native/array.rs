@@ -5,7 +5,7 @@ use super::parallel::each_piece;
 use super::writer::Writer;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::types::{DType, Dims, SharedBytes, TensorType};
+use crate::types::{DType, SharedBytes, TensorType};
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -34,13 +34,11 @@ pub(super) type Fill<'a, T> = dyn Fn(Range<usize>, &mut Writer<T>) + Sync + 'a;
 
 /// Elements of one type and shape in host memory, immutable and shared: a clone is another reference.
 #[derive(Clone, Debug)]
-pub struct Array {
-    ty: TensorType,
-    storage: Arc<Storage>,
-}
+pub struct Array(Arc<Storage>);
 
-/// Memory for the elements. Once an array has it, all of it is written, and nothing changes it.
+/// The type, and memory for the elements. Once an array has it, all of it is written, and nothing changes it.
 struct Storage {
+    ty: TensorType,
     bytes: usize,
     /// Where the elements are, unless they are near.
     far: Option<Far>,
@@ -68,12 +66,22 @@ unsafe impl Send for Storage {}
 unsafe impl Sync for Storage {}
 
 impl Storage {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const NOTHING_NEAR: UnsafeCell<[MaybeUninit<u8>; NEAR_BYTES + ALIGNMENT]> =
+        UnsafeCell::new([MaybeUninit::uninit(); NEAR_BYTES + ALIGNMENT]);
+
+    /// Memory that others have, too.
+    fn shared(ty: TensorType, memory: Arc<dyn SharedBytes>) -> Arc<Storage> {
+        let bytes = memory.bytes().len();
+        Arc::new(Storage { ty, bytes, far: Some(Far::Shared(memory)), near: Storage::NOTHING_NEAR })
+    }
+
     /// Memory that is not written yet, of which nobody else knows.
     fn new(ty: &TensorType) -> Result<Arc<Storage>> {
         let bytes = ty.size_bytes();
         let far =
             if bytes <= NEAR_BYTES { None } else { Some(Far::Block(Block::new(bytes).ok_or_else(|| exhausted(ty))?)) };
-        Ok(Arc::new(Storage { bytes, far, near: UnsafeCell::new([MaybeUninit::uninit(); NEAR_BYTES + ALIGNMENT]) }))
+        Ok(Arc::new(Storage { ty: ty.clone(), bytes, far, near: Storage::NOTHING_NEAR }))
     }
 
     fn start(&self) -> NonNull<u8> {
@@ -166,14 +174,12 @@ impl Array {
         if bytes.len() != ty.size_bytes() || bytes.is_empty() || bytes.as_ptr().align_offset(alignment) != 0 {
             return Array::from_bytes(ty, bytes);
         }
-        let near = UnsafeCell::new([MaybeUninit::uninit(); NEAR_BYTES + ALIGNMENT]);
-        let storage = Arc::new(Storage { bytes: bytes.len(), far: Some(Far::Shared(memory)), near });
-        Ok(Array { ty: ty.clone(), storage })
+        Ok(Array(Storage::shared(ty.clone(), memory)))
     }
 
     /// Its memory, to be shared with others.
     pub fn memory(&self) -> Arc<dyn SharedBytes> {
-        self.storage.clone()
+        self.0.clone()
     }
 
     /// An array whose elements `fill` writes, in row-major order. It panics unless it has written all of them.
@@ -226,41 +232,55 @@ impl Array {
         let storage = Storage::new(ty)?;
         // SAFETY: the storage is new, and nobody else knows of it until `fill` is done.
         fill(unsafe { storage.slots() });
-        // Not `clone`, which copies dimension by dimension.
-        let ty = TensorType { dtype: ty.dtype, dims: Dims::from_slice(&ty.dims) };
-        Ok(Array { ty, storage })
+        Ok(Array(storage))
     }
 
     /// The element type and shape.
+    #[inline]
     pub fn ty(&self) -> &TensorType {
-        &self.ty
+        &self.0.ty
     }
 
     /// The elements in row-major order, as the machine has them in memory.
     pub fn bytes(&self) -> &[u8] {
-        self.storage.bytes()
+        self.0.bytes()
     }
 
     /// Where the elements are. They stay there as long as any clone of the array lives.
     pub fn address(&self) -> *const u8 {
-        self.storage.start().as_ptr()
+        self.0.start().as_ptr()
     }
 
     /// The same elements in another shape of as many.
     pub fn reshape(&self, dims: &[i64]) -> Array {
-        self.clone().into_shape(dims)
+        let ty = self.reshaped(dims);
+        // What holds on to others' memory holds on to no more than that.
+        let memory = match &self.0.far {
+            Some(Far::Shared(memory)) => memory.clone(),
+            _ => self.memory(),
+        };
+        Array(Storage::shared(ty, memory))
     }
 
     /// The same, of an array that is not needed any more.
-    pub(super) fn into_shape(self, dims: &[i64]) -> Array {
-        let ty = TensorType::new(self.ty.dtype, dims);
-        assert_eq!(ty.elements(), self.ty.elements(), "{} in the shape of {ty}", self.ty);
-        Array { ty, storage: self.storage }
+    pub(super) fn into_shape(mut self, dims: &[i64]) -> Array {
+        let ty = self.reshaped(dims);
+        match Arc::get_mut(&mut self.0) {
+            Some(alone) => alone.ty = ty,
+            None => return self.reshape(dims),
+        }
+        self
+    }
+
+    fn reshaped(&self, dims: &[i64]) -> TensorType {
+        let ty = TensorType::new(self.ty().dtype, dims);
+        assert_eq!(ty.elements(), self.ty().elements(), "{} in the shape of {ty}", self.ty());
+        ty
     }
 
     /// The elements as `T`, which must be as wide as the element type.
     pub fn elements<T: Element>(&self) -> &[T] {
-        assert_eq!(size_of::<T>(), self.ty.dtype.size_bytes(), "elements of {}", self.ty);
+        assert_eq!(size_of::<T>(), self.ty().dtype.size_bytes(), "elements of {}", self.ty());
         bytemuck::cast_slice(self.bytes())
     }
 }

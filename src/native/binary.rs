@@ -24,6 +24,7 @@ pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Arr
             _ => zip_half::<bf16>(ty, a, b, float(op).ok_or_else(refuse)?),
         },
         Kind::Complex => complex::binary(op, ty, a, b),
+        Kind::Float8 => Err(refuse()),
         Kind::Pred => zip(ty, a, b, logical(op).ok_or_else(refuse)?),
         kind => by_integer_width!(dtype, T => {
             zip(ty, a, b, T::arithmetic(op, kind == Kind::Signed).ok_or_else(refuse)?)

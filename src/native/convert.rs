@@ -6,7 +6,7 @@ use super::element::Half;
 use super::elementwise::{map, map_to_half};
 use super::writer::Writer;
 use crate::error::Result;
-use crate::types::{DType, TensorType};
+use crate::types::{DType, TensorType, float8};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -17,6 +17,9 @@ pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
         return Ok(x.clone());
     }
     let ty = &TensorType { dtype, dims: x.ty().dims.clone() };
+    if dtype.is_float8() {
+        return to_float8(ty, &convert(x, DType::F32)?);
+    }
     match from {
         DType::Pred | DType::U8 => integer::u8(ty, x),
         DType::U16 => integer::u16(ty, x),
@@ -31,7 +34,27 @@ pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
         DType::F16 => convert(&widened::<f16>(x)?, dtype),
         DType::BF16 => convert(&widened::<bf16>(x)?, dtype),
         DType::C64 | DType::C128 => complex(ty, x),
+        _ => convert(&of_float8(x)?, dtype),
     }
+}
+
+fn to_float8(ty: &TensorType, x: &Array) -> Result<Array> {
+    let (format, x) = (float8::format(ty.dtype), x.elements::<f32>());
+    Array::write_elementwise::<u8>(ty, &|range, out| {
+        let x = &x[range];
+        out.generate(x.len(), |i| format.encode(x[i].into()));
+    })
+}
+
+fn of_float8(x: &Array) -> Result<Array> {
+    let format = float8::format(x.ty().dtype);
+    let ty = TensorType { dtype: DType::F32, dims: x.ty().dims.clone() };
+    let numbers: Vec<f32> = (0..=u8::MAX).map(|code| format.decode(code)).collect();
+    let x = x.elements::<u8>();
+    Array::write_elementwise(&ty, &|range, out| {
+        let x = &x[range];
+        out.generate(x.len(), |i| numbers[usize::from(x[i])]);
+    })
 }
 
 fn widened<H: Half>(x: &Array) -> Result<Array> {
@@ -80,7 +103,7 @@ mod integer {
                     DType::F32 => map(ty, x, to_f32),
                     DType::F64 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as f64)),
                     DType::C64 => map(ty, x, |x: &[$T], out| out.map(x, |x| Complex::new(x as f32, 0.0))),
-                    DType::C128 => map(ty, x, |x: &[$T], out| out.map(x, |x| Complex::new(x as f64, 0.0))),
+                    _ => map(ty, x, |x: &[$T], out| out.map(x, |x| Complex::new(x as f64, 0.0))),
                 }
             }
         )*};
@@ -111,7 +134,7 @@ mod float {
                     DType::F32 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as f32)),
                     DType::F64 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as f64)),
                     DType::C64 => map(ty, x, |x: &[$T], out| out.map(x, |x| Complex::new(x as f32, 0.0))),
-                    DType::C128 => map(ty, x, |x: &[$T], out| out.map(x, |x| Complex::new(x as f64, 0.0))),
+                    _ => map(ty, x, |x: &[$T], out| out.map(x, |x| Complex::new(x as f64, 0.0))),
                 }
             }
         };

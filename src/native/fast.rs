@@ -223,7 +223,7 @@ pub fn tangents(x: &[f32], out: &mut Writer<f32>) {
 fn angles(x: &[f32], out: &mut Writer<f32>, near: impl Fn(f32) -> f32 + Copy, far: impl Fn(f32) -> f32 + Copy) {
     for x in x.chunks(256) {
         if x.iter().all(|x| x.abs() <= LARGEST_ANGLE) {
-            out.map(x, near);
+            out.compute(x, near);
         } else {
             out.map(x, |x| if x.abs() <= LARGEST_ANGLE { near(x) } else { far(x) });
         }

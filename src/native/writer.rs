@@ -1,7 +1,7 @@
 //! Writing memory that holds nothing yet, front to back, each element once.
 
 use super::element::Element;
-use super::wide::wide;
+use super::wide::{wide, widest};
 use std::mem::MaybeUninit;
 
 /// Slots that are written from the front. What was written is counted here and nowhere else, and only after it was, so
@@ -40,6 +40,21 @@ impl<'a, T: Element> Writer<'a, T> {
     pub fn map<A: Copy>(&mut self, x: &[A], f: impl Fn(A) -> T) {
         let out = self.next(x.len());
         wide(
+            #[inline(always)]
+            || {
+                for (out, &x) in out.iter_mut().zip(x) {
+                    out.write(f(x));
+                }
+            },
+        );
+        self.written += x.len();
+    }
+
+    /// The same for an `f` that takes longer than moving its elements.
+    #[inline(always)]
+    pub fn compute<A: Copy>(&mut self, x: &[A], f: impl Fn(A) -> T) {
+        let out = self.next(x.len());
+        widest(
             #[inline(always)]
             || {
                 for (out, &x) in out.iter_mut().zip(x) {

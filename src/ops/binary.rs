@@ -2,13 +2,13 @@
 
 use super::definition::{Call, Definition, Native};
 use super::integers::{integer_division, integer_power};
-use super::{common_dims, common_dtype, typed};
+use super::{common_dims, common_dtype, float8, typed};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
-use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Two tensors, which broadcast and promote.
 pub const BINARY: Definition = Definition {
@@ -53,10 +53,14 @@ fn member(call: &Call) -> BinaryOp {
 #[inline]
 pub fn binary(trace: &mut Trace, op: BinaryOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let (l, r) = (trace.node(lhs), trace.node(rhs));
-    if l.shape == r.shape && l.dtype == r.dtype {
+    if l.shape == r.shape && l.dtype == r.dtype && !l.dtype.is_float8() {
         let (dtype, shape) = (l.dtype, l.shape);
         check(op, dtype)?;
         return Ok(trace.operation(Op::Binary(op), dtype, shape, &[lhs, rhs]));
+    }
+    if float8::is_any(trace, &[lhs, rhs]) {
+        common_dtype(&trace.ty(lhs), &trace.ty(rhs))?;
+        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| binary(trace, op, lhs, rhs));
     }
     let ty = infer(op, &trace.ty(lhs), &trace.ty(rhs))?;
     Ok(typed(trace, Op::Binary(op), &ty, &[lhs, rhs]))
@@ -72,6 +76,11 @@ pub fn binary_scalar(
 ) -> Result<NodeId> {
     let node = trace.node(x);
     let (dtype, shape) = (node.dtype, node.shape);
+    if dtype.is_float8() {
+        let rounded = types::float8::format(dtype).decode(Scalar::new(dtype, scalar)?.bits() as u8);
+        let scalar = ScalarValue::Float(rounded.into());
+        return float8::in_f32(trace, [x], |trace, [x]| binary_scalar(trace, op, x, scalar, scalar_on_left));
+    }
     check(op, dtype)?;
     let scalar = Scalar::new(dtype, scalar)?;
     let op = if scalar_on_left { Op::ScalarBinary(op) } else { Op::BinaryScalar(op) };

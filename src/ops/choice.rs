@@ -1,7 +1,7 @@
 //! Comparisons, and choosing by them.
 
 use super::definition::{Call, Definition, Native};
-use super::{common_dims, common_dtype, refuse, typed};
+use super::{common_dims, common_dtype, float8, refuse, typed};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -32,6 +32,9 @@ pub const SELECT: Definition = Definition {
 /// A comparison.
 pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let ty = infer_compare(op, &trace.ty(lhs), &trace.ty(rhs))?;
+    if float8::is_any(trace, &[lhs, rhs]) {
+        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| compare(trace, op, lhs, rhs));
+    }
     Ok(typed(trace, Op::Compare(op), &ty, &[lhs, rhs]))
 }
 
@@ -75,7 +78,7 @@ fn lower_compare(e: &mut Emitter, at: usize) {
     let kind = match common.dtype.kind() {
         Kind::Signed => "SIGNED",
         Kind::Unsigned | Kind::Pred => "UNSIGNED",
-        Kind::Float | Kind::Complex => "FLOAT",
+        Kind::Float | Kind::Float8 | Kind::Complex => "FLOAT",
     };
     let from = mlir(&common);
     let ty = mlir(&value.ty);

@@ -16,12 +16,15 @@ pub const CONVERT: Definition = Definition {
     native: Native::One(|call| native::convert(call.operands[0], call.ty.dtype)),
 };
 
-/// To another element type.
+/// To another element type. Floats of 8 bits are converted from and to f32.
 pub fn convert(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
-    let node = trace.node(x);
-    if node.dtype == dtype {
+    let from = trace.node(x).dtype;
+    if from == dtype {
         return x;
     }
+    let by_way_of_f32 = from != DType::F32 && dtype != DType::F32 && (from.is_float8() || dtype.is_float8());
+    let x = if by_way_of_f32 { convert(trace, x, DType::F32) } else { x };
+    let node = trace.node(x);
     let shape = node.shape;
     trace.operation(Op::Convert, dtype, shape, &[x])
 }

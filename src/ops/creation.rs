@@ -1,5 +1,6 @@
 //! Tensors made from nothing.
 
+use super::convert::convert;
 use super::definition::{Call, Definition, Native};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -49,6 +50,10 @@ pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
         return Err(error!(InvalidArgument, "dtype: iota counts in numbers, not pred"));
     }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    if ty.dtype.is_float8() {
+        let counted = iota(trace, &TensorType { dtype: DType::F32, dims: ty.dims.clone() }, axis as i64)?;
+        return Ok(convert(trace, counted, ty.dtype));
+    }
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::Iota, ty.dtype, shape, &[], &[axis as i64]))
 }

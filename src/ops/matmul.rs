@@ -1,7 +1,7 @@
 //! NumPy's matmul.
 
 use super::definition::{Definition, Native};
-use super::{common_dtype, typed};
+use super::{common_dtype, float8, typed};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -22,6 +22,9 @@ pub const MATMUL: Definition = Definition {
 /// NumPy's matmul.
 pub fn matmul(trace: &mut Trace, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let ty = infer(&trace.ty(lhs), &trace.ty(rhs))?;
+    if float8::is_any(trace, &[lhs, rhs]) {
+        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| matmul(trace, lhs, rhs));
+    }
     Ok(typed(trace, Op::Matmul, &ty, &[lhs, rhs]))
 }
 

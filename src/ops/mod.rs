@@ -11,6 +11,7 @@ mod control_native;
 mod convert;
 mod creation;
 mod definition;
+mod float8;
 mod indexing;
 mod integers;
 mod matmul;

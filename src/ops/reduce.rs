@@ -1,7 +1,7 @@
 //! Reductions over axes.
 
 use super::definition::{Call, Definition, Native};
-use super::{distinct_axes, refuse};
+use super::{distinct_axes, float8, refuse};
 use crate::emit::{Emitter, emit, identity, mlir};
 use crate::error::Result;
 use crate::ir::{NodeId, Op, ReduceOp, Trace};
@@ -20,6 +20,9 @@ pub const REDUCE: Definition = Definition {
 
 /// A reduction over axes.
 pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
+    if float8::is_any(trace, &[x]) {
+        return float8::in_f32(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
+    }
     let (axes, ty) = infer(op, &trace.ty(x), axes, keep_dims)?;
     if axes.is_empty() {
         return Ok(x);

@@ -1,7 +1,7 @@
 //! Elementwise operations of one operand.
 
 use super::definition::{Call, Definition, Native};
-use super::refuse;
+use super::{float8, refuse};
 use crate::emit::Emitter;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, UnaryOp};
@@ -27,6 +27,9 @@ fn member(call: &Call) -> UnaryOp {
 
 /// An elementwise operation of one operand.
 pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
+    if float8::is_any(trace, &[x]) {
+        return float8::in_f32(trace, [x], |trace, [x]| unary(trace, op, x));
+    }
     let shape = trace.node(x).shape;
     let dtype = infer(op, &trace.ty(x))?;
     Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))

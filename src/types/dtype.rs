@@ -24,6 +24,14 @@ pub enum DType {
     BF16 = 13,
     C64 = 14,
     C128 = 15,
+    F8E5M2 = 16,
+    F8E4M3FN = 17,
+    F8E4M3B11FNUZ = 18,
+    F8E5M2FNUZ = 19,
+    F8E4M3FNUZ = 20,
+    F8E4M3 = 26,
+    F8E3M4 = 27,
+    F8E8M0FNU = 28,
 }
 
 /// What an element type counts in.
@@ -34,12 +42,14 @@ pub enum Kind {
     Signed,
     Unsigned,
     Float,
+    /// Floats of 8 bits: they are stored and converted; arithmetic on them is recorded in f32, and rounded after each operation.
+    Float8,
     Complex,
 }
 
 impl DType {
     /// Every element type, in the order of its number.
-    pub const ALL: [DType; 15] = [
+    pub const ALL: [DType; 23] = [
         DType::Pred,
         DType::S8,
         DType::S16,
@@ -55,24 +65,33 @@ impl DType {
         DType::BF16,
         DType::C64,
         DType::C128,
+        DType::F8E5M2,
+        DType::F8E4M3FN,
+        DType::F8E4M3B11FNUZ,
+        DType::F8E5M2FNUZ,
+        DType::F8E4M3FNUZ,
+        DType::F8E4M3,
+        DType::F8E3M4,
+        DType::F8E8M0FNU,
     ];
 
     /// The element type of a number of the ABI.
     pub fn from_number(number: i32) -> Result<DType> {
-        usize::try_from(number)
-            .ok()
-            .and_then(|n| DType::ALL.get(n.wrapping_sub(1)).copied())
-            .ok_or_else(|| error!(InvalidArgument, "dtype: {number} is no LXLA_DTYPE_* constant (1 to 15)"))
+        DType::ALL
+            .into_iter()
+            .find(|&dtype| dtype as i32 == number)
+            .ok_or_else(|| error!(InvalidArgument, "dtype: {number} is no LXLA_DTYPE_* constant (1 to 20, 26 to 28)"))
     }
 
     /// Bytes of one element.
     pub fn size_bytes(self) -> usize {
         match self {
             DType::Pred | DType::S8 | DType::U8 => 1,
+            dtype if dtype.is_float8() => 1,
             DType::S16 | DType::U16 | DType::F16 | DType::BF16 => 2,
             DType::S32 | DType::U32 | DType::F32 => 4,
             DType::S64 | DType::U64 | DType::F64 | DType::C64 => 8,
-            DType::C128 => 16,
+            _ => 16,
         }
     }
 
@@ -85,7 +104,14 @@ impl DType {
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
             DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
             DType::C64 | DType::C128 => Kind::Complex,
+            _ => Kind::Float8,
         }
+    }
+
+    /// A float of 8 bits.
+    #[inline]
+    pub fn is_float8(self) -> bool {
+        self as u8 > DType::C128 as u8
     }
 
     /// Signed or unsigned.
@@ -120,6 +146,14 @@ impl DType {
             DType::BF16 => "bf16",
             DType::C64 => "c64",
             DType::C128 => "c128",
+            DType::F8E5M2 => "f8e5m2",
+            DType::F8E4M3FN => "f8e4m3fn",
+            DType::F8E4M3B11FNUZ => "f8e4m3b11fnuz",
+            DType::F8E5M2FNUZ => "f8e5m2fnuz",
+            DType::F8E4M3FNUZ => "f8e4m3fnuz",
+            DType::F8E4M3 => "f8e4m3",
+            DType::F8E3M4 => "f8e3m4",
+            DType::F8E8M0FNU => "f8e8m0fnu",
         }
     }
 
@@ -176,7 +210,7 @@ mod tests {
         for dtype in DType::ALL {
             assert_eq!(DType::from_number(dtype as i32).unwrap(), dtype);
         }
-        for bad in [0, -1, 16, i32::MIN, i32::MAX] {
+        for bad in [0, -1, 21, 25, 29, i32::MIN, i32::MAX] {
             assert!(DType::from_number(bad).is_err(), "{bad}");
         }
     }
@@ -200,6 +234,9 @@ mod tests {
             (Pred, S8, None),
             (S32, F32, None),
             (Pred, Pred, Some(Pred)),
+            (F8E5M2, F8E5M2, Some(F8E5M2)),
+            (F8E5M2, F8E4M3FN, None),
+            (F8E5M2, F32, None),
         ];
         for (a, b, want) in rows {
             assert_eq!(a.promote(b).ok(), want, "{a} {b}");

@@ -1,6 +1,7 @@
 //! What a tensor is, apart from its values: element type, shape, and single values of an element type.
 
 mod dtype;
+pub mod float8;
 mod memory;
 mod scalar;
 mod shape;

@@ -1,6 +1,6 @@
 //! One value of an element type, converted exactly or refused.
 
-use super::{DType, Kind};
+use super::{DType, Kind, float8};
 use crate::error;
 use crate::error::Result;
 use half::{bf16, f16};
@@ -50,7 +50,7 @@ impl Scalar {
                 let mask = u64::MAX >> (64 - 8 * dtype.size_bytes());
                 [v as u64 & mask, 0]
             }
-            Kind::Float => [float_bits(dtype, real(value).ok_or_else(refuse)?).ok_or_else(refuse)?, 0],
+            Kind::Float | Kind::Float8 => [float_bits(dtype, real(value).ok_or_else(refuse)?).ok_or_else(refuse)?, 0],
             Kind::Complex => {
                 let (re, im) = match value {
                     ScalarValue::Complex(re, im) => (re, im),
@@ -112,6 +112,11 @@ fn float_bits(dtype: DType, value: f64) -> Option<u64> {
         DType::F16 => (f16::from_f64_const(value).to_bits().into(), f16::from_f64_const(value).is_finite()),
         DType::BF16 => (bf16::from_f64_const(value).to_bits().into(), bf16::from_f64_const(value).is_finite()),
         DType::F32 => ((value as f32).to_bits().into(), (value as f32).is_finite()),
+        dtype if dtype.is_float8() => {
+            let format = float8::format(dtype);
+            let code = format.encode(value);
+            (code.into(), format.decode(code).is_finite())
+        }
         _ => (value.to_bits(), value.is_finite()),
     };
     (finite || !value.is_finite()).then_some(bits)

@@ -10,7 +10,7 @@ use std::fmt;
 pub type Dims = SmallVec<[i64; 4]>;
 
 /// Element type and shape of a tensor. Prints as XLA does: `f32[128,64]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TensorType {
     /// The element type.
     pub dtype: DType,
@@ -20,6 +20,7 @@ pub struct TensorType {
 
 impl TensorType {
     /// A type of these dimensions.
+    #[inline]
     pub fn new(dtype: DType, dims: &[i64]) -> TensorType {
         TensorType { dtype, dims: Dims::from_slice(dims) }
     }
@@ -32,6 +33,14 @@ impl TensorType {
     /// Bytes of all elements.
     pub fn size_bytes(&self) -> usize {
         self.elements() * self.dtype.size_bytes()
+    }
+}
+
+impl Clone for TensorType {
+    /// All dimensions at once: a derived clone goes one by one, and every operation on small arrays would feel it.
+    #[inline]
+    fn clone(&self) -> TensorType {
+        TensorType::new(self.dtype, &self.dims)
     }
 }
 

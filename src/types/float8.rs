@@ -1,0 +1,189 @@
+//! Floats of 8 bits, as XLA and Python's ml_dtypes have them: OCP 8-bit Floating Point Specification, revision 1.0; the
+//! finite ("FN") and the zero-less ("UZ") kinds of arXiv:2206.02915; and OCP's scale E8M0. The tests beside the ABI compare every
+//! code with ml_dtypes.
+
+use super::DType;
+
+/// What a code with all bits of the exponent set is, and what there is beside numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Infinities and NaN, as in IEEE 754.
+    Ieee,
+    /// No infinities; NaN is the code with all bits set.
+    Finite,
+    /// Neither infinities nor -0, whose code is NaN.
+    FiniteOneZero,
+    /// Powers of two only: no sign and no 0; NaN is the code with all bits set.
+    Scale,
+}
+
+/// How a type lays out its 8 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    mantissa: i32,
+    bias: i32,
+    kind: Kind,
+}
+
+/// The layout of a type of 8 bits.
+pub fn format(dtype: DType) -> Format {
+    let (mantissa, bias, kind) = match dtype {
+        DType::F8E5M2 => (2, 15, Kind::Ieee),
+        DType::F8E4M3 => (3, 7, Kind::Ieee),
+        DType::F8E3M4 => (4, 3, Kind::Ieee),
+        DType::F8E4M3FN => (3, 7, Kind::Finite),
+        DType::F8E4M3B11FNUZ => (3, 11, Kind::FiniteOneZero),
+        DType::F8E5M2FNUZ => (2, 16, Kind::FiniteOneZero),
+        DType::F8E4M3FNUZ => (3, 8, Kind::FiniteOneZero),
+        DType::F8E8M0FNU => (0, 127, Kind::Scale),
+        other => unreachable!("{other} is no float of 8 bits"),
+    };
+    Format { mantissa, bias, kind }
+}
+
+impl Format {
+    /// The number of a code; every one is an f32.
+    pub fn decode(self, code: u8) -> f32 {
+        if self.kind == Kind::Scale {
+            return if code == 0xFF { f32::NAN } else { power_of_two(i32::from(code) - self.bias) as f32 };
+        }
+        let (size, is_negative) = (i32::from(code & 0x7F), code >> 7 == 1);
+        let sign = if is_negative { -1.0 } else { 1.0 };
+        match self.kind {
+            Kind::Finite if size == 0x7F => return f32::NAN,
+            Kind::FiniteOneZero if code == 0x80 => return f32::NAN,
+            Kind::Ieee if size == self.infinity() => return sign * f32::INFINITY,
+            Kind::Ieee if size > self.infinity() => return f32::NAN,
+            _ => {}
+        }
+        let (exponent, fraction) = (size >> self.mantissa, size & ((1 << self.mantissa) - 1));
+        let (exponent, digits) =
+            if exponent == 0 { (1, fraction) } else { (exponent, fraction + (1 << self.mantissa)) };
+        sign * (f64::from(digits) * power_of_two(exponent - self.bias - self.mantissa)) as f32
+    }
+
+    /// The nearest number's code, ties to even. What is too large is infinite, or NaN where there is no infinity.
+    pub fn encode(self, x: f64) -> u8 {
+        if self.kind == Kind::Scale {
+            return self.encode_scale(x);
+        }
+        let sign = u8::from(x.is_sign_negative()) << 7;
+        let one_zero = self.kind == Kind::FiniteOneZero;
+        let nan = match self.kind {
+            Kind::Ieee => sign | self.infinity() as u8 | 1 << (self.mantissa - 1),
+            Kind::Finite => sign | 0x7F,
+            _ => 0x80,
+        };
+        if x.is_nan() {
+            return nan;
+        }
+        let greatest = match self.kind {
+            Kind::Ieee => self.infinity() - 1,
+            Kind::Finite => 0x7E,
+            _ => 0x7F,
+        };
+        match self.size(x.abs()) {
+            Some(size) if size <= greatest => {
+                if one_zero && size == 0 {
+                    0
+                } else {
+                    sign | size as u8
+                }
+            }
+            _ if self.kind == Kind::Ieee => sign | self.infinity() as u8,
+            _ => nan,
+        }
+    }
+
+    /// The code without its sign, if it is not far too large.
+    fn size(self, x: f64) -> Option<i32> {
+        let least = 1 - self.bias;
+        // Far below the least number it rounds to 0, whatever the exponent; infinity has a large one.
+        let exponent = ((x.to_bits() >> 52) as i32 - 1023).max(least);
+        if exponent > self.bias + 1 {
+            return None;
+        }
+        let digits = (x * power_of_two(self.mantissa - exponent)).round_ties_even() as i32;
+        Some(((exponent + self.bias - 1) << self.mantissa) + digits)
+    }
+
+    fn encode_scale(self, x: f64) -> u8 {
+        if x.is_nan() || x <= 0.0 {
+            return 0xFF;
+        }
+        let code = self.size(x).map_or(0xFF, |size| size.clamp(0, 0xFF));
+        code as u8
+    }
+
+    /// The code of infinity.
+    fn infinity(self) -> i32 {
+        0x80 - (1 << self.mantissa)
+    }
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = DType> {
+        DType::ALL.into_iter().filter(|dtype| dtype.is_float8())
+    }
+
+    #[test]
+    fn codes_come_back() {
+        for dtype in all() {
+            let format = format(dtype);
+            for code in 0..=u8::MAX {
+                let x = format.decode(code);
+                let back = format.encode(x.into());
+                assert!(back == code || x.is_nan() && format.decode(back).is_nan(), "{dtype} {code:#x} {x} {back:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_code_is_chosen_and_the_even_one_of_two() {
+        for dtype in all() {
+            let format = format(dtype);
+            let mut numbers: Vec<u8> = (0..=u8::MAX).filter(|&code| format.decode(code).is_finite()).collect();
+            numbers.sort_by(|a, b| format.decode(*a).total_cmp(&format.decode(*b)));
+            for pair in numbers.windows(2) {
+                let [low, high] = [pair[0], pair[1]].map(|code| f64::from(format.decode(code)));
+                let middle = (low + high) / 2.0;
+                let even = if pair[0] & 1 == 0 { pair[0] } else { pair[1] };
+                let decoded = |x: f64| f64::from(format.decode(format.encode(x)));
+                if low == high || dtype == DType::F8E8M0FNU {
+                    continue;
+                }
+                assert_eq!(decoded(middle), f64::from(format.decode(even)), "{dtype} between {low} and {high}");
+                assert_eq!(decoded(middle - (high - low) / 64.0), low, "{dtype}");
+                assert_eq!(decoded(middle + (high - low) / 64.0), high, "{dtype}");
+            }
+        }
+    }
+
+    #[test]
+    fn known_codes() {
+        let rows = [
+            (DType::F8E4M3FN, 448.0, 0x7E),
+            (DType::F8E4M3FN, 465.0, 0x7F),
+            (DType::F8E4M3FN, f64::INFINITY, 0x7F),
+            (DType::F8E5M2, 57344.0, 0x7B),
+            (DType::F8E5M2, 61440.0, 0x7C),
+            (DType::F8E5M2, -1e-30, 0x80),
+            (DType::F8E4M3FNUZ, -1e-30, 0),
+            (DType::F8E4M3FNUZ, 240.0, 0x7F),
+            (DType::F8E4M3FNUZ, 1e9, 0x80),
+            (DType::F8E8M0FNU, 1.5, 128),
+            (DType::F8E8M0FNU, 0.0, 255),
+            (DType::F8E8M0FNU, 1e-45, 0),
+        ];
+        for (dtype, x, code) in rows {
+            assert_eq!(format(dtype).encode(x), code, "{x} in {dtype}");
+        }
+    }
+}
