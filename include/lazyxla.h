@@ -197,6 +197,22 @@
 
 #define LXLA_DTYPE_C128 15
 
+#define LXLA_DTYPE_F8E5M2 16
+
+#define LXLA_DTYPE_F8E4M3FN 17
+
+#define LXLA_DTYPE_F8E4M3B11FNUZ 18
+
+#define LXLA_DTYPE_F8E5M2FNUZ 19
+
+#define LXLA_DTYPE_F8E4M3FNUZ 20
+
+#define LXLA_DTYPE_F8E4M3 26
+
+#define LXLA_DTYPE_F8E3M4 27
+
+#define LXLA_DTYPE_F8E8M0FNU 28
+
 /**
  * Recorded, not run.
  */

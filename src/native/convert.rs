@@ -215,8 +215,10 @@ mod tests {
 
     #[test]
     fn every_dtype_to_every_other() {
-        for from in DType::ALL {
-            for via in DType::ALL {
+        // One type has no 0.
+        let with_zero = || DType::ALL.into_iter().filter(|dtype| *dtype != DType::F8E8M0FNU);
+        for from in with_zero() {
+            for via in with_zero() {
                 let x = convert(&array(&[2, 2], &[0i32, 1, 1, 0]), from).unwrap();
                 let y = convert(&convert(&x, via).unwrap(), DType::S32).unwrap();
                 assert_eq!(y.elements::<i32>(), [0, 1, 1, 0], "{from} {via}");
