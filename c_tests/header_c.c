@@ -33,6 +33,16 @@ SAME(offsetof(lxla_env_options, mixed_device_policy), 48);
 SAME(offsetof(lxla_env_options, donation), 52);
 _Static_assert(sizeof(lxla_env_options) >= 56, "fields were taken away");
 
+SAME(offsetof(lxla_convolution_options, struct_size), 0);
+SAME(offsetof(lxla_convolution_options, spatial_rank), 8);
+SAME(offsetof(lxla_convolution_options, window_strides), 16);
+SAME(offsetof(lxla_convolution_options, window_reversal), 56);
+SAME(offsetof(lxla_convolution_options, out_dimensions), 80);
+SAME(offsetof(lxla_convolution_options, feature_group_count), 88);
+SAME(offsetof(lxla_convolution_options, batch_group_count), 96);
+SAME(offsetof(lxla_convolution_options, dtype), 104);
+_Static_assert(sizeof(lxla_convolution_options) >= 112, "fields were taken away");
+
 SAME(sizeof(lxla_status), 4);
 SAME(LXLA_OK, 0);
 SAME(LXLA_INVALID_ARGUMENT, 3);
@@ -52,6 +62,10 @@ SAME(LXLA_UNARY_NEGATE, 1);
 SAME(LXLA_UNARY_IS_FINITE, 23);
 SAME(LXLA_COMPARE_LT, 6);
 SAME(LXLA_REDUCE_ANY, 6);
+SAME(LXLA_FFT_FFT, 1);
+SAME(LXLA_FFT_IRFFT, 4);
+SAME(LXLA_TRANSPOSE_NO_TRANSPOSE, 1);
+SAME(LXLA_TRANSPOSE_ADJOINT, 3);
 SAME(LXLA_ABI_VERSION, 1);
 SAME(LXLA_VERSION_MAJOR, 0);
 
@@ -63,12 +77,16 @@ typedef struct {
 #define FUNCTION(name) {#name, (void (*)(void))name}
 static const function functions[] = {
     FUNCTION(lxla_abi_version),
+    FUNCTION(lxla_batch_norm_grad),
+    FUNCTION(lxla_batch_norm_inference),
+    FUNCTION(lxla_batch_norm_training),
     FUNCTION(lxla_binary),
     FUNCTION(lxla_binary_inplace),
     FUNCTION(lxla_binary_scalar),
     FUNCTION(lxla_binary_scalar_inplace),
     FUNCTION(lxla_binary_with_scalar),
     FUNCTION(lxla_broadcast_to),
+    FUNCTION(lxla_cholesky),
     FUNCTION(lxla_compare),
     FUNCTION(lxla_compiled_memory),
     FUNCTION(lxla_computation_call),
@@ -81,9 +99,13 @@ static const function functions[] = {
     FUNCTION(lxla_concatenate),
     FUNCTION(lxla_cond),
     FUNCTION(lxla_convert),
+    FUNCTION(lxla_convolution),
+    FUNCTION(lxla_convolution_options_init),
     FUNCTION(lxla_device_parse),
+    FUNCTION(lxla_dot_general),
     FUNCTION(lxla_dynamic_slice),
     FUNCTION(lxla_dynamic_update_slice),
+    FUNCTION(lxla_einsum),
     FUNCTION(lxla_env_counter),
     FUNCTION(lxla_env_create),
     FUNCTION(lxla_env_current),
@@ -98,6 +120,7 @@ static const function functions[] = {
     FUNCTION(lxla_env_release),
     FUNCTION(lxla_env_retain),
     FUNCTION(lxla_env_set_option),
+    FUNCTION(lxla_fft),
     FUNCTION(lxla_file_names),
     FUNCTION(lxla_graph_hash),
     FUNCTION(lxla_iota),
@@ -105,6 +128,7 @@ static const function functions[] = {
     FUNCTION(lxla_load),
     FUNCTION(lxla_mark_step),
     FUNCTION(lxla_matmul),
+    FUNCTION(lxla_norm),
     FUNCTION(lxla_pad),
     FUNCTION(lxla_reduce),
     FUNCTION(lxla_reshape),
@@ -148,6 +172,7 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_to_dlpack),
     FUNCTION(lxla_tensor_write),
     FUNCTION(lxla_transpose),
+    FUNCTION(lxla_triangular_solve),
     FUNCTION(lxla_unary),
     FUNCTION(lxla_version),
     FUNCTION(lxla_wait),

@@ -339,6 +339,41 @@
 #define LXLA_REDUCE_ANY 6
 
 /**
+ * Of complex numbers.
+ */
+#define LXLA_FFT_FFT 1
+
+/**
+ * The inverse of FFT.
+ */
+#define LXLA_FFT_IFFT 2
+
+/**
+ * Of reals.
+ */
+#define LXLA_FFT_RFFT 3
+
+/**
+ * The inverse of RFFT.
+ */
+#define LXLA_FFT_IRFFT 4
+
+/**
+ * The matrix as it is.
+ */
+#define LXLA_TRANSPOSE_NO_TRANSPOSE 1
+
+/**
+ * Transposed.
+ */
+#define LXLA_TRANSPOSE_TRANSPOSE 2
+
+/**
+ * Transposed and conjugated.
+ */
+#define LXLA_TRANSPOSE_ADJOINT 3
+
+/**
  * Version of the ABI: functions and constants are only ever added within one. A program may compare it with
  * `LXLA_ABI_VERSION` of the header that it was compiled with.
  */
@@ -472,6 +507,74 @@ typedef struct {
    */
   lxla_scalar_value value;
 } lxla_scalar;
+
+/**
+ * Options of `lxla_convolution`. Set `struct_size` to `sizeof(lxla_convolution_options)`, call
+ * `lxla_convolution_options_init`, then change what you want. Lists have `spatial_rank` entries, those of dimensions 2 more;
+ * NULL is the default. They are read during the call only.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * How many spatial axes the lists are for: the operands' rank - 2. With all lists NULL it is not looked at.
+   */
+  size_t spatial_rank;
+  /**
+   * From window to window, at least 1. Default 1.
+   */
+  const int64_t *window_strides;
+  /**
+   * How many zeros stand before the first element; negative: elements that are cut off. Default 0.
+   */
+  const int64_t *padding_low;
+  /**
+   * The same behind the last element.
+   */
+  const int64_t *padding_high;
+  /**
+   * From element to element of lhs, at least 1, with zeros between them. Default 1.
+   */
+  const int64_t *lhs_dilation;
+  /**
+   * From element to element of rhs, at least 1. Default 1.
+   */
+  const int64_t *rhs_dilation;
+  /**
+   * 1 where rhs is applied backwards. Default 0.
+   */
+  const int32_t *window_reversal;
+  /**
+   * Which axes of lhs are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+   */
+  const int64_t *lhs_dimensions;
+  /**
+   * Which axes of rhs are output feature, input feature, and the spatial ones. Default 0, 1, 2, ...: OIHW.
+   */
+  const int64_t *rhs_dimensions;
+  /**
+   * Which axes of the result are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+   */
+  const int64_t *out_dimensions;
+  /**
+   * Groups of features, each with its part of rhs. Default 1.
+   */
+  int64_t feature_group_count;
+  /**
+   * Groups of the batch, each with its part of rhs. Default 1; one of the two counts is 1.
+   */
+  int64_t batch_group_count;
+  /**
+   * In which dtype it is computed and given, as in `lxla_dot_general`. Default: the operands' common one.
+   */
+  int32_t dtype;
+  /**
+   * Set it to 0.
+   */
+  int32_t reserved;
+} lxla_convolution_options;
 
 /**
  * A handle on a traced computation. id 0 is none.
@@ -997,6 +1100,177 @@ lxla_status lxla_pad(lxla_tensor x,
                      const int64_t *interior,
                      size_t rank,
                      lxla_tensor *out_tensor);
+
+/**
+ * Records a product of two tensors, as StableHLO's dot_general: `n_batching` axes of each (negative: from the end) are
+ * batches, `n_contracting` axes of each are summed over; axes that stand at the same place in two lists belong together and
+ * are of one size. The result has the batch axes, then the other axes of lhs, then those of rhs.
+ *
+ * `dtype` 0: the operands' common dtype. Another one, to which that promotes (f32 for bf16, s32 for s8), is what the
+ * product is computed and given in. f16 and bf16 are summed up in f32 and rounded once, f32 is multiplied in full precision
+ * on every device, integers wrap; pred is refused. A sum over nothing is 0. Gives one reference. Any thread.
+ *
+ * Floats: the error of an element is at most about as many units in the last place of the sum of the products' absolute
+ * values as there are products, and most often 1 or 2; in which order they are added is up to the device.
+ */
+lxla_status lxla_dot_general(lxla_tensor lhs,
+                             lxla_tensor rhs,
+                             const int64_t *lhs_batching,
+                             const int64_t *rhs_batching,
+                             size_t n_batching,
+                             const int64_t *lhs_contracting,
+                             const int64_t *rhs_contracting,
+                             size_t n_contracting,
+                             int32_t dtype,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records the sum of products of `n` tensors (at least 1) that an equation in NumPy's notation describes: "ij,jk->ik" is a
+ * matrix product, "ii->i" a diagonal, "...ij->...ji" a transposition of the last two axes. An index that does not stand
+ * behind the arrow is summed over. Without an arrow the result has the ellipses' axes, then the indices that stand once, in
+ * alphabetical order. Ellipses broadcast, and 1 goes with any size of an index in other tensors; spaces are skipped.
+ *
+ * dtypes promote to one, in which all is computed (not pred). Three and more tensors are multiplied two at a time, small
+ * results first; f16 and bf16 are rounded after each product. Precision is that of `lxla_dot_general`. INVALID_ARGUMENT
+ * quotes the equation. Gives one reference. Any thread.
+ */
+lxla_status lxla_einsum(const char *equation,
+                        const lxla_tensor *tensors,
+                        size_t n,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
+ * written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
+ */
+lxla_status lxla_convolution_options_init(lxla_convolution_options *options);
+
+/**
+ * Records a convolution as neural networks have it, the cross-correlation of lhs with the kernel rhs, over any number of
+ * spatial axes (the operands' rank - 2). NULL options are the defaults: windows next to each other without padding, lhs
+ * batch x feature x spatial axes (NCHW), rhs output feature x input feature x spatial axes (OIHW), result as lhs.
+ *
+ * On each spatial axis the padded and dilated input of size p has (p - w) / stride + 1 windows of the dilated kernel's size
+ * w, and none if p < w. lhs has as many features as rhs has input features times `feature_group_count`. Gradients are
+ * convolutions, too, with dilations, reversal and other dimensions. dtypes and precision are those of `lxla_dot_general`.
+ * Where an infinity or NaN of rhs meets padding or a gap of a dilation, it counts as NaN or not at all, as the device has
+ * it. Gives one reference. Any thread.
+ */
+lxla_status lxla_convolution(lxla_tensor lhs,
+                             lxla_tensor rhs,
+                             const lxla_convolution_options *options,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records the batch normalization of x: for each place on `feature_axis` (negative: from the end), over all other axes,
+ * (x - mean) / sqrt(variance + epsilon) * scale + offset; and the mean and the variance (of the whole batch: divided by the
+ * number of elements, not by one less), which have the shape of scale and offset, [features].
+ *
+ * x is f16, bf16, f32 or f64. scale and offset have its dtype, or for f16 and bf16 f32, and so have mean and variance.
+ * f16 and bf16 are computed in f32 and rounded once. The variance is the mean of the squared distances from the mean, which
+ * keeps its precision however large the mean is (StableHLO's batch_norm_training as XLA computes it, from the mean of the
+ * squares, does not). An empty batch has NaN for its mean and variance. Gives three references. Any thread.
+ */
+lxla_status lxla_batch_norm_training(lxla_tensor x,
+                                     lxla_tensor scale,
+                                     lxla_tensor offset,
+                                     double epsilon,
+                                     int64_t feature_axis,
+                                     lxla_tensor *out_tensor,
+                                     lxla_tensor *out_mean,
+                                     lxla_tensor *out_variance);
+
+/**
+ * Records (x - mean) / sqrt(variance + epsilon) * scale + offset, where all but x is [features], a number for each place on
+ * `feature_axis` (negative: from the end). dtypes as in `lxla_batch_norm_training`. Gives one reference. Any thread.
+ */
+lxla_status lxla_batch_norm_inference(lxla_tensor x,
+                                      lxla_tensor scale,
+                                      lxla_tensor offset,
+                                      lxla_tensor mean,
+                                      lxla_tensor variance,
+                                      double epsilon,
+                                      int64_t feature_axis,
+                                      lxla_tensor *out_tensor);
+
+/**
+ * Records the gradients of `lxla_batch_norm_training`'s first result with respect to x, scale and offset, where
+ * `grad_output` (of x's type) is the gradient with respect to that result, and `mean` and `variance` are what the training
+ * gave; that both depend on x is part of the gradient. dtypes as there. Gives three references. Any thread.
+ */
+lxla_status lxla_batch_norm_grad(lxla_tensor x,
+                                 lxla_tensor scale,
+                                 lxla_tensor mean,
+                                 lxla_tensor variance,
+                                 lxla_tensor grad_output,
+                                 double epsilon,
+                                 int64_t feature_axis,
+                                 lxla_tensor *out_grad_x,
+                                 lxla_tensor *out_grad_scale,
+                                 lxla_tensor *out_grad_offset);
+
+/**
+ * Records the Cholesky factors of Hermitian matrices, which are the last two axes of `a`: with `lower` 1 the lower l with
+ * l l^H = a, read from a's lower triangle alone, else the upper u with u^H u = a, read from the upper one. Of the diagonal
+ * the real part is read. The other triangle of the result is 0. A matrix that is not positive definite, or has an infinity
+ * or NaN, gives NaN in the whole triangle; the other matrices of the batch are as they should be.
+ *
+ * Floats and complex numbers; f16 and bf16 are computed in f32. l l^H differs from a by at most n units in the last place of
+ * the largest element of an n x n matrix, and mostly by much less. Gives one reference. Any thread.
+ */
+lxla_status lxla_cholesky(lxla_tensor a,
+                          int32_t lower,
+                          lxla_tensor *out_tensor);
+
+/**
+ * Records the solution x of op(a) x = b (`left_side` 1) or x op(a) = b (0), where op is one of `LXLA_TRANSPOSE_*`. The last
+ * two axes of `a` are triangular matrices, of which one triangle is read (`lower`); with `unit_diagonal` 1 their diagonal
+ * is taken to be 1, and not read. `b` has a's batch axes. A matrix with a 0 on its diagonal gives NaN in all of its
+ * solution; where else infinities and NaN spread to is up to the device.
+ *
+ * Floats and complex numbers, which promote; f16 and bf16 are computed in f32. The solution is that of a matrix that differs
+ * by about n units in the last place: its error grows with a's condition. Gives one reference. Any thread.
+ */
+lxla_status lxla_triangular_solve(lxla_tensor a,
+                                  lxla_tensor b,
+                                  int32_t left_side,
+                                  int32_t lower,
+                                  int32_t unit_diagonal,
+                                  int32_t transpose_a,
+                                  lxla_tensor *out_tensor);
+
+/**
+ * Records a Fourier transform, one of `LXLA_FFT_*`, of the last `n_lengths` axes, of which there are 1 to 3; the axes before
+ * them are batches. FFT and IFFT take complex numbers and keep the shape. RFFT takes f32 or f64, and gives the first n/2 + 1
+ * complex elements of the last axis, of which the others follow. IRFFT is its inverse: of the last axis it takes n/2 + 1
+ * elements, and gives n reals; the imaginary part of its first element, and for even n of the last, is not looked at.
+ *
+ * `lengths` are those of x's axes, of IRFFT those of the result (n or n + 1 elements have the same half). NULL: x's own, and
+ * for IRFFT an even one. Any length, also primes; an inverse transform is divided by the number of elements.
+ *
+ * The error is within about 4 units in the last place of the largest element of the result (measured up to 65536
+ * elements). With an infinity or NaN in a line, which of its results are infinite or NaN is up to the device. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_fft(int32_t op,
+                     lxla_tensor x,
+                     const int64_t *lengths,
+                     size_t n_lengths,
+                     lxla_tensor *out_tensor);
+
+/**
+ * Records the norm of vectors along `n_axes` axes (negative: from the end), NULL for all axes: the sum of |x|^ord to the
+ * power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
+ * `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
+ * f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
+ * infinity or 0. Gives one reference. Any thread.
+ */
+lxla_status lxla_norm(lxla_tensor x,
+                      double ord,
+                      const int64_t *axes,
+                      size_t n_axes,
+                      int32_t keep_dims,
+                      lxla_tensor *out_tensor);
 
 /**
  * Takes the computation of `results` from `params`, which are different placeholders of one device, out of what was

@@ -70,6 +70,14 @@ pub unsafe fn tensor_type(dtype: i32, dims: *const i64, rank: usize) -> Result<T
     Ok(TensorType::new(dtype, dims))
 }
 
+/// A truth value.
+pub fn flag(name: &str, value: i32) -> Result<bool> {
+    match value {
+        0 | 1 => Ok(value == 1),
+        _ => Err(error!(InvalidArgument, "{name}: {value} given; want 0 or 1")),
+    }
+}
+
 /// A NUL-terminated string; an error if it is null.
 pub unsafe fn text<'a>(name: &str, start: *const c_char) -> Result<&'a str> {
     check_pointer(name, start)?;

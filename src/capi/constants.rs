@@ -141,11 +141,27 @@ pub const LXLA_REDUCE_MIN: i32 = 4;
 pub const LXLA_REDUCE_ALL: i32 = 5;
 pub const LXLA_REDUCE_ANY: i32 = 6;
 
+/// Of complex numbers.
+pub const LXLA_FFT_FFT: i32 = 1;
+/// The inverse of FFT.
+pub const LXLA_FFT_IFFT: i32 = 2;
+/// Of reals.
+pub const LXLA_FFT_RFFT: i32 = 3;
+/// The inverse of RFFT.
+pub const LXLA_FFT_IRFFT: i32 = 4;
+
+/// The matrix as it is.
+pub const LXLA_TRANSPOSE_NO_TRANSPOSE: i32 = 1;
+/// Transposed.
+pub const LXLA_TRANSPOSE_TRANSPOSE: i32 = 2;
+/// Transposed and conjugated.
+pub const LXLA_TRANSPOSE_ADJOINT: i32 = 3;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+    use crate::ir::{BinaryOp, CompareOp, FftOp, ReduceOp, Transposition, UnaryOp};
     use crate::types::DType;
 
     #[test]
@@ -163,5 +179,7 @@ mod tests {
         assert_eq!(LXLA_UNARY_TANH, UnaryOp::Tanh as i32);
         assert_eq!(LXLA_COMPARE_LT, CompareOp::Lt as i32);
         assert_eq!(LXLA_REDUCE_ANY, ReduceOp::Any as i32);
+        assert_eq!(LXLA_FFT_IRFFT, FftOp::Irfft as i32);
+        assert_eq!(LXLA_TRANSPOSE_ADJOINT, Transposition::Adjoint as i32);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::arguments::{optional_text, out, owned_text, text};
 use super::guard::guard;
+use super::options;
 use super::types::*;
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
@@ -15,42 +16,14 @@ use std::num::NonZeroUsize;
 pub unsafe extern "C" fn lxla_env_options_init(options: *mut lxla_env_options) -> lxla_status {
     guard("lxla_env_options_init", || {
         // SAFETY: the caller's promise, see `capi`.
-        unsafe { out("options", options)? };
-        // SAFETY: checked just now; only the first field is read, which the caller has set.
-        let size = unsafe { (&raw const (*options).struct_size).read() };
-        check_struct_size(size)?;
-        let defaults = size.min(size_of::<lxla_env_options>()) - size_of::<usize>();
-        // SAFETY: the caller says that the struct is `size` bytes long; all defaults are zero.
-        unsafe { options.cast::<u8>().add(size_of::<usize>()).write_bytes(0, defaults) };
-        Ok(())
+        unsafe { options::init(options) }
     })
-}
-
-fn check_struct_size(size: usize) -> Result<()> {
-    if size < size_of::<usize>() {
-        return Err(error!(
-            InvalidArgument,
-            "options: struct_size is {size}; set it to sizeof(lxla_env_options), {}",
-            size_of::<lxla_env_options>()
-        ));
-    }
-    Ok(())
 }
 
 /// The caller's options; what its struct is too short for is the default.
 unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOptions> {
-    if options.is_null() {
-        return Ok(EnvironmentOptions::default());
-    }
-    // SAFETY: not null; only the first field is read, which the caller has set.
-    let size = unsafe { (&raw const (*options).struct_size).read_unaligned() };
-    check_struct_size(size)?;
-    // SAFETY: zero is a value of every field.
-    let mut given: lxla_env_options = unsafe { std::mem::zeroed() };
-    let known = size.min(size_of::<lxla_env_options>());
-    // SAFETY: the caller says that its struct is `size` bytes long, and ours has room for `known`.
-    unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut given).cast::<u8>(), known) };
-
+    // SAFETY: the caller's promise, see `capi`.
+    let given = unsafe { options::read(options)? };
     let mut named = Vec::new();
     for (name, switch) in [("use_native_for_cpu_tensor", given.use_native_for_cpu_tensor), ("donation", given.donation)]
     {

@@ -1,5 +1,6 @@
 //! The types of the header.
 
+use super::options::Options;
 use std::ffi::c_char;
 
 /// What a call says of itself: 0 (`LXLA_OK`) or one of the `LXLA_*` status codes.
@@ -71,6 +72,53 @@ pub struct lxla_env_options {
     pub mixed_device_policy: i32,
     /// Switch: steps donate buffers. Default on.
     pub donation: i32,
+}
+
+// SAFETY: it is as the trait wants it; zero is NULL, 0 or a switch's default.
+unsafe impl Options for lxla_env_options {
+    const NAME: &'static str = "lxla_env_options";
+}
+
+/// Options of `lxla_convolution`. Set `struct_size` to `sizeof(lxla_convolution_options)`, call
+/// `lxla_convolution_options_init`, then change what you want. Lists have `spatial_rank` entries, those of dimensions 2 more;
+/// NULL is the default. They are read during the call only.
+#[repr(C)]
+pub struct lxla_convolution_options {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// How many spatial axes the lists are for: the operands' rank - 2. With all lists NULL it is not looked at.
+    pub spatial_rank: usize,
+    /// From window to window, at least 1. Default 1.
+    pub window_strides: *const i64,
+    /// How many zeros stand before the first element; negative: elements that are cut off. Default 0.
+    pub padding_low: *const i64,
+    /// The same behind the last element.
+    pub padding_high: *const i64,
+    /// From element to element of lhs, at least 1, with zeros between them. Default 1.
+    pub lhs_dilation: *const i64,
+    /// From element to element of rhs, at least 1. Default 1.
+    pub rhs_dilation: *const i64,
+    /// 1 where rhs is applied backwards. Default 0.
+    pub window_reversal: *const i32,
+    /// Which axes of lhs are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+    pub lhs_dimensions: *const i64,
+    /// Which axes of rhs are output feature, input feature, and the spatial ones. Default 0, 1, 2, ...: OIHW.
+    pub rhs_dimensions: *const i64,
+    /// Which axes of the result are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+    pub out_dimensions: *const i64,
+    /// Groups of features, each with its part of rhs. Default 1.
+    pub feature_group_count: i64,
+    /// Groups of the batch, each with its part of rhs. Default 1; one of the two counts is 1.
+    pub batch_group_count: i64,
+    /// In which dtype it is computed and given, as in `lxla_dot_general`. Default: the operands' common one.
+    pub dtype: i32,
+    /// Set it to 0.
+    pub reserved: i32,
+}
+
+// SAFETY: it is as the trait wants it; zero is NULL or 0, which stands for the default.
+unsafe impl Options for lxla_convolution_options {
+    const NAME: &'static str = "lxla_convolution_options";
 }
 
 /// Bytes that compiled programs take on their device. Set `struct_size` to `sizeof(lxla_memory_stats)`; what is written is

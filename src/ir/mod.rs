@@ -10,6 +10,6 @@ mod trace;
 
 pub use body::take_body;
 pub use linear::{Linear, Segment, Workspace};
-pub use op::{BinaryOp, CompareOp, Op, ReduceOp, UnaryOp};
+pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, Transposition, UnaryOp};
 pub use program::{Body, Instruction, Program};
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};

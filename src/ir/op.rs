@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 /// An enum whose members carry the numbers 1, 2, 3, ... of C constants, with their names in StableHLO.
 macro_rules! numbered {
-    ($(#[$doc:meta])* $name:ident, $constants:literal, { $($member:ident = $number:literal => $text:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident, $argument:literal, $constants:literal, { $($member:ident = $number:literal => $text:literal),* $(,)? }) => {
         $(#[$doc])*
         #[repr(u8)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ macro_rules! numbered {
             fn no_such(number: i32) -> Error {
                 error!(
                     InvalidArgument,
-                    "op: {number} is no {} constant (1 to {})", $constants, $name::ALL.len()
+                    "{}: {number} is no {} constant (1 to {})", $argument, $constants, $name::ALL.len()
                 )
             }
 
@@ -43,7 +43,7 @@ macro_rules! numbered {
 
 numbered! {
     /// Elementwise, of one operand.
-    UnaryOp, "LXLA_UNARY_*", {
+    UnaryOp, "op", "LXLA_UNARY_*", {
         Negate = 1 => "negate",
         Abs = 2 => "abs",
         Sign = 3 => "sign",
@@ -72,7 +72,7 @@ numbered! {
 
 numbered! {
     /// Elementwise, of two operands.
-    BinaryOp, "LXLA_BINARY_*", {
+    BinaryOp, "op", "LXLA_BINARY_*", {
         Add = 1 => "add",
         Subtract = 2 => "subtract",
         Multiply = 3 => "multiply",
@@ -93,7 +93,7 @@ numbered! {
 
 numbered! {
     /// Comparisons, giving pred.
-    CompareOp, "LXLA_COMPARE_*", {
+    CompareOp, "op", "LXLA_COMPARE_*", {
         Eq = 1 => "EQ",
         Ne = 2 => "NE",
         Ge = 3 => "GE",
@@ -105,13 +105,32 @@ numbered! {
 
 numbered! {
     /// Reductions over axes.
-    ReduceOp, "LXLA_REDUCE_*", {
+    ReduceOp, "op", "LXLA_REDUCE_*", {
         Sum = 1 => "add",
         Product = 2 => "multiply",
         Max = 3 => "maximum",
         Min = 4 => "minimum",
         All = 5 => "and",
         Any = 6 => "or",
+    }
+}
+
+numbered! {
+    /// Fourier transforms: of complex numbers, of reals, and their inverses.
+    FftOp, "op", "LXLA_FFT_*", {
+        Fft = 1 => "FFT",
+        Ifft = 2 => "IFFT",
+        Rfft = 3 => "RFFT",
+        Irfft = 4 => "IRFFT",
+    }
+}
+
+numbered! {
+    /// In which form the matrix of a triangular system stands in it.
+    Transposition, "transpose_a", "LXLA_TRANSPOSE_*", {
+        NoTranspose = 1 => "NO_TRANSPOSE",
+        Transpose = 2 => "TRANSPOSE",
+        Adjoint = 3 => "ADJOINT",
     }
 }
 
@@ -307,12 +326,6 @@ operations! {
         /// Values, combined into what the first body selects of each window. Operands: array, values, what to start from,
         /// captures of the first body, of the second.
         SelectAndScatter = 40: Form::of_any().attributes().bodies(2);
-        /// Normalised over a batch; its mean; its variance.
-        BatchNormTraining = 41: Form::of(3).attributes().results();
-        /// Normalised by a mean and a variance.
-        BatchNormInference = 42: Form::of(5).attributes();
-        /// Gradients of what was normalised, of its scale and of its offset.
-        BatchNormGrad = 43: Form::of(5).attributes().results();
         /// A triangular factor.
         Cholesky = 44: Form::of(1).attributes();
         /// The solution of a triangular system.

@@ -16,11 +16,69 @@ const PARALLEL: usize = 1 << 22;
 
 /// A product of `rows` x `depth` and `depth` x `columns` matrices.
 #[derive(Clone, Copy)]
-struct Shape {
-    rows: usize,
-    depth: usize,
-    columns: usize,
+pub struct Shape {
+    /// Of the left one and of the product.
+    pub rows: usize,
+    /// Columns of the left one, rows of the right one.
+    pub depth: usize,
+    /// Of the right one and of the product.
+    pub columns: usize,
 }
+
+/// What matrices are multiplied of.
+pub trait Factor: Element {
+    /// Writes the product of two matrices, all of them row by row, over `out`, which holds zeros.
+    fn product(shape: Shape, a: &[Self], b: &[Self], out: &mut [Self]);
+}
+
+macro_rules! factors {
+    ($($T:ty: $product:expr),* $(,)?) => {
+        $(impl Factor for $T {
+            fn product(shape: Shape, a: &[$T], b: &[$T], out: &mut [$T]) {
+                $product(shape, a, b, out)
+            }
+        })*
+    };
+}
+
+factors! {
+    f32: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]),
+    f64: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]),
+    Complex<f32>: |shape, a, b, out| gemm(shape, a, b, out, [Complex::ZERO, Complex::ONE]),
+    Complex<f64>: |shape, a, b, out| gemm(shape, a, b, out, [Complex::ZERO, Complex::ONE]),
+    u8: |shape, a, b, out| integers(shape, a, b, out, |sum: u8, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+    u16: |shape, a, b, out| integers(shape, a, b, out, |sum: u16, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+    u32: |shape, a, b, out| integers(shape, a, b, out, |sum: u32, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+    u64: |shape, a, b, out| integers(shape, a, b, out, |sum: u64, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+}
+
+/// Evaluates an expression with `$T` the [`Factor`] of a dtype that is neither pred nor of 16 bits and a float.
+macro_rules! by_factor {
+    ($dtype:expr, $T:ident => $body:expr) => {{
+        type C64 = num_complex::Complex<f32>;
+        type C128 = num_complex::Complex<f64>;
+        match $dtype {
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::C64 => {
+                type $T = C64;
+                $body
+            }
+            DType::C128 => {
+                type $T = C128;
+                $body
+            }
+            dtype => by_integer_width!(dtype, $T => $body),
+        }
+    }};
+}
+pub(super) use by_factor;
 
 /// The last two axes are matrices, those before them batches, which broadcast. f16 and bf16 are computed in f32.
 pub fn matmul(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
@@ -30,29 +88,11 @@ pub fn matmul(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
         return convert(&matmul(&wide, &a, &b)?, ty.dtype);
     }
     let (a, b) = (&convert(a, ty.dtype)?, &convert(b, ty.dtype)?);
-    match ty.dtype {
-        DType::F32 => floats::<f32>(ty, a, b, [0.0, 1.0]),
-        DType::F64 => floats::<f64>(ty, a, b, [0.0, 1.0]),
-        DType::C64 => floats::<Complex<f32>>(ty, a, b, [Complex::ZERO, Complex::ONE]),
-        DType::C128 => floats::<Complex<f64>>(ty, a, b, [Complex::ZERO, Complex::ONE]),
-        dtype => by_integer_width!(dtype, T => batches::<T>(ty, a, b, 0, |shape, a, b, out| {
-            integers(shape, a, b, out, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b)))
-        })),
-    }
+    by_factor!(ty.dtype, T => batches::<T>(ty, a, b))
 }
 
-fn floats<T: Element>(ty: &TensorType, a: &Array, b: &Array, [zero, one]: [T; 2]) -> Result<Array> {
-    batches(ty, a, b, zero, |shape, a, b, out| product(shape, a, b, out, [zero, one]))
-}
-
-/// Calls `product` for every pair of matrices.
-fn batches<T: Element>(
-    ty: &TensorType,
-    a: &Array,
-    b: &Array,
-    zero: T,
-    product: impl Fn(Shape, &[T], &[T], &mut [T]),
-) -> Result<Array> {
+/// The product of every pair of matrices.
+fn batches<T: Factor>(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
     let (a_dims, b_dims) = (&a.ty().dims[..], &b.ty().dims[..]);
     // A vector on the left is a row, on the right a column.
     let (a_batch, [rows, depth]) = matrices(a_dims, [1, a_dims[a_dims.len() - 1]]);
@@ -69,7 +109,7 @@ fn batches<T: Element>(
     let (a_size, b_size, size) = (shape.rows * shape.depth, shape.depth * shape.columns, shape.rows * shape.columns);
     Array::write::<T>(ty, |out| {
         let count = ty.elements();
-        let all = out.repeat_mut(zero, count);
+        let all = out.repeat_mut(T::zeroed(), count);
         if count == 0 {
             return;
         }
@@ -79,7 +119,7 @@ fn batches<T: Element>(
             for i in 0..walk.row() {
                 let (a, b) = (&a[(a_at + i * a_step) * a_size..], &b[(b_at + i * b_step) * b_size..]);
                 let out = products.next().expect("a product for each pair of matrices");
-                product(shape, &a[..a_size], &b[..b_size], out);
+                T::product(shape, &a[..a_size], &b[..b_size], out);
             }
         });
     })
@@ -93,14 +133,14 @@ fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
     }
 }
 
-fn product<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]: [T; 2]) {
+fn gemm<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]: [T; 2]) {
     let Shape { rows, depth, columns } = shape;
     assert!(a.len() == rows * depth && b.len() == depth * columns && out.len() == rows * columns);
     let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
     let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
     // SAFETY: the slices hold the matrices row by row, as was just checked, and the strides say so; `out` is ours alone.
     unsafe {
-        gemm::gemm(
+        ::gemm::gemm(
             rows,
             columns,
             depth,

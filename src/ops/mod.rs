@@ -3,32 +3,46 @@
 //!
 //! A result that equals its operand is that operand: values are immutable, so nothing needs to be recorded.
 
+mod batch_norm;
 mod binary;
 mod choice;
 mod control;
 mod control_lower;
 mod control_native;
 mod convert;
+mod convolution;
 mod creation;
 mod definition;
+mod dot_general;
+mod einsum;
 mod float8;
+mod fourier;
 mod indexing;
 mod integers;
+mod linear_algebra;
 mod matmul;
+mod norm;
 mod reduce;
 mod shape;
 mod slicing;
 mod table;
 mod unary;
 
+pub use batch_norm::{batch_norm_grad, batch_norm_inference, batch_norm_training};
 pub use binary::{binary, binary_scalar};
 pub use choice::{compare, select};
 pub use control::{Applied, branch, call, scan, while_loop};
 pub use convert::convert;
+pub use convolution::{ConvolutionOptions, convolution};
 pub use creation::{constant, full, iota};
 pub use definition::{Call, Definition, Native};
+pub use dot_general::{DotAxes, dot_general};
+pub use einsum::einsum;
+pub use fourier::{fft, fft_lengths};
 pub use indexing::{dynamic_slice, dynamic_update_slice, take};
+pub use linear_algebra::{cholesky, triangular_solve};
 pub use matmul::matmul;
+pub use norm::norm;
 pub use reduce::reduce;
 pub use shape::{broadcast_to, reshape, transpose};
 pub use slicing::{concatenate, pad, slice};

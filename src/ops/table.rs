@@ -1,7 +1,10 @@
 //! The table: every operation with its definition.
 
 use super::definition::{Call, Definition, Native};
-use super::{binary, choice, control, convert, creation, indexing, matmul, reduce, shape, slicing, unary};
+use super::{
+    binary, choice, control, convert, convolution, creation, dot_general, fourier, indexing, linear_algebra, matmul,
+    reduce, shape, slicing, unary,
+};
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
@@ -45,11 +48,13 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::Clamp | Op::Complex | Op::Real | Op::Imag | Op::BitcastConvert | Op::ReducePrecision | Op::Reverse => {
             &GIVEN
         }
-        Op::DotGeneral | Op::Convolution => &GIVEN,
+        Op::DotGeneral => &dot_general::DOT_GENERAL,
+        Op::Convolution => &convolution::CONVOLUTION,
         Op::Gather | Op::Scatter => &GIVEN,
         Op::Sort | Op::ReduceWith | Op::ReduceWindow | Op::SelectAndScatter => &GIVEN,
-        Op::BatchNormTraining | Op::BatchNormInference | Op::BatchNormGrad => &GIVEN,
-        Op::Cholesky | Op::TriangularSolve | Op::Fft => &GIVEN,
+        Op::Cholesky => &linear_algebra::CHOLESKY,
+        Op::TriangularSolve => &linear_algebra::TRIANGULAR_SOLVE,
+        Op::Fft => &fourier::FFT,
         Op::RngBitGenerator => &GIVEN,
         Op::OptimizationBarrier | Op::CustomCall => &GIVEN,
     }

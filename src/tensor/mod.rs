@@ -1,12 +1,18 @@
 //! What a frontend does with tensors between syncs: recording operations on them, asking what they are, giving them other
 //! values.
 
+mod linear_algebra;
 mod mixing;
+mod normalization;
 mod operands;
 mod operations;
+mod products;
 mod recording;
 mod values;
 
+pub use linear_algebra::*;
+pub use normalization::*;
 pub use operations::*;
+pub use products::*;
 pub use recording::{State, finish_all, to_record};
 pub use values::*;

@@ -1,0 +1,399 @@
+//! Cholesky factors and triangular systems, matrix by matrix. f16 and bf16 are computed in f32.
+
+use super::array::Array;
+use super::convert::convert;
+use super::element::{Element, unsupported};
+use super::parallel::each_piece;
+use super::wide::wide;
+use crate::error::Result;
+use crate::ir::Transposition;
+use crate::types::{DType, TensorType};
+use num_complex::Complex;
+use std::ops::{Add, Mul, Sub};
+
+/// From how many multiplications of all matrices on several threads share them.
+const PARALLEL: usize = 1 << 16;
+
+/// What matrices are made of.
+trait Number: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    const ZERO: Self;
+    const ONE: Self;
+    const NAN: Self;
+    fn conjugate(self) -> Self;
+    fn over(self, divisor: Self) -> Self;
+    /// The root of the real part, if that and the root are positive and finite.
+    fn positive_root(self) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($T:ident)*) => {$(
+        impl Number for $T {
+            const ZERO: $T = 0.0;
+            const ONE: $T = 1.0;
+            const NAN: $T = $T::NAN;
+
+            #[inline(always)]
+            fn conjugate(self) -> $T {
+                self
+            }
+
+            #[inline(always)]
+            fn over(self, divisor: $T) -> $T {
+                self / divisor
+            }
+
+            fn positive_root(self) -> Option<$T> {
+                (self > 0.0 && self < $T::INFINITY).then(|| self.sqrt())
+            }
+        }
+
+        impl Number for Complex<$T> {
+            const ZERO: Complex<$T> = Complex::new(0.0, 0.0);
+            const ONE: Complex<$T> = Complex::new(1.0, 0.0);
+            const NAN: Complex<$T> = Complex::new($T::NAN, $T::NAN);
+
+            #[inline(always)]
+            fn conjugate(self) -> Complex<$T> {
+                self.conj()
+            }
+
+            /// Smith's method, which overflows only where the quotient does.
+            #[inline(always)]
+            fn over(self, divisor: Complex<$T>) -> Complex<$T> {
+                let (a, b) = (self, divisor);
+                if b.re.abs() >= b.im.abs() {
+                    let ratio = b.im / b.re;
+                    let scale = b.re + b.im * ratio;
+                    Complex::new((a.re + a.im * ratio) / scale, (a.im - a.re * ratio) / scale)
+                } else {
+                    let ratio = b.re / b.im;
+                    let scale = b.re * ratio + b.im;
+                    Complex::new((a.re * ratio + a.im) / scale, (a.im * ratio - a.re) / scale)
+                }
+            }
+
+            fn positive_root(self) -> Option<Complex<$T>> {
+                self.re.positive_root().map(|root| Complex::new(root, 0.0))
+            }
+        }
+    )*};
+}
+
+numbers! { f32 f64 }
+
+/// Evaluates an expression with `$T` the [`Number`] of a dtype, for which halves are f32.
+macro_rules! by_number {
+    ($name:literal, $dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::C64 => {
+                type $T = Complex<f32>;
+                $body
+            }
+            DType::C128 => {
+                type $T = Complex<f64>;
+                $body
+            }
+            dtype => Err(unsupported($name, dtype)),
+        }
+    };
+}
+
+fn widened(ty: &TensorType) -> TensorType {
+    let dtype = if matches!(ty.dtype, DType::F16 | DType::BF16) { DType::F32 } else { ty.dtype };
+    TensorType { dtype, dims: ty.dims.clone() }
+}
+
+/// The triangular factor of Hermitian matrices, of which one triangle is read, and of their diagonal the real part. The other
+/// triangle of a factor is 0. A matrix that is not positive definite, or not finite, has a factor of NaN.
+pub fn cholesky(ty: &TensorType, lower: bool, x: &Array) -> Result<Array> {
+    let wide = widened(ty);
+    let x = convert(x, wide.dtype)?;
+    let n = ty.dims[ty.dims.len() - 1] as usize;
+    let result = by_number!("cholesky", wide.dtype, T => Array::write::<T>(&wide, |out| {
+        each_matrix(out.copy_mut(x.elements()), n * n, n * n * n / 3, &|_, matrix| factor(matrix, n, lower));
+    }))?;
+    convert(&result, ty.dtype)
+}
+
+/// Calls `work` with every matrix of `size` elements and its number, each of which takes so many multiplications.
+fn each_matrix<T: Send>(all: &mut [T], size: usize, work_of_one: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    if all.is_empty() {
+        return;
+    }
+    if (all.len() / size).saturating_mul(work_of_one) >= PARALLEL {
+        each_piece(all, size, &|start, matrix| work(start / size, matrix));
+    } else {
+        all.chunks_exact_mut(size).enumerate().for_each(|(number, matrix)| work(number, matrix));
+    }
+}
+
+/// Writes the factor over a matrix.
+fn factor<T: Number>(matrix: &mut [T], n: usize, lower: bool) {
+    if !lower {
+        conjugate_transpose(matrix, n);
+    }
+    let is_positive_definite = lower_factor(matrix, n);
+    for (row, line) in matrix.chunks_exact_mut(n).enumerate() {
+        line[row + 1..].fill(T::ZERO);
+        if !is_positive_definite {
+            line[..=row].fill(T::NAN);
+        }
+    }
+    if !lower {
+        conjugate_transpose(matrix, n);
+    }
+}
+
+fn conjugate_transpose<T: Number>(matrix: &mut [T], n: usize) {
+    for row in 0..n {
+        for column in 0..row {
+            let (a, b) = (matrix[row * n + column], matrix[column * n + row]);
+            (matrix[row * n + column], matrix[column * n + row]) = (b.conjugate(), a.conjugate());
+        }
+        matrix[row * n + row] = matrix[row * n + row].conjugate();
+    }
+}
+
+/// Row after row, from the lower triangle; false as soon as there is none.
+fn lower_factor<T: Number>(matrix: &mut [T], n: usize) -> bool {
+    for i in 0..n {
+        let (above, row) = matrix.split_at_mut(i * n);
+        for (j, other) in above.chunks_exact(n).enumerate() {
+            row[j] = (row[j] - dot(&row[..j], &other[..j])).over(other[j]);
+        }
+        match (row[i] - dot(&row[..i], &row[..i])).positive_root() {
+            Some(root) => row[i] = root,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The sum of `a` times `b`, conjugated, in several sums at a time.
+fn dot<T: Number>(a: &[T], b: &[T]) -> T {
+    let (a_chunks, a_rest) = a.as_chunks::<8>();
+    let (b_chunks, b_rest) = b.as_chunks::<8>();
+    let sums = wide(
+        #[inline(always)]
+        || {
+            let mut sums = [T::ZERO; 8];
+            for (a, b) in a_chunks.iter().zip(b_chunks) {
+                for (sum, (&a, &b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+                    *sum = *sum + a * b.conjugate();
+                }
+            }
+            sums
+        },
+    );
+    let rest = a_rest.iter().zip(b_rest).fold(T::ZERO, |sum, (&a, &b)| sum + a * b.conjugate());
+    sums.into_iter().fold(rest, |sum, x| sum + x)
+}
+
+/// How the matrix of a system is to be taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Triangle {
+    /// Whether the unknown stands to its right.
+    pub left_side: bool,
+    /// Which of its triangles is read.
+    pub lower: bool,
+    /// Whether its diagonal is taken to be 1, and not read.
+    pub unit_diagonal: bool,
+    /// In which form it stands in the system.
+    pub transposition: Transposition,
+}
+
+/// The solutions `x` of `a x = b`, or `x a = b`. All of a solution is NaN if the diagonal has a 0.
+pub fn triangular_solve(ty: &TensorType, triangle: Triangle, a: &Array, b: &Array) -> Result<Array> {
+    let wide = widened(ty);
+    let (a, b) = (convert(a, wide.dtype)?, convert(b, wide.dtype)?);
+    let [rows, columns] = [ty.dims.len() - 2, ty.dims.len() - 1].map(|axis| ty.dims[axis] as usize);
+    let n = if triangle.left_side { rows } else { columns };
+    let result = by_number!("triangular_solve", wide.dtype, T => {
+        let a = a.elements::<T>();
+        Array::write::<T>(&wide, |out| {
+            each_matrix(out.copy_mut(b.elements()), rows * columns, n * rows * columns / 2, &|number, b| {
+                System::of(triangle, &a[number * n * n..][..n * n], n).solve(b, triangle.left_side);
+            });
+        })
+    })?;
+    convert(&result, ty.dtype)
+}
+
+/// A triangular system with the unknown to the right of its matrix.
+struct System<T> {
+    /// Row by row, with nothing but 0 outside its triangle.
+    matrix: Vec<T>,
+    n: usize,
+    lower: bool,
+    is_singular: bool,
+}
+
+impl<T: Number> System<T> {
+    fn of(triangle: Triangle, a: &[T], n: usize) -> System<T> {
+        // From the right side `x a = b` is `a^T x^T = b^T`.
+        let transposed = (triangle.transposition != Transposition::NoTranspose) == triangle.left_side;
+        let conjugated = triangle.transposition == Transposition::Adjoint;
+        let lower = triangle.lower != transposed;
+        let mut matrix = vec![T::ZERO; n * n];
+        for row in 0..n {
+            for column in if lower { 0..row + 1 } else { row..n } {
+                let element = if transposed { a[column * n + row] } else { a[row * n + column] };
+                matrix[row * n + column] = if conjugated { element.conjugate() } else { element };
+            }
+            if triangle.unit_diagonal {
+                matrix[row * n + row] = T::ONE;
+            }
+        }
+        let is_singular = (0..n).any(|i| matrix[i * n + i] == T::ZERO);
+        System { matrix, n, lower, is_singular }
+    }
+
+    /// Writes the solution over `b`.
+    fn solve(&self, b: &mut [T], left_side: bool) {
+        if self.is_singular {
+            return b.fill(T::NAN);
+        }
+        if left_side {
+            return self.substitute(b);
+        }
+        let (n, rows) = (self.n, b.len() / self.n);
+        let mut turned: Vec<T> = (0..b.len()).map(|i| b[i % rows * n + i / rows]).collect();
+        self.substitute(&mut turned);
+        b.iter_mut().enumerate().for_each(|(i, b)| *b = turned[i % n * rows + i / n]);
+    }
+
+    /// Row after row of the unknown, from the one that is alone in its equation.
+    fn substitute(&self, x: &mut [T]) {
+        let (n, columns) = (self.n, x.len() / self.n);
+        for step in 0..n {
+            let i = if self.lower { step } else { n - 1 - step };
+            let (before, from_row) = x.split_at_mut(i * columns);
+            let (row, behind) = from_row.split_at_mut(columns);
+            let line = &self.matrix[i * n..][..n];
+            let (known, factors) = if self.lower { (before, &line[..i]) } else { (behind, &line[i + 1..]) };
+            for (known, &factor) in known.chunks_exact(columns).zip(factors) {
+                wide(
+                    #[inline(always)]
+                    || row.iter_mut().zip(known.iter()).for_each(|(x, &known)| *x = *x - factor * known),
+                );
+            }
+            row.iter_mut().for_each(|x| *x = x.over(line[i]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Typed, array};
+    use super::*;
+
+    type C64 = Complex<f32>;
+
+    fn factored<T: Typed>(dims: &[i64], lower: bool, x: &[T]) -> Vec<T> {
+        cholesky(&TensorType::new(T::DTYPE, dims), lower, &array(dims, x)).unwrap().elements().to_vec()
+    }
+
+    #[test]
+    fn factors_come_from_one_triangle() {
+        let x = [4.0f32, 99.0, 99.0, 2.0, 5.0, 99.0, 2.0, 3.0, 6.0];
+        assert_eq!(factored(&[3, 3], true, &x), [2.0, 0.0, 0.0, 1.0, 2.0, 0.0, 1.0, 1.0, 2.0]);
+        let x = [4.0f32, 2.0, 2.0, 99.0, 5.0, 3.0, 99.0, 99.0, 6.0];
+        assert_eq!(factored(&[3, 3], false, &x), [2.0, 1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0, 2.0]);
+        let c = C64::new;
+        // The diagonal's imaginary part is not looked at.
+        let x = [c(4.0, 7.0), c(9.0, 9.0), c(2.0, 2.0), c(6.0, 0.0)];
+        let want = [c(2.0, 0.0), c(0.0, 0.0), c(1.0, 1.0), c(2.0, 0.0)];
+        assert_eq!(factored(&[2, 2], true, &x), want);
+        let x = [c(4.0, 0.0), c(2.0, -2.0), c(9.0, 9.0), c(6.0, -1.0)];
+        assert_eq!(factored(&[2, 2], false, &x), [want[0], c(1.0, -1.0), c(0.0, 0.0), want[3]]);
+    }
+
+    #[test]
+    fn what_is_not_positive_definite_is_nan() {
+        for x in [[0.0f64, 0.0, 0.0, 1.0], [1.0, 0.0, 2.0, 1.0], [1.0, 0.0, 1.0, 1.0], [f64::INFINITY, 0.0, 1.0, 1.0]] {
+            let both = [x, [4.0, 0.0, 2.0, 5.0]].concat();
+            let got = factored(&[2, 2, 2], true, &both);
+            assert!(got[0].is_nan() && got[2].is_nan() && got[3].is_nan(), "{x:?}");
+            assert_eq!(got[1], 0.0);
+            assert_eq!(got[4..], [2.0, 0.0, 1.0, 2.0]);
+            let turned = factored(&[2, 2], false, &[x[0], x[2], x[1], x[3]]);
+            assert!(turned[1].is_nan() && turned[2] == 0.0);
+        }
+        assert!(factored(&[1, 1], true, &[f32::NAN])[0].is_nan());
+        assert!(factored::<f32>(&[2, 0, 0], true, &[]).is_empty());
+    }
+
+    #[test]
+    fn products_of_factors_are_the_matrix() {
+        let n = 100;
+        let part = |i: usize| ((i * 2_654_435_761) % 1000) as f64 / 500.0 - 1.0;
+        let root: Vec<f64> = (0..n * n).map(part).collect();
+        let product = |a: &[f64], i: usize, j: usize| (0..n).map(|k| a[i * n + k] * a[j * n + k]).sum::<f64>();
+        let diagonal = |i: usize| if i / n == i % n { 1.0 } else { 0.0 };
+        let x: Vec<f64> = (0..n * n).map(|i| product(&root, i / n, i % n) + diagonal(i)).collect();
+        let factor = factored(&[n as i64, n as i64], true, &x);
+        let error = (0..n * n).map(|i| (product(&factor, i / n, i % n) - x[i]).abs()).fold(0.0, f64::max);
+        assert!(error < 1e-12, "{error}");
+    }
+
+    #[test]
+    fn systems_of_all_sides_and_forms() {
+        // A matrix with its other triangle, which is not to be read.
+        let c = C64::new;
+        let a = [c(2.0, 0.0), c(9.0, 9.0), c(1.0, 1.0), c(4.0, 0.0)];
+        let x = [c(1.0, 2.0), c(3.0, 0.0), c(0.0, 1.0), c(1.0, -1.0)];
+        for lower in [true, false] {
+            let stored = if lower { a } else { [a[0], a[2], a[1], a[3]] };
+            for unit_diagonal in [true, false] {
+                let whole = |i: usize, j: usize| match (i == j, lower == (i > j)) {
+                    (true, _) if unit_diagonal => C64::ONE,
+                    (false, false) => C64::ZERO,
+                    _ => stored[i * 2 + j],
+                };
+                for transposition in Transposition::ALL.iter().copied() {
+                    let formed = |i: usize, j: usize| match transposition {
+                        Transposition::NoTranspose => whole(i, j),
+                        Transposition::Transpose => whole(j, i),
+                        Transposition::Adjoint => whole(j, i).conj(),
+                    };
+                    for left_side in [true, false] {
+                        let product = |i: usize, j: usize| -> C64 {
+                            let of = |k: usize| {
+                                if left_side { formed(i, k) * x[k * 2 + j] } else { x[i * 2 + k] * formed(k, j) }
+                            };
+                            of(0) + of(1)
+                        };
+                        let b = [product(0, 0), product(0, 1), product(1, 0), product(1, 1)];
+                        let triangle = Triangle { left_side, lower, unit_diagonal, transposition };
+                        let ty = TensorType::new(DType::C64, &[2, 2]);
+                        let got = triangular_solve(&ty, triangle, &array(&[2, 2], &stored), &array(&[2, 2], &b));
+                        assert_eq!(got.unwrap().elements::<C64>(), x, "{triangle:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn singular_systems_are_nan_and_others_are_not() {
+        let triangle =
+            Triangle { left_side: false, lower: true, unit_diagonal: false, transposition: Transposition::NoTranspose };
+        let a = array(&[2, 2, 2], &[1.0f32, 0.0, 5.0, 0.0, 2.0, 0.0, 0.0, 1.0]);
+        let b = array(&[2, 1, 2], &[1.0f32, 2.0, 6.0, 3.0]);
+        let got = triangular_solve(&TensorType::new(DType::F32, &[2, 1, 2]), triangle, &a, &b).unwrap();
+        let got = got.elements::<f32>();
+        assert!(got[..2].iter().all(|x| x.is_nan()));
+        assert_eq!(got[2..], [3.0, 3.0]);
+        let none = array::<f32>(&[0, 0], &[]);
+        let b = array::<f32>(&[3, 0], &[]);
+        assert!(triangular_solve(b.ty(), triangle, &none, &b).unwrap().elements::<f32>().is_empty());
+    }
+}

@@ -1,0 +1,203 @@
+//! NumPy's notation for sums of products: `ij,jk->ik`.
+
+use crate::error;
+use crate::error::{Error, Result};
+
+/// An index of an equation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Index {
+    /// An axis that an ellipsis stands for, counted from the last of them.
+    Ellipsis(usize),
+    /// A letter.
+    Letter(char),
+}
+
+impl std::fmt::Display for Index {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Index::Ellipsis(from_last) => write!(f, "axis -{} of '...'", from_last + 1),
+            Index::Letter(letter) => write!(f, "'{letter}'"),
+        }
+    }
+}
+
+/// An equation for tensors of known ranks.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Equation {
+    /// The index of each axis of each operand.
+    pub operands: Vec<Vec<Index>>,
+    /// The index of each axis of the result, each once.
+    pub output: Vec<Index>,
+}
+
+/// What stands between two commas: letters, with an ellipsis before the one with this number.
+struct Term {
+    letters: Vec<char>,
+    ellipsis: Option<usize>,
+}
+
+impl Equation {
+    /// An error says what is wrong with the equation, but does not quote it.
+    pub fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
+        let (inputs, output) = match text.split_once("->") {
+            Some((inputs, output)) => (inputs, Some(Term::parse(output)?)),
+            None => (text, None),
+        };
+        let terms = inputs.split(',').map(Term::parse).collect::<Result<Vec<Term>>>()?;
+        if terms.len() != ranks.len() {
+            return Err(error!(InvalidArgument, "it is of {} tensors; {} given", terms.len(), ranks.len()));
+        }
+        let mut operands = Vec::with_capacity(terms.len());
+        for (i, (term, &rank)) in terms.iter().zip(ranks).enumerate() {
+            operands.push(term.of_rank(rank).ok_or_else(|| term.no_such_rank(i, rank))?);
+        }
+        let hidden = terms.iter().zip(ranks).map(|(term, rank)| rank - term.letters.len()).max().unwrap_or(0);
+        let output = match output {
+            Some(output) => explicit(&output, &operands, hidden)?,
+            None => implicit(&operands, hidden),
+        };
+        Ok(Equation { operands, output })
+    }
+}
+
+impl Term {
+    fn parse(text: &str) -> Result<Term> {
+        let mut term = Term { letters: Vec::new(), ellipsis: None };
+        let mut rest = text.trim();
+        while let Some(next) = rest.chars().next() {
+            if let Some(behind) = rest.strip_prefix("...") {
+                if term.ellipsis.replace(term.letters.len()).is_some() {
+                    return Err(error!(InvalidArgument, "'{}' has two ellipses", text.trim()));
+                }
+                rest = behind;
+            } else if next.is_ascii_alphabetic() {
+                term.letters.push(next);
+                rest = &rest[1..];
+            } else if next == ' ' {
+                rest = &rest[1..];
+            } else {
+                return Err(error!(
+                    InvalidArgument,
+                    "'{next}' is no letter; want letters, '...', ',' and at most one '->'"
+                ));
+            }
+        }
+        Ok(term)
+    }
+
+    /// The index of each axis of a tensor of this rank, if it can be one of this term.
+    fn of_rank(&self, rank: usize) -> Option<Vec<Index>> {
+        let hidden = rank.checked_sub(self.letters.len())?;
+        let letters = |letters: &[char]| letters.iter().map(|&letter| Index::Letter(letter)).collect::<Vec<Index>>();
+        match self.ellipsis {
+            None if hidden > 0 => None,
+            None => Some(letters(&self.letters)),
+            Some(at) => Some([letters(&self.letters[..at]), ellipsis(hidden), letters(&self.letters[at..])].concat()),
+        }
+    }
+
+    fn no_such_rank(&self, i: usize, rank: usize) -> Error {
+        let least = if self.ellipsis.is_some() { "at least " } else { "" };
+        error!(
+            InvalidArgument,
+            "tensors[{i}] has {rank} axes; its indices are '{}', which are {least}{}",
+            self.letters.iter().collect::<String>(),
+            self.letters.len()
+        )
+    }
+}
+
+/// The axes of an ellipsis that stands for so many.
+fn ellipsis(hidden: usize) -> Vec<Index> {
+    (0..hidden).rev().map(Index::Ellipsis).collect()
+}
+
+/// What is written behind the arrow.
+fn explicit(output: &Term, operands: &[Vec<Index>], hidden: usize) -> Result<Vec<Index>> {
+    for (i, &letter) in output.letters.iter().enumerate() {
+        if output.letters[..i].contains(&letter) {
+            return Err(error!(InvalidArgument, "'{letter}' stands twice behind '->'"));
+        }
+        if !operands.iter().flatten().any(|&index| index == Index::Letter(letter)) {
+            return Err(error!(InvalidArgument, "'{letter}' stands behind '->' only"));
+        }
+    }
+    if output.ellipsis.is_none() && hidden > 0 {
+        return Err(error!(
+            InvalidArgument,
+            "'...' stands for {hidden} axes, and not behind '->'; they are not summed over silently"
+        ));
+    }
+    let rank = output.letters.len() + hidden;
+    Ok(output.of_rank(rank).expect("a rank with as many hidden axes"))
+}
+
+/// The axes of ellipses, then the letters that stand once, in the order of the alphabet.
+fn implicit(operands: &[Vec<Index>], hidden: usize) -> Vec<Index> {
+    let mut letters: Vec<Index> =
+        operands.iter().flatten().copied().filter(|index| matches!(index, Index::Letter(_))).collect();
+    letters.sort_unstable();
+    let once = letters.chunk_by(|a, b| a == b).filter(|same| same.len() == 1).map(|same| same[0]);
+    ellipsis(hidden).into_iter().chain(once).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Indices as they are written, `1` the last axis of an ellipsis, `2` the one before.
+    fn written(indices: &[Index]) -> String {
+        let one = |index: &Index| match index {
+            Index::Letter(letter) => *letter,
+            Index::Ellipsis(from_last) => char::from(b'1' + *from_last as u8),
+        };
+        indices.iter().map(one).collect()
+    }
+
+    fn parsed(text: &str, ranks: &[usize]) -> (Vec<String>, String) {
+        let equation = Equation::parse(text, ranks).unwrap();
+        (equation.operands.iter().map(|indices| written(indices)).collect(), written(&equation.output))
+    }
+
+    #[test]
+    fn outputs_are_written_or_follow() {
+        let output = |text, ranks: &[usize]| parsed(text, ranks).1;
+        assert_eq!(output("ij,jk->ki", &[2, 2]), "ki");
+        assert_eq!(output("ij,jk", &[2, 2]), "ik");
+        assert_eq!(output("ba", &[2]), "ab");
+        assert_eq!(output("bA", &[2]), "Ab");
+        assert_eq!(output("ii", &[2]), "");
+        assert_eq!(output(" i j , j k -> i k ", &[2, 2]), "ik");
+        assert_eq!(output(",i->i", &[0, 1]), "i");
+        assert_eq!(output("", &[0]), "");
+        assert_eq!(output("...->...", &[0]), "");
+    }
+
+    #[test]
+    fn ellipses_are_aligned_at_their_end() {
+        assert_eq!(parsed("...ij,...jk", &[3, 4]), (vec!["1ij".into(), "21jk".into()], "21ik".into()));
+        assert_eq!(parsed("i...j->j...i", &[4]), (vec!["i21j".into()], "j21i".into()));
+        assert_eq!(parsed("i...,i->...", &[1, 1]), (vec!["i".into(), "i".into()], "".into()));
+        assert_eq!(parsed("ij->...i", &[2]).1, "i");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, ranks, words) in [
+            ("ij,jk", &[2][..], "it is of 2 tensors; 1 given"),
+            ("ij", &[3], "tensors[0] has 3 axes; its indices are 'ij', which are 2"),
+            ("i...j", &[1], "its indices are 'ij', which are at least 2"),
+            ("i1", &[2], "'1' is no letter"),
+            ("i->j->k", &[1], "'-' is no letter"),
+            ("i..j", &[2], "'.' is no letter"),
+            ("...i...", &[2], "'...i...' has two ellipses"),
+            ("ij->ii", &[2], "'i' stands twice behind '->'"),
+            ("ij->k", &[2], "'k' stands behind '->' only"),
+            ("...i->i", &[2], "'...' stands for 1 axes, and not behind '->'"),
+            ("i->i,j", &[1], "',' is no letter"),
+        ] {
+            let message = Equation::parse(text, ranks).unwrap_err().message.to_string();
+            assert!(message.contains(words), "{text}: {message}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Recording linear algebra and Fourier transforms.
+
+use super::operands::operands;
+use super::recording::finish;
+use crate::device::TensorHandle;
+use crate::error::Result;
+use crate::ir::FftOp;
+use crate::native::Triangle;
+use crate::ops;
+
+/// A triangular factor.
+pub fn cholesky(a: TensorHandle, lower: bool) -> Result<TensorHandle> {
+    let (mut state, [a]) = operands([("a", a)])?;
+    let id = ops::cholesky(&mut state.trace, a, lower)?;
+    finish(state, id)
+}
+
+/// The solution of a triangular system.
+pub fn triangular_solve(a: TensorHandle, b: TensorHandle, triangle: Triangle) -> Result<TensorHandle> {
+    let (mut state, [a, b]) = operands([("a", a), ("b", b)])?;
+    let id = ops::triangular_solve(&mut state.trace, a, b, triangle)?;
+    finish(state, id)
+}
+
+/// A Fourier transform of the last `axes` axes; without lengths of the axes as they are.
+pub fn fft(op: FftOp, x: TensorHandle, lengths: Option<&[i64]>, axes: usize) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = match lengths {
+        Some(lengths) => ops::fft(&mut state.trace, op, x, lengths)?,
+        None => {
+            let lengths = ops::fft_lengths(op, &state.trace.ty(x), axes)?;
+            ops::fft(&mut state.trace, op, x, &lengths)?
+        }
+    };
+    finish(state, id)
+}
+
+/// A norm over axes, or over all.
+pub fn norm(x: TensorHandle, order: f64, axes: Option<&[i64]>, keep_dims: bool) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let all: Vec<i64> = (0..state.trace.ty(x).dims.len() as i64).collect();
+    let id = ops::norm(&mut state.trace, x, order, axes.unwrap_or(&all), keep_dims)?;
+    finish(state, id)
+}
