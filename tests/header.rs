@@ -20,6 +20,8 @@ fn generated_header() -> String {
         "tensor",
         "operations",
         "indexing",
+        "elements",
+        "random",
         "computation",
         "sync",
         "inspect",

@@ -133,11 +133,26 @@ pub const LXLA_REDUCE_MIN: i32 = 4;
 pub const LXLA_REDUCE_ALL: i32 = 5;
 pub const LXLA_REDUCE_ANY: i32 = 6;
 
+/// Threefry 2x32, of 20 rounds.
+pub const LXLA_RNG_THREE_FRY: i32 = 1;
+/// Philox 4x32, of 10 rounds.
+pub const LXLA_RNG_PHILOX: i32 = 2;
+
+/// The target gets pointers to its data, and cannot fail.
+pub const LXLA_CUSTOM_CALL_ORIGINAL: i32 = 1;
+/// It says whether it failed.
+pub const LXLA_CUSTOM_CALL_STATUS_RETURNING: i32 = 2;
+/// The same, with one signature for CPUs and others.
+pub const LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED: i32 = 3;
+/// It gets typed buffers and attributes: XLA's foreign function interface.
+pub const LXLA_CUSTOM_CALL_TYPED_FFI: i32 = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
     use crate::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+    use crate::ops::{ApiVersion, RngAlgorithm};
     use crate::types::DType;
 
     #[test]
@@ -152,5 +167,7 @@ mod tests {
         assert_eq!(LXLA_UNARY_TANH, UnaryOp::Tanh as i32);
         assert_eq!(LXLA_COMPARE_LT, CompareOp::Lt as i32);
         assert_eq!(LXLA_REDUCE_ANY, ReduceOp::Any as i32);
+        assert_eq!(LXLA_RNG_PHILOX, RngAlgorithm::Philox as i32);
+        assert_eq!(LXLA_CUSTOM_CALL_TYPED_FFI, ApiVersion::TypedFfi as i32);
     }
 }

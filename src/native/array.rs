@@ -221,6 +221,12 @@ impl Array {
         Array { ty, storage: self.storage }
     }
 
+    /// The same bytes as elements of another type.
+    pub fn bitcast(&self, ty: &TensorType) -> Array {
+        assert_eq!(ty.size_bytes(), self.ty.size_bytes(), "{} as {ty}", self.ty);
+        Array { ty: ty.clone(), storage: self.storage.clone() }
+    }
+
     /// The elements as `T`, which must be as wide as the element type.
     pub fn elements<T: Element>(&self) -> &[T] {
         assert_eq!(size_of::<T>(), self.ty.dtype.size_bytes(), "elements of {}", self.ty);

@@ -3,33 +3,49 @@
 //!
 //! A result that equals its operand is that operand: values are immutable, so nothing needs to be recorded.
 
+mod barrier;
 mod binary;
+mod bits;
 mod choice;
+mod clamp;
+mod complex;
 mod control;
 mod control_lower;
 mod control_native;
 mod convert;
 mod creation;
+mod custom_call;
 mod definition;
+mod erf_inv;
 mod indexing;
 mod integers;
 mod matmul;
+mod random;
+mod random_bits;
 mod reduce;
+mod rng;
 mod shape;
 mod slicing;
 mod table;
 mod unary;
 
+pub use barrier::optimization_barrier;
 pub use binary::{binary, binary_scalar};
+pub use bits::{bitcast_convert, reduce_precision};
 pub use choice::{compare, select};
-pub use control::{Applied, branch, call, scan, while_loop};
+pub use clamp::clamp;
+pub use complex::{complex, imag, real};
+pub use control::{Applied, branch, call, case, scan, while_loop};
 pub use convert::convert;
 pub use creation::{constant, full, iota};
+pub use custom_call::{ApiVersion, CustomCall, custom_call};
 pub use definition::{Call, Definition, Native};
 pub use indexing::{dynamic_slice, dynamic_update_slice, take};
 pub use matmul::matmul;
+pub use random::{random_bernoulli, random_bits, random_normal, random_split, random_uniform};
 pub use reduce::reduce;
-pub use shape::{broadcast_to, reshape, transpose};
+pub use rng::{RngAlgorithm, rng_bit_generator};
+pub use shape::{broadcast_to, reshape, reverse, transpose};
 pub use slicing::{concatenate, pad, slice};
 pub use table::{definition, evaluate, lower};
 pub use unary::unary;

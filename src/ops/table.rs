@@ -1,7 +1,10 @@
 //! The table: every operation with its definition.
 
 use super::definition::{Call, Definition, Native};
-use super::{binary, choice, control, convert, creation, indexing, matmul, reduce, shape, slicing, unary};
+use super::{
+    barrier, binary, bits, choice, clamp, complex, control, convert, creation, custom_call, indexing, matmul,
+    random_bits, reduce, rng, shape, slicing, unary,
+};
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
@@ -42,16 +45,23 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::While => &control::WHILE,
         Op::If => &control::IF,
         Op::Scan => &control::SCAN,
-        Op::Clamp | Op::Complex | Op::Real | Op::Imag | Op::BitcastConvert | Op::ReducePrecision | Op::Reverse => {
-            &GIVEN
-        }
+        Op::Case => &control::CASE,
+        Op::Clamp => &clamp::CLAMP,
+        Op::Complex => &complex::COMPLEX,
+        Op::Real => &complex::REAL,
+        Op::Imag => &complex::IMAG,
+        Op::BitcastConvert => &bits::BITCAST_CONVERT,
+        Op::ReducePrecision => &bits::REDUCE_PRECISION,
+        Op::Reverse => &shape::REVERSE,
         Op::DotGeneral | Op::Convolution => &GIVEN,
         Op::Gather | Op::Scatter => &GIVEN,
         Op::Sort | Op::ReduceWith | Op::ReduceWindow | Op::SelectAndScatter => &GIVEN,
         Op::BatchNormTraining | Op::BatchNormInference | Op::BatchNormGrad => &GIVEN,
         Op::Cholesky | Op::TriangularSolve | Op::Fft => &GIVEN,
-        Op::RngBitGenerator => &GIVEN,
-        Op::OptimizationBarrier | Op::CustomCall => &GIVEN,
+        Op::RngBitGenerator => &rng::RNG_BIT_GENERATOR,
+        Op::RandomBits => &random_bits::RANDOM_BITS,
+        Op::OptimizationBarrier => &barrier::OPTIMIZATION_BARRIER,
+        Op::CustomCall => &custom_call::CUSTOM_CALL,
     }
 }
 

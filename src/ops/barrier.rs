@@ -1,0 +1,34 @@
+//! What XLA does not move computations across.
+
+use super::definition::{Definition, Native};
+use crate::emit::{Emitter, emit};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::types::TensorType;
+
+/// The operands, unchanged.
+pub const OPTIMIZATION_BARRIER: Definition = Definition {
+    name: "optimization_barrier",
+    stablehlo: "optimization_barrier",
+    function: "lxla_optimization_barrier",
+    dtypes: "all",
+    lower,
+    native: Native::Several(|call| Ok(call.arrays(0..call.operands.len()))),
+};
+
+/// The same values, none of which is known before all are computed.
+pub fn optimization_barrier(trace: &mut Trace, tensors: &[NodeId]) -> Result<Vec<NodeId>> {
+    if tensors.is_empty() {
+        return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
+    }
+    let types: Vec<TensorType> = tensors.iter().map(|&id| trace.ty(id)).collect();
+    Ok(trace.application(Op::OptimizationBarrier, tensors, &[], &[], &types))
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let (name, count) = (e.name_of(at), value.operands.len());
+    let (names, types) = e.listed(&value.operands);
+    emit!(e, "    {name}:{count} = stablehlo.optimization_barrier {} : {}", names.join(", "), types.join(", "));
+}
