@@ -9,9 +9,9 @@ use crate::tensor;
 
 /// Records what StableHLO's rng_bit_generator gives: the next state of a generator (`LXLA_RNG_*`), and random bits in the
 /// shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is u64[2]
-/// (key, counter) for THREE_FRY, and u64[3] (key, low and high word of the counter) or u64[2] (key, counter) for PHILOX; the
-/// next one goes on where this one ends. The bits are XLA's, and native the same. Without elements, the state stays. Gives two
-/// tensors, one reference each. Any thread.
+/// (key, counter) for THREE_FRY, and for PHILOX u64[3] (key, low and high word of the counter) or u64[2] (key, low word of the
+/// counter; the high one starts as the key). The next one goes on where this one ends. The bits are XLA's, and native the same.
+/// Without elements, the state stays. Gives two tensors, one reference each. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_rng_bit_generator(
     algorithm: i32,

@@ -143,6 +143,20 @@ mod tests {
     }
 
     #[test]
+    fn barriers_pass_memory_on() {
+        let result = |number| Instruction { attributes: vec![number], ..value(Op::Result, &[2]) };
+        let values = [
+            value(Op::Leaf, &[]),
+            value(Op::Leaf, &[]),
+            value(Op::OptimizationBarrier, &[0, 1]),
+            result(1),
+            value(Op::BinaryScalar(BinaryOp::Add), &[3]),
+            result(0),
+        ];
+        assert_eq!(pair(&values, &[4, 5], &[0, 1]), [Donation::Output(1), Donation::Output(0)]);
+    }
+
+    #[test]
     fn no_output_is_named_twice_and_strangers_are_left_to_xla() {
         let values = [
             value(Op::Leaf, &[]),

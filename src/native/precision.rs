@@ -8,14 +8,13 @@ use crate::error::Result;
 /// Every float rounded to a format with so many bits of exponent and of mantissa: to the nearest, ties to even. What is
 /// too large for the exponent is infinite, what is too small for a normal number is 0. `own` is the elements' format.
 pub fn reduce_precision(x: &Array, own: (u32, u32), to: (u32, u32)) -> Result<Array> {
-    by_integer_width!(x.ty().dtype, T => each::<T, T>(x.ty(), x, &|x| {
-        // As integers of 64 bits, in which all have room.
-        rounded(u64::from(x), own, to) as T
-    }))
+    by_integer_width!(x.ty().dtype, T => each::<T, T>(x.ty(), x, &|x| rounded(x, own, to) as T))
 }
 
+/// The bits, in an integer in which all have room.
 #[inline(always)]
-fn rounded(x: u64, (exponent, mantissa): (u32, u32), (to_exponent, to_mantissa): (u32, u32)) -> u64 {
+fn rounded(x: impl Into<u64>, (exponent, mantissa): (u32, u32), (to_exponent, to_mantissa): (u32, u32)) -> u64 {
+    let x = x.into();
     let sign = x & 1 << (exponent + mantissa);
     let size = x ^ sign;
     let infinity = ((1 << exponent) - 1) << mantissa;
@@ -43,7 +42,6 @@ fn rounded(x: u64, (exponent, mantissa): (u32, u32), (to_exponent, to_mantissa):
 #[cfg(test)]
 mod tests {
     use super::super::testing::{apply, row};
-    use super::*;
     use crate::ir::Op;
     use half::{bf16, f16};
 

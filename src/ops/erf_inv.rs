@@ -1,5 +1,7 @@
 //! The inverse of the error function, by polynomials of M. Giles ("Approximating the erfinv function", GPU Computing Gems,
 //! 2011): of w = -ln(1 - x^2) where that is small, of its square root where it is large.
+// The coefficients have the digits with which they were published.
+#![allow(clippy::excessive_precision)]
 
 use super::choice::{compare, select};
 use super::{binary, binary_scalar, full, unary};
