@@ -50,6 +50,21 @@ lxla.SIGNATURES |= {
     "lxla_computation_stablehlo": [Computation, POINTER(c_void_p)],
     "lxla_while": [Computation, Computation, TENSORS, c_size_t, TENSORS],
     "lxla_cond": [Tensor, Computation, Computation, TENSORS, c_size_t, TENSORS, c_size_t],
+    "lxla_case": [Tensor, POINTER(Computation), c_size_t, TENSORS, c_size_t, TENSORS, c_size_t],
+    "lxla_clamp": [Tensor, Tensor, Tensor, *OUT],
+    "lxla_complex": [Tensor, Tensor, *OUT],
+    "lxla_real": [Tensor, *OUT],
+    "lxla_imag": [Tensor, *OUT],
+    "lxla_bitcast_convert": [Tensor, c_int32, *OUT],
+    "lxla_reduce_precision": [Tensor, c_int32, c_int32, *OUT],
+    "lxla_reverse": [Tensor, *DIMS, *OUT],
+    "lxla_optimization_barrier": [TENSORS, c_size_t, TENSORS],
+    "lxla_rng_bit_generator": [c_int32, Tensor, c_int32, *DIMS, TENSORS, TENSORS],
+    "lxla_random_bits": [c_int32, Tensor, c_int32, *DIMS, *OUT],
+    "lxla_random_split": [c_int32, Tensor, c_size_t, *OUT],
+    "lxla_random_uniform": [c_int32, Tensor, c_int32, *DIMS, c_double, c_double, *OUT],
+    "lxla_random_normal": [c_int32, Tensor, c_int32, *DIMS, *OUT],
+    "lxla_random_bernoulli": [c_int32, Tensor, c_double, *DIMS, *OUT],
     "lxla_scan": [Computation, TENSORS, c_size_t, TENSORS, c_size_t, c_int64, c_int32, TENSORS, TENSORS, c_size_t],
 }
 
@@ -319,6 +334,62 @@ def test_branches():
     results = branch(pred, up, down, [x], 2)
     for value in (True, False):
         check([pred, x], results, [value, [1, 2, 3]], [np.float32([10, 20, 30])])
+
+
+def test_case():
+    x = placeholder(np.float32, 3)
+    branches = [trace([x], [add(multiply(x, i), data([i, 0, i]))]) for i in range(1, 4)]
+    captured = [np.float32([i, 0, i]) for i in range(1, 4)]
+    for dtype, numbers in ((np.int32, (0, 1, 2, 3, -1)), (np.int64, (1, 2**32, -(2**40))), (np.uint8, (2, 255)), (np.uint64, (0, 2**63))):
+        index = placeholder(dtype)
+        results = several(lxla.lib.lxla_case, 1, index, (Computation * 3)(*branches), 3, array([x]), 1)
+        for number in numbers:
+            check([index, x], results, [number, [1, 2, 3]], captured)
+
+
+def test_elements():
+    x, low, high = placeholder(np.float32, 4, 3), placeholder(np.float32), placeholder(np.float32, 3)
+    clamped = record("clamp", low, x, high)
+    z = record("complex", x, clamped)
+    results = [clamped, record("real", z), record("imag", binary(MULTIPLY, z, z)), sized("reverse", x, 0, -1)]
+    results += [record("bitcast_convert", x, dtype_number(t)) for t in (np.int32, np.uint16, np.int8)]
+    results += [record("bitcast_convert", results[5], dtype_number(np.float32))]
+    results += [record("reduce_precision", x, e, m) for e, m in ((5, 10), (8, 7), (1, 0), (4, 3))]
+    barrier = (Tensor * 2)()
+    ok(lxla.lib.lxla_optimization_barrier(array([x, results[4]]), 2, barrier))
+    made.extend(barrier)
+    values = normal(4, 3) * np.float32(10) ** np.arange(-8, 4, dtype=np.float32).reshape(4, 3)
+    check([x, low, high], [*results, *barrier], [values, -0.5, [0.1, 1, 10]])
+
+
+def test_random_numbers_are_those_of_jax():
+    key, state = placeholder(np.uint32, 2), placeholder(np.uint64, 3)
+    shape = 5, 7
+    bits = [sized_by("random_bits", 1, key, t) for t in (np.uint8, np.uint16, np.uint32, np.uint64)]
+    split = record("random_split", 1, key, 6)
+    uniform = [record("random_uniform", 1, key, dtype_number(t), *lxla.dims(*shape), -2.0, 2.0) for t in (np.float16, np.float32, np.float64)]
+    normal_numbers = [sized_by("random_normal", 1, key, t) for t in (np.float32, np.float64)]
+    coins = record("random_bernoulli", 1, key, 0.25, *lxla.dims(*shape))
+    for words in ((0, 0), (0, 42), (0xFFFFFFFF, 0x80000000)):
+        ours = check([key], [*bits, split, *uniform, *normal_numbers, coins], [words])
+        jax_key = jax.random.wrap_key_data(np.uint32(words))
+        theirs = [jax.random.bits(jax_key, shape, t) for t in (np.uint8, np.uint16, np.uint32, np.uint64)]
+        theirs += [jax.random.key_data(jax.random.split(jax_key, 6))]
+        theirs += [jax.random.uniform(jax_key, shape, t, -2, 2) for t in (np.float16, np.float32, np.float64)]
+        for a, b in zip(ours, theirs):
+            np.testing.assert_array_equal(a, np.asarray(b), strict=True)
+        for a in ours[8:10]:
+            np.testing.assert_allclose(a, jax.random.normal(jax_key, shape, a.dtype), rtol=1e-6 if a.dtype == np.float32 else 1e-13)
+        np.testing.assert_array_equal(ours[10], jax.random.bernoulli(jax_key, np.float32(0.25), shape))
+    for dtype in (np.uint8, np.int32, np.uint64):
+        next_state, generated = Tensor(), Tensor()
+        ok(lxla.lib.lxla_rng_bit_generator(2, state, dtype_number(dtype), *lxla.dims(3, 5), byref(next_state), byref(generated)))
+        made.extend([next_state, generated])
+        check([state], [next_state, generated], [[5, 2**64 - 2, 7]])
+
+
+def sized_by(name, algorithm, key, dtype):
+    return record(name, algorithm, key, dtype_number(dtype), *lxla.dims(5, 7))
 
 
 def test_scans():

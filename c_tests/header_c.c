@@ -42,6 +42,11 @@ SAME(offsetof(lxla_convolution_options, feature_group_count), 88);
 SAME(offsetof(lxla_convolution_options, batch_group_count), 96);
 SAME(offsetof(lxla_convolution_options, dtype), 104);
 _Static_assert(sizeof(lxla_convolution_options) >= 112, "fields were taken away");
+SAME(offsetof(lxla_custom_call_options, struct_size), 0);
+SAME(offsetof(lxla_custom_call_options, backend_config), 8);
+SAME(offsetof(lxla_custom_call_options, api_version), 16);
+SAME(offsetof(lxla_custom_call_options, has_side_effect), 20);
+_Static_assert(sizeof(lxla_custom_call_options) >= 24, "fields were taken away");
 
 SAME(sizeof(lxla_status), 4);
 SAME(LXLA_OK, 0);
@@ -85,10 +90,14 @@ static const function functions[] = {
     FUNCTION(lxla_binary_scalar),
     FUNCTION(lxla_binary_scalar_inplace),
     FUNCTION(lxla_binary_with_scalar),
+    FUNCTION(lxla_bitcast_convert),
     FUNCTION(lxla_broadcast_to),
+    FUNCTION(lxla_case),
     FUNCTION(lxla_cholesky),
+    FUNCTION(lxla_clamp),
     FUNCTION(lxla_compare),
     FUNCTION(lxla_compiled_memory),
+    FUNCTION(lxla_complex),
     FUNCTION(lxla_computation_call),
     FUNCTION(lxla_computation_captured),
     FUNCTION(lxla_computation_info),
@@ -101,6 +110,8 @@ static const function functions[] = {
     FUNCTION(lxla_convert),
     FUNCTION(lxla_convolution),
     FUNCTION(lxla_convolution_options_init),
+    FUNCTION(lxla_custom_call),
+    FUNCTION(lxla_custom_call_options_init),
     FUNCTION(lxla_device_parse),
     FUNCTION(lxla_dot_general),
     FUNCTION(lxla_dynamic_slice),
@@ -123,15 +134,26 @@ static const function functions[] = {
     FUNCTION(lxla_fft),
     FUNCTION(lxla_file_names),
     FUNCTION(lxla_graph_hash),
+    FUNCTION(lxla_imag),
     FUNCTION(lxla_iota),
     FUNCTION(lxla_last_error_message),
     FUNCTION(lxla_load),
     FUNCTION(lxla_mark_step),
     FUNCTION(lxla_matmul),
     FUNCTION(lxla_norm),
+    FUNCTION(lxla_optimization_barrier),
     FUNCTION(lxla_pad),
+    FUNCTION(lxla_random_bernoulli),
+    FUNCTION(lxla_random_bits),
+    FUNCTION(lxla_random_normal),
+    FUNCTION(lxla_random_split),
+    FUNCTION(lxla_random_uniform),
+    FUNCTION(lxla_real),
     FUNCTION(lxla_reduce),
+    FUNCTION(lxla_reduce_precision),
     FUNCTION(lxla_reshape),
+    FUNCTION(lxla_reverse),
+    FUNCTION(lxla_rng_bit_generator),
     FUNCTION(lxla_save),
     FUNCTION(lxla_save_async),
     FUNCTION(lxla_save_done),

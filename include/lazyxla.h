@@ -374,6 +374,36 @@
 #define LXLA_TRANSPOSE_ADJOINT 3
 
 /**
+ * Threefry 2x32, of 20 rounds.
+ */
+#define LXLA_RNG_THREE_FRY 1
+
+/**
+ * Philox 4x32, of 10 rounds.
+ */
+#define LXLA_RNG_PHILOX 2
+
+/**
+ * The target gets pointers to its data, and cannot fail.
+ */
+#define LXLA_CUSTOM_CALL_ORIGINAL 1
+
+/**
+ * It says whether it failed.
+ */
+#define LXLA_CUSTOM_CALL_STATUS_RETURNING 2
+
+/**
+ * The same, with one signature for CPUs and others.
+ */
+#define LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED 3
+
+/**
+ * It gets typed buffers and attributes: XLA's foreign function interface.
+ */
+#define LXLA_CUSTOM_CALL_TYPED_FFI 4
+
+/**
  * Version of the ABI: functions and constants are only ever added within one. A program may compare it with
  * `LXLA_ABI_VERSION` of the header that it was compiled with.
  */
@@ -575,6 +605,30 @@ typedef struct {
    */
   int32_t reserved;
 } lxla_convolution_options;
+
+/**
+ * Options of `lxla_custom_call`. Set `struct_size` to `sizeof(lxla_custom_call_options)`, call
+ * `lxla_custom_call_options_init`, then change what you want. NULL or 0 is the default. Switches: 0 default, 1 on, 2 off.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * For the target: text, or with TYPED_FFI a dictionary as MLIR writes it, such as `{lower = true, n = 3 : i64}`. Default
+   * none.
+   */
+  const char *backend_config;
+  /**
+   * How the plugin calls the target: `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
+   */
+  int32_t api_version;
+  /**
+   * Switch: XLA neither leaves the call out nor makes one of two. Default off.
+   */
+  int32_t has_side_effect;
+} lxla_custom_call_options;
 
 /**
  * A handle on a traced computation. id 0 is none.
@@ -1273,6 +1327,182 @@ lxla_status lxla_norm(lxla_tensor x,
                       lxla_tensor *out_tensor);
 
 /**
+ * Records x, but at least `min` and at most `max`, as NumPy's clip: all three broadcast and promote to one dtype. Where
+ * min is greater than max, the result is max; NaN in any of them gives NaN. Not of complex numbers. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_clamp(lxla_tensor min,
+                       lxla_tensor x,
+                       lxla_tensor max,
+                       lxla_tensor *out_tensor);
+
+/**
+ * Records the complex numbers of two parts, which broadcast and promote: c64 of f32, c128 of f64. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_complex(lxla_tensor real,
+                         lxla_tensor imag,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the real part: f32 of c64, f64 of c128. Any other dtype is its own. Gives one reference. Any thread.
+ */
+lxla_status lxla_real(lxla_tensor x,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the imaginary part: f32 of c64, f64 of c128. Of any other dtype, zeros of x's dtype and shape. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_imag(lxla_tensor x,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the bits of x as elements of another dtype. With a narrower one, the result has one axis more: the parts of each
+ * element, the low bits first. With a wider one, x's last axis has as many elements as make one, and goes. Between integers
+ * and floats; pred and complex numbers are INVALID_ARGUMENT, unless the dtype is x's own. Gives one reference. Any thread.
+ */
+lxla_status lxla_bitcast_convert(lxla_tensor x,
+                                 int32_t dtype,
+                                 lxla_tensor *out_tensor);
+
+/**
+ * Records the floats of x, rounded to the nearest number (ties to even) of a format with `exponent_bits` (at least 1) and
+ * `mantissa_bits` (at least 0; the leading 1 is not among them); dtype and shape stay. What is too large is infinite, what is
+ * too small to be normal in the format is 0 of its sign, and NaN stays NaN. Bits that the dtype does not have change nothing.
+ * Gives one reference. Any thread.
+ */
+lxla_status lxla_reduce_precision(lxla_tensor x,
+                                  int32_t exponent_bits,
+                                  int32_t mantissa_bits,
+                                  lxla_tensor *out_tensor);
+
+/**
+ * Records x backwards along `n_axes` axes (negative: from the end), each once; no axes give x. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_reverse(lxla_tensor x,
+                         const int64_t *axes,
+                         size_t n_axes,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records `n` tensors (at least 1) of one device as they are: what is computed of the results is not merged with what is
+ * computed of the tensors, and not before all of them are computed. A checkpoint passes through it what the second
+ * computation starts from, with a tensor that the backward pass has only when it gets there: else XLA would keep what the
+ * first one computed. It costs nothing, but on CPUs, where XLA takes barriers away, a copy of each tensor. Gives `n` tensors,
+ * one reference each. Any thread.
+ */
+lxla_status lxla_optimization_barrier(const lxla_tensor *tensors,
+                                      size_t n,
+                                      lxla_tensor *out_tensors);
+
+/**
+ * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
+ * written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
+ */
+lxla_status lxla_custom_call_options_init(lxla_custom_call_options *options);
+
+/**
+ * Records a call of what the device's plugin knows under the name `target`, for `n_operands` tensors (at least 1) of one
+ * device: what it computes and what it takes is the plugin's affair. It sees row-major arrays. Result i has dtype
+ * `dtypes[i]` and rank `ranks[i]`; `dims` has the sizes of all results, one result after another. NULL options are the
+ * defaults. Like any other operation, it runs when its results are needed, and as often as a program that needs them runs.
+ * A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed nothing.
+ * Native tensors have no plugin: UNIMPLEMENTED. Gives `n_results` tensors (at least 1), one reference each. Any thread.
+ */
+lxla_status lxla_custom_call(const char *target,
+                             const lxla_tensor *operands,
+                             size_t n_operands,
+                             const int32_t *dtypes,
+                             const size_t *ranks,
+                             const int64_t *dims,
+                             size_t n_results,
+                             const lxla_custom_call_options *options,
+                             lxla_tensor *out_results);
+
+/**
+ * Records what StableHLO's rng_bit_generator gives: the next state of a generator (`LXLA_RNG_*`), and random bits in the
+ * shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is u64[2]
+ * (key, counter) for THREE_FRY, and for PHILOX u64[3] (key, low and high word of the counter) or u64[2] (key, low word of the
+ * counter; the high one starts as the key). The next one goes on where this one ends. The bits are XLA's, and native the same.
+ * Without elements, the state stays. Gives two tensors, one reference each. Any thread.
+ */
+lxla_status lxla_rng_bit_generator(int32_t algorithm,
+                                   lxla_tensor state,
+                                   int32_t dtype,
+                                   const int64_t *dims,
+                                   size_t rank,
+                                   lxla_tensor *out_state,
+                                   lxla_tensor *out_bits);
+
+/**
+ * Records random integers of all values, of a key (u32[2]): the same key gives the same numbers, on every device, native or
+ * lazy, in whatever program. Nothing changes a key: take another one for other numbers (`lxla_random_split`). The key of a
+ * 64-bit seed is its high word, then its low word.
+ *
+ * With `LXLA_RNG_THREE_FRY` they are those of JAX, jax.random.bits with the same key (threefry2x32, with
+ * jax_threefry_partitionable, which is its default); with `LXLA_RNG_PHILOX` those of `lxla_rng_bit_generator` from the state
+ * {key as one number, 0, 0}. Gives one reference. Any thread.
+ */
+lxla_status lxla_random_bits(int32_t algorithm,
+                             lxla_tensor key,
+                             int32_t dtype,
+                             const int64_t *dims,
+                             size_t rank,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records `n` new keys of a key: u32[n,2], one in each row, those of jax.random.split with THREE_FRY. A key that was split is
+ * not to be used for numbers: they would be made of the same bits. Gives one reference. Any thread.
+ */
+lxla_status lxla_random_split(int32_t algorithm,
+                              lxla_tensor key,
+                              size_t n,
+                              lxla_tensor *out_tensor);
+
+/**
+ * Records random floats that are at least `low` and less than `high`, both rounded to the dtype: of the multiples of 2^-10
+ * (f16), 2^-7 (bf16), 2^-23 (f32) or 2^-52 (f64) from 0 to 1, each as likely as another, times (high - low), plus low, each
+ * step rounded to the dtype. As `lxla_random_bits`, the same on every device, unless high - low is so small that products
+ * are denormal. With THREE_FRY, jax.random.uniform's: bit for bit where low is 0 or (high - low) a power of two, else within
+ * a rounding, since there XLA may round product and sum at once; and where that gives high, it is the next lower number
+ * here. Gives one reference. Any thread.
+ */
+lxla_status lxla_random_uniform(int32_t algorithm,
+                                lxla_tensor key,
+                                int32_t dtype,
+                                const int64_t *dims,
+                                size_t rank,
+                                double low,
+                                double high,
+                                lxla_tensor *out_tensor);
+
+/**
+ * Records random floats of the normal distribution with mean 0 and variance 1: sqrt(2) erf_inv(u), with u between -1 and 1
+ * as `lxla_random_uniform` has it; f16 and bf16 are computed in f32 and rounded once. The bits are the same on every device,
+ * what is made of them may differ in the last places. Gives one reference. Any thread.
+ */
+lxla_status lxla_random_normal(int32_t algorithm,
+                               lxla_tensor key,
+                               int32_t dtype,
+                               const int64_t *dims,
+                               size_t rank,
+                               lxla_tensor *out_tensor);
+
+/**
+ * Records pred: true with probability `p` (0 to 1), where a uniform f32 from 0 to 1 is less than p, which is rounded to f32.
+ * As `lxla_random_bits`, the same on every device. For a probability of its own for each element, compare
+ * `lxla_random_uniform`. Gives one reference. Any thread.
+ */
+lxla_status lxla_random_bernoulli(int32_t algorithm,
+                                  lxla_tensor key,
+                                  double p,
+                                  const int64_t *dims,
+                                  size_t rank,
+                                  lxla_tensor *out_tensor);
+
+/**
  * Takes the computation of `results` from `params`, which are different placeholders of one device, out of what was
  * recorded. What depends on a parameter is its body; so are expressions of constants and iota alone. Anything else that
  * the body reads is captured: it becomes a hidden input, computed with the step or sync that runs a call (if it is not
@@ -1348,6 +1578,19 @@ lxla_status lxla_while(lxla_computation cond,
 lxla_status lxla_cond(lxla_tensor pred,
                       lxla_computation on_true,
                       lxla_computation on_false,
+                      const lxla_tensor *args,
+                      size_t n_args,
+                      lxla_tensor *out_results,
+                      size_t n_results);
+
+/**
+ * Records a choice: what `branches[index]` gives for `args`, with an integer scalar as index, and the last branch for an index
+ * that is negative or too large. All branches (at least 1) take `args` and give results of the same types. Only the branch
+ * chosen is run. Gives `n_results` tensors, one reference each. Any thread.
+ */
+lxla_status lxla_case(lxla_tensor index,
+                      const lxla_computation *branches,
+                      size_t n_branches,
                       const lxla_tensor *args,
                       size_t n_args,
                       lxla_tensor *out_results,

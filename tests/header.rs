@@ -23,6 +23,8 @@ fn generated_header() -> String {
         "products",
         "normalization",
         "linear_algebra",
+        "elements",
+        "random",
         "computation",
         "sync",
         "inspect",

@@ -1,6 +1,6 @@
 //! Chapter Computations.
 
-use super::arguments::{Out, out, owned_text, slice_mut};
+use super::arguments::{Out, out, owned_text, slice, slice_mut};
 use super::guard::guard;
 use super::references::References;
 use super::tensor::handles;
@@ -187,6 +187,38 @@ pub unsafe extern "C" fn lxla_cond(
         let (on_true, on_false) = (computation_of("on_true", on_true)?, computation_of("on_false", on_false)?);
         places.check(n_results, on_true.results().len())?;
         places.set(&computation::branch(pred.into(), &on_true, &on_false, &args)?);
+        Ok(())
+    })
+}
+
+/// Records a choice: what `branches[index]` gives for `args`, with an integer scalar as index, and the last branch for an index
+/// that is negative or too large. All branches (at least 1) take `args` and give results of the same types. Only the branch
+/// chosen is run. Gives `n_results` tensors, one reference each. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_case(
+    index: lxla_tensor,
+    branches: *const lxla_computation,
+    n_branches: usize,
+    args: *const lxla_tensor,
+    n_args: usize,
+    out_results: *mut lxla_tensor,
+    n_results: usize,
+) -> lxla_status {
+    guard("lxla_case", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (branches, args, mut places) = unsafe {
+            (
+                slice("branches", branches, n_branches)?,
+                handles("args", args, n_args)?,
+                Results::at("out_results", out_results, n_results)?,
+            )
+        };
+        let branches: Vec<Arc<Computation>> =
+            branches.iter().map(|&branch| computation_of("branches", branch)).collect::<Result<_>>()?;
+        if let Some(first) = branches.first() {
+            places.check(n_results, first.results().len())?;
+        }
+        places.set(&computation::case(index.into(), &branches, &args)?);
         Ok(())
     })
 }

@@ -156,12 +156,26 @@ pub const LXLA_TRANSPOSE_NO_TRANSPOSE: i32 = 1;
 pub const LXLA_TRANSPOSE_TRANSPOSE: i32 = 2;
 /// Transposed and conjugated.
 pub const LXLA_TRANSPOSE_ADJOINT: i32 = 3;
+/// Threefry 2x32, of 20 rounds.
+pub const LXLA_RNG_THREE_FRY: i32 = 1;
+/// Philox 4x32, of 10 rounds.
+pub const LXLA_RNG_PHILOX: i32 = 2;
+
+/// The target gets pointers to its data, and cannot fail.
+pub const LXLA_CUSTOM_CALL_ORIGINAL: i32 = 1;
+/// It says whether it failed.
+pub const LXLA_CUSTOM_CALL_STATUS_RETURNING: i32 = 2;
+/// The same, with one signature for CPUs and others.
+pub const LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED: i32 = 3;
+/// It gets typed buffers and attributes: XLA's foreign function interface.
+pub const LXLA_CUSTOM_CALL_TYPED_FFI: i32 = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
     use crate::ir::{BinaryOp, CompareOp, FftOp, ReduceOp, Transposition, UnaryOp};
+    use crate::ops::{ApiVersion, RngAlgorithm};
     use crate::types::DType;
 
     #[test]
@@ -181,5 +195,7 @@ mod tests {
         assert_eq!(LXLA_REDUCE_ANY, ReduceOp::Any as i32);
         assert_eq!(LXLA_FFT_IRFFT, FftOp::Irfft as i32);
         assert_eq!(LXLA_TRANSPOSE_ADJOINT, Transposition::Adjoint as i32);
+        assert_eq!(LXLA_RNG_PHILOX, RngAlgorithm::Philox as i32);
+        assert_eq!(LXLA_CUSTOM_CALL_TYPED_FFI, ApiVersion::TypedFfi as i32);
     }
 }

@@ -139,6 +139,21 @@ pub struct lxla_memory_stats {
     pub code_bytes: u64,
 }
 
+/// Options of `lxla_custom_call`. Set `struct_size` to `sizeof(lxla_custom_call_options)`, call
+/// `lxla_custom_call_options_init`, then change what you want. NULL or 0 is the default. Switches: 0 default, 1 on, 2 off.
+#[repr(C)]
+pub struct lxla_custom_call_options {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// For the target: text, or with TYPED_FFI a dictionary as MLIR writes it, such as `{lower = true, n = 3 : i64}`. Default
+    /// none.
+    pub backend_config: *const c_char,
+    /// How the plugin calls the target: `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
+    pub api_version: i32,
+    /// Switch: XLA neither leaves the call out nor makes one of two. Default off.
+    pub has_side_effect: i32,
+}
+
 /// The member of a `lxla_scalar` that its dtype selects.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -2,9 +2,11 @@
 
 use super::traced::{Computation, nodes, place};
 use crate::device::TensorHandle;
+use crate::error;
 use crate::error::Result;
 use crate::ops::{self, Applied};
 use crate::tensor::{finish_all, to_record};
+use std::sync::Arc;
 
 /// As long as `condition` gives true, applies `body`; starts with `init`.
 pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
@@ -40,6 +42,29 @@ pub fn branch(
         &Applied { body: on_false.body(), captures: &of_false },
         &arguments,
     )?;
+    finish_all(state, &results)
+}
+
+/// Applies the branch that `index` numbers to arguments.
+pub fn case(
+    index: TensorHandle,
+    branches: &[Arc<Computation>],
+    arguments: &[TensorHandle],
+) -> Result<Vec<TensorHandle>> {
+    if branches.is_empty() {
+        return Err(error!(InvalidArgument, "n_branches: 0 given; want at least 1"));
+    }
+    let names: Vec<String> = (0..branches.len()).map(|i| format!("branches[{i}]")).collect();
+    let named: Vec<(&str, &Computation)> =
+        names.iter().map(String::as_str).zip(branches.iter().map(Arc::as_ref)).collect();
+    let device = place(&named, &[("index", &[index]), ("args", arguments)])?;
+    let mut state = to_record(device)?;
+    let index = state.operand("index", index)?;
+    let arguments = nodes(&mut state, "args", arguments)?;
+    let captures = branches.iter().map(|branch| branch.captures(&mut state)).collect::<Result<Vec<_>>>()?;
+    let applied: Vec<Applied> =
+        branches.iter().zip(&captures).map(|(branch, captures)| Applied { body: branch.body(), captures }).collect();
+    let results = ops::case(&mut state.trace, index, &applied, &arguments)?;
     finish_all(state, &results)
 }
 

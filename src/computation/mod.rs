@@ -3,5 +3,5 @@
 mod control;
 mod traced;
 
-pub use control::{branch, scan, while_loop};
+pub use control::{branch, case, scan, while_loop};
 pub use traced::Computation;

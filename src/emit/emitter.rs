@@ -14,6 +14,8 @@ pub struct Emitter<'a> {
     scalars: &'a [Scalar],
     /// Scalars that are parameters.
     pub packs: &'a [Pack],
+    /// What the function is going to be compiled for, if that is known: `cpu`, `cuda`, ...
+    pub platform: &'a str,
     /// What is written so far.
     pub text: String,
     temporaries: usize,
@@ -22,9 +24,9 @@ pub struct Emitter<'a> {
 
 impl<'a> Emitter<'a> {
     /// For the function of these values, with `scalars` in its holes, but for those that are in `packs`.
-    pub fn new(values: &'a [Instruction], scalars: &'a [Scalar], packs: &'a [Pack]) -> Emitter<'a> {
+    pub fn new(values: &'a [Instruction], scalars: &'a [Scalar], packs: &'a [Pack], platform: &'a str) -> Emitter<'a> {
         let text = String::with_capacity(values.len() * 80);
-        Emitter { values, scalars, packs, text, temporaries: 0, holes: 0 }
+        Emitter { values, scalars, packs, platform, text, temporaries: 0, holes: 0 }
     }
 
     /// The value at a position.

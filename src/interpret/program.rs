@@ -158,6 +158,29 @@ mod tests {
     }
 
     #[test]
+    fn a_case_applies_the_body_of_its_number_or_the_last_one() {
+        let mut t = Trace::new();
+        let (p, data, index) = (leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
+        let (sum, double) =
+            (ops::binary(&mut t, BinaryOp::Add, p, data).unwrap(), scaled(&mut t, BinaryOp::Multiply, p, 2));
+        let bodies = [take_body(&t, &[p], &[sum]), take_body(&t, &[p], &[double]), take_body(&t, &[p], &[data])];
+        let branches: Vec<Applied> = bodies.iter().map(|(body, captures)| Applied { body, captures }).collect();
+        let x = leaf(&mut t, &[2]);
+        let mut chosen = ops::case(&mut t, index, &branches, &[x]).unwrap();
+        let compare = |t: &Trace, chosen: &[NodeId]| {
+            for (index, want) in [(0, [11, 21]), (1, [2, 2]), (2, [10, 20]), (3, [10, 20]), (-1, [10, 20])] {
+                let inputs = [array(&[], &[index]), line(&[1, 1]), line(&[10, 20])];
+                assert_eq!(outcome(t, chosen, &inputs), [want], "{index}");
+            }
+        };
+        compare(&t, &chosen);
+        // What a compaction keeps applies as many bodies.
+        t.set_holder(chosen[0], 1);
+        drop(t.compact(|_, id| chosen = vec![id]));
+        compare(&t, &chosen);
+    }
+
+    #[test]
     fn loops_carry_values_until_the_condition_fails() {
         let mut t = Trace::new();
         let (i, x, limit) = (leaf(&mut t, &[]), leaf(&mut t, &[2]), leaf(&mut t, &[]));

@@ -139,6 +139,7 @@ numbered! {
 pub struct Form {
     operands: Option<usize>,
     bodies: usize,
+    counts_bodies: bool,
     has_scalar: bool,
     has_attributes: bool,
     has_results: bool,
@@ -149,6 +150,7 @@ impl Form {
     const NOTHING: Form = Form {
         operands: None,
         bodies: 0,
+        counts_bodies: false,
         has_scalar: false,
         has_attributes: false,
         has_results: false,
@@ -183,6 +185,11 @@ impl Form {
     /// What applies traced computations has several results.
     const fn bodies(self, bodies: usize) -> Form {
         Form { bodies, has_results: true, ..self }
+    }
+
+    /// It applies as many traced computations as the first attribute says.
+    const fn counted_bodies(self) -> Form {
+        Form { counts_bodies: true, has_attributes: true, has_results: true, ..self }
     }
 }
 
@@ -338,6 +345,11 @@ operations! {
         OptimizationBarrier = 48: Form::of_any().results();
         /// What the plugin knows under a name.
         CustomCall = 49: Form::of_any().attributes().results();
+        /// The body that the first operand numbers. Attributes: how many bodies, how many arguments, how many captures each
+        /// body has. Operands: index, arguments, captures of each body.
+        Case = 50: Form::of_any().counted_bodies();
+        /// Random bits of a key, each of its place alone.
+        RandomBits = 51: Form::of(1);
     }
 }
 
@@ -354,10 +366,11 @@ impl Op {
         self.form().has_attributes
     }
 
-    /// How many traced computations it applies.
+    /// How many traced computations it applies, with these attributes.
     #[inline]
-    pub fn body_count(self) -> usize {
-        self.form().bodies
+    pub fn body_count(self, attributes: &[i64]) -> usize {
+        let form = self.form();
+        if form.counts_bodies { attributes[0] as usize } else { form.bodies }
     }
 
     /// Whether it has several results, each of which is a node of its own.

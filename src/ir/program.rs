@@ -94,8 +94,8 @@ impl Reader<'_> {
         let arity = op.arity().unwrap_or_else(|| self.word() as usize);
         let operands = (0..arity).map(|_| self.word() as usize).collect();
         let count = if op.has_attributes() { self.word() } else { 0 };
-        let attributes = (0..count).map(|_| self.wide()).collect();
-        let bodies = (0..op.body_count()).map(|_| self.body()).collect();
+        let attributes: Vec<i64> = (0..count).map(|_| self.wide()).collect();
+        let bodies = (0..op.body_count(&attributes)).map(|_| self.body()).collect();
         Instruction { op, ty: TensorType { dtype, dims: self.shapes[shape].clone() }, operands, attributes, bodies }
     }
 

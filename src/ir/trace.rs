@@ -123,7 +123,8 @@ impl Trace {
     /// The traced computations that it applies.
     pub fn bodies(&self, node: &Node) -> impl Iterator<Item = &Arc<Body>> {
         let start = if node.op.has_results() { node.payload as usize + node.attributes as usize } else { 0 };
-        self.attributes[start..start + node.op.body_count()].iter().map(|&number| &self.bodies[number as usize])
+        let count = node.op.body_count(self.attributes(node));
+        self.attributes[start..start + count].iter().map(|&number| &self.bodies[number as usize])
     }
 
     /// Its scalar, if its operation has one.

@@ -54,12 +54,13 @@ fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = 
     operands.iter().copied().filter(move |&operand| values[operand].ty == value.ty)
 }
 
-/// What a loop starts from where its result with this number comes out.
+/// What a loop starts from where its result with this number comes out, or what a barrier passes on.
 fn start_of(application: &Instruction, result: usize) -> &[usize] {
     match application.op {
         Op::While | Op::Scan if (result as i64) < application.attributes[0] => {
             std::slice::from_ref(&application.operands[result])
         }
+        Op::OptimizationBarrier => std::slice::from_ref(&application.operands[result]),
         _ => &[],
     }
 }
@@ -139,6 +140,20 @@ mod tests {
         let mut swapped = values.clone();
         swapped[3].operands = vec![2, 1];
         assert_eq!(pair(&swapped, &[5, 3], &[0, 2]), [Donation::Output(1), Donation::Output(0)]);
+    }
+
+    #[test]
+    fn barriers_pass_memory_on() {
+        let result = |number| Instruction { attributes: vec![number], ..value(Op::Result, &[2]) };
+        let values = [
+            value(Op::Leaf, &[]),
+            value(Op::Leaf, &[]),
+            value(Op::OptimizationBarrier, &[0, 1]),
+            result(1),
+            value(Op::BinaryScalar(BinaryOp::Add), &[3]),
+            result(0),
+        ];
+        assert_eq!(pair(&values, &[4, 5], &[0, 1]), [Donation::Output(1), Donation::Output(0)]);
     }
 
     #[test]

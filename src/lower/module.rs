@@ -23,8 +23,8 @@ pub struct Module {
 }
 
 /// Lowers `program` with `scalars` in its holes, except those that are `varying`, which become parameters. `donors` are
-/// indices of parameters, ascending.
-pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[usize]) -> Module {
+/// indices of parameters, ascending; `platform` is what it is compiled for.
+pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[usize], platform: &str) -> Module {
     let (values, outputs) = program.decode();
     let parameters: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
     let packs = gather(scalars, varying);
@@ -36,8 +36,9 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         Ok(Donation::Any) => " {jax.buffer_donor = true}".to_string(),
         Err(_) => String::new(),
     };
-    let main = function::function(Emitter::new(&values, scalars, &packs), "public @main", &outputs, attribute);
-    let text = module(main, program.bodies());
+    let emitter = Emitter::new(&values, scalars, &packs, platform);
+    let main = function::function(emitter, "public @main", &outputs, attribute);
+    let text = module(main, program.bodies(), platform);
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
     types.extend(packs.iter().map(Pack::ty));
@@ -49,13 +50,13 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
     Module { text, signature, program: program.clone(), scalars: scalars.to_vec(), packs }
 }
 
-/// A traced computation as a module of its own: `main` takes its parameters, then its captures.
+/// A traced computation as a module of its own, for any platform: `main` takes its parameters, then its captures.
 pub fn lower_body(body: &Body) -> String {
-    module(function(body, "public @main"), body.program().bodies())
+    module(function(body, "public @main", ""), body.program().bodies(), "")
 }
 
 /// `main`, and the functions of all bodies that it needs, each once.
-fn module(main: String, needed: &[Arc<Body>]) -> String {
+fn module(main: String, needed: &[Arc<Body>], platform: &str) -> String {
     let mut bodies = needed.to_vec();
     let mut next = 0;
     let mut text =
@@ -68,14 +69,14 @@ fn module(main: String, needed: &[Arc<Body>]) -> String {
                 bodies.push(inner.clone());
             }
         }
-        text.push_str(&function(&body, &format!("private @{}", body.name())));
+        text.push_str(&function(&body, &format!("private @{}", body.name()), platform));
         next += 1;
     }
     text.push_str("}\n");
     text
 }
 
-fn function(body: &Body, name: &str) -> String {
+fn function(body: &Body, name: &str, platform: &str) -> String {
     let (values, results) = body.decode();
-    function::function(Emitter::new(&values, body.scalars(), &[]), name, &results, |_| String::new())
+    function::function(Emitter::new(&values, body.scalars(), &[], platform), name, &results, |_| String::new())
 }

@@ -253,7 +253,16 @@ impl Array {
 
     /// The same elements in another shape of as many.
     pub fn reshape(&self, dims: &[i64]) -> Array {
-        let ty = self.reshaped(dims);
+        self.with_type(self.reshaped(dims))
+    }
+
+    /// The same bytes as elements of another type.
+    pub fn bitcast(&self, ty: &TensorType) -> Array {
+        assert_eq!(ty.size_bytes(), self.ty().size_bytes(), "{} as {ty}", self.ty());
+        self.with_type(ty.clone())
+    }
+
+    fn with_type(&self, ty: TensorType) -> Array {
         // What holds on to others' memory holds on to no more than that.
         let memory = match &self.0.far {
             Some(Far::Shared(memory)) => memory.clone(),

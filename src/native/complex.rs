@@ -70,6 +70,31 @@ pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Arr
     }
 }
 
+/// Complex numbers of their parts, which broadcast to `ty`.
+pub fn complex(ty: &TensorType, real: &Array, imag: &Array) -> Result<Array> {
+    let (a, b) = (Source::Array(real), Source::Array(imag));
+    match ty.dtype {
+        DType::C64 => zip::<f32, Complex<f32>>(ty, a, b, |a, b, out| out.zip(a, b, Complex::new)),
+        _ => zip::<f64, Complex64>(ty, a, b, |a, b, out| out.zip(a, b, Complex::new)),
+    }
+}
+
+/// The real part of every element.
+pub fn real(ty: &TensorType, x: &Array) -> Result<Array> {
+    match ty.dtype {
+        DType::F32 => map::<Complex<f32>, f32>(ty, x, |x, out| out.map(x, |x| x.re)),
+        _ => map::<Complex64, f64>(ty, x, |x, out| out.map(x, |x| x.re)),
+    }
+}
+
+/// The imaginary part of every element.
+pub fn imag(ty: &TensorType, x: &Array) -> Result<Array> {
+    match ty.dtype {
+        DType::F32 => map::<Complex<f32>, f32>(ty, x, |x, out| out.map(x, |x| x.im)),
+        _ => map::<Complex64, f64>(ty, x, |x, out| out.map(x, |x| x.im)),
+    }
+}
+
 fn abs<C: Number>() -> Kernel1<C, C::Part> {
     |x, out| {
         out.map(x, |x| {

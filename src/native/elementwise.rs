@@ -70,7 +70,13 @@ pub fn map<A: Element, O: Element>(ty: &TensorType, x: &Array, kernel: Kernel1<A
     Array::write_elementwise(ty, &|range, out| kernel(&x[range], out))
 }
 
-/// The same for floats of 16 bits, of which the kernel sees f32.
+/// A function of every element.
+pub fn each<A: Element, O: Element>(ty: &TensorType, x: &Array, f: &(impl Fn(A) -> O + Sync)) -> Result<Array> {
+    let x = x.elements::<A>();
+    Array::write_elementwise(ty, &|range, out| out.map(&x[range], f))
+}
+
+/// A kernel for floats of 16 bits, of which the kernel sees f32.
 pub fn map_half<H: Half>(ty: &TensorType, x: &Array, kernel: Kernel1<f32, f32>) -> Result<Array> {
     let x = x.elements::<H>();
     Array::write_elementwise(ty, &|range, out: &mut Writer<H>| {

@@ -37,6 +37,11 @@ fn clamped(index: i128, last: i64) -> usize {
     index.clamp(0, last.into()) as usize
 }
 
+/// The one element of an array of integers.
+pub fn integer(x: &Array) -> i128 {
+    integers(x)(0)
+}
+
 /// Reads the element at a place of an array of integers.
 fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
     let (dtype, size, bytes) = (x.ty().dtype, x.ty().dtype.size_bytes(), x.bytes());

@@ -1,4 +1,4 @@
-//! Operations that move elements: broadcast, transpose, slice, concatenate, pad.
+//! Operations that move elements: broadcast, transpose, reverse, slice, concatenate, pad.
 
 use super::array::Array;
 use super::convert::convert;
@@ -25,6 +25,32 @@ pub fn transpose(ty: &TensorType, axes: &[i64], x: &Array) -> Result<Array> {
     let steps = strides(&x.ty().dims);
     let walk = axes.iter().map(|&axis| (x.ty().dims[axis as usize] as usize, [steps[axis as usize]]));
     gather(ty, x, 0, &Walk::new(walk))
+}
+
+/// Backwards along `axes`.
+pub fn reverse(axes: &[i64], x: &Array) -> Result<Array> {
+    let ty = x.ty();
+    let steps = strides(&ty.dims);
+    let is_reversed = |axis: usize| axes.contains(&(axis as i64));
+    // An element comes from the last one of the reversed axes, as far on as the others say, and as far back as these say.
+    let last: usize = (0..ty.dims.len())
+        .filter(|&axis| is_reversed(axis))
+        .map(|axis| (ty.dims[axis] - 1).max(0) as usize * steps[axis])
+        .sum();
+    let step = |axis: usize| if is_reversed(axis) { [0, steps[axis]] } else { [steps[axis], 0] };
+    let walk = Walk::new((0..ty.dims.len()).map(|axis| (ty.dims[axis] as usize, step(axis))));
+    let (row, [on, back]) = (walk.row(), walk.steps());
+    by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
+        let x = x.elements::<T>();
+        walk.each_row(|[forth, less]| {
+            let start = last + forth - less;
+            if back == 0 && on == 1 {
+                out.copy(&x[start..][..row]);
+            } else {
+                out.generate(row, |i| x[start + i * on - i * back]);
+            }
+        });
+    }))
 }
 
 /// `attributes`: starts, limits, strides.
@@ -160,6 +186,18 @@ mod tests {
             let (row, column) = (i as i64 / rows, i as i64 % rows);
             i64::from(turned[i]) == column * columns + row
         }));
+    }
+
+    #[test]
+    fn reverses_along_any_axes() {
+        let run = |dims: &[i64], axes: &[i64]| apply::<i32>(Op::Reverse, &s32(dims), axes, &[&counted(dims)]);
+        assert_eq!(run(&[2, 3], &[0]), [3, 4, 5, 0, 1, 2]);
+        assert_eq!(run(&[2, 3], &[1]), [2, 1, 0, 5, 4, 3]);
+        assert_eq!(run(&[2, 3], &[0, 1]), [5, 4, 3, 2, 1, 0]);
+        assert_eq!(run(&[2, 2, 2], &[0, 2]), [5, 4, 7, 6, 1, 0, 3, 2]);
+        assert_eq!(run(&[2, 2, 2], &[1]), [2, 3, 0, 1, 6, 7, 4, 5]);
+        assert_eq!(run(&[3, 1], &[0, 1]), [2, 1, 0]);
+        assert!(run(&[0, 3], &[0, 1]).is_empty());
     }
 
     #[test]

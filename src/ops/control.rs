@@ -41,6 +41,16 @@ pub const IF: Definition = Definition {
     native: Native::Several(control_native::branch),
 };
 
+/// One of several bodies.
+pub const CASE: Definition = Definition {
+    name: "case",
+    stablehlo: "case",
+    function: "lxla_case",
+    dtypes: "all; index integers",
+    lower: control_lower::case,
+    native: Native::Several(control_native::case),
+};
+
 /// A loop over slices.
 pub const SCAN: Definition = Definition {
     name: "scan",
@@ -106,6 +116,33 @@ pub fn branch(
     let attributes = [arguments.len() as i64, on_true.captures.len() as i64];
     let bodies = [on_true.body, on_false.body];
     Ok(trace.application(Op::If, &operands, &attributes, &bodies, on_true.body.results()))
+}
+
+/// Applies the branch that `index` numbers to arguments; the last one, if it numbers none.
+pub fn case(trace: &mut Trace, index: NodeId, branches: &[Applied], arguments: &[NodeId]) -> Result<Vec<NodeId>> {
+    let ty = trace.ty(index);
+    if !ty.dtype.is_integer() || !ty.dims.is_empty() {
+        return Err(error!(InvalidArgument, "index: it is {ty}; want an integer scalar"));
+    }
+    let [first, others @ ..] = branches else {
+        return Err(error!(InvalidArgument, "n_branches: 0 given; want at least 1"));
+    };
+    for (i, branch) in branches.iter().enumerate() {
+        check_arguments(trace, "args", arguments, branch.body.parameters(), &format!("branches[{i}]"))?;
+        let what = format!("branches[{i}]: its results");
+        check_types(&what, branch.body.results(), "those of branches[0]", first.body.results())?;
+    }
+    if others.is_empty() {
+        return call(trace, first, arguments);
+    }
+    let mut operands = [&[index], arguments].concat();
+    let mut attributes = vec![branches.len() as i64, arguments.len() as i64];
+    for branch in branches {
+        operands.extend_from_slice(branch.captures);
+        attributes.push(branch.captures.len() as i64);
+    }
+    let bodies: Vec<&Arc<Body>> = branches.iter().map(|branch| branch.body).collect();
+    Ok(trace.application(Op::Case, &operands, &attributes, &bodies, first.body.results()))
 }
 
 /// Applies `body` `length` times: to what it carries, and to one slice of each array. Gives what was carried last, then

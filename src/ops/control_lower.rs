@@ -74,17 +74,61 @@ pub fn branch(e: &mut Emitter, at: usize) {
     let (names, _) = e.listed(&value.operands);
     let (pred, rest) = names.split_first().expect("a branch has a predicate");
     let (arguments, captures) = rest.split_at(given);
-    let results: Vec<String> = on_true.results().iter().map(mlir).collect();
+    let (of_true, of_false) = captures.split_at(captured);
+    emit!(e, "    {name}:{} = \"stablehlo.if\"({pred}) ({{", on_true.results().len());
+    regions(e, &name, &[(on_true, of_true), (on_false, of_false)], arguments, "tensor<i1>");
+}
+
+/// One of several bodies.
+pub fn case(e: &mut Emitter, at: usize) {
+    let (value, name) = (e.instruction(at), e.name_of(at));
+    let (names, _) = e.listed(&value.operands[1..]);
+    let (arguments, mut captures) = names.split_at(value.attributes[1] as usize);
+    let mut branches: Vec<(&Body, &[String])> = Vec::with_capacity(value.bodies.len());
+    for (body, &captured) in value.bodies.iter().zip(&value.attributes[2..]) {
+        let (own, others) = captures.split_at(captured as usize);
+        branches.push((body, own));
+        captures = others;
+    }
+    let index = branch_number(e, value.operands[0], branches.len() as u128 - 1);
+    emit!(e, "    {name}:{} = \"stablehlo.case\"({index}) ({{", value.bodies[0].results().len());
+    regions(e, &name, &branches, arguments, "tensor<i32>");
+}
+
+/// The regions of an operation that applies one of several bodies, up to its end.
+fn regions(e: &mut Emitter, name: &str, branches: &[(&Body, &[String])], arguments: &[String], choice: &str) {
+    let results: Vec<String> = branches[0].0.results().iter().map(mlir).collect();
     let inside = name.replace("%v", "%branch");
-    emit!(e, "    {name}:{} = \"stablehlo.if\"({pred}) ({{", results.len());
-    for (body, captures) in [(on_true, &captures[..captured]), (on_false, &captures[captured..])] {
-        let values = apply(e, &inside, body, &[arguments, captures].concat());
-        emit!(e, "    stablehlo.return {} : {}", values.join(", "), results.join(", "));
-        if std::ptr::eq(body, on_true) {
+    for (i, (body, captures)) in branches.iter().enumerate() {
+        if i > 0 {
             emit!(e, "    }}, {{");
         }
+        let values = apply(e, &inside, body, &[arguments, captures].concat());
+        emit!(e, "    stablehlo.return {} : {}", values.join(", "), results.join(", "));
     }
-    emit!(e, "    }}) : (tensor<i1>) -> ({})", results.join(", "));
+    emit!(e, "    }}) : ({choice}) -> ({})", results.join(", "));
+}
+
+/// The index as StableHLO takes it, of which all that numbers no branch means the last one. What 32 bits do not hold would
+/// come out of a conversion as another number.
+fn branch_number(e: &mut Emitter, position: usize, last: u128) -> String {
+    let given = e.values[position].ty.clone();
+    let narrow = TensorType::new(DType::S32, &[]);
+    if given.dtype.size_bytes() < 4 || given.dtype == DType::S32 {
+        return e.cast(position, &narrow);
+    }
+    let (index, text) = (e.name(position), mlir(&given));
+    let (end, kept, number) = (e.constant(&given, last), e.temporary(), e.temporary());
+    emit!(e, "    {kept} = stablehlo.minimum {index}, {end} : {text}");
+    let mut kept = kept;
+    if given.dtype == DType::S64 {
+        let (zero, is_negative, chosen) = (e.constant(&given, 0), e.temporary(), e.temporary());
+        emit!(e, "    {is_negative} = stablehlo.compare LT, {index}, {zero}, SIGNED : ({text}, {text}) -> tensor<i1>");
+        emit!(e, "    {chosen} = stablehlo.select {is_negative}, {end}, {kept} : tensor<i1>, {text}");
+        kept = chosen;
+    }
+    emit!(e, "    {number} = stablehlo.convert {kept} : ({text}) -> {}", mlir(&narrow));
+    number
 }
 
 /// A loop over a counter, what is carried, the stacks under way, the arrays and the captures.

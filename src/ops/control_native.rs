@@ -2,7 +2,7 @@
 
 use super::definition::Call;
 use crate::error::Result;
-use crate::native::{Array, row, stack};
+use crate::native::{Array, integer, row, stack};
 
 /// The body once.
 pub fn call(call: &Call) -> Result<Vec<Array>> {
@@ -20,6 +20,17 @@ pub fn branch(call: &Call) -> Result<Vec<Array>> {
     } else {
         (call.apply)(1, &[arguments, of_false].concat())
     }
+}
+
+/// One of several bodies.
+pub fn case(call: &Call) -> Result<Vec<Array>> {
+    let count = call.bodies.len();
+    let chosen = usize::try_from(integer(call.operands[0])).map_or(count - 1, |index| index.min(count - 1));
+    let all = call.arrays(1..call.operands.len());
+    let (arguments, captures) = all.split_at(call.attributes[1] as usize);
+    let captured = |body: usize| call.attributes[2 + body] as usize;
+    let before: usize = (0..chosen).map(captured).sum();
+    (call.apply)(chosen, &[arguments, &captures[before..before + captured(chosen)]].concat())
 }
 
 /// The second body as long as the first gives true.

@@ -3,6 +3,7 @@
 use super::definition::{Call, Definition, Native};
 use super::distinct_axes;
 use super::dot_general::{factor_dtype, product_dtype};
+use super::float8;
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -22,7 +23,7 @@ pub const CONVOLUTION: Definition = Definition {
 };
 
 /// How windows lie, and what the axes are. Lists have one entry for each spatial axis, those of dimensions two more.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct ConvolutionOptions<'a> {
     /// From window to window; else 1.
     pub window_strides: Option<&'a [i64]>,
@@ -52,6 +53,11 @@ pub struct ConvolutionOptions<'a> {
 
 /// Windows of the left operand times the right one, the kernel.
 pub fn convolution(trace: &mut Trace, lhs: NodeId, rhs: NodeId, options: &ConvolutionOptions) -> Result<NodeId> {
+    if float8::is_any(trace, &[lhs, rhs]) {
+        return float8::product(trace, [lhs, rhs], options.dtype, |trace, [lhs, rhs], dtype| {
+            convolution(trace, lhs, rhs, &ConvolutionOptions { dtype, ..*options })
+        });
+    }
     let (attributes, ty) = infer(&trace.ty(lhs), &trace.ty(rhs), options)?;
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::Convolution, ty.dtype, shape, &[lhs, rhs], &attributes))

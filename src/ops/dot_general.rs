@@ -1,6 +1,7 @@
 //! Products over chosen axes.
 
 use super::definition::{Call, Definition, Native};
+use super::float8;
 use super::{common_dtype, distinct_axes};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -40,6 +41,11 @@ pub fn dot_general(
     axes: &DotAxes,
     dtype: Option<DType>,
 ) -> Result<NodeId> {
+    if float8::is_any(trace, &[lhs, rhs]) {
+        return float8::product(trace, [lhs, rhs], dtype, |trace, [lhs, rhs], dtype| {
+            dot_general(trace, lhs, rhs, axes, dtype)
+        });
+    }
     let (attributes, ty) = infer(&trace.ty(lhs), &trace.ty(rhs), axes, dtype)?;
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::DotGeneral, ty.dtype, shape, &[lhs, rhs], &attributes))

@@ -2,7 +2,7 @@
 
 use super::definition::{Definition, Native};
 use super::{distinct_axes, typed};
-use crate::emit::Emitter;
+use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
@@ -39,6 +39,16 @@ pub const TRANSPOSE: Definition = Definition {
     native: Native::One(|call| native::transpose(call.ty, call.attributes, call.operands[0])),
 };
 
+/// Backwards along the axes in the attributes.
+pub const REVERSE: Definition = Definition {
+    name: "reverse",
+    stablehlo: "reverse",
+    function: "lxla_reverse",
+    dtypes: "all",
+    lower: lower_reverse,
+    native: Native::One(|call| native::reverse(call.attributes, call.operands[0])),
+};
+
 /// To another shape of as many elements.
 pub fn reshape(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
@@ -66,6 +76,20 @@ pub fn transpose(trace: &mut Trace, x: NodeId, permutation: &[i64]) -> Result<No
     }
     let shape = trace.intern(&dims);
     Ok(trace.operation_with_attributes(Op::Transpose, ty.dtype, shape, &[x], &axes))
+}
+
+/// Backwards along some axes.
+pub fn reverse(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let mut axes = distinct_axes("axes", axes, ty.dims.len())?;
+    // One element is the same backwards.
+    axes.retain(|&axis| ty.dims[axis as usize] > 1);
+    axes.sort_unstable();
+    if axes.is_empty() {
+        return Ok(x);
+    }
+    let shape = trace.node(x).shape;
+    Ok(trace.operation_with_attributes(Op::Reverse, ty.dtype, shape, &[x], &axes))
 }
 
 /// A reshape keeps the number of elements.
@@ -100,6 +124,12 @@ fn infer_transpose(x: &TensorType, permutation: &[i64]) -> Result<(Vec<i64>, Dim
     let axes = distinct_axes("perm", permutation, rank)?;
     let dims = axes.iter().map(|&axis| x.dims[axis as usize]).collect();
     Ok((axes, dims))
+}
+
+fn lower_reverse(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let (name, x) = (e.name_of(at), e.name(value.operands[0]));
+    emit!(e, "    {name} = stablehlo.reverse {x}, dims = {:?} : {}", value.attributes, mlir(&value.ty));
 }
 
 fn lower_broadcast_to(e: &mut Emitter, at: usize) {

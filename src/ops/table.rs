@@ -2,8 +2,8 @@
 
 use super::definition::{Call, Definition, Native};
 use super::{
-    binary, choice, control, convert, convolution, creation, dot_general, fourier, indexing, linear_algebra, matmul,
-    reduce, shape, slicing, unary,
+    barrier, binary, bits, choice, clamp, complex, control, convert, convolution, creation, custom_call, dot_general,
+    fourier, indexing, linear_algebra, matmul, random_bits, reduce, rng, shape, slicing, unary,
 };
 use crate::emit::Emitter;
 use crate::error;
@@ -45,9 +45,6 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::While => &control::WHILE,
         Op::If => &control::IF,
         Op::Scan => &control::SCAN,
-        Op::Clamp | Op::Complex | Op::Real | Op::Imag | Op::BitcastConvert | Op::ReducePrecision | Op::Reverse => {
-            &GIVEN
-        }
         Op::DotGeneral => &dot_general::DOT_GENERAL,
         Op::Convolution => &convolution::CONVOLUTION,
         Op::Gather | Op::Scatter => &GIVEN,
@@ -55,8 +52,18 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::Cholesky => &linear_algebra::CHOLESKY,
         Op::TriangularSolve => &linear_algebra::TRIANGULAR_SOLVE,
         Op::Fft => &fourier::FFT,
-        Op::RngBitGenerator => &GIVEN,
-        Op::OptimizationBarrier | Op::CustomCall => &GIVEN,
+        Op::Case => &control::CASE,
+        Op::Clamp => &clamp::CLAMP,
+        Op::Complex => &complex::COMPLEX,
+        Op::Real => &complex::REAL,
+        Op::Imag => &complex::IMAG,
+        Op::BitcastConvert => &bits::BITCAST_CONVERT,
+        Op::ReducePrecision => &bits::REDUCE_PRECISION,
+        Op::Reverse => &shape::REVERSE,
+        Op::RngBitGenerator => &rng::RNG_BIT_GENERATOR,
+        Op::RandomBits => &random_bits::RANDOM_BITS,
+        Op::OptimizationBarrier => &barrier::OPTIMIZATION_BARRIER,
+        Op::CustomCall => &custom_call::CUSTOM_CALL,
     }
 }
 

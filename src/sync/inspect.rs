@@ -106,8 +106,9 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
 fn text(owner: &Owner, plan: &Plan) -> String {
     let texts = plan.runs.iter().map(|run| {
         let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
-        let variant = owner.shared.runtime().programs.peek(&lookup);
-        lower(&run.program, &run.scalars, &variant.varying, &variant.donors).text
+        let runtime = owner.shared.runtime();
+        let variant = runtime.programs.peek(&lookup);
+        lower(&run.program, &run.scalars, &variant.varying, &variant.donors, runtime.engine.platform()).text
     });
     texts.collect()
 }

@@ -41,7 +41,8 @@ fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
 pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
-        let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors);
+        let platform = shared.runtime().engine.platform();
+        let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, platform);
         let executable = match &shared.runtime().disk {
             None => compile_anew(shared, &module)?,
             Some(disk) => {

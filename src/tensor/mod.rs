@@ -1,18 +1,22 @@
 //! What a frontend does with tensors between syncs: recording operations on them, asking what they are, giving them other
 //! values.
 
+mod elements;
 mod linear_algebra;
 mod mixing;
 mod normalization;
 mod operands;
 mod operations;
 mod products;
+mod random;
 mod recording;
 mod values;
 
+pub use elements::*;
 pub use linear_algebra::*;
 pub use normalization::*;
 pub use operations::*;
 pub use products::*;
+pub use random::*;
 pub use recording::{State, finish_all, to_record};
 pub use values::*;

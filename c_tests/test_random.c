@@ -1,0 +1,283 @@
+// Random bits and what is made of them: on an XLA device and native, the same numbers, and JAX's.
+#include "both.h"
+
+#define THREE_FRY LXLA_RNG_THREE_FRY
+#define PHILOX LXLA_RNG_PHILOX
+
+static lxla_tensor key_of(uint32_t high, uint32_t low) { return ARRAY(U32, uint32_t, DIMS(2), high, low); }
+
+// --- Generators with a state ---
+
+static lxla_tensor generated(int32_t algorithm, lxla_tensor state, int32_t dtype, const int64_t *dims, size_t rank, lxla_tensor *next) {
+  lxla_tensor bits;
+  OK(lxla_rng_bit_generator(algorithm, state, dtype, dims, rank, next, &bits));
+  return bits;
+}
+
+static void generators(void) {
+  // The counter runs over its end.
+  lxla_tensor state = ARRAY(U64, uint64_t, DIMS(2), 7, UINT64_MAX), next = none, out = none;
+  out = generated(THREE_FRY, state, U32, DIMS(2, 3), &next);
+  HAS(out, U32, uint32_t, DIMS(2, 3), 3493762567, 3901892970, 2964889903, 1599218323, 3158004665, 1334547408);
+  HAS(next, U64, uint64_t, DIMS(2), 7, 2);
+  out = generated(THREE_FRY, state, S64, DIMS(3), &next);
+  HAS(out, S64, uint64_t, DIMS(3), 6868590399942727175u, 13563526760692328810u, 5731837475286458671u);
+  HAS(next, U64, uint64_t, DIMS(2), 7, 2);
+  out = generated(THREE_FRY, state, U8, DIMS(3, 3), &next);
+  HAS(out, U8, uint8_t, DIMS(3, 3), 7, 106, 47, 147, 185, 208, 177, 180, 108);
+  HAS(next, U64, uint64_t, DIMS(2), 7, 5);
+  out = generated(THREE_FRY, state, F32, NULL, 0, &next);
+  HAS(out, F32, uint32_t, NO_DIMS, 3493762567);
+  HAS(next, U64, uint64_t, DIMS(2), 7, 0);
+  out = generated(PHILOX, state, U32, DIMS(2, 3), &next);
+  HAS(out, U32, uint32_t, DIMS(2, 3), 3825527345, 2929620239, 4033760259, 866587273, 2720144846, 492154188);
+  HAS(next, U64, uint64_t, DIMS(2), 7, 1);
+  out = generated(PHILOX, state, U64, DIMS(1), &next);
+  HAS(out, U64, uint64_t, DIMS(1), 12582623120030231089u);
+  HAS(next, U64, uint64_t, DIMS(2), 7, 0);
+  lxla_tensor wide = ARRAY(U64, uint64_t, DIMS(3), 1, UINT64_MAX, 3);
+  out = generated(PHILOX, wide, S32, DIMS(2, 3), &next);
+  HAS(out, S32, uint32_t, DIMS(2, 3), 3023135040, 2618764561, 763147620, 1543521082, 3140572256, 1890473413);
+  HAS(next, U64, uint64_t, DIMS(3), 1, 1, 4);
+  out = generated(PHILOX, wide, U64, DIMS(3), &next);
+  HAS(out, U64, uint64_t, DIMS(3), 11247508148441932096u, 6629372568639681892u, 8119521485933073504u);
+  HAS(next, U64, uint64_t, DIMS(3), 1, 1, 4);
+  out = generated(PHILOX, wide, U16, DIMS(3), &next);
+  HAS(out, U16, uint16_t, DIMS(3), (uint16_t)3023135040, (uint16_t)2618764561, (uint16_t)763147620);
+  HAS(next, U64, uint64_t, DIMS(3), 1, 0, 4);
+  out = generated(PHILOX, wide, F64, DIMS(2, 0), &next);
+  has(out, F64, DIMS(2, 0), NULL, 0);
+  HAS(next, U64, uint64_t, DIMS(3), 1, UINT64_MAX, 3);
+  // One after another is as all at once.
+  lxla_tensor half, rest, last;
+  half = generated(PHILOX, wide, U32, DIMS(4), &next);
+  rest = generated(PHILOX, next, U32, DIMS(4), &last);
+  uint32_t got[8];
+  OK(lxla_tensor_read(half, got, 16));
+  OK(lxla_tensor_read(rest, got + 4, 16));
+  RELEASE(next);
+  out = generated(PHILOX, wide, U32, DIMS(8), &next);
+  has(out, U32, DIMS(8), got, sizeof got);
+  RELEASE(next, half, rest, last);
+
+  lxla_tensor narrow = ARRAY(U32, uint32_t, DIMS(2), 1, 2);
+  REFUSED(lxla_rng_bit_generator(THREE_FRY, wide, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "state: it is u64[3]; want u64[2]");
+  REFUSED(lxla_rng_bit_generator(PHILOX, narrow, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "state: it is u32[2]; want u64[2] or u64[3]");
+  REFUSED(lxla_rng_bit_generator(3, state, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "algorithm: 3 is no LXLA_RNG_* constant (1 to 2)");
+  REFUSED(lxla_rng_bit_generator(PHILOX, state, PRED, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "dtype: pred given");
+  REFUSED(lxla_rng_bit_generator(PHILOX, state, C64, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "dtype: c64 given");
+  REFUSED(lxla_rng_bit_generator(PHILOX, state, U32, DIMS(-1), &next, &out), LXLA_INVALID_ARGUMENT, "dims[0] is -1");
+  REFUSED(lxla_rng_bit_generator(PHILOX, state, U32, DIMS(1), &next, NULL), LXLA_NULL_ARGUMENT, "out_bits");
+  RELEASE(state, wide, narrow);
+}
+
+// --- Numbers of a key ---
+
+static lxla_tensor bits(int32_t algorithm, lxla_tensor key, int32_t dtype, const int64_t *dims, size_t rank) {
+  lxla_tensor out;
+  OK(lxla_random_bits(algorithm, key, dtype, dims, rank, &out));
+  return out;
+}
+
+static lxla_tensor uniform(int32_t algorithm, lxla_tensor key, int32_t dtype, const int64_t *dims, size_t rank, double low, double high) {
+  lxla_tensor out;
+  OK(lxla_random_uniform(algorithm, key, dtype, dims, rank, low, high, &out));
+  return out;
+}
+
+// What jax.random gives for jax.random.key(42) and for the key {0xdeadbeef, 7}, in JAX 0.10.2.
+static void jax_numbers(void) {
+  lxla_tensor key = key_of(0, 42), other = key_of(0xdeadbeef, 7), out;
+  HAS(bits(THREE_FRY, key, U32, DIMS(2, 3)), U32, uint32_t, DIMS(2, 3), 2098992034, 2919706841, 2646866425, 2409546199, 1935504149, 2516274904);
+  HAS(bits(THREE_FRY, other, S32, NULL, 0), S32, uint32_t, NO_DIMS, 215043025);
+  HAS(bits(THREE_FRY, other, U8, DIMS(5)), U8, uint8_t, DIMS(5), 209, 106, 194, 188, 28);
+  HAS(bits(THREE_FRY, other, U16, DIMS(3)), U16, uint16_t, DIMS(3), 19409, 28522, 41922);
+  HAS(bits(THREE_FRY, other, U64, DIMS(3)), U64, uint64_t, DIMS(3), 5206915856274286003u, 1093751451796088396u, 10689620148530481953u);
+  OK(lxla_random_split(THREE_FRY, key, 3, &out));
+  HAS(out, U32, uint32_t, DIMS(3, 2), 1832780943, 270669613, 64467757, 2916123636, 2465931498, 255383827);
+
+  HAS(uniform(THREE_FRY, key, F32, DIMS(4), 0, 1), F32, float, DIMS(4), 0x1.f47048p-2f, 0x1.5c0e6p-1f, 0x1.3b87fp-1f, 0x1.1f3d8p-1f);
+  HAS(uniform(THREE_FRY, key, F32, DIMS(4), -1, 1), F32, float, DIMS(4), -0x1.71f7p-6f, 0x1.70398p-2f, 0x1.dc3f8p-3f, 0x1.f3d8p-4f);
+  HAS(uniform(THREE_FRY, key, F32, DIMS(4), 0, 3.7), F32, float, DIMS(4), 0x1.cee7dcp+0f, 0x1.41f3b2p+1f, 0x1.23ddbep+1f, 0x1.09b27ep+1f);
+  HAS(uniform(THREE_FRY, key, F64, DIMS(4), -1, 1), F64, double, DIMS(4), -0x1.2c1fb70efddfp-3, -0x1.f0a1334948bep-1, 0x1.2fb20ea0f38dp-3, 0x1.d6ab4a31aa5dp-2);
+  HAS(uniform(THREE_FRY, key, F64, DIMS(2), 0, 3.7), F64, double, DIMS(2), 0x1.94324411554aep+0, 0x1.c6f611ed306e7p-5);
+  lxla_tensor half = uniform(THREE_FRY, key, F16, DIMS(4), 0, 3.7), brain = uniform(THREE_FRY, key, BF16, DIMS(4), 0, 3.7), wide;
+  OK(lxla_convert(half, F64, &wide));
+  HAS(wide, F64, double, DIMS(4), 0x1.208p-2, 0x1.68cp-1, 0x1.cep+1, 0x1.664p+1);
+  OK(lxla_convert(brain, F64, &wide));
+  HAS(wide, F64, double, DIMS(4), 0x1.2cp+1, 0x1.9p+1, 0x1.ccp+1, 0x1.8cp+1);
+  OK(lxla_random_bernoulli(THREE_FRY, key, 0.3, DIMS(12), &out));
+  HAS(out, PRED, uint8_t, DIMS(12), 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0);
+
+  // Normal numbers to the last places, in f32 and f64.
+  const float normal[] = {-0x1.cfbe2ap-6f, 0x1.de57dp-2f, 0x1.2eccc2p-2f, 0x1.3a7648p-3f, -0x1.fc09d6p-4f, 0x1.bc4234p-3f};
+  const double normal64[] = {-0x1.7a4a26c962159p-3, -0x1.15bccfaa7ba3ap+1, 0x1.7ed8110b50460p-3};
+  float got[6];
+  double got64[3];
+  OK(lxla_random_normal(THREE_FRY, key, F32, DIMS(6), &out));
+  read_f32(out, got, 6);
+  for (int i = 0; i < 6; i++) CHECK(fabsf(got[i] - normal[i]) <= 1e-6f * fabsf(normal[i]));
+  RELEASE(out);
+  OK(lxla_random_normal(THREE_FRY, key, F64, DIMS(3), &out));
+  OK(lxla_tensor_read(out, got64, sizeof got64));
+  for (int i = 0; i < 3; i++) CHECK(fabs(got64[i] - normal64[i]) <= 1e-14 * fabs(normal64[i]));
+  RELEASE(key, other, half, brain, out);
+}
+
+static void philox_numbers(void) {
+  lxla_tensor key = key_of(5, 6), state = ARRAY(U64, uint64_t, DIMS(3), (UINT64_C(5) << 32) + 6, 0, 0), next, out;
+  const uint64_t words[] = {5311993280961896125u, 9298638080179936730u, 11401446961181213285u};
+  has(bits(PHILOX, key, U64, DIMS(3)), U64, DIMS(3), words, sizeof words);
+  has(generated(PHILOX, state, U64, DIMS(3), &next), U64, DIMS(3), words, sizeof words);
+  HAS(bits(PHILOX, key, S8, DIMS(3, 3)), S8, uint8_t, DIMS(3, 3), 189, 190, 218, 17, 101, 154, 117, 83, 220);
+  OK(lxla_random_split(PHILOX, key, 2, &out));
+  HAS(out, U32, uint32_t, DIMS(2, 2), (uint32_t)(words[0] >> 32), (uint32_t)words[0], (uint32_t)(words[1] >> 32), (uint32_t)words[1]);
+  HAS(uniform(PHILOX, key, F64, DIMS(2), 0, 1), F64, double, DIMS(2), (double)(words[0] >> 12) * 0x1p-52, (double)(words[1] >> 12) * 0x1p-52);
+  HAS(uniform(PHILOX, key, F32, DIMS(1), -1, 1), F32, float, DIMS(1), (float)(2969493181u >> 9) * 0x1p-22f - 1);
+  RELEASE(key, state, next);
+}
+
+static void edges(void) {
+  lxla_tensor key = key_of(1, 2), out = none;
+  for (int32_t algorithm = THREE_FRY; algorithm <= PHILOX; algorithm++) {
+    has(bits(algorithm, key, U64, DIMS(0, 3)), U64, DIMS(0, 3), NULL, 0);
+    has(uniform(algorithm, key, BF16, DIMS(0), 0, 1), BF16, DIMS(0), NULL, 0);
+    OK(lxla_random_normal(algorithm, key, F16, DIMS(2, 0), &out));
+    has(out, F16, DIMS(2, 0), NULL, 0);
+    OK(lxla_random_bernoulli(algorithm, key, 0.5, DIMS(0), &out));
+    has(out, PRED, DIMS(0), NULL, 0);
+    OK(lxla_random_split(algorithm, key, 0, &out));
+    has(out, U32, DIMS(0, 2), NULL, 0);
+    OK(lxla_random_bernoulli(algorithm, key, 0, DIMS(4), &out));
+    HAS(out, PRED, uint8_t, DIMS(4), 0, 0, 0, 0);
+    OK(lxla_random_bernoulli(algorithm, key, 1, DIMS(4), &out));
+    HAS(out, PRED, uint8_t, DIMS(4), 1, 1, 1, 1);
+    // The same key gives the same numbers, in whatever shape.
+    lxla_tensor flat = uniform(algorithm, key, F32, DIMS(6), -2, 5), shaped = uniform(algorithm, key, F32, DIMS(3, 2), -2, 5);
+    float want[6];
+    read_f32(flat, want, 6);
+    has(shaped, F32, DIMS(3, 2), want, sizeof want);
+    RELEASE(flat);
+  }
+  // Sums that would be rounded up to the bound: in f16, 1/1024 of a step of 2 each.
+  out = uniform(THREE_FRY, key, F16, DIMS(300), 2048, 2050);
+  uint16_t steps[300];
+  OK(lxla_tensor_read(out, steps, sizeof steps));
+  for (int i = 0; i < 300; i++) CHECK(steps[i] == 0x6800);
+  RELEASE(out);
+  out = uniform(THREE_FRY, key, F32, DIMS(300), -1e38, 0);
+  float numbers[300];
+  read_f32(out, numbers, 300);
+  for (int i = 0; i < 300; i++) CHECK(numbers[i] >= -1e38f && numbers[i] < 0);
+  RELEASE(out);
+
+  lxla_tensor wide = ARRAY(U64, uint64_t, DIMS(2), 1, 2), three = ARRAY(U32, uint32_t, DIMS(3), 1, 2, 3);
+  REFUSED(lxla_random_bits(THREE_FRY, wide, U32, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "key: it is u64[2]; want u32[2]");
+  REFUSED(lxla_random_split(PHILOX, three, 2, &out), LXLA_INVALID_ARGUMENT, "key: it is u32[3]; want u32[2]");
+  REFUSED(lxla_random_split(PHILOX, key, SIZE_MAX, &out), LXLA_INVALID_ARGUMENT, "n: ");
+  REFUSED(lxla_random_bits(THREE_FRY, key, F32, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "dtype: f32 given; want integers");
+  REFUSED(lxla_random_bits(0, key, U32, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "algorithm: 0");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, S32, DIMS(1), 0, 10, &out), LXLA_INVALID_ARGUMENT, "dtype: s32 given; want floats");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F32, DIMS(1), 1, 1, &out), LXLA_INVALID_ARGUMENT, "low, high: 1.0 and 1.0 in f32; want low < high");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F16, DIMS(1), 1, 1.0001, &out), LXLA_INVALID_ARGUMENT, "in f16; want low < high");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F16, DIMS(1), 0, 1e6, &out), LXLA_INVALID_ARGUMENT, "low, high: 0.0 and 1000000.0 in f16");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F32, DIMS(1), -3e38, 3e38, &out), LXLA_INVALID_ARGUMENT, "their distance finite");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F64, DIMS(1), NAN, 1, &out), LXLA_INVALID_ARGUMENT, "low, high: NaN and 1.0");
+  REFUSED(lxla_random_normal(THREE_FRY, key, C64, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "dtype: c64 given; want floats");
+  REFUSED(lxla_random_bernoulli(THREE_FRY, key, 1.5, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "p: 1.5 given; want 0 to 1");
+  REFUSED(lxla_random_bernoulli(THREE_FRY, key, NAN, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "p: NaN given");
+  RELEASE(key, wide, three);
+}
+
+TEST(generators_give_xlas_bits) { on_both(generators); }
+TEST(threefry_numbers_are_jaxs) { on_both(jax_numbers); }
+TEST(philox_numbers_are_its_generators) { on_both(philox_numbers); }
+TEST(random_edges) { on_both(edges); }
+
+// --- Both devices, many numbers ---
+
+enum { MANY = 20001 };
+
+// The same bytes on both devices.
+static void agree(int32_t algorithm, int32_t dtype, size_t size, double low, double high) {
+  static unsigned char got[2][MANY * 8];
+  for (int i = 0; i < 2; i++) {
+    device = (lxla_device){i ? LXLA_DEVICE_CPU : LXLA_DEVICE_XLA, 0};
+    lxla_tensor key = key_of(0x01234567, 0x89abcdef);
+    lxla_tensor out = low < high ? uniform(algorithm, key, dtype, DIMS(3, MANY / 3), low, high) : bits(algorithm, key, dtype, DIMS(3, MANY / 3));
+    OK(lxla_tensor_read(out, got[i], MANY * size));
+    RELEASE(key, out);
+  }
+  CHECK(memcmp(got[0], got[1], MANY * size) == 0);
+}
+
+TEST(lazy_and_native_numbers_are_equal_bit_for_bit) {
+  env = new_env();
+  const double bounds[][2] = {{0, 1}, {-1, 1}, {-0.3, 0.6}, {1e-3, 1e3}, {-5, 0}, {2, 3}};
+  const size_t sizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2};
+  for (int32_t algorithm = THREE_FRY; algorithm <= PHILOX; algorithm++) {
+    for (int32_t dtype = S8; dtype <= U64; dtype++) agree(algorithm, dtype, sizes[dtype - S8], 0, 0);
+    for (int32_t dtype = F16; dtype <= BF16; dtype++)
+      for (int i = 0; i < 6; i++) agree(algorithm, dtype, sizes[dtype - S8], bounds[i][0], bounds[i][1]);
+  }
+  OK(lxla_env_release(env));
+}
+
+TEST(normal_numbers_agree_and_are_normal) {
+  env = new_env();
+  static float got[2][MANY];
+  for (int32_t algorithm = THREE_FRY; algorithm <= PHILOX; algorithm++) {
+    for (int i = 0; i < 2; i++) {
+      device = (lxla_device){i ? LXLA_DEVICE_CPU : LXLA_DEVICE_XLA, 0};
+      lxla_tensor key = key_of(3, 4), out;
+      OK(lxla_random_normal(algorithm, key, F32, DIMS(MANY), &out));
+      read_f32(out, got[i], MANY);
+      RELEASE(key, out);
+    }
+    double sum = 0, squares = 0, fourth = 0;
+    int beyond = 0;
+    for (int i = 0; i < MANY; i++) {
+      double x = got[0][i];
+      CHECK(fabs(x - got[1][i]) <= 4e-7 * fabs(x));
+      sum += x, squares += x * x, fourth += x * x * x * x;
+      beyond += fabs(x) > 1.959964;
+    }
+    // Within four standard errors.
+    CHECK(fabs(sum / MANY) < 4 / sqrt(MANY));
+    CHECK(fabs(squares / MANY - 1) < 4 * sqrt(2.0 / MANY));
+    CHECK(fabs(fourth / MANY - 3) < 4 * sqrt(96.0 / MANY));
+    CHECK(fabs(beyond / (double)MANY - 0.05) < 4 * sqrt(0.05 * 0.95 / MANY));
+  }
+  OK(lxla_env_release(env));
+}
+
+// A step changes no key: what is recorded with it later is the same, and splitting makes it different.
+TEST(keys_change_only_by_splitting) {
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor key = key_of(0, 0), first = uniform(THREE_FRY, key, F32, DIMS(8), 0, 1), rows, row, next;
+  OK(lxla_mark_step(env, XLA(0), 1));
+  lxla_tensor again = uniform(THREE_FRY, key, F32, DIMS(8), 0, 1);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  float want[8], got[8];
+  read_f32(first, want, 8);
+  has(again, F32, DIMS(8), want, sizeof want);
+  OK(lxla_random_split(THREE_FRY, key, 2, &rows));
+  OK(lxla_slice(rows, (int64_t[]){1, 0}, (int64_t[]){2, 2}, NULL, 2, &row));
+  OK(lxla_reshape(row, DIMS(2), &next));
+  lxla_tensor other = uniform(THREE_FRY, next, F32, DIMS(8), 0, 1);
+  read_f32(other, got, 8);
+  for (int i = 0; i < 8; i++) CHECK(got[i] != want[i]);
+  // A loop over bounds is two programs: with constants, and with parameters in their places.
+  uint64_t compiled = counter(env, "UncachedCompile");
+  for (int i = 1; i <= 5; i++) {
+    lxla_tensor some = uniform(THREE_FRY, key, F32, DIMS(8), -i, 2 * i);
+    read_f32(some, got, 8);
+    for (int j = 0; j < 8; j++) CHECK(got[j] >= -i && got[j] < 2 * i);
+    RELEASE(some);
+  }
+  EQUAL(counter(env, "UncachedCompile") - compiled, 2);
+  RELEASE(key, first, rows, row, next, other);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
