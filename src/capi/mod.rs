@@ -8,9 +8,11 @@
 // Said once, above, for all functions.
 #![allow(clippy::missing_safety_doc)]
 
+mod activation;
 mod arguments;
 mod computation;
 mod constants;
+mod creation;
 mod device;
 mod environment;
 mod guard;
@@ -18,21 +20,27 @@ mod indexing;
 mod inspect;
 mod library;
 mod operations;
+mod rearrange;
 mod references;
 mod save;
+mod statistics;
 mod sync;
 mod tensor;
 mod types;
 
+pub use activation::*;
 pub use computation::*;
 pub use constants::*;
+pub use creation::*;
 pub use device::*;
 pub use environment::*;
 pub use indexing::*;
 pub use inspect::*;
 pub use library::*;
 pub use operations::*;
+pub use rearrange::*;
 pub use save::*;
+pub use statistics::*;
 pub use sync::*;
 pub use tensor::*;
 pub use types::*;

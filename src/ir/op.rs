@@ -41,6 +41,8 @@ macro_rules! numbered {
     };
 }
 
+pub(crate) use numbered;
+
 numbered! {
     /// Elementwise, of one operand.
     UnaryOp, "LXLA_UNARY_*", {

@@ -37,6 +37,6 @@ pub use element::Element;
 pub use elementwise::Source;
 pub use indexing::{dynamic_slice, dynamic_update_slice, take};
 pub use matmul::matmul;
-pub use movement::{broadcast_to, concatenate, pad, row, slice, stack, transpose};
+pub use movement::{broadcast_to, concatenate, pad, reverse, row, slice, stack, transpose};
 pub use reduce::reduce;
 pub use unary::unary;

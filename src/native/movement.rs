@@ -75,6 +75,23 @@ pub fn concatenate(ty: &TensorType, axis: usize, parts: &[&Array]) -> Result<Arr
     }))
 }
 
+/// Backwards along axes, one after the other.
+pub fn reverse(axes: &[i64], x: &Array) -> Result<Array> {
+    let mut reversed = x.clone();
+    for &axis in axes {
+        let (ty, axis) = (x.ty(), axis as usize);
+        let size = ty.dims[axis] as usize;
+        let after = ty.dims[axis + 1..].iter().product::<i64>() as usize;
+        reversed = by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
+            // An empty array has no chunks.
+            for slab in reversed.elements::<T>().chunks_exact((size * after).max(1)) {
+                slab.chunks_exact(after).rev().for_each(|row| out.copy(row));
+            }
+        }))?;
+    }
+    Ok(reversed)
+}
+
 /// Slice number `i` along the first axis, without that axis.
 pub fn row(x: &Array, i: usize) -> Result<Array> {
     let ty = TensorType::new(x.ty().dtype, &x.ty().dims[1..]);
@@ -193,6 +210,16 @@ mod tests {
         assert_eq!(pad(&[2], &[2], &[5, -5, 0]), [9, 9]);
         assert_eq!(pad(&[0], &[2], &[1, 1, 3]), [9, 9]);
         assert_eq!(pad(&[2, 2], &[3, 3], &[1, 0, 0, 1, 0, 0]), [9, 9, 9, 0, 1, 9, 2, 3, 9]);
+    }
+
+    #[test]
+    fn reversals_of_any_axes() {
+        let x = counted(&[2, 3, 2]);
+        let run = |axes: &[i64]| apply::<i32>(Op::Reverse, x.ty(), axes, &[&x]);
+        assert_eq!(run(&[1]), [4, 5, 2, 3, 0, 1, 10, 11, 8, 9, 6, 7]);
+        assert_eq!(run(&[0, 1, 2]), (0..12).rev().collect::<Vec<i32>>());
+        let none = array::<i32>(&[3, 0], &[]);
+        assert!(apply::<i32>(Op::Reverse, none.ty(), &[0], &[&none]).is_empty());
     }
 
     #[test]

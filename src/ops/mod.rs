@@ -3,6 +3,7 @@
 //!
 //! A result that equals its operand is that operand: values are immutable, so nothing needs to be recorded.
 
+mod activation;
 mod binary;
 mod choice;
 mod control;
@@ -11,27 +12,43 @@ mod control_native;
 mod convert;
 mod creation;
 mod definition;
+mod formula;
+mod functions;
 mod indexing;
 mod integers;
+mod masks;
 mod matmul;
+mod normalize;
+mod ranges;
+mod rearrange;
 mod reduce;
+mod reverse;
 mod shape;
 mod slicing;
+mod special;
+mod statistics;
 mod table;
 mod unary;
 
+pub use activation::{ActivationOp, activation};
 pub use binary::{binary, binary_scalar};
-pub use choice::{compare, select};
+pub use choice::{compare, compare_scalar, select};
 pub use control::{Applied, branch, call, scan, while_loop};
 pub use convert::convert;
 pub use creation::{constant, full, iota};
-pub use definition::{Call, Definition, Native};
+pub use definition::{Call, Composed, Definition, Native};
 pub use indexing::{dynamic_slice, dynamic_update_slice, take};
+pub use masks::{eye, one_hot, tril, triu};
 pub use matmul::matmul;
+pub use normalize::{layer_norm, log_softmax, softmax};
+pub use ranges::{arange, linspace};
+pub use rearrange::{expand_dims, flip, repeat, roll, slice_axis, split, split_equally, squeeze, stack, tile};
 pub use reduce::reduce;
 pub use shape::{broadcast_to, reshape, transpose};
 pub use slicing::{concatenate, pad, slice};
-pub use table::{definition, evaluate, lower};
+pub use special::{SpecialOp, special};
+pub use statistics::{logsumexp, mean, standard_deviation, variance};
+pub use table::{COMPOSED, definition, evaluate, lower};
 pub use unary::unary;
 
 use crate::error;

@@ -1,6 +1,7 @@
 //! The table: every operation with its definition.
 
-use super::definition::{Call, Definition, Native};
+use super::definition::{Call, Composed, Definition, Native};
+use super::{activation, masks, normalize, ranges, rearrange, reverse, special, statistics};
 use super::{binary, choice, control, convert, creation, indexing, matmul, reduce, shape, slicing, unary};
 use crate::emit::Emitter;
 use crate::error;
@@ -12,6 +13,34 @@ use crate::types::{Scalar, TensorType};
 /// Leaves are given, and results are parts: there is nothing to do for them.
 const GIVEN: Definition =
     Definition { name: "", stablehlo: "", function: "", dtypes: "", lower: |_, _| {}, native: Native::Nothing };
+
+/// Operations that are recorded as several others.
+pub const COMPOSED: &[Composed] = &[
+    activation::ACTIVATION,
+    special::SPECIAL,
+    normalize::SOFTMAX,
+    normalize::LOG_SOFTMAX,
+    normalize::LAYER_NORM,
+    statistics::MEAN,
+    statistics::VARIANCE,
+    statistics::STANDARD_DEVIATION,
+    statistics::LOGSUMEXP,
+    rearrange::SQUEEZE,
+    rearrange::EXPAND_DIMS,
+    rearrange::STACK,
+    rearrange::SPLIT,
+    rearrange::SLICE_AXIS,
+    rearrange::FLIP,
+    rearrange::ROLL,
+    rearrange::TILE,
+    rearrange::REPEAT,
+    masks::TRIL,
+    masks::TRIU,
+    masks::EYE,
+    masks::ONE_HOT,
+    ranges::ARANGE,
+    ranges::LINSPACE,
+];
 
 /// What an operation is.
 #[inline]
@@ -42,9 +71,8 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::While => &control::WHILE,
         Op::If => &control::IF,
         Op::Scan => &control::SCAN,
-        Op::Clamp | Op::Complex | Op::Real | Op::Imag | Op::BitcastConvert | Op::ReducePrecision | Op::Reverse => {
-            &GIVEN
-        }
+        Op::Clamp | Op::Complex | Op::Real | Op::Imag | Op::BitcastConvert | Op::ReducePrecision => &GIVEN,
+        Op::Reverse => &reverse::REVERSE,
         Op::DotGeneral | Op::Convolution => &GIVEN,
         Op::Gather | Op::Scatter => &GIVEN,
         Op::Sort | Op::ReduceWith | Op::ReduceWindow | Op::SelectAndScatter => &GIVEN,
