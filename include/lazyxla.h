@@ -403,6 +403,40 @@
  */
 #define LXLA_CUSTOM_CALL_TYPED_FFI 4
 
+#define LXLA_ACTIVATION_RELU 1
+
+#define LXLA_ACTIVATION_GELU 2
+
+#define LXLA_ACTIVATION_GELU_TANH 3
+
+#define LXLA_ACTIVATION_SILU 4
+
+#define LXLA_ACTIVATION_RELU6 5
+
+#define LXLA_ACTIVATION_ELU 6
+
+#define LXLA_ACTIVATION_SELU 7
+
+#define LXLA_ACTIVATION_SOFTPLUS 8
+
+#define LXLA_ACTIVATION_MISH 9
+
+#define LXLA_ACTIVATION_LOG_SIGMOID 10
+
+#define LXLA_ACTIVATION_HARD_SIGMOID 11
+
+#define LXLA_ACTIVATION_HARD_SWISH 12
+
+/**
+ * The error function.
+ */
+#define LXLA_SPECIAL_ERF 1
+
+/**
+ * 1 less the error function.
+ */
+#define LXLA_SPECIAL_ERFC 2
+
 /**
  * Version of the ABI: functions and constants are only ever added within one. A program may compare it with
  * `LXLA_ABI_VERSION` of the header that it was compiled with.
@@ -701,6 +735,11 @@ const char *lxla_version(void);
 const char *lxla_status_name(lxla_status status);
 
 /**
+ * The name of an element type, as "bf16"; "unknown" for a number that is none. Static memory. Any thread.
+ */
+const char *lxla_dtype_name(int32_t dtype);
+
+/**
  * What went wrong in this thread's last failing call: function, argument, what was given, what was wanted. "" if none
  * failed. The library's memory; valid until this thread's next failing call (success and releases never touch it).
  */
@@ -976,6 +1015,44 @@ lxla_status lxla_tensor_to_device(lxla_tensor tensor,
                                   lxla_tensor *out_tensor);
 
 /**
+ * A tensor of rank 1 with start, start + step, ..., as long as they do not reach stop: as NumPy's arange, of integers and
+ * floats. All are finite, and step is not 0; every number is one of the dtype (INVALID_ARGUMENT otherwise). Recorded. Gives
+ * one reference. Any thread.
+ */
+lxla_status lxla_arange(lxla_env env,
+                        lxla_device device,
+                        int32_t dtype,
+                        double start,
+                        double stop,
+                        double step,
+                        lxla_tensor *out_tensor);
+
+/**
+ * A tensor of rank 1 with `count` floats at equal distances from start to stop, which is the last one; with `endpoint` 0 it
+ * is the one that would follow. Recorded. Gives one reference. Any thread.
+ */
+lxla_status lxla_linspace(lxla_env env,
+                          lxla_device device,
+                          int32_t dtype,
+                          double start,
+                          double stop,
+                          int64_t count,
+                          int32_t endpoint,
+                          lxla_tensor *out_tensor);
+
+/**
+ * A matrix with ones on diagonal `k` (0 for the main one, 1 for the one above it) and zeros elsewhere, of any dtype.
+ * Recorded. Gives one reference. Any thread.
+ */
+lxla_status lxla_eye(lxla_env env,
+                     lxla_device device,
+                     int32_t dtype,
+                     int64_t rows,
+                     int64_t columns,
+                     int64_t k,
+                     lxla_tensor *out_tensor);
+
+/**
  * Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
  * real, IS_FINITE gives pred. Gives one reference. Any thread.
  */
@@ -1027,6 +1104,14 @@ lxla_status lxla_binary_with_scalar(int32_t op,
                                     lxla_tensor *out_tensor);
 
 /**
+ * dst = dst (op) rhs, or with `scalar_on_left` 1 dst = rhs (op) dst, as `lxla_binary_with_scalar` in place. Any thread.
+ */
+lxla_status lxla_binary_with_scalar_inplace(int32_t op,
+                                            lxla_tensor dst,
+                                            const lxla_scalar *rhs,
+                                            int32_t scalar_on_left);
+
+/**
  * Records a comparison, one of `LXLA_COMPARE_*`: broadcast and promoted as `lxla_binary`, giving pred. Complex numbers have
  * EQ and NE only. Gives one reference. Any thread.
  */
@@ -1034,6 +1119,22 @@ lxla_status lxla_compare(int32_t op,
                          lxla_tensor lhs,
                          lxla_tensor rhs,
                          lxla_tensor *out_tensor);
+
+/**
+ * Records lhs (op) scalar, a comparison. The scalar takes the tensor's dtype; one that it cannot represent is
+ * INVALID_ARGUMENT. Gives one reference. Any thread.
+ */
+lxla_status lxla_compare_scalar(int32_t op, lxla_tensor lhs, double rhs, lxla_tensor *out_tensor);
+
+/**
+ * Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot hold. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_compare_with_scalar(int32_t op,
+                                     lxla_tensor lhs,
+                                     const lxla_scalar *rhs,
+                                     int32_t scalar_on_left,
+                                     lxla_tensor *out_tensor);
 
 /**
  * Records pred ? on_true : on_false, element by element; all three broadcast, and the last two promote. Gives one
@@ -1501,6 +1602,206 @@ lxla_status lxla_random_bernoulli(int32_t algorithm,
                                   const int64_t *dims,
                                   size_t rank,
                                   lxla_tensor *out_tensor);
+
+/**
+ * Records x without `n_axes` axes (negative: from the end) that are of size 1; with none given, without all that are. Gives
+ * one reference. Any thread.
+ */
+lxla_status lxla_squeeze(lxla_tensor x,
+                         const int64_t *axes,
+                         size_t n_axes,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_expand_dims(lxla_tensor x,
+                             const int64_t *axes,
+                             size_t n_axes,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records `n` tensors (at least 1) of one shape along a new axis of the result (negative: from its end). They promote to
+ * one dtype. Gives one reference. Any thread.
+ */
+lxla_status lxla_stack(const lxla_tensor *tensors,
+                       size_t n,
+                       int64_t axis,
+                       lxla_tensor *out_tensor);
+
+/**
+ * Records the `n` parts of x along an axis (negative: from the end) that have these sizes, which make up all of it; NULL
+ * sizes are equal ones. Gives `n` tensors, one reference each. Any thread.
+ */
+lxla_status lxla_split(lxla_tensor x,
+                       const int64_t *sizes,
+                       size_t n,
+                       int64_t axis,
+                       lxla_tensor *out_tensors);
+
+/**
+ * Records x[start : stop : step] along an axis (negative: from the end), as Python cuts lists: negative ends count from
+ * the end, those beyond an end are at it, and a negative step goes backwards. INT64_MAX as stop is the end; for a negative step
+ * that is INT64_MIN. Step 0 is INVALID_ARGUMENT. Gives one reference. Any thread.
+ */
+lxla_status lxla_slice_axis(lxla_tensor x,
+                            int64_t axis,
+                            int64_t start,
+                            int64_t stop,
+                            int64_t step,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records x backwards along `n_axes` axes (negative: from the end), each once; with none given, along all. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_flip(lxla_tensor x,
+                      const int64_t *axes,
+                      size_t n_axes,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records x with its elements moved forward by `shifts[i]` (negative: backward) along `axes[i]` (negative: from the end),
+ * for `n` of both; what goes over one end comes in at the other. Gives one reference. Any thread.
+ */
+lxla_status lxla_roll(lxla_tensor x,
+                      const int64_t *shifts,
+                      const int64_t *axes,
+                      size_t n,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records `repeats[i]` copies of x along axis i, one behind the other, as NumPy's tile: where `n` is not x's rank, the
+ * shorter list has ones in front. Gives one reference. Any thread.
+ */
+lxla_status lxla_tile(lxla_tensor x,
+                      const int64_t *repeats,
+                      size_t n,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records `repeats` copies of each slice of x along an axis (negative: from the end), next to each other, as NumPy's
+ * repeat. Gives one reference. Any thread.
+ */
+lxla_status lxla_repeat(lxla_tensor x,
+                        int64_t repeats,
+                        int64_t axis,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Records the lower triangles of matrices (the last two axes of x): zeros beyond diagonal `k`, which is 0 for the main one,
+ * 1 for the one above it, -1 for the one below. Gives one reference. Any thread.
+ */
+lxla_status lxla_tril(lxla_tensor x,
+                      int64_t k,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the upper triangles, as `lxla_tril`: zeros before diagonal `k`. Gives one reference. Any thread.
+ */
+lxla_status lxla_triu(lxla_tensor x, int64_t k, lxla_tensor *out_tensor);
+
+/**
+ * Records indices (integers) with a further axis of size `depth`, which is `axis` of the result (negative: from its end): 1
+ * at the place that the index says, 0 elsewhere, and everywhere if it says none. Of any dtype. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_one_hot(lxla_tensor indices,
+                         int64_t depth,
+                         int64_t axis,
+                         int32_t dtype,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records an activation, one of `LXLA_ACTIVATION_*`, of floats; RELU and RELU6 take integers, too. GELU is x times the share
+ * of the normal distribution below x; GELU_TANH its approximation by the hyperbolic tangent; ELU has alpha 1. Each has its
+ * limit at -infinity (SILU, GELU, MISH and HARD_SWISH 0). f16 and bf16 are computed in f32, and rounded once. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_activation(int32_t op,
+                            lxla_tensor x,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records a function of floats, one of `LXLA_SPECIAL_*`: ERF the error function, ERFC 1 less that, accurate where it is small.
+ * f16 and bf16 are computed in f32, and rounded once. Gives one reference. Any thread.
+ */
+lxla_status lxla_special(int32_t op,
+                         lxla_tensor x,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the mean of floats over `n_axes` axes (negative: from the end), each once; no axes give x. With `keep_dims` 1
+ * the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_mean(lxla_tensor x,
+                      const int64_t *axes,
+                      size_t n_axes,
+                      int32_t keep_dims,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the variance of floats over axes, as `lxla_mean`: the sum of the squares of what differs from the mean, divided
+ * by the number of elements less `correction` (0 for all there are, 1 for a sample), but not by less than 0: with too few
+ * elements it is NaN or infinity, as in NumPy. Gives one reference. Any thread.
+ */
+lxla_status lxla_variance(lxla_tensor x,
+                          const int64_t *axes,
+                          size_t n_axes,
+                          double correction,
+                          int32_t keep_dims,
+                          lxla_tensor *out_tensor);
+
+/**
+ * Records the standard deviation: the square root of `lxla_variance`, rounded once. Gives one reference. Any thread.
+ */
+lxla_status lxla_standard_deviation(lxla_tensor x,
+                                    const int64_t *axes,
+                                    size_t n_axes,
+                                    double correction,
+                                    int32_t keep_dims,
+                                    lxla_tensor *out_tensor);
+
+/**
+ * Records the logarithm of the sum of the exponentials of floats over axes, as `lxla_mean`, without overflow on the way. Of
+ * nothing, and of -infinity alone, it is -infinity. Gives one reference. Any thread.
+ */
+lxla_status lxla_logsumexp(lxla_tensor x,
+                           const int64_t *axes,
+                           size_t n_axes,
+                           int32_t keep_dims,
+                           lxla_tensor *out_tensor);
+
+/**
+ * Records e^x, divided by their sum over an axis (negative: from the end), without overflow on the way. f16 and bf16 are
+ * computed in f32, and rounded once. Beside +infinity or NaN, or of -infinity alone, all of the axis is NaN. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_softmax(lxla_tensor x,
+                         int64_t axis,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the logarithm of `lxla_softmax`, which is accurate where that is near 0. Gives one reference. Any thread.
+ */
+lxla_status lxla_log_softmax(lxla_tensor x,
+                             int64_t axis,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end), times `scale`, plus
+ * `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
+ * which are computed in f32, and rounded once. epsilon is finite, and at least 0. Gives one reference. Any thread.
+ */
+lxla_status lxla_layer_norm(lxla_tensor x,
+                            const int64_t *axes,
+                            size_t n_axes,
+                            lxla_tensor scale,
+                            lxla_tensor offset,
+                            double epsilon,
+                            lxla_tensor *out_tensor);
 
 /**
  * Takes the computation of `results` from `params`, which are different placeholders of one device, out of what was

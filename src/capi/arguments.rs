@@ -3,11 +3,8 @@
 
 use crate::error;
 use crate::error::{Error, Result};
-use crate::types::{DType, TensorType, element_count};
+use crate::types::{DType, MAX_RANK, TensorType, element_count};
 use std::ffi::{CStr, CString, c_char};
-
-/// The highest rank that the library takes; NumPy's, too.
-const MAX_RANK: usize = 64;
 
 /// `length` elements at `start`. With no elements the pointer is not looked at.
 pub unsafe fn slice<'a, T>(name: &str, start: *const T, length: usize) -> Result<&'a [T]> {
@@ -70,7 +67,7 @@ pub unsafe fn tensor_type(dtype: i32, dims: *const i64, rank: usize) -> Result<T
     Ok(TensorType::new(dtype, dims))
 }
 
-/// A truth value.
+/// 0 or 1.
 pub fn flag(name: &str, value: i32) -> Result<bool> {
     match value {
         0 | 1 => Ok(value == 1),

@@ -169,12 +169,30 @@ pub const LXLA_CUSTOM_CALL_STATUS_RETURNING: i32 = 2;
 pub const LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED: i32 = 3;
 /// It gets typed buffers and attributes: XLA's foreign function interface.
 pub const LXLA_CUSTOM_CALL_TYPED_FFI: i32 = 4;
+pub const LXLA_ACTIVATION_RELU: i32 = 1;
+pub const LXLA_ACTIVATION_GELU: i32 = 2;
+pub const LXLA_ACTIVATION_GELU_TANH: i32 = 3;
+pub const LXLA_ACTIVATION_SILU: i32 = 4;
+pub const LXLA_ACTIVATION_RELU6: i32 = 5;
+pub const LXLA_ACTIVATION_ELU: i32 = 6;
+pub const LXLA_ACTIVATION_SELU: i32 = 7;
+pub const LXLA_ACTIVATION_SOFTPLUS: i32 = 8;
+pub const LXLA_ACTIVATION_MISH: i32 = 9;
+pub const LXLA_ACTIVATION_LOG_SIGMOID: i32 = 10;
+pub const LXLA_ACTIVATION_HARD_SIGMOID: i32 = 11;
+pub const LXLA_ACTIVATION_HARD_SWISH: i32 = 12;
+
+/// The error function.
+pub const LXLA_SPECIAL_ERF: i32 = 1;
+/// 1 less the error function.
+pub const LXLA_SPECIAL_ERFC: i32 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
     use crate::ir::{BinaryOp, CompareOp, FftOp, ReduceOp, Transposition, UnaryOp};
+    use crate::ops::{ActivationOp, SpecialOp};
     use crate::ops::{ApiVersion, RngAlgorithm};
     use crate::types::DType;
 
@@ -197,5 +215,8 @@ mod tests {
         assert_eq!(LXLA_TRANSPOSE_ADJOINT, Transposition::Adjoint as i32);
         assert_eq!(LXLA_RNG_PHILOX, RngAlgorithm::Philox as i32);
         assert_eq!(LXLA_CUSTOM_CALL_TYPED_FFI, ApiVersion::TypedFfi as i32);
+        assert_eq!(LXLA_ACTIVATION_SILU, ActivationOp::Silu as i32);
+        assert_eq!(LXLA_ACTIVATION_HARD_SWISH, ActivationOp::HardSwish as i32);
+        assert_eq!(LXLA_SPECIAL_ERFC, SpecialOp::Erfc as i32);
     }
 }

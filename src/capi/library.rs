@@ -3,6 +3,7 @@
 use super::guard::{guard, last_message};
 use super::types::*;
 use crate::error::Code;
+use crate::types::DType;
 use std::ffi::{CString, c_char};
 
 /// Version of the ABI: functions and constants are only ever added within one. A program may compare it with
@@ -29,6 +30,12 @@ pub extern "C" fn lxla_status_name(status: lxla_status) -> *const c_char {
         Some(code) => code.name().as_ptr(),
         None => c"UNKNOWN_STATUS".as_ptr(),
     }
+}
+
+/// The name of an element type, as "bf16"; "unknown" for a number that is none. Static memory. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_dtype_name(dtype: i32) -> *const c_char {
+    DType::from_number(dtype).map_or(c"unknown", DType::c_name).as_ptr()
 }
 
 /// What went wrong in this thread's last failing call: function, argument, what was given, what was wanted. "" if none

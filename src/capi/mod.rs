@@ -8,9 +8,11 @@
 // Said once, above, for all functions.
 #![allow(clippy::missing_safety_doc)]
 
+mod activation;
 mod arguments;
 mod computation;
 mod constants;
+mod creation;
 mod device;
 mod dlpack;
 mod elements;
@@ -25,14 +27,18 @@ mod operations;
 mod options;
 mod products;
 mod random;
+mod rearrange;
 mod references;
 mod save;
+mod statistics;
 mod sync;
 mod tensor;
 mod types;
 
+pub use activation::*;
 pub use computation::*;
 pub use constants::*;
+pub use creation::*;
 pub use device::*;
 pub use dlpack::*;
 pub use elements::*;
@@ -45,7 +51,9 @@ pub use normalization::*;
 pub use operations::*;
 pub use products::*;
 pub use random::*;
+pub use rearrange::*;
 pub use save::*;
+pub use statistics::*;
 pub use sync::*;
 pub use tensor::*;
 pub use types::*;

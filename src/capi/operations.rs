@@ -1,10 +1,9 @@
 //! Chapter Operations.
 
-use super::arguments::{out, ranked, slice};
+use super::arguments::{flag, out, ranked, slice};
 use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
-use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
 use crate::tensor;
@@ -85,10 +84,24 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
         // SAFETY: the caller's promise, see `capi`.
         let (rhs, place) = unsafe { (slice("rhs", rhs, 1)?[0], out("out_tensor", out_tensor)?) };
         let op = BinaryOp::from_number(op)?;
-        if !(0..=1).contains(&scalar_on_left) {
-            return Err(error!(InvalidArgument, "scalar_on_left: {scalar_on_left} given; want 0 or 1"));
-        }
-        place.set(tensor::binary_scalar(op, lhs.into(), scalar_value(&rhs)?, scalar_on_left == 1)?.into())
+        let scalar_on_left = flag("scalar_on_left", scalar_on_left)?;
+        place.set(tensor::binary_scalar(op, lhs.into(), scalar_value(&rhs)?, scalar_on_left)?.into())
+    })
+}
+
+/// dst = dst (op) rhs, or with `scalar_on_left` 1 dst = rhs (op) dst, as `lxla_binary_with_scalar` in place. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
+    op: i32,
+    dst: lxla_tensor,
+    rhs: *const lxla_scalar,
+    scalar_on_left: i32,
+) -> lxla_status {
+    guard("lxla_binary_with_scalar_inplace", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let rhs = unsafe { slice("rhs", rhs, 1)?[0] };
+        let (op, scalar_on_left) = (BinaryOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
+        tensor::binary_with_scalar_inplace(op, dst.into(), scalar_value(&rhs)?, scalar_on_left)
     })
 }
 
@@ -118,6 +131,41 @@ pub unsafe extern "C" fn lxla_compare(
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
         place.set(tensor::compare(CompareOp::from_number(op)?, lhs.into(), rhs.into())?.into())
+    })
+}
+
+/// Records lhs (op) scalar, a comparison. The scalar takes the tensor's dtype; one that it cannot represent is
+/// INVALID_ARGUMENT. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_compare_scalar(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: f64,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_compare_scalar", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        let op = CompareOp::from_number(op)?;
+        place.set(tensor::compare_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)?.into())
+    })
+}
+
+/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot hold. Gives one
+/// reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_compare_with_scalar(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: *const lxla_scalar,
+    scalar_on_left: i32,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_compare_with_scalar", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (rhs, place) = unsafe { (slice("rhs", rhs, 1)?[0], out("out_tensor", out_tensor)?) };
+        let (op, scalar_on_left) = (CompareOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
+        place.set(tensor::compare_scalar(op, lhs.into(), scalar_value(&rhs)?, scalar_on_left)?.into())
     })
 }
 
@@ -210,10 +258,8 @@ pub unsafe extern "C" fn lxla_reduce(
     guard("lxla_reduce", || {
         // SAFETY: the caller's promise, see `capi`.
         let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        if !(0..=1).contains(&keep_dims) {
-            return Err(error!(InvalidArgument, "keep_dims: {keep_dims} given; want 0 or 1"));
-        }
-        place.set(tensor::reduce(ReduceOp::from_number(op)?, x.into(), axes, keep_dims == 1)?.into())
+        let keep_dims = flag("keep_dims", keep_dims)?;
+        place.set(tensor::reduce(ReduceOp::from_number(op)?, x.into(), axes, keep_dims)?.into())
     })
 }
 

@@ -10,6 +10,7 @@ mod trace;
 
 pub use body::take_body;
 pub use linear::{Linear, Segment, Workspace};
+pub(crate) use op::numbered;
 pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, Transposition, UnaryOp};
 pub use program::{Body, Instruction, Program};
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};

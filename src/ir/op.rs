@@ -41,6 +41,8 @@ macro_rules! numbered {
     };
 }
 
+pub(crate) use numbered;
+
 numbered! {
     /// Elementwise, of one operand.
     UnaryOp, "op", "LXLA_UNARY_*", {

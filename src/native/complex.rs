@@ -244,12 +244,13 @@ fn sqrt(x: Complex64) -> Complex64 {
     Complex64::new(re, im.copysign(x.im))
 }
 
+/// As NumPy has it: 0 to the power of what has no positive real part is no number, unless that is 0.
 fn power(base: Complex64, exponent: Complex64) -> Complex64 {
     if exponent == Complex64::ZERO {
         return ONE;
     }
     if base == Complex64::ZERO {
-        return Complex64::ZERO;
+        return if exponent.re > 0.0 { Complex64::ZERO } else { Complex64::new(f64::NAN, f64::NAN) };
     }
     base.powc(exponent)
 }

@@ -234,6 +234,16 @@ mod tests {
     }
 
     #[test]
+    fn reversals_of_any_axes() {
+        let x = counted(&[2, 3, 2]);
+        let run = |axes: &[i64]| apply::<i32>(Op::Reverse, x.ty(), axes, &[&x]);
+        assert_eq!(run(&[1]), [4, 5, 2, 3, 0, 1, 10, 11, 8, 9, 6, 7]);
+        assert_eq!(run(&[0, 1, 2]), (0..12).rev().collect::<Vec<i32>>());
+        let none = array::<i32>(&[3, 0], &[]);
+        assert!(apply::<i32>(Op::Reverse, none.ty(), &[0], &[&none]).is_empty());
+    }
+
+    #[test]
     fn rows_and_stacks_are_inverse() {
         let x = counted(&[3, 2, 2]);
         let rows: Vec<Array> = (0..3).map(|i| row(&x, i).unwrap()).collect();

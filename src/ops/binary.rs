@@ -1,6 +1,7 @@
 //! Elementwise operations of two operands, one of which may be a scalar.
 
 use super::definition::{Call, Definition, Native};
+use super::functions::complex_power;
 use super::integers::{integer_division, integer_power};
 use super::{common_dims, common_dtype, float8, typed};
 use crate::emit::{Emitter, emit, mlir};
@@ -155,6 +156,9 @@ fn write(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &T
     }
     if op == BinaryOp::Power && ty.dtype.is_integer() {
         return integer_power(e, name, lhs, rhs, ty);
+    }
+    if op == BinaryOp::Power && ty.dtype.kind() == Kind::Complex {
+        return complex_power(e, name, lhs, rhs, ty);
     }
     emit!(e, "    {name} = stablehlo.{} {lhs}, {rhs} : {}", op.name(), mlir(ty));
 }

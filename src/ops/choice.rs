@@ -1,5 +1,6 @@
 //! Comparisons, and choosing by them.
 
+use super::creation::full;
 use super::definition::{Call, Definition, Native};
 use super::{common_dims, common_dtype, float8, refuse, typed};
 use crate::emit::{Emitter, emit, mlir};
@@ -7,7 +8,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{CompareOp, NodeId, Op, Trace};
 use crate::native::{self, Array};
-use crate::types::{DType, Kind, TensorType, broadcast, element_count};
+use crate::types::{DType, Kind, ScalarValue, TensorType, broadcast, element_count};
 
 /// One of [`CompareOp`].
 pub const COMPARE: Definition = Definition {
@@ -36,6 +37,19 @@ pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Re
         return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| compare(trace, op, lhs, rhs));
     }
     Ok(typed(trace, Op::Compare(op), &ty, &[lhs, rhs]))
+}
+
+/// A comparison with a scalar, which takes the tensor's dtype.
+pub fn compare_scalar(
+    trace: &mut Trace,
+    op: CompareOp,
+    x: NodeId,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<NodeId> {
+    let ty = TensorType::new(trace.node(x).dtype, &[]);
+    let scalar = full(trace, &ty, scalar)?;
+    if scalar_on_left { compare(trace, op, scalar, x) } else { compare(trace, op, x, scalar) }
 }
 
 /// `pred ? on_true : on_false`.

@@ -24,6 +24,16 @@ pub struct Definition {
     pub native: Native,
 }
 
+/// An operation that is recorded as several others, and has no entry in that table.
+pub struct Composed {
+    /// Its name in the documentation.
+    pub name: &'static str,
+    /// The C function that records it.
+    pub function: &'static str,
+    /// What it computes in; a family of operations leaves that to its members.
+    pub dtypes: &'static str,
+}
+
 /// How arrays are put through an operation.
 pub enum Native {
     /// It is no operation on arrays.

@@ -1,9 +1,10 @@
 //! The table: every operation with its definition.
 
-use super::definition::{Call, Definition, Native};
+use super::definition::{Call, Composed, Definition, Native};
 use super::{
-    barrier, binary, bits, choice, clamp, complex, control, convert, convolution, creation, custom_call, dot_general,
-    fourier, indexing, linear_algebra, matmul, random_bits, reduce, rng, shape, slicing, unary,
+    activation, barrier, binary, bits, choice, clamp, complex, control, convert, convolution, creation, custom_call,
+    dot_general, fourier, indexing, linear_algebra, masks, matmul, normalize, random_bits, ranges, rearrange, reduce,
+    rng, shape, slicing, special, statistics, unary,
 };
 use crate::emit::Emitter;
 use crate::error;
@@ -15,6 +16,34 @@ use crate::types::{Scalar, TensorType};
 /// Leaves are given, and results are parts: there is nothing to do for them.
 const GIVEN: Definition =
     Definition { name: "", stablehlo: "", function: "", dtypes: "", lower: |_, _| {}, native: Native::Nothing };
+
+/// Operations that are recorded as several others.
+pub const COMPOSED: &[Composed] = &[
+    activation::ACTIVATION,
+    special::SPECIAL,
+    normalize::SOFTMAX,
+    normalize::LOG_SOFTMAX,
+    normalize::LAYER_NORM,
+    statistics::MEAN,
+    statistics::VARIANCE,
+    statistics::STANDARD_DEVIATION,
+    statistics::LOGSUMEXP,
+    rearrange::SQUEEZE,
+    rearrange::EXPAND_DIMS,
+    rearrange::STACK,
+    rearrange::SPLIT,
+    rearrange::SLICE_AXIS,
+    rearrange::FLIP,
+    rearrange::ROLL,
+    rearrange::TILE,
+    rearrange::REPEAT,
+    masks::TRIL,
+    masks::TRIU,
+    masks::EYE,
+    masks::ONE_HOT,
+    ranges::ARANGE,
+    ranges::LINSPACE,
+];
 
 /// What an operation is.
 #[inline]

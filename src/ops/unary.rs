@@ -1,8 +1,9 @@
 //! Elementwise operations of one operand.
 
 use super::definition::{Call, Definition, Native};
+use super::functions::{function, is_wide};
 use super::{float8, refuse};
-use crate::emit::Emitter;
+use crate::emit::{Emitter, emit, mlir};
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, UnaryOp};
 use crate::native;
@@ -60,9 +61,19 @@ fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
 }
 
 fn lower(e: &mut Emitter, at: usize) {
-    if let Op::Unary(op) = e.instruction(at).op {
-        e.one_operand(at, op.name(), "");
+    let value = e.instruction(at);
+    let Op::Unary(op) = value.op else { return };
+    if !is_wide(op) {
+        return e.one_operand(at, op.name(), "");
     }
+    let (name, x) = (e.name_of(at), value.operands[0]);
+    if !matches!(value.ty.dtype, DType::F16 | DType::BF16) {
+        return function(e, &name, op, &e.name(x), &value.ty);
+    }
+    let wide = TensorType { dtype: DType::F32, dims: value.ty.dims.clone() };
+    let (operand, result) = (e.cast(x, &wide), e.temporary());
+    function(e, &result, op, &operand, &wide);
+    emit!(e, "    {name} = stablehlo.convert {result} : ({}) -> {}", mlir(&wide), mlir(&value.ty));
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a frontend does with tensors between syncs: recording operations on them, asking what they are, giving them other
 //! values.
 
+mod composed;
 mod elements;
 mod linear_algebra;
 mod mixing;
@@ -12,6 +13,7 @@ mod random;
 mod recording;
 mod values;
 
+pub use composed::*;
 pub use elements::*;
 pub use linear_algebra::*;
 pub use normalization::*;

@@ -11,7 +11,10 @@ use crate::ops;
 use crate::types::{DType, ScalarValue, TensorType};
 
 /// A tensor made from nothing but its type and an attribute.
-fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<NodeId>) -> Result<TensorHandle> {
+pub(super) fn create(
+    device: &'static Device,
+    record: impl FnOnce(&mut Trace) -> Result<NodeId>,
+) -> Result<TensorHandle> {
     let mut state = to_record(device)?;
     let id = record(&mut state.trace)?;
     finish(state, id)

@@ -2,6 +2,7 @@
 
 use crate::error;
 use crate::error::Result;
+use std::ffi::CStr;
 use std::fmt;
 
 /// An element type. The numbers are those of `PJRT_Buffer_Type` in pjrt_c_api.h and frozen in our ABI.
@@ -130,30 +131,35 @@ impl DType {
 
     /// XLA's short name, as in `f32[2,3]`.
     pub fn name(self) -> &'static str {
+        self.c_name().to_str().expect("names are ASCII")
+    }
+
+    /// The same, for C.
+    pub fn c_name(self) -> &'static CStr {
         match self {
-            DType::Pred => "pred",
-            DType::S8 => "s8",
-            DType::S16 => "s16",
-            DType::S32 => "s32",
-            DType::S64 => "s64",
-            DType::U8 => "u8",
-            DType::U16 => "u16",
-            DType::U32 => "u32",
-            DType::U64 => "u64",
-            DType::F16 => "f16",
-            DType::F32 => "f32",
-            DType::F64 => "f64",
-            DType::BF16 => "bf16",
-            DType::C64 => "c64",
-            DType::C128 => "c128",
-            DType::F8E5M2 => "f8e5m2",
-            DType::F8E4M3FN => "f8e4m3fn",
-            DType::F8E4M3B11FNUZ => "f8e4m3b11fnuz",
-            DType::F8E5M2FNUZ => "f8e5m2fnuz",
-            DType::F8E4M3FNUZ => "f8e4m3fnuz",
-            DType::F8E4M3 => "f8e4m3",
-            DType::F8E3M4 => "f8e3m4",
-            DType::F8E8M0FNU => "f8e8m0fnu",
+            DType::F8E5M2 => c"f8e5m2",
+            DType::F8E4M3FN => c"f8e4m3fn",
+            DType::F8E4M3B11FNUZ => c"f8e4m3b11fnuz",
+            DType::F8E5M2FNUZ => c"f8e5m2fnuz",
+            DType::F8E4M3FNUZ => c"f8e4m3fnuz",
+            DType::F8E4M3 => c"f8e4m3",
+            DType::F8E3M4 => c"f8e3m4",
+            DType::F8E8M0FNU => c"f8e8m0fnu",
+            DType::Pred => c"pred",
+            DType::S8 => c"s8",
+            DType::S16 => c"s16",
+            DType::S32 => c"s32",
+            DType::S64 => c"s64",
+            DType::U8 => c"u8",
+            DType::U16 => c"u16",
+            DType::U32 => c"u32",
+            DType::U64 => c"u64",
+            DType::F16 => c"f16",
+            DType::F32 => c"f32",
+            DType::F64 => c"f64",
+            DType::BF16 => c"bf16",
+            DType::C64 => c"c64",
+            DType::C128 => c"c128",
         }
     }
 

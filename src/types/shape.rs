@@ -6,6 +6,9 @@ use crate::error::Result;
 use smallvec::SmallVec;
 use std::fmt;
 
+/// The highest rank that the library takes; NumPy's, too.
+pub const MAX_RANK: usize = 64;
+
 /// The sizes of a tensor's axes, major to minor. Rank 0 is a scalar.
 pub type Dims = SmallVec<[i64; 4]>;
 

@@ -1,0 +1,156 @@
+"""How ops_test.py calls operations: what a case of one is, devices to call it on, and arrays that are shared by all.
+
+To add an operation: an Operation in ops_elementwise.py, ops_arrays.py or ops_composed.py, and its accuracy in ULPS of
+ops_test.py, if it is not exact."""
+
+import functools
+from ctypes import POINTER, c_double, c_int32, c_int64, c_size_t
+from dataclasses import dataclass, field
+from typing import Callable
+
+import ctypes_test as abi
+import numpy as np
+import ops_values as values
+from ctypes_test import Scalar, ScalarValue, Tensor
+from ops_values import DTYPES, NAMES, kind
+
+OUT = POINTER(Tensor)
+INTS = POINTER(c_int64)
+LIST = [INTS, c_size_t]
+
+
+@dataclass
+class Case:
+    """Operands as NumPy's arrays, what the call is given besides, and the dtype of the result."""
+
+    arrays: list
+    given: dict = field(default_factory=dict)
+    result: str = ""
+
+
+@dataclass
+class Operation:
+    """`call(world, *tensors, **given)` gives a tensor; `reference(*arrays, **given)` what it should hold. `cases(dtype)` for
+    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False)."""
+
+    name: str
+    takes: str
+    call: Callable
+    reference: Callable
+    cases: Callable
+    scale: Callable = None
+    refuses: bool = True
+
+
+class World:
+    """A device to call operations on."""
+
+    def __init__(self, env, device, name):
+        self.env, self.device, self.name, self.known = env, device, name, {}
+
+    def put(self, array):
+        """A tensor of the array; the same one each time."""
+        if id(array) not in self.known:
+            dense = np.ascontiguousarray(array)
+            address = dense.ctypes.data if dense.size else None
+            number = DTYPES[NAMES[array.dtype]][0]
+            made = self.make("lxla_tensor_from_host", self.env, self.device, number, *abi.dims(*array.shape), address, dense.nbytes)
+            self.known[id(array)] = made, array
+        return self.known[id(array)][0]
+
+    def make(self, function, *inputs):
+        return abi.give(getattr(abi.lib, function), Tensor, *inputs)
+
+    def check(self, function, *inputs):
+        abi.ok(getattr(abi.lib, function)(*inputs))
+
+    def failure(self, call, *inputs, **given):
+        """Status and message with which a call fails; none if it does not."""
+        try:
+            release(call(self, *inputs, **given))
+        except AssertionError as failure:
+            return str(failure)
+
+    def read(self, tensor):
+        dtype = next(t for n, t in DTYPES.values() if n == abi.give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value)
+        rank = abi.give(abi.lib.lxla_tensor_rank, c_size_t, tensor).value
+        shape = (c_int64 * max(rank, 1))()
+        abi.ok(abi.lib.lxla_tensor_dims(tensor, shape, rank))
+        out = np.empty(tuple(shape)[:rank], dtype)
+        abi.ok(abi.lib.lxla_tensor_read(tensor, out.ctypes.data if out.size else None, out.nbytes))
+        return out
+
+
+def release(tensor):
+    abi.ok(abi.lib.lxla_tensor_release(tensor))
+
+
+def ints(numbers):
+    return (c_int64 * len(numbers))(*numbers)
+
+
+def scalar_of(value):
+    """A NumPy scalar as the ABI's."""
+    name = NAMES[value.dtype]
+    held = ScalarValue()
+    if kind(name) == "complex":
+        held.c[0], held.c[1] = float(value.real), float(value.imag)
+    elif kind(name) == "float":
+        held.f = float(value)
+    elif kind(name) == "signed":
+        held.i = int(value)
+    else:
+        held.u = int(value)
+    return Scalar(dtype=DTYPES[name][0], reserved=0, value=held)
+
+
+@functools.cache
+def edges(name):
+    return values.special(name)
+
+
+@functools.cache
+def samples(name):
+    """Edges and random values, in one row."""
+    return np.concatenate([values.special(name), values.spread(name, 1200, 1)])
+
+
+@functools.cache
+def two_samples(name):
+    """Edges, of which each meets each, and random values."""
+    line = edges(name)
+    first, second = np.repeat(line, len(line)), np.tile(line, len(line))
+    return np.concatenate([first, values.spread(name, 999, 2)]), np.concatenate([second, values.spread(name, 999, 3)])
+
+
+@functools.cache
+def plain(name, shape, seed):
+    return values.plain(name, shape, seed)
+
+
+@functools.cache
+def counted(name, shape):
+    return values.counted(name, shape)
+
+
+
+def moved(name, moves, call, cases):
+    """An operation that moves elements: it is tried in some shapes, and on each dtype in the first of them."""
+
+    def of(dtype):
+        return [Case(arrays(dtype), given) for arrays, given in (cases if dtype == "f32" else cases[:1])]
+
+    return Operation(name, "all", call, moves, of, refuses=False)
+
+
+def one(shape):
+    return lambda dtype: [counted(dtype, shape)]
+
+
+TYPES = {"i32": [c_int32], "i64": [c_int64], "f64": [c_double], "size": [c_size_t], "ints": [INTS], "list": LIST}
+TYPES |= {"tensor": [Tensor], "tensors": [OUT], "place": [abi.Env, abi.Device], "scalar": [POINTER(Scalar)]}
+
+
+def declare(function, inputs):
+    """Tells ctypes what a function takes, before the tensor that it gives."""
+    abi.SIGNATURES[function] = [kind for word in inputs.split() for kind in TYPES[word]] + [OUT]

@@ -1,0 +1,407 @@
+"""Operations that the library makes of several others, as ops_test.py compares them."""
+
+import functools
+from ctypes import byref
+
+import ml_dtypes
+import numpy as np
+import ops_reference as reference
+import ops_special as exact
+from ctypes_test import Tensor
+from ops_arrays import several
+from ops_cases import Case, Operation, counted, declare, edges, ints, moved, one, plain, release, samples, scalar_of
+from ops_values import DTYPES, NAMES, kind
+
+declare("lxla_activation", "i32 tensor")
+declare("lxla_special", "i32 tensor")
+declare("lxla_softmax", "tensor i64")
+declare("lxla_log_softmax", "tensor i64")
+declare("lxla_layer_norm", "tensor list tensor tensor f64")
+declare("lxla_mean", "tensor list i32")
+declare("lxla_logsumexp", "tensor list i32")
+declare("lxla_variance", "tensor list f64 i32")
+declare("lxla_standard_deviation", "tensor list f64 i32")
+declare("lxla_squeeze", "tensor list")
+declare("lxla_expand_dims", "tensor list")
+declare("lxla_stack", "tensors size i64")
+declare("lxla_split", "tensor list i64")
+declare("lxla_slice_axis", "tensor i64 i64 i64 i64")
+declare("lxla_flip", "tensor list")
+declare("lxla_roll", "tensor ints list")
+declare("lxla_tile", "tensor list")
+declare("lxla_repeat", "tensor i64 i64")
+declare("lxla_tril", "tensor i64")
+declare("lxla_triu", "tensor i64")
+declare("lxla_one_hot", "tensor i64 i64 i32")
+declare("lxla_eye", "place i32 i64 i64 i64")
+declare("lxla_arange", "place i32 f64 f64 f64")
+declare("lxla_linspace", "place i32 f64 f64 i64 i32")
+declare("lxla_compare_scalar", "i32 tensor f64")
+declare("lxla_compare_with_scalar", "i32 tensor scalar i32")
+
+
+# Functions of one float.
+
+
+@functools.cache
+def moderate(name):
+    """Numbers within the reach of exponentials, and the edges."""
+    return np.concatenate([edges(name), np.linspace(-12, 12, 1201).astype(DTYPES[name][1])])
+
+
+def at_least(x, low):
+    return np.where(x < low, low, x)
+
+
+def share(x):
+    """The logistic function, with all bits of small numbers."""
+    return np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))
+
+
+def softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def gelu_tanh(x):
+    return x * share(2 * np.sqrt(2 / (4 * np.arctan(x.dtype.type(1)))) * (x + x.dtype.type(0.044715) * x**3))
+
+
+def elu(x, alpha):
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+def mish(x):
+    power = np.exp(np.minimum(x, 20))
+    n = power * (power + 2)
+    return x * n / (n + 2)
+
+
+def hard_sigmoid(x):
+    return np.clip(x + 3, 0, 6) / 6
+
+
+def activations():
+    rows = [
+        (1, "relu", lambda x: reference.maximum(x, x.dtype.type(0))),
+        (2, "gelu", lambda x: at_least(x, -1000) * exact.normal_below(at_least(x, -1000))),
+        (3, "gelu_tanh", lambda x: gelu_tanh(at_least(x, -1000))),
+        (4, "silu", lambda x: at_least(x, -1000) * share(at_least(x, -1000))),
+        (5, "relu6", lambda x: np.minimum(reference.maximum(x, x.dtype.type(0)), 6)),
+        (6, "elu", lambda x: elu(x, 1)),
+        (7, "selu", lambda x: 1.0507009873554805 * elu(x, 1.6732632423543773)),
+        (8, "softplus", softplus),
+        (9, "mish", lambda x: mish(at_least(x, -1000))),
+        (10, "log_sigmoid", lambda x: -softplus(-x)),
+        (11, "hard_sigmoid", hard_sigmoid),
+        (12, "hard_swish", lambda x: at_least(x, -4) * hard_sigmoid(at_least(x, -4))),
+    ]
+    for number, name, function in rows:
+        takes = "integer float" if name.startswith("relu") else "float"
+        yield function_of_one("lxla_activation", number, name, takes, function)
+    yield function_of_one("lxla_special", 1, "erf", "float", exact.erf)
+    yield function_of_one("lxla_special", 2, "erfc", "float", exact.erfc)
+
+
+def function_of_one(function, number, name, takes, reference_):
+    def call(world, x):
+        return world.make(function, number, x)
+
+    def cases(dtype):
+        return [Case([moderate(dtype) if kind(dtype) == "float" else samples(dtype)])]
+
+    # What they multiply x with may be too small to be a normal number.
+    def size(x):
+        info = ml_dtypes.finfo(DTYPES["f32" if x.dtype == np.float64 else "f64"][1])
+        return np.abs(x) * float(info.tiny) / float(info.eps)
+
+    return Operation(name, takes, call, reference_, cases, scale=size if name in ("gelu_tanh", "silu", "mish") else None)
+
+
+# Over axes.
+
+ROWS = [((5, 33), 1), ((4, 3, 2), -2), ((0, 3), 1), ((3, 0), 1), ((7,), 0), ((3, 1), -1)]
+
+
+@functools.cache
+def steep(name):
+    """Rows with infinities, NaN, and what exponentials cannot reach."""
+    most = 60000 if name == "f16" else 1e30
+    rows = [[most, 1, -most], [np.inf, 0, 1], [-np.inf, 0, 1], [-np.inf, -np.inf, -np.inf], [np.nan, 0, 1], [500, 499, -500]]
+    return np.array(rows, DTYPES[name][1])
+
+
+def along(axis_cases):
+    """One shape on each dtype, all of them on f32."""
+
+    def cases(dtype):
+        chosen = axis_cases if dtype == "f32" else axis_cases[:1]
+        return [Case([plain(dtype, shape, 21)], given) for shape, given in chosen]
+
+    return cases
+
+
+def softmaxes():
+    def softmax(x, axis):
+        powers = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
+        return powers / powers.sum(axis=axis, keepdims=True)
+
+    def log_softmax(x, axis):
+        below = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+        return below - np.log(np.exp(below).sum(axis=axis, keepdims=True))
+
+    def size(x, axis):
+        below = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+        return np.abs(below) + np.abs(np.log(np.exp(below).sum(axis=axis, keepdims=True)))
+
+    def cases(dtype):
+        return along([(shape, {"axis": axis}) for shape, axis in ROWS])(dtype) + [Case([steep(dtype)], {"axis": 1})]
+
+    def call(function):
+        return lambda world, x, axis: world.make(function, x, axis)
+
+    yield Operation("softmax", "float", call("lxla_softmax"), softmax, cases)
+    yield Operation("log_softmax", "float", call("lxla_log_softmax"), log_softmax, cases, scale=size)
+
+
+REDUCED = [((5, 33), [1]), ((4, 3, 2), [-1, 0]), ((3, 0), [1]), ((0, 3), [1]), ((4, 33), [0, 1]), ((3, 1), [1]), ((5,), [])]
+
+
+def over(function, more=()):
+    def call(world, x, axes, keep, **given):
+        return world.make(function, x, ints(axes), len(axes), *given.values(), keep)
+
+    return call
+
+
+def statistics():
+    def mean(x, axes, keep, absolute=False):
+        total, count = (np.abs(x) if absolute else x).sum(axis=tuple(axes), keepdims=bool(keep)), np.prod([x.shape[axis] for axis in axes])
+        return total / x.dtype.type(count)
+
+    def deviations(x, axes):
+        return x - mean(x, axes, 1)
+
+    def variance(x, axes, correction, keep):
+        count = np.prod([x.shape[axis] for axis in axes]) - correction
+        return np.sum(deviations(x, axes) ** 2, axis=tuple(axes), keepdims=bool(keep)) / x.dtype.type(max(count, 0))
+
+    def size(x, axes, correction, keep):
+        """The differences are off by as much as the numbers are."""
+        count = np.prod([x.shape[axis] for axis in axes]) - correction
+        weighted = np.abs(deviations(x, axes)) * (np.abs(x) + np.abs(mean(x, axes, 1)))
+        return np.sum(weighted, axis=tuple(axes), keepdims=bool(keep)) / x.dtype.type(max(count, 0))
+
+    def root_size(x, axes, correction, keep):
+        return size(x, axes, correction, keep) / np.sqrt(variance(x, axes, correction, keep))
+
+    def logsumexp(x, axes, keep):
+        top = np.max(x, axis=tuple(axes), keepdims=True, initial=-np.inf)
+        top = np.where(np.isfinite(top), top, 0)
+        result = np.log(np.exp(x - top).sum(axis=tuple(axes), keepdims=True)) + top
+        return result if keep else result.sum(axis=tuple(axes))
+
+    def top_size(x, axes, keep):
+        return np.abs(np.max(x, axis=tuple(axes), keepdims=bool(keep), initial=-np.inf))
+
+    plain_rows = [(shape, {"axes": axes, "keep": i % 2}) for i, (shape, axes) in enumerate(REDUCED)]
+    corrected = [(shape, {"axes": axes, "correction": correction, "keep": 0}) for (shape, axes), correction in zip(REDUCED, [1, 0, 0, 1, 0.5, 1, 0])]
+    with_edges = lambda dtype: along(plain_rows)(dtype) + [Case([steep(dtype)[1:]], {"axes": [1], "keep": 0})]
+    yield Operation("mean", "float", over("lxla_mean"), mean, with_edges, scale=lambda x, axes, keep: mean(x, axes, keep, True))
+    yield Operation("logsumexp", "float", over("lxla_logsumexp"), logsumexp, with_edges, scale=top_size)
+    yield Operation("variance", "float", over("lxla_variance"), variance, along(corrected), scale=size)
+    deviation = lambda *x, **given: np.sqrt(variance(*x, **given))
+    yield Operation("standard_deviation", "float", over("lxla_standard_deviation"), deviation, along(corrected), scale=root_size)
+
+
+def layer_norm():
+    def call(world, x, *rest, axes, epsilon, given="so"):
+        rest = iter(rest)
+        scale, offset = (next(rest) if which in given else Tensor(0) for which in "so")
+        return world.make("lxla_layer_norm", x, ints(axes), len(axes), scale, offset, epsilon)
+
+    def pieces(x, rest, axes, epsilon, given):
+        rest = iter(rest)
+        scale, offset = next(rest) if "s" in given else 1, next(rest) if "o" in given else 0
+        count = x.dtype.type(np.prod([x.shape[axis] for axis in axes]))
+        mean = x.sum(axis=tuple(axes), keepdims=True) / count
+        inverse = 1 / np.sqrt(((x - mean) ** 2).sum(axis=tuple(axes), keepdims=True) / count + x.dtype.type(epsilon))
+        return mean, inverse, scale, offset
+
+    def normalised(x, *rest, axes, epsilon, given="so"):
+        mean, inverse, scale, offset = pieces(x, rest, axes, epsilon, given)
+        return (x - mean) * inverse * scale + offset
+
+    def size(x, *rest, axes, epsilon, given="so"):
+        mean, inverse, scale, offset = pieces(x, rest, axes, epsilon, given)
+        return (np.abs(x) + np.abs(mean)) * inverse * np.abs(scale) + np.abs(offset)
+
+    def cases(dtype):
+        x, scale, offset = plain(dtype, (6, 33), 22), plain(dtype, (33,), 23), plain(dtype, (33,), 24)
+        made = [Case([x, scale, offset], {"axes": [-1], "epsilon": 1e-5})]
+        if dtype in ("bf16", "f16"):
+            made.append(Case([x, plain("f32", (33,), 23), offset], {"axes": [-1], "epsilon": 1e-5}))
+        if dtype == "f32":
+            made.append(Case([x], {"axes": [0, 1], "epsilon": 0.0, "given": ""}))
+            made.append(Case([x, offset], {"axes": [1], "epsilon": 1.0, "given": "o"}))
+            made.append(Case([x, plain(dtype, (6, 1), 25)], {"axes": [0], "epsilon": 1e-5, "given": "s"}))
+            made.append(Case([plain(dtype, (3, 0), 1)], {"axes": [1], "epsilon": 1e-5, "given": ""}))
+            made.append(Case([plain(dtype, (3, 1), 1)], {"axes": [1], "epsilon": 1e-5, "given": ""}))
+        return made
+
+    return Operation("layer_norm", "float", call, normalised, cases, scale=size)
+
+
+# Rearrangements.
+
+
+def lists(function):
+    return lambda world, x, axes: world.make(function, x, ints(axes), len(axes))
+
+
+def rearrangements():
+    squeezed = lambda x, axes: np.squeeze(x, tuple(axes) if axes else None)
+    yield moved("squeeze", squeezed, lists("lxla_squeeze"), [
+        (one((1, 3, 1, 2)), {"axes": [-2]}), (one((1, 3, 1)), {"axes": []}), (one((1, 0)), {"axes": [0]}), (one((1,)), {"axes": [0]}),
+    ])
+    yield moved("expand_dims", lambda x, axes: np.expand_dims(x, tuple(axes)), lists("lxla_expand_dims"), [
+        (one((3, 2)), {"axes": [0, -2]}), (one(()), {"axes": [-1, 0]}), (one((0,)), {"axes": [1]}), (one((2,)), {"axes": []}),
+    ])
+    yield moved("flip", lambda x, axes: np.flip(x, tuple(axes) if axes else None), lists("lxla_flip"), [
+        (one((3, 4)), {"axes": [-1]}), (one((3, 4, 5)), {"axes": []}), (one((0, 3)), {"axes": [0]}), (one(()), {"axes": []}),
+    ])
+
+    def stack(world, *tensors, axis):
+        return world.make("lxla_stack", (Tensor * len(tensors))(*tensors), len(tensors), axis)
+
+    yield moved("stack", lambda *x, axis: np.stack(x, axis), stack, [
+        (several((2, 3), (2, 3)), {"axis": -1}), (several((2, 3)), {"axis": 0}), (several((), (), ()), {"axis": 0}), (several((0, 2), (0, 2)), {"axis": 1}),
+    ])
+
+    def split(world, x, sizes, axis, part):
+        made = (Tensor * len(sizes))()
+        world.check("lxla_split", x, None if len(set(sizes)) == 1 else ints(sizes), len(sizes), axis, made)
+        for i, tensor in enumerate(made):
+            if i != part:
+                release(tensor)
+        return Tensor(made[part].id)
+
+    yield moved("split", lambda x, sizes, axis, part: np.split(x, np.cumsum(sizes)[:-1], axis)[part], split, [
+        (one((2, 6)), {"sizes": [1, 3, 2], "axis": -1, "part": 1}), (one((2, 6)), {"sizes": [2, 2, 2], "axis": 1, "part": 2}),
+        (one((4, 2)), {"sizes": [0, 4], "axis": 0, "part": 0}), (one((4, 2)), {"sizes": [0, 4], "axis": 0, "part": 1}),
+    ])
+
+    def slice_axis(world, x, axis, at):
+        return world.make("lxla_slice_axis", x, axis, *at)
+
+    def sliced(x, axis, at):
+        where = [slice(None)] * x.ndim
+        where[axis] = slice(*at)
+        return x[tuple(where)]
+
+    last = 2**63 - 1
+    yield moved("slice_axis", sliced, slice_axis, [
+        (one((3, 7)), {"axis": -1, "at": (-2, -last, -2)}), (one((3, 7)), {"axis": 1, "at": (-3, last, 1)}), (one((3, 7)), {"axis": 0, "at": (5, 9, 1)}),
+        (one((3, 7)), {"axis": 1, "at": (1, -1, 3)}), (one((0,)), {"axis": 0, "at": (0, last, 1)}), (one((3, 7)), {"axis": 1, "at": (0, last, last)}),
+    ])
+
+    def roll(world, x, shifts, axes):
+        return world.make("lxla_roll", x, ints(shifts), ints(axes), len(axes))
+
+    yield moved("roll", lambda x, shifts, axes: np.roll(x, shifts, axes), roll, [
+        (one((3, 5)), {"shifts": [-2, 1], "axes": [-1, 0]}), (one((3, 5)), {"shifts": [7, 3], "axes": [1, 1]}), (one((0, 2)), {"shifts": [1], "axes": [0]}),
+        (one((3,)), {"shifts": [-(2**63)], "axes": [0]}), (one((3,)), {"shifts": [3], "axes": [0]}),
+    ])
+
+    def tile(world, x, repeats):
+        return world.make("lxla_tile", x, ints(repeats), len(repeats))
+
+    yield moved("tile", lambda x, repeats: np.tile(x, repeats), tile, [
+        (one((2, 3)), {"repeats": [2, 1, 3]}), (one((2, 3)), {"repeats": [2]}), (one(()), {"repeats": [3]}), (one((2,)), {"repeats": [0]}), (one((0, 2)), {"repeats": [2, 2]}),
+    ])
+
+    def repeat(world, x, repeats, axis):
+        return world.make("lxla_repeat", x, repeats, axis)
+
+    yield moved("repeat", lambda x, repeats, axis: np.repeat(x, repeats, axis), repeat, [
+        (one((2, 3)), {"repeats": 2, "axis": -1}), (one((2, 3)), {"repeats": 3, "axis": 0}), (one((2, 3)), {"repeats": 0, "axis": 0}), (one((2, 0)), {"repeats": 2, "axis": 1}),
+    ])
+
+
+def masks():
+    shapes = [((4, 5), -1), ((2, 3, 3), 0), ((3, 2), 5), ((3, 2), -(2**62)), ((0, 2), 0), ((1, 1), 1)]
+    for name, function in [("tril", np.tril), ("triu", np.triu)]:
+        call = lambda world, x, k, name=name: world.make("lxla_" + name, x, k)
+        yield moved(name, lambda x, k, function=function: function(x, min(max(k, -99), 99)), call, [(one(shape), {"k": k}) for shape, k in shapes])
+
+    def one_hot(world, at, depth, axis, dtype):
+        return world.make("lxla_one_hot", at, depth, axis, DTYPES[dtype][0])
+
+    def hot(at, depth, axis, dtype):
+        places = np.arange(depth).reshape([-1 if i == axis % (at.ndim + 1) else 1 for i in range(at.ndim + 1)])
+        return np.expand_dims(at, axis).astype(object) == places
+
+    def cases(name):
+        made = [Case([edges(name)], {"depth": 300, "axis": -1, "dtype": "f32"}, "f32")]
+        if name == "s32":
+            made += [Case([counted(name, shape)], {"depth": depth, "axis": axis, "dtype": dtype}, dtype) for shape, depth, axis, dtype in [
+                ((2, 3), 4, 0, "bf16"), ((2, 3), 4, 1, "pred"), ((), 3, 0, "s8"), ((2,), 0, 0, "f32"), ((0,), 3, 1, "c64"), ((3,), 1, -1, "u64"),
+            ]]
+        return made
+
+    yield Operation("one_hot", "integer", one_hot, hot, cases)
+
+
+def ranges():
+    """Made from nothing: an array only says which dtype."""
+
+    def made(function):
+        return lambda world, like, **given: world.make(function, world.env, world.device, like_dtype(world, like), *given.values())
+
+    def like_dtype(world, like):
+        return DTYPES[NAMES[world.read(like).dtype]][0]
+
+    yield Operation("eye", "all", made("lxla_eye"), lambda like, rows, columns, k: np.eye(rows, columns, k), lambda name: [
+        Case([counted(name, ())], {"rows": rows, "columns": columns, "k": k}) for rows, columns, k in ([(3, 4, 1), (2, 2, -5), (0, 3, 0), (4, 2, -1)] if name == "f32" else [(3, 4, 1)])
+    ])
+
+    def arange(like, start, stop, step):
+        return np.arange(float(start), float(stop), float(step)).astype(like.dtype)
+
+    def arange_cases(name):
+        chosen = [(1, 10, 3)] if kind(name) != "float" else [(1, 10, 3), (-1, 1, 0.125), (3, -3, -0.5), (0, 2000, 1)]
+        chosen += {"s8": [(-128, 127.5, 1), (5, 0, 1), (2, -3, -2)], "u8": [(255, -1, -5), (0, 2.5, 1), (3, 1000, 2000)], "s64": [(2**53, 2**53 + 5, 2)]}.get(name, [])
+        return [Case([counted(name, ())], dict(zip(("start", "stop", "step"), values))) for values in chosen]
+
+    yield Operation("arange", "integer float", made("lxla_arange"), arange, arange_cases)
+
+    def linspace(like, start, stop, count, endpoint):
+        return np.linspace(np.longdouble(start), np.longdouble(stop), count, bool(endpoint), dtype=np.longdouble)
+
+    def linspace_cases(name):
+        chosen = [(-1, 2, 11, 1), (0.1, 3, 7, 0), (5, 5, 3, 1), (1, 2, 1, 1), (1, 2, 1, 0), (1, 2, 0, 1), (3, -3, 1001, 1)]
+        return [Case([counted(name, ())], dict(zip(("start", "stop", "count", "endpoint"), values))) for values in (chosen if name == "f32" else chosen[:2])]
+
+    size = lambda like, start, stop, count, endpoint: np.full(count, max(abs(start), abs(stop)), np.longdouble)
+    yield Operation("linspace", "float", made("lxla_linspace"), linspace, linspace_cases, scale=size)
+
+
+def scalar_compares():
+    def call(world, x, value, left):
+        if left is None:
+            return world.make("lxla_compare_scalar", 6, x, float(value))
+        return world.make("lxla_compare_with_scalar", 6, x, byref(scalar_of(value)), left)
+
+    def less(x, value, left):
+        value = np.array(value).astype(x.dtype)
+        return value < x if left else x < value
+
+    def cases(name):
+        value = edges(name)[-1] if kind(name) != "float" else DTYPES[name][1].type(2.5)
+        made = [Case([samples(name)], {"value": value, "left": left}, "pred") for left in ((0, 1) if name in ("f32", "u64") else (0,))]
+        return made + [Case([samples(name)], {"value": DTYPES[name][1].type(1), "left": None}, "pred")]
+
+    yield Operation("compare_scalar", "pred integer float", call, less, cases)
+
+
+def composed():
+    return [*activations(), *softmaxes(), *statistics(), layer_norm(), *rearrangements(), *masks(), *ranges(), *scalar_compares()]

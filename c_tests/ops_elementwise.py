@@ -1,0 +1,215 @@
+"""Elementwise operations, as ops_test.py compares them."""
+
+import functools
+from ctypes import byref
+
+import numpy as np
+import ops_reference as reference
+import ops_values as values
+from ops_cases import Case, Operation, counted, declare, edges, plain, samples, scalar_of, two_samples
+from ops_values import DTYPES, kind
+
+declare("lxla_unary", "i32 tensor")
+declare("lxla_compare", "i32 tensor tensor")
+declare("lxla_select", "tensor tensor tensor")
+declare("lxla_convert", "tensor i32")
+
+
+SHAPES = [(), (1,), (0,), (3, 0, 2), (7, 1, 3)]
+
+
+def unary_cases(name):
+    return [Case([samples(name)])]
+
+
+def unary(number, name, takes, function):
+    def call(world, x):
+        return world.make("lxla_unary", number, x)
+
+    def cases(dtype):
+        shaped = SHAPES if (name, dtype) in (("negate", "s8"), ("tanh", "f32")) else []
+        return unary_cases(dtype) + [Case([plain(dtype, shape, 4)]) for shape in shaped]
+
+    return Operation(name, takes, call, function, cases)
+
+
+def pred_result(cases):
+    def changed(name):
+        return [Case(case.arrays, case.given, "pred") for case in cases(name)]
+
+    return changed
+
+
+def unaries():
+    made = [
+        unary(1, "negate", "number", lambda x: -x),
+        unary(2, "abs", "signed float complex", lambda x: np.hypot(x.real, x.imag) if x.dtype.kind == "c" else np.abs(x)),
+        unary(3, "sign", "signed float complex", reference.sign),
+        unary(4, "exponential", "float complex", np.exp),
+        unary(5, "exponential_minus_one", "float complex", reference.expm1),
+        unary(6, "log", "float complex", reference.log),
+        unary(7, "log_plus_one", "float complex", reference.log1p),
+        unary(8, "logistic", "float complex", reference.logistic),
+        unary(9, "tanh", "float complex", np.tanh),
+        unary(10, "sqrt", "float complex", np.sqrt),
+        unary(11, "rsqrt", "float complex", lambda x: 1 / np.sqrt(x)),
+        unary(12, "cbrt", "float", np.cbrt),
+        unary(13, "sine", "float complex", np.sin),
+        unary(14, "cosine", "float complex", np.cos),
+        unary(15, "tan", "float complex", np.tan),
+        unary(16, "floor", "float", np.floor),
+        unary(17, "ceil", "float", np.ceil),
+        unary(18, "round_nearest_even", "float", np.rint),
+        unary(19, "round_nearest_afz", "float", reference.round_away),
+        unary(20, "not", "pred integer", np.invert),
+        unary(21, "popcnt", "integer", reference.popcnt),
+        unary(22, "count_leading_zeros", "integer", reference.leading_zeros),
+        unary(23, "is_finite", "float", np.isfinite),
+    ]
+    made[-1].cases = pred_result(unary_cases)
+    made[1].cases = lambda name: [Case(case.arrays, {}, values.real(name)) for case in unary_cases(name)]
+    return made
+
+
+BROADCASTS = [((), ()), ((1,), (5,)), ((0,), (1,)), ((2, 1, 3), (4, 1)), ((7, 1), (1, 0)), ((3, 40), (1, 40)), ((3, 1), (3, 40))]
+PROMOTIONS = [("s8", "u8", "s16"), ("u32", "s32", "s64"), ("f16", "bf16", "f32"), ("bf16", "f64", "f64")]
+PROMOTIONS += [("f32", "c64", "c64"), ("f64", "c64", "c128"), ("f16", "f32", "f32"), ("u8", "u16", "u16"), ("s64", "u8", "s64")]
+
+
+def binary_cases(name):
+    return [Case(list(two_samples(name)))]
+
+
+def shaped_cases(name):
+    """These, and operands that broadcast, and that promote to the dtype."""
+    cases = binary_cases(name)
+    if name in ("f32", "s8"):
+        cases += [Case([plain(name, a, 5), plain(name, b, 6)]) for a, b in BROADCASTS]
+    pairs = [(a, b) for a, b, common in PROMOTIONS if common == name]
+    return cases + [Case([plain(a, (3, 5), 7), plain(b, (5,), 8)], {}, name) for a, b in pairs]
+
+
+def in_common(function):
+    """Of operands as they are promoted."""
+
+    def promoting(*arrays):
+        if arrays[0].dtype.kind in "iu":
+            return function(*(array.astype(np.result_type(*arrays)) for array in arrays))
+        return function(*arrays)
+
+    return promoting
+
+
+def binaries():
+    rows = [
+        (1, "add", "number", np.add),
+        (2, "subtract", "number", np.subtract),
+        (3, "multiply", "number", np.multiply),
+        (4, "divide", "number", reference.divide),
+        (5, "remainder", "integer float", reference.remainder),
+        (6, "power", "number", reference.power),
+        (7, "maximum", "pred integer float", reference.maximum),
+        (8, "minimum", "pred integer float", reference.minimum),
+        (9, "atan2", "float", np.arctan2),
+        (10, "and", "pred integer", np.bitwise_and),
+        (11, "or", "pred integer", np.bitwise_or),
+        (12, "xor", "pred integer", np.bitwise_xor),
+        (13, "shift_left", "integer", functools.partial(reference.shift, how="left")),
+        (14, "shift_right_arithmetic", "integer", functools.partial(reference.shift, how="arithmetic")),
+        (15, "shift_right_logical", "integer", functools.partial(reference.shift, how="logical")),
+    ]
+    for number, name, takes, function in rows:
+        yield binary(number, name, takes, in_common(function) if name == "add" else function)
+        yield from scalars_on(number, name, takes, function)
+
+
+def power_cases(name):
+    """Complex numbers of moderate size: the errors of larger ones are those of their logarithms, times the exponent."""
+    if kind(name) != "complex":
+        return binary_cases(name)
+    line = np.array([0, 1, -1, 1j, 2, -0.5, 1 + 1j, 2 - 1j, -2 - 1j, 0.25j], DTYPES[name][1])
+    both = [np.repeat(line, len(line)), np.tile(line, len(line))]
+    return [Case([np.concatenate([a, values.plain(name, 999, seed)]) for seed, a in enumerate(both)])]
+
+
+def binary(number, name, takes, function):
+    def call(world, a, b):
+        return world.make("lxla_binary", number, a, b)
+
+    cases = {"add": shaped_cases, "power": power_cases}.get(name, binary_cases)
+    return Operation(name, takes, call, function, cases)
+
+
+# Constants of the program, with which XLA may do something else: by operation, or for all.
+SCALARS = {
+    "divide": [0, 1, 3, np.inf],
+    "power": [0, 1, 2, 3, -1, 0.5, np.nan],
+    "add": [0, -0.0, 3],
+    "multiply": [0, 1, -1, 2],
+    "maximum": [np.inf, -0.0, np.nan],
+}
+
+
+def scalars_on(number, name, takes, function):
+    """On some dtypes: a scalar is a constant of the tensor's dtype, and the rest is as with two tensors."""
+
+    def operation(left):
+        def call(world, x, value):
+            return world.make("lxla_binary_with_scalar", number, x, byref(scalar_of(value)), left)
+
+        def of_wide(x, value):
+            value = np.array([value]).astype(np.result_type(x.dtype, value.dtype))
+            return function(value, x) if left else function(x, value)
+
+        def cases(dtype):
+            if dtype not in ("f32", "s32", "pred", ("u64", "bf16")[left], ("f64", "c64")[left]):
+                return []
+            chosen = SCALARS.get(name, [3]) if dtype == "f32" else [1] if dtype == "pred" else [3]
+            return [Case([edges(dtype)], {"value": value}) for value in np.array(chosen, DTYPES[dtype][1])]
+
+        return Operation(f"scalar {name}" if left else f"{name} scalar", takes, call, of_wide, cases)
+
+    return operation(0), operation(1)
+
+
+def compares():
+    rows = [("EQ", np.equal), ("NE", np.not_equal), ("GE", np.greater_equal), ("GT", np.greater), ("LE", np.less_equal), ("LT", np.less)]
+    for number, (name, function) in enumerate(rows, 1):
+        takes = "all" if number <= 2 else "pred integer float"
+        yield compare(number, name, takes, function)
+
+
+def compare(number, name, takes, function):
+    def call(world, a, b):
+        return world.make("lxla_compare", number, a, b)
+
+    cases = shaped_cases if name in ("EQ", "GT") else binary_cases
+    return Operation("compare " + name, takes, call, function, pred_result(cases))
+
+
+def select():
+    def cases(name):
+        pred = counted("pred", (6, 1))
+        made = [Case([counted("pred", (17,)), plain(name, (17,), 1), plain(name, (17,), 2)])]
+        made += [Case([pred, edges(name)[:1], plain(name, (1, 4), 3)])]
+        made += [Case([counted("pred", ()), plain(name, (2,), 1), plain(name, (2,), 2)]), Case([counted("pred", (0,)), plain(name, (0,), 1), plain(name, (1,), 1)])]
+        return [Case(case.arrays, {}, name) for case in made]
+
+    def call(world, pred, a, b):
+        return world.make("lxla_select", pred, a, b)
+
+    return Operation("select", "all", call, np.where, cases)
+
+
+def convert():
+    def call(world, x, to):
+        return world.make("lxla_convert", x, DTYPES[to][0])
+
+    def cases(name):
+        return [Case([samples(name)], {"to": to}, to) for to in DTYPES]
+
+    return Operation("convert", "all", call, lambda x, to: reference.convert(x, to), cases)
+
+
+def elementwise():
+    return [*unaries(), *binaries(), *compares(), select(), convert()]

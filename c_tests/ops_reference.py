@@ -1,0 +1,254 @@
+"""What NumPy says operations give, in more precision than the dtype has, and how far a result is from that."""
+
+import ml_dtypes
+import numpy as np
+from ops_values import DTYPES, NAMES, kind, real
+
+PARTS = {np.dtype(np.float64): np.float64, np.dtype(np.longdouble): np.longdouble}
+
+
+def wide(array, exact=False):
+    """In more precision: 64 bits of mantissa for f64, 53 for less. Exact operations are correctly rounded in f64 as they are."""
+    name = NAMES[array.dtype]
+    if kind(name) == "float":
+        return array.astype(np.longdouble if name == "f64" and not exact else np.float64)
+    if kind(name) == "complex":
+        return array.astype(np.complex128 if name == "c64" or exact else np.clongdouble)
+    return array
+
+
+def rounded(values, name):
+    """Wide values as elements of a dtype, rounded once, to nearest, ties to even."""
+    dtype = DTYPES[name][1]
+    values = np.asarray(values)
+    if values.dtype == dtype or kind(name) in ("pred", "signed", "unsigned"):
+        return values.astype(dtype)
+    if kind(name) == "complex":
+        out = np.empty(values.shape, dtype)
+        out.real, out.imag = rounded(values.real, real(name)), rounded(values.imag, real(name))
+        return out
+    with np.errstate(over="ignore"):
+        return (odd(values) if name in ("f16", "bf16") else values).astype(dtype)
+
+
+def odd(values):
+    """As f32, towards 0, and with the last bit set where that is inexact: rounded once more, it is as rounded once."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = values.astype(np.float32)
+        beyond = np.abs(near).astype(values.dtype) > np.abs(values)
+        inexact = near.astype(values.dtype) != values
+    bits = near.view(np.uint32) - beyond.astype(np.uint32) | inexact.astype(np.uint32)
+    return np.where(np.isfinite(values), bits, near.view(np.uint32)).astype(np.uint32).view(np.float32)
+
+
+def flushed(array):
+    """What is left where denormals are 0: XLA computes so."""
+    name = NAMES.get(array.dtype)
+    if name is None or kind(name) not in ("float", "complex") or name == "f16":
+        return array
+    if kind(name) == "complex":
+        out = np.empty(array.shape, array.dtype)
+        out.real, out.imag = flushed(np.ascontiguousarray(array.real)), flushed(np.ascontiguousarray(array.imag))
+        return out
+    with np.errstate(invalid="ignore"):
+        small = np.abs(array) < ml_dtypes.finfo(array.dtype).tiny
+    return np.where(small, np.copysign(np.zeros((), array.dtype), array), array).astype(array.dtype)
+
+
+def without_denormals(want, name):
+    """The same of a wide result: it is too small before it is rounded."""
+    if kind(name) == "complex":
+        return joined(without_denormals(want.real, real(name)), without_denormals(want.imag, real(name)))
+    if kind(name) != "float" or name == "f16":
+        return want
+    return np.where(np.abs(want) <= float(ml_dtypes.finfo(DTYPES[name][1]).tiny), np.copysign(0, want), want)
+
+
+def denormal(array):
+    """Where a number is, in itself or in a part."""
+    return np.any([(flushed(part) != part) & ~np.isnan(part) for part in map(np.ascontiguousarray, parts(array))], axis=0)
+
+
+def unit(size, name):
+    """One unit in the last place of numbers of this size."""
+    info = ml_dtypes.finfo(DTYPES[real(name)][1])
+    least, most = float(info.tiny), float(info.max)
+    with np.errstate(invalid="ignore"):
+        _, exponent = np.frexp(np.clip(np.where(np.isnan(size), 1, size), least, most).astype(np.longdouble))
+    return np.ldexp(np.longdouble(float(info.eps)), exponent - 1)
+
+
+def parts(values):
+    return (values.real, values.imag) if values.dtype.kind == "c" else (values,)
+
+
+def error(got, want, name, scale=None):
+    """How far each element is off, in units of the last place (of `scale`, where that is larger). Infinity where it is
+    something else altogether. Complex numbers are measured by their larger part."""
+    with np.errstate(all="ignore"):
+        size = np.max([np.abs(part) for part in parts(want)], axis=0)
+        if scale is not None:
+            size = np.maximum(size, np.where(np.isfinite(scale), scale, 0))
+        worst = np.zeros(want.shape, np.longdouble)
+        for g, w in zip(parts(got), parts(want)):
+            off = part_error(g.astype(np.longdouble), w.astype(np.longdouble), size, name)
+            worst = np.maximum(worst, off)
+    return worst
+
+
+def part_error(got, want, size, name):
+    most = np.longdouble(float(ml_dtypes.finfo(DTYPES[real(name)][1]).max))
+    near = rounded(want, real(name)).astype(np.longdouble)
+    same = (np.isnan(got) & np.isnan(near)) | (got == near)
+    # What overflowed is the next number beyond the greatest.
+    beyond = lambda x: np.where(np.isinf(x), np.copysign(most + unit(most, name), x), x)
+    bad = np.isnan(got) != np.isnan(near)
+    bad |= np.isinf(want) & (got != want)
+    off = np.abs(beyond(got) - np.where(np.isinf(want), want, beyond(np.clip(want, -2 * most, 2 * most)))) / unit(size, name)
+    return np.where(bad, np.inf, np.where(same, 0, off))
+
+
+def zeros_differ(got, want):
+    """Where both are 0, and their signs are not the same."""
+    differ = np.zeros(want.shape, bool)
+    for g, w in zip(parts(got), parts(want)):
+        differ |= (g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w))
+    return differ
+
+
+# Functions that NumPy has not, or not for all numbers.
+
+
+def round_away(x):
+    whole = np.floor(np.abs(x))
+    return np.copysign(whole + (np.abs(x) - whole >= 0.5), x)
+
+
+def sign(x):
+    if x.dtype.kind != "c":
+        return np.where(x == 0, x, np.sign(x)).astype(x.dtype)
+    size = np.hypot(x.real, x.imag)
+    return joined(np.where(size == 0, 0, x.real / size), np.where(size == 0, 0, x.imag / size))
+
+
+def joined(re, im):
+    out = np.empty(np.broadcast(re, im).shape, np.result_type(re, im, np.complex64))
+    out.real, out.imag = re, im
+    return out
+
+
+def expm1(x):
+    if x.dtype.kind != "c":
+        return np.expm1(x)
+    re = np.expm1(x.real) * np.cos(x.imag) - 2 * np.sin(x.imag / 2) ** 2
+    return joined(re, np.exp(x.real) * np.sin(x.imag))
+
+
+def log(x):
+    if x.dtype.kind != "c":
+        return np.log(x)
+    large, small = np.maximum(np.abs(x.real), np.abs(x.imag)), np.minimum(np.abs(x.real), np.abs(x.imag))
+    near = (large > 0.5) & (large < 2) & (small < 1)
+    re = np.where(near, np.log1p((large - 1) * (large + 1) + small * small) / 2, np.log(np.hypot(large, small)))
+    return joined(re, np.arctan2(x.imag, x.real))
+
+
+def log1p(x):
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    near = (np.abs(x.real) < 0.5) & (np.abs(x.imag) < 0.5)
+    re = np.where(near, np.log1p(x.real * (2 + x.real) + x.imag * x.imag) / 2, np.log(np.hypot(1 + x.real, x.imag)))
+    return joined(re, np.arctan2(x.imag, 1 + x.real))
+
+
+def logistic(x):
+    if x.dtype.kind != "c":
+        return 1 / (1 + np.exp(-x))
+    small = np.exp(np.where(x.real > 0, -x, x))
+    return np.where(x.real > 0, 1, small) / (1 + small)
+
+
+def popcnt(x):
+    return np.bitwise_count(x.view(x.dtype.str.replace("i", "u"))).astype(x.dtype)
+
+
+def leading_zeros(x):
+    bits, left = 8 * x.dtype.itemsize, x.view(x.dtype.str.replace("i", "u")).copy()
+    count = np.full(x.shape, bits, x.dtype)
+    for _ in range(bits):
+        count -= (left != 0).astype(x.dtype)
+        left >>= 1
+    return count
+
+
+def divide(a, b):
+    """Integers towards 0; by 0 all ones."""
+    if a.dtype.kind in "fc":
+        return a / b
+    return np.where(b == 0, ~a.dtype.type(0), truncated(a, b)).astype(a.dtype)
+
+
+def truncated(a, b):
+    safe = np.where(b == 0, 1, b).astype(a.dtype)
+    quotient = a // safe
+    return (quotient + ((quotient < 0) & (quotient * safe != a))).astype(a.dtype)
+
+
+def remainder(a, b):
+    """Of the division towards 0; by 0 what was to be divided."""
+    return np.fmod(a, b) if a.dtype.kind == "f" else np.where(b == 0, a, a - truncated(a, b) * b).astype(a.dtype)
+
+
+def power(a, b):
+    if a.dtype.kind in "fc":
+        # As many exponents as bases: NumPy takes another way for one exponent, which has another result at -infinity.
+        return np.power(*(np.array(x) for x in np.broadcast_arrays(a, b)))
+    a, b = np.broadcast_arrays(a, b)
+    result, square, left = np.ones(a.shape, a.dtype), a.copy(), np.where(b < 0, 0, b).astype(b.dtype)
+    for _ in range(8 * a.dtype.itemsize):
+        result = np.where(left & 1, result * square, result)
+        square, left = square * square, left >> 1
+    inverse = np.where(a == 1, 1, np.where((a == -1) if a.dtype.kind == "i" else False, 1 - 2 * (b & 1), 0))
+    return np.where(b < 0, inverse, result).astype(a.dtype)
+
+
+def maximum(a, b):
+    """NaN wins, and of two zeros the positive one."""
+    result = np.maximum(a, b)
+    return np.where((a == 0) & (b == 0), np.where(np.signbit(a), b, a), result) if a.dtype.kind == "f" else result
+
+
+def minimum(a, b):
+    result = np.minimum(a, b)
+    return np.where((a == 0) & (b == 0), np.where(np.signbit(a), a, b), result) if a.dtype.kind == "f" else result
+
+
+def shift(a, b, how):
+    """By more than the width: nothing is left but the sign, where it is arithmetic."""
+    bits = 8 * a.dtype.itemsize
+    signed, unsigned = np.dtype(f"i{a.dtype.itemsize}"), np.dtype(f"u{a.dtype.itemsize}")
+    by = b.view(unsigned) if b.dtype.kind == "i" else b
+    far, by = by >= bits, np.minimum(by, bits - 1)
+    if how == "arithmetic":
+        return (a.view(signed) >> by.view(signed)).view(a.dtype)
+    moved = a.view(unsigned) << by if how == "left" else a.view(unsigned) >> by
+    return np.where(far, 0, moved).astype(unsigned).view(a.dtype)
+
+
+def convert(x, name):
+    """To another dtype: from floats towards 0, the nearest integer beyond the range, and 0 of NaN."""
+    target = kind(name)
+    if name == "pred":
+        return x != 0
+    if x.dtype.kind == "c" and target != "complex":
+        x = x.real
+    if target in ("float", "complex"):
+        if target == "complex" and x.dtype.kind != "c":
+            x = joined(x.astype(np.longdouble), np.zeros(x.shape, np.longdouble))
+        return x.astype(np.longdouble) if x.dtype.kind in "biu" else x
+    if x.dtype.kind in "biu":
+        return x.astype(DTYPES[name][1])
+    info = np.iinfo(DTYPES[name][1])
+    whole = np.trunc(np.where(np.isnan(x), 0, x)).astype(np.longdouble)
+    inside = np.clip(whole, info.min, info.max).astype(object)
+    return np.array([min(max(int(v), info.min), info.max) for v in inside.ravel()], DTYPES[name][1]).reshape(x.shape)

@@ -1,0 +1,201 @@
+"""Every operation on every dtype, lazily and natively, against NumPy: python ops_test.py /path/to/liblazyxla.so [name]
+
+With a name, only operations whose names begin with it; with --measure, how large the errors are. The operations are in
+ops_elementwise.py, ops_arrays.py and ops_composed.py; ops_cases.py says how to add one."""
+
+import sys
+import time
+
+sys.dont_write_bytecode = True  # nothing is left beside the sources
+import ctypes_test as abi
+import numpy as np
+import ops_reference as reference
+from ops_arrays import arrays
+from ops_cases import World, counted, release
+from ops_composed import composed
+from ops_elementwise import elementwise
+from ops_values import DTYPES, NAMES, dtypes, kind
+
+# How far a result may be from the true value, in units of its last place: what was measured lazily (on the CPU plugin) and
+# natively, over all dtypes, rounded up. What is not here is exact: integers and pred bit for bit, floats the nearest number.
+# Complex numbers are measured by their larger part, and sums and products by those of the sizes of what is summed up.
+# docs/operations.md has these numbers from here.
+ULPS = {
+    "abs complex": 2,
+    "sign complex": 3,
+    "exponential": 2,
+    "exponential complex": 3,
+    "exponential_minus_one": 4,
+    "exponential_minus_one complex": 5,
+    "log": 1,
+    "log complex": 25,
+    "log_plus_one": 2,
+    "log_plus_one complex": 130,
+    "logistic": 2,
+    "logistic complex": 4,
+    "tanh": 4,
+    "tanh complex": 5,
+    "sqrt complex": 3,
+    "rsqrt": 2,
+    "rsqrt complex": 3,
+    "cbrt": 1,
+    "sine": 1,
+    "sine complex": 5,
+    "cosine": 1,
+    "cosine complex": 6,
+    "tan": 1,
+    "tan complex": 8,
+    "multiply complex": 2,
+    "divide scalar": 1,
+    "divide complex": 3,
+    "power": 1,
+    "power complex": 25,
+    "atan2": 2,
+    "sum": 2,
+    "product": 5,
+    "matmul": 4,
+    "gelu": 4,
+    "gelu_tanh": 260,
+    "silu": 4,
+    "elu": 3,
+    "selu": 4,
+    "softplus": 4,
+    "mish": 4,
+    "log_sigmoid": 4,
+    "hard_sigmoid": 2,
+    "hard_swish": 2,
+    "erf": 2,
+    "erfc": 4,
+    "softmax": 4,
+    "log_softmax": 6,
+    "mean": 1,
+    "logsumexp": 1,
+    "variance": 2,
+    "standard_deviation": 2,
+    "layer_norm": 6,
+    "linspace": 2,
+}
+
+
+def tolerance(operation, name):
+    """With a scalar as without one, unless the table tells them apart. Integers and pred are always exact."""
+    if kind(name) not in ("float", "complex"):
+        return 0
+    base = operation.removeprefix("scalar ").removesuffix(" scalar")
+    keys = [f"{operation} {kind(name)}", f"{base} {kind(name)}", operation, base]
+    return next((ULPS[key] for key in keys if key in ULPS), 0)
+
+
+def described(operation, case):
+    arrays = ", ".join(f"{NAMES[a.dtype]}{list(a.shape)}" for a in case.arrays)
+    return f"{operation.name} of {arrays}" + (f" with {case.given}" if case.given else "")
+
+
+def record(operation, name, worlds):
+    """The cases of an operation on a dtype, with the tensors that the worlds gave."""
+    for case in operation.cases(name):
+        case.result = case.result or NAMES[case.arrays[0].dtype]
+        made = []
+        for world in worlds:
+            try:
+                made.append(operation.call(world, *map(world.put, case.arrays), **case.given))
+            except AssertionError as failure:
+                raise AssertionError(f"{described(operation, case)}: {failure}") from None
+        yield operation, name, case, made
+
+
+def refusals(operation, worlds):
+    """Every dtype that the operation does not take is refused, with the same words in all worlds."""
+    taken = dtypes(operation.takes)
+    like, first = next((name, cases[0]) for name in taken if (cases := operation.cases(name)))
+    for name in [] if not operation.refuses else DTYPES.keys() - taken:
+        swap = lambda dtype: name if NAMES[dtype] == like else NAMES[dtype]
+        arrays = [counted(swap(array.dtype), array.shape) for array in first.arrays]
+        given = {key: DTYPES[swap(v.dtype)][1].type(1) if hasattr(v, "dtype") else v for key, v in first.given.items()}
+        said = {world.failure(operation.call, *map(world.put, arrays), **given) for world in worlds}
+        if len(said) > 1 or not str(*said).startswith("INVALID_ARGUMENT: lxla_"):
+            yield f"{operation.name} of {name} should be refused, and gives {said}"
+
+
+def errors(operation, case, got, lazy, exact):
+    """How far each element is off. Lazily, denormals may be 0, in what comes and in what goes."""
+    candidates = [case.arrays, [reference.flushed(array) for array in case.arrays]][: 2 if lazy else 1]
+    off = np.full(got.shape, np.inf, np.longdouble)
+    for arrays in candidates:
+        with np.errstate(all="ignore"):
+            wide = [reference.wide(array, exact) for array in arrays]
+            want = np.asarray(operation.reference(*wide, **case.given))
+            scale = operation.scale and operation.scale(*wide, **case.given)
+        off = np.minimum(off, distance(got, want, case.result, scale))
+        if lazy:
+            off = np.minimum(off, distance(got, reference.without_denormals(want, case.result), case.result, scale))
+    for array in case.arrays if lazy and not exact else []:
+        # What a function gives for a denormal is anything between.
+        if array.dtype.kind not in "biu" and array.shape == got.shape:
+            off = np.where(reference.denormal(array), 0, off)
+    return off
+
+
+def distance(got, want, name, scale):
+    if got.shape != want.shape:
+        raise AssertionError(f"its shape is {got.shape}, want {want.shape}")
+    if kind(name) in ("pred", "signed", "unsigned"):
+        return np.where(got == reference.rounded(want, name), 0, np.inf)
+    off = reference.error(got, want, name, scale)
+    if kind(name) == "complex":
+        return off
+    return np.where(reference.zeros_differ(got, reference.rounded(want, name)), np.inf, off)
+
+
+def check(operation, name, case, got, lazy):
+    """The largest error, and in words what is wrong."""
+    if NAMES[got.dtype] != case.result:
+        return np.inf, f"it is {NAMES[got.dtype]}, want {case.result}"
+    ulps = tolerance(operation.name, name)
+    try:
+        off = errors(operation, case, got, lazy, ulps == 0)
+    except AssertionError as failure:
+        return np.inf, str(failure)
+    if not off.size or off.max() <= ulps:
+        return (float(off.max()) if off.size else 0), None
+    at = np.unravel_index(np.argmax(off), off.shape)
+    inputs = [array[at] for array in case.arrays if array.shape == got.shape]
+    words = f"{got[at]!r} at {[int(i) for i in at]} is off by {float(off[at]):.4g}" + (f", of {inputs!r}" if inputs else "")
+    return float(off.max()), f"{words}; {int((off > ulps).sum())} of {off.size} elements"
+
+
+def report(measured):
+    for (operation, name), known in measured.items():
+        if max(known.values()):
+            print(f"{operation:28} {name:5} " + " ".join(f"{where} {off:.3g}" for where, off in known.items()))
+
+
+def main():
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    abi.load(arguments[0])
+    chosen = [operation for operation in [*elementwise(), *arrays(), *composed()] if operation.name.startswith("".join(arguments[1:]))]
+    env, started = abi.new_env(), time.time()
+    worlds = [World(env, abi.xla(), "lazily"), World(env, abi.Device(1, 0), "natively")]
+    failures = [failure for operation in chosen for failure in refusals(operation, worlds)]
+    # All of it in one step: most of the time goes into compiling.
+    recorded = [row for operation in chosen for name in dtypes(operation.takes) for row in record(operation, name, worlds)]
+    abi.ok(abi.lib.lxla_mark_step(env, abi.xla(), 1))
+    measured = {}
+    for operation, name, case, made in recorded:
+        for world, tensor in zip(worlds, made):
+            got = world.read(tensor)
+            release(tensor)
+            off, failure = check(operation, name, case, got, world.name == "lazily")
+            if failure:
+                failures.append(f"{described(operation, case)}, {world.name}: {failure}")
+            known = measured.setdefault((operation.name, name), {})
+            known[world.name] = max(known.get(world.name, 0), off)
+    if "--measure" in sys.argv:
+        report(measured)
+    print(*failures, sep="\n", end="\n" if failures else "")
+    print(f"{len(recorded)} cases of {len(chosen)} operations, {len(failures)} failures, {time.time() - started:.0f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

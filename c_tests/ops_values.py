@@ -1,0 +1,127 @@
+"""What ops_test.py feeds to operations: the dtypes, and for each the values where things go wrong."""
+
+import ml_dtypes
+import numpy as np
+
+# Ours, with the numbers of the ABI, and NumPy's.
+DTYPES = {
+    "pred": (1, np.dtype(bool)),
+    "s8": (2, np.dtype(np.int8)),
+    "s16": (3, np.dtype(np.int16)),
+    "s32": (4, np.dtype(np.int32)),
+    "s64": (5, np.dtype(np.int64)),
+    "u8": (6, np.dtype(np.uint8)),
+    "u16": (7, np.dtype(np.uint16)),
+    "u32": (8, np.dtype(np.uint32)),
+    "u64": (9, np.dtype(np.uint64)),
+    "f16": (10, np.dtype(np.float16)),
+    "f32": (11, np.dtype(np.float32)),
+    "f64": (12, np.dtype(np.float64)),
+    "bf16": (13, np.dtype(ml_dtypes.bfloat16)),
+    "c64": (14, np.dtype(np.complex64)),
+    "c128": (15, np.dtype(np.complex128)),
+}
+NAMES = {dtype: name for name, (_, dtype) in DTYPES.items()}
+KINDS = {
+    "pred": ["pred"],
+    "signed": ["s8", "s16", "s32", "s64"],
+    "unsigned": ["u8", "u16", "u32", "u64"],
+    "float": ["f16", "bf16", "f32", "f64"],
+    "complex": ["c64", "c128"],
+}
+KINDS["integer"] = KINDS["signed"] + KINDS["unsigned"]
+KINDS["number"] = KINDS["integer"] + KINDS["float"] + KINDS["complex"]
+KINDS["all"] = KINDS["pred"] + KINDS["number"]
+
+
+def dtypes(words):
+    """The dtypes of kinds, in words as "signed float"."""
+    return [name for word in words.split() for name in KINDS.get(word, [word])]
+
+
+def kind(name):
+    return next(kind for kind in ("pred", "signed", "unsigned", "float", "complex") if name in KINDS[kind])
+
+
+def real(name):
+    """The dtype of a complex number's parts."""
+    return {"c64": "f32", "c128": "f64"}.get(name, name)
+
+
+def random(seed):
+    return np.random.default_rng(seed)
+
+
+def special(name):
+    """The edges of a dtype."""
+    dtype = DTYPES[name][1]
+    if name == "pred":
+        return np.array([False, True])
+    if kind(name) == "complex":
+        # Finite ones: what a complex function gives at infinity, and on which side of a cut -0 is, is the plugin's affair.
+        parts = np.array([0.0, 1, -1, 0.5, -2.5, 3, -7, 1e-3, -20], DTYPES[real(name)][1])
+        return pairs(parts, parts, dtype).ravel()
+    if kind(name) == "float":
+        info = ml_dtypes.finfo(dtype)
+        least, tiny, most, eps = (float(x) for x in (info.smallest_subnormal, info.tiny, info.max, info.eps))
+        positive = [np.nan, np.inf, 0, least, 3 * least, tiny - least, tiny, 2 * tiny, most, most / 2, eps, eps / 4, 1]
+        positive += [1 + eps, 1 - eps / 2, 0.5, 0.5 - eps / 4, 1.5, 2, 2.5, 3, 4.5, 7, 8, 10, 100, 0.1, 1e-3, 200.25]
+        with np.errstate(over="ignore"):
+            return np.array(positive + [-x for x in positive]).astype(dtype)
+    info = np.iinfo(dtype)
+    edges = [0, 1, 2, 3, 5, 7, 8, 10, 31, 32, 33, 63, 64, 65, 100, info.max, info.max - 1, info.max // 2, info.min]
+    if info.min:
+        edges += [info.min + 1, -1, -2, -3, -7, -8, -64]
+    return np.array([min(max(edge, int(info.min)), int(info.max)) for edge in edges], dtype)
+
+
+def pairs(re, im, dtype):
+    """Every real part with every imaginary part. Not re + im * 1j, which makes NaN of infinity."""
+    out = np.empty((len(re), len(im)), dtype)
+    out.real, out.imag = re[:, None], im[None, :]
+    return out
+
+
+def spread(name, count, seed):
+    """Random values over all magnitudes, and as many around 1."""
+    random_numbers, dtype = random(seed), DTYPES[name][1]
+    if name == "pred":
+        return random_numbers.integers(0, 2, count).astype(bool)
+    if kind(name) == "complex":
+        out = np.empty(count, dtype)
+        angles, sizes = random_numbers.uniform(-np.pi, np.pi, count), 2 ** random_numbers.uniform(-12, 6, count)
+        out.real, out.imag = sizes * np.cos(angles), sizes * np.sin(angles)
+        return out
+    if kind(name) == "float":
+        info = ml_dtypes.finfo(dtype)
+        exponents = random_numbers.uniform(np.log2(float(info.tiny)), np.log2(float(info.max)) - 0.01, count)
+        values = np.where(np.arange(count) % 2, 2.0**exponents, random_numbers.uniform(0, 12, count))
+        return (values * random_numbers.choice([-1, 1], count)).astype(dtype)
+    info = np.iinfo(dtype)
+    shifted = random_numbers.integers(info.min, info.max, count, dtype, endpoint=True)
+    return shifted >> random_numbers.integers(0, info.bits, count).astype(dtype)
+
+
+def plain(name, shape, seed):
+    """Random values of a size with which sums and products neither overflow nor vanish."""
+    random_numbers, dtype = random(seed), DTYPES[name][1]
+    if name == "pred":
+        return random_numbers.integers(0, 2, shape).astype(bool)
+    if kind(name) == "complex":
+        out = np.empty(shape, dtype)
+        out.real, out.imag = random_numbers.uniform(-2, 2, shape), random_numbers.uniform(-2, 2, shape)
+        return out
+    if kind(name) == "float":
+        return random_numbers.uniform(-2, 2, shape).astype(dtype)
+    return spread(name, int(np.prod(shape)), seed).reshape(shape)
+
+
+def counted(name, shape):
+    """Elements that differ, as far as the dtype has so many."""
+    numbers = np.arange(int(np.prod(shape))).reshape(shape) + 1
+    return (numbers % 2 if name == "pred" else numbers).astype(DTYPES[name][1])
+
+
+def finite(array):
+    """The elements of which all parts are finite numbers."""
+    return array[np.isfinite(array.astype(np.complex128) if array.dtype.kind == "c" else array.astype(np.float64))]
