@@ -33,6 +33,32 @@ SAME(offsetof(lxla_env_options, mixed_device_policy), 48);
 SAME(offsetof(lxla_env_options, donation), 52);
 _Static_assert(sizeof(lxla_env_options) >= 56, "fields were taken away");
 
+SAME(offsetof(lxla_gather_options, struct_size), 0);
+SAME(offsetof(lxla_gather_options, offset_dims), 8);
+SAME(offsetof(lxla_gather_options, n_offset_dims), 16);
+SAME(offsetof(lxla_gather_options, collapsed_slice_dims), 24);
+SAME(offsetof(lxla_gather_options, operand_batching_dims), 40);
+SAME(offsetof(lxla_gather_options, start_indices_batching_dims), 56);
+SAME(offsetof(lxla_gather_options, start_index_map), 72);
+SAME(offsetof(lxla_gather_options, index_vector_dim), 88);
+SAME(offsetof(lxla_gather_options, slice_sizes), 96);
+SAME(offsetof(lxla_gather_options, indices_are_sorted), 112);
+SAME(offsetof(lxla_scatter_options, update_window_dims), 8);
+SAME(offsetof(lxla_scatter_options, inserted_window_dims), 24);
+SAME(offsetof(lxla_scatter_options, input_batching_dims), 40);
+SAME(offsetof(lxla_scatter_options, scatter_indices_batching_dims), 56);
+SAME(offsetof(lxla_scatter_options, scatter_dims_to_operand_dims), 72);
+SAME(offsetof(lxla_scatter_options, index_vector_dim), 88);
+SAME(offsetof(lxla_scatter_options, indices_are_sorted), 96);
+SAME(offsetof(lxla_scatter_options, unique_indices), 100);
+SAME(offsetof(lxla_window_options, rank), 8);
+SAME(offsetof(lxla_window_options, window_dimensions), 16);
+SAME(offsetof(lxla_window_options, strides), 24);
+SAME(offsetof(lxla_window_options, base_dilations), 32);
+SAME(offsetof(lxla_window_options, window_dilations), 40);
+SAME(offsetof(lxla_window_options, low), 48);
+SAME(offsetof(lxla_window_options, high), 56);
+
 SAME(sizeof(lxla_status), 4);
 SAME(LXLA_OK, 0);
 SAME(LXLA_INVALID_ARGUMENT, 3);
@@ -52,6 +78,8 @@ SAME(LXLA_UNARY_NEGATE, 1);
 SAME(LXLA_UNARY_IS_FINITE, 23);
 SAME(LXLA_COMPARE_LT, 6);
 SAME(LXLA_REDUCE_ANY, 6);
+SAME(LXLA_SCATTER_COPY, 1);
+SAME(LXLA_SCATTER_MIN, 5);
 SAME(LXLA_ABI_VERSION, 1);
 SAME(LXLA_VERSION_MAJOR, 0);
 
@@ -63,6 +91,9 @@ typedef struct {
 #define FUNCTION(name) {#name, (void (*)(void))name}
 static const function functions[] = {
     FUNCTION(lxla_abi_version),
+    FUNCTION(lxla_argmax),
+    FUNCTION(lxla_argmin),
+    FUNCTION(lxla_argsort),
     FUNCTION(lxla_binary),
     FUNCTION(lxla_binary_inplace),
     FUNCTION(lxla_binary_scalar),
@@ -81,6 +112,7 @@ static const function functions[] = {
     FUNCTION(lxla_concatenate),
     FUNCTION(lxla_cond),
     FUNCTION(lxla_convert),
+    FUNCTION(lxla_cumulative),
     FUNCTION(lxla_device_parse),
     FUNCTION(lxla_dynamic_slice),
     FUNCTION(lxla_dynamic_update_slice),
@@ -99,7 +131,11 @@ static const function functions[] = {
     FUNCTION(lxla_env_retain),
     FUNCTION(lxla_env_set_option),
     FUNCTION(lxla_file_names),
+    FUNCTION(lxla_gather),
+    FUNCTION(lxla_gather_options_init),
     FUNCTION(lxla_graph_hash),
+    FUNCTION(lxla_index_add),
+    FUNCTION(lxla_index_copy),
     FUNCTION(lxla_iota),
     FUNCTION(lxla_last_error_message),
     FUNCTION(lxla_load),
@@ -107,6 +143,8 @@ static const function functions[] = {
     FUNCTION(lxla_matmul),
     FUNCTION(lxla_pad),
     FUNCTION(lxla_reduce),
+    FUNCTION(lxla_reduce_window),
+    FUNCTION(lxla_reduce_with),
     FUNCTION(lxla_reshape),
     FUNCTION(lxla_save),
     FUNCTION(lxla_save_async),
@@ -116,15 +154,22 @@ static const function functions[] = {
     FUNCTION(lxla_save_ticket_retain),
     FUNCTION(lxla_save_wait),
     FUNCTION(lxla_scan),
+    FUNCTION(lxla_scatter),
+    FUNCTION(lxla_scatter_along),
+    FUNCTION(lxla_scatter_options_init),
     FUNCTION(lxla_select),
+    FUNCTION(lxla_select_and_scatter),
     FUNCTION(lxla_set_log_callback),
     FUNCTION(lxla_slice),
+    FUNCTION(lxla_sort),
+    FUNCTION(lxla_sort_along),
     FUNCTION(lxla_stablehlo),
     FUNCTION(lxla_status_name),
     FUNCTION(lxla_step_stablehlo),
     FUNCTION(lxla_string_free),
     FUNCTION(lxla_sync),
     FUNCTION(lxla_take),
+    FUNCTION(lxla_take_along_axis),
     FUNCTION(lxla_tensor_assign),
     FUNCTION(lxla_tensor_device),
     FUNCTION(lxla_tensor_dims),
@@ -145,11 +190,13 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_state),
     FUNCTION(lxla_tensor_to_device),
     FUNCTION(lxla_tensor_write),
+    FUNCTION(lxla_topk),
     FUNCTION(lxla_transpose),
     FUNCTION(lxla_unary),
     FUNCTION(lxla_version),
     FUNCTION(lxla_wait),
     FUNCTION(lxla_while),
+    FUNCTION(lxla_window_options_init),
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

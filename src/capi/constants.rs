@@ -133,11 +133,17 @@ pub const LXLA_REDUCE_MIN: i32 = 4;
 pub const LXLA_REDUCE_ALL: i32 = 5;
 pub const LXLA_REDUCE_ANY: i32 = 6;
 
+pub const LXLA_SCATTER_COPY: i32 = 1;
+pub const LXLA_SCATTER_SUM: i32 = 2;
+pub const LXLA_SCATTER_PRODUCT: i32 = 3;
+pub const LXLA_SCATTER_MAX: i32 = 4;
+pub const LXLA_SCATTER_MIN: i32 = 5;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+    use crate::ir::{BinaryOp, CompareOp, ReduceOp, ScatterOp, UnaryOp};
     use crate::types::DType;
 
     #[test]
@@ -152,5 +158,6 @@ mod tests {
         assert_eq!(LXLA_UNARY_TANH, UnaryOp::Tanh as i32);
         assert_eq!(LXLA_COMPARE_LT, CompareOp::Lt as i32);
         assert_eq!(LXLA_REDUCE_ANY, ReduceOp::Any as i32);
+        assert_eq!(LXLA_SCATTER_MIN, ScatterOp::Min as i32);
     }
 }

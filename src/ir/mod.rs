@@ -5,11 +5,15 @@ mod body;
 mod encode;
 mod linear;
 mod op;
+mod placement;
 mod program;
 mod trace;
+mod window;
 
 pub use body::take_body;
 pub use linear::{Linear, Segment, Workspace};
-pub use op::{BinaryOp, CompareOp, Op, ReduceOp, UnaryOp};
+pub use op::{BinaryOp, CompareOp, Op, ReduceOp, ScatterOp, UnaryOp};
+pub use placement::Placement;
 pub use program::{Body, Instruction, Program};
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};
+pub use window::Window;

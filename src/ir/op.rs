@@ -115,6 +115,31 @@ numbered! {
     }
 }
 
+impl ReduceOp {
+    /// Of two elements.
+    pub fn binary(self) -> BinaryOp {
+        match self {
+            ReduceOp::Sum => BinaryOp::Add,
+            ReduceOp::Product => BinaryOp::Multiply,
+            ReduceOp::Max => BinaryOp::Maximum,
+            ReduceOp::Min => BinaryOp::Minimum,
+            ReduceOp::All => BinaryOp::And,
+            ReduceOp::Any => BinaryOp::Or,
+        }
+    }
+}
+
+numbered! {
+    /// How what is scattered meets what is there.
+    ScatterOp, "LXLA_SCATTER_*", {
+        Copy = 1 => "copy",
+        Sum = 2 => "add",
+        Product = 3 => "multiply",
+        Max = 4 => "maximum",
+        Min = 5 => "minimum",
+    }
+}
+
 /// What a node of an operation consists of, besides its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -304,8 +329,7 @@ operations! {
         ReduceWith = 38: Form::of_any().attributes().bodies(1);
         /// Arrays, reduced together window by window. Operands: arrays, what to start from, captures of the body.
         ReduceWindow = 39: Form::of_any().attributes().bodies(1);
-        /// Values, combined into what the first body selects of each window. Operands: array, values, what to start from,
-        /// captures of the first body, of the second.
+        /// Values, combined into what the first body selects of each window. Operands: array, values, what to start from.
         SelectAndScatter = 40: Form::of_any().attributes().bodies(2);
         /// Normalised over a batch; its mean; its variance.
         BatchNormTraining = 41: Form::of(3).attributes().results();
@@ -325,6 +349,8 @@ operations! {
         OptimizationBarrier = 48: Form::of_any().results();
         /// What the plugin knows under a name.
         CustomCall = 49: Form::of_any().attributes().results();
+        /// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
+        TopK = 50: Form::of(1).attributes();
     }
 }
 

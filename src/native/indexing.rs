@@ -38,7 +38,7 @@ fn clamped(index: i128, last: i64) -> usize {
 }
 
 /// Reads the element at a place of an array of integers.
-fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
+pub fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
     let (dtype, size, bytes) = (x.ty().dtype, x.ty().dtype.size_bytes(), x.bytes());
     move |i| {
         let bytes = &bytes[i * size..][..size];

@@ -3,7 +3,9 @@
 //!
 //! A result that equals its operand is that operand: values are immutable, so nothing needs to be recorded.
 
+mod along;
 mod binary;
+mod bodies;
 mod choice;
 mod control;
 mod control_lower;
@@ -11,28 +13,45 @@ mod control_native;
 mod convert;
 mod creation;
 mod definition;
+mod gather;
 mod indexing;
 mod integers;
 mod matmul;
+mod placement;
 mod reduce;
+mod reduce_with;
+mod regions;
+mod scatter;
+mod select_and_scatter;
 mod shape;
 mod slicing;
+mod sort;
 mod table;
+mod top_k;
 mod unary;
+mod windows;
 
+pub use along::{index_combine, scatter_along, take_along_axis};
 pub use binary::{binary, binary_scalar};
 pub use choice::{compare, select};
 pub use control::{Applied, branch, call, scan, while_loop};
 pub use convert::convert;
 pub use creation::{constant, full, iota};
 pub use definition::{Call, Definition, Native};
+pub use gather::gather;
 pub use indexing::{dynamic_slice, dynamic_update_slice, take};
 pub use matmul::matmul;
 pub use reduce::reduce;
+pub use reduce_with::{arg_extreme, reduce_with};
+pub use scatter::{Promises, scatter};
+pub use select_and_scatter::select_and_scatter;
 pub use shape::{broadcast_to, reshape, transpose};
 pub use slicing::{concatenate, pad, slice};
+pub use sort::{argsort, sort, sort_along};
 pub use table::{definition, evaluate, lower};
+pub use top_k::top_k;
 pub use unary::unary;
+pub use windows::{cumulative, reduce_window};
 
 use crate::error;
 use crate::error::{Error, Result};

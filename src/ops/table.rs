@@ -1,7 +1,10 @@
 //! The table: every operation with its definition.
 
 use super::definition::{Call, Definition, Native};
-use super::{binary, choice, control, convert, creation, indexing, matmul, reduce, shape, slicing, unary};
+use super::{
+    binary, choice, control, convert, creation, gather, indexing, matmul, reduce, reduce_with, scatter,
+    select_and_scatter, shape, slicing, sort, top_k, unary, windows,
+};
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
@@ -46,8 +49,13 @@ pub fn definition(op: Op) -> &'static Definition {
             &GIVEN
         }
         Op::DotGeneral | Op::Convolution => &GIVEN,
-        Op::Gather | Op::Scatter => &GIVEN,
-        Op::Sort | Op::ReduceWith | Op::ReduceWindow | Op::SelectAndScatter => &GIVEN,
+        Op::Gather => &gather::GATHER,
+        Op::Scatter => &scatter::SCATTER,
+        Op::Sort => &sort::SORT,
+        Op::ReduceWith => &reduce_with::REDUCE_WITH,
+        Op::ReduceWindow => &windows::REDUCE_WINDOW,
+        Op::SelectAndScatter => &select_and_scatter::SELECT_AND_SCATTER,
+        Op::TopK => &top_k::TOP_K,
         Op::BatchNormTraining | Op::BatchNormInference | Op::BatchNormGrad => &GIVEN,
         Op::Cholesky | Op::TriangularSolve | Op::Fft => &GIVEN,
         Op::RngBitGenerator => &GIVEN,
@@ -70,7 +78,7 @@ pub fn evaluate(
     operands: &[&Array],
 ) -> Result<Array> {
     let apply = |_: usize, _: &[Array]| Err(error!(Internal, "{op:?} applies nothing"));
-    let call = Call { op, ty, attributes, scalar, operands, bodies: &[], apply: &apply };
+    let call = Call { op, ty, attributes, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };
     let fits = op.arity().is_none_or(|arity| arity == operands.len());
     match &definition(op).native {
         Native::One(native) if fits => native(&call),
