@@ -47,6 +47,31 @@ SAME(offsetof(lxla_custom_call_options, backend_config), 8);
 SAME(offsetof(lxla_custom_call_options, api_version), 16);
 SAME(offsetof(lxla_custom_call_options, has_side_effect), 20);
 _Static_assert(sizeof(lxla_custom_call_options) >= 24, "fields were taken away");
+SAME(offsetof(lxla_gather_options, struct_size), 0);
+SAME(offsetof(lxla_gather_options, offset_dims), 8);
+SAME(offsetof(lxla_gather_options, n_offset_dims), 16);
+SAME(offsetof(lxla_gather_options, collapsed_slice_dims), 24);
+SAME(offsetof(lxla_gather_options, operand_batching_dims), 40);
+SAME(offsetof(lxla_gather_options, start_indices_batching_dims), 56);
+SAME(offsetof(lxla_gather_options, start_index_map), 72);
+SAME(offsetof(lxla_gather_options, index_vector_dim), 88);
+SAME(offsetof(lxla_gather_options, slice_sizes), 96);
+SAME(offsetof(lxla_gather_options, indices_are_sorted), 112);
+SAME(offsetof(lxla_scatter_options, update_window_dims), 8);
+SAME(offsetof(lxla_scatter_options, inserted_window_dims), 24);
+SAME(offsetof(lxla_scatter_options, input_batching_dims), 40);
+SAME(offsetof(lxla_scatter_options, scatter_indices_batching_dims), 56);
+SAME(offsetof(lxla_scatter_options, scatter_dims_to_operand_dims), 72);
+SAME(offsetof(lxla_scatter_options, index_vector_dim), 88);
+SAME(offsetof(lxla_scatter_options, indices_are_sorted), 96);
+SAME(offsetof(lxla_scatter_options, unique_indices), 100);
+SAME(offsetof(lxla_window_options, rank), 8);
+SAME(offsetof(lxla_window_options, window_dimensions), 16);
+SAME(offsetof(lxla_window_options, strides), 24);
+SAME(offsetof(lxla_window_options, base_dilations), 32);
+SAME(offsetof(lxla_window_options, window_dilations), 40);
+SAME(offsetof(lxla_window_options, low), 48);
+SAME(offsetof(lxla_window_options, high), 56);
 
 SAME(sizeof(lxla_status), 4);
 SAME(LXLA_OK, 0);
@@ -74,6 +99,8 @@ SAME(LXLA_TRANSPOSE_ADJOINT, 3);
 SAME(LXLA_ACTIVATION_SILU, 4);
 SAME(LXLA_ACTIVATION_HARD_SWISH, 12);
 SAME(LXLA_SPECIAL_ERFC, 2);
+SAME(LXLA_SCATTER_COPY, 1);
+SAME(LXLA_SCATTER_MIN, 5);
 SAME(LXLA_ABI_VERSION, 1);
 SAME(LXLA_VERSION_MAJOR, 0);
 
@@ -87,6 +114,9 @@ static const function functions[] = {
     FUNCTION(lxla_abi_version),
     FUNCTION(lxla_activation),
     FUNCTION(lxla_arange),
+    FUNCTION(lxla_argmax),
+    FUNCTION(lxla_argmin),
+    FUNCTION(lxla_argsort),
     FUNCTION(lxla_batch_norm_grad),
     FUNCTION(lxla_batch_norm_inference),
     FUNCTION(lxla_batch_norm_training),
@@ -118,6 +148,7 @@ static const function functions[] = {
     FUNCTION(lxla_convert),
     FUNCTION(lxla_convolution),
     FUNCTION(lxla_convolution_options_init),
+    FUNCTION(lxla_cumulative),
     FUNCTION(lxla_custom_call),
     FUNCTION(lxla_custom_call_options_init),
     FUNCTION(lxla_device_parse),
@@ -145,8 +176,12 @@ static const function functions[] = {
     FUNCTION(lxla_fft),
     FUNCTION(lxla_file_names),
     FUNCTION(lxla_flip),
+    FUNCTION(lxla_gather),
+    FUNCTION(lxla_gather_options_init),
     FUNCTION(lxla_graph_hash),
     FUNCTION(lxla_imag),
+    FUNCTION(lxla_index_add),
+    FUNCTION(lxla_index_copy),
     FUNCTION(lxla_iota),
     FUNCTION(lxla_last_error_message),
     FUNCTION(lxla_layer_norm),
@@ -169,6 +204,8 @@ static const function functions[] = {
     FUNCTION(lxla_real),
     FUNCTION(lxla_reduce),
     FUNCTION(lxla_reduce_precision),
+    FUNCTION(lxla_reduce_window),
+    FUNCTION(lxla_reduce_with),
     FUNCTION(lxla_repeat),
     FUNCTION(lxla_reshape),
     FUNCTION(lxla_reverse),
@@ -182,11 +219,17 @@ static const function functions[] = {
     FUNCTION(lxla_save_ticket_retain),
     FUNCTION(lxla_save_wait),
     FUNCTION(lxla_scan),
+    FUNCTION(lxla_scatter),
+    FUNCTION(lxla_scatter_along),
+    FUNCTION(lxla_scatter_options_init),
     FUNCTION(lxla_select),
+    FUNCTION(lxla_select_and_scatter),
     FUNCTION(lxla_set_log_callback),
     FUNCTION(lxla_slice),
     FUNCTION(lxla_slice_axis),
     FUNCTION(lxla_softmax),
+    FUNCTION(lxla_sort),
+    FUNCTION(lxla_sort_along),
     FUNCTION(lxla_special),
     FUNCTION(lxla_split),
     FUNCTION(lxla_squeeze),
@@ -198,6 +241,7 @@ static const function functions[] = {
     FUNCTION(lxla_string_free),
     FUNCTION(lxla_sync),
     FUNCTION(lxla_take),
+    FUNCTION(lxla_take_along_axis),
     FUNCTION(lxla_tensor_assign),
     FUNCTION(lxla_tensor_device),
     FUNCTION(lxla_tensor_dims),
@@ -221,6 +265,7 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_to_dlpack),
     FUNCTION(lxla_tensor_write),
     FUNCTION(lxla_tile),
+    FUNCTION(lxla_topk),
     FUNCTION(lxla_transpose),
     FUNCTION(lxla_triangular_solve),
     FUNCTION(lxla_tril),
@@ -230,6 +275,7 @@ static const function functions[] = {
     FUNCTION(lxla_version),
     FUNCTION(lxla_wait),
     FUNCTION(lxla_while),
+    FUNCTION(lxla_window_options_init),
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

@@ -437,6 +437,16 @@
  */
 #define LXLA_SPECIAL_ERFC 2
 
+#define LXLA_SCATTER_COPY 1
+
+#define LXLA_SCATTER_SUM 2
+
+#define LXLA_SCATTER_PRODUCT 3
+
+#define LXLA_SCATTER_MAX 4
+
+#define LXLA_SCATTER_MIN 5
+
 /**
  * Version of the ABI: functions and constants are only ever added within one. A program may compare it with
  * `LXLA_ABI_VERSION` of the header that it was compiled with.
@@ -665,6 +675,135 @@ typedef struct {
 } lxla_custom_call_options;
 
 /**
+ * Dimension numbers of `lxla_gather`, by StableHLO's names, each list with its length. Set `struct_size` to
+ * `sizeof(lxla_gather_options)`, call `lxla_gather_options_init`, then set what there is. Axes are 0 or more.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * The result's axes that go through a slice, ascending.
+   */
+  const int64_t *offset_dims;
+  /**
+   * How many.
+   */
+  size_t n_offset_dims;
+  /**
+   * x's axes, ascending, that a slice has not.
+   */
+  const int64_t *collapsed_slice_dims;
+  /**
+   * How many.
+   */
+  size_t n_collapsed_slice_dims;
+  /**
+   * x's axes, ascending, on which a slice is where its index is on an axis of the indices.
+   */
+  const int64_t *operand_batching_dims;
+  /**
+   * How many.
+   */
+  size_t n_operand_batching_dims;
+  /**
+   * Those axes of the indices.
+   */
+  const int64_t *start_indices_batching_dims;
+  /**
+   * How many.
+   */
+  size_t n_start_indices_batching_dims;
+  /**
+   * x's axes that the elements of an index vector are for.
+   */
+  const int64_t *start_index_map;
+  /**
+   * How many.
+   */
+  size_t n_start_index_map;
+  /**
+   * The indices' axis that goes through an index vector; their rank if each index is alone.
+   */
+  int64_t index_vector_dim;
+  /**
+   * The size of a slice on each of x's axes.
+   */
+  const int64_t *slice_sizes;
+  /**
+   * How many.
+   */
+  size_t n_slice_sizes;
+  /**
+   * 1: the caller promises that index vectors ascend.
+   */
+  int32_t indices_are_sorted;
+} lxla_gather_options;
+
+/**
+ * Dimension numbers of `lxla_scatter`, as `lxla_gather_options` has them.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * The updates' axes that go through a slice, ascending.
+   */
+  const int64_t *update_window_dims;
+  /**
+   * How many.
+   */
+  size_t n_update_window_dims;
+  /**
+   * The tensors' axes, ascending, that a slice has not.
+   */
+  const int64_t *inserted_window_dims;
+  /**
+   * How many.
+   */
+  size_t n_inserted_window_dims;
+  /**
+   * The tensors' axes, ascending, on which a slice is where its index is on an axis of the indices.
+   */
+  const int64_t *input_batching_dims;
+  /**
+   * How many.
+   */
+  size_t n_input_batching_dims;
+  /**
+   * Those axes of the indices.
+   */
+  const int64_t *scatter_indices_batching_dims;
+  /**
+   * How many.
+   */
+  size_t n_scatter_indices_batching_dims;
+  /**
+   * The tensors' axes that the elements of an index vector are for.
+   */
+  const int64_t *scatter_dims_to_operand_dims;
+  /**
+   * How many.
+   */
+  size_t n_scatter_dims_to_operand_dims;
+  /**
+   * The indices' axis that goes through an index vector; their rank if each index is alone.
+   */
+  int64_t index_vector_dim;
+  /**
+   * 1: the caller promises that index vectors ascend.
+   */
+  int32_t indices_are_sorted;
+  /**
+   * 1: the caller promises that no element is updated twice.
+   */
+  int32_t unique_indices;
+} lxla_scatter_options;
+
+/**
  * A handle on a traced computation. id 0 is none.
  */
 typedef struct {
@@ -673,6 +812,45 @@ typedef struct {
    */
   uint64_t id;
 } lxla_computation;
+
+/**
+ * Windows that go over a tensor. Set `struct_size` to `sizeof(lxla_window_options)`, call `lxla_window_options_init`, then
+ * set the rank and what there is; each list is as long as the rank.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * That of the tensor.
+   */
+  size_t rank;
+  /**
+   * How many elements a window has on each axis, at least 1.
+   */
+  const int64_t *window_dimensions;
+  /**
+   * How far the next window is. NULL: 1.
+   */
+  const int64_t *strides;
+  /**
+   * How far apart the tensor's elements are put first, with padding between them. NULL: 1, side by side.
+   */
+  const int64_t *base_dilations;
+  /**
+   * How far apart a window's elements are. NULL: 1.
+   */
+  const int64_t *window_dilations;
+  /**
+   * Padding before the first element; a negative one takes elements away. NULL: 0.
+   */
+  const int64_t *low;
+  /**
+   * Padding behind the last element. NULL: 0.
+   */
+  const int64_t *high;
+} lxla_window_options;
 
 /**
  * Bytes that compiled programs take on their device. Set `struct_size` to `sizeof(lxla_memory_stats)`; what is written is
@@ -1801,6 +1979,230 @@ lxla_status lxla_layer_norm(lxla_tensor x,
                             lxla_tensor scale,
                             lxla_tensor offset,
                             double epsilon,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Fills options with the defaults: no axes, an index vector along axis 0. `options->struct_size` is set by the caller before,
+ * and at most that many bytes are written. Any thread.
+ */
+lxla_status lxla_gather_options_init(lxla_gather_options *options);
+
+/**
+ * Fills options with the defaults, as `lxla_gather_options_init`. Any thread.
+ */
+lxla_status lxla_scatter_options_init(lxla_scatter_options *options);
+
+/**
+ * Records StableHLO's gather: slices of x of `slice_sizes`, beginning where `indices` (any integers) say, side by side. An
+ * index vector lies along `index_vector_dim` of the indices (their rank: each index is alone), and has the start on axis
+ * `start_index_map[i]` as its element i; on other axes slices start at 0, or on batching axes at the place of the index. The
+ * result has the slices' axes, without those collapsed or batching (size 1 each), at `offset_dims`, and the indices' other
+ * axes in between. Starts are clamped so that slices lie within x. `indices_are_sorted` is a promise. All dtypes. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_gather(lxla_tensor x,
+                        lxla_tensor indices,
+                        const lxla_gather_options *options,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Records StableHLO's scatter: `n` tensors of one shape, with slices of `updates` (one tensor for each, of its dtype, all of
+ * one shape) combined into them where `indices` (any integers) say. `combiner` takes `n` scalars of what is there, then `n` of
+ * the updates, and gives `n`; it may capture scalars. An index vector lies along `index_vector_dim` of the indices, and has
+ * the start on axis `scatter_dims_to_operand_dims[i]` as its element i. The updates go through a slice on
+ * `update_window_dims`, along all axes of the tensors but the inserted and the batching ones.
+ *
+ * A slice that does not lie within the tensors is dropped as a whole. Slices that overlap are combined in an order that is
+ * up to the plugin; natively, and on XLA's CPU, in that of the indices. `indices_are_sorted` and `unique_indices` (no element
+ * is updated twice) are promises. Where an old buffer is donated, it is updated in place. Gives `n` tensors, one reference
+ * each. Any thread.
+ */
+lxla_status lxla_scatter(lxla_computation combiner,
+                         const lxla_tensor *inputs,
+                         lxla_tensor indices,
+                         const lxla_tensor *updates,
+                         size_t n,
+                         const lxla_scatter_options *options,
+                         lxla_tensor *out_results);
+
+/**
+ * Records an element of x for each of `indices`, along `axis` (negative: from the end), as NumPy's take_along_axis: indices
+ * have x's rank, and both broadcast beside that axis. A negative index counts from the end; one beyond either end is clamped
+ * to it. All dtypes; any integers as indices. Gives one reference. Any thread.
+ */
+lxla_status lxla_take_along_axis(lxla_tensor x,
+                                 lxla_tensor indices,
+                                 int64_t axis,
+                                 lxla_tensor *out_tensor);
+
+/**
+ * Records x with the elements of `updates` combined into those at `indices` along `axis`, as `op`, one of `LXLA_SCATTER_*`,
+ * says: COPY gives x the update, SUM adds it, and so on; PyTorch's scatter and scatter_add. `updates` have the indices' shape
+ * and x's dtype; beside the axis that is x's shape. A negative index counts from the end; what is beyond an end is dropped.
+ * Where several updates meet one element, SUM and PRODUCT of floats round in an order that is up to the plugin (f16 and bf16
+ * are kept in f32 and rounded once), and of a COPY one stays: natively, and on XLA's CPU, the last. SUM and PRODUCT take
+ * numbers, MAX and MIN pred, integers and floats. Gives one reference. Any thread.
+ */
+lxla_status lxla_scatter_along(int32_t op,
+                               lxla_tensor x,
+                               lxla_tensor indices,
+                               lxla_tensor updates,
+                               int64_t axis,
+                               lxla_tensor *out_tensor);
+
+/**
+ * Records x with each slice of `source` along `axis` added to that slice of x which `indices`, as many integers in a row,
+ * name: PyTorch's index_add. `source` has x's dtype, and beside the axis its shape. Equal indices add up, f16 and bf16 in
+ * f32, rounded once. A negative index counts from the end; what is beyond an end is dropped. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_index_add(lxla_tensor x,
+                           int64_t axis,
+                           lxla_tensor indices,
+                           lxla_tensor source,
+                           lxla_tensor *out_tensor);
+
+/**
+ * Records x with each slice of `source` along `axis` in the place of that slice of x which `indices` name, as
+ * `lxla_index_add` takes them: PyTorch's index_copy. All dtypes. Of equal indices one stays; natively, and on XLA's CPU, the
+ * last. Gives one reference. Any thread.
+ */
+lxla_status lxla_index_copy(lxla_tensor x,
+                            int64_t axis,
+                            lxla_tensor indices,
+                            lxla_tensor source,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
+ * takes two elements of the first tensor, then two of the second, and so on, and gives pred[]: whether the first of each two
+ * come before the second. It must be a strict order, false for equal elements: one comparison by LE, GE, EQ or NE is
+ * INVALID_ARGUMENT. By LT or GT alone the places of NaN are up to the plugin; `lxla_sort_along` has one for them. It may
+ * capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one
+ * reference each. Any thread.
+ */
+lxla_status lxla_sort(lxla_computation comparator,
+                      const lxla_tensor *inputs,
+                      size_t n,
+                      int64_t axis,
+                      int32_t stable,
+                      lxla_tensor *out_results);
+
+/**
+ * Records x sorted along `axis` (negative: from the end), ascending, or with `descending` 1 descending. NaN counts as greater
+ * than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. With `stable` 1 equal
+ * elements stay in their order. Takes pred, integers and floats. Gives one reference. Any thread.
+ */
+lxla_status lxla_sort_along(lxla_tensor x,
+                            int64_t axis,
+                            int32_t descending,
+                            int32_t stable,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records the indices, of an integer dtype that can count the axis, that sort x as `lxla_sort_along` does. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_argsort(lxla_tensor x,
+                         int64_t axis,
+                         int32_t descending,
+                         int32_t stable,
+                         int32_t index_dtype,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
+ * and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN counts as greater
+ * than every number. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
+ */
+lxla_status lxla_topk(lxla_tensor x,
+                      int64_t k,
+                      int64_t axis,
+                      int32_t largest,
+                      int32_t index_dtype,
+                      lxla_tensor *out_values,
+                      lxla_tensor *out_indices);
+
+/**
+ * Records the index of the greatest element of x along `axis` (negative: from the end), of an integer dtype that can count
+ * the axis: of the first NaN, if there is one (as in NumPy), and of equal elements of the first. With `keep_dims` 1 the axis
+ * stays, of size 1. An axis without elements is INVALID_ARGUMENT. Takes pred, integers and floats. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_argmax(lxla_tensor x,
+                        int64_t axis,
+                        int32_t keep_dims,
+                        int32_t index_dtype,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Records the index of the smallest element of x along an axis, as `lxla_argmax` does that of the greatest; of the first NaN,
+ * too. Gives one reference. Any thread.
+ */
+lxla_status lxla_argmin(lxla_tensor x,
+                        int64_t axis,
+                        int32_t keep_dims,
+                        int32_t index_dtype,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
+ * each once; no axes give the tensors. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
+ * `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
+ * nothing: elements are combined in an order that is up to the plugin, and `inits` as often as it likes. It may capture
+ * scalars. Gives `n` tensors, one reference each. Any thread.
+ */
+lxla_status lxla_reduce_with(lxla_computation body,
+                             const lxla_tensor *inputs,
+                             const lxla_tensor *inits,
+                             size_t n,
+                             const int64_t *axes,
+                             size_t n_axes,
+                             lxla_tensor *out_results);
+
+/**
+ * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
+ * written. Any thread.
+ */
+lxla_status lxla_window_options_init(lxla_window_options *options);
+
+/**
+ * Records StableHLO's reduce_window: windows go over `n` tensors of one shape, and the elements in each are reduced together
+ * as by `lxla_reduce_with`. The padding is `inits`. Gives `n` tensors with one element for each window, one reference each.
+ * Any thread.
+ */
+lxla_status lxla_reduce_window(lxla_computation body,
+                               const lxla_tensor *inputs,
+                               const lxla_tensor *inits,
+                               size_t n,
+                               const lxla_window_options *options,
+                               lxla_tensor *out_results);
+
+/**
+ * Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected: `select`
+ * takes two elements of x and gives pred[], whether the first one stays; it sees the elements of a window in their order,
+ * padding excepted. The result has x's shape, with `init` (a scalar of x's dtype) everywhere, and with each element of `source`,
+ * one for each window, combined into the place of its window's selected element: `combiner` takes what is there and that
+ * element. Dilations are 1. Neither computation captures anything. Gives one reference. Any thread.
+ */
+lxla_status lxla_select_and_scatter(lxla_computation select,
+                                    lxla_computation combiner,
+                                    lxla_tensor x,
+                                    lxla_tensor source,
+                                    lxla_tensor init,
+                                    const lxla_window_options *options,
+                                    lxla_tensor *out_tensor);
+
+/**
+ * Records what a reduction, one of `LXLA_REDUCE_*`, gives for the elements of x along `axis` (negative: from the end) up to
+ * each: cumsum, cumprod, cummax, cummin. With `reverse` 1 from each on to the end. x's shape and dtype, and the dtypes of
+ * `lxla_reduce`; f16 and bf16 sums and products are kept in f32 and rounded once each. The work grows with the axis' length
+ * times its logarithm at most. Gives one reference. Any thread.
+ */
+lxla_status lxla_cumulative(int32_t op,
+                            lxla_tensor x,
+                            int64_t axis,
+                            int32_t reverse,
                             lxla_tensor *out_tensor);
 
 /**

@@ -16,30 +16,34 @@ use std::sync::Arc;
 /// All traced computations that somebody has.
 static COMPUTATIONS: References<Computation> = References::new("computation");
 
-fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
+/// The computation behind a handle, named as the argument that it came in.
+pub(super) fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
     COMPUTATIONS.get(argument, computation.id)
 }
 
 /// Places for results: looked at before anything is done, written only when all is done.
-struct Results<'a> {
+pub(super) struct Results<'a> {
     name: &'static str,
     places: &'a mut [lxla_tensor],
 }
 
 impl Results<'_> {
-    unsafe fn at<'a>(name: &'static str, start: *mut lxla_tensor, n: usize) -> Result<Results<'a>> {
+    /// Those at a pointer.
+    pub(super) unsafe fn at<'a>(name: &'static str, start: *mut lxla_tensor, n: usize) -> Result<Results<'a>> {
         // SAFETY: the caller's promise, see `capi`.
         Ok(Results { name, places: unsafe { slice_mut(name, start, n)? } })
     }
 
-    fn check(&self, count: usize, wanted: usize) -> Result<()> {
+    /// An error unless there are as many as wanted.
+    pub(super) fn check(&self, count: usize, wanted: usize) -> Result<()> {
         if self.places.len() != wanted {
             return Err(error!(InvalidArgument, "{}: {count} given; want {wanted}", self.name));
         }
         Ok(())
     }
 
-    fn set(&mut self, tensors: &[TensorHandle]) {
+    /// Writes them.
+    pub(super) fn set(&mut self, tensors: &[TensorHandle]) {
         self.places.iter_mut().zip(tensors).for_each(|(place, &tensor)| *place = tensor.into());
     }
 }

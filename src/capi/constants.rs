@@ -186,12 +186,17 @@ pub const LXLA_ACTIVATION_HARD_SWISH: i32 = 12;
 pub const LXLA_SPECIAL_ERF: i32 = 1;
 /// 1 less the error function.
 pub const LXLA_SPECIAL_ERFC: i32 = 2;
+pub const LXLA_SCATTER_COPY: i32 = 1;
+pub const LXLA_SCATTER_SUM: i32 = 2;
+pub const LXLA_SCATTER_PRODUCT: i32 = 3;
+pub const LXLA_SCATTER_MAX: i32 = 4;
+pub const LXLA_SCATTER_MIN: i32 = 5;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::ir::{BinaryOp, CompareOp, FftOp, ReduceOp, Transposition, UnaryOp};
+    use crate::ir::{BinaryOp, CompareOp, FftOp, ReduceOp, ScatterOp, Transposition, UnaryOp};
     use crate::ops::{ActivationOp, SpecialOp};
     use crate::ops::{ApiVersion, RngAlgorithm};
     use crate::types::DType;
@@ -218,5 +223,6 @@ mod tests {
         assert_eq!(LXLA_ACTIVATION_SILU, ActivationOp::Silu as i32);
         assert_eq!(LXLA_ACTIVATION_HARD_SWISH, ActivationOp::HardSwish as i32);
         assert_eq!(LXLA_SPECIAL_ERFC, SpecialOp::Erfc as i32);
+        assert_eq!(LXLA_SCATTER_MIN, ScatterOp::Min as i32);
     }
 }

@@ -154,6 +154,97 @@ pub struct lxla_custom_call_options {
     pub has_side_effect: i32,
 }
 
+/// Dimension numbers of `lxla_gather`, by StableHLO's names, each list with its length. Set `struct_size` to
+/// `sizeof(lxla_gather_options)`, call `lxla_gather_options_init`, then set what there is. Axes are 0 or more.
+#[repr(C)]
+pub struct lxla_gather_options {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// The result's axes that go through a slice, ascending.
+    pub offset_dims: *const i64,
+    /// How many.
+    pub n_offset_dims: usize,
+    /// x's axes, ascending, that a slice has not.
+    pub collapsed_slice_dims: *const i64,
+    /// How many.
+    pub n_collapsed_slice_dims: usize,
+    /// x's axes, ascending, on which a slice is where its index is on an axis of the indices.
+    pub operand_batching_dims: *const i64,
+    /// How many.
+    pub n_operand_batching_dims: usize,
+    /// Those axes of the indices.
+    pub start_indices_batching_dims: *const i64,
+    /// How many.
+    pub n_start_indices_batching_dims: usize,
+    /// x's axes that the elements of an index vector are for.
+    pub start_index_map: *const i64,
+    /// How many.
+    pub n_start_index_map: usize,
+    /// The indices' axis that goes through an index vector; their rank if each index is alone.
+    pub index_vector_dim: i64,
+    /// The size of a slice on each of x's axes.
+    pub slice_sizes: *const i64,
+    /// How many.
+    pub n_slice_sizes: usize,
+    /// 1: the caller promises that index vectors ascend.
+    pub indices_are_sorted: i32,
+}
+
+/// Dimension numbers of `lxla_scatter`, as `lxla_gather_options` has them.
+#[repr(C)]
+pub struct lxla_scatter_options {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// The updates' axes that go through a slice, ascending.
+    pub update_window_dims: *const i64,
+    /// How many.
+    pub n_update_window_dims: usize,
+    /// The tensors' axes, ascending, that a slice has not.
+    pub inserted_window_dims: *const i64,
+    /// How many.
+    pub n_inserted_window_dims: usize,
+    /// The tensors' axes, ascending, on which a slice is where its index is on an axis of the indices.
+    pub input_batching_dims: *const i64,
+    /// How many.
+    pub n_input_batching_dims: usize,
+    /// Those axes of the indices.
+    pub scatter_indices_batching_dims: *const i64,
+    /// How many.
+    pub n_scatter_indices_batching_dims: usize,
+    /// The tensors' axes that the elements of an index vector are for.
+    pub scatter_dims_to_operand_dims: *const i64,
+    /// How many.
+    pub n_scatter_dims_to_operand_dims: usize,
+    /// The indices' axis that goes through an index vector; their rank if each index is alone.
+    pub index_vector_dim: i64,
+    /// 1: the caller promises that index vectors ascend.
+    pub indices_are_sorted: i32,
+    /// 1: the caller promises that no element is updated twice.
+    pub unique_indices: i32,
+}
+
+/// Windows that go over a tensor. Set `struct_size` to `sizeof(lxla_window_options)`, call `lxla_window_options_init`, then
+/// set the rank and what there is; each list is as long as the rank.
+#[repr(C)]
+pub struct lxla_window_options {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// That of the tensor.
+    pub rank: usize,
+    /// How many elements a window has on each axis, at least 1.
+    pub window_dimensions: *const i64,
+    /// How far the next window is. NULL: 1.
+    pub strides: *const i64,
+    /// How far apart the tensor's elements are put first, with padding between them. NULL: 1, side by side.
+    pub base_dilations: *const i64,
+    /// How far apart a window's elements are. NULL: 1.
+    pub window_dilations: *const i64,
+    /// Padding before the first element; a negative one takes elements away. NULL: 0.
+    pub low: *const i64,
+    /// Padding behind the last element. NULL: 0.
+    pub high: *const i64,
+}
+
 /// The member of a `lxla_scalar` that its dtype selects.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -3,9 +3,9 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
-use crate::native::Array;
+use crate::native::{Array, broadcast_to, row, stack};
 use crate::ops::{self, Call, Native};
-use crate::types::Scalar;
+use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
 /// The outputs of a program, with `scalars` in its holes, for `inputs`, one for each parameter in order.
@@ -40,14 +40,42 @@ impl<'a> Function<'a> {
     }
 
     fn call(&self, inputs: &[Array]) -> Result<Vec<Array>> {
+        self.run(inputs, None)
+    }
+
+    /// The outputs for each element of inputs of this length; of a scalar among them, for each element the same.
+    fn call_each(&self, inputs: &[Array], length: i64) -> Result<Vec<Array>> {
+        let inputs: Vec<Array> =
+            inputs.iter().map(|x| broadcast_to(x, &TensorType::new(x.ty().dtype, &[length]))).collect::<Result<_>>()?;
+        if self.is_elementwise() {
+            return self.run(&inputs, Some(length));
+        }
+        let mut rows: Vec<Vec<Array>> = vec![Vec::with_capacity(length as usize); self.outputs.len()];
+        for i in 0..length as usize {
+            let arguments: Vec<Array> = inputs.iter().map(|x| row(x, i)).collect::<Result<_>>()?;
+            rows.iter_mut().zip(self.call(&arguments)?).for_each(|(rows, made)| rows.push(made));
+        }
+        rows.iter().map(|rows| stack(rows)).collect()
+    }
+
+    /// Whether it does the same to each element of longer inputs, if those it is meant for are scalars.
+    fn is_elementwise(&self) -> bool {
+        let is = |op: Op| matches!(op, Op::Leaf | Op::Full) || op.is_elementwise();
+        self.values.iter().all(|value| is(value.op) && value.ty.dims.is_empty())
+    }
+
+    /// The outputs; with a length, all values are rows of that length instead of scalars.
+    fn run(&self, inputs: &[Array], length: Option<i64>) -> Result<Vec<Array>> {
         let mut known: Vec<Results> = Vec::with_capacity(self.values.len());
         let (mut inputs, mut scalars) = (inputs.iter(), self.scalars.iter());
         for (position, value) in self.values.iter().enumerate() {
+            let row_ty = length.map(|length| TensorType::new(value.ty.dtype, &[length]));
+            let ty = row_ty.as_ref().unwrap_or(&value.ty);
             let made = match value.op {
-                Op::Leaf => SmallVec::from_elem(next_input(&mut inputs, value)?, 1),
+                Op::Leaf => SmallVec::from_elem(next_input(&mut inputs, ty)?, 1),
                 op => {
                     let scalar = if op.has_scalar() { scalars.next().copied() } else { None };
-                    self.value(value, scalar, &known)?
+                    self.value(value, ty, scalar, &known)?
                 }
             };
             known.push(made);
@@ -58,7 +86,13 @@ impl<'a> Function<'a> {
         Ok(self.outputs.iter().map(|&output| known[output][0].clone()).collect())
     }
 
-    fn value(&self, value: &Instruction, scalar: Option<Scalar>, known: &[Results]) -> Result<Results> {
+    fn value(
+        &self,
+        value: &Instruction,
+        ty: &TensorType,
+        scalar: Option<Scalar>,
+        known: &[Results],
+    ) -> Result<Results> {
         if value.op == Op::Result {
             let of = &known[value.operands[0]];
             return Ok(SmallVec::from_elem(of[value.attributes[0] as usize].clone(), 1));
@@ -67,12 +101,13 @@ impl<'a> Function<'a> {
         let bodies: Vec<Function> = value.bodies.iter().map(|body| Function::of(body)).collect();
         let call = Call {
             op: value.op,
-            ty: &value.ty,
+            ty,
             attributes: &value.attributes,
             scalar,
             operands: &operands,
             bodies: &value.bodies,
             apply: &|body, arguments| bodies[body].call(arguments),
+            apply_each: &|body, arguments| bodies[body].call_each(arguments, arguments[0].ty().dims[0]),
         };
         match &ops::definition(value.op).native {
             Native::One(native) => native(&call).map(|made| SmallVec::from_elem(made, 1)),
@@ -82,10 +117,10 @@ impl<'a> Function<'a> {
     }
 }
 
-fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &Instruction) -> Result<Array> {
-    let input = inputs.next().ok_or_else(|| error!(InvalidArgument, "inputs: none is left for {}", parameter.ty))?;
-    if *input.ty() != parameter.ty {
-        return Err(error!(InvalidArgument, "inputs: {} given for a parameter that is {}", input.ty(), parameter.ty));
+fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &TensorType) -> Result<Array> {
+    let input = inputs.next().ok_or_else(|| error!(InvalidArgument, "inputs: none is left for {parameter}"))?;
+    if input.ty() != parameter {
+        return Err(error!(InvalidArgument, "inputs: {} given for a parameter that is {parameter}", input.ty()));
     }
     Ok(input.clone())
 }
@@ -97,7 +132,7 @@ mod tests {
     use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, Workspace, take_body};
     use crate::native::testing::{array, counted, row as line};
     use crate::ops::{self, Applied};
-    use crate::types::{DType, ScalarValue, TensorType};
+    use crate::types::{DType, ScalarValue};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
         trace.leaf(&DeviceData::new(TensorType::new(DType::S32, dims), State::Placeholder))

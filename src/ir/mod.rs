@@ -5,12 +5,16 @@ mod body;
 mod encode;
 mod linear;
 mod op;
+mod placement;
 mod program;
 mod trace;
+mod window;
 
 pub use body::take_body;
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use op::numbered;
-pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, Transposition, UnaryOp};
+pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, ScatterOp, Transposition, UnaryOp};
+pub use placement::Placement;
 pub use program::{Body, Instruction, Program};
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};
+pub use window::Window;

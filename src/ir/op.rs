@@ -117,6 +117,31 @@ numbered! {
     }
 }
 
+impl ReduceOp {
+    /// Of two elements.
+    pub fn binary(self) -> BinaryOp {
+        match self {
+            ReduceOp::Sum => BinaryOp::Add,
+            ReduceOp::Product => BinaryOp::Multiply,
+            ReduceOp::Max => BinaryOp::Maximum,
+            ReduceOp::Min => BinaryOp::Minimum,
+            ReduceOp::All => BinaryOp::And,
+            ReduceOp::Any => BinaryOp::Or,
+        }
+    }
+}
+
+numbered! {
+    /// How what is scattered meets what is there.
+    ScatterOp, "op", "LXLA_SCATTER_*", {
+        Copy = 1 => "copy",
+        Sum = 2 => "add",
+        Product = 3 => "multiply",
+        Max = 4 => "maximum",
+        Min = 5 => "minimum",
+    }
+}
+
 numbered! {
     /// Fourier transforms: of complex numbers, of reals, and their inverses.
     FftOp, "op", "LXLA_FFT_*", {
@@ -332,8 +357,7 @@ operations! {
         ReduceWith = 38: Form::of_any().attributes().bodies(1);
         /// Arrays, reduced together window by window. Operands: arrays, what to start from, captures of the body.
         ReduceWindow = 39: Form::of_any().attributes().bodies(1);
-        /// Values, combined into what the first body selects of each window. Operands: array, values, what to start from,
-        /// captures of the first body, of the second.
+        /// Values, combined into what the first body selects of each window. Operands: array, values, what to start from.
         SelectAndScatter = 40: Form::of_any().attributes().bodies(2);
         /// A triangular factor.
         Cholesky = 44: Form::of(1).attributes();
@@ -352,6 +376,8 @@ operations! {
         Case = 50: Form::of_any().counted_bodies();
         /// Random bits of a key, each of its place alone.
         RandomBits = 51: Form::of(1);
+        /// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
+        TopK = 52: Form::of(1).attributes();
     }
 }
 

@@ -54,13 +54,13 @@ fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = 
     operands.iter().copied().filter(move |&operand| values[operand].ty == value.ty)
 }
 
-/// What a loop starts from where its result with this number comes out, or what a barrier passes on.
+/// What a loop starts from where its result with this number comes out, what a barrier passes on, what a scatter writes into.
 fn start_of(application: &Instruction, result: usize) -> &[usize] {
     match application.op {
         Op::While | Op::Scan if (result as i64) < application.attributes[0] => {
             std::slice::from_ref(&application.operands[result])
         }
-        Op::OptimizationBarrier => std::slice::from_ref(&application.operands[result]),
+        Op::OptimizationBarrier | Op::Scatter => std::slice::from_ref(&application.operands[result]),
         _ => &[],
     }
 }

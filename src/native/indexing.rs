@@ -43,7 +43,7 @@ pub fn integer(x: &Array) -> i128 {
 }
 
 /// Reads the element at a place of an array of integers.
-fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
+pub fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
     let (dtype, size, bytes) = (x.ty().dtype, x.ty().dtype.size_bytes(), x.bytes());
     move |i| {
         let bytes = &bytes[i * size..][..size];

@@ -234,7 +234,8 @@ fn check_arguments(trace: &Trace, name: &str, nodes: &[NodeId], wanted: &[Tensor
     Ok(())
 }
 
-fn check_types(what: &str, types: &[TensorType], whose: &str, wanted: &[TensorType]) -> Result<()> {
+/// An error unless two lists of types are the same.
+pub fn check_types(what: &str, types: &[TensorType], whose: &str, wanted: &[TensorType]) -> Result<()> {
     if types != wanted {
         return Err(error!(InvalidArgument, "{what} are {}; {whose} are {}", listed(types), listed(wanted)));
     }

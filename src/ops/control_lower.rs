@@ -13,7 +13,7 @@ pub fn call(e: &mut Emitter, at: usize) {
 }
 
 /// `name:count = call @body(arguments)`; the names of the results.
-fn apply(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
+pub fn apply(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
     let parameters = body.parameters().iter().chain(body.captures());
     let parameters: Vec<String> = parameters.map(mlir).collect();
     let results: Vec<String> = body.results().iter().map(mlir).collect();

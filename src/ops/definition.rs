@@ -60,6 +60,9 @@ pub struct Call<'a> {
     pub bodies: &'a [Arc<Body>],
     /// Applies the one with this number to arguments and captures.
     pub apply: &'a Apply<'a>,
+    /// Applies the one with this number, which takes scalars, to as many arguments as arrays of one length hold, element by
+    /// element; captures are scalars.
+    pub apply_each: &'a Apply<'a>,
 }
 
 /// Applies one of several traced computations to arguments and captures.

@@ -33,15 +33,7 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
 
 /// The axes reduced over, ascending, and the type of the result.
 fn infer(op: ReduceOp, x: &TensorType, axes: &[i64], keep_dims: bool) -> Result<(Vec<i64>, TensorType)> {
-    let kind = x.dtype.kind();
-    let (fits, wanted) = match op {
-        ReduceOp::Sum | ReduceOp::Product => (kind != Kind::Pred, "integers, floats and complex numbers"),
-        ReduceOp::Max | ReduceOp::Min => (x.dtype.is_integer() || kind == Kind::Float, "integers and floats"),
-        ReduceOp::All | ReduceOp::Any => (kind == Kind::Pred, "pred"),
-    };
-    if !fits {
-        return Err(refuse("this reduction", "x", x, wanted));
-    }
+    check(op, x)?;
     let mut axes = distinct_axes("axes", axes, x.dims.len())?;
     axes.sort_unstable();
     let mut dims = Dims::new();
@@ -56,8 +48,22 @@ fn infer(op: ReduceOp, x: &TensorType, axes: &[i64], keep_dims: bool) -> Result<
     Ok((axes, TensorType { dtype: x.dtype, dims }))
 }
 
+/// An error unless `op` reduces elements of this type.
+pub fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
+    let kind = x.dtype.kind();
+    let (fits, wanted) = match op {
+        ReduceOp::Sum | ReduceOp::Product => (kind != Kind::Pred, "integers, floats and complex numbers"),
+        ReduceOp::Max | ReduceOp::Min => (x.dtype.is_integer() || kind == Kind::Float, "integers and floats"),
+        ReduceOp::All | ReduceOp::Any => (kind == Kind::Pred, "pred"),
+    };
+    if !fits {
+        return Err(refuse("this reduction", "x", x, wanted));
+    }
+    Ok(())
+}
+
 /// The type in which a reduction accumulates: f16 and bf16 sums and products are kept in f32 and rounded once.
-fn accumulator(op: ReduceOp, dtype: DType) -> DType {
+pub fn accumulator(op: ReduceOp, dtype: DType) -> DType {
     match (op, dtype) {
         (ReduceOp::Sum | ReduceOp::Product, DType::F16 | DType::BF16) => DType::F32,
         _ => dtype,

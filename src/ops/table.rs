@@ -3,8 +3,9 @@
 use super::definition::{Call, Composed, Definition, Native};
 use super::{
     activation, barrier, binary, bits, choice, clamp, complex, control, convert, convolution, creation, custom_call,
-    dot_general, fourier, indexing, linear_algebra, masks, matmul, normalize, random_bits, ranges, rearrange, reduce,
-    rng, shape, slicing, special, statistics, unary,
+    dot_general, fourier, gather, indexing, linear_algebra, masks, matmul, normalize, random_bits, ranges, rearrange,
+    reduce, reduce_with, rng, scatter, select_and_scatter, shape, slicing, sort, special, statistics, top_k, unary,
+    windows,
 };
 use crate::emit::Emitter;
 use crate::error;
@@ -76,8 +77,6 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::Scan => &control::SCAN,
         Op::DotGeneral => &dot_general::DOT_GENERAL,
         Op::Convolution => &convolution::CONVOLUTION,
-        Op::Gather | Op::Scatter => &GIVEN,
-        Op::Sort | Op::ReduceWith | Op::ReduceWindow | Op::SelectAndScatter => &GIVEN,
         Op::Cholesky => &linear_algebra::CHOLESKY,
         Op::TriangularSolve => &linear_algebra::TRIANGULAR_SOLVE,
         Op::Fft => &fourier::FFT,
@@ -93,6 +92,13 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::RandomBits => &random_bits::RANDOM_BITS,
         Op::OptimizationBarrier => &barrier::OPTIMIZATION_BARRIER,
         Op::CustomCall => &custom_call::CUSTOM_CALL,
+        Op::Gather => &gather::GATHER,
+        Op::Scatter => &scatter::SCATTER,
+        Op::Sort => &sort::SORT,
+        Op::ReduceWith => &reduce_with::REDUCE_WITH,
+        Op::ReduceWindow => &windows::REDUCE_WINDOW,
+        Op::SelectAndScatter => &select_and_scatter::SELECT_AND_SCATTER,
+        Op::TopK => &top_k::TOP_K,
     }
 }
 
@@ -111,7 +117,7 @@ pub fn evaluate(
     operands: &[&Array],
 ) -> Result<Array> {
     let apply = |_: usize, _: &[Array]| Err(error!(Internal, "{op:?} applies nothing"));
-    let call = Call { op, ty, attributes, scalar, operands, bodies: &[], apply: &apply };
+    let call = Call { op, ty, attributes, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };
     let fits = op.arity().is_none_or(|arity| arity == operands.len());
     match &definition(op).native {
         Native::One(native) if fits => native(&call),

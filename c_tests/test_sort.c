@@ -1,0 +1,221 @@
+// Order: sorting by a computation and by numbers, the greatest elements, and where they are; lazy and native.
+#include "arrays.h"
+
+#define S64 LXLA_DTYPE_S64
+#define U8 LXLA_DTYPE_U8
+
+static void sorts_by_computations(void) {
+  // By the second array descending, then by the first ascending.
+  lxla_tensor p[4], r, s, t, u, out[2];
+  for (int i = 0; i < 4; i++) p[i] = placeholder(env, i < 2 ? S32 : F32, NULL, 0);
+  r = compared(LXLA_COMPARE_GT, p[2], p[3]);
+  s = compared(LXLA_COMPARE_EQ, p[2], p[3]);
+  t = compared(LXLA_COMPARE_LT, p[0], p[1]);
+  u = binary(LXLA_BINARY_AND, s, t);
+  lxla_tensor both = binary(LXLA_BINARY_OR, r, u);
+  lxla_computation order = traced(p, 4, &both, 1);
+  RELEASE(r, s, t, u, both);
+  lxla_tensor x[] = {ARRAY(S32, int32_t, DIMS(2, 5), 5, 4, 3, 2, 1, 0, 0, 0, 0, 0), ARRAY(F32, float, DIMS(2, 5), 1, 2, 1, 2, 3, 5, 4, 3, 2, 1)};
+  OK(lxla_sort(order, x, 2, 1, 0, out));
+  HAS(out[0], S32, int32_t, DIMS(2, 5), 1, 2, 4, 3, 5, 0, 0, 0, 0, 0);
+  HAS(out[1], F32, float, DIMS(2, 5), 3, 2, 2, 1, 1, 5, 4, 3, 2, 1);
+  // Stable, by one array of two, on the other axis.
+  r = compared(LXLA_COMPARE_LT, p[2], p[3]);
+  lxla_computation second = traced(p, 4, &r, 1);
+  OK(lxla_sort(second, x, 2, -2, 1, out));
+  HAS(out[0], S32, int32_t, DIMS(2, 5), 5, 4, 3, 2, 0, 0, 0, 0, 0, 1);
+  HAS(out[1], F32, float, DIMS(2, 5), 1, 2, 1, 2, 1, 5, 4, 3, 2, 3);
+  // By absolute values: no comparison that is known.
+  lxla_tensor a, b, less;
+  OK(lxla_unary(LXLA_UNARY_ABS, p[0], &a));
+  OK(lxla_unary(LXLA_UNARY_ABS, p[1], &b));
+  less = compared(LXLA_COMPARE_LT, a, b);
+  lxla_computation by_size = traced(p, 2, &less, 1);
+  lxla_tensor y = ARRAY(S32, int32_t, DIMS(7), 3, -3, 0, -7, 2, 7, -1);
+  OK(lxla_sort(by_size, &y, 1, 0, 1, out));
+  HAS(out[0], S32, int32_t, DIMS(7), 0, -1, 2, 3, -3, -7, 7);
+  // Nothing to sort.
+  lxla_tensor empty = array(S32, DIMS(0), NULL, 0), one = ARRAY(S32, int32_t, DIMS(1, 3), 3, 1, 2);
+  OK(lxla_sort(by_size, &empty, 1, 0, 1, out));
+  HAS(out[0], S32, int32_t, DIMS(0), 0);
+  OK(lxla_sort(by_size, &one, 1, 0, 1, out));
+  HAS(out[0], S32, int32_t, DIMS(1, 3), 3, 1, 2);
+
+  REFUSED(lxla_sort(by_size, x, 2, 1, 0, out), LXLA_INVALID_ARGUMENT,
+          "comparator: its parameters are s32[], s32[]; those wanted are s32[], s32[], f32[], f32[]");
+  REFUSED(lxla_sort(by_size, &y, 1, 1, 0, out), LXLA_INVALID_ARGUMENT, "axis 1 is out of range for rank 1");
+  REFUSED(lxla_sort(by_size, &y, 1, 0, 2, out), LXLA_INVALID_ARGUMENT, "stable: 2 given; want 0 or 1");
+  REFUSED(lxla_sort(by_size, &y, 0, 0, 0, out), LXLA_INVALID_ARGUMENT, "n: 0 tensors given");
+  lxla_tensor apart[] = {x[0], y};
+  REFUSED(lxla_sort(order, apart, 2, 0, 0, out), LXLA_INVALID_ARGUMENT, "inputs[1] is s32[7] and inputs[0] is s32[2,5]; want one shape");
+  lxla_computation at_most = comparison(LXLA_COMPARE_LE, S32), sum = of_two(ADD, S32);
+  REFUSED(lxla_sort(at_most, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT, "comparator: it compares by LE, which is no strict order; want LT or GT");
+  REFUSED(lxla_sort(sum, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT, "comparator: its results are s32[]; those wanted are pred[]");
+  for (int i = 0; i < 4; i++) RELEASE(p[i]);
+  DONE(order, second, by_size, at_most, sum);
+  RELEASE(r, a, b, less, x[0], x[1], y, empty, one);
+}
+
+static lxla_tensor sorted(lxla_tensor x, int64_t axis, int descending) {
+  lxla_tensor out;
+  OK(lxla_sort_along(x, axis, descending, 1, &out));
+  return out;
+}
+
+static lxla_tensor indices(lxla_tensor x, int64_t axis, int descending, int32_t dtype) {
+  lxla_tensor out;
+  OK(lxla_argsort(x, axis, descending, 1, dtype, &out));
+  return out;
+}
+
+static void sorts_of_numbers(void) {
+  // NaN is greater than every number, zeros are equal and stay in their order.
+  lxla_tensor x = ARRAY(F32, float, DIMS(8), 0, NAN, -0.0f, INFINITY, -1, -INFINITY, NAN, 2), out = none;
+  HAS(sorted(x, 0, 0), F32, float, DIMS(8), -INFINITY, -1, 0, -0.0f, 2, INFINITY, NAN, NAN);
+  HAS(sorted(x, -1, 1), F32, float, DIMS(8), NAN, NAN, INFINITY, 2, 0, -0.0f, -1, -INFINITY);
+  HAS(indices(x, 0, 0, S64), S64, int64_t, DIMS(8), 5, 4, 0, 2, 7, 3, 1, 6);
+  HAS(indices(x, 0, 1, U8), U8, uint8_t, DIMS(8), 1, 6, 3, 7, 0, 2, 4, 5);
+  // Any axis, and the other dtypes: bf16 1, -2, NaN; integer limits; pred.
+  lxla_tensor m = ARRAY(F64, double, DIMS(2, 3), 3, -1, NAN, 2, -1, 0);
+  HAS(sorted(m, 0, 0), F64, double, DIMS(2, 3), 2, -1, 0, 3, -1, NAN);
+  HAS(indices(m, 0, 0, S32), S32, int32_t, DIMS(2, 3), 1, 0, 1, 0, 1, 0);
+  lxla_tensor b = ARRAY(LXLA_DTYPE_BF16, uint16_t, DIMS(3), 0x7FC0, 0x3F80, 0xC000), s8 = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(4), 127, -128, 0, -1);
+  HAS(sorted(b, 0, 0), LXLA_DTYPE_BF16, uint16_t, DIMS(3), 0xC000, 0x3F80, 0x7FC0);
+  HAS(indices(b, 0, 1, S32), S32, int32_t, DIMS(3), 0, 1, 2);
+  HAS(sorted(s8, 0, 1), LXLA_DTYPE_S8, int8_t, DIMS(4), 127, 0, -1, -128);
+  lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), UINT64_MAX, 0, 1), p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 0, 1, 0);
+  HAS(sorted(u64, 0, 0), LXLA_DTYPE_U64, uint64_t, DIMS(3), 0, 1, UINT64_MAX);
+  HAS(indices(p, 0, 0, S32), S32, int32_t, DIMS(4), 1, 3, 0, 2);
+  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), z = ARRAY(LXLA_DTYPE_C64, float, DIMS(1), 1, 2);
+  HAS(sorted(empty, 1, 0), F32, float, DIMS(2, 0), 0);
+  HAS(indices(empty, 1, 0, U8), U8, uint8_t, DIMS(2, 0), 0);
+  REFUSED(lxla_sort_along(z, 0, 0, 0, &out), LXLA_INVALID_ARGUMENT, "x: sort_along takes pred, integers and floats, not c64[1]");
+  REFUSED(lxla_sort_along(x, 1, 0, 0, &out), LXLA_INVALID_ARGUMENT, "axis 1 is out of range for rank 1");
+  REFUSED(lxla_sort_along(x, 0, 3, 0, &out), LXLA_INVALID_ARGUMENT, "descending: 3 given");
+  REFUSED(lxla_argsort(x, 0, 0, 0, F32, &out), LXLA_INVALID_ARGUMENT, "index_dtype: it is f32; want an integer");
+  REFUSED(lxla_argsort(x, 0, 0, 0, 99, &out), LXLA_INVALID_ARGUMENT, "index_dtype: dtype: 99 is no LXLA_DTYPE_* constant");
+  RELEASE(x, m, b, s8, u64, p, empty, z);
+}
+
+static void greatest_elements(void) {
+  lxla_tensor x = ARRAY(F32, float, DIMS(2, 4), 1, 3, 3, NAN, -1, 0, -0.0f, -2), v, i;
+  OK(lxla_topk(x, 3, 1, 1, S32, &v, &i));
+  HAS(v, F32, float, DIMS(2, 3), NAN, 3, 3, 0, -0.0f, -1);
+  HAS(i, S32, int32_t, DIMS(2, 3), 3, 1, 2, 1, 2, 0);
+  OK(lxla_topk(x, 3, -1, 0, S64, &v, &i));
+  HAS(v, F32, float, DIMS(2, 3), 1, 3, 3, -2, -1, 0);
+  HAS(i, S64, int64_t, DIMS(2, 3), 0, 1, 2, 3, 0, 1);
+  OK(lxla_topk(x, 1, 0, 1, U8, &v, &i));
+  HAS(v, F32, float, DIMS(1, 4), 1, 3, 3, NAN);
+  HAS(i, U8, uint8_t, DIMS(1, 4), 0, 0, 0, 0);
+  OK(lxla_topk(x, 0, 1, 1, S32, &v, &i));
+  HAS(v, F32, float, DIMS(2, 0), 0);
+  HAS(i, S32, int32_t, DIMS(2, 0), 0);
+  lxla_tensor s32 = ARRAY(S32, int32_t, DIMS(4), INT32_MIN, INT32_MAX, -1, INT32_MIN), s64 = ARRAY(S64, int64_t, DIMS(3), INT64_MIN, INT64_MAX, 0);
+  OK(lxla_topk(s32, 3, 0, 0, S32, &v, &i));
+  HAS(v, S32, int32_t, DIMS(3), INT32_MIN, INT32_MIN, -1);
+  HAS(i, S32, int32_t, DIMS(3), 0, 3, 2);
+  OK(lxla_topk(s64, 2, 0, 1, S32, &v, &i));
+  HAS(v, S64, int64_t, DIMS(2), INT64_MAX, 0);
+  HAS(i, S32, int32_t, DIMS(2), 1, 2);
+  lxla_tensor f64 = ARRAY(F64, double, DIMS(4), 1e300, -INFINITY, NAN, 1e301), h = ARRAY(LXLA_DTYPE_F16, uint16_t, DIMS(4), 0x3C00, 0xFE00, 0x7C00, 0x8000);
+  OK(lxla_topk(f64, 4, 0, 0, S32, &v, &i));
+  HAS(v, F64, double, DIMS(4), -INFINITY, 1e300, 1e301, NAN);
+  HAS(i, S32, int32_t, DIMS(4), 1, 0, 3, 2);
+  // Half: 1, a negative NaN, infinity, -0.
+  OK(lxla_topk(h, 4, 0, 1, S32, &v, &i));
+  HAS(v, LXLA_DTYPE_F16, uint16_t, DIMS(4), 0xFE00, 0x7C00, 0x3C00, 0x8000);
+  HAS(i, S32, int32_t, DIMS(4), 1, 2, 0, 3);
+  lxla_tensor p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(3), 0, 1, 1);
+  OK(lxla_topk(p, 2, 0, 1, S32, &v, &i));
+  HAS(v, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 1, 1);
+  HAS(i, S32, int32_t, DIMS(2), 1, 2);
+  REFUSED(lxla_topk(x, 5, 1, 1, S32, &v, &i), LXLA_INVALID_ARGUMENT, "k: 5 given; x is f32[2,4], want 0 to 4");
+  REFUSED(lxla_topk(x, -1, 1, 1, S32, &v, &i), LXLA_INVALID_ARGUMENT, "k: -1 given");
+  REFUSED(lxla_topk(x, 1, 2, 1, S32, &v, &i), LXLA_INVALID_ARGUMENT, "axis 2 is out of range");
+  REFUSED(lxla_topk(x, 1, 1, 1, S32, &v, NULL), LXLA_NULL_ARGUMENT, "out_indices: it is NULL");
+  RELEASE(x, s32, s64, f64, h, p);
+}
+
+// The k greatest of many, where XLA searches instead of sorting: as NumPy's stable argsort has them.
+static void greatest_of_many(void) {
+  enum { MANY = 20000, K = 50 };
+  static float values[MANY], top[K], want[K];
+  static int32_t places[K];
+  for (int i = 0; i < MANY; i++) values[i] = (float)(i * 7919 % 3001);
+  lxla_tensor x = array(F32, DIMS(MANY), values, sizeof values), v, i;
+  OK(lxla_topk(x, K, 0, 1, S32, &v, &i));
+  read_f32(v, top, K);
+  OK(lxla_tensor_read(i, places, sizeof places));
+  int n = 0;
+  for (int value = 3000; n < K; value--)
+    for (int at = 0; at < MANY && n < K; at++)
+      if (values[at] == (float)value) {
+        want[n] = (float)value;
+        EQUAL(places[n], at);
+        n++;
+      }
+  for (int at = 0; at < K; at++) EQUAL(top[at], want[at]);
+  RELEASE(x, v, i);
+}
+
+static void extremes(void) {
+  lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 5, 5, -0.0f, 0, -7), out = none;
+  OK(lxla_argmax(x, 1, 0, S32, &out));
+  HAS(out, S32, int32_t, DIMS(2), 1, 0);
+  OK(lxla_argmin(x, -1, 1, S64, &out));
+  HAS(out, S64, int64_t, DIMS(2, 1), 0, 2);
+  OK(lxla_argmax(x, 0, 1, U8, &out));
+  HAS(out, U8, uint8_t, DIMS(1, 3), 0, 0, 0);
+  lxla_tensor nan = ARRAY(F64, double, DIMS(5), 1, NAN, INFINITY, NAN, -INFINITY);
+  OK(lxla_argmax(nan, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 1);
+  OK(lxla_argmin(nan, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 1);
+  lxla_tensor low = ARRAY(F32, float, DIMS(3), -INFINITY, -INFINITY, -INFINITY), limits = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(3), -128, 127, -128);
+  OK(lxla_argmax(low, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 0);
+  OK(lxla_argmin(limits, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 0);
+  lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), 1, UINT64_MAX, INT64_MAX), p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(3), 1, 1, 0);
+  OK(lxla_argmax(u64, 0, 0, LXLA_DTYPE_U64, &out));
+  HAS(out, LXLA_DTYPE_U64, uint64_t, SCALAR, 1);
+  OK(lxla_argmin(p, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 2);
+  OK(lxla_argmax(p, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 0);
+  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), none_left = array(F32, DIMS(0, 2), NULL, 0), z = ARRAY(LXLA_DTYPE_C64, float, DIMS(1), 1, 2);
+  OK(lxla_argmax(none_left, 1, 1, S32, &out));
+  HAS(out, S32, int32_t, DIMS(0, 1), 0);
+  REFUSED(lxla_argmax(empty, 1, 0, S32, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[2,0], and has no element on axis 1");
+  REFUSED(lxla_argmin(z, 0, 0, S32, &out), LXLA_INVALID_ARGUMENT, "x: argmin takes pred, integers and floats, not c64[1]");
+  REFUSED(lxla_argmax(x, 0, 2, S32, &out), LXLA_INVALID_ARGUMENT, "keep_dims: 2 given");
+  static const float many[300] = {0};
+  lxla_tensor long_axis = array(F32, DIMS(300), many, sizeof many);
+  REFUSED(lxla_argmax(long_axis, 0, 0, U8, &out), LXLA_INVALID_ARGUMENT, "index_dtype: it is u8, which cannot count the 300 elements of the axis");
+  RELEASE(x, nan, low, limits, u64, p, empty, none_left, z, long_axis);
+}
+
+TEST(sorting_by_a_computation) { on_both(sorts_by_computations); }
+TEST(sorting_numbers) { on_both(sorts_of_numbers); }
+TEST(the_greatest_elements) { on_both(greatest_elements); }
+TEST(the_greatest_of_many_elements) { on_both(greatest_of_many); }
+TEST(where_extremes_are) { on_both(extremes); }
+
+// Sorted by the distance from a scalar that is captured.
+TEST(a_comparator_captures_scalars) {
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor from = ARRAY(F32, float, SCALAR, 10), a = placeholder(env, F32, NULL, 0), b = placeholder(env, F32, NULL, 0), d, e;
+  lxla_tensor da = binary(SUB, a, from), db = binary(SUB, b, from), out;
+  OK(lxla_unary(LXLA_UNARY_ABS, da, &d));
+  OK(lxla_unary(LXLA_UNARY_ABS, db, &e));
+  lxla_tensor nearer = compared(LXLA_COMPARE_LT, d, e);
+  lxla_computation c = traced(TENSORS(a, b), TENSORS(nearer));
+  lxla_tensor x = ARRAY(F32, float, DIMS(5), 1, 9, 25, 12, 10);
+  OK(lxla_sort(c, &x, 1, 0, 1, &out));
+  HAS(out, F32, float, DIMS(5), 10, 9, 12, 1, 25);
+  DONE(c);
+  RELEASE(from, a, b, da, db, d, e, nearer, x);
+  OK(lxla_env_release(env));
+}

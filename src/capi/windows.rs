@@ -1,0 +1,156 @@
+//! Chapter Operations, fifth part: reductions by computations, windows, and cumulative ones.
+
+use super::arguments::{out, ranked};
+use super::computation::{Results, computation_of};
+use super::gather::switch;
+use super::guard::guard;
+use super::structs::{self, Grows};
+use super::tensor::handles;
+use super::types::*;
+use crate::error::Result;
+use crate::ir::{ReduceOp, Window};
+use crate::{computation, tensor};
+
+// SAFETY: it is as the trait wants it.
+unsafe impl Grows for lxla_window_options {
+    const NAME: &str = "lxla_window_options";
+}
+
+/// Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
+/// each once; no axes give the tensors. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
+/// `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
+/// nothing: elements are combined in an order that is up to the plugin, and `inits` as often as it likes. It may capture
+/// scalars. Gives `n` tensors, one reference each. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_reduce_with(
+    body: lxla_computation,
+    inputs: *const lxla_tensor,
+    inits: *const lxla_tensor,
+    n: usize,
+    axes: *const i64,
+    n_axes: usize,
+    out_results: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_reduce_with", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (inputs, inits, axes, mut places) = unsafe {
+            (
+                handles("inputs", inputs, n)?,
+                handles("inits", inits, n)?,
+                ranked("axes", axes, n_axes)?,
+                Results::at("out_results", out_results, n)?,
+            )
+        };
+        places.set(&computation::reduce_with(&*computation_of("body", body)?, &inputs, &inits, axes)?);
+        Ok(())
+    })
+}
+
+/// Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
+/// written. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_window_options_init(options: *mut lxla_window_options) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard("lxla_window_options_init", || unsafe { structs::init(options) })
+}
+
+/// One window for each axis.
+unsafe fn windows(options: *const lxla_window_options) -> Result<Vec<Window>> {
+    // SAFETY: the caller's promise, see `capi`.
+    let given = unsafe { structs::read(options)? };
+    let rank = given.rank;
+    let optional = |name, list: *const i64, default| {
+        if list.is_null() {
+            return Ok(vec![default; rank]);
+        }
+        // SAFETY: likewise.
+        unsafe { ranked(name, list, rank) }.map(<[i64]>::to_vec)
+    };
+    // SAFETY: likewise.
+    let sizes = unsafe { ranked("options.window_dimensions", given.window_dimensions, rank)? };
+    let strides = optional("options.strides", given.strides, 1)?;
+    let base_dilations = optional("options.base_dilations", given.base_dilations, 1)?;
+    let dilations = optional("options.window_dilations", given.window_dilations, 1)?;
+    let low = optional("options.low", given.low, 0)?;
+    let high = optional("options.high", given.high, 0)?;
+    let window = |axis: usize| Window {
+        size: sizes[axis],
+        stride: strides[axis],
+        base_dilation: base_dilations[axis],
+        dilation: dilations[axis],
+        low: low[axis],
+        high: high[axis],
+    };
+    Ok((0..rank).map(window).collect())
+}
+
+/// Records StableHLO's reduce_window: windows go over `n` tensors of one shape, and the elements in each are reduced together
+/// as by `lxla_reduce_with`. The padding is `inits`. Gives `n` tensors with one element for each window, one reference each.
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_reduce_window(
+    body: lxla_computation,
+    inputs: *const lxla_tensor,
+    inits: *const lxla_tensor,
+    n: usize,
+    options: *const lxla_window_options,
+    out_results: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_reduce_window", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (inputs, inits, windows, mut places) = unsafe {
+            (
+                handles("inputs", inputs, n)?,
+                handles("inits", inits, n)?,
+                windows(options)?,
+                Results::at("out_results", out_results, n)?,
+            )
+        };
+        places.set(&computation::reduce_window(&*computation_of("body", body)?, &inputs, &inits, &windows)?);
+        Ok(())
+    })
+}
+
+/// Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected: `select`
+/// takes two elements of x and gives pred[], whether the first one stays; it sees the elements of a window in their order,
+/// padding excepted. The result has x's shape, with `init` (a scalar of x's dtype) everywhere, and with each element of `source`,
+/// one for each window, combined into the place of its window's selected element: `combiner` takes what is there and that
+/// element. Dilations are 1. Neither computation captures anything. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_select_and_scatter(
+    select: lxla_computation,
+    combiner: lxla_computation,
+    x: lxla_tensor,
+    source: lxla_tensor,
+    init: lxla_tensor,
+    options: *const lxla_window_options,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_select_and_scatter", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (windows, place) = unsafe { (windows(options)?, out("out_tensor", out_tensor)?) };
+        let (select, combiner) = (computation_of("select", select)?, computation_of("combiner", combiner)?);
+        let made = computation::select_and_scatter(&select, &combiner, x.into(), source.into(), init.into(), &windows)?;
+        place.set(made.into())
+    })
+}
+
+/// Records what a reduction, one of `LXLA_REDUCE_*`, gives for the elements of x along `axis` (negative: from the end) up to
+/// each: cumsum, cumprod, cummax, cummin. With `reverse` 1 from each on to the end. x's shape and dtype, and the dtypes of
+/// `lxla_reduce`; f16 and bf16 sums and products are kept in f32 and rounded once each. The work grows with the axis' length
+/// times its logarithm at most. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_cumulative(
+    op: i32,
+    x: lxla_tensor,
+    axis: i64,
+    reverse: i32,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_cumulative", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        let reverse = switch("reverse", reverse)?;
+        place.set(tensor::cumulative(ReduceOp::from_number(op)?, x.into(), axis, reverse)?.into())
+    })
+}

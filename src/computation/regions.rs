@@ -1,0 +1,98 @@
+//! Operations that apply a traced computation of scalars to elements.
+
+use super::traced::{Computation, nodes, place};
+use crate::device::TensorHandle;
+use crate::error::Result;
+use crate::ir::{Placement, Window};
+use crate::ops::{self, Applied, Promises};
+use crate::tensor::{finish_all, to_record};
+
+/// Arrays, sorted together along an axis.
+pub fn sort(comparator: &Computation, inputs: &[TensorHandle], axis: i64, stable: bool) -> Result<Vec<TensorHandle>> {
+    let device = place(&[("comparator", comparator)], &[("inputs", inputs)])?;
+    let mut state = to_record(device)?;
+    let inputs = nodes(&mut state, "inputs", inputs)?;
+    let captures = comparator.captures(&mut state)?;
+    let applied = Applied { body: comparator.body(), captures: &captures };
+    let results = ops::sort(&mut state.trace, &applied, &inputs, axis, stable)?;
+    finish_all(state, &results)
+}
+
+/// Arrays, reduced together over axes.
+pub fn reduce_with(
+    body: &Computation,
+    inputs: &[TensorHandle],
+    inits: &[TensorHandle],
+    axes: &[i64],
+) -> Result<Vec<TensorHandle>> {
+    let device = place(&[("body", body)], &[("inputs", inputs), ("inits", inits)])?;
+    let mut state = to_record(device)?;
+    let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
+    let captures = body.captures(&mut state)?;
+    let applied = Applied { body: body.body(), captures: &captures };
+    let results = ops::reduce_with(&mut state.trace, &applied, &inputs, &inits, axes)?;
+    finish_all(state, &results)
+}
+
+/// Arrays, reduced together window by window.
+pub fn reduce_window(
+    body: &Computation,
+    inputs: &[TensorHandle],
+    inits: &[TensorHandle],
+    windows: &[Window],
+) -> Result<Vec<TensorHandle>> {
+    let device = place(&[("body", body)], &[("inputs", inputs), ("inits", inits)])?;
+    let mut state = to_record(device)?;
+    let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
+    let captures = body.captures(&mut state)?;
+    let applied = Applied { body: body.body(), captures: &captures };
+    let results = ops::reduce_window(&mut state.trace, &applied, &inputs, &inits, windows)?;
+    finish_all(state, &results)
+}
+
+/// Values, combined into what is selected of each window.
+pub fn select_and_scatter(
+    select: &Computation,
+    combiner: &Computation,
+    x: TensorHandle,
+    source: TensorHandle,
+    init: TensorHandle,
+    windows: &[Window],
+) -> Result<TensorHandle> {
+    let computations = [("select", select), ("combiner", combiner)];
+    let device = place(&computations, &[("x", &[x]), ("source", &[source]), ("init", &[init])])?;
+    let mut state = to_record(device)?;
+    let (x, source, init) = (state.operand("x", x)?, state.operand("source", source)?, state.operand("init", init)?);
+    let (of_select, of_combiner) = (select.captures(&mut state)?, combiner.captures(&mut state)?);
+    let id = ops::select_and_scatter(
+        &mut state.trace,
+        &Applied { body: select.body(), captures: &of_select },
+        &Applied { body: combiner.body(), captures: &of_combiner },
+        x,
+        source,
+        init,
+        windows,
+    )?;
+    Ok(finish_all(state, &[id])?.remove(0))
+}
+
+/// Arrays with slices of others combined into them.
+pub fn scatter(
+    combiner: &Computation,
+    inputs: &[TensorHandle],
+    indices: TensorHandle,
+    updates: &[TensorHandle],
+    placement: &Placement,
+    promises: Promises,
+) -> Result<Vec<TensorHandle>> {
+    let lists = [("inputs", inputs), ("indices", &[indices][..]), ("updates", updates)];
+    let device = place(&[("combiner", combiner)], &lists)?;
+    let mut state = to_record(device)?;
+    let inputs = nodes(&mut state, "inputs", inputs)?;
+    let indices = state.operand("indices", indices)?;
+    let updates = nodes(&mut state, "updates", updates)?;
+    let captures = combiner.captures(&mut state)?;
+    let applied = Applied { body: combiner.body(), captures: &captures };
+    let results = ops::scatter(&mut state.trace, &applied, &inputs, indices, &updates, placement, promises)?;
+    finish_all(state, &results)
+}

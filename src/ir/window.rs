@@ -1,0 +1,77 @@
+//! Windows that go over an array.
+
+/// What a window is along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// How many elements of the axis it has.
+    pub size: i64,
+    /// How far the next window is.
+    pub stride: i64,
+    /// How far apart the array's elements are put first; 1 is side by side.
+    pub base_dilation: i64,
+    /// How far apart the window's elements are.
+    pub dilation: i64,
+    /// Elements of padding before the array; negative ones are taken away.
+    pub low: i64,
+    /// The same behind it.
+    pub high: i64,
+}
+
+impl Window {
+    const FIELDS: usize = 6;
+
+    /// One element, everywhere once.
+    pub const ONE: Window = Window { size: 1, stride: 1, base_dilation: 1, dilation: 1, low: 0, high: 0 };
+
+    /// One for each axis, as attributes of a node.
+    pub fn to_attributes(windows: &[Window]) -> Vec<i64> {
+        let fields = |w: &Window| [w.size, w.stride, w.base_dilation, w.dilation, w.low, w.high];
+        windows.iter().flat_map(fields).collect()
+    }
+
+    /// From what [`Window::to_attributes`] gave.
+    pub fn from_attributes(attributes: &[i64]) -> Vec<Window> {
+        let window = |fields: &[i64; Window::FIELDS]| {
+            let [size, stride, base_dilation, dilation, low, high] = *fields;
+            Window { size, stride, base_dilation, dilation, low, high }
+        };
+        attributes.as_chunks().0.iter().map(window).collect()
+    }
+
+    /// How many elements an axis of `dim` has with its padding. None if that is no size.
+    pub fn padded(&self, dim: i64) -> Option<i64> {
+        let dilated = if dim == 0 { 0 } else { (dim - 1).checked_mul(self.base_dilation)?.checked_add(1)? };
+        dilated.checked_add(self.low)?.checked_add(self.high).filter(|size| *size >= 0)
+    }
+
+    /// How far it reaches.
+    pub fn span(&self) -> Option<i64> {
+        (self.size - 1).checked_mul(self.dilation)?.checked_add(1)
+    }
+
+    /// How many windows lie within an axis of `dim` with its padding.
+    pub fn count(&self, dim: i64) -> Option<i64> {
+        let (padded, span) = (self.padded(dim)?, self.span()?);
+        Some(if padded < span { 0 } else { (padded - span) / self.stride + 1 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_counted() {
+        let count = |window: Window, dim| window.count(dim).unwrap();
+        let three = Window { size: 3, ..Window::ONE };
+        assert_eq!((count(three, 5), count(three, 2), count(three, 0)), (3, 0, 0));
+        assert_eq!(count(Window { stride: 2, ..three }, 6), 2);
+        assert_eq!(count(Window { dilation: 2, ..three }, 5), 1);
+        assert_eq!(count(Window { base_dilation: 2, ..three }, 5), 7);
+        assert_eq!(count(Window { low: 2, high: 2, ..three }, 0), 2);
+        assert_eq!(count(Window { low: -1, ..three }, 5), 2);
+        assert_eq!(Window { low: -1, ..three }.count(0), None);
+        assert_eq!(Window { high: i64::MAX, ..three }.count(5), None);
+        assert_eq!(Window::from_attributes(&Window::to_attributes(&[three, Window::ONE])), [three, Window::ONE]);
+    }
+}

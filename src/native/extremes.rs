@@ -1,0 +1,106 @@
+//! Where the greatest or the smallest element is.
+
+use super::array::Array;
+use super::element::unsupported;
+use super::indexing::integers;
+use super::movement::concatenate;
+use super::places::elements_at;
+use super::sort::{Ordered, by_order};
+use crate::error::Result;
+use crate::types::{DType, Dims, TensorType, count};
+use half::{bf16, f16};
+use std::cmp::Ordering;
+
+/// The greatest (or smallest) element of `x` along an axis, and what `indices` has at its place: NaN if there is one, and of
+/// equal elements that with the smallest index. `init`, an element and its index, takes part.
+pub fn extreme(axis: usize, greatest: bool, x: &Array, indices: &Array, init: [&Array; 2]) -> Result<[Array; 2]> {
+    let dims = &x.ty().dims;
+    let sizes = [count(&dims[..axis]), dims[axis] as usize, count(&dims[axis + 1..])];
+    let (index, init_index) = (integers(indices), integers(init[1])(0));
+    let index_of = |place: Option<usize>| place.map_or(init_index, &index);
+    let places = by_order!(x.ty().dtype, T => {
+        let is_better = |a: T, b: T, place_a: usize, place_b: Option<usize>| match preferred(a, b, greatest) {
+            Ordering::Equal => index(place_a) < index_of(place_b),
+            order => order == Ordering::Greater,
+        };
+        Ok(best(x.elements::<T>(), sizes, init[0].elements::<T>()[0], &is_better))
+    })?;
+    let mut left: Dims = dims.clone();
+    left.remove(axis);
+    Ok([picked(x, init[0], &places)?.into_shape(&left), picked(indices, init[1], &places)?.into_shape(&left)])
+}
+
+/// Which of two elements is preferred: NaN in any case.
+fn preferred<T: Ordered>(a: T, b: T, greatest: bool) -> Ordering {
+    if greatest || a.is_nan() || b.is_nan() { a.order(b) } else { b.order(a) }
+}
+
+/// The place of the best element along the middle one of three axes; none where that is `init`.
+fn best<T: Ordered>(
+    x: &[T],
+    [outer, length, inner]: [usize; 3],
+    init: T,
+    is_better: &impl Fn(T, T, usize, Option<usize>) -> bool,
+) -> Vec<Option<usize>> {
+    let mut places = vec![None; outer * inner];
+    let mut values = vec![init; inner];
+    for (block, places) in places.chunks_mut(inner.max(1)).enumerate() {
+        values.fill(init);
+        for row in block * length..(block + 1) * length {
+            for column in 0..inner {
+                let place = row * inner + column;
+                if is_better(x[place], values[column], place, places[column]) {
+                    (values[column], places[column]) = (x[place], Some(place));
+                }
+            }
+        }
+    }
+    places
+}
+
+/// Elements at places, and `init` where there is none.
+fn picked(x: &Array, init: &Array, places: &[Option<usize>]) -> Result<Array> {
+    if places.iter().all(Option::is_some) {
+        return elements_at(x, places.iter().map(|place| place.expect("looked at just now")));
+    }
+    let end = x.ty().elements();
+    let ty = TensorType::new(x.ty().dtype, &[end as i64 + 1]);
+    let all = concatenate(&ty, 0, &[&x.reshape(&[end as i64]), &init.reshape(&[1])])?;
+    elements_at(&all, places.iter().map(|place| place.unwrap_or(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{array, row};
+    use super::*;
+
+    fn along(axis: usize, greatest: bool, x: &Array) -> Vec<i32> {
+        let dims = &x.ty().dims;
+        let step: i64 = dims[axis + 1..].iter().product();
+        let places: Vec<i32> = (0..x.ty().elements() as i64).map(|i| (i / step % dims[axis]) as i32).collect();
+        let lowest = if greatest { f32::NEG_INFINITY } else { f32::INFINITY };
+        let init = [&array(&[], &[lowest]), &array(&[], &[i32::MAX])];
+        extreme(axis, greatest, x, &array(dims, &places), init).unwrap()[1].elements().to_vec()
+    }
+
+    #[test]
+    fn the_first_wins_and_nan_before_all() {
+        let x = array(&[2, 3], &[1.0f32, 5.0, 5.0, -0.0, 0.0, -7.0]);
+        assert_eq!((along(1, true, &x), along(1, false, &x)), (vec![1, 0], vec![0, 2]));
+        assert_eq!((along(0, true, &x), along(0, false, &x)), (vec![0, 0, 0], vec![1, 1, 1]));
+        let nan = row(&[1.0, f32::NAN, 9.0, f32::NAN]);
+        assert_eq!((along(0, true, &nan), along(0, false, &nan)), (vec![1], vec![1]));
+        let infinite = row(&[f32::NEG_INFINITY; 3]);
+        assert_eq!((along(0, true, &infinite), along(0, false, &infinite)), (vec![0], vec![0]));
+    }
+
+    #[test]
+    fn what_it_starts_from_takes_part() {
+        let init = [&array(&[], &[4i8]), &array(&[], &[77u8])];
+        let [value, index] =
+            extreme(0, true, &array(&[2, 2], &[1i8, 2, 3, 9]), &array(&[2, 2], &[0u8, 0, 1, 1]), init).unwrap();
+        assert_eq!((value.elements::<i8>(), index.elements::<u8>()), (&[4i8, 9][..], &[77u8, 1][..]));
+        let [value, _] = extreme(0, true, &row::<i8>(&[]), &row::<u8>(&[]), init).unwrap();
+        assert_eq!(value.elements::<i8>(), [4]);
+    }
+}

@@ -1,0 +1,101 @@
+//! Elements at places that are listed.
+
+use super::array::Array;
+use super::element::by_width;
+use crate::error::Result;
+use crate::types::TensorType;
+use rustc_hash::FxHashMap;
+
+/// What applies a computation of scalars to arrays of one length, element by element.
+pub type Each<'a> = dyn Fn(&[Array]) -> Result<Vec<Array>> + 'a;
+
+/// The elements of `x` at `places`, counted in row-major order.
+pub fn elements_at(x: &Array, places: impl ExactSizeIterator<Item = usize>) -> Result<Array> {
+    let ty = TensorType::new(x.ty().dtype, &[places.len() as i64]);
+    by_width!(ty.dtype, T => {
+        let x = x.elements::<T>();
+        let mut places = places;
+        Array::write::<T>(&ty, |out| out.generate(places.len(), |_| x[places.next().expect("as many places as elements")]))
+    })
+}
+
+/// An array that is changed place by place.
+struct Slots {
+    ty: TensorType,
+    bytes: Vec<u8>,
+}
+
+impl Slots {
+    fn new(x: &Array) -> Slots {
+        Slots { ty: x.ty().clone(), bytes: x.bytes().to_vec() }
+    }
+
+    fn read(&self, places: &[(usize, usize)]) -> Result<Array> {
+        let size = self.ty.dtype.size_bytes();
+        let mut bytes = Vec::with_capacity(places.len() * size);
+        places.iter().for_each(|(place, _)| bytes.extend_from_slice(&self.bytes[place * size..][..size]));
+        Array::from_bytes(&TensorType::new(self.ty.dtype, &[places.len() as i64]), &bytes)
+    }
+
+    fn write(&mut self, places: &[(usize, usize)], values: &Array) {
+        let size = self.ty.dtype.size_bytes();
+        for ((place, _), value) in places.iter().zip(values.bytes().chunks_exact(size)) {
+            self.bytes[place * size..][..size].copy_from_slice(value);
+        }
+    }
+
+    fn finish(self) -> Result<Array> {
+        Array::from_bytes(&self.ty, &self.bytes)
+    }
+}
+
+/// `arrays` with elements of `updates` combined into them, pair by pair of (place in the arrays, place in the updates); those
+/// of one place in their order.
+pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)], combine: &Each) -> Result<Vec<Array>> {
+    let mut slots: Vec<Slots> = arrays.iter().map(Slots::new).collect();
+    for round in rounds(pairs) {
+        let mut arguments: Vec<Array> = slots.iter().map(|slots| slots.read(&round)).collect::<Result<_>>()?;
+        for updates in updates {
+            arguments.push(elements_at(updates, round.iter().map(|(_, from)| *from))?);
+        }
+        let made = combine(&arguments)?;
+        slots.iter_mut().zip(&made).for_each(|(slots, made)| slots.write(&round, made));
+    }
+    slots.into_iter().map(Slots::finish).collect()
+}
+
+/// The pairs in as many rounds as some place comes up: in each round a place comes up once.
+fn rounds(pairs: &[(usize, usize)]) -> Vec<Vec<(usize, usize)>> {
+    let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
+    let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
+    for &pair in pairs {
+        let round = seen.entry(pair.0).or_insert(0);
+        if *round == rounds.len() {
+            rounds.push(Vec::new());
+        }
+        rounds[*round].push(pair);
+        *round += 1;
+    }
+    rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::elementwise::Source;
+    use super::super::testing::{array, row};
+    use super::*;
+    use crate::ir::BinaryOp;
+
+    #[test]
+    fn pairs_of_one_place_are_combined_in_their_order() {
+        let subtract = |x: &[Array]| {
+            let (a, b) = (Source::Array(&x[0]), Source::Array(&x[1]));
+            Ok(vec![super::super::binary(BinaryOp::Subtract, x[0].ty(), a, b)?])
+        };
+        let (x, updates) = (array(&[2, 2], &[10, 20, 30, 40]), row(&[1, 2, 3]));
+        let made = combine_at(&[x], &[updates], &[(3, 0), (0, 1), (3, 2)], &subtract).unwrap();
+        assert_eq!(made[0].elements::<i32>(), [8, 20, 30, 36]);
+        assert_eq!(rounds(&[(1, 0), (2, 1), (1, 2), (1, 3)]), [vec![(1, 0), (2, 1)], vec![(1, 2)], vec![(1, 3)]]);
+        assert!(rounds(&[]).is_empty());
+    }
+}

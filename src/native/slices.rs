@@ -1,0 +1,174 @@
+//! Slices that begin where an array of indices says: gather, and where scatter writes.
+
+use super::array::Array;
+use super::element::by_width;
+use super::indexing::integers;
+use super::movement::scatter;
+use super::walk::{Walk, strides};
+use crate::error::Result;
+use crate::ir::Placement;
+use crate::types::TensorType;
+use bytemuck::Zeroable;
+use smallvec::SmallVec;
+
+/// Slices of an array, and as which part of an other one they are side by side.
+struct Slices<'a> {
+    /// The array's shape, and how far apart neighbours are in it.
+    dims: &'a [i64],
+    steps: SmallVec<[usize; 4]>,
+    /// The size of a slice on each axis of the array.
+    sizes: SmallVec<[i64; 4]>,
+    placement: &'a Placement,
+    indices: &'a Array,
+    /// From slice to slice: in the indices, and side by side.
+    batches: Walk<2>,
+    /// Through one slice: in the array, and side by side.
+    window: Walk<2>,
+}
+
+/// How far apart neighbours are in indices. Where index vectors have no element, as if they had one: places in the indices
+/// are different for different slices in any case.
+fn index_steps(indices: &Array) -> SmallVec<[usize; 4]> {
+    let dims: SmallVec<[i64; 4]> = indices.ty().dims.iter().map(|&dim| dim.max(1)).collect();
+    strides(&dims)
+}
+
+impl<'a> Slices<'a> {
+    /// Of an array of the shape `dims`; `side` is the shape in which they are side by side.
+    fn new(dims: &'a [i64], side: &[i64], placement: &'a Placement, indices: &'a Array) -> Slices<'a> {
+        let (steps, side_steps) = (strides(dims), strides(side));
+        let index_steps = index_steps(indices);
+        let window_axes = placement.array_axes(dims.len());
+        let mut sizes = SmallVec::from_elem(1, dims.len());
+        for (&axis, &at) in window_axes.iter().zip(&placement.window_dims) {
+            sizes[axis] = side[at as usize];
+        }
+        let through = window_axes.iter().zip(&placement.window_dims);
+        let window =
+            through.map(|(&axis, &at)| (side[at as usize] as usize, [steps[axis], side_steps[at as usize]])).collect();
+        let from = placement.indices_axes(indices.ty().dims.len()).into_iter().zip(placement.batch_axes(side.len()));
+        let batches = from.map(|(axis, at)| (side[at] as usize, [index_steps[axis], side_steps[at]])).collect();
+        let walk = |axes: Vec<(usize, [usize; 2])>| Walk::new(axes.into_iter());
+        Slices { dims, steps, sizes, placement, indices, batches: walk(batches), window: walk(window) }
+    }
+
+    /// Calls `visit` with where each slice starts, on each axis, and where side by side it does.
+    fn each(&self, mut visit: impl FnMut(&[i128], usize)) {
+        let index = integers(self.indices);
+        let (index_dims, index_steps) = (&self.indices.ty().dims, index_steps(self.indices));
+        let step = index_steps.get(self.placement.index_vector_dim as usize).copied().unwrap_or(0);
+        let mut start: SmallVec<[i128; 4]> = SmallVec::from_elem(0, self.dims.len());
+        self.batches.each(|[from, to]| {
+            for (number, &axis) in self.placement.index_map.iter().enumerate() {
+                start[axis as usize] = index(from + number * step);
+            }
+            for (&axis, &at) in self.placement.batching_dims.iter().zip(&self.placement.indices_batching_dims) {
+                start[axis as usize] = (from / index_steps[at as usize] % index_dims[at as usize] as usize) as i128;
+            }
+            visit(&start, to);
+        });
+    }
+
+    /// The last place on an axis at which a slice may start; negative if it fits nowhere.
+    fn last(&self, axis: usize) -> i128 {
+        (self.dims[axis] - self.sizes[axis]).into()
+    }
+
+    /// Where a slice starts that begins at `start`, as near as it fits.
+    fn clamped(&self, start: &[i128]) -> usize {
+        (0..start.len()).map(|axis| start[axis].clamp(0, self.last(axis)) as usize * self.steps[axis]).sum()
+    }
+
+    /// Where a slice starts that lies within the array.
+    fn within(&self, start: &[i128]) -> Option<usize> {
+        let fits = (0..start.len()).all(|axis| (0..=self.last(axis)).contains(&start[axis]));
+        fits.then(|| self.clamped(start))
+    }
+}
+
+/// Slices of `x`, side by side in the shape of `ty`; starts are clamped so that they lie within `x`.
+pub fn gather(ty: &TensorType, placement: &Placement, x: &Array, indices: &Array) -> Result<Array> {
+    let slices = Slices::new(&x.ty().dims, &ty.dims, placement, indices);
+    by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
+        let all = out.repeat_mut(T::zeroed(), ty.elements());
+        let x = x.elements::<T>();
+        slices.each(|start, to| scatter(x, slices.clamped(start), all, to, &slices.window));
+    }))
+}
+
+/// For each element of updates of the shape `side`, slice after slice, where in an array of the shape `dims` it belongs, and
+/// where it is. Slices that do not lie within the array are left out.
+pub fn targets(dims: &[i64], side: &[i64], placement: &Placement, indices: &Array) -> Vec<(usize, usize)> {
+    let slices = Slices::new(dims, side, placement, indices);
+    let mut targets = Vec::new();
+    slices.each(|start, from| {
+        if let Some(first) = slices.within(start) {
+            slices.window.each(|[to, at]| targets.push((first + to, from + at)));
+        }
+    });
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{array, counted, row};
+    use super::*;
+    use crate::types::DType;
+
+    fn of_rows() -> Placement {
+        Placement {
+            window_dims: vec![1],
+            collapsed_dims: vec![0],
+            index_map: vec![0],
+            index_vector_dim: 1,
+            ..Default::default()
+        }
+    }
+
+    fn gathered(dims: &[i64], placement: &Placement, x: &Array, indices: &Array) -> Vec<i32> {
+        gather(&TensorType::new(DType::S32, dims), placement, x, indices).unwrap().elements().to_vec()
+    }
+
+    #[test]
+    fn rows_come_side_by_side_and_are_clamped() {
+        let x = counted(&[3, 4]);
+        assert_eq!(gathered(&[3, 2], &of_rows(), &x, &row(&[2i8, -7, 99])), [8, 9, 0, 1, 8, 9]);
+        assert_eq!(gathered(&[1, 4], &of_rows(), &x, &row(&[u64::MAX])), [8, 9, 10, 11]);
+        assert!(gathered(&[0, 2], &of_rows(), &x, &row::<i8>(&[])).is_empty());
+        assert!(gathered(&[2, 0], &of_rows(), &x, &row(&[0, 1])).is_empty());
+    }
+
+    #[test]
+    fn index_vectors_may_lie_along_any_axis() {
+        let x = counted(&[3, 4]);
+        let placement =
+            Placement { window_dims: vec![0, 1], index_map: vec![1, 0], index_vector_dim: 0, ..Default::default() };
+        // Index vectors (1, 0) and (9, 2): column first.
+        let indices = array(&[2, 2], &[1, 9, 0, 2]);
+        assert_eq!(gathered(&[1, 2, 2], &placement, &x, &indices), [1, 10, 2, 11]);
+    }
+
+    #[test]
+    fn batches_are_at_their_own_place() {
+        let x = counted(&[3, 4]);
+        let placement = Placement {
+            collapsed_dims: vec![0],
+            batching_dims: vec![1],
+            indices_batching_dims: vec![0],
+            index_map: vec![0],
+            index_vector_dim: 2,
+            ..Default::default()
+        };
+        let indices = array(&[4, 2], &[0, 1, 0, 1, 2, 2, -1, 5]);
+        assert_eq!(gathered(&[4, 2], &placement, &x, &indices), [0, 4, 1, 5, 10, 10, 3, 11]);
+    }
+
+    #[test]
+    fn targets_beyond_an_end_are_left_out_as_a_whole() {
+        let placement =
+            Placement { window_dims: vec![1], index_map: vec![0], index_vector_dim: 1, ..Default::default() };
+        let indices = row(&[0, 3, -1, 2]);
+        assert_eq!(targets(&[4], &[4, 2], &placement, &indices), [(0, 0), (1, 1), (2, 6), (3, 7)]);
+        assert!(targets(&[1], &[4, 2], &placement, &indices).is_empty());
+    }
+}

@@ -1,0 +1,355 @@
+//! Windows over arrays: reductions of each by any computation, and choosing an element of each. The computation is applied
+//! to one element of every window at once.
+
+use super::array::Array;
+use super::creation::full;
+use super::element::by_width;
+use super::folds::row_of;
+use super::movement::{broadcast_to, pad, scatter, slice};
+use super::places::{Each, combine_at, elements_at};
+use super::walk::{Walk, strides};
+use crate::error::Result;
+use crate::ir::Window;
+use crate::types::{Dims, Scalar, TensorType, count};
+
+/// Windows of at most so many elements are gone through element by element.
+const SMALL_WINDOW: usize = 64;
+
+/// Window by window; there are as many as `dims` says. `inits` are scalars, and neutral.
+pub fn reduce_window(
+    dims: &[i64],
+    windows: &[Window],
+    arrays: &[Array],
+    inits: &[Array],
+    combine: &Each,
+) -> Result<Vec<Array>> {
+    let size = windows.iter().try_fold(1usize, |n, window| n.checked_mul(window.size as usize));
+    if count(dims) == 0 {
+        inits.iter().map(|init| broadcast_to(init, &TensorType::new(init.ty().dtype, dims))).collect()
+    } else if size.is_some_and(|size| size <= SMALL_WINDOW) {
+        element_by_element(dims, windows, arrays, inits, combine)
+    } else {
+        axis_by_axis(dims, windows, arrays, inits, combine)
+    }
+}
+
+/// In the order of the window's elements, each of all windows at once. Padding is passed over.
+fn element_by_element(
+    dims: &[i64],
+    windows: &[Window],
+    arrays: &[Array],
+    inits: &[Array],
+    combine: &Each,
+) -> Result<Vec<Array>> {
+    let whole = |init: &Array| broadcast_to(init, &TensorType::new(init.ty().dtype, dims));
+    let mut sums: Vec<Array> = inits.iter().map(whole).collect::<Result<_>>()?;
+    for_each_element(dims, windows, &arrays[0].ty().dims, |hits| {
+        sums = with_element(hits, &sums, arrays, combine)?;
+        Ok(())
+    })?;
+    Ok(sums)
+}
+
+/// Calls `visit` for each element of a window, in order, that is an element of the array in some window: with those
+/// windows. There are as many windows as `dims` says, over an array of the shape `from`.
+fn for_each_element(
+    dims: &[i64],
+    windows: &[Window],
+    from: &[i64],
+    mut visit: impl FnMut(&[Hits]) -> Result<()>,
+) -> Result<()> {
+    let mut number: Dims = windows.iter().map(|_| 0).collect();
+    loop {
+        let hits = |axis: usize| Hits::of(&windows[axis], number[axis], dims[axis], from[axis]);
+        if let Some(hits) = (0..dims.len()).map(hits).collect::<Option<Vec<Hits>>>() {
+            visit(&hits)?;
+        }
+        let Some(axis) = (0..dims.len()).rev().find(|&axis| number[axis] + 1 < windows[axis].size) else {
+            return Ok(());
+        };
+        number[axis] += 1;
+        number[axis + 1..].fill(0);
+    }
+}
+
+/// For which windows of an axis an element of the window is an element of the array, and which.
+struct Hits {
+    count: i64,
+    /// The first such window, and how far the next one is.
+    window: [i64; 2],
+    /// The element of the array for the first one, and how far that for the next one is.
+    element: [i64; 2],
+}
+
+impl Hits {
+    /// Of element `number` of each of `count` windows in an axis of `dim`.
+    fn of(window: &Window, number: i64, count: i64, dim: i64) -> Option<Hits> {
+        let place = |at: i64| at * window.stride + number * window.dilation - window.low;
+        let is_element = |at: i64| {
+            let place = place(at);
+            place >= 0 && place % window.base_dilation == 0 && place / window.base_dilation < dim
+        };
+        let begin = (number * window.dilation - window.low).min(0).unsigned_abs().div_ceil(window.stride as u64) as i64;
+        // Whether a place is an element's comes round again after so many windows.
+        let step = window.base_dilation / gcd(window.base_dilation, window.stride);
+        let first = (begin..count.min(begin + step)).find(|&at| is_element(at))?;
+        let element = [place(first) / window.base_dilation, window.stride * step / window.base_dilation];
+        let fits = [(count - 1 - first) / step, (dim - 1 - element[0]) / element[1]];
+        Some(Hits { count: fits[0].min(fits[1]) + 1, window: [first, step], element })
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// `sums` with one element of each window combined into them.
+fn with_element(hits: &[Hits], sums: &[Array], arrays: &[Array], combine: &Each) -> Result<Vec<Array>> {
+    let elements = arrays.iter().map(|x| spread(x, hits, |hit| hit.element)).collect::<Result<Vec<Array>>>()?;
+    let is_all = hits.iter().zip(&sums[0].ty().dims).all(|(hit, &dim)| hit.count == dim);
+    let some = if is_all {
+        sums.iter().map(|x| x.reshape(&[x.ty().elements() as i64])).collect()
+    } else {
+        sums.iter().map(|x| spread(x, hits, |hit| hit.window)).collect::<Result<Vec<Array>>>()?
+    };
+    let made = combine(&[some, elements].concat())?;
+    let place = |(sum, made): (&Array, Array)| {
+        if is_all { Ok(made.reshape(&sum.ty().dims)) } else { placed(sum, hits, &made) }
+    };
+    sums.iter().zip(made).map(place).collect()
+}
+
+/// The elements of an array that are hit, in a row.
+fn spread(x: &Array, hits: &[Hits], places: impl Fn(&Hits) -> [i64; 2]) -> Result<Array> {
+    let counts: Vec<i64> = hits.iter().map(|hit| hit.count).collect();
+    let [first, step] = [0, 1].map(|i| hits.iter().map(|hit| places(hit)[i]).collect::<Vec<i64>>());
+    let ends: Vec<i64> = (0..hits.len()).map(|axis| first[axis] + (counts[axis] - 1) * step[axis] + 1).collect();
+    let cut = slice(&TensorType::new(x.ty().dtype, &counts), &[first, ends, step].concat(), x)?;
+    Ok(cut.reshape(&[count(&counts) as i64]))
+}
+
+/// `sums` with other elements where windows are hit.
+fn placed(sums: &Array, hits: &[Hits], made: &Array) -> Result<Array> {
+    let counts: Vec<i64> = hits.iter().map(|hit| hit.count).collect();
+    let (from, to) = (strides(&counts), strides(&sums.ty().dims));
+    let first = hits.iter().zip(&to).map(|(hit, step)| hit.window[0] as usize * step).sum();
+    let steps = |axis: usize| [from[axis], to[axis] * hits[axis].window[1] as usize];
+    let walk = Walk::new((0..hits.len()).map(|axis| (counts[axis] as usize, steps(axis))));
+    by_width!(sums.ty().dtype, T => Array::write::<T>(sums.ty(), |out| {
+        scatter(made.elements(), 0, out.copy_mut(sums.elements()), first, &walk);
+    }))
+}
+
+/// Axis after axis, the last one first: windows of 1, 2, 4, ... elements are put together to those that are wanted.
+fn axis_by_axis(
+    dims: &[i64],
+    windows: &[Window],
+    arrays: &[Array],
+    inits: &[Array],
+    combine: &Each,
+) -> Result<Vec<Array>> {
+    let from = &arrays[0].ty().dims;
+    let padded: Dims = windows.iter().zip(from).map(|(window, &dim)| window.padded(dim).expect("checked")).collect();
+    let edges: Vec<i64> = [
+        windows.iter().map(|window| window.low).collect::<Vec<i64>>(),
+        windows.iter().map(|window| window.high).collect(),
+        windows.iter().map(|window| window.base_dilation - 1).collect(),
+    ]
+    .concat();
+    let with_padding = |(x, init): (&Array, &Array)| pad(&TensorType::new(x.ty().dtype, &padded), &edges, x, init);
+    let mut sums: Vec<Array> = arrays.iter().zip(inits).map(with_padding).collect::<Result<_>>()?;
+    for axis in (0..dims.len()).rev() {
+        sums = along_axis(axis, &windows[axis], dims[axis], sums, combine)?;
+    }
+    let inits: Vec<Array> =
+        inits.iter().map(|init| broadcast_to(init, &row_of(init, count(dims) as i64))).collect::<Result<_>>()?;
+    let sums: Vec<Array> = sums.iter().map(|x| x.reshape(&[count(dims) as i64])).collect();
+    Ok(combine(&[inits, sums].concat())?.into_iter().map(|x| x.reshape(dims)).collect())
+}
+
+/// The windows of one axis, of which there are `count`, without padding.
+fn along_axis(axis: usize, window: &Window, count: i64, arrays: Vec<Array>, combine: &Each) -> Result<Vec<Array>> {
+    // Windows of `power` elements, from every place on; and those of `done` elements, as far as they are put together.
+    let (mut powers, mut power) = (arrays, 1);
+    let (mut sums, mut done): (Option<Vec<Array>>, i64) = (None, 0);
+    loop {
+        if window.size & power != 0 {
+            let next = cut(&powers, axis, done * window.dilation, count, window.stride)?;
+            sums = Some(match sums {
+                None => next,
+                Some(sums) => together(&sums, &next, combine)?,
+            });
+            done += power;
+        }
+        if done == window.size {
+            return Ok(sums.expect("a window has elements"));
+        }
+        let shift = power * window.dilation;
+        let left = powers[0].ty().dims[axis] - shift;
+        powers = together(&cut(&powers, axis, 0, left, 1)?, &cut(&powers, axis, shift, left, 1)?, combine)?;
+        power *= 2;
+    }
+}
+
+/// `count` elements of an axis, from `start` on, `stride` apart.
+fn cut(arrays: &[Array], axis: usize, start: i64, count: i64, stride: i64) -> Result<Vec<Array>> {
+    let of = |x: &Array| {
+        let mut ty = x.ty().clone();
+        let rank = ty.dims.len();
+        let mut attributes = [vec![0; rank], ty.dims.to_vec(), vec![1; rank]].concat();
+        ty.dims[axis] = count;
+        attributes[axis] = start;
+        attributes[rank + axis] = start + (count - 1) * stride + 1;
+        attributes[2 * rank + axis] = stride;
+        slice(&ty, &attributes, x)
+    };
+    arrays.iter().map(of).collect()
+}
+
+fn together(a: &[Array], b: &[Array], combine: &Each) -> Result<Vec<Array>> {
+    let flat: Vec<Array> = a.iter().chain(b).map(|x| x.reshape(&[x.ty().elements() as i64])).collect();
+    Ok(combine(&flat)?.into_iter().map(|x| x.reshape(&a[0].ty().dims)).collect())
+}
+
+/// In each window of `x` the element that `select` prefers to all others; into what is at its place, first `init`, the
+/// window's element of `source` is combined. Padding is never chosen.
+pub fn select_and_scatter(
+    windows: &[Window],
+    x: &Array,
+    source: &Array,
+    init: &Array,
+    select: &Each,
+    combine: &Each,
+) -> Result<Array> {
+    let chosen = selected(windows, x, &source.ty().dims, select)?;
+    let pairs: Vec<(usize, usize)> =
+        chosen.iter().enumerate().filter_map(|(window, element)| Some(((*element)?, window))).collect();
+    let start = full(x.ty(), Scalar::from_bytes(init.ty().dtype, init.bytes()))?;
+    Ok(combine_at(&[start], std::slice::from_ref(source), &pairs, combine)?.remove(0))
+}
+
+/// For each window the place of the element that is chosen; none in windows of padding alone.
+fn selected(windows: &[Window], x: &Array, dims: &[i64], select: &Each) -> Result<Vec<Option<usize>>> {
+    let mut chosen: Vec<Option<usize>> = vec![None; count(dims)];
+    if chosen.is_empty() {
+        return Ok(chosen);
+    }
+    let steps = [strides(dims), strides(&x.ty().dims)];
+    for_each_element(dims, windows, &x.ty().dims, |hits| {
+        let places = |hit: &Hits| [hit.window, hit.element];
+        let along =
+            |axis: usize, i: usize| std::array::from_fn(|n| steps[n][axis] * places(&hits[axis])[n][i] as usize);
+        let first: [usize; 2] = (0..hits.len()).fold([0; 2], |[a, b], axis| {
+            let [window, element]: [usize; 2] = along(axis, 0);
+            [a + window, b + element]
+        });
+        let walk: Walk<2> = Walk::new((0..hits.len()).map(|axis| (hits[axis].count as usize, along(axis, 1))));
+        // Windows in which something is chosen already: which, what, and what else it might be.
+        let mut contests = Vec::new();
+        walk.each(|[window, element]| {
+            let (window, element) = (first[0] + window, first[1] + element);
+            match chosen[window] {
+                None => chosen[window] = Some(element),
+                Some(champion) => contests.push((window, champion, element)),
+            }
+        });
+        if contests.is_empty() {
+            return Ok(());
+        }
+        let champions = elements_at(x, contests.iter().map(|contest| contest.1))?;
+        let others = elements_at(x, contests.iter().map(|contest| contest.2))?;
+        let stays = select(&[champions, others])?.remove(0);
+        for ((window, _, element), _) in contests.iter().zip(stays.bytes()).filter(|(_, stays)| **stays == 0) {
+            chosen[*window] = Some(*element);
+        }
+        Ok(())
+    })?;
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::elementwise::Source;
+    use super::super::testing::{array, counted, row};
+    use super::*;
+    use crate::ir::{BinaryOp, CompareOp};
+    use crate::types::DType;
+
+    fn sum(x: &[Array]) -> Result<Vec<Array>> {
+        let (a, b) = (Source::Array(&x[0]), Source::Array(&x[1]));
+        Ok(vec![super::super::binary(BinaryOp::Add, x[0].ty(), a, b)?])
+    }
+
+    fn at_least(x: &[Array]) -> Result<Vec<Array>> {
+        let ty = TensorType { dtype: DType::Pred, dims: x[0].ty().dims.clone() };
+        Ok(vec![super::super::compare(CompareOp::Ge, &ty, &x[0], &x[1])?])
+    }
+
+    /// What the windows' sums are, worked out one by one.
+    fn one_by_one(window: &Window, x: &[i32]) -> Vec<i32> {
+        let of = |at: i64| {
+            let elements = (0..window.size).filter_map(|i| {
+                let place = at * window.stride + i * window.dilation - window.low;
+                let is_element = place >= 0 && place % window.base_dilation == 0;
+                if is_element { x.get((place / window.base_dilation) as usize) } else { None }
+            });
+            elements.sum()
+        };
+        (0..window.count(x.len() as i64).unwrap()).map(of).collect()
+    }
+
+    #[test]
+    fn both_ways_give_what_the_definition_says() {
+        let zero = [array(&[], &[0])];
+        for number in 0..2000i64 {
+            let digit = |i: u32, base: i64| number * 7919 / 3i64.pow(i) % base;
+            let x: Vec<i32> = (1..=digit(0, 9) as i32).collect();
+            let window = Window {
+                size: 1 + digit(1, 5),
+                stride: 1 + digit(2, 3),
+                base_dilation: 1 + digit(3, 3),
+                dilation: 1 + digit(4, 3),
+                low: digit(5, 5) - 1,
+                high: digit(6, 4) - 1,
+            };
+            let Some(count) = window.count(x.len() as i64).filter(|count| *count > 0) else { continue };
+            let want = one_by_one(&window, &x);
+            for way in [element_by_element, axis_by_axis] {
+                let made = way(&[count], &[window], &[row(&x)], &zero, &sum).unwrap();
+                assert_eq!(made[0].elements::<i32>(), want, "{window:?} over {x:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn windows_of_several_axes() {
+        let windows = [Window { size: 2, ..Window::ONE }, Window { size: 2, stride: 2, high: 1, ..Window::ONE }];
+        let zero = [array(&[], &[0])];
+        for way in [element_by_element, axis_by_axis] {
+            let made = way(&[2, 2], &windows, &[counted(&[3, 3])], &zero, &sum).unwrap();
+            assert_eq!(made[0].elements::<i32>(), [8, 7, 20, 13]);
+        }
+        let empty = reduce_window(&[0], &[windows[0]], &[row(&[1])], &zero, &sum).unwrap();
+        assert_eq!(empty[0].ty().dims.to_vec(), [0]);
+        let all = Window { size: 1000, low: 999, ..Window::ONE };
+        let made = reduce_window(&[1000], &[all], &[counted(&[1000])], &zero, &sum).unwrap();
+        assert!(made[0].elements::<i32>().iter().enumerate().all(|(i, &x)| x as usize == i * (i + 1) / 2));
+    }
+
+    #[test]
+    fn one_element_of_each_window_is_chosen_and_never_padding() {
+        let window = |size, stride, low, high| [Window { size, stride, low, high, ..Window::ONE }];
+        let x = row(&[-1, -2, -3, -3, 5, 5]);
+        let run = |windows: &[Window], x: &Array, source: &Array, init: i32| {
+            select_and_scatter(windows, x, source, &array(&[], &[init]), &at_least, &sum)
+                .unwrap()
+                .elements::<i32>()
+                .to_vec()
+        };
+        assert_eq!(run(&window(2, 2, 0, 0), &x, &row(&[1, 2, 3]), 100), [101, 100, 102, 100, 103, 100]);
+        assert_eq!(run(&window(2, 2, 1, 1), &x, &row(&[1, 2, 3, 4]), 0), [1, 2, 0, 0, 3, 4]);
+        assert_eq!(run(&window(2, 1, 0, 0), &x, &row(&[1, 2, 3, 4, 5]), 0), [1, 2, 3, 0, 9, 0]);
+        assert_eq!(run(&window(2, 1, 2, 2), &row(&[-1, -2]), &row(&[1, 2, 3, 4, 5]), 0), [5, 4]);
+        assert_eq!(run(&window(2, 2, 0, 0), &row(&[9]), &row::<i32>(&[]), 7), [7]);
+    }
+}

@@ -1,0 +1,177 @@
+//! What gather and scatter have in common: whether dimension numbers fit together, and how they and indices are written.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::Placement;
+use crate::types::{DType, TensorType};
+
+/// What StableHLO calls the parts of a [`Placement`].
+pub struct Names {
+    /// The operation.
+    pub op: &'static str,
+    window: &'static str,
+    collapsed: &'static str,
+    batching: &'static str,
+    indices_batching: &'static str,
+    map: &'static str,
+}
+
+/// Gather's.
+pub const GATHER: Names = Names {
+    op: "gather",
+    window: "offset_dims",
+    collapsed: "collapsed_slice_dims",
+    batching: "operand_batching_dims",
+    indices_batching: "start_indices_batching_dims",
+    map: "start_index_map",
+};
+
+/// Scatter's.
+pub const SCATTER: Names = Names {
+    op: "scatter",
+    window: "update_window_dims",
+    collapsed: "inserted_window_dims",
+    batching: "input_batching_dims",
+    indices_batching: "scatter_indices_batching_dims",
+    map: "scatter_dims_to_operand_dims",
+};
+
+/// An error unless the numbers fit an array and indices. What is side by side has `rank` axes.
+pub fn check(names: &Names, placement: &Placement, x: &TensorType, indices: &TensorType, rank: usize) -> Result<()> {
+    if !indices.dtype.is_integer() {
+        return Err(error!(InvalidArgument, "indices: they are {indices}; want integers"));
+    }
+    let vector_dim = placement.index_vector_dim;
+    if vector_dim < 0 || vector_dim > indices.dims.len() as i64 {
+        return Err(error!(
+            InvalidArgument,
+            "index_vector_dim: it is {vector_dim}; indices are {indices}, want 0 to {}",
+            indices.dims.len()
+        ));
+    }
+    ascending(names.window, &placement.window_dims, rank)?;
+    ascending(names.collapsed, &placement.collapsed_dims, x.dims.len())?;
+    ascending(names.batching, &placement.batching_dims, x.dims.len())?;
+    distinct(names.indices_batching, &placement.indices_batching_dims, indices.dims.len())?;
+    distinct(names.map, &placement.index_map, x.dims.len())?;
+    apart(names.batching, &placement.batching_dims, names.collapsed, &placement.collapsed_dims)?;
+    apart(names.map, &placement.index_map, names.batching, &placement.batching_dims)?;
+    check_vectors(names, placement, indices)?;
+    check_batching(names, placement, x, indices)?;
+    let taken = placement.window_dims.len() + placement.collapsed_dims.len() + placement.batching_dims.len();
+    if taken != x.dims.len() {
+        return Err(error!(
+            InvalidArgument,
+            "{}, {}, {}: {taken} axes given in all; the array is {x}, want one for each of its axes",
+            names.window,
+            names.collapsed,
+            names.batching
+        ));
+    }
+    Ok(())
+}
+
+/// One element of an index vector for each axis in the map.
+fn check_vectors(names: &Names, placement: &Placement, indices: &TensorType) -> Result<()> {
+    let length = indices.dims.get(placement.index_vector_dim as usize).copied().unwrap_or(1);
+    let given = placement.index_map.len();
+    if given as i64 != length {
+        return Err(error!(
+            InvalidArgument,
+            "{}: {given} axes given; indices are {indices} with index_vector_dim {}: want {length}",
+            names.map,
+            placement.index_vector_dim
+        ));
+    }
+    Ok(())
+}
+
+/// Batching axes of the array and of the indices go together.
+fn check_batching(names: &Names, placement: &Placement, x: &TensorType, indices: &TensorType) -> Result<()> {
+    let (own, theirs) = (&placement.batching_dims, &placement.indices_batching_dims);
+    if own.len() != theirs.len() {
+        return Err(error!(
+            InvalidArgument,
+            "{}, {}: {} and {} axes given; want as many",
+            names.batching,
+            names.indices_batching,
+            own.len(),
+            theirs.len()
+        ));
+    }
+    for (&axis, &at) in own.iter().zip(theirs) {
+        if at == placement.index_vector_dim {
+            return Err(error!(InvalidArgument, "{}: {at} is the index_vector_dim", names.indices_batching));
+        }
+        if x.dims[axis as usize] != indices.dims[at as usize] {
+            return Err(error!(
+                InvalidArgument,
+                "{}: axis {axis} of {x} goes with axis {at} of {indices}; want equal sizes", names.batching
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Axes, each at most once.
+fn distinct(name: &str, axes: &[i64], rank: usize) -> Result<()> {
+    for (i, &axis) in axes.iter().enumerate() {
+        if axis < 0 || axis >= rank as i64 {
+            return Err(error!(InvalidArgument, "{name}: {axis} is no axis; there are {rank}"));
+        }
+        if axes[..i].contains(&axis) {
+            return Err(error!(InvalidArgument, "{name}: axis {axis} is given twice"));
+        }
+    }
+    Ok(())
+}
+
+fn ascending(name: &str, axes: &[i64], rank: usize) -> Result<()> {
+    distinct(name, axes, rank)?;
+    if !axes.is_sorted() {
+        return Err(error!(InvalidArgument, "{name}: {axes:?} given; want them ascending"));
+    }
+    Ok(())
+}
+
+fn apart(name: &str, axes: &[i64], other: &str, others: &[i64]) -> Result<()> {
+    match axes.iter().find(|axis| others.contains(axis)) {
+        Some(axis) => Err(error!(InvalidArgument, "{name}: axis {axis} is in {other}, too")),
+        None => Ok(()),
+    }
+}
+
+/// Dimension numbers as an attribute.
+pub fn text(names: &Names, placement: &Placement) -> String {
+    format!(
+        "#stablehlo.{}<{} = {:?}, {} = {:?}, {} = {:?}, {} = {:?}, {} = {:?}, index_vector_dim = {}>",
+        names.op,
+        names.window,
+        placement.window_dims,
+        names.collapsed,
+        placement.collapsed_dims,
+        names.batching,
+        placement.batching_dims,
+        names.indices_batching,
+        placement.indices_batching_dims,
+        names.map,
+        placement.index_map,
+        placement.index_vector_dim
+    )
+}
+
+/// Indices and their type. Those of u64 that no s64 holds are its greatest: XLA, where it folds constants, takes them for
+/// negative.
+pub fn indices(e: &mut Emitter, position: usize) -> (String, TensorType) {
+    let ty = e.values[position].ty.clone();
+    if ty.dtype != DType::U64 {
+        return (e.name(position), ty);
+    }
+    let greatest = e.constant(&ty, i64::MAX as u128);
+    let (least, signed) = (e.temporary(), e.temporary());
+    let to = TensorType { dtype: DType::S64, dims: ty.dims.clone() };
+    emit!(e, "    {least} = stablehlo.minimum {}, {greatest} : {}", e.name(position), mlir(&ty));
+    emit!(e, "    {signed} = stablehlo.convert {least} : ({}) -> {}", mlir(&ty), mlir(&to));
+    (signed, to)
+}

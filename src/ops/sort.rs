@@ -1,0 +1,211 @@
+//! Sorting by a traced computation, and in the order of numbers.
+
+use super::bodies::{self, KnownOrder, known_order};
+use super::control::Applied;
+use super::convert::convert;
+use super::creation::iota;
+use super::definition::{Call, Definition, Native};
+use super::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{Body, CompareOp, NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
+
+/// Arrays, sorted together. Attributes: the axis, whether equal elements stay in their order.
+pub const SORT: Definition = Definition {
+    name: "sort",
+    stablehlo: "sort",
+    function: "lxla_sort",
+    dtypes: "all",
+    lower,
+    native: Native::Several(native_sort),
+};
+
+/// `arrays`, sorted together along an axis: the comparator is given two elements of each in turn.
+pub fn sort(
+    trace: &mut Trace,
+    comparator: &Applied,
+    arrays: &[NodeId],
+    axis: i64,
+    stable: bool,
+) -> Result<Vec<NodeId>> {
+    let types = check_alike(trace, "inputs", arrays)?;
+    let axis = normalize_axis("axis", axis, types[0].dims.len())?;
+    let dtypes: Vec<DType> = types.iter().flat_map(|ty| [ty.dtype; 2]).collect();
+    check_scalars("comparator", comparator, &dtypes, &[DType::Pred])?;
+    check_strict(comparator.body)?;
+    if types[0].dims[axis] < 2 || types[0].elements() == 0 {
+        return Ok(arrays.to_vec());
+    }
+    let operands = [arrays, comparator.captures].concat();
+    Ok(trace.application(Op::Sort, &operands, &[axis as i64, i64::from(stable)], &[comparator.body], &types))
+}
+
+/// What is true of equal elements, too, is no order: a sort may go beyond the end of its array by it.
+fn check_strict(comparator: &Body) -> Result<()> {
+    let (values, results) = comparator.decode();
+    match values[results[0]].op {
+        Op::Compare(op) if !matches!(op, CompareOp::Lt | CompareOp::Gt) => Err(error!(
+            InvalidArgument,
+            "comparator: it compares by {}, which is no strict order; want LT or GT",
+            op.name()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// `x`, sorted along an axis. NaN is greater than every number.
+pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, stable: bool) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    check_ordered("sort_along", "x", &ty)?;
+    let body = bodies::order(&[ty.dtype], descending)?;
+    Ok(sort(trace, &Applied { body: &body, captures: &[] }, &[x], axis, stable)?.remove(0))
+}
+
+/// The indices that sort `x` along an axis, as [`sort_along`] does.
+pub fn argsort(
+    trace: &mut Trace,
+    x: NodeId,
+    axis: i64,
+    descending: bool,
+    stable: bool,
+    index_dtype: DType,
+) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    check_ordered("argsort", "x", &ty)?;
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    check_index_dtype(index_dtype, ty.dims[axis])?;
+    // XLA knows a sort with s32 for its places best.
+    let counted = places_dtype(ty.dims[axis]);
+    let places = iota(trace, &TensorType { dtype: counted, dims: ty.dims.clone() }, axis as i64)?;
+    let body = bodies::order(&[ty.dtype, counted], descending)?;
+    let applied = Applied { body: &body, captures: &[] };
+    let order = sort(trace, &applied, &[x, places], axis as i64, stable)?[1];
+    Ok(convert(trace, order, index_dtype))
+}
+
+/// A dtype for the places on an axis.
+pub fn places_dtype(dim: i64) -> DType {
+    if dim <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }
+}
+
+/// An error unless elements have an order.
+pub fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
+    match ty.dtype.kind() {
+        Kind::Complex => Err(super::refuse(name, operand, ty, "pred, integers and floats")),
+        _ => Ok(()),
+    }
+}
+
+/// An error unless this is a dtype for the places on an axis.
+pub fn check_index_dtype(dtype: DType, dim: i64) -> Result<()> {
+    if !dtype.is_integer() {
+        return Err(error!(InvalidArgument, "index_dtype: it is {dtype}; want an integer"));
+    }
+    if Scalar::new(dtype, ScalarValue::Signed((dim - 1).max(0))).is_err() {
+        return Err(error!(
+            InvalidArgument,
+            "index_dtype: it is {dtype}, which cannot count the {dim} elements of the axis"
+        ));
+    }
+    Ok(())
+}
+
+fn native_sort(call: &Call) -> Result<Vec<Array>> {
+    let axis = call.attributes[0] as usize;
+    let count = call.bodies[0].parameters().len() / 2;
+    let arrays = call.arrays(0..count);
+    // By plain comparisons NaN has no place, so that it may have this one.
+    if let Some(order) = known_order(&call.bodies[0]) {
+        return native::sort_by_key(&arrays, axis, order.key, order.descending);
+    }
+    let captures = call.arrays(count..call.operands.len());
+    native::sort_with(&arrays, axis, &each(call, 0, &captures))
+}
+
+/// What was captured is sorted along.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let body = &value.bodies[0];
+    let count = body.parameters().len() / 2;
+    let dims = e.values[value.operands[0]].ty.dims.clone();
+    let (mut names, mut types) = e.listed(&value.operands[..count]);
+    let (more, more_types) = spread(e, &value.operands[count..], &dims);
+    names.extend(more);
+    types.extend(more_types);
+    let attributes = format!("dimension = {} : i64, is_stable = {}", value.attributes[0], value.attributes[1] == 1);
+    begin(e, &format!("{}:{}", e.name_of(at), names.len()), "sort", &names, &attributes);
+    match known_order(body) {
+        Some(order) if order.places_nan && body.captures().is_empty() => numpys_order(e, at, body, order),
+        _ => comparing(e, at, body),
+    }
+    end(e, &types, &types);
+}
+
+/// The same order, with NaN as one number and zeros as one, in the total order of floats: so JAX writes it, and XLA sorts by
+/// its bits where a device is fast at that.
+fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
+    let parameters = body.parameters();
+    let typed = |(i, ty): (usize, &TensorType)| format!("%in{at}_{i}: {}", mlir(ty));
+    let parameters_text: Vec<String> = parameters.iter().enumerate().map(typed).collect();
+    emit!(e, "    ^bb0({}):", parameters_text.join(", "));
+    let ty = scalar(parameters[2 * order.key].dtype);
+    let sides = [0, 1].map(|side| canonical(e, &format!("%in{at}_{}", 2 * order.key + side), &ty, false));
+    let result = e.temporary();
+    let (op, text) = (if order.descending { "GT" } else { "LT" }, mlir(&ty));
+    emit!(
+        e,
+        "    {result} = stablehlo.compare {op}, {}, {}, TOTALORDER : ({text}, {text}) -> tensor<i1>",
+        sides[0],
+        sides[1]
+    );
+    emit!(e, "    stablehlo.return {result} : tensor<i1>");
+}
+
+/// Floats with one zero and one NaN, which is positive or negative.
+pub fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
+    let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
+    let zero = e.constant(ty, 0);
+    let nan = e.constant(ty, nan_bits(ty.dtype, negative_nan));
+    let [is_zero, one_zero, is_nan, result] = [(); 4].map(|()| e.temporary());
+    emit!(e, "    {is_zero} = stablehlo.compare EQ, {x}, {zero}, FLOAT : ({text}, {text}) -> {pred}");
+    emit!(e, "    {one_zero} = stablehlo.select {is_zero}, {zero}, {x} : {pred}, {text}");
+    emit!(e, "    {is_nan} = stablehlo.compare NE, {x}, {x}, FLOAT : ({text}, {text}) -> {pred}");
+    emit!(e, "    {result} = stablehlo.select {is_nan}, {nan}, {one_zero} : {pred}, {text}");
+    result
+}
+
+/// The quiet NaN that has no more bits than it must.
+fn nan_bits(dtype: DType, negative: bool) -> u128 {
+    let positive = match dtype {
+        DType::F16 => 0x7E00,
+        DType::BF16 => 0x7FC0,
+        DType::F32 => 0x7FC0_0000,
+        _ => 0x7FF8_0000_0000_0000,
+    };
+    positive | u128::from(negative) << (8 * dtype.size_bytes() - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::literal;
+
+    #[test]
+    fn nan_is_written_with_every_bit() {
+        assert_eq!(literal(DType::F32, nan_bits(DType::F32, false)), "0x7FC00000");
+        assert_eq!(literal(DType::BF16, nan_bits(DType::BF16, true)), "0xFFC0");
+        assert_eq!(literal(DType::F64, nan_bits(DType::F64, true)), "0xFFF8000000000000");
+        assert!(half::f16::from_bits(nan_bits(DType::F16, false) as u16).is_nan());
+    }
+
+    #[test]
+    fn indices_must_fit_their_dtype() {
+        assert!(check_index_dtype(DType::U8, 256).is_ok());
+        assert!(check_index_dtype(DType::S8, 129).unwrap_err().message.contains("cannot count the 129 elements"));
+        assert!(check_index_dtype(DType::F32, 1).unwrap_err().message.contains("want an integer"));
+        assert!(check_index_dtype(DType::S8, 0).is_ok());
+    }
+}

@@ -1,0 +1,141 @@
+//! The first elements of an order.
+
+use super::along::take_along_axis;
+use super::convert::convert;
+use super::creation::full;
+use super::definition::{Definition, Native};
+use super::regions::scalar;
+use super::shape::transpose;
+use super::sort::{canonical, check_index_dtype, check_ordered, places_dtype};
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native;
+use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
+
+/// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
+pub const TOP_K: Definition = Definition {
+    name: "top_k",
+    stablehlo: "sort",
+    function: "lxla_topk",
+    dtypes: "pred, integers and floats",
+    lower,
+    native: Native::One(|call| {
+        native::top_k(call.ty, call.operands[0], call.attributes[0] as usize, call.attributes[1] == 1)
+    }),
+};
+
+/// The `k` greatest (or smallest) elements along an axis, in order, and their indices.
+pub fn top_k(
+    trace: &mut Trace,
+    x: NodeId,
+    k: i64,
+    axis: i64,
+    greatest: bool,
+    index_dtype: DType,
+) -> Result<[NodeId; 2]> {
+    let ty = trace.ty(x);
+    check_ordered("topk", "x", &ty)?;
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    let dim = ty.dims[axis];
+    if k < 0 || k > dim {
+        return Err(error!(InvalidArgument, "k: {k} given; x is {ty}, want 0 to {dim}"));
+    }
+    check_index_dtype(index_dtype, dim)?;
+    let mut dims = ty.dims.clone();
+    dims[axis] = k;
+    if TensorType::new(ty.dtype, &dims).elements() == 0 {
+        let none =
+            |trace: &mut Trace, dtype| full(trace, &TensorType { dtype, dims: dims.clone() }, ScalarValue::Unsigned(0));
+        return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
+    }
+    let places = places(trace, x, k, axis, greatest)?;
+    Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
+}
+
+/// The axis is the last one meanwhile.
+fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let last = ty.dims.len() - 1;
+    let to_last: Vec<i64> = (0..=last).filter(|&a| a != axis).chain([axis]).map(|a| a as i64).collect();
+    let mut back: Vec<i64> = (0..last as i64).collect();
+    back.insert(axis, last as i64);
+
+    let turned = transpose(trace, x, &to_last)?;
+    let mut dims: Dims = trace.ty(turned).dims;
+    dims[last] = k;
+    let shape = trace.intern(&dims);
+    let attributes = [k, i64::from(greatest)];
+    let dtype = places_dtype(ty.dims[axis]);
+    let places = trace.operation_with_attributes(Op::TopK, dtype, shape, &[turned], &attributes);
+    transpose(trace, places, &back)
+}
+
+/// A sort of keys with their places, of which the first ones are taken. XLA makes a search without sorting of that, where it
+/// knows how: with keys of f32, in the total order of floats, the greatest first.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let ty = e.values[value.operands[0]].ty.clone();
+    let greatest = value.attributes[1] == 1;
+    let keys = keys(e, value.operands[0], greatest);
+    let axis = ty.dims.len() - 1;
+    let places_ty = TensorType { dtype: value.ty.dtype, dims: ty.dims.clone() };
+    let (places, sorted) = (e.temporary(), e.temporary());
+    let (keys_text, places_text) = (mlir(&keys.ty), mlir(&places_ty));
+    let (key, place) = (mlir(&scalar(keys.ty.dtype)), mlir(&scalar(places_ty.dtype)));
+    emit!(e, "    {places} = stablehlo.iota dim = {axis} : {places_text}");
+    emit!(
+        e,
+        "    {sorted}:2 = \"stablehlo.sort\"({}, {places}) <{{dimension = {axis} : i64, is_stable = true}}> ({{",
+        keys.name
+    );
+    emit!(e, "    ^bb0(%in{at}_0: {key}, %in{at}_1: {key}, %in{at}_2: {place}, %in{at}_3: {place}):");
+    emit!(
+        e,
+        "    %next{at} = stablehlo.compare {}, %in{at}_0, %in{at}_1, {} : ({key}, {key}) -> tensor<i1>",
+        keys.comes_first,
+        keys.order
+    );
+    emit!(e, "    stablehlo.return %next{at} : tensor<i1>");
+    emit!(e, "    }}) : ({keys_text}, {places_text}) -> ({keys_text}, {places_text})");
+    let ranges: Vec<String> = value.ty.dims.iter().map(|dim| format!("0:{dim}")).collect();
+    emit!(
+        e,
+        "    {} = stablehlo.slice {sorted}#1 [{}] : ({places_text}) -> {}",
+        e.name_of(at),
+        ranges.join(", "),
+        mlir(&value.ty)
+    );
+}
+
+/// What is sorted instead of the elements.
+struct Keys {
+    name: String,
+    ty: TensorType,
+    /// How the key that comes first compares to the others.
+    comes_first: &'static str,
+    /// By which order.
+    order: &'static str,
+}
+
+fn keys(e: &mut Emitter, position: usize, greatest: bool) -> Keys {
+    let ty = e.values[position].ty.clone();
+    let is_float = ty.dtype.kind() == Kind::Float;
+    if !is_float && ty.dtype.size_bytes() > 2 {
+        let order = if ty.dtype.kind() == Kind::Signed { "SIGNED" } else { "UNSIGNED" };
+        return Keys { name: e.name(position), ty, comes_first: if greatest { "GT" } else { "LT" }, order };
+    }
+    // f32 holds every number of 16 bits.
+    let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let ty = TensorType { dtype, dims: ty.dims };
+    let mut name = e.cast(position, &ty);
+    if !greatest {
+        let negated = e.temporary();
+        emit!(e, "    {negated} = stablehlo.negate {name} : {}", mlir(&ty));
+        name = negated;
+    }
+    // The smallest ones come first by their negatives, and NaN last.
+    let name = canonical(e, &name, &ty, !greatest);
+    Keys { name, ty, comes_first: "GT", order: "TOTALORDER" }
+}
