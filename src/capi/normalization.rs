@@ -7,12 +7,16 @@ use crate::tensor;
 
 /// Records the batch normalization of x: for each place on `feature_axis` (negative: from the end), over all other axes,
 /// (x - mean) / sqrt(variance + epsilon) * scale + offset; and the mean and the variance (of the whole batch: divided by the
-/// number of elements, not by one less), which have the shape of scale and offset, [features].
+/// number of elements, not by one less), which have the shape of scale and offset, `[features]`.
 ///
 /// x is f16, bf16, f32 or f64. scale and offset have its dtype, or for f16 and bf16 f32, and so have mean and variance.
 /// f16 and bf16 are computed in f32 and rounded once. The variance is the mean of the squared distances from the mean, which
 /// keeps its precision however large the mean is (StableHLO's batch_norm_training as XLA computes it, from the mean of the
-/// squares, does not). An empty batch has NaN for its mean and variance. Gives three references. Any thread.
+/// squares, does not). An empty batch has NaN for its mean and variance.
+///
+/// The mean is within a few units in the last place of the largest element, the variance of itself; the result within a few
+/// of those of its largest element and of the mean's, divided by the deviation.
+/// Gives three references. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_batch_norm_training(
     x: lxla_tensor,
@@ -33,7 +37,7 @@ pub unsafe extern "C" fn lxla_batch_norm_training(
     })
 }
 
-/// Records (x - mean) / sqrt(variance + epsilon) * scale + offset, where all but x is [features], a number for each place on
+/// Records (x - mean) / sqrt(variance + epsilon) * scale + offset, where all but x is `[features]`, a number for each place on
 /// `feature_axis` (negative: from the end). dtypes as in `lxla_batch_norm_training`. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_batch_norm_inference(

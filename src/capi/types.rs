@@ -100,11 +100,11 @@ pub struct lxla_convolution_options {
     pub rhs_dilation: *const i64,
     /// 1 where rhs is applied backwards. Default 0.
     pub window_reversal: *const i32,
-    /// Which axes of lhs are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+    /// The axes of lhs: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
     pub lhs_dimensions: *const i64,
-    /// Which axes of rhs are output feature, input feature, and the spatial ones. Default 0, 1, 2, ...: OIHW.
+    /// The axes of rhs: of output features, of input features, then the spatial ones. Default 0, 1, 2, ...: OIHW.
     pub rhs_dimensions: *const i64,
-    /// Which axes of the result are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+    /// The axes of the result: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
     pub out_dimensions: *const i64,
     /// Groups of features, each with its part of rhs. Default 1.
     pub feature_group_count: i64,

@@ -138,7 +138,7 @@ fn function_of_two<C: Number>(op: BinaryOp) -> Option<Kernel2<C, C>> {
 const ONE: Complex64 = Complex64::ONE;
 
 /// Smith's method, which overflows only where the result does; what it leaves undefined is as C99 has it.
-fn divide(a: Complex64, b: Complex64) -> Complex64 {
+pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     let quotient = if b.re.abs() >= b.im.abs() {
         let ratio = b.im / b.re;
         let scale = b.re + b.im * ratio;

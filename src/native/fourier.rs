@@ -2,13 +2,13 @@
 
 use super::array::Array;
 use super::element::{Element, unsupported};
+use super::fft_plans::{self, Planned};
 use super::movement::transpose;
 use crate::error::Result;
 use crate::ir::FftOp;
 use crate::types::{DType, TensorType};
 use num_complex::Complex;
-use realfft::RealFftPlanner;
-use rustfft::{FftDirection, FftNum, FftPlanner};
+use rustfft::FftDirection;
 
 /// Elements of lines that one thread transforms at a time.
 const PIECE: usize = 1 << 15;
@@ -23,7 +23,7 @@ pub fn fft(op: FftOp, ty: &TensorType, axes: usize, x: &Array) -> Result<Array> 
     }
 }
 
-fn transform<T: FftNum + Element>(op: FftOp, ty: &TensorType, axes: usize, x: &Array) -> Result<Array>
+fn transform<T: Planned>(op: FftOp, ty: &TensorType, axes: usize, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
 {
@@ -40,7 +40,7 @@ where
 }
 
 /// Along axes before the last.
-fn along<T: FftNum>(mut x: Array, axes: std::ops::Range<usize>, direction: FftDirection) -> Result<Array>
+fn along<T: Planned>(mut x: Array, axes: std::ops::Range<usize>, direction: FftDirection) -> Result<Array>
 where
     Complex<T>: Element,
 {
@@ -63,12 +63,12 @@ fn whole_lines(length: usize) -> usize {
 }
 
 /// Along the last axis.
-fn lines<T: FftNum>(x: &Array, direction: FftDirection) -> Result<Array>
+fn lines<T: Planned>(x: &Array, direction: FftDirection) -> Result<Array>
 where
     Complex<T>: Element,
 {
     let Some(length) = length_of(x.ty()) else { return Ok(x.clone()) };
-    let plan = FftPlanner::<T>::new().plan_fft(length, direction);
+    let plan = fft_plans::complex::<T>(length, direction);
     let divisor = T::from_usize(length).expect("a length is a number");
     let elements = x.elements::<Complex<T>>();
     Array::write_pieces(x.ty(), whole_lines(length), &|range, out| {
@@ -81,12 +81,12 @@ where
 }
 
 /// Of reals, along the last axis.
-fn of_reals<T: FftNum + Element>(ty: &TensorType, x: &Array) -> Result<Array>
+fn of_reals<T: Planned>(ty: &TensorType, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
 {
     let (Some(length), Some(half)) = (length_of(x.ty()), length_of(ty)) else { return empty(ty) };
-    let plan = RealFftPlanner::<T>::new().plan_fft_forward(length);
+    let plan = fft_plans::of_reals::<T>(length);
     let x = x.elements::<T>();
     Array::write_pieces(ty, whole_lines(half), &|range, out| {
         let results = out.repeat_mut(Complex::new(T::zeroed(), T::zeroed()), range.len());
@@ -100,12 +100,12 @@ where
 
 /// To reals, along the last axis. What a transform of reals cannot have, an imaginary part of the first element and of
 /// the middle one, is not looked at.
-fn to_reals<T: FftNum + Element>(ty: &TensorType, x: &Array) -> Result<Array>
+fn to_reals<T: Planned>(ty: &TensorType, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
 {
     let (Some(length), Some(half)) = (length_of(ty), length_of(x.ty())) else { return empty(ty) };
-    let plan = RealFftPlanner::<T>::new().plan_fft_inverse(length);
+    let plan = fft_plans::to_reals::<T>(length);
     let divisor = T::from_usize(length).expect("a length is a number");
     let x = x.elements::<Complex<T>>();
     Array::write_pieces(ty, whole_lines(length), &|range, out| {

@@ -1,6 +1,7 @@
 //! Cholesky factors and triangular systems, matrix by matrix. f16 and bf16 are computed in f32.
 
 use super::array::Array;
+use super::complex::divide;
 use super::convert::convert;
 use super::element::{Element, unsupported};
 use super::parallel::each_piece;
@@ -57,19 +58,11 @@ macro_rules! numbers {
                 self.conj()
             }
 
-            /// Smith's method, which overflows only where the quotient does.
             #[inline(always)]
             fn over(self, divisor: Complex<$T>) -> Complex<$T> {
-                let (a, b) = (self, divisor);
-                if b.re.abs() >= b.im.abs() {
-                    let ratio = b.im / b.re;
-                    let scale = b.re + b.im * ratio;
-                    Complex::new((a.re + a.im * ratio) / scale, (a.im - a.re * ratio) / scale)
-                } else {
-                    let ratio = b.re / b.im;
-                    let scale = b.re * ratio + b.im;
-                    Complex::new((a.re * ratio + a.im) / scale, (a.im * ratio - a.re) / scale)
-                }
+                let wide = |x: Complex<$T>| Complex::new(x.re.into(), x.im.into());
+                let quotient = divide(wide(self), wide(divisor));
+                Complex::new(quotient.re as $T, quotient.im as $T)
             }
 
             fn positive_root(self) -> Option<Complex<$T>> {

@@ -16,6 +16,7 @@ mod element;
 mod elementwise;
 mod extremes;
 mod fast;
+mod fft_plans;
 mod folds;
 mod fourier;
 mod functions;

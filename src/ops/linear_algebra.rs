@@ -123,7 +123,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
 
     /// Compares the number of the row with that of the column.
     fn places(&mut self, comparison: &str) -> String {
-        let (numbers, preds, rank) = (self.of(DType::S64), self.preds(), self.ty.dims.len());
+        let (numbers, preds, rank) = (self.of(DType::S32), self.preds(), self.ty.dims.len());
         let row = self.line(format!("iota dim = {} : {numbers}", rank - 2));
         let column = self.line(format!("iota dim = {} : {numbers}", rank - 1));
         self.line(format!("compare {comparison}, {row}, {column}, SIGNED : ({numbers}, {numbers}) -> {preds}"))

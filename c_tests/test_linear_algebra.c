@@ -1,0 +1,239 @@
+// Cholesky factors, triangular systems, Fourier transforms and norms, on an XLA device and native.
+#include "results.h"
+#include "computation.h"
+
+#define F16 LXLA_DTYPE_F16
+#define F32 LXLA_DTYPE_F32
+#define F64 LXLA_DTYPE_F64
+#define BF16 LXLA_DTYPE_BF16
+#define C64 LXLA_DTYPE_C64
+#define C128 LXLA_DTYPE_C128
+#define BAD LXLA_INVALID_ARGUMENT
+#define ULPS (4 / 8388608.0)
+#define LENGTHS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+
+static lxla_tensor factor(lxla_tensor a, int32_t lower) {
+  lxla_tensor out;
+  OK(lxla_cholesky(a, lower, &out));
+  RELEASE(a);
+  return out;
+}
+
+static void factors(void) {
+  // The other triangle is not read.
+  const int32_t dtypes[] = {F16, BF16, F32, F64};
+  for (int i = 0; i < 4; i++) {
+    int32_t t = dtypes[i];
+    HAS(factor(as(t, F32S(DIMS(3, 3), 4, NAN, NAN, 2, 5, NAN, 2, 3, 6)), 1), t, DIMS(3, 3), 2, 0, 0, 1, 2, 0, 1, 1, 2);
+    HAS(factor(as(t, F32S(DIMS(3, 3), 4, 2, 2, NAN, 5, 3, NAN, NAN, 6)), 0), t, DIMS(3, 3), 2, 1, 1, 0, 2, 1, 0, 0, 2);
+  }
+  // Nor are the imaginary parts of the diagonal.
+  for (int i = 0; i < 2; i++) {
+    int32_t t = i ? C128 : C64;
+    HAS(factor(as(t, C64S(DIMS(2, 2), 4, 7, NAN, NAN, 2, 2, 6, -9)), 1), t, DIMS(2, 2), 2, 0, 0, 0, 1, 1, 2, 0);
+    HAS(factor(as(t, C64S(DIMS(2, 2), 4, 7, 2, -2, NAN, NAN, 6, -9)), 0), t, DIMS(2, 2), 2, 0, 1, -1, 0, 0, 2, 0);
+  }
+  HAS(factor(array(F32, DIMS(0, 0), NULL, 0), 1), F32, DIMS(0, 0), 0);
+  HAS(factor(array(F32, DIMS(0, 2, 2), NULL, 0), 1), F32, DIMS(0, 2, 2), 0);
+  HAS(factor(array(F32, DIMS(2, 0, 0), NULL, 0), 1), F32, DIMS(2, 0, 0), 0);
+  HAS(factor(F32S(DIMS(2, 1, 1, 1), 4, 9), 0), F32, DIMS(2, 1, 1, 1), 2, 3);
+}
+
+// One matrix of a batch has no factor; the other one has.
+static void no_factors(void) {
+  const float bad[][3] = {{0, 0, 1}, {-1, 0, 1}, {1, 2, 1}, {1, 1, 1}, {1, NAN, 1}, {NAN, 0, 1}, {1, 0, NAN}, {INFINITY, 0, 1}, {1, INFINITY, 1}, {1, 0, INFINITY}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const float *m = bad[i];
+    HAS(factor(F32S(DIMS(2, 2, 2), m[0], 0, m[1], m[2], 4, 0, 2, 5), 1), F32, DIMS(2, 2, 2), NAN, 0, NAN, NAN, 2, 0, 1, 2);
+    HAS(factor(F32S(DIMS(2, 2), m[0], m[1], 0, m[2]), 0), F32, DIMS(2, 2), NAN, NAN, 0, NAN);
+    HAS(factor(C64S(DIMS(2, 2), m[0], 0, 0, 0, m[1], 0, m[2], 0), 1), C64, DIMS(2, 2), NAN, NAN, 0, 0, NAN, NAN, NAN, NAN);
+  }
+  HAS(factor(F32S(DIMS(1, 1), 0), 1), F32, DIMS(1, 1), NAN);
+  HAS(factor(F32S(DIMS(1, 1), INFINITY), 1), F32, DIMS(1, 1), NAN);
+}
+
+static lxla_tensor solved(lxla_tensor a, lxla_tensor b, int32_t left, int32_t lower, int32_t unit, int32_t transpose) {
+  lxla_tensor out;
+  OK(lxla_triangular_solve(a, b, left, lower, unit, transpose, &out));
+  RELEASE(a, b);
+  return out;
+}
+
+static void systems(void) {
+  enum { NO = LXLA_TRANSPOSE_NO_TRANSPOSE, TURNED = LXLA_TRANSPOSE_TRANSPOSE, ADJOINT = LXLA_TRANSPOSE_ADJOINT };
+  const int32_t dtypes[] = {F16, BF16, F32, F64};
+  for (int i = 0; i < 4; i++) {
+    int32_t t = dtypes[i];
+#define LOWER as(t, F32S(DIMS(2, 2), 2, NAN, 1, 4))
+#define UPPER as(t, F32S(DIMS(2, 2), 2, 1, NAN, 4))
+    HAS(solved(LOWER, as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 0, NO), t, DIMS(2, 1), 1, 2);
+    HAS(solved(LOWER, as(t, F32S(DIMS(2, 1), 4, 8)), 1, 1, 0, TURNED), t, DIMS(2, 1), 1, 2);
+    HAS(solved(UPPER, as(t, F32S(DIMS(2, 2), 4, 5, 8, 4)), 1, 0, 0, NO), t, DIMS(2, 2), 1, 2, 2, 1);
+    HAS(solved(UPPER, as(t, F32S(DIMS(1, 2), 2, 9)), 0, 0, 0, NO), t, DIMS(1, 2), 1, 2);
+    HAS(solved(LOWER, as(t, F32S(DIMS(1, 2), 4, 8)), 0, 1, 0, ADJOINT), t, DIMS(1, 2), 0.75 + 1.25, 1.5);
+    HAS(solved(as(t, F32S(DIMS(2, 2), NAN, NAN, 1, 0)), as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 1, NO), t, DIMS(2, 1), 2, 7);
+  }
+  // [[1+i, 0], [i, 2]]: as it is, transposed, and conjugated, too.
+  for (int i = 0; i < 2; i++) {
+    int32_t t = i ? C128 : C64;
+#define COMPLEX as(t, C64S(DIMS(2, 2), 1, 1, NAN, NAN, 0, 1, 2, 0))
+    HAS(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, 0, 3, 1)), 1, 1, 0, NO), t, DIMS(2, 1), 1, -1, 1, 0);
+    HAS(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, 1, 2, 0)), 1, 1, 0, TURNED), t, DIMS(2, 1), 1, -1, 1, 0);
+    HAS(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, -1, 2, 0)), 1, 1, 0, ADJOINT), t, DIMS(2, 1), 1, 1, 1, 0);
+    HAS(solved(COMPLEX, as(t, C64S(DIMS(1, 2), 2, 1, 2, 0)), 0, 1, 0, NO), t, DIMS(1, 2), 1, -1, 1, 0);
+  }
+  HAS(solved(F32S(DIMS(1, 1), 2), as(F64, F32S(DIMS(1, 1), 3)), 1, 1, 0, NO), F64, DIMS(1, 1), 1.5);
+  HAS(solved(array(F32, DIMS(0, 0), NULL, 0), array(F32, DIMS(0, 3), NULL, 0), 1, 1, 0, NO), F32, DIMS(0, 3), 0);
+  HAS(solved(F32S(DIMS(1, 1), 2), array(F32, DIMS(1, 0), NULL, 0), 1, 1, 0, NO), F32, DIMS(1, 0), 0);
+  // A 0 on the diagonal, which is -0 here: no solution for the first of two, one for the second.
+  HAS(solved(F32S(DIMS(2, 2, 2), 1, 0, 5, -0.0f, 2, 0, 0, 1), F32S(DIMS(2, 2, 1), 1, 2, 6, 3), 1, 1, 0, NO), F32, DIMS(2, 2, 1), NAN, NAN, 3, 3);
+  HAS(solved(C64S(DIMS(1, 1), 0, 0), C64S(DIMS(1, 1), 0, 0), 1, 1, 0, NO), C64, DIMS(1, 1), NAN, NAN);
+  HAS(solved(F32S(DIMS(1, 1), 0), F32S(DIMS(1, 1), 3), 1, 1, 1, NO), F32, DIMS(1, 1), 3);
+}
+
+static void algebra_refusals(void) {
+  lxla_tensor a = F32S(DIMS(2, 2), 1, 0, 0, 1), wide = F32S(DIMS(1, 2), 1, 2), v = F32S(DIMS(2), 1, 2), out = none;
+  lxla_tensor whole, batch = F32S(DIMS(1, 2, 2), 1, 0, 0, 1);
+  OK(lxla_convert(a, LXLA_DTYPE_S32, &whole));
+  REFUSED(lxla_cholesky(wide, 1, &out), BAD, "a: it is f32[1,2]; cholesky takes square matrices in the last two axes");
+  REFUSED(lxla_cholesky(v, 1, &out), BAD, "a: it is f32[2]; cholesky takes square matrices");
+  REFUSED(lxla_cholesky(whole, 1, &out), BAD, "a: cholesky takes floats and complex numbers, not s32[2,2]");
+  REFUSED(lxla_cholesky(a, 2, &out), BAD, "lower: 2 given; want 0 or 1");
+  REFUSED(lxla_triangular_solve(a, wide, 1, 1, 0, 1, &out), BAD, "b: it is f32[1,2]; a is f32[2,2], and wants its batch axes and 2 rows");
+  REFUSED(lxla_triangular_solve(batch, a, 0, 1, 0, 1, &out), BAD, "b: it is f32[2,2]; a is f32[1,2,2], and wants its batch axes and 2 columns");
+  REFUSED(lxla_triangular_solve(wide, a, 1, 1, 0, 1, &out), BAD, "triangular_solve takes square matrices");
+  REFUSED(lxla_triangular_solve(a, whole, 1, 1, 0, 1, &out), BAD, "do not promote");
+  REFUSED(lxla_triangular_solve(a, a, 1, 1, 0, 0, &out), BAD, "transpose_a: 0 is no LXLA_TRANSPOSE_* constant (1 to 3)");
+  REFUSED(lxla_triangular_solve(a, a, 1, 1, -1, 1, &out), BAD, "unit_diagonal: -1 given; want 0 or 1");
+  REFUSED(lxla_triangular_solve(a, none, 1, 1, 0, 1, &out), LXLA_INVALID_HANDLE, "b");
+  RELEASE(a, wide, v, whole, batch);
+}
+
+static lxla_tensor transformed(int32_t op, lxla_tensor x, const int64_t *lengths, size_t n) {
+  lxla_tensor out;
+  OK(lxla_fft(op, x, lengths, n, &out));
+  RELEASE(x);
+  return out;
+}
+
+static void transforms(void) {
+  enum { FFT = LXLA_FFT_FFT, IFFT = LXLA_FFT_IFFT, RFFT = LXLA_FFT_RFFT, IRFFT = LXLA_FFT_IRFFT };
+  const double sine = 0.8660254037844386;
+  for (int i = 0; i < 2; i++) {
+    int32_t t = i ? C128 : C64, real = i ? F64 : F32;
+    double ulps = i ? 1e-15 : ULPS;
+    NEAR(transformed(FFT, as(t, F32S(DIMS(4), 1, 2, 3, 4)), LENGTHS(4)), t, DIMS(4), ulps, 10, 0, -2, 2, -2, 0, -2, -2);
+    NEAR(transformed(IFFT, as(t, C64S(DIMS(4), 10, 0, -2, 2, -2, 0, -2, -2)), LENGTHS(4)), t, DIMS(4), ulps, 1, 0, 2, 0, 3, 0, 4, 0);
+    NEAR(transformed(RFFT, as(real, F32S(DIMS(3), 1, 2, 3)), LENGTHS(3)), t, DIMS(2), ulps, 6, 0, -1.5, sine);
+    NEAR(transformed(RFFT, as(real, F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6)), NULL, 1), t, DIMS(2, 2), ulps, 6, 0, -1.5, sine, 15, 0, -1.5, sine);
+    NEAR(transformed(RFFT, as(real, F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6)), NULL, 2), t, DIMS(2, 2), ulps, 21, 0, -3, 2 * sine, -9, 0, 0, 0);
+    NEAR(transformed(FFT, as(t, F32S(DIMS(1, 2, 2), 1, 2, 3, 4)), LENGTHS(1, 2, 2)), t, DIMS(1, 2, 2), ulps, 10, 0, -2, 0, -4, 0, 0, 0);
+    NEAR(transformed(IRFFT, as(t, C64S(DIMS(2, 2), 21, 0, -3, (float)(2 * sine), -9, 0, 0, 0)), LENGTHS(2, 3)), real, DIMS(2, 3), ULPS, 1, 2, 3, 4, 5, 6);
+    // The same half stands for an even and for an odd length; imaginary parts that a real has not are not looked at.
+    NEAR(transformed(IRFFT, as(t, C64S(DIMS(3), 1, 5, 2, 1, 3, 7)), NULL, 1), real, DIMS(4), ulps, 2, -1, 0, 0);
+    NEAR(transformed(IRFFT, as(t, C64S(DIMS(3), 5, 9, 0, 0, 0, 0)), LENGTHS(5)), real, DIMS(5), ulps, 1, 1, 1, 1, 1);
+    HAS(transformed(FFT, as(t, C64S(DIMS(1), 3, 4)), LENGTHS(1)), t, DIMS(1), 3, 4);
+    HAS(transformed(RFFT, as(real, F32S(DIMS(1), 3)), LENGTHS(1)), t, DIMS(1), 3, 0);
+    HAS(transformed(IRFFT, as(t, C64S(DIMS(1), 3, 4)), LENGTHS(1)), real, DIMS(1), 3);
+    HAS(transformed(FFT, array(t, DIMS(0, 4), NULL, 0), LENGTHS(4)), t, DIMS(0, 4), 0);
+    HAS(transformed(RFFT, array(real, DIMS(2, 0), NULL, 0), LENGTHS(0)), t, DIMS(2, 0), 0);
+    HAS(transformed(IRFFT, array(t, DIMS(0), NULL, 0), NULL, 1), real, DIMS(0), 0);
+  }
+  // A prime length: one element, and what it becomes.
+  float x[2 * 101] = {0};
+  double want[2 * 101];
+  for (int k = 0; k < 101; k++) {
+    want[2 * k] = cos(2 * 3.14159265358979323846 * k / 101);
+    want[2 * k + 1] = -sin(2 * 3.14159265358979323846 * k / 101);
+  }
+  x[2] = 1;
+  has_near(transformed(FFT, array(C64, DIMS(101), x, sizeof x), LENGTHS(101)), C64, DIMS(101), want, ULPS);
+}
+
+static void transform_refusals(void) {
+  lxla_tensor x = F32S(DIMS(2, 4), 1, 2, 3, 4, 5, 6, 7, 8), z = C64S(DIMS(3), 1, 2, 3, 4, 5, 6), out = none, half, scalar = F32S(SCALAR, 1);
+  OK(lxla_convert(x, F16, &half));
+  REFUSED(lxla_fft(1, x, LENGTHS(4), &out), BAD, "x: FFT takes complex numbers, not f32[2,4]");
+  REFUSED(lxla_fft(3, z, LENGTHS(3), &out), BAD, "x: RFFT takes f32 and f64, not c64[3]");
+  REFUSED(lxla_fft(3, half, LENGTHS(4), &out), BAD, "x: RFFT takes f32 and f64, not f16[2,4]");
+  REFUSED(lxla_fft(3, x, LENGTHS(2), &out), BAD, "lengths: lengths[0] is 2; x is f32[2,4], want as many elements on axis 1");
+  REFUSED(lxla_fft(4, z, LENGTHS(6), &out), BAD, "lengths: lengths[0] is 6; x is c64[3], want half of it, and 1, elements on axis 0");
+  REFUSED(lxla_fft(3, x, LENGTHS(2, 4, 1), &out), BAD, "n_lengths: 3 given; x is f32[2,4], want 1 to 2");
+  REFUSED(lxla_fft(3, x, NULL, 0, &out), BAD, "n_lengths: 0 given");
+  REFUSED(lxla_fft(3, scalar, NULL, 1, &out), BAD, "n_lengths: 1 given; x is f32[]");
+  REFUSED(lxla_fft(5, z, LENGTHS(3), &out), BAD, "op: 5 is no LXLA_FFT_* constant (1 to 4)");
+  RELEASE(x, z, half, scalar);
+}
+
+static lxla_tensor length_of(lxla_tensor x, double order, int64_t axis, int32_t keep_dims) {
+  lxla_tensor out;
+  OK(lxla_norm(x, order, &axis, 1, keep_dims, &out));
+  return out;
+}
+
+static void norms(void) {
+  lxla_tensor x = F32S(DIMS(2, 3), 3, 0, -4, 1, -2, -2), z = C64S(DIMS(2), 3, 4, 0, -12), out = none;
+  HAS(length_of(x, 2, 1, 0), F32, DIMS(2), 5, 3);
+  HAS(length_of(x, 2, -1, 1), F32, DIMS(2, 1), 5, 3);
+  HAS(length_of(x, 1, 0, 0), F32, DIMS(3), 4, 2, 6);
+  HAS(length_of(x, 0, 1, 0), F32, DIMS(2), 2, 3);
+  HAS(length_of(x, INFINITY, 1, 0), F32, DIMS(2), 4, 2);
+  HAS(length_of(x, -INFINITY, 1, 0), F32, DIMS(2), 0, 1);
+  NEAR(length_of(x, 3, 1, 0), F32, DIMS(2), ULPS, cbrt(91), cbrt(17));
+  NEAR(length_of(x, -1, 1, 0), F32, DIMS(2), ULPS, 0, 0.5);
+  HAS(length_of(z, 2, 0, 0), F32, SCALAR, 13);
+  HAS(length_of(z, 1, 0, 0), F32, SCALAR, 17);
+  OK(lxla_norm(x, 1, NULL, 0, 0, &out));
+  HAS(out, F32, SCALAR, 12);
+  OK(lxla_norm(x, INFINITY, NULL, 0, 1, &out));
+  HAS(out, F32, DIMS(1, 1), 4);
+  OK(lxla_norm(x, 2, (int64_t[]){0, 1}, 2, 0, &out));
+  NEAR(out, F32, SCALAR, ULPS, sqrt(34));
+  // 300 squared is infinite in f16.
+  lxla_tensor half = as(F16, F32S(DIMS(2), 300, 400)), empty = array(F32, DIMS(0), NULL, 0), odd = F32S(DIMS(2), NAN, -INFINITY);
+  HAS(length_of(half, 2, 0, 0), F16, SCALAR, 500);
+  HAS(length_of(empty, 2, 0, 0), F32, SCALAR, 0);
+  HAS(length_of(empty, INFINITY, 0, 0), F32, SCALAR, 0);
+  HAS(length_of(empty, -INFINITY, 0, 0), F32, SCALAR, INFINITY);
+  HAS(length_of(empty, -1, 0, 0), F32, SCALAR, INFINITY);
+  HAS(length_of(odd, 2, 0, 0), F32, SCALAR, NAN);
+  HAS(length_of(odd, INFINITY, 0, 0), F32, SCALAR, NAN);
+  HAS(length_of(odd, -INFINITY, 0, 0), F32, SCALAR, NAN);
+  HAS(length_of(odd, 0, 0, 0), F32, SCALAR, 2);
+  lxla_tensor whole;
+  OK(lxla_convert(x, LXLA_DTYPE_S32, &whole));
+  REFUSED(lxla_norm(whole, 2, NULL, 0, 0, &out), BAD, "x: norm takes floats and complex numbers, not s32[2,3]");
+  REFUSED(lxla_norm(x, NAN, NULL, 0, 0, &out), BAD, "ord: it is NaN");
+  REFUSED(lxla_norm(x, 2, (int64_t[]){2}, 1, 0, &out), BAD, "axes: axis 2 is out of range");
+  REFUSED(lxla_norm(x, 2, (int64_t[]){1, -1}, 2, 0, &out), BAD, "axes: axis -1 is given twice");
+  REFUSED(lxla_norm(x, 2, NULL, 0, 3, &out), BAD, "keep_dims: 3 given");
+  RELEASE(x, z, half, empty, odd, whole);
+}
+
+// All of them in one function of a program, twice.
+TEST(algebra_in_a_computation) {
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor a = placeholder(env, F32, DIMS(2, 2)), l, x, z, length;
+  OK(lxla_cholesky(a, 1, &l));
+  OK(lxla_triangular_solve(l, a, 1, 1, 0, LXLA_TRANSPOSE_NO_TRANSPOSE, &x));
+  OK(lxla_fft(LXLA_FFT_RFFT, x, NULL, 2, &z));
+  OK(lxla_norm(z, INFINITY, NULL, 0, 0, &length));
+  lxla_computation c = traced(TENSORS(a), TENSORS(length));
+  RELEASE(a, l, x, z, length);
+  lxla_tensor first = F32S(DIMS(2, 2), 4, 2, 2, 10), second = F32S(DIMS(2, 2), 1, 0, 0, 1);
+  // x is l transposed: its elements' sum.
+  HAS(called(c, TENSORS(first)), F32, SCALAR, 6);
+  HAS(called(c, TENSORS(second)), F32, SCALAR, 2);
+  RELEASE(first, second);
+  OK(lxla_computation_release(c));
+  OK(lxla_env_release(env));
+}
+
+TEST(cholesky_reads_one_triangle) { on_both(factors); }
+TEST(cholesky_of_what_is_not_positive_definite) { on_both(no_factors); }
+TEST(triangular_systems_of_all_forms) { on_both(systems); }
+TEST(algebra_refuses_what_does_not_fit) { on_both(algebra_refusals); }
+TEST(fourier_transforms_and_their_inverses) { on_both(transforms); }
+TEST(fourier_transforms_refuse_what_does_not_fit) { on_both(transform_refusals); }
+TEST(norms_of_vectors) { on_both(norms); }
