@@ -54,6 +54,14 @@ static void dynamic_slices(void) {
     has(out, DIMS(2, 3), want);
     RELEASE(s[0], s[1]);
   }
+  // 2^64 - 2^11 is beyond the end, and not negative, also where XLA folds constants.
+  lxla_tensor far[] = {at(LXLA_DTYPE_U64, 0), none};
+  OK(lxla_tensor_full(env, device, LXLA_DTYPE_U64, NULL, 0, 18446744073709549568.0, &far[1]));
+  OK(lxla_dynamic_slice(x, far, (int64_t[]){1, 2}, 2, &out));
+  has(out, DIMS(1, 2), (float[]){2, 3});
+  OK(lxla_dynamic_update_slice(x, part, far, 2, &out));
+  has(out, DIMS(2, 3), (float[]){1, 8, 9, 4, 5, 6});
+  RELEASE(far[0], far[1]);
   lxla_tensor zero = at(S32, 0), s[] = {zero, zero}, wide = at(LXLA_DTYPE_S64, 0), mixed[] = {zero, wide}, wrong[] = {x, x};
   lxla_tensor three = ARRAY(F32, float, DIMS(3, 1), 1, 2, 3), whole = ARRAY(S32, int32_t, DIMS(1, 1), 1);
   REFUSED(lxla_dynamic_slice(x, s, (int64_t[]){3, 1}, 2, &out), LXLA_INVALID_ARGUMENT, "sizes[0] is 3; x is f32[2,3]");

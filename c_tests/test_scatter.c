@@ -119,6 +119,18 @@ static void scatters(void) {
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 115, INT32_MIN + 25);
   OK(lxla_scatter(keep_new, &x, at_rows, &updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 100, INT32_MAX);
+  // What is promised is passed on.
+  lxla_scatter_options promised = options;
+  promised.unique_indices = promised.indices_are_sorted = 1;
+  lxla_tensor apart = ARRAY(S32, int32_t, DIMS(2), 0, 1), two = ARRAY(S32, int32_t, DIMS(2, 2), 10, 20, 30, 40);
+  OK(lxla_scatter(add, &x, apart, &two, 1, &promised, &out));
+  if (!is_native()) {
+    char *text = text_of(out);
+    CHECK(strstr(text, "indices_are_sorted = true, unique_indices = true"));
+    lxla_string_free(text);
+  }
+  HAS(out, S32, int32_t, DIMS(3, 2), 11, 22, 33, 44, 5, 6);
+  RELEASE(apart, two);
   // Indices of u64 that are negative as s64.
   lxla_tensor large = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(4), UINT64_MAX, 0, UINT64_MAX - 1, 1);
   OK(lxla_scatter(add, &x, large, &updates, 1, &options, &out));

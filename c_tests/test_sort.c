@@ -196,6 +196,27 @@ static void extremes(void) {
   RELEASE(x, nan, low, limits, u64, p, empty, none_left, z, long_axis);
 }
 
+// A few of a sort, where XLA might search instead: by GT alone NaN and zeros have the places that sort_along gives them.
+static void first_of_a_sort(void) {
+  lxla_tensor x[] = {ARRAY(F32, float, DIMS(6), -0.0f, -1, 0, NAN, -0.0f, -2), none}, p[4], more, out[2], first;
+  OK(lxla_iota(env, device, S32, DIMS(6), 0, &x[1]));
+  for (int i = 0; i < 4; i++) p[i] = placeholder(env, i < 2 ? F32 : S32, NULL, 0);
+  more = compared(LXLA_COMPARE_GT, p[0], p[1]);
+  lxla_computation order = traced(p, 4, &more, 1);
+  OK(lxla_sort(order, x, 2, 0, 1, out));
+  OK(lxla_slice(out[1], (int64_t[]){0}, (int64_t[]){4}, NULL, 1, &first));
+  HAS(first, S32, int32_t, DIMS(4), 3, 0, 2, 4);
+  OK(lxla_slice(out[0], (int64_t[]){0}, (int64_t[]){4}, NULL, 1, &first));
+  HAS(first, F32, float, DIMS(4), NAN, -0.0f, 0, -0.0f);
+  lxla_tensor places = indices(x[0], 0, 1, S32);
+  OK(lxla_slice(places, (int64_t[]){0}, (int64_t[]){4}, NULL, 1, &first));
+  HAS(first, S32, int32_t, DIMS(4), 3, 0, 2, 4);
+  OK(lxla_tensor_release_many(p, 4));
+  DONE(order);
+  RELEASE(x[0], x[1], more, out[0], out[1], places);
+}
+
+TEST(the_first_elements_of_a_sort) { on_both(first_of_a_sort); }
 TEST(sorting_by_a_computation) { on_both(sorts_by_computations); }
 TEST(sorting_numbers) { on_both(sorts_of_numbers); }
 TEST(the_greatest_elements) { on_both(greatest_elements); }

@@ -53,7 +53,7 @@ impl Slots {
 /// of one place in their order.
 pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)], combine: &Each) -> Result<Vec<Array>> {
     let mut slots: Vec<Slots> = arrays.iter().map(Slots::new).collect();
-    for round in rounds(pairs) {
+    for round in rounds(pairs, arrays[0].ty().elements()) {
         let mut arguments: Vec<Array> = slots.iter().map(|slots| slots.read(&round)).collect::<Result<_>>()?;
         for updates in updates {
             arguments.push(elements_at(updates, round.iter().map(|(_, from)| *from))?);
@@ -64,17 +64,22 @@ pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)],
     slots.into_iter().map(Slots::finish).collect()
 }
 
-/// The pairs in as many rounds as some place comes up: in each round a place comes up once.
-fn rounds(pairs: &[(usize, usize)]) -> Vec<Vec<(usize, usize)>> {
+/// The pairs in as many rounds as some place comes up: in each round a place comes up once. There are so many places.
+fn rounds(pairs: &[(usize, usize)], places: usize) -> Vec<Vec<(usize, usize)>> {
+    // How often each place has come up. Few pairs in a large array are looked up.
+    let mut table = vec![0u32; if places / 8 <= pairs.len() { places } else { 0 }];
+    let mut few: FxHashMap<usize, u32> = FxHashMap::default();
     let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
-    let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
     for &pair in pairs {
-        let round = seen.entry(pair.0).or_insert(0);
-        if *round == rounds.len() {
+        let seen = match table.get_mut(pair.0) {
+            Some(seen) => seen,
+            None => few.entry(pair.0).or_insert(0),
+        };
+        if *seen as usize == rounds.len() {
             rounds.push(Vec::new());
         }
-        rounds[*round].push(pair);
-        *round += 1;
+        rounds[*seen as usize].push(pair);
+        *seen += 1;
     }
     rounds
 }
@@ -95,7 +100,10 @@ mod tests {
         let (x, updates) = (array(&[2, 2], &[10, 20, 30, 40]), row(&[1, 2, 3]));
         let made = combine_at(&[x], &[updates], &[(3, 0), (0, 1), (3, 2)], &subtract).unwrap();
         assert_eq!(made[0].elements::<i32>(), [8, 20, 30, 36]);
-        assert_eq!(rounds(&[(1, 0), (2, 1), (1, 2), (1, 3)]), [vec![(1, 0), (2, 1)], vec![(1, 2)], vec![(1, 3)]]);
-        assert!(rounds(&[]).is_empty());
+        for places in [3, 1000] {
+            let made = rounds(&[(1, 0), (2, 1), (1, 2), (1, 3)], places);
+            assert_eq!(made, [vec![(1, 0), (2, 1)], vec![(1, 2)], vec![(1, 3)]]);
+            assert!(rounds(&[], places).is_empty());
+        }
     }
 }

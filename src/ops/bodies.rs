@@ -97,18 +97,17 @@ pub fn extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> 
     })
 }
 
-/// An order that a computation is known to be.
+/// An order that a computation is known to be. NaN is greater than every number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownOrder {
     /// By which of the arrays.
     pub key: usize,
     /// Greater elements come first.
     pub descending: bool,
-    /// NaN has its place in it, as [`order`] says.
-    pub places_nan: bool,
 }
 
-/// The order that a computation is, if that can be seen: one of [`order`], or one comparison of two elements of an array.
+/// The order that a computation is, if that can be seen: one of [`order`], or one comparison of the two elements of an array,
+/// which leaves open where NaN is.
 pub fn known_order(body: &Body) -> Option<KnownOrder> {
     let (values, results) = body.decode();
     let value = |position: usize| &values[position];
@@ -118,14 +117,11 @@ pub fn known_order(body: &Body) -> Option<KnownOrder> {
     };
     let strict = |position: usize| {
         let (op, a, b) = compared(position, &[CompareOp::Lt, CompareOp::Gt])?;
-        let is_pair = b == a ^ 1 && b.max(a) < body.parameters().len() && value(a).ty == value(b).ty;
-        is_pair.then_some(KnownOrder { key: a / 2, descending: (op == CompareOp::Gt) == (a < b), places_nan: false })
+        let is_pair = b == a ^ 1 && b.max(a) < body.parameters().len();
+        is_pair.then_some(KnownOrder { key: a / 2, descending: (op == CompareOp::Gt) == (a < b) })
     };
     let result = results[0];
-    if let Some(known) = strict(result) {
-        return Some(known);
-    }
-    let Op::Binary(BinaryOp::Or) = value(result).op else { return None };
+    let Op::Binary(BinaryOp::Or) = value(result).op else { return strict(result) };
     let known = strict(value(result).operands[0])?;
     let both = value(result).operands[1];
     let Op::Binary(BinaryOp::And) = value(both).op else { return None };
@@ -133,8 +129,7 @@ pub fn known_order(body: &Body) -> Option<KnownOrder> {
     let (_, nan, itself) = compared(value(both).operands[1], &[CompareOp::Ne])?;
     let (first, second) = (2 * known.key, 2 * known.key + 1);
     let wanted = if known.descending { (second, first) } else { (first, second) };
-    let fits = (number, nan) == wanted && same == number && itself == nan;
-    fits.then_some(KnownOrder { places_nan: true, ..known })
+    ((number, nan) == wanted && same == number && itself == nan).then_some(known)
 }
 
 #[cfg(test)]
@@ -153,18 +148,18 @@ mod tests {
 
     #[test]
     fn orders_are_recognised() {
-        let known = |key, descending, places_nan| Some(KnownOrder { key, descending, places_nan });
+        let known = |key, descending| Some(KnownOrder { key, descending });
         for descending in [false, true] {
             let of = |dtypes: &[DType]| known_order(&order(dtypes, descending).unwrap());
-            assert_eq!(of(&[DType::F32]), known(0, descending, true));
-            assert_eq!(of(&[DType::BF16, DType::S32]), known(0, descending, true));
-            assert_eq!(of(&[DType::U8, DType::S32]), known(0, descending, false));
+            assert_eq!(of(&[DType::F32]), known(0, descending));
+            assert_eq!(of(&[DType::BF16, DType::S32]), known(0, descending));
+            assert_eq!(of(&[DType::U8, DType::S32]), known(0, descending));
         }
         let one = |op, a: usize, b: usize| order_of(move |t, p| compare(t, op, p[a], p[b]).unwrap());
-        assert_eq!(one(CompareOp::Lt, 0, 1), known(0, false, false));
-        assert_eq!(one(CompareOp::Lt, 1, 0), known(0, true, false));
-        assert_eq!(one(CompareOp::Gt, 2, 3), known(1, true, false));
-        assert_eq!(one(CompareOp::Gt, 3, 2), known(1, false, false));
+        assert_eq!(one(CompareOp::Lt, 0, 1), known(0, false));
+        assert_eq!(one(CompareOp::Lt, 1, 0), known(0, true));
+        assert_eq!(one(CompareOp::Gt, 2, 3), known(1, true));
+        assert_eq!(one(CompareOp::Gt, 3, 2), known(1, false));
         assert_eq!(one(CompareOp::Le, 0, 1), None);
         assert_eq!(one(CompareOp::Lt, 1, 2), None);
         assert_eq!(one(CompareOp::Lt, 0, 0), None);

@@ -2,6 +2,7 @@
 
 use super::creation::full;
 use super::definition::{Definition, Native};
+use super::placement;
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -118,7 +119,7 @@ pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<
 fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let (names, types) = e.listed(&value.operands);
+    let (names, types) = with_starts(e, &value.operands, 1);
     let sizes = &value.ty.dims[..];
     emit!(
         e,
@@ -129,10 +130,21 @@ fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
     );
 }
 
+/// Names and types of `arrays` operands, and of the starts behind them.
+fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize) -> (Vec<String>, Vec<String>) {
+    let (mut names, mut types) = e.listed(&operands[..arrays]);
+    for &start in &operands[arrays..] {
+        let (name, ty) = placement::indices(e, start);
+        names.push(name);
+        types.push(mlir(&ty));
+    }
+    (names, types)
+}
+
 fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let (names, types) = e.listed(&value.operands);
+    let (names, types) = with_starts(e, &value.operands, 2);
     emit!(
         e,
         "    {name} = stablehlo.dynamic_update_slice {} : ({}) -> {}",
@@ -169,7 +181,7 @@ fn lower_take(e: &mut Emitter, at: usize) {
 fn nonnegative(e: &mut Emitter, position: usize, dim: i64) -> (String, TensorType) {
     let given = e.values[position].ty.clone();
     if given.dtype.kind() != Kind::Signed {
-        return (e.name(position), given);
+        return placement::indices(e, position);
     }
     let wide = if given.dtype == DType::S64 || dim > i64::from(i32::MAX) { DType::S64 } else { DType::S32 };
     let ty = TensorType { dtype: wide, dims: given.dims };

@@ -1,12 +1,13 @@
 //! Operations whose StableHLO has a region that applies a traced computation. XLA's regions see nothing from outside: what
 //! the computation captured, scalars, goes with the arrays, in every element.
 
-use super::control::Applied;
+use super::control::{Applied, check_types};
+use super::control_lower::apply;
 use super::definition::Call;
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, Trace};
+use crate::ir::{Body, NodeId, Trace};
 use crate::native::Array;
 use crate::types::{DType, TensorType};
 
@@ -26,23 +27,13 @@ pub fn check_captures(name: &str, applied: &Applied) -> Result<()> {
 /// An error unless the computation takes these scalars, and gives those.
 pub fn check_scalars(name: &str, applied: &Applied, takes: &[DType], gives: &[DType]) -> Result<()> {
     let listed = |dtypes: &[DType]| dtypes.iter().map(|&dtype| scalar(dtype)).collect::<Vec<TensorType>>();
-    super::control::check_types(
-        &format!("{name}: its parameters"),
-        applied.body.parameters(),
-        "those wanted",
-        &listed(takes),
-    )?;
-    super::control::check_types(
-        &format!("{name}: its results"),
-        applied.body.results(),
-        "those wanted",
-        &listed(gives),
-    )?;
+    check_types(&format!("{name}: its parameters"), applied.body.parameters(), "those wanted", &listed(takes))?;
+    check_types(&format!("{name}: its results"), applied.body.results(), "those wanted", &listed(gives))?;
     check_captures(name, applied)
 }
 
 /// An error unless all are of one shape.
-pub fn check_alike(trace: &Trace, name: &str, nodes: &[crate::ir::NodeId]) -> Result<Vec<TensorType>> {
+pub fn check_alike(trace: &Trace, name: &str, nodes: &[NodeId]) -> Result<Vec<TensorType>> {
     let types: Vec<TensorType> = nodes.iter().map(|&id| trace.ty(id)).collect();
     let first = types.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     match types.iter().position(|ty| ty.dims != first.dims) {
@@ -70,7 +61,7 @@ pub fn spread(e: &mut Emitter, captures: &[usize], dims: &[i64]) -> (Vec<String>
     (names, types)
 }
 
-/// The region of an operation that compares: two parameters for each of `dtypes`, of which the last ones are captured.
+/// The region of an operation that compares: two parameters for each array, then two for each capture.
 pub fn comparing(e: &mut Emitter, position: usize, body: &Body) {
     let dtypes = body.parameters().iter().map(|ty| ty.dtype);
     let captures = body.captures().iter().flat_map(|ty| [ty.dtype; 2]);
@@ -107,7 +98,7 @@ fn open(e: &mut Emitter, position: usize, parameters: &[DType]) -> Vec<String> {
 
 /// Applies the body, and returns its results, then what is carried along.
 fn apply_and_return(e: &mut Emitter, position: usize, body: &Body, arguments: &[String], carried: &[(String, DType)]) {
-    let mut results = super::control_lower::apply(e, &format!("%next{position}"), body, arguments);
+    let mut results = apply(e, &format!("%next{position}"), body, arguments);
     let mut types: Vec<String> = body.results().iter().map(mlir).collect();
     for (name, dtype) in carried {
         results.push(name.clone());

@@ -117,7 +117,6 @@ fn native_sort(call: &Call) -> Result<Vec<Array>> {
     let axis = call.attributes[0] as usize;
     let count = call.bodies[0].parameters().len() / 2;
     let arrays = call.arrays(0..count);
-    // By plain comparisons NaN has no place, so that it may have this one.
     if let Some(order) = known_order(&call.bodies[0]) {
         return native::sort_by_key(&arrays, axis, order.key, order.descending);
     }
@@ -138,14 +137,19 @@ fn lower(e: &mut Emitter, at: usize) {
     let attributes = format!("dimension = {} : i64, is_stable = {}", value.attributes[0], value.attributes[1] == 1);
     begin(e, &format!("{}:{}", e.name_of(at), names.len()), "sort", &names, &attributes);
     match known_order(body) {
-        Some(order) if order.places_nan && body.captures().is_empty() => numpys_order(e, at, body, order),
+        Some(order) if is_float(body, order) && body.captures().is_empty() => numpys_order(e, at, body, order),
         _ => comparing(e, at, body),
     }
     end(e, &types, &types);
 }
 
-/// The same order, with NaN as one number and zeros as one, in the total order of floats: so JAX writes it, and XLA sorts by
-/// its bits where a device is fast at that.
+fn is_float(body: &Body, order: KnownOrder) -> bool {
+    body.parameters()[2 * order.key].dtype.kind() == Kind::Float
+}
+
+/// An order of floats with NaN as one number and zeros as one, in their total order: so JAX writes it, and XLA sorts by bits
+/// where a device is fast at that. By a comparison alone XLA's CPU sorts NaN to some place or other, and where places are
+/// sorted along and a few are taken, it takes -0 for less than 0.
 fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
     let parameters = body.parameters();
     let typed = |(i, ty): (usize, &TensorType)| format!("%in{at}_{i}: {}", mlir(ty));
