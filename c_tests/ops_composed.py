@@ -358,7 +358,7 @@ def ranges():
         return lambda world, like, **given: world.make(function, world.env, world.device, like_dtype(world, like), *given.values())
 
     def like_dtype(world, like):
-        return DTYPES[NAMES[world.read(like).dtype]][0]
+        return DTYPES[NAMES[world.type(like)[0]]][0]
 
     yield Operation("eye", "all", made("lxla_eye"), lambda like, rows, columns, k: np.eye(rows, columns, k), lambda name: [
         Case([counted(name, ())], {"rows": rows, "columns": columns, "k": k}) for rows, columns, k in ([(3, 4, 1), (2, 2, -5), (0, 3, 0), (4, 2, -1)] if name == "f32" else [(3, 4, 1)])
