@@ -86,7 +86,9 @@ class World:
         return out
 
     def join(self, tensors):
-        """One tensor of the elements of several of a dtype, which are released."""
+        """One tensor of the elements of several of a dtype, which are released; one alone stays as it is."""
+        if len(tensors) == 1:
+            return tensors[0]
         flat = [self.make("lxla_reshape", t, ints([int(np.prod(self.type(t)[1]))]), 1) for t in tensors]
         joined = self.make("lxla_concatenate", (Tensor * len(flat))(*flat), len(flat), 0)
         for tensor in [*tensors, *flat]:
