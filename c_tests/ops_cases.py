@@ -71,14 +71,29 @@ class World:
         except AssertionError as failure:
             return str(failure)
 
-    def read(self, tensor):
-        dtype = next(t for n, t in DTYPES.values() if n == abi.give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value)
+    def type(self, tensor):
+        """NumPy's dtype and shape of a tensor."""
+        number = abi.give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value
         rank = abi.give(abi.lib.lxla_tensor_rank, c_size_t, tensor).value
         shape = (c_int64 * max(rank, 1))()
         abi.ok(abi.lib.lxla_tensor_dims(tensor, shape, rank))
-        out = np.empty(tuple(shape)[:rank], dtype)
+        return next(dtype for n, dtype in DTYPES.values() if n == number), tuple(shape)[:rank]
+
+    def read(self, tensor):
+        dtype, shape = self.type(tensor)
+        out = np.empty(shape, dtype)
         abi.ok(abi.lib.lxla_tensor_read(tensor, out.ctypes.data if out.size else None, out.nbytes))
         return out
+
+    def join(self, tensors):
+        """One tensor of the elements of several of a dtype, which are released; one alone stays as it is."""
+        if len(tensors) == 1:
+            return tensors[0]
+        flat = [self.make("lxla_reshape", t, ints([int(np.prod(self.type(t)[1]))]), 1) for t in tensors]
+        joined = self.make("lxla_concatenate", (Tensor * len(flat))(*flat), len(flat), 0)
+        for tensor in [*tensors, *flat]:
+            release(tensor)
+        return joined
 
 
 def release(tensor):

@@ -358,21 +358,23 @@ def ranges():
         return lambda world, like, **given: world.make(function, world.env, world.device, like_dtype(world, like), *given.values())
 
     def like_dtype(world, like):
-        return DTYPES[NAMES[world.read(like).dtype]][0]
+        return DTYPES[NAMES[world.type(like)[0]]][0]
 
     yield Operation("eye", "all", made("lxla_eye"), lambda like, rows, columns, k: np.eye(rows, columns, k), lambda name: [
         Case([counted(name, ())], {"rows": rows, "columns": columns, "k": k}) for rows, columns, k in ([(3, 4, 1), (2, 2, -5), (0, 3, 0), (4, 2, -1)] if name == "f32" else [(3, 4, 1)])
     ])
 
     def arange(like, start, stop, step):
-        return np.arange(float(start), float(stop), float(step)).astype(like.dtype)
+        numbers = np.arange(np.ceil((float(stop) - float(start)) / float(step))).astype(np.longdouble) * step + start
+        return numbers if kind(NAMES.get(like.dtype, "f64")) == "float" else numbers.astype(like.dtype)
 
     def arange_cases(name):
-        chosen = [(1, 10, 3)] if kind(name) != "float" else [(1, 10, 3), (-1, 1, 0.125), (3, -3, -0.5), (0, 2000, 1)]
+        chosen = [(1, 10, 3)] if kind(name) != "float" else [(-1, 1, 0.1), (3, -3, -0.5), (0, 2000, 1)]
         chosen += {"s8": [(-128, 127.5, 1), (5, 0, 1), (2, -3, -2)], "u8": [(255, -1, -5), (0, 2.5, 1), (3, 1000, 2000)], "s64": [(2**53, 2**53 + 5, 2)]}.get(name, [])
         return [Case([counted(name, ())], dict(zip(("start", "stop", "step"), values))) for values in chosen]
 
-    yield Operation("arange", "integer float", made("lxla_arange"), arange, arange_cases)
+    reach = lambda like, start, stop, step: np.full(max(int(np.ceil((stop - start) / step)), 0), max(abs(start), abs(stop)))
+    yield Operation("arange", "integer float", made("lxla_arange"), arange, arange_cases, scale=reach)
 
     def linspace(like, start, stop, count, endpoint):
         return np.linspace(np.longdouble(start), np.longdouble(stop), count, bool(endpoint), dtype=np.longdouble)

@@ -183,7 +183,7 @@ def compare(number, name, takes, function):
     def call(world, a, b):
         return world.make("lxla_compare", number, a, b)
 
-    cases = shaped_cases if name in ("EQ", "GT") else binary_cases
+    cases = shaped_cases if name == "LE" else binary_cases
     return Operation("compare " + name, takes, call, function, pred_result(cases))
 
 

@@ -1,10 +1,10 @@
 """What NumPy says operations give, in more precision than the dtype has, and how far a result is from that."""
 
+import functools
+
 import ml_dtypes
 import numpy as np
 from ops_values import DTYPES, NAMES, kind, real
-
-PARTS = {np.dtype(np.float64): np.float64, np.dtype(np.longdouble): np.longdouble}
 
 
 def wide(array, exact=False):
@@ -51,7 +51,7 @@ def flushed(array):
         out.real, out.imag = flushed(np.ascontiguousarray(array.real)), flushed(np.ascontiguousarray(array.imag))
         return out
     with np.errstate(invalid="ignore"):
-        small = np.abs(array) < ml_dtypes.finfo(array.dtype).tiny
+        small = np.abs(array) < array.dtype.type(limits(name)[0])
     return np.where(small, np.copysign(np.zeros((), array.dtype), array), array).astype(array.dtype)
 
 
@@ -61,7 +61,7 @@ def without_denormals(want, name):
         return joined(without_denormals(want.real, real(name)), without_denormals(want.imag, real(name)))
     if kind(name) != "float" or name == "f16":
         return want
-    return np.where(np.abs(want) <= float(ml_dtypes.finfo(DTYPES[name][1]).tiny), np.copysign(0, want), want)
+    return np.where(np.abs(want) <= limits(name)[0], np.copysign(0, want), want)
 
 
 def denormal(array):
@@ -69,13 +69,19 @@ def denormal(array):
     return np.any([(flushed(part) != part) & ~np.isnan(part) for part in map(np.ascontiguousarray, parts(array))], axis=0)
 
 
+@functools.cache
+def limits(name):
+    """Least normal number, greatest, distance from 1 to the next."""
+    info = ml_dtypes.finfo(DTYPES[real(name)][1])
+    return float(info.tiny), float(info.max), float(info.eps)
+
+
 def unit(size, name):
     """One unit in the last place of numbers of this size."""
-    info = ml_dtypes.finfo(DTYPES[real(name)][1])
-    least, most = float(info.tiny), float(info.max)
+    least, most, eps = limits(name)
     with np.errstate(invalid="ignore"):
         _, exponent = np.frexp(np.clip(np.where(np.isnan(size), 1, size), least, most).astype(np.longdouble))
-    return np.ldexp(np.longdouble(float(info.eps)), exponent - 1)
+    return np.ldexp(np.longdouble(eps), exponent - 1)
 
 
 def parts(values):
@@ -97,7 +103,7 @@ def error(got, want, name, scale=None):
 
 
 def part_error(got, want, size, name):
-    most = np.longdouble(float(ml_dtypes.finfo(DTYPES[real(name)][1]).max))
+    most = np.longdouble(limits(name)[1])
     near = rounded(want, real(name)).astype(np.longdouble)
     same = (np.isnan(got) & np.isnan(near)) | (got == near)
     # What overflowed is the next number beyond the greatest.

@@ -1,0 +1,343 @@
+//! docs/operations.md is that of the source: the tables of operations say what they are, their inference which dtypes they
+//! take, and the tables of c_tests/ops_test.py how accurate they are.
+//!
+//! `make header` writes it anew: it runs this test with LXLA_WRITE_HEADER=1.
+
+use lazyxla::device_data::{DeviceData, State};
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
+use lazyxla::ops::{self, ActivationOp, SpecialOp};
+use lazyxla::types::{DType, Kind, TensorType};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Every operation of the StableHLO specification, version 1.20.
+const SPECIFICATION: &str = "\
+    abs add after_all all_gather all_reduce all_to_all and async_done async_start atan2 batch_norm_grad \
+    batch_norm_inference batch_norm_training bitcast_convert broadcast_in_dim case cbrt ceil cholesky \
+    clamp collective_broadcast collective_permute collective_reduce compare complex composite \
+    concatenate constant convert convolution cosine count_leading_zeros custom_call divide \
+    dot_general dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad \
+    dynamic_reshape dynamic_slice dynamic_update_slice exponential exponential_minus_one fft floor \
+    gather get_dimension_size get_tuple_element if imag infeed iota is_finite log log_plus_one logistic \
+    map maximum minimum multiply negate not optimization_barrier or outfeed pad partition_id popcnt \
+    power real recv reduce reduce_precision reduce_scatter reduce_window remainder replica_id reshape \
+    reverse rng rng_bit_generator round_nearest_afz round_nearest_even rsqrt scatter select \
+    select_and_scatter send shift_left shift_right_arithmetic shift_right_logical sign sine slice sort \
+    sqrt subtract tan tanh transpose triangular_solve tuple uniform_dequantize uniform_quantize while \
+    xor \
+";
+
+/// Those that are no part of the library, and why.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("uniform_dequantize uniform_quantize", "quantized types, which the library has not"),
+    ("after_all infeed outfeed recv send", "tokens, and input and output while a program runs"),
+    ("get_tuple_element tuple", "several results are values of their own"),
+    (
+        "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape get_dimension_size",
+        "shapes that are known only when a program runs",
+    ),
+    (
+        "all_gather all_reduce all_to_all collective_broadcast collective_permute collective_reduce partition_id \
+         reduce_scatter replica_id",
+        "work between several devices",
+    ),
+    ("async_done async_start", "the library's runs are asynchronous as a whole"),
+    ("map", "a computation of elements is recorded on whole tensors"),
+    ("rng", "superseded by rng_bit_generator"),
+    ("composite", "a name for what is made of others"),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text_of(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_default()
+}
+
+/// A row of the table.
+struct Row {
+    name: String,
+    function: String,
+    stablehlo: String,
+    dtypes: String,
+    accuracy: String,
+}
+
+/// What c_tests/ops_test.py measured: units in the last place by name, of which complex numbers may have their own.
+struct Accuracy {
+    units: BTreeMap<String, u32>,
+    exact: BTreeSet<String>,
+}
+
+impl Accuracy {
+    fn read() -> Accuracy {
+        let text = text_of("c_tests/ops_test.py");
+        let part = |from: &str, to: &str| {
+            let start = text.find(from).expect("ops_test.py has its tables") + from.len();
+            text[start..].split(to).next().unwrap_or_default().to_string()
+        };
+        let entry = |line: &str| {
+            let (name, units) = line.trim().trim_end_matches(',').split_once(": ")?;
+            Some((name.trim_matches('"').to_string(), units.parse().ok()?))
+        };
+        Accuracy {
+            units: part("\nULPS = {", "\n}").lines().filter_map(entry).collect(),
+            exact: part("\nEXACT = \"\"\"", "\"\"\"").split_whitespace().map(str::to_string).collect(),
+        }
+    }
+
+    fn of(&self, name: &str) -> String {
+        let complex = self.units.get(&format!("{name} complex"));
+        let plain = match self.units.get(name) {
+            Some(units) => units.to_string(),
+            None if self.exact.contains(name) => "exact".to_string(),
+            None => return "see the header".to_string(),
+        };
+        complex.map_or(plain.clone(), |units| format!("{plain}; complex numbers {units}"))
+    }
+}
+
+fn leaf(trace: &mut Trace, dtype: DType) -> NodeId {
+    trace.leaf(&DeviceData::new(TensorType::new(dtype, &[2]), State::Placeholder))
+}
+
+/// The dtypes that inference lets through.
+fn taken(record: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> String {
+    let fits = |dtype: &DType| {
+        let mut trace = Trace::new();
+        let x = leaf(&mut trace, *dtype);
+        record(&mut trace, x).is_ok()
+    };
+    in_words(&DType::ALL.into_iter().filter(fits).collect::<Vec<DType>>())
+}
+
+/// Whole kinds of dtypes by their name.
+fn in_words(dtypes: &[DType]) -> String {
+    let kinds = [
+        ("pred", vec![Kind::Pred]),
+        ("integers", vec![Kind::Signed, Kind::Unsigned]),
+        ("signed integers", vec![Kind::Signed]),
+        ("unsigned integers", vec![Kind::Unsigned]),
+        ("floats", vec![Kind::Float]),
+        ("8-bit floats", vec![Kind::Float8]),
+        ("complex numbers", vec![Kind::Complex]),
+    ];
+    if dtypes.len() == DType::ALL.len() {
+        return "all".to_string();
+    }
+    let mut left = dtypes.to_vec();
+    let mut words = Vec::new();
+    for (word, kinds) in kinds {
+        let members: Vec<DType> = DType::ALL.into_iter().filter(|dtype| kinds.contains(&dtype.kind())).collect();
+        if members.iter().all(|member| left.contains(member)) {
+            left.retain(|dtype| !members.contains(dtype));
+            words.push(word.to_string());
+        }
+    }
+    words.extend(left.iter().map(|dtype| dtype.name().to_string()));
+    words.join(", ")
+}
+
+/// The call of a member of a family, whose constant the header has.
+fn call(function: &str, constants: &str, member: &str, number: i32) -> String {
+    let constant = format!("LXLA_{constants}_{}", member.to_uppercase());
+    let line = format!("#define {constant} {number}\n");
+    assert!(text_of("include/lazyxla.h").contains(&line), "the header has no {constant} with the number {number}");
+    format!("{function}({constant})")
+}
+
+/// The rows of families, one for each member.
+fn families(accuracy: &Accuracy) -> Vec<Row> {
+    let row = |name: &str, function: String, stablehlo: &str, dtypes: String, accuracy: String| Row {
+        name: name.to_string(),
+        function,
+        stablehlo: stablehlo.to_string(),
+        dtypes,
+        accuracy,
+    };
+    let mut rows = Vec::new();
+    for &op in UnaryOp::ALL {
+        let (name, dtypes) = (op.name(), taken(|trace, x| ops::unary(trace, op, x)));
+        rows.push(row(name, call("lxla_unary", "UNARY", name, op as i32), name, dtypes, accuracy.of(name)));
+    }
+    for &op in BinaryOp::ALL {
+        let (name, dtypes) = (op.name(), taken(|trace, x| ops::binary(trace, op, x, x)));
+        let mut units = accuracy.of(name);
+        if let Some(by_scalar) = accuracy.units.get(&format!("{name} scalar")) {
+            let _ = write!(units, "; by a scalar {by_scalar}");
+        }
+        rows.push(row(name, call("lxla_binary", "BINARY", name, op as i32), name, dtypes, units));
+    }
+    for &op in CompareOp::ALL {
+        let (name, dtypes) = (op.name(), taken(|trace, x| ops::compare(trace, op, x, x)));
+        let function = call("lxla_compare", "COMPARE", name, op as i32);
+        rows.push(row(&format!("compare {name}"), function, "compare", dtypes, accuracy.of("compare")));
+    }
+    for &op in ReduceOp::ALL {
+        let name = format!("{op:?}").to_lowercase();
+        let dtypes = taken(|trace, x| ops::reduce(trace, op, x, &[0], false));
+        let function = call("lxla_reduce", "REDUCE", &name, op as i32);
+        rows.push(row(&name, function, "reduce", dtypes, accuracy.of(&name)));
+    }
+    rows
+}
+
+fn composed_families(accuracy: &Accuracy) -> Vec<Row> {
+    let activation = |&op: &ActivationOp| Row {
+        name: op.name().to_string(),
+        function: call("lxla_activation", "ACTIVATION", op.name(), op as i32),
+        stablehlo: String::new(),
+        dtypes: taken(|trace, x| ops::activation(trace, op, x)),
+        accuracy: accuracy.of(op.name()),
+    };
+    let special = |&op: &SpecialOp| Row {
+        name: op.name().to_string(),
+        function: call("lxla_special", "SPECIAL", op.name(), op as i32),
+        stablehlo: String::new(),
+        dtypes: taken(|trace, x| ops::special(trace, op, x)),
+        accuracy: accuracy.of(op.name()),
+    };
+    ActivationOp::ALL.iter().map(activation).chain(SpecialOp::ALL.iter().map(special)).collect()
+}
+
+fn is_family(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Unary(_) | Op::Binary(_) | Op::BinaryScalar(_) | Op::ScalarBinary(_) | Op::Compare(_) | Op::Reduce(_)
+    )
+}
+
+/// The rows of operations that stand alone. What applies computations is as accurate as those are.
+fn single(accuracy: &Accuracy) -> Vec<Row> {
+    let row = |op: Op| {
+        let definition = ops::definition(op);
+        Row {
+            name: definition.name.to_string(),
+            function: definition.function.to_string(),
+            stablehlo: definition.stablehlo.to_string(),
+            dtypes: definition.dtypes.to_string(),
+            accuracy: if op.body_count(&[1]) > 0 {
+                "its computations'".to_string()
+            } else {
+                accuracy.of(definition.name)
+            },
+        }
+    };
+    let all = Op::all().into_iter().filter(|op| !is_family(op) && !ops::definition(*op).name.is_empty());
+    let mut rows: Vec<Row> = all.map(row).collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
+fn composed(accuracy: &Accuracy) -> Vec<Row> {
+    let named = ops::COMPOSED.iter().filter(|composed| !composed.dtypes.is_empty());
+    let row = |composed: &ops::Composed| Row {
+        name: composed.name.to_string(),
+        function: composed.function.to_string(),
+        stablehlo: String::new(),
+        dtypes: composed.dtypes.to_string(),
+        accuracy: accuracy.of(composed.name),
+    };
+    composed_families(accuracy).into_iter().chain(named.map(row)).collect()
+}
+
+fn table(out: &mut String, rows: &[Row], with_stablehlo: bool) {
+    let heads = if with_stablehlo {
+        "| Operation | C function | StableHLO | Dtypes | Accuracy |\n|---|---|---|---|---|"
+    } else {
+        "| Operation | C function | Dtypes | Accuracy |\n|---|---|---|---|"
+    };
+    let _ = writeln!(out, "{heads}");
+    for row in rows {
+        let stablehlo = if with_stablehlo { format!("{} | ", row.stablehlo) } else { String::new() };
+        let _ = writeln!(out, "| {} | `{}` | {stablehlo}{} | {} |", row.name, row.function, row.dtypes, row.accuracy);
+    }
+    let _ = writeln!(out);
+}
+
+/// How much of the specification there is, and why the rest is not.
+fn coverage(out: &mut String, names: &[&str]) {
+    let all: BTreeSet<&str> = SPECIFICATION.split_whitespace().collect();
+    let covered: BTreeSet<&str> = names.iter().copied().filter(|name| all.contains(name)).collect();
+    let left_out: BTreeSet<&str> = LEFT_OUT.iter().flat_map(|(names, _)| names.split_whitespace()).collect();
+    assert!(left_out.is_subset(&all), "{:?} are no operations of the specification", left_out.difference(&all));
+    let missing: Vec<&str> =
+        all.iter().copied().filter(|name| !covered.contains(name) && !left_out.contains(name)).collect();
+    let _ = writeln!(out, "## StableHLO\n");
+    let _ = writeln!(
+        out,
+        "Of the {} operations of the specification, {} are here. Left out are:\n",
+        all.len(),
+        covered.len()
+    );
+    let _ = writeln!(out, "| Operations | Why |\n|---|---|");
+    for (names, why) in LEFT_OUT {
+        let names: Vec<&str> = names.split_whitespace().filter(|name| !covered.contains(name)).collect();
+        if !names.is_empty() {
+            let _ = writeln!(out, "| {} | {why} |", names.join(", "));
+        }
+    }
+    if !missing.is_empty() {
+        let _ = writeln!(out, "| {} | not yet |", missing.join(", "));
+    }
+}
+
+const INTRODUCTION: &str = "\
+# Operations
+
+Written by `make header` from the library's tables of operations and from `c_tests/ops_test.py`; do not edit.
+
+Every operation runs lazily, in a program that XLA compiles, and natively, at once. Accuracy is how far a result may be from
+the true value, in units of its last place, either way: what `ops_test.py` measured against NumPy (computed in more
+precision) over all dtypes, edges and random values, on the CPU plugin, rounded up. *Exact* results are the nearest number,
+and integers and pred are always exact. Complex numbers are measured by their larger part; sums, products, means and what is made
+of them relative to the sizes of what comes together. XLA flushes denormal numbers to 0, and native tensors do not.
+
+Two dtypes promote as in the Python array API standard (f16 with bf16 gives f32). f16 and bf16 are computed in f32, and
+rounded once, by every function, sum, product of matrices and composed operation here.
+";
+
+fn document() -> String {
+    let accuracy = Accuracy::read();
+    let (families, single, composed) = (families(&accuracy), single(&accuracy), composed(&accuracy));
+    let mut out = INTRODUCTION.to_string();
+    let _ = writeln!(out, "\n## Families\n");
+    let _ = writeln!(
+        out,
+        "Those of two operands take a scalar for one of them: `lxla_binary_scalar`, `lxla_binary_with_scalar`, \
+         `lxla_compare_scalar`, `lxla_compare_with_scalar`; in place: `lxla_binary_inplace`, `lxla_binary_scalar_inplace`, \
+         `lxla_binary_with_scalar_inplace`.\n"
+    );
+    table(&mut out, &families, true);
+    let _ = writeln!(out, "## Others\n");
+    table(&mut out, &single, true);
+    let _ = writeln!(out, "## Composed\n\nRecorded as several of the above.\n");
+    table(&mut out, &composed, false);
+    let names: Vec<&str> = families.iter().chain(&single).map(|row| row.stablehlo.as_str()).collect();
+    let composed: Vec<&str> = composed.iter().map(|row| row.name.as_str()).collect();
+    coverage(&mut out, &[names, composed].concat());
+    out
+}
+
+#[test]
+fn the_document_is_not_stale() {
+    let (path, wanted) = (root().join("docs/operations.md"), document());
+    if std::env::var_os("LXLA_WRITE_HEADER").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a folder")).unwrap();
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    assert!(text_of("docs/operations.md") == wanted, "docs/operations.md is stale; run `make header` and commit it");
+}
+
+#[test]
+fn every_function_that_is_named_is_exported() {
+    let exported = text_of("include/lazyxla.symbols");
+    let exported: BTreeSet<&str> = exported.lines().collect();
+    let definitions = Op::all().into_iter().map(|op| ops::definition(op).function);
+    for function in definitions.chain(ops::COMPOSED.iter().map(|composed| composed.function)) {
+        assert!(function.is_empty() || exported.contains(function), "{function}");
+    }
+}
