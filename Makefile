@@ -46,16 +46,17 @@ bench: build $(JAX_STAMP)  ## The benchmarks of benches/README.md.
 	$(CMAKE) --build $(TREE)
 	benches/run.sh $(TREE)/benches
 
-check:  ## What must hold besides the tests: format, lints, docs, header and symbols.
+check:  ## What must hold besides the tests: format, lints, docs, header, symbols and docs/operations.md.
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib
 	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | diff include/lazyxla.symbols -
-	cargo test --release --test header
+	cargo test --release --test header --test operations
 
-header:  ## Writes include/lazyxla.h and the list of symbols anew.
+header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md anew.
 	LXLA_WRITE_HEADER=1 cargo test --release --test header
+	LXLA_WRITE_HEADER=1 cargo test --release --test operations
 
 plugin: $(PLUGIN_STAMP)  ## Installs the CPU plugin below build/plugins.
 

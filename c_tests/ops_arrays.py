@@ -28,23 +28,47 @@ def shapes():
     def reshape(world, x, dims):
         return world.make("lxla_reshape", x, ints(dims), len(dims))
 
-    yield moved("reshape", lambda x, dims: x.reshape(dims), reshape, [
-        (one((3, 4)), {"dims": [2, 1, 6]}), (one((1, 1)), {"dims": []}), (one((0, 3)), {"dims": [7, 0]}), (one(()), {"dims": [1, 1]}),
-    ])
+    yield moved(
+        "reshape",
+        lambda x, dims: x.reshape(dims),
+        reshape,
+        [
+            (one((3, 4)), {"dims": [2, 1, 6]}),
+            (one((1, 1)), {"dims": []}),
+            (one((0, 3)), {"dims": [7, 0]}),
+            (one(()), {"dims": [1, 1]}),
+        ],
+    )
 
     def broadcast_to(world, x, dims):
         return world.make("lxla_broadcast_to", x, ints(dims), len(dims))
 
-    yield moved("broadcast_to", lambda x, dims: np.broadcast_to(x, dims), broadcast_to, [
-        (one((3, 1)), {"dims": [2, 3, 5]}), (one(()), {"dims": [4]}), (one((1, 3)), {"dims": [0, 3]}), (one((1,)), {"dims": [1, 1]}),
-    ])
+    yield moved(
+        "broadcast_to",
+        lambda x, dims: np.broadcast_to(x, dims),
+        broadcast_to,
+        [
+            (one((3, 1)), {"dims": [2, 3, 5]}),
+            (one(()), {"dims": [4]}),
+            (one((1, 3)), {"dims": [0, 3]}),
+            (one((1,)), {"dims": [1, 1]}),
+        ],
+    )
 
     def transpose(world, x, perm):
         return world.make("lxla_transpose", x, ints(perm), len(perm))
 
-    yield moved("transpose", lambda x, perm: x.transpose(perm), transpose, [
-        (one((3, 4, 5)), {"perm": [2, 0, -2]}), (one((33, 1)), {"perm": [1, 0]}), (one((0, 3)), {"perm": [-1, 0]}), (one(()), {"perm": []}),
-    ])
+    yield moved(
+        "transpose",
+        lambda x, perm: x.transpose(perm),
+        transpose,
+        [
+            (one((3, 4, 5)), {"perm": [2, 0, -2]}),
+            (one((33, 1)), {"perm": [1, 0]}),
+            (one((0, 3)), {"perm": [-1, 0]}),
+            (one(()), {"perm": []}),
+        ],
+    )
 
     def slice_(world, x, starts, limits, strides):
         return world.make("lxla_slice", x, ints(starts), ints(limits), ints(strides), len(starts))
@@ -52,18 +76,30 @@ def shapes():
     def sliced(x, starts, limits, strides):
         return x[tuple(slice(*part) for part in zip(starts, limits, strides))]
 
-    yield moved("slice", sliced, slice_, [
-        (one((5, 7)), {"starts": [1, 0], "limits": [5, 7], "strides": [2, 3]}),
-        (one((5, 7)), {"starts": [2, 3], "limits": [2, 4], "strides": [1, 9]}),
-        (one((0,)), {"starts": [0], "limits": [0], "strides": [1]}),
-    ])
+    yield moved(
+        "slice",
+        sliced,
+        slice_,
+        [
+            (one((5, 7)), {"starts": [1, 0], "limits": [5, 7], "strides": [2, 3]}),
+            (one((5, 7)), {"starts": [2, 3], "limits": [2, 4], "strides": [1, 9]}),
+            (one((0,)), {"starts": [0], "limits": [0], "strides": [1]}),
+        ],
+    )
 
     def concatenate(world, *tensors, axis):
         return world.make("lxla_concatenate", (Tensor * len(tensors))(*tensors), len(tensors), axis)
 
-    yield moved("concatenate", lambda *x, axis: np.concatenate(x, axis), concatenate, [
-        (several((2, 3), (2, 1), (2, 0)), {"axis": -1}), (several((1, 3), (4, 3)), {"axis": 0}), (several((3,)), {"axis": 0}),
-    ])
+    yield moved(
+        "concatenate",
+        lambda *x, axis: np.concatenate(x, axis),
+        concatenate,
+        [
+            (several((2, 3), (2, 1), (2, 0)), {"axis": -1}),
+            (several((1, 3), (4, 3)), {"axis": 0}),
+            (several((3,)), {"axis": 0}),
+        ],
+    )
 
 
 def places():
@@ -76,9 +112,16 @@ def places():
     def dynamic_slice(world, x, at, sizes):
         return world.make("lxla_dynamic_slice", x, starts(world, at), ints(sizes), len(sizes))
 
-    yield moved("dynamic_slice", lambda x, at, sizes: x[clamped(x, at, sizes)], dynamic_slice, [
-        (one((4, 5)), {"at": [1, 9], "sizes": [2, 3]}), (one((4, 5)), {"at": [-3, 2], "sizes": [0, 1]}), (one(()), {"at": [], "sizes": []}),
-    ])
+    yield moved(
+        "dynamic_slice",
+        lambda x, at, sizes: x[clamped(x, at, sizes)],
+        dynamic_slice,
+        [
+            (one((4, 5)), {"at": [1, 9], "sizes": [2, 3]}),
+            (one((4, 5)), {"at": [-3, 2], "sizes": [0, 1]}),
+            (one(()), {"at": [], "sizes": []}),
+        ],
+    )
 
     def update(world, x, part, at):
         return world.make("lxla_dynamic_update_slice", x, part, starts(world, at), len(at))
@@ -91,32 +134,57 @@ def places():
     def two(first, second):
         return lambda dtype: [counted(dtype, first), plain(dtype, second, 9)]
 
-    yield moved("dynamic_update_slice", updated, update, [
-        (two((4, 5), (2, 3)), {"at": [1, 9]}), (two((4, 5), (0, 5)), {"at": [1, 0]}), (two((3,), (3,)), {"at": [2]}),
-    ])
+    yield moved(
+        "dynamic_update_slice",
+        updated,
+        update,
+        [
+            (two((4, 5), (2, 3)), {"at": [1, 9]}),
+            (two((4, 5), (0, 5)), {"at": [1, 0]}),
+            (two((3,), (3,)), {"at": [2]}),
+        ],
+    )
 
     def take(world, x, at, axis):
         return world.make("lxla_take", x, at, axis)
 
     def taken(x, at, axis):
         size = x.shape[axis]
-        return np.take(x, np.clip(np.where(at < 0, at + size, at), 0, size - 1).astype(np.int64), axis) if at.size else np.take(x, at.astype(np.int64), axis)
+        return (
+            np.take(x, np.clip(np.where(at < 0, at + size, at), 0, size - 1).astype(np.int64), axis)
+            if at.size
+            else np.take(x, at.astype(np.int64), axis)
+        )
 
     def at(shape, dtype, *numbers):
         indices = np.array(numbers, DTYPES[dtype][1]) if numbers else np.empty(0, DTYPES[dtype][1])
         return lambda name: [counted(name, shape), indices]
 
-    yield moved("take", taken, take, [
-        (at((4, 5), "s32", 3, -1, 0, 99, -99), {"axis": -1}), (at((4, 5), "u8", 3, 200), {"axis": 0}), (at((4, 5), "s64"), {"axis": 1}),
-    ])
+    yield moved(
+        "take",
+        taken,
+        take,
+        [
+            (at((4, 5), "s32", 3, -1, 0, 99, -99), {"axis": -1}),
+            (at((4, 5), "u8", 3, 200), {"axis": 0}),
+            (at((4, 5), "s64"), {"axis": 1}),
+        ],
+    )
 
     def pad(world, x, value, low, high, interior):
         return world.make("lxla_pad", x, value, ints(low), ints(high), ints(interior), len(low))
 
-    yield moved("pad", padded, pad, [
-        (two((3, 2), ()), {"low": [1, -1], "high": [0, 2], "interior": [2, 0]}), (two((0,), ()), {"low": [1], "high": [2], "interior": [3]}),
-        (two((4,), ()), {"low": [-1], "high": [-1], "interior": [1]}), (two((), ()), {"low": [], "high": [], "interior": []}),
-    ])
+    yield moved(
+        "pad",
+        padded,
+        pad,
+        [
+            (two((3, 2), ()), {"low": [1, -1], "high": [0, 2], "interior": [2, 0]}),
+            (two((0,), ()), {"low": [1], "high": [2], "interior": [3]}),
+            (two((4,), ()), {"low": [-1], "high": [-1], "interior": [1]}),
+            (two((), ()), {"low": [], "high": [], "interior": []}),
+        ],
+    )
 
 
 @functools.cache
@@ -172,7 +240,15 @@ def creations():
 
 # Reductions and products.
 
-REDUCED = [((7, 5, 3), [1]), ((7, 5, 3), [-1, 0]), ((4, 33), [0, 1]), ((3, 0), [1]), ((0, 3), [1]), ((1, 5), [0]), ((5,), [])]
+REDUCED = [
+    ((7, 5, 3), [1]),
+    ((7, 5, 3), [-1, 0]),
+    ((4, 33), [0, 1]),
+    ((3, 0), [1]),
+    ((0, 3), [1]),
+    ((1, 5), [0]),
+    ((5,), []),
+]
 
 
 def reduces():
@@ -221,14 +297,27 @@ def reduce(number, name, takes, function):
     def cases(dtype):
         made = [Case([plain(dtype, shape, 11)], {"axes": axes, "keep": i % 2}) for i, (shape, axes) in enumerate(REDUCED)]
         if kind(dtype) == "float":
-            at = np.array([[np.nan, 1, 2], [np.inf, 1, -np.inf], [np.inf, 1, 2], [-0.0, 0.0, -0.0], [-0.0, -0.0, -0.0]], DTYPES[dtype][1])
+            at = np.array(
+                [[np.nan, 1, 2], [np.inf, 1, -np.inf], [np.inf, 1, 2], [-0.0, 0.0, -0.0], [-0.0, -0.0, -0.0]],
+                DTYPES[dtype][1],
+            )
             made.append(Case([at if name in ("max", "min") else at[:3]], {"axes": [1], "keep": 0}))
         return made if dtype in ("f32", "pred") else made[:1] + made[7:]
 
     return Operation(name, takes, call, reduced, cases, scale=size if name in ("sum", "product") else None)
 
 
-PRODUCTS = [((3, 5), (5, 4)), ((2, 1, 3, 7), (4, 7, 2)), ((9,), (9,)), ((3, 9), (9,)), ((9,), (9, 2)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((1, 1), (1, 1)), ((70, 130), (130, 50))]
+PRODUCTS = [
+    ((3, 5), (5, 4)),
+    ((2, 1, 3, 7), (4, 7, 2)),
+    ((9,), (9,)),
+    ((3, 9), (9,)),
+    ((9,), (9, 2)),
+    ((3, 0), (0, 2)),
+    ((0, 3), (3, 2)),
+    ((1, 1), (1, 1)),
+    ((70, 130), (130, 50)),
+]
 
 
 def matmul():

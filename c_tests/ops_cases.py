@@ -1,7 +1,7 @@
 """How ops_test.py calls operations: what a case of one is, devices to call it on, and arrays that are shared by all.
 
-To add an operation: an Operation in ops_elementwise.py, ops_arrays.py or ops_composed.py, and its accuracy in ULPS of
-ops_test.py, if it is not exact."""
+To add an operation: an Operation in ops_elementwise.py, ops_arrays.py, ops_composed.py or ops_rearrange.py, and its accuracy
+in ULPS of ops_test.py, or its name in EXACT."""
 
 import functools
 from ctypes import POINTER, c_double, c_int32, c_int64, c_size_t
@@ -54,7 +54,9 @@ class World:
             dense = np.ascontiguousarray(array)
             address = dense.ctypes.data if dense.size else None
             number = DTYPES[NAMES[array.dtype]][0]
-            made = self.make("lxla_tensor_from_host", self.env, self.device, number, *abi.dims(*array.shape), address, dense.nbytes)
+            made = self.make(
+                "lxla_tensor_from_host", self.env, self.device, number, *abi.dims(*array.shape), address, dense.nbytes
+            )
             self.known[id(array)] = made, array
         return self.known[id(array)][0]
 
@@ -146,7 +148,6 @@ def plain(name, shape, seed):
 @functools.cache
 def counted(name, shape):
     return values.counted(name, shape)
-
 
 
 def moved(name, moves, call, cases):

@@ -71,9 +71,23 @@ def unaries():
     return made
 
 
-BROADCASTS = [((), ()), ((1,), (5,)), ((0,), (1,)), ((2, 1, 3), (4, 1)), ((7, 1), (1, 0)), ((3, 40), (1, 40)), ((3, 1), (3, 40))]
+BROADCASTS = [
+    ((), ()),
+    ((1,), (5,)),
+    ((0,), (1,)),
+    ((2, 1, 3), (4, 1)),
+    ((7, 1), (1, 0)),
+    ((3, 40), (1, 40)),
+    ((3, 1), (3, 40)),
+]
 PROMOTIONS = [("s8", "u8", "s16"), ("u32", "s32", "s64"), ("f16", "bf16", "f32"), ("bf16", "f64", "f64")]
-PROMOTIONS += [("f32", "c64", "c64"), ("f64", "c64", "c128"), ("f16", "f32", "f32"), ("u8", "u16", "u16"), ("s64", "u8", "s64")]
+PROMOTIONS += [
+    ("f32", "c64", "c64"),
+    ("f64", "c64", "c128"),
+    ("f16", "f32", "f32"),
+    ("u8", "u16", "u16"),
+    ("s64", "u8", "s64"),
+]
 
 
 def binary_cases(name):
@@ -173,7 +187,14 @@ def scalars_on(number, name, takes, function):
 
 
 def compares():
-    rows = [("EQ", np.equal), ("NE", np.not_equal), ("GE", np.greater_equal), ("GT", np.greater), ("LE", np.less_equal), ("LT", np.less)]
+    rows = [
+        ("EQ", np.equal),
+        ("NE", np.not_equal),
+        ("GE", np.greater_equal),
+        ("GT", np.greater),
+        ("LE", np.less_equal),
+        ("LT", np.less),
+    ]
     for number, (name, function) in enumerate(rows, 1):
         takes = "all" if number <= 2 else "pred integer float"
         yield compare(number, name, takes, function)
@@ -192,7 +213,10 @@ def select():
         pred = counted("pred", (6, 1))
         made = [Case([counted("pred", (17,)), plain(name, (17,), 1), plain(name, (17,), 2)])]
         made += [Case([pred, edges(name)[:1], plain(name, (1, 4), 3)])]
-        made += [Case([counted("pred", ()), plain(name, (2,), 1), plain(name, (2,), 2)]), Case([counted("pred", (0,)), plain(name, (0,), 1), plain(name, (1,), 1)])]
+        made += [
+            Case([counted("pred", ()), plain(name, (2,), 1), plain(name, (2,), 2)]),
+            Case([counted("pred", (0,)), plain(name, (0,), 1), plain(name, (1,), 1)]),
+        ]
         return [Case(case.arrays, {}, name) for case in made]
 
     def call(world, pred, a, b):

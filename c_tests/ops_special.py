@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+
 @functools.cache
 def pi(bits):
     """By Machin's formula."""

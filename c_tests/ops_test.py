@@ -1,7 +1,7 @@
 """Every operation on every dtype, lazily and natively, against NumPy: python ops_test.py /path/to/liblazyxla.so [name]
 
 With a name, only operations whose names begin with it; with --measure, how large the errors are. The operations are in
-ops_elementwise.py, ops_arrays.py and ops_composed.py; ops_cases.py says how to add one."""
+ops_elementwise.py, ops_arrays.py, ops_composed.py and ops_rearrange.py; ops_cases.py says how to add one."""
 
 import sys
 import time
@@ -15,6 +15,7 @@ from ops_arrays import arrays
 from ops_cases import World, counted, release
 from ops_composed import composed
 from ops_elementwise import elementwise
+from ops_rearrange import rearranged
 from ops_values import DTYPES, NAMES, dtypes, kind
 
 # How far a result may be from the true value, in units of its last place: what was measured lazily (on the CPU plugin) and
@@ -212,7 +213,9 @@ def run(operations):
     abi.ok(abi.lib.lxla_env_set_option(env, b"max_program_ops", b"300"))
     worlds = [World(env, abi.xla(), "lazily"), World(env, abi.Device(1, 0), "natively")]
     failures = [failure for operation in operations for failure in refusals(operation, worlds)]
-    recorded = [row for operation in operations for name in dtypes(operation.takes) for row in record(operation, name, worlds)]
+    recorded = [
+        row for operation in operations for name in dtypes(operation.takes) for row in record(operation, name, worlds)
+    ]
     units = [tolerance(operation.name, name) for operation, name, _, _ in recorded]
     batches = [joined(world, [made[i] for *_, made in recorded], [u == 0 for u in units]) for i, world in enumerate(worlds)]
     abi.ok(abi.lib.lxla_mark_step(env, abi.xla(), 1))
@@ -238,7 +241,9 @@ def report(measured):
 def main():
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     abi.load(arguments[0])
-    operations = [op for op in [*elementwise(), *arrays(), *composed()] if op.name.startswith("".join(arguments[1:]))]
+    operations = [
+        op for op in [*elementwise(), *arrays(), *composed(), *rearranged()] if op.name.startswith("".join(arguments[1:]))
+    ]
     started = time.time()
     # By halves: most of the time goes into compiling, which XLA does on one processor.
     with ThreadPoolExecutor(2) as pool:

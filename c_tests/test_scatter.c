@@ -15,11 +15,9 @@ static lxla_scatter_options scatter_options(void) {
   return options;
 }
 
-#define AXES(options, field, ...)                                                       \
-  do {                                                                                  \
-    (options).field = (const int64_t[]){__VA_ARGS__};                                   \
-    (options).n_##field = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t);           \
-  } while (0)
+#define AXES(options, field, ...)                        \
+  ((options).field = (const int64_t[]){__VA_ARGS__}, \
+   (options).n_##field = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
 // Rows of a matrix, `width` of each.
 static lxla_gather_options rows(const int64_t *sizes) {

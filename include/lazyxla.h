@@ -621,15 +621,15 @@ typedef struct {
    */
   const int32_t *window_reversal;
   /**
-   * Which axes of lhs are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+   * The axes of lhs: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
    */
   const int64_t *lhs_dimensions;
   /**
-   * Which axes of rhs are output feature, input feature, and the spatial ones. Default 0, 1, 2, ...: OIHW.
+   * The axes of rhs: of output features, of input features, then the spatial ones. Default 0, 1, 2, ...: OIHW.
    */
   const int64_t *rhs_dimensions;
   /**
-   * Which axes of the result are batch, feature, and the spatial ones. Default 0, 1, 2, ...: NCHW.
+   * The axes of the result: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
    */
   const int64_t *out_dimensions;
   /**
@@ -1497,12 +1497,16 @@ lxla_status lxla_convolution(lxla_tensor lhs,
 /**
  * Records the batch normalization of x: for each place on `feature_axis` (negative: from the end), over all other axes,
  * (x - mean) / sqrt(variance + epsilon) * scale + offset; and the mean and the variance (of the whole batch: divided by the
- * number of elements, not by one less), which have the shape of scale and offset, [features].
+ * number of elements, not by one less), which have the shape of scale and offset, `[features]`.
  *
  * x is f16, bf16, f32 or f64. scale and offset have its dtype, or for f16 and bf16 f32, and so have mean and variance.
  * f16 and bf16 are computed in f32 and rounded once. The variance is the mean of the squared distances from the mean, which
  * keeps its precision however large the mean is (StableHLO's batch_norm_training as XLA computes it, from the mean of the
- * squares, does not). An empty batch has NaN for its mean and variance. Gives three references. Any thread.
+ * squares, does not). An empty batch has NaN for its mean and variance.
+ *
+ * The mean is within a few units in the last place of the largest element, the variance of itself; the result within a few
+ * of those of its largest element and of the mean's, divided by the deviation.
+ * Gives three references. Any thread.
  */
 lxla_status lxla_batch_norm_training(lxla_tensor x,
                                      lxla_tensor scale,
@@ -1514,7 +1518,7 @@ lxla_status lxla_batch_norm_training(lxla_tensor x,
                                      lxla_tensor *out_variance);
 
 /**
- * Records (x - mean) / sqrt(variance + epsilon) * scale + offset, where all but x is [features], a number for each place on
+ * Records (x - mean) / sqrt(variance + epsilon) * scale + offset, where all but x is `[features]`, a number for each place on
  * `feature_axis` (negative: from the end). dtypes as in `lxla_batch_norm_training`. Gives one reference. Any thread.
  */
 lxla_status lxla_batch_norm_inference(lxla_tensor x,
@@ -1581,7 +1585,7 @@ lxla_status lxla_triangular_solve(lxla_tensor a,
  * `lengths` are those of x's axes, of IRFFT those of the result (n or n + 1 elements have the same half). NULL: x's own, and
  * for IRFFT an even one. Any length, also primes; an inverse transform is divided by the number of elements.
  *
- * The error is within about 4 units in the last place of the largest element of the result (measured up to 65536
+ * The error is within about 8 units in the last place of the largest element of the result (measured: 5, up to 65536
  * elements). With an infinity or NaN in a line, which of its results are infinite or NaN is up to the device. Gives one
  * reference. Any thread.
  */
@@ -1596,7 +1600,7 @@ lxla_status lxla_fft(int32_t op,
  * power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
  * `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
  * f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
- * infinity or 0. Gives one reference. Any thread.
+ * infinity. Gives one reference. Any thread.
  */
 lxla_status lxla_norm(lxla_tensor x,
                       double ord,
@@ -2077,8 +2081,8 @@ lxla_status lxla_index_copy(lxla_tensor x,
  * Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
  * takes two elements of the first tensor, then two of the second, and so on, and gives pred[]: whether the first of each two
  * come before the second. It must be a strict order, false for equal elements: one comparison by LE, GE, EQ or NE is
- * INVALID_ARGUMENT. By LT or GT alone the places of NaN are up to the plugin; `lxla_sort_along` has one for them. It may
- * capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one
+ * INVALID_ARGUMENT. One comparison by LT or GT of the elements of a tensor sorts as `lxla_sort_along` does, NaN included;
+ * otherwise NaN is the comparator's affair. It may capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one
  * reference each. Any thread.
  */
 lxla_status lxla_sort(lxla_computation comparator,
@@ -2179,9 +2183,9 @@ lxla_status lxla_reduce_window(lxla_computation body,
                                lxla_tensor *out_results);
 
 /**
- * Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected: `select`
- * takes two elements of x and gives pred[], whether the first one stays; it sees the elements of a window in their order,
- * padding excepted. The result has x's shape, with `init` (a scalar of x's dtype) everywhere, and with each element of `source`,
+ * Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected, padding
+ * excepted: `select` takes two elements, in their order in x, and gives pred[], whether the first one is kept. By GE that is
+ * the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a scalar of x's dtype) everywhere, and with each element of `source`,
  * one for each window, combined into the place of its window's selected element: `combiner` takes what is there and that
  * element. Dilations are 1. Neither computation captures anything. Gives one reference. Any thread.
  */

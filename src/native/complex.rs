@@ -310,6 +310,8 @@ mod tests {
         assert_eq!(two(Divide, c(1.0, 1.0), c(0.0, 0.0)), c(f32::INFINITY, f32::INFINITY));
         assert_eq!(two(Divide, c(1.0, 1.0), c(f32::INFINITY, f32::INFINITY)), c(0.0, 0.0));
         assert_eq!(two(Power, c(0.0, 0.0), c(0.0, 0.0)), c(1.0, 0.0));
+        assert_eq!(two(Power, c(0.0, 0.0), c(1.0, 1.0)), c(0.0, 0.0));
+        assert!(two(Power, c(0.0, 0.0), c(-1.0, 0.0)).re.is_nan() && two(Power, c(0.0, 0.0), c(0.0, 1.0)).im.is_nan());
         near(two(Power, Complex64::new(1.0, 1.0), Complex64::new(2.0, 0.0)), Complex64::new(0.0, 2.0) + 1e-16);
     }
 }

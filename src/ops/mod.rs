@@ -1,5 +1,5 @@
 //! What each operation is, one file for each kind: the rule for its shape and dtype (a function that infers, refuses what
-//! does not fit, and records one node), its StableHLO, and how arrays are put through it. The [`table`] names them all.
+//! does not fit, and records one node), its StableHLO, and how arrays are put through it. The table names them all.
 //!
 //! A result that equals its operand is that operand: values are immutable, so nothing needs to be recorded.
 

@@ -18,7 +18,7 @@ use crate::types::{DType, TensorType};
 /// Values, combined into what is selected of each window.
 pub const SELECT_AND_SCATTER: Definition = Definition {
     name: "select_and_scatter",
-    stablehlo: "reduce_window",
+    stablehlo: "select_and_scatter",
     function: "lxla_select_and_scatter",
     dtypes: "all",
     lower,
