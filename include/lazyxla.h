@@ -1232,7 +1232,8 @@ lxla_status lxla_eye(lxla_env env,
 
 /**
  * Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
- * real, IS_FINITE gives pred. Gives one reference. Any thread.
+ * real, IS_FINITE gives pred. Functions of f16 and bf16 are computed in f32, and rounded once. docs/operations.md says what
+ * each takes, and how accurate it is. Gives one reference. Any thread.
  */
 lxla_status lxla_unary(int32_t op,
                        lxla_tensor x,
@@ -1241,7 +1242,8 @@ lxla_status lxla_unary(int32_t op,
 /**
  * Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
  * array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
- * 0 gives all ones, with x left over; an integer to a negative power is 0, but for 1 and -1. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
+ * 0 gives all ones, with x left over; an integer to a negative power is 0, but for 1 and -1; a complex 0 to a power without
+ * positive real part is NaN. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
  */
 lxla_status lxla_binary(int32_t op,
                         lxla_tensor lhs,
