@@ -1708,8 +1708,8 @@ lxla_status lxla_custom_call(const char *target,
 
 /**
  * Records what StableHLO's rng_bit_generator gives: the next state of a generator (`LXLA_RNG_*`), and random bits in the
- * shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is u64[2]
- * (key, counter) for THREE_FRY, and for PHILOX u64[3] (key, low and high word of the counter) or u64[2] (key, low word of the
+ * shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is `u64[2]`
+ * (key, counter) for THREE_FRY, and for PHILOX `u64[3]` (key, low and high word of the counter) or `u64[2]` (key, low word of the
  * counter; the high one starts as the key). The next one goes on where this one ends. The bits are XLA's, and native the same.
  * Without elements, the state stays. Gives two tensors, one reference each. Any thread.
  */
@@ -1722,7 +1722,7 @@ lxla_status lxla_rng_bit_generator(int32_t algorithm,
                                    lxla_tensor *out_bits);
 
 /**
- * Records random integers of all values, of a key (u32[2]): the same key gives the same numbers, on every device, native or
+ * Records random integers of all values, of a key (`u32[2]`): the same key gives the same numbers, on every device, native or
  * lazy, in whatever program. Nothing changes a key: take another one for other numbers (`lxla_random_split`). The key of a
  * 64-bit seed is its high word, then its low word.
  *
@@ -1738,7 +1738,7 @@ lxla_status lxla_random_bits(int32_t algorithm,
                              lxla_tensor *out_tensor);
 
 /**
- * Records `n` new keys of a key: u32[n,2], one in each row, those of jax.random.split with THREE_FRY. A key that was split is
+ * Records `n` new keys of a key: `u32[n,2]`, one in each row, those of jax.random.split with THREE_FRY. A key that was split is
  * not to be used for numbers: they would be made of the same bits. Gives one reference. Any thread.
  */
 lxla_status lxla_random_split(int32_t algorithm,
@@ -2081,7 +2081,7 @@ lxla_status lxla_index_copy(lxla_tensor x,
 
 /**
  * Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
- * takes two elements of the first tensor, then two of the second, and so on, and gives pred[]: whether the first of each two
+ * takes two elements of the first tensor, then two of the second, and so on, and gives `pred[]`: whether the first of each two
  * come before the second. It must be a strict order, false for equal elements: one comparison by LE, GE, EQ or NE is
  * INVALID_ARGUMENT. One comparison by LT or GT of the elements of a tensor sorts as `lxla_sort_along` does, NaN included;
  * otherwise NaN is the comparator's affair. It may capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one
@@ -2186,7 +2186,7 @@ lxla_status lxla_reduce_window(lxla_computation body,
 
 /**
  * Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected, padding
- * excepted: `select` takes two elements, in their order in x, and gives pred[], whether the first one is kept. By GE that is
+ * excepted: `select` takes two elements, in their order in x, and gives `pred[]`, whether the first one is kept. By GE that is
  * the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a scalar of x's dtype) everywhere, and with each element of `source`,
  * one for each window, combined into the place of its window's selected element: `combiner` takes what is there and that
  * element. Dilations are 1. Neither computation captures anything. Gives one reference. Any thread.
@@ -2269,7 +2269,7 @@ lxla_status lxla_computation_call(lxla_computation computation,
 
 /**
  * Records a loop over `n` values that starts with `init`: while `cond` gives true for them, they become what `body` gives
- * for them. `cond` has `n` parameters and one result, pred[]; `body` has `n` parameters and `n` results, of the types of
+ * for them. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n` results, of the types of
  * `init`. Gives `n` tensors, one reference each. A large value that a body updates is updated in place, if its start is
  * donated. Any thread.
  */
@@ -2280,7 +2280,7 @@ lxla_status lxla_while(lxla_computation cond,
                        lxla_tensor *out_results);
 
 /**
- * Records a branch: what `on_true` gives for `args` if `pred` (pred[]) is true, else what `on_false` gives. Both take `args`
+ * Records a branch: what `on_true` gives for `args` if `pred` (`pred[]`) is true, else what `on_false` gives. Both take `args`
  * and give results of the same types. Only the branch taken is run. Gives `n_results` tensors, one reference each. Any
  * thread.
  */

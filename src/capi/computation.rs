@@ -151,7 +151,7 @@ pub unsafe extern "C" fn lxla_computation_call(
 }
 
 /// Records a loop over `n` values that starts with `init`: while `cond` gives true for them, they become what `body` gives
-/// for them. `cond` has `n` parameters and one result, pred[]; `body` has `n` parameters and `n` results, of the types of
+/// for them. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n` results, of the types of
 /// `init`. Gives `n` tensors, one reference each. A large value that a body updates is updated in place, if its start is
 /// donated. Any thread.
 #[unsafe(no_mangle)]
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn lxla_while(
     })
 }
 
-/// Records a branch: what `on_true` gives for `args` if `pred` (pred[]) is true, else what `on_false` gives. Both take `args`
+/// Records a branch: what `on_true` gives for `args` if `pred` (`pred[]`) is true, else what `on_false` gives. Both take `args`
 /// and give results of the same types. Only the branch taken is run. Gives `n_results` tensors, one reference each. Any
 /// thread.
 #[unsafe(no_mangle)]

@@ -8,8 +8,8 @@ use crate::ops::RngAlgorithm;
 use crate::tensor;
 
 /// Records what StableHLO's rng_bit_generator gives: the next state of a generator (`LXLA_RNG_*`), and random bits in the
-/// shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is u64[2]
-/// (key, counter) for THREE_FRY, and for PHILOX u64[3] (key, low and high word of the counter) or u64[2] (key, low word of the
+/// shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is `u64[2]`
+/// (key, counter) for THREE_FRY, and for PHILOX `u64[3]` (key, low and high word of the counter) or `u64[2]` (key, low word of the
 /// counter; the high one starts as the key). The next one goes on where this one ends. The bits are XLA's, and native the same.
 /// Without elements, the state stays. Gives two tensors, one reference each. Any thread.
 #[unsafe(no_mangle)]
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn lxla_rng_bit_generator(
     })
 }
 
-/// Records random integers of all values, of a key (u32[2]): the same key gives the same numbers, on every device, native or
+/// Records random integers of all values, of a key (`u32[2]`): the same key gives the same numbers, on every device, native or
 /// lazy, in whatever program. Nothing changes a key: take another one for other numbers (`lxla_random_split`). The key of a
 /// 64-bit seed is its high word, then its low word.
 ///
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn lxla_random_bits(
     })
 }
 
-/// Records `n` new keys of a key: u32[n,2], one in each row, those of jax.random.split with THREE_FRY. A key that was split is
+/// Records `n` new keys of a key: `u32[n,2]`, one in each row, those of jax.random.split with THREE_FRY. A key that was split is
 /// not to be used for numbers: they would be made of the same bits. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_random_split(

@@ -11,7 +11,7 @@ use crate::types::DType;
 use crate::{computation, tensor};
 
 /// Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
-/// takes two elements of the first tensor, then two of the second, and so on, and gives pred[]: whether the first of each two
+/// takes two elements of the first tensor, then two of the second, and so on, and gives `pred[]`: whether the first of each two
 /// come before the second. It must be a strict order, false for equal elements: one comparison by LE, GE, EQ or NE is
 /// INVALID_ARGUMENT. One comparison by LT or GT of the elements of a tensor sorts as `lxla_sort_along` does, NaN included;
 /// otherwise NaN is the comparator's affair. It may capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one

@@ -1,4 +1,4 @@
-//! Batch normalization, put together from other operations. XLA's own computes the variance as E[x^2] - E[x]^2, of which
+//! Batch normalization, put together from other operations. XLA's own computes the variance as `E[x^2] - E[x]^2`, of which
 //! nothing is left where the mean is large: for f32 around 10,000 it is negative, and in f16 infinite. Here it is the mean of
 //! the squared distances from the mean.
 

@@ -1,4 +1,4 @@
-//! Random numbers of a key, put together from other operations. A key is u32[2]. With THREE_FRY, bits, splits and uniform
+//! Random numbers of a key, put together from other operations. A key is `u32[2]`. With THREE_FRY, bits, splits and uniform
 //! numbers are those of `jax.random` with the same key (`threefry2x32`, `jax_threefry_partitionable`); with PHILOX, the bits
 //! are those of [`rng_bit_generator`] from the state {key, 0, 0}, of which the key's first word is the high one, and the rest
 //! is made of them in the same way.

@@ -7,7 +7,7 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::native;
 use crate::types::{DType, TensorType};
 
-/// Of a key u32[2], unsigned integers.
+/// Of a key `u32[2]`, unsigned integers.
 pub const RANDOM_BITS: Definition = Definition {
     name: "random_bits",
     stablehlo: "xor",
