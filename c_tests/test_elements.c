@@ -113,7 +113,7 @@ static void bitcasts(void) {
   REFUSED(lxla_bitcast_convert(f, PRED, &out), LXLA_INVALID_ARGUMENT, "dtype: f32[3] to pred");
   REFUSED(lxla_bitcast_convert(z, U64, &out), LXLA_INVALID_ARGUMENT, "x: c64[] to u64");
   REFUSED(lxla_bitcast_convert(z, C128, &out), LXLA_INVALID_ARGUMENT, "x: c64[] to c128");  // which ends the process in XLA
-  REFUSED(lxla_bitcast_convert(f, 99, &out), LXLA_INVALID_ARGUMENT, "dtype: 16");
+  REFUSED(lxla_bitcast_convert(f, 99, &out), LXLA_INVALID_ARGUMENT, "dtype: 99");
   OK(lxla_bitcast_convert(yes, PRED, &out));
   HAS(out, PRED, uint8_t, DIMS(8), 1, 1, 0, 0, 0, 0, 0, 0);
   RELEASE(f, u, pairs, empty, yes, z);

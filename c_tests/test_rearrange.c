@@ -212,7 +212,7 @@ static void masks(void) {
   REFUSED(lxla_one_hot(x, 2, 0, F32, &out), BAD, "indices: one_hot takes integers, not f32[2,3]");
   REFUSED(lxla_one_hot(at, -1, 0, F32, &out), BAD, "depth: -1 given; want at least 0");
   REFUSED(lxla_one_hot(at, 3, 2, F32, &out), BAD, "axis 2 is out of range for rank 2");
-  REFUSED(lxla_one_hot(at, 3, 0, 99, &out), BAD, "dtype: 16");
+  REFUSED(lxla_one_hot(at, 3, 0, 99, &out), BAD, "dtype: 99");
   RELEASE(x, row, nan, preds, at, big);
 }
 
