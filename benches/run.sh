@@ -22,3 +22,9 @@ echo
 "$programs/bench_disk" "$programs"
 echo
 "$programs/bench_digits_save" examples/data/digits.csv "$programs"
+echo
+build/tools/bin/python benches/numpy_native.py "$programs/bench_native"
+echo
+"$programs/bench_chains"
+echo
+"$programs/bench_cut"

@@ -1,0 +1,242 @@
+// What cutting programs costs and saves (option max_program_ops): compiling, and the step that is repeated. One
+// environment for each setting in this process, all anew in every round; repeated steps take turns.
+#define main train_digits_main
+#include "../examples/train_digits.c"
+#undef main
+
+#pragma GCC diagnostic ignored "-Wunused-function"  // the yardstick can also run programs
+#define by_value bench_by_value
+#define env bench_env
+#define device bench_device
+#include "pjrt.h"
+#undef env
+#undef device
+
+enum { OPERATIONS = 5000, INPUTS = 4, DEEPEST = 400, WIDTH = 64, ROWS = 32, ROUNDS = 3, REPEATS = 21 };
+enum { SAMPLES = ROUNDS * REPEATS, VALUES = 64 * 64 };
+static const size_t MOST_OPS[] = {250, 500, 1000, 2000, 4000, 16384};
+enum { SETTINGS = sizeof MOST_OPS / sizeof *MOST_OPS };
+
+// A network of `depth` layers that is trained, or a chain on f32[side, side], or on f32[side]. The pieces of a chain are
+// alike, so that few are compiled, or each reads other inputs.
+typedef struct {
+  const char *name;
+  int depth, side, rank, unlike;
+} program;
+
+static const program PROGRAMS[] = {
+    {"a training step of 100 layers, width 64, batch 32", .depth = 100},
+    {"a training step of 400 layers, width 64, batch 32", .depth = DEEPEST},
+    {"a chain of 5000 operations on f32[64,64], its pieces alike", .side = 64, .rank = 2},
+    {"a chain of 5000 operations on f32[64,64], its pieces unlike", .side = 64, .rank = 2, .unlike = 1},
+    {"a chain of 5000 operations on f32[8], its pieces alike", .side = 8, .rank = 1},
+    {"a chain of 5000 operations on f32[8], its pieces unlike", .side = 8, .rank = 1, .unlike = 1},
+};
+
+// What there is to compute with in one environment.
+typedef struct {
+  lxla_tensor inputs[INPUTS], factors[INPUTS];  // of a chain
+  layer layers[DEEPEST];                        // of a network
+  lxla_tensor x, y;
+} operands;
+
+// --- Chains --------------------------------------------------------------------------------------------------------
+
+static lxla_tensor pattern(int number, int64_t rows, int64_t columns) {
+  float values[VALUES];
+  for (int i = 0; i < rows * columns; i++) values[i] = (float)((i * (number + 3)) % 17) / 17;
+  return from_host(values, rows, columns);
+}
+
+static void prepare_chain(const program *p, operands *on) {
+  for (int i = 0; i < INPUTS; i++) {
+    on->factors[i] = pattern(i, p->side, p->side);
+    lxla_tensor rows = pattern(i, p->rank == 2 ? p->side : 1, p->side);
+    OK(lxla_reshape(rows, (const int64_t[]){p->side, p->side}, (size_t)p->rank, &on->inputs[i]));
+    drop(rows);
+  }
+}
+
+// Ten kinds of operations in turn, as in disk.c: of ten, one is a matrix product, one a reduction, the others elementwise.
+static lxla_tensor operation(int i, lxla_tensor x, lxla_tensor other, lxla_tensor factor) {
+  switch (i % 10) {
+    case 0: return matmul(x, factor);
+    case 1: return scaled(x, 1.0 / 64);
+    case 2: return binary(LXLA_BINARY_ADD, x, other);
+    case 3: return unary(LXLA_UNARY_TANH, x);
+    case 4: return binary(LXLA_BINARY_MULTIPLY, x, other);
+    case 5: return reduced(LXLA_REDUCE_MAX, x, -1, 1);
+    case 6: return binary(LXLA_BINARY_SUBTRACT, other, x);
+    case 7: return unary(LXLA_UNARY_EXPONENTIAL, x);
+    case 8: return binary(LXLA_BINARY_MINIMUM, x, other);
+    default: return unary(LXLA_UNARY_LOGISTIC, x);
+  }
+}
+
+static lxla_tensor record_chain(const program *p, operands *on) {
+  lxla_tensor x;
+  OK(lxla_tensor_snapshot(on->inputs[0], &x));
+  for (uint32_t i = 0; i < OPERATIONS; i++) {
+    uint32_t number = (p->unlike ? i * 2654435761u >> 16 : i / 10) % INPUTS;
+    lxla_tensor next = operation((int)i, x, on->inputs[number], on->factors[number]);
+    drop(x);
+    x = next;
+  }
+  return x;
+}
+
+// --- A network of layers x + relu(x W + b), and its training step --------------------------------------------------
+
+static void prepare_network(const program *p, operands *on) {
+  float weight[VALUES];
+  random_state = 0x9E3779B97F4A7C15u;
+  for (int i = 0; i < p->depth; i++) {
+    for (int k = 0; k < VALUES; k++) weight[k] = (float)(normal() * 0.1 / p->depth);
+    on->layers[i] = (layer){from_host(weight, WIDTH, WIDTH), zeros(1, WIDTH), zeros(WIDTH, WIDTH), zeros(1, WIDTH)};
+  }
+  on->x = pattern(0, ROWS, WIDTH), on->y = pattern(1, ROWS, WIDTH);
+}
+
+// Gives the outputs of the last layer, and keeps the inputs of each, and what its ReLU let pass.
+static lxla_tensor go_forward(const program *p, operands *on, lxla_tensor *inputs, lxla_tensor *passed) {
+  OK(lxla_tensor_snapshot(on->x, &inputs[0]));
+  for (int i = 0; i < p->depth; i++) {
+    lxla_tensor product = matmul(inputs[i], on->layers[i].weight);
+    lxla_tensor sum = binary(LXLA_BINARY_ADD, product, on->layers[i].bias);
+    OK(lxla_binary_scalar(LXLA_BINARY_MAXIMUM, sum, 0, &passed[i]));
+    inputs[i + 1] = binary(LXLA_BINARY_ADD, inputs[i], passed[i]);
+    drop(product), drop(sum);
+  }
+  return inputs[p->depth];
+}
+
+// The mean square of outputs - y, and its derivative.
+static lxla_tensor square_error(lxla_tensor outputs, lxla_tensor y, lxla_tensor *gradient) {
+  lxla_tensor error = binary(LXLA_BINARY_SUBTRACT, outputs, y), square = binary(LXLA_BINARY_MULTIPLY, error, error), sum;
+  OK(lxla_reduce(LXLA_REDUCE_SUM, square, (const int64_t[]){0, 1}, 2, 0, &sum));
+  lxla_tensor loss = scaled(sum, 1.0 / (ROWS * WIDTH));
+  *gradient = scaled(error, 2.0 / (ROWS * WIDTH));
+  drop(error), drop(square), drop(sum);
+  return loss;
+}
+
+// One layer backward: updates its parameters, and gives the gradient of its inputs.
+static lxla_tensor go_back(layer *at, lxla_tensor inputs, lxla_tensor passed, lxla_tensor gradient) {
+  lxla_tensor zero = zeros(1, 1), open, inner;
+  OK(lxla_compare(LXLA_COMPARE_GT, passed, zero, &open));
+  OK(lxla_select(open, gradient, zero, &inner));
+  lxla_tensor transposed_inputs = transposed(inputs), by_weight = matmul(transposed_inputs, inner);
+  lxla_tensor by_bias = reduced(LXLA_REDUCE_SUM, inner, 0, 1), weight = transposed(at->weight), back = matmul(inner, weight);
+  lxla_tensor result = binary(LXLA_BINARY_ADD, gradient, back);
+  update(at->weight, at->weight_momentum, by_weight, 1e-3);
+  update(at->bias, at->bias_momentum, by_bias, 1e-3);
+  const lxla_tensor done[] = {zero, open, inner, transposed_inputs, by_weight, by_bias, weight, back};
+  OK(lxla_tensor_release_many(done, sizeof done / sizeof *done));
+  return result;
+}
+
+static lxla_tensor record_training(const program *p, operands *on) {
+  lxla_tensor inputs[DEEPEST + 1], passed[DEEPEST], gradient, loss;
+  loss = square_error(go_forward(p, on, inputs, passed), on->y, &gradient);
+  for (int i = p->depth - 1; i >= 0; i--) {
+    lxla_tensor next = go_back(&on->layers[i], inputs[i], passed[i], gradient);
+    drop(gradient);
+    gradient = next;
+  }
+  drop(gradient);
+  OK(lxla_tensor_release_many(inputs, (size_t)p->depth + 1));
+  OK(lxla_tensor_release_many(passed, (size_t)p->depth));
+  return loss;
+}
+
+// --- Measuring -----------------------------------------------------------------------------------------------------
+
+typedef struct {
+  double compile[ROUNDS], step[SAMPLES];  // ms
+  int programs, runs, donated;
+  float first, last;  // an element of what the first and the last step made
+} figures;
+
+// The time of a step alone, without the recording, in ms.
+static double run(const program *p, operands *on, float *value) {
+  static float values[VALUES];
+  lxla_tensor result = p->depth ? record_training(p, on) : record_chain(p, on);
+  size_t rank, elements = 1;
+  int64_t dims[2];
+  double start = now();
+  OK(lxla_mark_step(env, device, 1));
+  double taken = now() - start;
+  OK(lxla_tensor_rank(result, &rank));
+  OK(lxla_tensor_dims(result, dims, 2));
+  for (size_t i = 0; i < rank; i++) elements *= (size_t)dims[i];
+  OK(lxla_tensor_read(result, values, elements * sizeof *values));
+  *value = values[elements - 1];
+  drop(result);
+  return taken / 1e3;
+}
+
+static lxla_env enter_new(size_t most_ops) {
+  lxla_env opened;
+  lxla_env_options options = {.struct_size = sizeof options};
+  OK(lxla_env_options_init(&options));
+  options.max_program_ops = most_ops;
+  OK(lxla_env_create(&options, &opened));
+  OK(lxla_env_enter(opened));
+  return opened;
+}
+
+static lxla_env first_step(const program *p, operands *on, size_t most_ops, figures *f, int round) {
+  lxla_env opened = enter_new(most_ops);
+  (p->depth ? prepare_network : prepare_chain)(p, on);
+  OK(lxla_mark_step(env, device, 1));
+  OK(lxla_env_metrics_reset(env));
+  run(p, on, &f->first);
+  f->compile[round] = (double)counter("CompileNanoseconds") / 1e6;
+  f->programs = (int)counter("UncachedCompile"), f->runs = (int)counter("ExecuteComputation");
+  OK(lxla_env_exit(opened));
+  return opened;
+}
+
+static void repeat(const program *p, operands *on, lxla_env opened, figures *f, int sample) {
+  OK(lxla_env_enter(opened));
+  uint64_t donated = counter("DonatedBuffers"), compiled = counter("UncachedCompile");
+  f->step[sample] = run(p, on, &f->last);
+  f->donated = (int)(counter("DonatedBuffers") - donated);
+  if (counter("UncachedCompile") != compiled) STOP("%s: a repeated step was compiled", p->name);
+  OK(lxla_env_exit(opened));
+}
+
+static void measure(const program *p, figures *all) {
+  static operands on[SETTINGS];
+  for (int round = 0; round < ROUNDS; round++) {
+    lxla_env opened[SETTINGS];
+    for (int s = 0; s < SETTINGS; s++) opened[s] = first_step(p, &on[s], MOST_OPS[s], &all[s], round);
+    for (int i = 0; i < REPEATS; i++)
+      for (int s = 0; s < SETTINGS; s++) repeat(p, &on[s], opened[s], &all[s], round * REPEATS + i);
+    for (int s = 0; s < SETTINGS; s++) OK(lxla_env_release(opened[s]));
+  }
+}
+
+static void print(const program *p, figures *all) {
+  double whole = median(all[SETTINGS - 1].step, SAMPLES), compile_whole = median(all[SETTINGS - 1].compile, ROUNDS);
+  printf("%s:\n\n| max_program_ops | runs | programs | compile | to uncut | step | to uncut | donated | values |\n", p->name);
+  printf("|---|---|---|---|---|---|---|---|---|\n");
+  for (int s = 0; s < SETTINGS; s++) {
+    figures *f = &all[s];
+    double step = median(f->step, SAMPLES), compile = median(f->compile, ROUNDS);
+    printf("| %zu | %d | %d | %.0f ms | %.2f |", MOST_OPS[s], f->runs, f->programs, compile, compile / compile_whole);
+    printf(" %.2f ms | %.2f | %d | %.6g, %.6g |\n", step, step / whole, f->donated, (double)f->first, (double)f->last);
+  }
+  printf("\n");
+  fflush(stdout);
+}
+
+int main(void) {
+  setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);
+  for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++) {
+    static figures all[SETTINGS];
+    measure(&PROGRAMS[i], all);
+    print(&PROGRAMS[i], all);
+  }
+  return 0;
+}
