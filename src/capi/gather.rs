@@ -3,7 +3,7 @@
 use super::arguments::{out, ranked};
 use super::computation::{Results, computation_of};
 use super::guard::guard;
-use super::structs::{self, Grows};
+use super::options::{self, Options};
 use super::tensor::handles;
 use super::types::*;
 use crate::error;
@@ -13,12 +13,12 @@ use crate::ops::Promises;
 use crate::{computation, tensor};
 
 // SAFETY: it is as the trait wants it.
-unsafe impl Grows for lxla_gather_options {
+unsafe impl Options for lxla_gather_options {
     const NAME: &str = "lxla_gather_options";
 }
 
 // SAFETY: it is as the trait wants it.
-unsafe impl Grows for lxla_scatter_options {
+unsafe impl Options for lxla_scatter_options {
     const NAME: &str = "lxla_scatter_options";
 }
 
@@ -35,14 +35,14 @@ pub fn switch(name: &str, value: i32) -> Result<bool> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_gather_options_init(options: *mut lxla_gather_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_gather_options_init", || unsafe { structs::init(options) })
+    guard("lxla_gather_options_init", || unsafe { options::init(options) })
 }
 
 /// Fills options with the defaults, as `lxla_gather_options_init`. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_scatter_options_init(options: *mut lxla_scatter_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_scatter_options_init", || unsafe { structs::init(options) })
+    guard("lxla_scatter_options_init", || unsafe { options::init(options) })
 }
 
 /// Records StableHLO's gather: slices of x of `slice_sizes`, beginning where `indices` (any integers) say, side by side. An
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn lxla_gather(
 ) -> lxla_status {
     guard("lxla_gather", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (given, place) = unsafe { (structs::read(options)?, out("out_tensor", out_tensor)?) };
+        let (given, place) = unsafe { (options::read_given(options)?, out("out_tensor", out_tensor)?) };
         // SAFETY: likewise, for the lists.
         let (placement, slice_sizes) = unsafe {
             let placement = Placement {
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn lxla_scatter(
             (
                 handles("inputs", inputs, n)?,
                 handles("updates", updates, n)?,
-                structs::read(options)?,
+                options::read_given(options)?,
                 Results::at("out_results", out_results, n)?,
             )
         };

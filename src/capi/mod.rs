@@ -33,7 +33,6 @@ mod references;
 mod save;
 mod sort;
 mod statistics;
-mod structs;
 mod sync;
 mod tensor;
 mod types;

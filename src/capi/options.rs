@@ -42,6 +42,15 @@ pub unsafe fn read<T: Options>(options: *const T) -> Result<T> {
     Ok(given)
 }
 
+/// The same for options that have to be given.
+pub unsafe fn read_given<T: Options>(options: *const T) -> Result<T> {
+    if options.is_null() {
+        return Err(error!(NullArgument, "options: it is NULL"));
+    }
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { read(options) }
+}
+
 fn check_size<T: Options>(size: usize) -> Result<()> {
     if size < size_of::<usize>() {
         return Err(error!(

@@ -4,7 +4,7 @@ use super::arguments::{out, ranked};
 use super::computation::{Results, computation_of};
 use super::gather::switch;
 use super::guard::guard;
-use super::structs::{self, Grows};
+use super::options::{self, Options};
 use super::tensor::handles;
 use super::types::*;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::ir::{ReduceOp, Window};
 use crate::{computation, tensor};
 
 // SAFETY: it is as the trait wants it.
-unsafe impl Grows for lxla_window_options {
+unsafe impl Options for lxla_window_options {
     const NAME: &str = "lxla_window_options";
 }
 
@@ -51,13 +51,13 @@ pub unsafe extern "C" fn lxla_reduce_with(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_window_options_init(options: *mut lxla_window_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_window_options_init", || unsafe { structs::init(options) })
+    guard("lxla_window_options_init", || unsafe { options::init(options) })
 }
 
 /// One window for each axis.
 unsafe fn windows(options: *const lxla_window_options) -> Result<Vec<Window>> {
     // SAFETY: the caller's promise, see `capi`.
-    let given = unsafe { structs::read(options)? };
+    let given = unsafe { options::read_given(options)? };
     let rank = given.rank;
     let optional = |name, list: *const i64, default| {
         if list.is_null() {
