@@ -1,51 +1,8 @@
-// Tests that run on an XLA device and native, with the same results and errors.
+// Tests that run on an XLA device and natively, with the same results and errors; arrays written down and compared.
 #ifndef LXLA_TEST_BOTH_H
 #define LXLA_TEST_BOTH_H
 
 #include "check.h"
-
-static lxla_env env;
-static lxla_device device;
-
-static inline void on_both(void (*test)(void)) {
-  const lxla_device devices[] = {{LXLA_DEVICE_XLA, 0}, {LXLA_DEVICE_CPU, 0}};
-  for (int i = 0; i < 2; i++) {
-    env = new_env();
-    device = devices[i];
-    test();
-    EQUAL(counter(env, "LiveBytes"), 0);
-    OK(lxla_env_release(env));
-  }
-}
-
-static inline lxla_tensor array(int32_t dtype, const int64_t *dims, size_t rank, const void *data, size_t size) {
-  lxla_tensor t;
-  OK(lxla_tensor_from_host(env, device, dtype, dims, rank, data, size, &t));
-  return t;
-}
-
-#define ARRAY(dtype, type, dims, ...) array(dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
-#define SCALAR(dtype, type, value) array(dtype, NULL, 0, (type[]){value}, sizeof(type))
-
-// Takes the tensor over: it has this dtype, this shape and these bytes.
-static inline void has(lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank, const void *want, size_t size) {
-  int64_t got_dims[8];
-  size_t got_rank;
-  int32_t got_dtype;
-  OK(lxla_tensor_dtype(t, &got_dtype));
-  EQUAL(got_dtype, dtype);
-  OK(lxla_tensor_rank(t, &got_rank));
-  EQUAL(got_rank, rank);
-  OK(lxla_tensor_dims(t, got_dims, 8));
-  for (size_t i = 0; i < rank; i++) EQUAL(got_dims[i], dims[i]);
-  unsigned char got[1024];
-  OK(lxla_tensor_read(t, got, size));
-  for (size_t i = 0; i < size; i++)
-    if (got[i] != ((const unsigned char *)want)[i]) FAIL("byte %zu of %zu is %02x, want %02x", i, size, got[i], ((const unsigned char *)want)[i]);
-  RELEASE(t);
-}
-
-#define HAS(t, dtype, type, dims, ...) has(t, dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
 
 #define PRED LXLA_DTYPE_PRED
 #define S8 LXLA_DTYPE_S8
@@ -62,6 +19,100 @@ static inline void has(lxla_tensor t, int32_t dtype, const int64_t *dims, size_t
 #define F64 LXLA_DTYPE_F64
 #define C64 LXLA_DTYPE_C64
 #define C128 LXLA_DTYPE_C128
-#define NO_DIMS NULL, 0
+
+#define BAD LXLA_INVALID_ARGUMENT
+
+// Where the test runs; computations are traced on the XLA device in any case.
+static lxla_env env;
+static lxla_device device;
+
+static inline void on_both(void (*test)(void)) {
+  const lxla_device devices[] = {{LXLA_DEVICE_XLA, 0}, {LXLA_DEVICE_CPU, 0}};
+  for (int i = 0; i < 2; i++) {
+    env = new_env();
+    device = devices[i];
+    test();
+    EQUAL(counter(env, "LiveBytes"), 0);
+    OK(lxla_env_release(env));
+  }
+}
+
+static inline int is_native(void) { return device.kind == LXLA_DEVICE_CPU; }
+
+static inline lxla_tensor array(int32_t dtype, const int64_t *dims, size_t rank, const void *data, size_t size) {
+  lxla_tensor t;
+  OK(lxla_tensor_from_host(env, device, dtype, dims, rank, data, size, &t));
+  return t;
+}
+
+// The dims of a scalar.
+#define SCALAR NULL, 0
+
+// ARRAY(F32, float, DIMS(2), 1, 2)
+#define ARRAY(dtype, type, dims, ...) array(dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
+#define F32S(dims, ...) array(F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
+
+// A scalar with a value.
+static inline lxla_tensor at(int32_t dtype, double value) {
+  lxla_tensor t;
+  OK(lxla_tensor_full(env, device, dtype, NULL, 0, value, &t));
+  return t;
+}
+
+// The tensor has this dtype and shape; its number of elements.
+static inline size_t has_type(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank) {
+  int64_t got_dims[8];
+  int32_t got_dtype;
+  size_t n = 1, got_rank;
+  OK(lxla_tensor_dtype(t, &got_dtype));
+  OK(lxla_tensor_rank(t, &got_rank));
+  OK(lxla_tensor_dims(t, got_dims, 8));
+  if (got_dtype != dtype || got_rank != rank) FAIL("%s:%d: dtype %d, rank %zu", file, line, got_dtype, got_rank);
+  for (size_t i = 0; i < rank; i++) {
+    if (got_dims[i] != dims[i]) FAIL("%s:%d: dims[%zu] is %" PRId64, file, line, i, got_dims[i]);
+    n *= (size_t)dims[i];
+  }
+  return n;
+}
+
+static inline int same_element(int32_t dtype, const char *got, const char *want, size_t size) {
+  if (dtype == F32 && isnan(*(const float *)want)) return isnan(*(const float *)got);
+  if (dtype == F64 && isnan(*(const double *)want)) return isnan(*(const double *)got);
+  return memcmp(got, want, size) == 0;
+}
+
+static inline double number(int32_t dtype, const void *element, size_t size) {
+  if (dtype == F32) return *(const float *)element;
+  if (dtype == F64) return *(const double *)element;
+  int64_t value = 0;
+  memcpy(&value, element, size < sizeof value ? size : sizeof value);
+  return (double)value;
+}
+
+// The tensor has this dtype, shape and elements, bit for bit (but for NaN, which is NaN); takes it over.
+static inline void has(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank,
+                       const void *want, size_t size) {
+  size_t n = has_type(file, line, t, dtype, dims, rank), element = n ? size / n : 0;
+  char *got = malloc(size + 1);
+  OK(lxla_tensor_read(t, got, n ? size : 0));
+  for (size_t i = 0; i < n; i++) {
+    const char *g = got + i * element, *w = (const char *)want + i * element;
+    if (!same_element(dtype, g, w, element))
+      FAIL("%s:%d: on device %d element %zu is %.9g, want %.9g", file, line, device.kind, i, number(dtype, g, element),
+           number(dtype, w, element));
+  }
+  free(got);
+  RELEASE(t);
+}
+
+// HAS(t, F32, float, DIMS(2), 1, 2)
+#define HAS(t, dtype, type, dims, ...) \
+  has(__FILE__, __LINE__, t, dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
+#define HAS_F32(t, dims, ...) \
+  has(__FILE__, __LINE__, t, F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
+// With an array of the test's.
+#define HAS_ARRAY(t, dtype, dims, values) has(__FILE__, __LINE__, t, dtype, dims, values, sizeof(values))
+// No elements at all.
+#define EMPTY(t, dtype, dims) has(__FILE__, __LINE__, t, dtype, dims, NULL, 0)
 
 #endif

@@ -3,13 +3,13 @@
 #include "computation.h"
 
 static void barriers(void) {
-  lxla_tensor x = ARRAY(F32, float, DIMS(2), 1, NAN), n = SCALAR(S64, int64_t, INT64_MIN), empty = array(C64, DIMS(0), NULL, 0), out[4];
+  lxla_tensor x = ARRAY(F32, float, DIMS(2), 1, NAN), n = ARRAY(S64, int64_t, SCALAR, INT64_MIN), empty = array(C64, DIMS(0), NULL, 0), out[4];
   OK(lxla_optimization_barrier((lxla_tensor[]){x, n, empty, x}, 4, out));
   lxla_tensor sum = binary(ADD, out[0], out[3]);
   HAS(sum, F32, float, DIMS(2), 2, NAN);
   HAS(out[0], F32, float, DIMS(2), 1, NAN);
-  HAS(out[1], S64, int64_t, NO_DIMS, INT64_MIN);
-  has(out[2], C64, DIMS(0), NULL, 0);
+  HAS(out[1], S64, int64_t, SCALAR, INT64_MIN);
+  EMPTY(out[2], C64, DIMS(0));
   RELEASE(out[3]);  // never asked for
   // Every bit of every dtype, and of constants.
   for (int32_t dtype = PRED; dtype <= C128; dtype++) {
@@ -19,7 +19,7 @@ static void barriers(void) {
     lxla_tensor one = array(dtype, DIMS(3), bytes, 3 * sizes[dtype]), full;
     OK(lxla_tensor_full(env, device, dtype, DIMS(2), 1, &full));
     OK(lxla_optimization_barrier((lxla_tensor[]){one, full}, 2, out));
-    has(out[0], dtype, DIMS(3), bytes, 3 * sizes[dtype]);
+    has(__FILE__, __LINE__, out[0], dtype, DIMS(3), bytes, 3 * sizes[dtype]);
     OK(lxla_compare(LXLA_COMPARE_EQ, out[1], full, &out[0]));
     HAS(out[0], PRED, uint8_t, DIMS(2), 1, 1);
     RELEASE(one, full, out[1]);
@@ -155,12 +155,12 @@ TEST(barriers_are_passed_in_loops_and_by_donated_buffers) {
   HAS(out[0], F32, float, DIMS(3), 6, 6, 6);
   HAS(out[1], F32, float, DIMS(3), 5, 5, 5);
   // In the body of a scan: 1, 2, 3 summed.
-  lxla_tensor c = placeholder(env, F32, NO_DIMS), x = placeholder(env, F32, NO_DIMS), carry, ys, xs = ARRAY(F32, float, DIMS(3), 1, 2, 3);
+  lxla_tensor c = placeholder(env, F32, SCALAR), x = placeholder(env, F32, SCALAR), carry, ys, xs = ARRAY(F32, float, DIMS(3), 1, 2, 3);
   OK(lxla_optimization_barrier((lxla_tensor[]){c, x}, 2, out));
-  lxla_tensor sum = binary(ADD, out[0], out[1]), start = SCALAR(F32, float, 0);
+  lxla_tensor sum = binary(ADD, out[0], out[1]), start = ARRAY(F32, float, SCALAR, 0);
   lxla_computation body = traced(TENSORS(c, x), TENSORS(sum, out[0]));
   OK(lxla_scan(body, &start, 1, &xs, 1, 3, 0, &carry, &ys, 1));
-  HAS(carry, F32, float, NO_DIMS, 6);
+  HAS(carry, F32, float, SCALAR, 6);
   HAS(ys, F32, float, DIMS(3), 0, 1, 3);
   OK(lxla_computation_release(body));
   RELEASE(u, c, x, xs, sum, start, out[0], out[1]);

@@ -1,11 +1,6 @@
 // Batch normalization, on an XLA device and native.
-#include "results.h"
+#include "near.h"
 
-#define F16 LXLA_DTYPE_F16
-#define F32 LXLA_DTYPE_F32
-#define F64 LXLA_DTYPE_F64
-#define BF16 LXLA_DTYPE_BF16
-#define BAD LXLA_INVALID_ARGUMENT
 // A few units in the last place of f32.
 #define ULPS (4 / 8388608.0)
 
@@ -31,14 +26,14 @@ static void all_three(void) {
   trained t = training(x, scale, offset, 0.5, 1);
   double want[] = {-0.981734777227449, -1.611799142604889, 0.33942174092418365, -1, 3.6423130363032654, -0.388200857395111};
   OK(lxla_batch_norm_inference(x, scale, offset, t.mean, t.variance, 0.5, -1, &out));
-  has_near(out, F32, DIMS(3, 2), want, ULPS);
+  has_near(__FILE__, __LINE__, out, F32, DIMS(3, 2), want, ULPS);
   OK(lxla_batch_norm_grad(x, scale, t.mean, t.variance, g, 0.5, 1, &out, &by_scale, &by_offset));
   NEAR(out, F32, DIMS(3, 2), ULPS, 0.15613667941792028, -0.015323602979155521, -0.1681471932192987, 0.03058995713024445,
        0.01201051380137841, -0.01526635415108893);
   NEAR(by_scale, F32, DIMS(2), ULPS, -2.312023906765357, 1.223598285209778);
-  HAS(by_offset, F32, DIMS(2), 0, 3);
-  has_near(t.out, F32, DIMS(3, 2), want, ULPS);
-  HAS(t.mean, F32, DIMS(2), 4, 30);
+  VALUES(by_offset, F32, DIMS(2), 0, 3);
+  has_near(__FILE__, __LINE__, t.out, F32, DIMS(3, 2), want, ULPS);
+  VALUES(t.mean, F32, DIMS(2), 4, 30);
   NEAR(t.variance, F32, DIMS(2), ULPS, 26 / 3.0, 800 / 3.0);
   RELEASE(x, scale, offset, g);
 }
@@ -58,9 +53,9 @@ static void feature_axes(void) {
     }
     lxla_tensor x = array(F32, dims, 3, data, sizeof data), one = filled(F32, DIMS(2), 1), zero = filled(F32, DIMS(2), 0);
     trained t = training(x, one, zero, 0, axis - 3);
-    has_near(t.out, F32, dims, 3, want, ULPS);
-    HAS(t.mean, F32, DIMS(2), 0, 100);
-    HAS(t.variance, F32, DIMS(2), 1, 64);
+    has_near(__FILE__, __LINE__, t.out, F32, dims, 3, want, ULPS);
+    VALUES(t.mean, F32, DIMS(2), 0, 100);
+    VALUES(t.variance, F32, DIMS(2), 1, 64);
     RELEASE(x, one, zero);
   }
 }
@@ -72,17 +67,17 @@ static void large_means(void) {
     lxla_tensor x = as(dtypes[i], F32S(DIMS(4, 1), 10000, 10001, 10003, 10004));
     lxla_tensor one = filled(dtypes[i], DIMS(1), 1), zero = filled(dtypes[i], DIMS(1), 0);
     trained t = training(x, one, zero, 0, 1);
-    HAS(t.mean, dtypes[i], DIMS(1), 10002);
-    HAS(t.variance, dtypes[i], DIMS(1), 2.5);
+    VALUES(t.mean, dtypes[i], DIMS(1), 10002);
+    VALUES(t.variance, dtypes[i], DIMS(1), 2.5);
     NEAR(t.out, dtypes[i], DIMS(4, 1), ULPS, -1.2649110640673518, -0.6324555320336759, 0.6324555320336759, 1.2649110640673518);
     RELEASE(x, one, zero);
   }
   // The squares of these are infinite in f16.
   lxla_tensor x = as(F16, F32S(DIMS(2, 1), 30000, 30032)), one = filled(F16, DIMS(1), 1), zero = filled(F16, DIMS(1), 0);
   trained t = training(x, one, zero, 0, 1);
-  HAS(t.mean, F16, DIMS(1), 30016);
-  HAS(t.variance, F16, DIMS(1), 256);
-  HAS(t.out, F16, DIMS(2, 1), -1, 1);
+  VALUES(t.mean, F16, DIMS(1), 30016);
+  VALUES(t.variance, F16, DIMS(1), 256);
+  VALUES(t.out, F16, DIMS(2, 1), -1, 1);
   RELEASE(x, one, zero);
 }
 
@@ -94,14 +89,14 @@ static void halves(void) {
     lxla_tensor one = filled(F32, DIMS(1), 1), zero = filled(F32, DIMS(1), 0), out, by_scale, by_offset;
     trained t = training(x, one, zero, 0, 1);
     OK(lxla_batch_norm_inference(x, one, zero, t.mean, t.variance, 0, 1, &out));
-    HAS(out, dtypes[i], DIMS(2, 1), -1, 1);
+    VALUES(out, dtypes[i], DIMS(2, 1), -1, 1);
     OK(lxla_batch_norm_grad(x, one, t.mean, t.variance, g, 0, 1, &out, &by_scale, &by_offset));
-    HAS(out, dtypes[i], DIMS(2, 1), 0, 0);
+    VALUES(out, dtypes[i], DIMS(2, 1), 0, 0);
     NEAR(by_scale, F32, DIMS(1), ULPS, 1);
-    HAS(by_offset, F32, DIMS(1), 3);
-    HAS(t.out, dtypes[i], DIMS(2, 1), -1, 1);
-    HAS(t.mean, F32, DIMS(1), 257);
-    HAS(t.variance, F32, DIMS(1), 1);
+    VALUES(by_offset, F32, DIMS(1), 3);
+    VALUES(t.out, dtypes[i], DIMS(2, 1), -1, 1);
+    VALUES(t.mean, F32, DIMS(1), 257);
+    VALUES(t.variance, F32, DIMS(1), 1);
     RELEASE(x, g, one, zero);
   }
 }
@@ -110,19 +105,19 @@ static void edges(void) {
   lxla_tensor one = filled(F32, DIMS(2), 1), zero = filled(F32, DIMS(2), 0);
   lxla_tensor empty = array(F32, DIMS(0, 2), NULL, 0), single = F32S(DIMS(1, 2), 5, INFINITY);
   trained t = training(empty, one, zero, 1, 1);
-  HAS(t.out, F32, DIMS(0, 2), 0);
-  HAS(t.mean, F32, DIMS(2), NAN, NAN);
-  HAS(t.variance, F32, DIMS(2), NAN, NAN);
+  VALUES(t.out, F32, DIMS(0, 2), 0);
+  VALUES(t.mean, F32, DIMS(2), NAN, NAN);
+  VALUES(t.variance, F32, DIMS(2), NAN, NAN);
   // One element is its own mean. What is not finite stays within its feature.
   t = training(single, one, zero, 1, 1);
-  HAS(t.out, F32, DIMS(1, 2), 0, NAN);
-  HAS(t.mean, F32, DIMS(2), 5, INFINITY);
-  HAS(t.variance, F32, DIMS(2), 0, NAN);
+  VALUES(t.out, F32, DIMS(1, 2), 0, NAN);
+  VALUES(t.mean, F32, DIMS(2), 5, INFINITY);
+  VALUES(t.variance, F32, DIMS(2), 0, NAN);
   lxla_tensor features = F32S(DIMS(2), 3, 4);
   t = training(features, one, one, 1, 0);
-  HAS(t.out, F32, DIMS(2), 1, 1);
-  HAS(t.mean, F32, DIMS(2), 3, 4);
-  HAS(t.variance, F32, DIMS(2), 0, 0);
+  VALUES(t.out, F32, DIMS(2), 1, 1);
+  VALUES(t.mean, F32, DIMS(2), 3, 4);
+  VALUES(t.variance, F32, DIMS(2), 0, 0);
   RELEASE(one, zero, empty, single, features);
 }
 

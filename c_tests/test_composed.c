@@ -1,46 +1,23 @@
 // Statistics, normalisations and activations: on an XLA device and native, with the same results and errors. ops_test.py
 // compares them with NumPy in all dtypes; here are numbers worked out by hand, edges and errors.
-#include "check.h"
-
-#define F32 LXLA_DTYPE_F32
-#define BAD LXLA_INVALID_ARGUMENT
-
-static lxla_env env;
-static lxla_device device;
-
-static lxla_tensor array(int32_t dtype, const int64_t *dims, size_t rank, const void *data, size_t size) {
-  lxla_tensor t;
-  OK(lxla_tensor_from_host(env, device, dtype, dims, rank, data, size, &t));
-  return t;
-}
-
-#define ARRAY(dtype, type, dims, ...) array(dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
-#define FLOATS(dims, ...) array(F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
+#include "both.h"
 
 // The tensor has this shape, and these values up to some units in the last place; releases it.
-static void near(lxla_tensor t, const int64_t *dims, size_t rank, const float *want) {
-  int64_t got_dims[8];
-  size_t n = 1, got_rank;
-  OK(lxla_tensor_rank(t, &got_rank));
-  EQUAL(got_rank, rank);
-  OK(lxla_tensor_dims(t, got_dims, 8));
-  for (size_t i = 0; i < rank; i++) {
-    EQUAL(got_dims[i], dims[i]);
-    n *= (size_t)dims[i];
-  }
+static void near(const char *file, int line, lxla_tensor t, const int64_t *dims, size_t rank, const float *want) {
+  size_t n = has_type(file, line, t, F32, dims, rank);
   float got[64];
   read_f32(t, got, n);
   for (size_t i = 0; i < n; i++) {
     int same = isnan(want[i]) ? isnan(got[i]) : got[i] == want[i] || fabsf(got[i] - want[i]) <= 1e-6f * fabsf(want[i]);
-    if (!same) FAIL("element %zu is %.9g, want %.9g", i, got[i], want[i]);
+    if (!same) FAIL("%s:%d: element %zu is %.9g, want %.9g", file, line, i, got[i], want[i]);
   }
   RELEASE(t);
 }
 
-#define NEAR(t, dims, ...) near(t, dims, (float[]){__VA_ARGS__})
+#define NEAR(t, dims, ...) near(__FILE__, __LINE__, t, dims, (float[]){__VA_ARGS__})
 
 static void means(void) {
-  lxla_tensor x = FLOATS(DIMS(2, 3), 1, 2, 6, 4, 4, 4), edges = FLOATS(DIMS(3, 2), INFINITY, 1, INFINITY, -INFINITY, NAN, 1), out = none;
+  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 6, 4, 4, 4), edges = F32S(DIMS(3, 2), INFINITY, 1, INFINITY, -INFINITY, NAN, 1), out = none;
   OK(lxla_mean(x, DIMS(-1), 0, &out));
   NEAR(out, DIMS(2), 3, 4);
   OK(lxla_mean(x, DIMS(0, 1), 1, &out));
@@ -71,7 +48,7 @@ static void means(void) {
 }
 
 static void variances(void) {
-  lxla_tensor x = FLOATS(DIMS(2, 3), 1, 2, 6, 4, 4, 4), single = FLOATS(DIMS(1), 7), nothing = array(F32, DIMS(0), NULL, 0), out = none;
+  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 6, 4, 4, 4), single = F32S(DIMS(1), 7), nothing = array(F32, DIMS(0), NULL, 0), out = none;
   OK(lxla_variance(x, DIMS(1), 0, 0, &out));
   NEAR(out, DIMS(2), 14.f / 3, 0);
   OK(lxla_variance(x, DIMS(1), 1, 1, &out));
@@ -79,17 +56,17 @@ static void variances(void) {
   OK(lxla_standard_deviation(x, DIMS(1), 1, 0, &out));
   NEAR(out, DIMS(2), sqrtf(7), 0);
   OK(lxla_variance(single, DIMS(0), 1, 0, &out));  // 0 / 0
-  near(out, NULL, 0, (float[]){NAN});
+  NEAR(out, SCALAR, NAN);
   OK(lxla_variance(x, DIMS(1), 5, 0, &out));  // what is left is not less than 0
   NEAR(out, DIMS(2), INFINITY, NAN);
   OK(lxla_variance(nothing, DIMS(0), 0, 0, &out));
-  near(out, NULL, 0, (float[]){NAN});
+  NEAR(out, SCALAR, NAN);
   OK(lxla_variance(x, NULL, 0, 0, 0, &out));
   NEAR(out, DIMS(2, 3), 0, 0, 0, 0, 0, 0);
   // The differences of large numbers are what counts.
-  lxla_tensor far = FLOATS(DIMS(3), 16777216, 16777218, 16777220);
+  lxla_tensor far = F32S(DIMS(3), 16777216, 16777218, 16777220);
   OK(lxla_variance(far, DIMS(0), 0, 0, &out));
-  near(out, NULL, 0, (float[]){8.f / 3});
+  NEAR(out, SCALAR, 8.f / 3);
   REFUSED(lxla_variance(x, DIMS(1), NAN, 0, &out), BAD, "correction: NaN given; want a finite number");
   REFUSED(lxla_standard_deviation(x, DIMS(1), INFINITY, 0, &out), BAD, "correction: inf given");
   RELEASE(x, single, nothing, far);
@@ -97,7 +74,7 @@ static void variances(void) {
 
 static void exponentials(void) {
   const float third = 1.f / 3, e = expf(1);
-  lxla_tensor x = FLOATS(DIMS(2, 3), 5, 5, 5, 1000, 1000, -1000), out = none;
+  lxla_tensor x = F32S(DIMS(2, 3), 5, 5, 5, 1000, 1000, -1000), out = none;
   OK(lxla_softmax(x, 1, &out));
   NEAR(out, DIMS(2, 3), third, third, third, 0.5, 0.5, 0);
   OK(lxla_log_softmax(x, -1, &out));
@@ -106,7 +83,7 @@ static void exponentials(void) {
   NEAR(out, DIMS(2, 3), 0, 0, 1, 1, 1, 0);
   OK(lxla_logsumexp(x, DIMS(1), 0, &out));
   NEAR(out, DIMS(2), 5 + logf(3), 1000 + logf(2));
-  lxla_tensor edges = FLOATS(DIMS(4, 2), -INFINITY, 0, INFINITY, 0, -INFINITY, -INFINITY, NAN, 0);
+  lxla_tensor edges = F32S(DIMS(4, 2), -INFINITY, 0, INFINITY, 0, -INFINITY, -INFINITY, NAN, 0);
   OK(lxla_softmax(edges, 1, &out));
   NEAR(out, DIMS(4, 2), 0, 1, NAN, NAN, NAN, NAN, NAN, NAN);
   OK(lxla_logsumexp(edges, DIMS(1), 1, &out));
@@ -125,7 +102,7 @@ static void exponentials(void) {
 }
 
 static void layers(void) {
-  lxla_tensor x = FLOATS(DIMS(2, 2), 1, 3, 10, 30), scale = FLOATS(DIMS(2), 2, 3), offset = FLOATS(DIMS(1), 100), out = none;
+  lxla_tensor x = F32S(DIMS(2, 2), 1, 3, 10, 30), scale = F32S(DIMS(2), 2, 3), offset = F32S(DIMS(1), 100), out = none;
   OK(lxla_layer_norm(x, DIMS(-1), none, none, 0, &out));
   NEAR(out, DIMS(2, 2), -1, 1, -1, 1);
   OK(lxla_layer_norm(x, DIMS(1), scale, offset, 3, &out));
@@ -134,7 +111,7 @@ static void layers(void) {
   NEAR(out, DIMS(2, 2), -2, -3, 2, 3);
   OK(lxla_layer_norm(x, DIMS(1), none, offset, 0, &out));
   NEAR(out, DIMS(2, 2), 99, 101, 99, 101);
-  lxla_tensor flat = FLOATS(DIMS(2), 4, 4), nothing = array(F32, DIMS(2, 0), NULL, 0);
+  lxla_tensor flat = F32S(DIMS(2), 4, 4), nothing = array(F32, DIMS(2, 0), NULL, 0);
   OK(lxla_layer_norm(flat, DIMS(0), none, none, 1e-5, &out));
   NEAR(out, DIMS(2), 0, 0);
   OK(lxla_layer_norm(flat, DIMS(0), none, none, 0, &out));
@@ -149,7 +126,7 @@ static void layers(void) {
   EQUAL(got[0], 0xC000);
   EQUAL(got[1], 0x4040);
   RELEASE(out);
-  lxla_tensor wide = ARRAY(LXLA_DTYPE_F64, double, DIMS(2), 1, 2), three = FLOATS(DIMS(3), 1, 2, 3), whole = ARRAY(LXLA_DTYPE_S32, int32_t, DIMS(2), 1, 2);
+  lxla_tensor wide = ARRAY(LXLA_DTYPE_F64, double, DIMS(2), 1, 2), three = F32S(DIMS(3), 1, 2, 3), whole = ARRAY(LXLA_DTYPE_S32, int32_t, DIMS(2), 1, 2);
   REFUSED(lxla_layer_norm(x, NULL, 0, none, none, 0, &out), BAD, "axes: none given; want at least 1");
   REFUSED(lxla_layer_norm(x, DIMS(1), wide, none, 0, &out), BAD, "scale: it is f64[2]; x is f32[2,2], and wants f32");
   REFUSED(lxla_layer_norm(narrow, DIMS(0), none, wide, 0, &out), BAD, "offset: it is f64[2]; x is bf16[2], and wants bf16 or f32");
@@ -169,7 +146,7 @@ static lxla_tensor activated(int32_t op, lxla_tensor x) {
 }
 
 static void activations(void) {
-  lxla_tensor x = FLOATS(DIMS(6), -INFINITY, -1, 0, 1, INFINITY, NAN), out = none;
+  lxla_tensor x = F32S(DIMS(6), -INFINITY, -1, 0, 1, INFINITY, NAN), out = none;
   const float half = 0.841344746f;  // of the normal distribution, below 1
   NEAR(activated(LXLA_ACTIVATION_RELU, x), DIMS(6), 0, 0, 0, 1, INFINITY, NAN);
   NEAR(activated(LXLA_ACTIVATION_RELU6, x), DIMS(6), 0, 0, 0, 1, 6, NAN);
@@ -184,7 +161,7 @@ static void activations(void) {
   NEAR(activated(LXLA_ACTIVATION_HARD_SIGMOID, x), DIMS(6), 0, 1.f / 3, 0.5, 2.f / 3, 1, NAN);
   NEAR(activated(LXLA_ACTIVATION_HARD_SWISH, x), DIMS(6), 0, -1.f / 3, 0, 2.f / 3, INFINITY, NAN);
   // Small shares are not lost beside 1.
-  lxla_tensor far = FLOATS(DIMS(2), -5, -10);
+  lxla_tensor far = F32S(DIMS(2), -5, -10);
   NEAR(activated(LXLA_ACTIVATION_GELU, far), DIMS(2), -1.43325786e-6f, -7.61985302e-23f);
   lxla_tensor whole = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(3), -128, 5, 127);
   int8_t got[3];
@@ -200,7 +177,7 @@ static void activations(void) {
 }
 
 static void error_functions(void) {
-  lxla_tensor x = FLOATS(DIMS(7), -INFINITY, -1, -0.0f, 0.5, 3, INFINITY, NAN), out = none;
+  lxla_tensor x = F32S(DIMS(7), -INFINITY, -1, -0.0f, 0.5, 3, INFINITY, NAN), out = none;
   OK(lxla_special(LXLA_SPECIAL_ERF, x, &out));
   NEAR(out, DIMS(7), -1, -0.842700793f, 0, 0.520499878f, 0.999977910f, 1, NAN);
   OK(lxla_special(LXLA_SPECIAL_ERFC, x, &out));
@@ -221,17 +198,6 @@ static void error_functions(void) {
   RELEASE(x, wide, whole);
 }
 
-static void on_both(void (*test)(void)) {
-  const lxla_device devices[] = {{LXLA_DEVICE_XLA, 0}, {LXLA_DEVICE_CPU, 0}};
-  for (int i = 0; i < 2; i++) {
-    env = new_env();
-    device = devices[i];
-    test();
-    EQUAL(counter(env, "LiveBytes"), 0);
-    OK(lxla_env_release(env));
-  }
-}
-
 TEST(means_of_everything_and_nothing) { on_both(means); }
 TEST(variances_and_deviations) { on_both(variances); }
 TEST(softmax_and_logsumexp) { on_both(exponentials); }
@@ -243,7 +209,7 @@ TEST(error_functions_of_floats) { on_both(error_functions); }
 TEST(composed_operations_compile_once) {
   env = new_env();
   device = XLA(0);
-  lxla_tensor x = FLOATS(DIMS(2, 3), 1, 2, 3, 4, 5, 6);
+  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6);
   for (int i = 0; i < 5; i++) {
     lxla_tensor y, z;
     OK(lxla_activation(LXLA_ACTIVATION_GELU, x, &y));

@@ -5,7 +5,7 @@
 
 static void clamps(void) {
   lxla_tensor out = none;
-  lxla_tensor low = SCALAR(F32, float, -1), high = ARRAY(F32, float, DIMS(3), 1, 0.5f, -2);
+  lxla_tensor low = ARRAY(F32, float, SCALAR, -1), high = ARRAY(F32, float, DIMS(3), 1, 0.5f, -2);
   lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), -3, 3, 0, -0.0f, 0.25f, INFINITY);
   OK(lxla_clamp(low, x, high, &out));
   HAS(out, F32, float, DIMS(2, 3), -1, 0.5f, -2, -0.0f, 0.25f, -2);  // the upper bound wins
@@ -21,28 +21,28 @@ static void clamps(void) {
   RELEASE(out, a, b, c);
 
   // Dtypes promote, shapes broadcast, limits stay.
-  lxla_tensor s8 = ARRAY(S8, int8_t, DIMS(2, 1), -128, 3), u8 = ARRAY(U8, uint8_t, DIMS(2), 0, 255), s16 = SCALAR(S16, int16_t, 200);
+  lxla_tensor s8 = ARRAY(S8, int8_t, DIMS(2, 1), -128, 3), u8 = ARRAY(U8, uint8_t, DIMS(2), 0, 255), s16 = ARRAY(S16, int16_t, SCALAR, 200);
   OK(lxla_clamp(s8, u8, s16, &out));
   HAS(out, S16, int16_t, DIMS(2, 2), 0, 200, 3, 200);
-  lxla_tensor top = SCALAR(U64, uint64_t, UINT64_MAX), most = SCALAR(U64, uint64_t, UINT64_MAX - 1);
+  lxla_tensor top = ARRAY(U64, uint64_t, SCALAR, UINT64_MAX), most = ARRAY(U64, uint64_t, SCALAR, UINT64_MAX - 1);
   OK(lxla_clamp(most, top, top, &out));
-  HAS(out, U64, uint64_t, NO_DIMS, UINT64_MAX);
+  HAS(out, U64, uint64_t, SCALAR, UINT64_MAX);
   OK(lxla_clamp(top, most, most, &out));
-  HAS(out, U64, uint64_t, NO_DIMS, UINT64_MAX - 1);
-  lxla_tensor least = SCALAR(S64, int64_t, INT64_MIN), greatest = SCALAR(S64, int64_t, INT64_MAX);
+  HAS(out, U64, uint64_t, SCALAR, UINT64_MAX - 1);
+  lxla_tensor least = ARRAY(S64, int64_t, SCALAR, INT64_MIN), greatest = ARRAY(S64, int64_t, SCALAR, INT64_MAX);
   OK(lxla_clamp(least, greatest, greatest, &out));
-  HAS(out, S64, int64_t, NO_DIMS, INT64_MAX);
-  lxla_tensor no = SCALAR(PRED, uint8_t, 0), yes = ARRAY(PRED, uint8_t, DIMS(2), 0, 1);
+  HAS(out, S64, int64_t, SCALAR, INT64_MAX);
+  lxla_tensor no = ARRAY(PRED, uint8_t, SCALAR, 0), yes = ARRAY(PRED, uint8_t, DIMS(2), 0, 1);
   OK(lxla_clamp(no, yes, no, &out));
   HAS(out, PRED, uint8_t, DIMS(2), 0, 0);
-  lxla_tensor half = ARRAY(F16, uint16_t, DIMS(3), 0x3C00, 0xBC00, 0x7C00), brain = SCALAR(BF16, uint16_t, 0xBF00);
+  lxla_tensor half = ARRAY(F16, uint16_t, DIMS(3), 0x3C00, 0xBC00, 0x7C00), brain = ARRAY(BF16, uint16_t, SCALAR, 0xBF00);
   OK(lxla_clamp(brain, half, half, &out));  // f16 with bf16 gives f32
   HAS(out, F32, float, DIMS(3), 1, -1, INFINITY);
   lxla_tensor empty = array(F32, DIMS(0, 3), NULL, 0);
   OK(lxla_clamp(low, empty, high, &out));
-  has(out, F32, DIMS(0, 3), NULL, 0);
+  EMPTY(out, F32, DIMS(0, 3));
 
-  lxla_tensor z = SCALAR(C64, double, 0);
+  lxla_tensor z = ARRAY(C64, double, SCALAR, 0);
   REFUSED(lxla_clamp(low, z, high, &out), LXLA_INVALID_ARGUMENT, "min is f32[], x is c64[], max is f32[3]: complex numbers have no order");
   REFUSED(lxla_clamp(s8, x, low, &out), LXLA_INVALID_ARGUMENT, "s8 and f32 do not promote");
   REFUSED(lxla_clamp(a = ARRAY(F32, float, DIMS(2), 1, 2), x, high, &out), LXLA_INVALID_ARGUMENT, "max is f32[3]: their shapes do not broadcast");
@@ -59,7 +59,7 @@ static void complex_numbers(void) {
   OK(lxla_imag(out, &parts));
   HAS(parts, F32, float, DIMS(2, 2), INFINITY, -2, INFINITY, -2);
   HAS(out, C64, float, DIMS(2, 2), 1, INFINITY, 1, -2, -0.0f, INFINITY, -0.0f, -2);
-  lxla_tensor wide = ARRAY(F64, double, DIMS(2), 0.1, 1e300), brain = SCALAR(BF16, uint16_t, 0x3FC0);
+  lxla_tensor wide = ARRAY(F64, double, DIMS(2), 0.1, 1e300), brain = ARRAY(BF16, uint16_t, SCALAR, 0x3FC0);
   OK(lxla_complex(wide, brain, &out));
   HAS(out, C128, double, DIMS(2), 0.1, 1.5, 1e300, 1.5);
   OK(lxla_complex(re, brain, &out));
@@ -75,9 +75,9 @@ static void complex_numbers(void) {
   HAS(out, F32, float, DIMS(2), 0, 0);
   lxla_tensor empty = array(F64, DIMS(0), NULL, 0);
   OK(lxla_complex(empty, brain, &out));
-  has(out, C128, DIMS(0), NULL, 0);
+  EMPTY(out, C128, DIMS(0));
 
-  lxla_tensor half = SCALAR(F16, uint16_t, 0);
+  lxla_tensor half = ARRAY(F16, uint16_t, SCALAR, 0);
   REFUSED(lxla_complex(half, half, &out), LXLA_INVALID_ARGUMENT, "there are no complex numbers of f16");
   REFUSED(lxla_complex(re, whole, &out), LXLA_INVALID_ARGUMENT, "imag: complex takes floats, not s32[2]");
   REFUSED(lxla_complex(empty, im, &out), LXLA_INVALID_ARGUMENT, "do not broadcast");
@@ -105,9 +105,9 @@ static void bitcasts(void) {
   HAS(out, F32, uint32_t, DIMS(2), 0x00000001, 0x7FF00001);
   lxla_tensor empty = array(S64, DIMS(2, 0), NULL, 0);
   OK(lxla_bitcast_convert(empty, U32, &out));
-  has(out, U32, DIMS(2, 0, 2), NULL, 0);
+  EMPTY(out, U32, DIMS(2, 0, 2));
 
-  lxla_tensor yes = ARRAY(PRED, uint8_t, DIMS(8), 1, 1, 0, 0, 0, 0, 0, 0), z = SCALAR(C64, double, 0);
+  lxla_tensor yes = ARRAY(PRED, uint8_t, DIMS(8), 1, 1, 0, 0, 0, 0, 0, 0), z = ARRAY(C64, double, SCALAR, 0);
   REFUSED(lxla_bitcast_convert(f, F64, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[3]; one element of f64 is 2 of these");
   REFUSED(lxla_bitcast_convert(yes, U8, &out), LXLA_INVALID_ARGUMENT, "x: pred[8] to u8; want integers and floats");
   REFUSED(lxla_bitcast_convert(f, PRED, &out), LXLA_INVALID_ARGUMENT, "dtype: f32[3] to pred");
@@ -140,7 +140,7 @@ static void precisions(void) {
   OK(lxla_reduce_precision(wide, 8, 23, &out));
   HAS(out, F64, double, DIMS(3), 1, 1 + 0x1p-22, INFINITY);
 
-  lxla_tensor whole = SCALAR(S32, int32_t, 1);
+  lxla_tensor whole = ARRAY(S32, int32_t, SCALAR, 1);
   REFUSED(lxla_reduce_precision(whole, 5, 10, &out), LXLA_INVALID_ARGUMENT, "x: reduce_precision takes floats, not s32[]");
   REFUSED(lxla_reduce_precision(x, 0, 10, &out), LXLA_INVALID_ARGUMENT, "exponent_bits: 0 given; want at least 1");
   REFUSED(lxla_reduce_precision(x, 5, -1, &out), LXLA_INVALID_ARGUMENT, "mantissa_bits: -1 given; want at least 0");
@@ -164,7 +164,7 @@ static void reverses(void) {
   HAS(out, C128, double, DIMS(2), 3, 4, 1, 2);
   lxla_tensor empty = array(F32, DIMS(0, 2), NULL, 0), cube;
   OK(lxla_reverse(empty, DIMS(0, 1), &out));
-  has(out, F32, DIMS(0, 2), NULL, 0);
+  EMPTY(out, F32, DIMS(0, 2));
   OK(lxla_iota(env, device, U8, DIMS(8), 0, &out));
   OK(lxla_reshape(out, DIMS(2, 2, 2), &cube));
   RELEASE(out);
@@ -177,7 +177,7 @@ static void reverses(void) {
 }
 
 static void native_custom_call(void) {
-  lxla_tensor x = SCALAR(F32, float, 1), out;
+  lxla_tensor x = ARRAY(F32, float, SCALAR, 1), out;
   int32_t dtype = F32;
   size_t rank = 0;
   if (device.kind == LXLA_DEVICE_CPU)
@@ -186,7 +186,7 @@ static void native_custom_call(void) {
 }
 
 static lxla_computation plus(double number, lxla_tensor captured) {
-  lxla_tensor p = placeholder(env, F32, NO_DIMS), sum = scalar(ADD, p, number), result = captured.id ? binary(MUL, sum, captured) : sum;
+  lxla_tensor p = placeholder(env, F32, SCALAR), sum = scalar(ADD, p, number), result = captured.id ? binary(MUL, sum, captured) : sum;
   lxla_computation c = traced(&p, 1, &result, 1);
   RELEASE(p, sum);
   if (captured.id) RELEASE(result);
@@ -197,9 +197,9 @@ static lxla_computation branches[3];
 static lxla_tensor argument;
 
 static void chosen(int32_t dtype, const void *index, size_t size, float want) {
-  lxla_tensor i = array(dtype, NO_DIMS, index, size), out;
+  lxla_tensor i = array(dtype, SCALAR, index, size), out;
   OK(lxla_case(i, branches, 3, &argument, 1, &out, 1));
-  HAS(out, F32, float, NO_DIMS, want);
+  HAS(out, F32, float, SCALAR, want);
   RELEASE(i);
 }
 
@@ -207,7 +207,7 @@ static void chosen(int32_t dtype, const void *index, size_t size, float want) {
 
 static void cases(void) {
   for (int i = 0; i < 3; i++) branches[i] = plus(10 * (i + 1), none);
-  argument = SCALAR(F32, float, 1);
+  argument = ARRAY(F32, float, SCALAR, 1);
   CHOSEN(S32, int32_t, 0, 11);
   CHOSEN(S32, int32_t, 1, 21);
   CHOSEN(S32, int32_t, 2, 31);
@@ -228,9 +228,9 @@ static void cases(void) {
   CHOSEN(U64, uint64_t, UINT64_C(1) << 32, 31);
   CHOSEN(U64, uint64_t, UINT64_MAX, 31);
 
-  lxla_tensor index = SCALAR(S32, int32_t, 7), out = none, list = ARRAY(S32, int32_t, DIMS(1), 0);
+  lxla_tensor index = ARRAY(S32, int32_t, SCALAR, 7), out = none, list = ARRAY(S32, int32_t, DIMS(1), 0);
   OK(lxla_case(index, branches, 1, &argument, 1, &out, 1));  // the only one
-  HAS(out, F32, float, NO_DIMS, 11);
+  HAS(out, F32, float, SCALAR, 11);
   REFUSED(lxla_case(argument, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "index: it is f32[]; want an integer scalar");
   REFUSED(lxla_case(list, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "index: it is s32[1]; want an integer scalar");
   REFUSED(lxla_case(index, NULL, 0, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "n_branches: 0 given; want at least 1");
@@ -253,23 +253,23 @@ TEST(case_takes_the_branch_of_its_number) { on_both(cases); }
 TEST(case_captures_differ_and_only_one_branch_runs) {
   env = new_env();
   device = XLA(0);
-  lxla_tensor two = SCALAR(F32, float, 2), three = SCALAR(F32, float, 3), out;
+  lxla_tensor two = ARRAY(F32, float, SCALAR, 2), three = ARRAY(F32, float, SCALAR, 3), out;
   lxla_computation all[] = {plus(1, two), plus(1, none), plus(2, three), plus(1, two)};
-  lxla_tensor index = SCALAR(S32, int32_t, 0);
+  lxla_tensor index = ARRAY(S32, int32_t, SCALAR, 0);
   const float want[] = {10, 5, 18, 10};
-  argument = SCALAR(F32, float, 4);
+  argument = ARRAY(F32, float, SCALAR, 4);
   for (int i = 0; i < 4; i++) {
     OK(lxla_case(index, all, 4, &argument, 1, &out, 1));
     char *text = text_of(out);
     EQUAL(occurrences(text, "stablehlo.case"), 1);
     EQUAL(occurrences(text, "func.func private"), 3);  // equal branches are one function
     lxla_string_free(text);
-    HAS(out, F32, float, NO_DIMS, want[i]);
+    HAS(out, F32, float, SCALAR, want[i]);
     OK(lxla_binary_scalar_inplace(ADD, index, 1));
   }
   // One program for all of them.
   EQUAL(counter(env, "UncachedCompile") <= 3, 1);
-  lxla_tensor p = placeholder(env, F32, NO_DIMS), q = placeholder(env, F32, DIMS(1)), twice = scalar(MUL, q, 2);
+  lxla_tensor p = placeholder(env, F32, SCALAR), q = placeholder(env, F32, DIMS(1)), twice = scalar(MUL, q, 2);
   lxla_computation other = traced(&q, 1, &twice, 1), pair = traced(&p, 1, (lxla_tensor[]){p, p}, 2);
   REFUSED(lxla_case(index, (lxla_computation[]){all[0], other}, 2, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "args[0] is f32[]; branches[1]'s parameter 0 is f32[1]");
   REFUSED(lxla_case(index, (lxla_computation[]){all[0], pair}, 2, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "branches[1]: its results are f32[], f32[]; those of branches[0] are f32[]");
@@ -338,7 +338,7 @@ TEST(custom_calls_reach_the_plugin) {
 TEST(custom_calls_are_checked) {
   env = new_env();
   device = XLA(0);
-  lxla_tensor x = SCALAR(F32, float, 1), out = none;
+  lxla_tensor x = ARRAY(F32, float, SCALAR, 1), out = none;
   int32_t dtype = F32, bad_dtype = 99;
   size_t rank = 0, one = 1;
   int64_t negative = -1;

@@ -1,14 +1,7 @@
 // Cholesky factors, triangular systems, Fourier transforms and norms, on an XLA device and native.
-#include "results.h"
+#include "near.h"
 #include "computation.h"
 
-#define F16 LXLA_DTYPE_F16
-#define F32 LXLA_DTYPE_F32
-#define F64 LXLA_DTYPE_F64
-#define BF16 LXLA_DTYPE_BF16
-#define C64 LXLA_DTYPE_C64
-#define C128 LXLA_DTYPE_C128
-#define BAD LXLA_INVALID_ARGUMENT
 #define ULPS (4 / 8388608.0)
 #define LENGTHS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 
@@ -24,19 +17,19 @@ static void factors(void) {
   const int32_t dtypes[] = {F16, BF16, F32, F64};
   for (int i = 0; i < 4; i++) {
     int32_t t = dtypes[i];
-    HAS(factor(as(t, F32S(DIMS(3, 3), 4, NAN, NAN, 2, 5, NAN, 2, 3, 6)), 1), t, DIMS(3, 3), 2, 0, 0, 1, 2, 0, 1, 1, 2);
-    HAS(factor(as(t, F32S(DIMS(3, 3), 4, 2, 2, NAN, 5, 3, NAN, NAN, 6)), 0), t, DIMS(3, 3), 2, 1, 1, 0, 2, 1, 0, 0, 2);
+    VALUES(factor(as(t, F32S(DIMS(3, 3), 4, NAN, NAN, 2, 5, NAN, 2, 3, 6)), 1), t, DIMS(3, 3), 2, 0, 0, 1, 2, 0, 1, 1, 2);
+    VALUES(factor(as(t, F32S(DIMS(3, 3), 4, 2, 2, NAN, 5, 3, NAN, NAN, 6)), 0), t, DIMS(3, 3), 2, 1, 1, 0, 2, 1, 0, 0, 2);
   }
   // Nor are the imaginary parts of the diagonal.
   for (int i = 0; i < 2; i++) {
     int32_t t = i ? C128 : C64;
-    HAS(factor(as(t, C64S(DIMS(2, 2), 4, 7, NAN, NAN, 2, 2, 6, -9)), 1), t, DIMS(2, 2), 2, 0, 0, 0, 1, 1, 2, 0);
-    HAS(factor(as(t, C64S(DIMS(2, 2), 4, 7, 2, -2, NAN, NAN, 6, -9)), 0), t, DIMS(2, 2), 2, 0, 1, -1, 0, 0, 2, 0);
+    VALUES(factor(as(t, C64S(DIMS(2, 2), 4, 7, NAN, NAN, 2, 2, 6, -9)), 1), t, DIMS(2, 2), 2, 0, 0, 0, 1, 1, 2, 0);
+    VALUES(factor(as(t, C64S(DIMS(2, 2), 4, 7, 2, -2, NAN, NAN, 6, -9)), 0), t, DIMS(2, 2), 2, 0, 1, -1, 0, 0, 2, 0);
   }
-  HAS(factor(array(F32, DIMS(0, 0), NULL, 0), 1), F32, DIMS(0, 0), 0);
-  HAS(factor(array(F32, DIMS(0, 2, 2), NULL, 0), 1), F32, DIMS(0, 2, 2), 0);
-  HAS(factor(array(F32, DIMS(2, 0, 0), NULL, 0), 1), F32, DIMS(2, 0, 0), 0);
-  HAS(factor(F32S(DIMS(2, 1, 1, 1), 4, 9), 0), F32, DIMS(2, 1, 1, 1), 2, 3);
+  VALUES(factor(array(F32, DIMS(0, 0), NULL, 0), 1), F32, DIMS(0, 0), 0);
+  VALUES(factor(array(F32, DIMS(0, 2, 2), NULL, 0), 1), F32, DIMS(0, 2, 2), 0);
+  VALUES(factor(array(F32, DIMS(2, 0, 0), NULL, 0), 1), F32, DIMS(2, 0, 0), 0);
+  VALUES(factor(F32S(DIMS(2, 1, 1, 1), 4, 9), 0), F32, DIMS(2, 1, 1, 1), 2, 3);
 }
 
 // One matrix of a batch has no factor; the other one has.
@@ -44,12 +37,12 @@ static void no_factors(void) {
   const float bad[][3] = {{0, 0, 1}, {-1, 0, 1}, {1, 2, 1}, {1, 1, 1}, {1, NAN, 1}, {NAN, 0, 1}, {1, 0, NAN}, {INFINITY, 0, 1}, {1, INFINITY, 1}, {1, 0, INFINITY}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     const float *m = bad[i];
-    HAS(factor(F32S(DIMS(2, 2, 2), m[0], 0, m[1], m[2], 4, 0, 2, 5), 1), F32, DIMS(2, 2, 2), NAN, 0, NAN, NAN, 2, 0, 1, 2);
-    HAS(factor(F32S(DIMS(2, 2), m[0], m[1], 0, m[2]), 0), F32, DIMS(2, 2), NAN, NAN, 0, NAN);
-    HAS(factor(C64S(DIMS(2, 2), m[0], 0, 0, 0, m[1], 0, m[2], 0), 1), C64, DIMS(2, 2), NAN, NAN, 0, 0, NAN, NAN, NAN, NAN);
+    VALUES(factor(F32S(DIMS(2, 2, 2), m[0], 0, m[1], m[2], 4, 0, 2, 5), 1), F32, DIMS(2, 2, 2), NAN, 0, NAN, NAN, 2, 0, 1, 2);
+    VALUES(factor(F32S(DIMS(2, 2), m[0], m[1], 0, m[2]), 0), F32, DIMS(2, 2), NAN, NAN, 0, NAN);
+    VALUES(factor(C64S(DIMS(2, 2), m[0], 0, 0, 0, m[1], 0, m[2], 0), 1), C64, DIMS(2, 2), NAN, NAN, 0, 0, NAN, NAN, NAN, NAN);
   }
-  HAS(factor(F32S(DIMS(1, 1), 0), 1), F32, DIMS(1, 1), NAN);
-  HAS(factor(F32S(DIMS(1, 1), INFINITY), 1), F32, DIMS(1, 1), NAN);
+  VALUES(factor(F32S(DIMS(1, 1), 0), 1), F32, DIMS(1, 1), NAN);
+  VALUES(factor(F32S(DIMS(1, 1), INFINITY), 1), F32, DIMS(1, 1), NAN);
 }
 
 static lxla_tensor solved(lxla_tensor a, lxla_tensor b, int32_t left, int32_t lower, int32_t unit, int32_t transpose) {
@@ -66,29 +59,29 @@ static void systems(void) {
     int32_t t = dtypes[i];
 #define LOWER as(t, F32S(DIMS(2, 2), 2, NAN, 1, 4))
 #define UPPER as(t, F32S(DIMS(2, 2), 2, 1, NAN, 4))
-    HAS(solved(LOWER, as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 0, NO), t, DIMS(2, 1), 1, 2);
-    HAS(solved(LOWER, as(t, F32S(DIMS(2, 1), 4, 8)), 1, 1, 0, TURNED), t, DIMS(2, 1), 1, 2);
-    HAS(solved(UPPER, as(t, F32S(DIMS(2, 2), 4, 5, 8, 4)), 1, 0, 0, NO), t, DIMS(2, 2), 1, 2, 2, 1);
-    HAS(solved(UPPER, as(t, F32S(DIMS(1, 2), 2, 9)), 0, 0, 0, NO), t, DIMS(1, 2), 1, 2);
-    HAS(solved(LOWER, as(t, F32S(DIMS(1, 2), 4, 8)), 0, 1, 0, ADJOINT), t, DIMS(1, 2), 0.75 + 1.25, 1.5);
-    HAS(solved(as(t, F32S(DIMS(2, 2), NAN, NAN, 1, 0)), as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 1, NO), t, DIMS(2, 1), 2, 7);
+    VALUES(solved(LOWER, as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 0, NO), t, DIMS(2, 1), 1, 2);
+    VALUES(solved(LOWER, as(t, F32S(DIMS(2, 1), 4, 8)), 1, 1, 0, TURNED), t, DIMS(2, 1), 1, 2);
+    VALUES(solved(UPPER, as(t, F32S(DIMS(2, 2), 4, 5, 8, 4)), 1, 0, 0, NO), t, DIMS(2, 2), 1, 2, 2, 1);
+    VALUES(solved(UPPER, as(t, F32S(DIMS(1, 2), 2, 9)), 0, 0, 0, NO), t, DIMS(1, 2), 1, 2);
+    VALUES(solved(LOWER, as(t, F32S(DIMS(1, 2), 4, 8)), 0, 1, 0, ADJOINT), t, DIMS(1, 2), 0.75 + 1.25, 1.5);
+    VALUES(solved(as(t, F32S(DIMS(2, 2), NAN, NAN, 1, 0)), as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 1, NO), t, DIMS(2, 1), 2, 7);
   }
   // [[1+i, 0], [i, 2]]: as it is, transposed, and conjugated, too.
   for (int i = 0; i < 2; i++) {
     int32_t t = i ? C128 : C64;
 #define COMPLEX as(t, C64S(DIMS(2, 2), 1, 1, NAN, NAN, 0, 1, 2, 0))
-    HAS(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, 0, 3, 1)), 1, 1, 0, NO), t, DIMS(2, 1), 1, -1, 1, 0);
-    HAS(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, 1, 2, 0)), 1, 1, 0, TURNED), t, DIMS(2, 1), 1, -1, 1, 0);
-    HAS(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, -1, 2, 0)), 1, 1, 0, ADJOINT), t, DIMS(2, 1), 1, 1, 1, 0);
-    HAS(solved(COMPLEX, as(t, C64S(DIMS(1, 2), 2, 1, 2, 0)), 0, 1, 0, NO), t, DIMS(1, 2), 1, -1, 1, 0);
+    VALUES(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, 0, 3, 1)), 1, 1, 0, NO), t, DIMS(2, 1), 1, -1, 1, 0);
+    VALUES(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, 1, 2, 0)), 1, 1, 0, TURNED), t, DIMS(2, 1), 1, -1, 1, 0);
+    VALUES(solved(COMPLEX, as(t, C64S(DIMS(2, 1), 2, -1, 2, 0)), 1, 1, 0, ADJOINT), t, DIMS(2, 1), 1, 1, 1, 0);
+    VALUES(solved(COMPLEX, as(t, C64S(DIMS(1, 2), 2, 1, 2, 0)), 0, 1, 0, NO), t, DIMS(1, 2), 1, -1, 1, 0);
   }
-  HAS(solved(F32S(DIMS(1, 1), 2), as(F64, F32S(DIMS(1, 1), 3)), 1, 1, 0, NO), F64, DIMS(1, 1), 1.5);
-  HAS(solved(array(F32, DIMS(0, 0), NULL, 0), array(F32, DIMS(0, 3), NULL, 0), 1, 1, 0, NO), F32, DIMS(0, 3), 0);
-  HAS(solved(F32S(DIMS(1, 1), 2), array(F32, DIMS(1, 0), NULL, 0), 1, 1, 0, NO), F32, DIMS(1, 0), 0);
+  VALUES(solved(F32S(DIMS(1, 1), 2), as(F64, F32S(DIMS(1, 1), 3)), 1, 1, 0, NO), F64, DIMS(1, 1), 1.5);
+  VALUES(solved(array(F32, DIMS(0, 0), NULL, 0), array(F32, DIMS(0, 3), NULL, 0), 1, 1, 0, NO), F32, DIMS(0, 3), 0);
+  VALUES(solved(F32S(DIMS(1, 1), 2), array(F32, DIMS(1, 0), NULL, 0), 1, 1, 0, NO), F32, DIMS(1, 0), 0);
   // A 0 on the diagonal, which is -0 here: no solution for the first of two, one for the second.
-  HAS(solved(F32S(DIMS(2, 2, 2), 1, 0, 5, -0.0f, 2, 0, 0, 1), F32S(DIMS(2, 2, 1), 1, 2, 6, 3), 1, 1, 0, NO), F32, DIMS(2, 2, 1), NAN, NAN, 3, 3);
-  HAS(solved(C64S(DIMS(1, 1), 0, 0), C64S(DIMS(1, 1), 0, 0), 1, 1, 0, NO), C64, DIMS(1, 1), NAN, NAN);
-  HAS(solved(F32S(DIMS(1, 1), 0), F32S(DIMS(1, 1), 3), 1, 1, 1, NO), F32, DIMS(1, 1), 3);
+  VALUES(solved(F32S(DIMS(2, 2, 2), 1, 0, 5, -0.0f, 2, 0, 0, 1), F32S(DIMS(2, 2, 1), 1, 2, 6, 3), 1, 1, 0, NO), F32, DIMS(2, 2, 1), NAN, NAN, 3, 3);
+  VALUES(solved(C64S(DIMS(1, 1), 0, 0), C64S(DIMS(1, 1), 0, 0), 1, 1, 0, NO), C64, DIMS(1, 1), NAN, NAN);
+  VALUES(solved(F32S(DIMS(1, 1), 0), F32S(DIMS(1, 1), 3), 1, 1, 1, NO), F32, DIMS(1, 1), 3);
 }
 
 static void algebra_refusals(void) {
@@ -132,12 +125,12 @@ static void transforms(void) {
     // The same half stands for an even and for an odd length; imaginary parts that a real has not are not looked at.
     NEAR(transformed(IRFFT, as(t, C64S(DIMS(3), 1, 5, 2, 1, 3, 7)), NULL, 1), real, DIMS(4), ulps, 2, -1, 0, 0);
     NEAR(transformed(IRFFT, as(t, C64S(DIMS(3), 5, 9, 0, 0, 0, 0)), LENGTHS(5)), real, DIMS(5), ulps, 1, 1, 1, 1, 1);
-    HAS(transformed(FFT, as(t, C64S(DIMS(1), 3, 4)), LENGTHS(1)), t, DIMS(1), 3, 4);
-    HAS(transformed(RFFT, as(real, F32S(DIMS(1), 3)), LENGTHS(1)), t, DIMS(1), 3, 0);
-    HAS(transformed(IRFFT, as(t, C64S(DIMS(1), 3, 4)), LENGTHS(1)), real, DIMS(1), 3);
-    HAS(transformed(FFT, array(t, DIMS(0, 4), NULL, 0), LENGTHS(4)), t, DIMS(0, 4), 0);
-    HAS(transformed(RFFT, array(real, DIMS(2, 0), NULL, 0), LENGTHS(0)), t, DIMS(2, 0), 0);
-    HAS(transformed(IRFFT, array(t, DIMS(0), NULL, 0), NULL, 1), real, DIMS(0), 0);
+    VALUES(transformed(FFT, as(t, C64S(DIMS(1), 3, 4)), LENGTHS(1)), t, DIMS(1), 3, 4);
+    VALUES(transformed(RFFT, as(real, F32S(DIMS(1), 3)), LENGTHS(1)), t, DIMS(1), 3, 0);
+    VALUES(transformed(IRFFT, as(t, C64S(DIMS(1), 3, 4)), LENGTHS(1)), real, DIMS(1), 3);
+    VALUES(transformed(FFT, array(t, DIMS(0, 4), NULL, 0), LENGTHS(4)), t, DIMS(0, 4), 0);
+    VALUES(transformed(RFFT, array(real, DIMS(2, 0), NULL, 0), LENGTHS(0)), t, DIMS(2, 0), 0);
+    VALUES(transformed(IRFFT, array(t, DIMS(0), NULL, 0), NULL, 1), real, DIMS(0), 0);
   }
   // A prime length: one element, and what it becomes.
   float x[2 * 101] = {0};
@@ -147,7 +140,7 @@ static void transforms(void) {
     want[2 * k + 1] = -sin(2 * 3.14159265358979323846 * k / 101);
   }
   x[2] = 1;
-  has_near(transformed(FFT, array(C64, DIMS(101), x, sizeof x), LENGTHS(101)), C64, DIMS(101), want, ULPS);
+  has_near(__FILE__, __LINE__, transformed(FFT, array(C64, DIMS(101), x, sizeof x), LENGTHS(101)), C64, DIMS(101), want, ULPS);
 }
 
 static void transform_refusals(void) {
@@ -173,33 +166,33 @@ static lxla_tensor length_of(lxla_tensor x, double order, int64_t axis, int32_t 
 
 static void norms(void) {
   lxla_tensor x = F32S(DIMS(2, 3), 3, 0, -4, 1, -2, -2), z = C64S(DIMS(2), 3, 4, 0, -12), out = none;
-  HAS(length_of(x, 2, 1, 0), F32, DIMS(2), 5, 3);
-  HAS(length_of(x, 2, -1, 1), F32, DIMS(2, 1), 5, 3);
-  HAS(length_of(x, 1, 0, 0), F32, DIMS(3), 4, 2, 6);
-  HAS(length_of(x, 0, 1, 0), F32, DIMS(2), 2, 3);
-  HAS(length_of(x, INFINITY, 1, 0), F32, DIMS(2), 4, 2);
-  HAS(length_of(x, -INFINITY, 1, 0), F32, DIMS(2), 0, 1);
+  VALUES(length_of(x, 2, 1, 0), F32, DIMS(2), 5, 3);
+  VALUES(length_of(x, 2, -1, 1), F32, DIMS(2, 1), 5, 3);
+  VALUES(length_of(x, 1, 0, 0), F32, DIMS(3), 4, 2, 6);
+  VALUES(length_of(x, 0, 1, 0), F32, DIMS(2), 2, 3);
+  VALUES(length_of(x, INFINITY, 1, 0), F32, DIMS(2), 4, 2);
+  VALUES(length_of(x, -INFINITY, 1, 0), F32, DIMS(2), 0, 1);
   NEAR(length_of(x, 3, 1, 0), F32, DIMS(2), ULPS, cbrt(91), cbrt(17));
   NEAR(length_of(x, -1, 1, 0), F32, DIMS(2), ULPS, 0, 0.5);
-  HAS(length_of(z, 2, 0, 0), F32, SCALAR, 13);
-  HAS(length_of(z, 1, 0, 0), F32, SCALAR, 17);
+  VALUES(length_of(z, 2, 0, 0), F32, SCALAR, 13);
+  VALUES(length_of(z, 1, 0, 0), F32, SCALAR, 17);
   OK(lxla_norm(x, 1, NULL, 0, 0, &out));
-  HAS(out, F32, SCALAR, 12);
+  VALUES(out, F32, SCALAR, 12);
   OK(lxla_norm(x, INFINITY, NULL, 0, 1, &out));
-  HAS(out, F32, DIMS(1, 1), 4);
+  VALUES(out, F32, DIMS(1, 1), 4);
   OK(lxla_norm(x, 2, (int64_t[]){0, 1}, 2, 0, &out));
   NEAR(out, F32, SCALAR, ULPS, sqrt(34));
   // 300 squared is infinite in f16.
   lxla_tensor half = as(F16, F32S(DIMS(2), 300, 400)), empty = array(F32, DIMS(0), NULL, 0), odd = F32S(DIMS(2), NAN, -INFINITY);
-  HAS(length_of(half, 2, 0, 0), F16, SCALAR, 500);
-  HAS(length_of(empty, 2, 0, 0), F32, SCALAR, 0);
-  HAS(length_of(empty, INFINITY, 0, 0), F32, SCALAR, 0);
-  HAS(length_of(empty, -INFINITY, 0, 0), F32, SCALAR, INFINITY);
-  HAS(length_of(empty, -1, 0, 0), F32, SCALAR, INFINITY);
-  HAS(length_of(odd, 2, 0, 0), F32, SCALAR, NAN);
-  HAS(length_of(odd, INFINITY, 0, 0), F32, SCALAR, NAN);
-  HAS(length_of(odd, -INFINITY, 0, 0), F32, SCALAR, NAN);
-  HAS(length_of(odd, 0, 0, 0), F32, SCALAR, 2);
+  VALUES(length_of(half, 2, 0, 0), F16, SCALAR, 500);
+  VALUES(length_of(empty, 2, 0, 0), F32, SCALAR, 0);
+  VALUES(length_of(empty, INFINITY, 0, 0), F32, SCALAR, 0);
+  VALUES(length_of(empty, -INFINITY, 0, 0), F32, SCALAR, INFINITY);
+  VALUES(length_of(empty, -1, 0, 0), F32, SCALAR, INFINITY);
+  VALUES(length_of(odd, 2, 0, 0), F32, SCALAR, NAN);
+  VALUES(length_of(odd, INFINITY, 0, 0), F32, SCALAR, NAN);
+  VALUES(length_of(odd, -INFINITY, 0, 0), F32, SCALAR, NAN);
+  VALUES(length_of(odd, 0, 0, 0), F32, SCALAR, 2);
   lxla_tensor whole;
   OK(lxla_convert(x, LXLA_DTYPE_S32, &whole));
   REFUSED(lxla_norm(whole, 2, NULL, 0, 0, &out), BAD, "x: norm takes floats and complex numbers, not s32[2,3]");
@@ -223,8 +216,8 @@ TEST(algebra_in_a_computation) {
   RELEASE(a, l, x, z, length);
   lxla_tensor first = F32S(DIMS(2, 2), 4, 2, 2, 10), second = F32S(DIMS(2, 2), 1, 0, 0, 1);
   // x is l transposed: its elements' sum.
-  HAS(called(c, TENSORS(first)), F32, SCALAR, 6);
-  HAS(called(c, TENSORS(second)), F32, SCALAR, 2);
+  VALUES(called(c, TENSORS(first)), F32, SCALAR, 6);
+  VALUES(called(c, TENSORS(second)), F32, SCALAR, 2);
   RELEASE(first, second);
   OK(lxla_computation_release(c));
   OK(lxla_env_release(env));

@@ -1,16 +1,6 @@
 // dot_general, einsum and convolution, on an XLA device and native.
-#include "results.h"
+#include "near.h"
 
-#define F16 LXLA_DTYPE_F16
-#define F32 LXLA_DTYPE_F32
-#define F64 LXLA_DTYPE_F64
-#define BF16 LXLA_DTYPE_BF16
-#define C64 LXLA_DTYPE_C64
-#define S8 LXLA_DTYPE_S8
-#define S32 LXLA_DTYPE_S32
-#define U8 LXLA_DTYPE_U8
-#define U64 LXLA_DTYPE_U64
-#define BAD LXLA_INVALID_ARGUMENT
 #define AXES(...) (const int64_t[]){__VA_ARGS__}
 
 // Contracts one axis of each.
@@ -22,54 +12,54 @@ static lxla_tensor dot(lxla_tensor a, lxla_tensor b, int64_t of_a, int64_t of_b,
 
 static void dot_axes(void) {
   lxla_tensor a = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6), b = F32S(DIMS(3, 2), 1, 0, 0, 1, 1, 1), out = none;
-  HAS(dot(a, b, 1, 0, 0), F32, DIMS(2, 2), 4, 5, 10, 11);
-  HAS(dot(a, b, -1, -2, 0), F32, DIMS(2, 2), 4, 5, 10, 11);
-  HAS(dot(a, a, 0, 0, 0), F32, DIMS(3, 3), 17, 22, 27, 22, 29, 36, 27, 36, 45);
+  VALUES(dot(a, b, 1, 0, 0), F32, DIMS(2, 2), 4, 5, 10, 11);
+  VALUES(dot(a, b, -1, -2, 0), F32, DIMS(2, 2), 4, 5, 10, 11);
+  VALUES(dot(a, a, 0, 0, 0), F32, DIMS(3, 3), 17, 22, 27, 22, 29, 36, 27, 36, 45);
   // The batch axis is the second of a, and the first of b; the result has it first.
   OK(lxla_dot_general(a, b, AXES(1), AXES(0), 1, NULL, NULL, 0, 0, &out));
-  HAS(out, F32, DIMS(3, 2, 2), 1, 0, 4, 0, 0, 2, 0, 5, 3, 3, 6, 6);
+  VALUES(out, F32, DIMS(3, 2, 2), 1, 0, 4, 0, 0, 2, 0, 5, 3, 3, 6, 6);
   OK(lxla_dot_general(a, a, AXES(0), AXES(0), 1, AXES(1), AXES(1), 1, 0, &out));
-  HAS(out, F32, DIMS(2), 14, 77);
+  VALUES(out, F32, DIMS(2), 14, 77);
   OK(lxla_dot_general(a, a, NULL, NULL, 0, AXES(0, 1), AXES(0, 1), 2, 0, &out));
-  HAS(out, F32, SCALAR, 91);
+  VALUES(out, F32, SCALAR, 91);
   lxla_tensor two = F32S(SCALAR, 2);
   OK(lxla_dot_general(two, b, NULL, NULL, 0, NULL, NULL, 0, 0, &out));
-  HAS(out, F32, DIMS(3, 2), 2, 0, 0, 2, 2, 2);
+  VALUES(out, F32, DIMS(3, 2), 2, 0, 0, 2, 2, 2);
   lxla_tensor nothing = array(F32, DIMS(0, 2), NULL, 0);
-  HAS(dot(nothing, nothing, 0, 0, 0), F32, DIMS(2, 2), 0, 0, 0, 0);
-  HAS(dot(nothing, b, 1, 1, 0), F32, DIMS(0, 3), 0);
+  VALUES(dot(nothing, nothing, 0, 0, 0), F32, DIMS(2, 2), 0, 0, 0, 0);
+  VALUES(dot(nothing, b, 1, 1, 0), F32, DIMS(0, 3), 0);
   lxla_tensor odd = F32S(DIMS(2, 2), INFINITY, 1, NAN, 1), v = F32S(DIMS(2), 0, 1);
-  HAS(dot(odd, v, 1, 0, 0), F32, DIMS(2), NAN, NAN);
-  HAS(dot(odd, v, 0, 0, 0), F32, DIMS(2), NAN, 1);
+  VALUES(dot(odd, v, 1, 0, 0), F32, DIMS(2), NAN, NAN);
+  VALUES(dot(odd, v, 0, 0, 0), F32, DIMS(2), NAN, 1);
   RELEASE(a, b, two, nothing, odd, v);
 }
 
 static void dot_dtypes(void) {
   lxla_tensor bytes = ARRAY(S8, int8_t, DIMS(2), 100, -128), ubytes = ARRAY(U8, uint8_t, DIMS(2), 200, 255);
-  HAS(dot(bytes, bytes, 0, 0, 0), S8, SCALAR, (int8_t)(100 * 100 + 128 * 128));
-  HAS(dot(bytes, bytes, 0, 0, S32), S32, SCALAR, 100 * 100 + 128 * 128);
-  HAS(dot(bytes, ubytes, 0, 0, 0), LXLA_DTYPE_S16, SCALAR, 20000 - 128 * 255);
-  HAS(dot(ubytes, ubytes, 0, 0, LXLA_DTYPE_S64), LXLA_DTYPE_S64, SCALAR, 40000 + 255 * 255);
+  VALUES(dot(bytes, bytes, 0, 0, 0), S8, SCALAR, (int8_t)(100 * 100 + 128 * 128));
+  VALUES(dot(bytes, bytes, 0, 0, S32), S32, SCALAR, 100 * 100 + 128 * 128);
+  VALUES(dot(bytes, ubytes, 0, 0, 0), LXLA_DTYPE_S16, SCALAR, 20000 - 128 * 255);
+  VALUES(dot(ubytes, ubytes, 0, 0, LXLA_DTYPE_S64), LXLA_DTYPE_S64, SCALAR, 40000 + 255 * 255);
   lxla_tensor large = ARRAY(S32, int32_t, DIMS(2), INT32_MAX, INT32_MIN), twos = ARRAY(S32, int32_t, DIMS(2), 2, 1);
-  HAS(dot(large, twos, 0, 0, 0), S32, SCALAR, 2147483646);
-  HAS(dot(large, twos, 0, 0, LXLA_DTYPE_S64), LXLA_DTYPE_S64, SCALAR, 2147483646);
+  VALUES(dot(large, twos, 0, 0, 0), S32, SCALAR, 2147483646);
+  VALUES(dot(large, twos, 0, 0, LXLA_DTYPE_S64), LXLA_DTYPE_S64, SCALAR, 2147483646);
   lxla_tensor huge = ARRAY(U64, uint64_t, DIMS(2), UINT64_MAX, 1);
-  HAS(dot(huge, huge, 0, 0, 0), U64, SCALAR, 2);
+  VALUES(dot(huge, huge, 0, 0, 0), U64, SCALAR, 2);
   lxla_tensor z = C64S(DIMS(2), 1, 2, 0, 1);
-  HAS(dot(z, z, 0, 0, 0), C64, SCALAR, -4, 4);
+  VALUES(dot(z, z, 0, 0, 0), C64, SCALAR, -4, 4);
   // Not conjugated, and with reals.
   lxla_tensor ones = F32S(DIMS(2), 1, 1);
-  HAS(dot(z, ones, 0, 0, 0), C64, SCALAR, 1, 3);
+  VALUES(dot(z, ones, 0, 0, 0), C64, SCALAR, 1, 3);
   // What f32 would lose is there in f64.
   lxla_tensor wide = F32S(DIMS(3), 1e8, 1, -1e8), three = F32S(DIMS(3), 1, 1, 1);
-  HAS(dot(wide, three, 0, 0, F64), F64, SCALAR, 1);
+  VALUES(dot(wide, three, 0, 0, F64), F64, SCALAR, 1);
   // Summed up in f32 and rounded once: in 16 bits a sum of ones stays where the next number is 2 away.
   for (int i = 0; i < 2; i++) {
     int32_t dtype = i ? BF16 : F16;
     lxla_tensor x;
     OK(lxla_tensor_full(env, device, dtype, DIMS(4100), 1, &x));
-    HAS(dot(x, x, 0, 0, 0), dtype, SCALAR, i ? 4096 : 4100);
-    HAS(dot(x, x, 0, 0, F32), F32, SCALAR, 4100);
+    VALUES(dot(x, x, 0, 0, 0), dtype, SCALAR, i ? 4096 : 4100);
+    VALUES(dot(x, x, 0, 0, F32), F32, SCALAR, 4100);
     RELEASE(x);
   }
   RELEASE(bytes, ubytes, large, twos, huge, z, ones, wide, three);
@@ -105,37 +95,37 @@ static lxla_tensor einsum(const char *equation, const lxla_tensor *tensors, size
 static void einsums(void) {
   lxla_tensor a = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6), v = F32S(DIMS(3), 1, 10, 100), w = F32S(DIMS(2), 1, -1);
   lxla_tensor s = F32S(DIMS(2, 2), 1, 2, 3, 4), two = F32S(SCALAR, 2);
-  HAS(EINSUM("ij,j->i", a, v), F32, DIMS(2), 321, 654);
-  HAS(EINSUM("ij,kj", a, a), F32, DIMS(2, 2), 14, 32, 32, 77);
-  HAS(EINSUM("ji", a), F32, DIMS(3, 2), 1, 4, 2, 5, 3, 6);
-  HAS(EINSUM("ij->", a), F32, SCALAR, 21);
-  HAS(EINSUM("ij -> j", a), F32, DIMS(3), 5, 7, 9);
-  HAS(EINSUM("ii", s), F32, SCALAR, 5);
-  HAS(EINSUM("ii->i", s), F32, DIMS(2), 1, 4);
-  HAS(EINSUM("i,j->ij", w, v), F32, DIMS(2, 3), 1, 10, 100, -1, -10, -100);
-  HAS(EINSUM("i,i->i", v, v), F32, DIMS(3), 1, 100, 10000);
-  HAS(EINSUM(",ij->ji", two, s), F32, DIMS(2, 2), 2, 6, 4, 8);
-  HAS(EINSUM("i,ij,j->", w, a, v), F32, SCALAR, -333);
-  HAS(EINSUM("ij,jk,kl,l->i", s, s, s, w), F32, DIMS(2), -17, -37);
-  HAS(EINSUM("...j,j->...", a, v), F32, DIMS(2), 321, 654);
-  HAS(EINSUM("...,...", a, v), F32, DIMS(2, 3), 1, 20, 300, 4, 50, 600);
-  HAS(EINSUM("i...->...", a), F32, DIMS(3), 5, 7, 9);
+  VALUES(EINSUM("ij,j->i", a, v), F32, DIMS(2), 321, 654);
+  VALUES(EINSUM("ij,kj", a, a), F32, DIMS(2, 2), 14, 32, 32, 77);
+  VALUES(EINSUM("ji", a), F32, DIMS(3, 2), 1, 4, 2, 5, 3, 6);
+  VALUES(EINSUM("ij->", a), F32, SCALAR, 21);
+  VALUES(EINSUM("ij -> j", a), F32, DIMS(3), 5, 7, 9);
+  VALUES(EINSUM("ii", s), F32, SCALAR, 5);
+  VALUES(EINSUM("ii->i", s), F32, DIMS(2), 1, 4);
+  VALUES(EINSUM("i,j->ij", w, v), F32, DIMS(2, 3), 1, 10, 100, -1, -10, -100);
+  VALUES(EINSUM("i,i->i", v, v), F32, DIMS(3), 1, 100, 10000);
+  VALUES(EINSUM(",ij->ji", two, s), F32, DIMS(2, 2), 2, 6, 4, 8);
+  VALUES(EINSUM("i,ij,j->", w, a, v), F32, SCALAR, -333);
+  VALUES(EINSUM("ij,jk,kl,l->i", s, s, s, w), F32, DIMS(2), -17, -37);
+  VALUES(EINSUM("...j,j->...", a, v), F32, DIMS(2), 321, 654);
+  VALUES(EINSUM("...,...", a, v), F32, DIMS(2, 3), 1, 20, 300, 4, 50, 600);
+  VALUES(EINSUM("i...->...", a), F32, DIMS(3), 5, 7, 9);
   // 1 goes with any size elsewhere.
   lxla_tensor row = F32S(DIMS(1, 3), 1, 1, 1), cube = F32S(DIMS(2, 2, 2), 1, 2, 3, 4, 5, 6, 7, 8);
-  HAS(EINSUM("ij,ij->i", row, a), F32, DIMS(2), 6, 15);
-  HAS(EINSUM("iii->i", cube), F32, DIMS(2), 1, 8);
-  HAS(EINSUM("iji->j", cube), F32, DIMS(2), 7, 11);
-  HAS(EINSUM("bij,bjk->bik", cube, cube), F32, DIMS(2, 2, 2), 7, 10, 15, 22, 67, 78, 91, 106);
+  VALUES(EINSUM("ij,ij->i", row, a), F32, DIMS(2), 6, 15);
+  VALUES(EINSUM("iii->i", cube), F32, DIMS(2), 1, 8);
+  VALUES(EINSUM("iji->j", cube), F32, DIMS(2), 7, 11);
+  VALUES(EINSUM("bij,bjk->bik", cube, cube), F32, DIMS(2, 2, 2), 7, 10, 15, 22, 67, 78, 91, 106);
   // A diagonal is moved, not computed: what is beside it does not matter.
   lxla_tensor odd = F32S(DIMS(2, 2), 1, NAN, INFINITY, 2), nothing = array(F32, DIMS(0, 3), NULL, 0);
-  HAS(EINSUM("ii->i", odd), F32, DIMS(2), 1, 2);
-  HAS(EINSUM("ij,j->i", nothing, v), F32, DIMS(0), 0);
-  HAS(EINSUM("ij,ik->jk", nothing, nothing), F32, DIMS(3, 3), 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  VALUES(EINSUM("ii->i", odd), F32, DIMS(2), 1, 2);
+  VALUES(EINSUM("ij,j->i", nothing, v), F32, DIMS(0), 0);
+  VALUES(EINSUM("ij,ik->jk", nothing, nothing), F32, DIMS(3, 3), 0, 0, 0, 0, 0, 0, 0, 0, 0);
   lxla_tensor bytes = ARRAY(S8, int8_t, DIMS(3), 100, 100, 100), ubytes = ARRAY(U8, uint8_t, DIMS(3), 1, 2, 3);
-  HAS(EINSUM("i->", bytes), S8, SCALAR, 44);
-  HAS(EINSUM("i,i", bytes, ubytes), LXLA_DTYPE_S16, SCALAR, 600);
+  VALUES(EINSUM("i->", bytes), S8, SCALAR, 44);
+  VALUES(EINSUM("i,i", bytes, ubytes), LXLA_DTYPE_S16, SCALAR, 600);
   lxla_tensor z = C64S(DIMS(2), 0, 1, 2, 0);
-  HAS(EINSUM("i,i", z, w), C64, SCALAR, -2, 1);
+  VALUES(EINSUM("i,i", z, w), C64, SCALAR, -2, 1);
   RELEASE(a, v, w, s, two, row, cube, odd, nothing, bytes, ubytes, z);
 }
 
@@ -177,62 +167,62 @@ static lxla_tensor convolved(lxla_tensor x, lxla_tensor kernel, const lxla_convo
 
 static void lines(void) {
   lxla_tensor x = F32S(DIMS(1, 1, 4), 1, 2, 3, 4), k = F32S(DIMS(1, 1, 2), 1, 10);
-  HAS(convolved(x, k, NULL), F32, DIMS(1, 1, 3), 21, 32, 43);
+  VALUES(convolved(x, k, NULL), F32, DIMS(1, 1, 3), 21, 32, 43);
   lxla_convolution_options o = plain(1);
   o.padding_low = o.padding_high = AXES(1);
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 5), 10, 21, 32, 43, 4);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 5), 10, 21, 32, 43, 4);
   o.padding_high = AXES(-2);
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 2), 10, 21);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 2), 10, 21);
   o.window_strides = AXES(INT64_MAX);
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 1), 10);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 1), 10);
   o = plain(1);
   o.window_strides = AXES(2);
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 2), 21, 43);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 2), 21, 43);
   o.window_reversal = (int32_t[]){1};
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 2), 12, 34);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 2), 12, 34);
   o = plain(1);
   o.rhs_dilation = AXES(3);
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 1), 41);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 1), 41);
   o.rhs_dilation = AXES(4);
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 0), 0);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 0), 0);
   o.rhs_dilation = NULL;
   o.lhs_dilation = AXES(2);
-  HAS(convolved(x, k, &o), F32, DIMS(1, 1, 6), 1, 20, 2, 30, 3, 40);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 6), 1, 20, 2, 30, 3, 40);
   // Nothing between one element and the next.
   lxla_tensor one_element = F32S(DIMS(1, 1, 1), 7), nothing = array(F32, DIMS(1, 1, 0), NULL, 0);
   o.lhs_dilation = AXES(INT64_MAX);
   o.rhs_dilation = AXES(INT64_MAX);
-  HAS(convolved(one_element, one_element, &o), F32, DIMS(1, 1, 1), 49);
+  VALUES(convolved(one_element, one_element, &o), F32, DIMS(1, 1, 1), 49);
   o = plain(1);
   o.padding_low = AXES(2);
-  HAS(convolved(nothing, one_element, &o), F32, DIMS(1, 1, 2), 0, 0);
+  VALUES(convolved(nothing, one_element, &o), F32, DIMS(1, 1, 2), 0, 0);
   RELEASE(x, k, one_element, nothing);
 }
 
 static void planes(void) {
   lxla_tensor x = F32S(DIMS(1, 2, 2, 3), 1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60);
   lxla_tensor k = F32S(DIMS(2, 2, 1, 2), 1, 1, 1, 0, 0, 1, 0, 0);
-  HAS(convolved(x, k, NULL), F32, DIMS(1, 2, 2, 2), 13, 25, 49, 61, 2, 3, 5, 6);
+  VALUES(convolved(x, k, NULL), F32, DIMS(1, 2, 2, 2), 13, 25, 49, 61, 2, 3, 5, 6);
   // The same with features last: NHWC, HWIO.
   lxla_tensor last = F32S(DIMS(1, 2, 3, 2), 1, 10, 2, 20, 3, 30, 4, 40, 5, 50, 6, 60);
   lxla_tensor k_last = F32S(DIMS(1, 2, 2, 2), 1, 0, 1, 0, 1, 1, 0, 0);
   lxla_convolution_options o = plain(2);
   o.lhs_dimensions = o.out_dimensions = AXES(0, -1, 1, 2);
   o.rhs_dimensions = AXES(3, 2, 0, 1);
-  HAS(convolved(last, k_last, &o), F32, DIMS(1, 2, 2, 2), 13, 2, 25, 3, 49, 5, 61, 6);
+  VALUES(convolved(last, k_last, &o), F32, DIMS(1, 2, 2, 2), 13, 2, 25, 3, 49, 5, 61, 6);
   // Each feature with a kernel of its own.
   lxla_tensor depthwise = F32S(DIMS(2, 1, 1, 1), 1, -1);
   o = plain(2);
   o.feature_group_count = 2;
-  HAS(convolved(x, depthwise, &o), F32, DIMS(1, 2, 2, 3), 1, 2, 3, 4, 5, 6, -10, -20, -30, -40, -50, -60);
+  VALUES(convolved(x, depthwise, &o), F32, DIMS(1, 2, 2, 3), 1, 2, 3, 4, 5, 6, -10, -20, -30, -40, -50, -60);
   // Each half of the batch with a kernel of its own.
   lxla_tensor images = F32S(DIMS(4, 1), 1, 2, 3, 4), kernels = F32S(DIMS(2, 1), 10, 100);
   o = plain(0);
   o.batch_group_count = 2;
-  HAS(convolved(images, kernels, &o), F32, DIMS(2, 2), 10, 300, 20, 400);
-  HAS(convolved(images, kernels, NULL), F32, DIMS(4, 2), 10, 100, 20, 200, 30, 300, 40, 400);
+  VALUES(convolved(images, kernels, &o), F32, DIMS(2, 2), 10, 300, 20, 400);
+  VALUES(convolved(images, kernels, NULL), F32, DIMS(4, 2), 10, 100, 20, 200, 30, 300, 40, 400);
   lxla_tensor none_in = array(F32, DIMS(1, 0, 2), NULL, 0), none_kernel = array(F32, DIMS(2, 0, 1), NULL, 0);
-  HAS(convolved(none_in, none_kernel, NULL), F32, DIMS(1, 2, 2), 0, 0, 0, 0);
+  VALUES(convolved(none_in, none_kernel, NULL), F32, DIMS(1, 2, 2), 0, 0, 0, 0);
   RELEASE(x, k, last, k_last, depthwise, images, kernels, none_in, none_kernel);
 }
 
@@ -240,22 +230,22 @@ static void convolution_dtypes(void) {
   const int32_t dtypes[] = {S8, LXLA_DTYPE_S16, S32, LXLA_DTYPE_S64, U8, LXLA_DTYPE_U16, LXLA_DTYPE_U32, U64, F16, BF16, F32, F64};
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
     lxla_tensor x = as(dtypes[i], F32S(DIMS(1, 1, 4), 1, 2, 3, 4)), k = as(dtypes[i], F32S(DIMS(1, 1, 2), 1, 10));
-    HAS(convolved(x, k, NULL), dtypes[i], DIMS(1, 1, 3), 21, 32, 43);
+    VALUES(convolved(x, k, NULL), dtypes[i], DIMS(1, 1, 3), 21, 32, 43);
     RELEASE(x, k);
   }
   lxla_tensor z = C64S(DIMS(1, 1, 2), 1, 2, 3, -1), i = C64S(DIMS(1, 1, 1), 0, 1);
-  HAS(convolved(z, i, NULL), C64, DIMS(1, 1, 2), -2, 1, 1, 3);
+  VALUES(convolved(z, i, NULL), C64, DIMS(1, 1, 2), -2, 1, 1, 3);
   lxla_tensor bytes = ARRAY(S8, int8_t, DIMS(1, 2, 1), 100, -128);
   lxla_convolution_options o = plain(1);
-  HAS(convolved(bytes, bytes, &o), S8, DIMS(1, 1, 1), (int8_t)(100 * 100 + 128 * 128));
+  VALUES(convolved(bytes, bytes, &o), S8, DIMS(1, 1, 1), (int8_t)(100 * 100 + 128 * 128));
   o.dtype = S32;
-  HAS(convolved(bytes, bytes, &o), S32, DIMS(1, 1, 1), 100 * 100 + 128 * 128);
+  VALUES(convolved(bytes, bytes, &o), S32, DIMS(1, 1, 1), 100 * 100 + 128 * 128);
   lxla_tensor ones;
   OK(lxla_tensor_full(env, device, F16, DIMS(1, 4100, 1), 1, &ones));
-  HAS(convolved(ones, ones, NULL), F16, DIMS(1, 1, 1), 4100);
+  VALUES(convolved(ones, ones, NULL), F16, DIMS(1, 1, 1), 4100);
   o.dtype = F64;
   lxla_tensor wide = F32S(DIMS(1, 3, 1), 1e8, 1, -1e8), three = F32S(DIMS(1, 3, 1), 1, 1, 1);
-  HAS(convolved(wide, three, &o), F64, DIMS(1, 1, 1), 1);
+  VALUES(convolved(wide, three, &o), F64, DIMS(1, 1, 1), 1);
   RELEASE(z, i, bytes, ones, wide, three);
 }
 
@@ -298,7 +288,7 @@ static void convolution_refusals(void) {
     size_t struct_size, spatial_rank;
     const int64_t *window_strides;
   } older = {sizeof older, 1, AXES(2)};
-  HAS(convolved(x, k, (const lxla_convolution_options *)&older), F32, DIMS(1, 1, 2), 44, 64);
+  VALUES(convolved(x, k, (const lxla_convolution_options *)&older), F32, DIMS(1, 1, 2), 44, 64);
   RELEASE(x, k, v, empty, pred);
 }
 

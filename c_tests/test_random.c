@@ -27,7 +27,7 @@ static void generators(void) {
   HAS(out, U8, uint8_t, DIMS(3, 3), 7, 106, 47, 147, 185, 208, 177, 180, 108);
   HAS(next, U64, uint64_t, DIMS(2), 7, 5);
   out = generated(THREE_FRY, state, F32, NULL, 0, &next);
-  HAS(out, F32, uint32_t, NO_DIMS, 3493762567);
+  HAS(out, F32, uint32_t, SCALAR, 3493762567);
   HAS(next, U64, uint64_t, DIMS(2), 7, 0);
   out = generated(PHILOX, state, U32, DIMS(2, 3), &next);
   HAS(out, U32, uint32_t, DIMS(2, 3), 3825527345, 2929620239, 4033760259, 866587273, 2720144846, 492154188);
@@ -46,7 +46,7 @@ static void generators(void) {
   HAS(out, U16, uint16_t, DIMS(3), (uint16_t)3023135040, (uint16_t)2618764561, (uint16_t)763147620);
   HAS(next, U64, uint64_t, DIMS(3), 1, 0, 4);
   out = generated(PHILOX, wide, F64, DIMS(2, 0), &next);
-  has(out, F64, DIMS(2, 0), NULL, 0);
+  EMPTY(out, F64, DIMS(2, 0));
   HAS(next, U64, uint64_t, DIMS(3), 1, UINT64_MAX, 3);
   // One after another is as all at once.
   lxla_tensor half, rest, last;
@@ -57,7 +57,7 @@ static void generators(void) {
   OK(lxla_tensor_read(rest, got + 4, 16));
   RELEASE(next);
   out = generated(PHILOX, wide, U32, DIMS(8), &next);
-  has(out, U32, DIMS(8), got, sizeof got);
+  HAS_ARRAY(out, U32, DIMS(8), got);
   RELEASE(next, half, rest, last);
 
   lxla_tensor narrow = ARRAY(U32, uint32_t, DIMS(2), 1, 2);
@@ -89,7 +89,7 @@ static lxla_tensor uniform(int32_t algorithm, lxla_tensor key, int32_t dtype, co
 static void jax_numbers(void) {
   lxla_tensor key = key_of(0, 42), other = key_of(0xdeadbeef, 7), out;
   HAS(bits(THREE_FRY, key, U32, DIMS(2, 3)), U32, uint32_t, DIMS(2, 3), 2098992034, 2919706841, 2646866425, 2409546199, 1935504149, 2516274904);
-  HAS(bits(THREE_FRY, other, S32, NULL, 0), S32, uint32_t, NO_DIMS, 215043025);
+  HAS(bits(THREE_FRY, other, S32, NULL, 0), S32, uint32_t, SCALAR, 215043025);
   HAS(bits(THREE_FRY, other, U8, DIMS(5)), U8, uint8_t, DIMS(5), 209, 106, 194, 188, 28);
   HAS(bits(THREE_FRY, other, U16, DIMS(3)), U16, uint16_t, DIMS(3), 19409, 28522, 41922);
   HAS(bits(THREE_FRY, other, U64, DIMS(3)), U64, uint64_t, DIMS(3), 5206915856274286003u, 1093751451796088396u, 10689620148530481953u);
@@ -127,8 +127,8 @@ static void jax_numbers(void) {
 static void philox_numbers(void) {
   lxla_tensor key = key_of(5, 6), state = ARRAY(U64, uint64_t, DIMS(3), (UINT64_C(5) << 32) + 6, 0, 0), next, out;
   const uint64_t words[] = {5311993280961896125u, 9298638080179936730u, 11401446961181213285u};
-  has(bits(PHILOX, key, U64, DIMS(3)), U64, DIMS(3), words, sizeof words);
-  has(generated(PHILOX, state, U64, DIMS(3), &next), U64, DIMS(3), words, sizeof words);
+  HAS_ARRAY(bits(PHILOX, key, U64, DIMS(3)), U64, DIMS(3), words);
+  HAS_ARRAY(generated(PHILOX, state, U64, DIMS(3), &next), U64, DIMS(3), words);
   HAS(bits(PHILOX, key, S8, DIMS(3, 3)), S8, uint8_t, DIMS(3, 3), 189, 190, 218, 17, 101, 154, 117, 83, 220);
   OK(lxla_random_split(PHILOX, key, 2, &out));
   HAS(out, U32, uint32_t, DIMS(2, 2), (uint32_t)(words[0] >> 32), (uint32_t)words[0], (uint32_t)(words[1] >> 32), (uint32_t)words[1]);
@@ -140,14 +140,14 @@ static void philox_numbers(void) {
 static void edges(void) {
   lxla_tensor key = key_of(1, 2), out = none;
   for (int32_t algorithm = THREE_FRY; algorithm <= PHILOX; algorithm++) {
-    has(bits(algorithm, key, U64, DIMS(0, 3)), U64, DIMS(0, 3), NULL, 0);
-    has(uniform(algorithm, key, BF16, DIMS(0), 0, 1), BF16, DIMS(0), NULL, 0);
+    EMPTY(bits(algorithm, key, U64, DIMS(0, 3)), U64, DIMS(0, 3));
+    EMPTY(uniform(algorithm, key, BF16, DIMS(0), 0, 1), BF16, DIMS(0));
     OK(lxla_random_normal(algorithm, key, F16, DIMS(2, 0), &out));
-    has(out, F16, DIMS(2, 0), NULL, 0);
+    EMPTY(out, F16, DIMS(2, 0));
     OK(lxla_random_bernoulli(algorithm, key, 0.5, DIMS(0), &out));
-    has(out, PRED, DIMS(0), NULL, 0);
+    EMPTY(out, PRED, DIMS(0));
     OK(lxla_random_split(algorithm, key, 0, &out));
-    has(out, U32, DIMS(0, 2), NULL, 0);
+    EMPTY(out, U32, DIMS(0, 2));
     OK(lxla_random_bernoulli(algorithm, key, 0, DIMS(4), &out));
     HAS(out, PRED, uint8_t, DIMS(4), 0, 0, 0, 0);
     OK(lxla_random_bernoulli(algorithm, key, 1, DIMS(4), &out));
@@ -156,7 +156,7 @@ static void edges(void) {
     lxla_tensor flat = uniform(algorithm, key, F32, DIMS(6), -2, 5), shaped = uniform(algorithm, key, F32, DIMS(3, 2), -2, 5);
     float want[6];
     read_f32(flat, want, 6);
-    has(shaped, F32, DIMS(3, 2), want, sizeof want);
+    HAS_ARRAY(shaped, F32, DIMS(3, 2), want);
     RELEASE(flat);
   }
   // Sums that would be rounded up to the bound: in f16, 1/1024 of a step of 2 each.
@@ -261,7 +261,7 @@ TEST(keys_change_only_by_splitting) {
   OK(lxla_mark_step(env, XLA(0), 1));
   float want[8], got[8];
   read_f32(first, want, 8);
-  has(again, F32, DIMS(8), want, sizeof want);
+  HAS_ARRAY(again, F32, DIMS(8), want);
   OK(lxla_random_split(THREE_FRY, key, 2, &rows));
   OK(lxla_slice(rows, (int64_t[]){1, 0}, (int64_t[]){2, 2}, NULL, 2, &row));
   OK(lxla_reshape(row, DIMS(2), &next));

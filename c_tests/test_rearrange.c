@@ -1,20 +1,5 @@
 // Other arrangements of elements, ranges of numbers, and scalars: on an XLA device and native, with the same results and errors.
-#include "check.h"
-
-#define F32 LXLA_DTYPE_F32
-#define S32 LXLA_DTYPE_S32
-#define BAD LXLA_INVALID_ARGUMENT
-
-static lxla_env env;
-static lxla_device device;
-
-static lxla_tensor array(int32_t dtype, const int64_t *dims, size_t rank, const void *data, size_t size) {
-  lxla_tensor t;
-  OK(lxla_tensor_from_host(env, device, dtype, dims, rank, data, size, &t));
-  return t;
-}
-
-#define ARRAY(dtype, type, dims, ...) array(dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
+#include "both.h"
 
 // 1, 2, 3, ... in this shape.
 static lxla_tensor counted(const int64_t *dims, size_t rank) {
@@ -24,27 +9,6 @@ static lxla_tensor counted(const int64_t *dims, size_t rank) {
   for (size_t i = 0; i < n; i++) data[i] = (float)(i + 1);
   return array(F32, dims, rank, data, n * sizeof(float));
 }
-
-// The tensor has this dtype, shape and bytes; releases it.
-static void has_bytes(lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank, const void *want, size_t size) {
-  int64_t got_dims[8];
-  size_t got_rank;
-  int32_t got_dtype;
-  unsigned char got[256];
-  OK(lxla_tensor_dtype(t, &got_dtype));
-  EQUAL(got_dtype, dtype);
-  OK(lxla_tensor_rank(t, &got_rank));
-  EQUAL(got_rank, rank);
-  OK(lxla_tensor_dims(t, got_dims, 8));
-  for (size_t i = 0; i < rank; i++) EQUAL(got_dims[i], dims[i]);
-  OK(lxla_tensor_read(t, got, size));
-  CHECK(memcmp(got, want, size) == 0);
-  RELEASE(t);
-}
-
-#define HAS(t, dtype, type, dims, ...) has_bytes(t, dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
-#define HAS_F32(t, dims, ...) has_bytes(t, F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
-#define EMPTY(t, dtype, dims) has_bytes(t, dtype, dims, NULL, 0)
 
 static void axes_of_size_1(void) {
   lxla_tensor x = counted(DIMS(1, 2, 1)), row = counted(DIMS(2)), scalar_one = counted(NULL, 0), out = none;
@@ -287,17 +251,6 @@ static void scalars(void) {
   REFUSED(lxla_binary_with_scalar_inplace(LXLA_BINARY_AND, dst, &two, 0), BAD, "and takes pred and integers, not f32");
   HAS_F32(old, DIMS(2), 1, 8);
   RELEASE(x, big, dst);
-}
-
-static void on_both(void (*test)(void)) {
-  const lxla_device devices[] = {{LXLA_DEVICE_XLA, 0}, {LXLA_DEVICE_CPU, 0}};
-  for (int i = 0; i < 2; i++) {
-    env = new_env();
-    device = devices[i];
-    test();
-    EQUAL(counter(env, "LiveBytes"), 0);
-    OK(lxla_env_release(env));
-  }
 }
 
 TEST(squeeze_and_expand_dims) { on_both(axes_of_size_1); }

@@ -1,5 +1,5 @@
 // Reading and writing at indices: gather and scatter with all their dimension numbers, and along one axis; lazy and native.
-#include "arrays.h"
+#include "combiners.h"
 
 static lxla_gather_options gather_options(void) {
   lxla_gather_options options;
@@ -230,7 +230,7 @@ static void along_an_axis(void) {
   const float want[][6] = {{10, 2, 30, 50, 80, 6}, {11, 2, 53, 54, 155, 6}, {10, 2, 1800, 200, 28000, 6}, {10, 2, 30, 50, 80, 6}, {1, 2, 3, 4, 5, 6}};
   for (int op = LXLA_SCATTER_COPY; op <= LXLA_SCATTER_MIN; op++) {
     OK(lxla_scatter_along(op, x, i, u, 1, &out));
-    has(__FILE__, __LINE__, out, F32, DIMS(2, 3), want[op - 1], sizeof want[0], sizeof(float));
+    has(__FILE__, __LINE__, out, F32, DIMS(2, 3), want[op - 1], sizeof want[0]);
   }
   REFUSED(lxla_scatter_along(6, x, i, u, 1, &out), LXLA_INVALID_ARGUMENT, "op: 6 is no LXLA_SCATTER_* constant (1 to 5)");
   REFUSED(lxla_scatter_along(2, x, i, x, 1, &out), LXLA_INVALID_ARGUMENT, "updates: they are f32[2,3]; indices are s8[2,4] and x is f32[2,3], want f32[2,4]");

@@ -1,8 +1,5 @@
 // Order: sorting by a computation and by numbers, the greatest elements, and where they are; lazy and native.
-#include "arrays.h"
-
-#define S64 LXLA_DTYPE_S64
-#define U8 LXLA_DTYPE_U8
+#include "combiners.h"
 
 static void sorts_by_computations(void) {
   // By the second array descending, then by the first ascending.

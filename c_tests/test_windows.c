@@ -1,8 +1,6 @@
 // Reductions by computations, over axes and window by window, what is selected of windows, and cumulative reductions; lazy and
 // native.
-#include "arrays.h"
-
-#define BF16 LXLA_DTYPE_BF16
+#include "combiners.h"
 
 // Mean and sum of squared differences, put together from parts: (n, mean, m2) and (n, mean, m2).
 static lxla_computation welford(void) {
@@ -108,7 +106,7 @@ static void windows(void) {
   w = window(1, (int64_t[]){MANY});
   w.low = (int64_t[]){MANY - 1};
   OK(lxla_reduce_window(add, &many, &zero, 1, &w, &out));
-  has(__FILE__, __LINE__, out, F32, DIMS(MANY), want, sizeof want, sizeof *want);
+  HAS_ARRAY(out, F32, DIMS(MANY), want);
   // No elements, but windows; a scalar.
   lxla_tensor empty = array(F32, DIMS(0), NULL, 0);
   w = window(1, (int64_t[]){3});

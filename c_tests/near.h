@@ -1,0 +1,41 @@
+// Values compared as numbers, whatever their dtype, on an XLA device and natively.
+#ifndef LXLA_TEST_NEAR_H
+#define LXLA_TEST_NEAR_H
+
+#include "both.h"
+
+// Complex numbers: real part, imaginary part, and so on.
+#define C64S(dims, ...) array(LXLA_DTYPE_C64, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
+
+// f32 values in another dtype.
+static inline lxla_tensor as(int32_t dtype, lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_convert(x, dtype, &out));
+  RELEASE(x);
+  return out;
+}
+
+// The tensor has this dtype, shape and these values, of complex numbers both parts, within `tolerance` of the largest. Takes
+// it over.
+static inline void has_near(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank,
+                            const double *want, double tolerance) {
+  size_t n = has_type(file, line, t, dtype, dims, rank);
+  int is_complex = dtype == LXLA_DTYPE_C64 || dtype == LXLA_DTYPE_C128;
+  t = as(is_complex ? LXLA_DTYPE_C128 : LXLA_DTYPE_F64, t);
+  n *= is_complex ? 2 : 1;
+  double got[256], largest = 0;
+  CHECK(n <= 256);
+  OK(lxla_tensor_read(t, got, n * sizeof *got));
+  for (size_t i = 0; i < n; i++) largest = fmax(largest, isfinite(want[i]) ? fabs(want[i]) : 0);
+  for (size_t i = 0; i < n; i++) {
+    int same = isfinite(want[i]) ? fabs(got[i] - want[i]) <= tolerance * largest
+                                 : (isnan(want[i]) ? isnan(got[i]) : got[i] == want[i]);
+    if (!same) FAIL("%s:%d: element %zu is %.17g, want %.17g", file, line, i, got[i], want[i]);
+  }
+  RELEASE(t);
+}
+
+#define NEAR(t, dtype, dims, tolerance, ...) has_near(__FILE__, __LINE__, t, dtype, dims, (double[]){__VA_ARGS__}, tolerance)
+#define VALUES(t, dtype, dims, ...) has_near(__FILE__, __LINE__, t, dtype, dims, (double[]){__VA_ARGS__}, 0)
+
+#endif
