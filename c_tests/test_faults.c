@@ -8,7 +8,7 @@
 #include "folder.h"
 
 static const char PATH[] = FOLDER "/saved", PLANTED[] = "planted by the fault plugin";
-static const lxla_device ALL = {LXLA_DEVICE_UNSPECIFIED, 0};
+static const lxla_device CPU = {LXLA_DEVICE_CPU, 0}, ALL = {LXLA_DEVICE_UNSPECIFIED, 0};
 
 // --- What is tried, and with which fault ---------------------------------------------------------------------------
 
@@ -182,6 +182,24 @@ static void to_other_device(world *w) {
   lxla_tensor made;
   if (tried(lxla_tensor_to_device(w->tensors[2], XLA(1), &made))) keep(w, made, 6);
 }
+
+static void native(world *w) {
+  lxla_tensor t;
+  OK(lxla_tensor_full(w->env, CPU, LXLA_DTYPE_F32, DIMS(2, w->columns), 6, &t));
+  keep(w, t, 6);
+}
+
+static void share(world *w, int i, lxla_device device) {
+  lxla_tensor made;
+  uint64_t shared = counter(w->env, "ZeroCopy");
+  if (!tried(lxla_tensor_to_device(w->tensors[i], device, &made))) return;
+  keep(w, made, 6);
+  if (!now.function) EQUAL(counter(w->env, "ZeroCopy"), shared + 1);
+}
+
+static void lend(world *w) { share(w, 1, XLA(0)); }
+
+static void borrow(world *w) { share(w, 2, CPU); }
 
 static void transfer(world *w) {
   lxla_tensor made;
@@ -431,6 +449,8 @@ SCENARIO(a_step_with_a_scalar_that_varies, .prepare = varying, .work = step_on, 
 SCENARIO(a_read_of_a_pending_tensor, .prepare = pending, .work = read_it)
 SCENARIO(a_read_by_the_slower_way, .prepare = pending, .work = read_it, .refused = "Buffer_OpaqueDeviceMemoryDataPointer")
 SCENARIO(a_transfer_from_the_host, .work = transfer)
+SCENARIO(a_native_tensor_is_lent, .prepare = native, .work = lend)
+SCENARIO(the_plugins_memory_is_borrowed, .prepare = pending, .work = borrow)
 SCENARIO(a_tensor_is_written_over, .prepare = ready, .work = write_over)
 SCENARIO(a_copy_to_another_device, .prepare = pending, .work = to_other_device)
 SCENARIO(a_save, .prepare = half_pending, .work = save, .saves = 1)

@@ -103,9 +103,10 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack(
         // SAFETY: the caller's promise, see `capi`: what the struct points at is as it says.
         let import = unsafe { Import::of(given)? };
         let owned = Arc::new(Owned { managed: managed.cast(), bytes: import.bytes(), is_ours: AtomicBool::new(false) });
-        let array = match import.is_row_major && copy == 0 {
-            true => Array::shared(&import.ty, owned.clone())?,
-            false => import.copied()?,
+        let may_share = import.is_row_major && copy == 0;
+        let array = match may_share.then(|| Array::shared(&import.ty, owned.clone())).flatten() {
+            Some(array) => array,
+            None => import.copied()?,
         };
         let tensor = sync::from_array(target.device, array)?;
         owned.is_ours.store(true, Ordering::Relaxed);

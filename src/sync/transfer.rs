@@ -210,9 +210,11 @@ fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>
 fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
     let ty = hold.data().ty().clone();
     let buffer = hold.data().buffer()?;
-    if let Some(memory) = buffer.clone().share()? {
+    if let Some(memory) = buffer.clone().share()?
+        && let Some(array) = Array::shared(&ty, Arc::new(Borrowed { memory, _hold: hold }))
+    {
         count_shared(owner, &ty);
-        return Ok((Array::shared(&ty, Arc::new(Borrowed { memory, _hold: hold }))?, false));
+        return Ok((array, false));
     }
     let mut copy = buffer.start_host_copy()?;
     let array = Array::from_bytes(&ty, copy.bytes()?)?;
