@@ -43,7 +43,7 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
     let ty = trace.ty(x);
     match (op, ty.dtype.kind()) {
         (Relu | Relu6, Kind::Signed | Kind::Unsigned) => return clipped(&mut Formula { trace }, op, x),
-        (_, Kind::Float) => {}
+        (_, Kind::Float | Kind::Float8) => {}
         (Relu | Relu6, _) => return Err(refuse(op.name(), "x", &ty, "integers and floats")),
         _ => return Err(refuse(op.name(), "x", &ty, "floats")),
     }

@@ -7,6 +7,7 @@ use super::choice::{compare, select};
 use super::control::Applied;
 use super::convert::convert;
 use super::creation::full;
+use super::formula::widened;
 use super::gather::gather;
 use super::scatter::{Promises, scatter};
 use super::shape::broadcast_to;
@@ -90,7 +91,8 @@ pub fn index_combine(
     combined(trace, op, x, indices, source, &placement)
 }
 
-/// Sums and products of f16 and bf16 are kept in f32, and rounded once.
+/// Sums and products of f16 and bf16, and all of floats of 8 bits, are kept in f32, and rounded once. What is copied keeps its
+/// bits.
 fn combined(
     trace: &mut Trace,
     op: ScatterOp,
@@ -101,8 +103,9 @@ fn combined(
 ) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     let wide = match (op, dtype) {
-        (ScatterOp::Sum | ScatterOp::Product, DType::F16 | DType::BF16) => DType::F32,
-        _ => dtype,
+        (ScatterOp::Copy, _) => dtype,
+        (ScatterOp::Max | ScatterOp::Min, _) if !dtype.is_float8() => dtype,
+        _ => widened(dtype),
     };
     let body = match op {
         ScatterOp::Copy => bodies::replace(wide),

@@ -4,13 +4,14 @@
 
 use super::binary::{binary, binary_scalar};
 use super::convert::convert;
+use super::formula::widened;
 use super::reduce::reduce;
 use super::shape::reshape;
 use super::unary::unary;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
-use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
+use crate::types::{DType, Dims, ScalarValue, TensorType, normalize_axis};
 
 /// `x` normalized over all axes but one; the mean and the variance of each feature.
 pub fn batch_norm_training(
@@ -109,7 +110,7 @@ struct Feature {
 impl Batch {
     fn of(trace: &Trace, x: NodeId, feature_axis: i64, epsilon: f64) -> Result<Batch> {
         let ty = trace.ty(x);
-        if ty.dtype.kind() != Kind::Float {
+        if !ty.dtype.is_float() {
             return Err(error!(InvalidArgument, "x: batch normalization takes floats, not {ty}"));
         }
         if !(epsilon >= 0.0 && epsilon.is_finite()) {
@@ -121,7 +122,7 @@ impl Batch {
         let axes: Vec<i64> = (0..ty.dims.len() as i64).filter(|&other| other != axis as i64).collect();
         Ok(Batch {
             epsilon,
-            dtype: if matches!(ty.dtype, DType::F16 | DType::BF16) { DType::F32 } else { ty.dtype },
+            dtype: widened(ty.dtype),
             count: axes.iter().map(|&axis| ty.dims[axis as usize]).product(),
             axes,
             features: ty.dims[axis],

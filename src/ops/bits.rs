@@ -1,6 +1,7 @@
 //! The bits of elements: read as another type, or fewer of them kept.
 
 use super::definition::{Call, Definition, Native};
+use super::float8;
 use super::{refuse, typed};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -24,7 +25,7 @@ pub const REDUCE_PRECISION: Definition = Definition {
     name: "reduce_precision",
     stablehlo: "reduce_precision",
     function: "lxla_reduce_precision",
-    dtypes: "floats",
+    dtypes: "floats, 8-bit floats",
     lower: lower_reduce_precision,
     native: Native::One(native_reduce_precision),
 };
@@ -42,8 +43,11 @@ pub fn bitcast_convert(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<Nod
 /// Each element rounded to a format with so many bits.
 pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantissa_bits: i64) -> Result<NodeId> {
     let ty = trace.ty(x);
-    if ty.dtype.kind() != Kind::Float {
+    if !ty.dtype.is_float() {
         return Err(refuse("reduce_precision", "x", &ty, "floats"));
+    }
+    if ty.dtype.is_float8() {
+        return float8::in_f32(trace, [x], |trace, [x]| reduce_precision(trace, x, exponent_bits, mantissa_bits));
     }
     if exponent_bits < 1 {
         return Err(error!(InvalidArgument, "exponent_bits: {exponent_bits} given; want at least 1"));

@@ -14,7 +14,7 @@ pub const CLAMP: Definition = Definition {
     name: "clamp",
     stablehlo: "clamp",
     function: "lxla_clamp",
-    dtypes: "pred, integers and floats",
+    dtypes: "pred, integers, floats, 8-bit floats",
     lower,
     native: Native::One(native_clamp),
 };

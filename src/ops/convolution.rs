@@ -17,7 +17,7 @@ pub const CONVOLUTION: Definition = Definition {
     name: "convolution",
     stablehlo: "convolution",
     function: "lxla_convolution",
-    dtypes: "integers, floats and complex numbers",
+    dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
     native: Native::One(native_convolution),
 };

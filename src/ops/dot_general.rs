@@ -15,7 +15,7 @@ pub const DOT_GENERAL: Definition = Definition {
     name: "dot_general",
     stablehlo: "dot_general",
     function: "lxla_dot_general",
-    dtypes: "integers, floats and complex numbers",
+    dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
     native: Native::One(native_dot_general),
 };

@@ -106,7 +106,7 @@ impl Formula<'_> {
     }
 }
 
-/// A formula of a float, in f32 where that has 16 bits: rounded once.
+/// A formula of a float, in f32 where that has 8 or 16 bits: rounded once.
 pub fn in_wide(
     trace: &mut Trace,
     x: NodeId,
@@ -120,5 +120,5 @@ pub fn in_wide(
 
 /// What a formula of floats of this dtype is computed in.
 pub fn widened(dtype: DType) -> DType {
-    if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
+    if dtype.is_float8() || matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
 }

@@ -1,6 +1,7 @@
 //! Cholesky factors and triangular systems.
 
 use super::definition::{Call, Definition, Native};
+use super::float8;
 use super::{common_dtype, refuse};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -14,7 +15,7 @@ pub const CHOLESKY: Definition = Definition {
     name: "cholesky",
     stablehlo: "cholesky",
     function: "lxla_cholesky",
-    dtypes: "floats and complex numbers",
+    dtypes: "floats, 8-bit floats, complex numbers",
     lower: lower_cholesky,
     native: Native::One(|call| native::cholesky(call.ty, call.attributes[0] == 1, call.operands[0])),
 };
@@ -25,7 +26,7 @@ pub const TRIANGULAR_SOLVE: Definition = Definition {
     name: "triangular_solve",
     stablehlo: "triangular_solve",
     function: "lxla_triangular_solve",
-    dtypes: "floats and complex numbers",
+    dtypes: "floats, 8-bit floats, complex numbers",
     lower: lower_triangular_solve,
     native: Native::One(native_triangular_solve),
 };
@@ -34,6 +35,9 @@ pub const TRIANGULAR_SOLVE: Definition = Definition {
 pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
     let ty = trace.ty(a);
     check_square("cholesky", &ty)?;
+    if ty.dtype.is_float8() {
+        return float8::in_f32(trace, [a], |trace, [a]| cholesky(trace, a, lower));
+    }
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::Cholesky, ty.dtype, shape, &[a], &[i64::from(lower)]))
 }
@@ -41,6 +45,9 @@ pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
 /// The solution of `a x = b`, or of `x a = b`.
 pub fn triangular_solve(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Triangle) -> Result<NodeId> {
     let ty = infer_triangular_solve(&trace.ty(a), &trace.ty(b), triangle)?;
+    if ty.dtype.is_float8() {
+        return float8::in_f32(trace, [a, b], |trace, [a, b]| triangular_solve(trace, a, b, triangle));
+    }
     let shape = trace.intern(&ty.dims);
     let attributes = [
         triangle.left_side.into(),
@@ -53,7 +60,7 @@ pub fn triangular_solve(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Trian
 
 /// Matrices of floats or complex numbers in the last two axes.
 fn check_square(name: &str, a: &TensorType) -> Result<()> {
-    if !matches!(a.dtype.kind(), Kind::Float | Kind::Complex) {
+    if !a.dtype.is_float() && a.dtype.kind() != Kind::Complex {
         return Err(refuse(name, "a", a, "floats and complex numbers"));
     }
     match a.dims[..] {

@@ -14,7 +14,7 @@ pub const MATMUL: Definition = Definition {
     name: "matmul",
     stablehlo: "dot_general",
     function: "lxla_matmul",
-    dtypes: "integers, floats and complex numbers",
+    dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
     native: Native::One(|call| native::matmul(call.ty, call.operands[0], call.operands[1])),
 };

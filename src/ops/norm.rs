@@ -4,27 +4,27 @@ use super::binary::{binary, binary_scalar};
 use super::choice::compare;
 use super::convert::convert;
 use super::creation::full;
+use super::formula::widened;
 use super::reduce::reduce;
 use super::unary::unary;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
-use crate::types::{DType, Kind, ScalarValue, TensorType};
+use crate::types::{Kind, ScalarValue, TensorType};
 
 /// The norm of an order over axes: of infinities the largest or smallest absolute value, of 0 how many are not 0. It is
-/// computed in f32 for f16 and bf16, whose squares are easily infinite.
+/// computed in f32 for floats of 8 and 16 bits, whose squares are easily infinite.
 pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
-    if !matches!(ty.dtype.kind(), Kind::Float | Kind::Complex) {
+    if !ty.dtype.is_float() && ty.dtype.kind() != Kind::Complex {
         return Err(error!(InvalidArgument, "x: norm takes floats and complex numbers, not {ty}"));
     }
     if order.is_nan() {
         return Err(error!(InvalidArgument, "ord: it is NaN; want a number or an infinity"));
     }
     let dtype = ty.dtype.real();
-    let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
     let absolute = unary(trace, UnaryOp::Abs, x)?;
-    let absolute = convert(trace, absolute, wide);
+    let absolute = convert(trace, absolute, widened(dtype));
     let result = of_absolute(trace, absolute, order, axes, keep_dims)?;
     Ok(convert(trace, result, dtype))
 }
@@ -63,6 +63,7 @@ fn of_absolute(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims
 mod tests {
     use super::*;
     use crate::device_data::{DeviceData, State};
+    use crate::types::DType;
 
     #[test]
     fn norms_are_real_and_keep_the_width() {

@@ -11,11 +11,13 @@ use crate::ops::convert;
 use crate::types::{DType, broadcast};
 
 /// Exponentials, divided by their sum.
-pub const SOFTMAX: Composed = Composed { name: "softmax", function: "lxla_softmax", dtypes: "floats" };
+pub const SOFTMAX: Composed = Composed { name: "softmax", function: "lxla_softmax", dtypes: "floats, 8-bit floats" };
 /// Their logarithms.
-pub const LOG_SOFTMAX: Composed = Composed { name: "log_softmax", function: "lxla_log_softmax", dtypes: "floats" };
+pub const LOG_SOFTMAX: Composed =
+    Composed { name: "log_softmax", function: "lxla_log_softmax", dtypes: "floats, 8-bit floats" };
 /// What differs from the mean, divided by the standard deviation.
-pub const LAYER_NORM: Composed = Composed { name: "layer_norm", function: "lxla_layer_norm", dtypes: "floats" };
+pub const LAYER_NORM: Composed =
+    Composed { name: "layer_norm", function: "lxla_layer_norm", dtypes: "floats, 8-bit floats" };
 
 /// `e^x`, divided by their sum over an axis.
 pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {

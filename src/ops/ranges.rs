@@ -9,16 +9,17 @@ use super::formula::widened;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
-use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, element_count};
+use crate::types::{DType, Scalar, ScalarValue, TensorType, element_count};
 
 /// By their distance.
-pub const ARANGE: Composed = Composed { name: "arange", function: "lxla_arange", dtypes: "integers and floats" };
+pub const ARANGE: Composed =
+    Composed { name: "arange", function: "lxla_arange", dtypes: "integers, floats, 8-bit floats" };
 /// By their number.
-pub const LINSPACE: Composed = Composed { name: "linspace", function: "lxla_linspace", dtypes: "floats" };
+pub const LINSPACE: Composed = Composed { name: "linspace", function: "lxla_linspace", dtypes: "floats, 8-bit floats" };
 
 /// `start`, `start + step`, ..., as long as they do not reach `stop`.
 pub fn arange(trace: &mut Trace, dtype: DType, start: f64, stop: f64, step: f64) -> Result<NodeId> {
-    if !(dtype.is_integer() || dtype.kind() == Kind::Float) {
+    if !(dtype.is_integer() || dtype.is_float()) {
         return Err(error!(InvalidArgument, "dtype: arange counts in integers and floats, not {dtype}"));
     }
     if !start.is_finite() || !stop.is_finite() || !step.is_finite() || step == 0.0 {
@@ -50,7 +51,7 @@ pub fn arange(trace: &mut Trace, dtype: DType, start: f64, stop: f64, step: f64)
 
 /// `count` numbers from `start` to `stop`, which is the last one, or with `endpoint` false the one that would follow.
 pub fn linspace(trace: &mut Trace, dtype: DType, start: f64, stop: f64, count: i64, endpoint: bool) -> Result<NodeId> {
-    if dtype.kind() != Kind::Float {
+    if !dtype.is_float() {
         return Err(error!(InvalidArgument, "dtype: linspace divides into floats, not {dtype}"));
     }
     element_count(&[count])?;

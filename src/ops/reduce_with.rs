@@ -5,6 +5,7 @@ use super::control::Applied;
 use super::creation::{constant, full, iota};
 use super::definition::{Call, Definition, Native};
 use super::distinct_axes;
+use super::float8;
 use super::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use super::shape::reshape;
 use super::sort::{check_index_dtype, check_ordered};
@@ -75,6 +76,9 @@ pub fn arg_extreme(
 ) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_ordered(if greatest { "argmax" } else { "argmin" }, "x", &ty)?;
+    if ty.dtype.is_float8() {
+        return float8::in_f32(trace, [x], |trace, [x]| arg_extreme(trace, x, axis, keep_dims, greatest, index_dtype));
+    }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     check_index_dtype(index_dtype, ty.dims[axis])?;
     let mut kept: Dims = ty.dims.clone();

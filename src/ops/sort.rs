@@ -5,6 +5,7 @@ use super::control::Applied;
 use super::convert::convert;
 use super::creation::iota;
 use super::definition::{Call, Definition, Native};
+use super::float8;
 use super::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -60,6 +61,9 @@ fn check_strict(comparator: &Body) -> Result<()> {
 pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, stable: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_ordered("sort_along", "x", &ty)?;
+    if ty.dtype.is_float8() {
+        return float8::in_f32(trace, [x], |trace, [x]| sort_along(trace, x, axis, descending, stable));
+    }
     let body = bodies::order(&[ty.dtype], descending)?;
     Ok(sort(trace, &Applied { body: &body, captures: &[] }, &[x], axis, stable)?.remove(0))
 }
@@ -75,6 +79,9 @@ pub fn argsort(
 ) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_ordered("argsort", "x", &ty)?;
+    if ty.dtype.is_float8() {
+        return float8::in_f32(trace, [x], |trace, [x]| argsort(trace, x, axis, descending, stable, index_dtype));
+    }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     check_index_dtype(index_dtype, ty.dims[axis])?;
     // XLA knows a sort with s32 for its places best.

@@ -11,7 +11,7 @@ use super::refuse;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
-use crate::types::{DType, Kind};
+use crate::types::DType;
 
 numbered! {
     /// Functions that StableHLO has no operation for.
@@ -27,7 +27,7 @@ pub const SPECIAL: Composed = Composed { name: "special", function: "lxla_specia
 /// A function of a float.
 pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
-    if ty.dtype.kind() != Kind::Float {
+    if !ty.dtype.is_float() {
         return Err(refuse(op.name(), "x", &ty, "floats"));
     }
     in_wide(trace, x, |f, x| match op {

@@ -8,17 +8,18 @@ use super::refuse;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
-use crate::types::{Kind, TensorType};
+use crate::types::TensorType;
 
 /// The sum of the elements, divided by how many they are.
-pub const MEAN: Composed = Composed { name: "mean", function: "lxla_mean", dtypes: "floats" };
+pub const MEAN: Composed = Composed { name: "mean", function: "lxla_mean", dtypes: "floats, 8-bit floats" };
 /// The mean of the squares of what differs from the mean.
-pub const VARIANCE: Composed = Composed { name: "variance", function: "lxla_variance", dtypes: "floats" };
+pub const VARIANCE: Composed = Composed { name: "variance", function: "lxla_variance", dtypes: "floats, 8-bit floats" };
 /// Its square root.
 pub const STANDARD_DEVIATION: Composed =
-    Composed { name: "standard_deviation", function: "lxla_standard_deviation", dtypes: "floats" };
+    Composed { name: "standard_deviation", function: "lxla_standard_deviation", dtypes: "floats, 8-bit floats" };
 /// The logarithm of the sum of the exponentials.
-pub const LOGSUMEXP: Composed = Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats" };
+pub const LOGSUMEXP: Composed =
+    Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats, 8-bit floats" };
 
 /// The mean over axes.
 pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
@@ -101,7 +102,7 @@ pub fn count(ty: &TensorType, axes: &[i64]) -> f64 {
 /// Axes from the start, if `x` has floats.
 pub fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Vec<i64>> {
     let ty = trace.ty(x);
-    if ty.dtype.kind() != Kind::Float {
+    if !ty.dtype.is_float() {
         return Err(refuse(name, "x", &ty, "floats"));
     }
     distinct_axes("axes", axes, ty.dims.len())

@@ -19,7 +19,7 @@ pub const TOP_K: Definition = Definition {
     name: "top_k",
     stablehlo: "sort",
     function: "lxla_topk",
-    dtypes: "pred, integers and floats",
+    dtypes: "all but complex numbers",
     lower,
     native: Native::One(|call| {
         native::top_k(call.ty, call.operands[0], call.attributes[0] as usize, call.attributes[1] == 1)
@@ -50,7 +50,8 @@ pub fn top_k(
             |trace: &mut Trace, dtype| full(trace, &TensorType { dtype, dims: dims.clone() }, ScalarValue::Unsigned(0));
         return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
     }
-    let places = places(trace, x, k, axis, greatest)?;
+    let keys = if ty.dtype.is_float8() { convert(trace, x, DType::F32) } else { x };
+    let places = places(trace, keys, k, axis, greatest)?;
     Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
 }
 

@@ -5,6 +5,7 @@ use super::control::Applied;
 use super::convert::convert;
 use super::creation::constant;
 use super::definition::{Call, Definition, Native};
+use super::float8;
 use super::reduce;
 use super::reduce_with::{check_reducer, operands};
 use super::regions::{begin, check_alike, combining, each, end};
@@ -91,6 +92,9 @@ pub fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, Dims)> 
 
 /// What is combined of the elements of `x` along an axis up to each, or with `reverse` from each on.
 pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse: bool) -> Result<NodeId> {
+    if float8::is_any(trace, &[x]) {
+        return float8::in_f32(trace, [x], |trace, [x]| cumulative(trace, op, x, axis, reverse));
+    }
     let ty = trace.ty(x);
     reduce::check(op, &ty)?;
     let axis = normalize_axis("axis", axis, ty.dims.len())?;

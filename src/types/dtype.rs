@@ -115,6 +115,12 @@ impl DType {
         self as u8 > DType::C128 as u8
     }
 
+    /// A real floating-point number of any width.
+    #[inline]
+    pub fn is_float(self) -> bool {
+        matches!(self.kind(), Kind::Float | Kind::Float8)
+    }
+
     /// Signed or unsigned.
     pub fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
