@@ -84,3 +84,26 @@ fn version_macros_are_the_crates() {
     let version = ["MAJOR", "MINOR", "PATCH"].map(macro_of).join(".");
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
 }
+
+/// What C++ has by itself, or by a more general function.
+const C_ONLY: [&str; 8] = [
+    "lxla_abi_version",
+    "lxla_binary_scalar",
+    "lxla_binary_scalar_inplace",
+    "lxla_compare_scalar",
+    "lxla_save_ticket_retain",
+    "lxla_set_log_callback",
+    "lxla_status_name",
+    "lxla_tensor_release_many",
+];
+
+#[test]
+fn the_cpp_wrapper_calls_every_function() {
+    let folder = std::fs::read_dir(root().join("include/lazyxla")).unwrap();
+    let wrapper: String = folder.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    let words: std::collections::HashSet<&str> =
+        wrapper.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let header = functions(&generated_header());
+    let missing: Vec<&str> = header.lines().filter(|name| !words.contains(name) && !C_ONLY.contains(name)).collect();
+    assert!(missing.is_empty(), "include/lazyxla/*.hpp lacks {missing:?}");
+}

@@ -1,0 +1,153 @@
+// The operations of the C++ wrapper by value, on an XLA device and native: that each calls what it is named after.
+#include "check.hpp"
+
+namespace {
+
+void on_both(const std::function<void(const Place &)> &test) {
+  Environment env;
+  test({env, xla()});
+  test({env, lazyxla::cpu()});
+  CHECK(env.counter("LiveBytes") == 0);
+}
+
+Tensor matrix(const Floats &values, const Dims &dims, const Place &at) { return Tensor::from_host(values, dims, at); }
+
+TEST(elements_and_activations) {
+  on_both([](const Place &at) {
+    const Tensor x = matrix({-2, 0, 2}, {3}, at), low = Tensor::full({}, -1, LXLA_DTYPE_F32, at);
+    CHECK(near(lazyxla::clamp(low, x, -low), {-1, 0, 1}));
+    const Tensor z = lazyxla::complex(x, x * 2);
+    CHECK(near(lazyxla::real(z), {-2, 0, 2}) && near(lazyxla::imag(z), {-4, 0, 4}));
+    CHECK(has<int32_t>(lazyxla::bitcast_convert(x, LXLA_DTYPE_S32), {int32_t(0xC0000000), 0, 0x40000000}));
+    CHECK(near(lazyxla::reduce_precision(x * 1.2, 8, 1), {-2, 0, 2}));
+    const auto kept = lazyxla::optimization_barrier({x, z});
+    CHECK(kept.size() == 2 && near(kept[0], {-2, 0, 2}));
+    CHECK(near(lazyxla::relu(x), {0, 0, 2}) && near(lazyxla::gelu(x), {-0.0455003f, 0, 1.9544997f}));
+    CHECK(near(lazyxla::gelu_tanh(x), {-0.0454023f, 0, 1.9545977f}) && near(lazyxla::silu(x), {-0.238406f, 0, 1.761594f}));
+    CHECK(near(lazyxla::relu6(x * 4), {0, 0, 6}) && near(lazyxla::elu(x), {-0.864665f, 0, 2}));
+    CHECK(near(lazyxla::selu(x), {-1.520167f, 0, 2.101402f}) && near(lazyxla::softplus(x), {0.126928f, 0.693147f, 2.126928f}));
+    CHECK(near(lazyxla::mish(x), {-0.252501f, 0, 1.943959f}) && near(lazyxla::log_sigmoid(x), {-2.126928f, -0.693147f, -0.126928f}));
+    CHECK(near(lazyxla::hard_sigmoid(x), {1.f / 6, 0.5f, 5.f / 6}) && near(lazyxla::hard_swish(x), {-1.f / 3, 0, 5.f / 3}));
+    CHECK(near(lazyxla::erf(x), {-0.995322f, 0, 0.995322f}) && near(lazyxla::erfc(x), {1.995322f, 1, 0.004678f}));
+    CHECK(has<bool>(lazyxla::lt(x, 1), {true, true, false}) && has<bool>(lazyxla::ge(0, x), {true, true, false}));
+    Tensor big = Tensor::from_host(std::vector<int64_t>{1}, {1}, at);
+    big += int64_t{1} << 62;
+    CHECK(has<int64_t>(big, {(int64_t{1} << 62) + 1}));
+  });
+}
+
+TEST(arrangements) {
+  on_both([](const Place &at) {
+    const Tensor x = matrix({1, 2, 3, 4, 5, 6}, {2, 3}, at);
+    CHECK(lazyxla::expand_dims(x, {0}).dims() == (Dims{1, 2, 3}) && lazyxla::squeeze(lazyxla::expand_dims(x, {0, -1})).rank() == 2);
+    CHECK(near(lazyxla::stack({x, x}, 1), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+    CHECK(near(lazyxla::split(x, Dims{1, 2}, 1)[1], {2, 3, 5, 6}) && near(lazyxla::split(x, size_t{2}, 0)[1], {4, 5, 6}));
+    CHECK(near(lazyxla::slice_axis(x, 1, -2, 3), {2, 3, 5, 6}) && near(lazyxla::reverse(x, {0}), {4, 5, 6, 1, 2, 3}));
+    CHECK(near(lazyxla::flip(x), {6, 5, 4, 3, 2, 1}) && near(lazyxla::roll(x, {1}, {1}), {3, 1, 2, 6, 4, 5}));
+    CHECK(near(lazyxla::tile(x, {1, 2}), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+    CHECK(near(lazyxla::repeat(x, 2, 0), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+    CHECK(near(lazyxla::tril(x), {1, 0, 0, 4, 5, 0}) && near(lazyxla::triu(x, 1), {0, 2, 3, 0, 0, 6}));
+    CHECK(near(Tensor::arange(1, 2, 0.5, LXLA_DTYPE_F32, at), {1, 1.5f}) && near(Tensor::eye(1, 2, 1, LXLA_DTYPE_F32, at), {0, 1}));
+    CHECK(near(Tensor::linspace(0, 1, 3, true, LXLA_DTYPE_F32, at), {0, 0.5f, 1}));
+    const Tensor places = Tensor::from_host(std::vector<int32_t>{1, 0}, {2}, at), column = lazyxla::reshape(places, {2, 1});
+    CHECK(near(lazyxla::one_hot(places, 2), {0, 1, 1, 0}) && near(lazyxla::take_along_axis(x, column, 1), {2, 4}));
+    CHECK(near(lazyxla::scatter_along(LXLA_SCATTER_SUM, x, column, lazyxla::take_along_axis(x, column, 1), 1), {1, 4, 3, 8, 5, 6}));
+    CHECK(near(lazyxla::index_add(x, 0, places, x), {5, 7, 9, 5, 7, 9}) && near(lazyxla::index_copy(x, 0, places, x), {4, 5, 6, 1, 2, 3}));
+    CHECK(near(lazyxla::sort_along(x, 1, true), {3, 2, 1, 6, 5, 4}) && has<int64_t>(lazyxla::argsort(x, 0, true), {1, 1, 1, 0, 0, 0}));
+    const auto [values, indices] = lazyxla::topk(x, 2);
+    CHECK(near(values, {3, 2, 6, 5}) && has<int64_t>(indices, {2, 1, 2, 1}));
+    CHECK(near(lazyxla::gather(x, places, {{1}, {0}, {}, {}, {0}, 1, {1, 3}}), {4, 5, 6, 1, 2, 3}));
+    const Tensor again = Tensor::from_dlpack(x.to_dlpack(), false, at);
+    CHECK(near(again, {1, 2, 3, 4, 5, 6}));
+  });
+}
+
+TEST(statistics_and_products) {
+  on_both([](const Place &at) {
+    const Tensor x = matrix({1, 2, 3, 4, 5, 9}, {2, 3}, at), square = matrix({4, 2, 2, 5}, {2, 2}, at);
+    CHECK(near(lazyxla::mean(x), {4}) && near(lazyxla::mean(x, {1}), {2, 6}) && near(lazyxla::logsumexp(x * 0, {1}), {1.098612f, 1.098612f}));
+    CHECK(near(lazyxla::variance(x, {1}, 1), {1, 7}) && near(lazyxla::standard_deviation(x, {1}, 1), {1, 2.645751f}));
+    CHECK(near(lazyxla::norm(matrix({3, 4}, {2}, at)), {5}) && near(lazyxla::norm(x, {0}, 1), {5, 7, 12}));
+    CHECK(near(lazyxla::softmax(x * 0, 0), {.5f, .5f, .5f, .5f, .5f, .5f}) && near(lazyxla::log_softmax(matrix({0, 0}, {2}, at)), {-0.693147f, -0.693147f}));
+    CHECK(near(lazyxla::layer_norm(x, {1}, Tensor(), x * 0 + 1, 0), {-0.224745f, 1, 2.224745f, 0.0741799f, 0.53709f, 2.38873f}));
+    CHECK(has<int64_t>(lazyxla::argmax(x, 1), {2, 2}) && has<int64_t>(lazyxla::argmin(x, 0), {0, 0, 0}));
+    CHECK(near(lazyxla::cumsum(x, 1), {1, 3, 6, 4, 9, 18}) && near(lazyxla::cumprod(x, 0), {1, 2, 3, 4, 10, 27}));
+    CHECK(near(lazyxla::einsum("ij,ij->i", {x, x}), {14, 122}) && near(lazyxla::dot_general(x, x, {{}, {}, {1}, {1}}), {14, 41, 41, 122}));
+    const Tensor image = lazyxla::reshape(x, {1, 1, 2, 3}), kernel = matrix({1, 1}, {1, 1, 1, 2}, at);
+    lazyxla::Convolution by_two;
+    by_two.window_strides = {1, 2};
+    by_two.padding_high = {0, 1};
+    CHECK(near(lazyxla::convolution(image, kernel, by_two), {3, 3, 9, 9}));
+    by_two.window_strides = {1};
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::convolution: its lists", lazyxla::convolution(image, kernel, by_two));
+    const Tensor ones = matrix({1, 1, 1}, {3}, at), zeros = ones * 0;
+    const auto [normal, means, variances] = lazyxla::batch_norm_training(x, ones, zeros, 0, 1);
+    CHECK(near(normal, {-1, -1, -1, 1, 1, 1}) && near(means, {2.5f, 3.5f, 6}) && near(variances, {2.25f, 2.25f, 9}));
+    CHECK(near(lazyxla::batch_norm_inference(x, ones, zeros, means, variances, 0, 1), {-1, -1, -1, 1, 1, 1}));
+    CHECK(near(lazyxla::batch_norm_grad(x, ones, means, variances, x * 0 + 1, 0, 1)[2], {2, 2, 2}));
+    const Tensor factor = lazyxla::cholesky(square);
+    CHECK(near(factor, {2, 0, 1, 2}));
+    CHECK(near(lazyxla::triangular_solve(factor, square, true, true), {2, 1, 0, 2}));
+    const Tensor waves = lazyxla::fft(LXLA_FFT_RFFT, matrix({1, 2, 3, 4}, {4}, at), {4});
+    CHECK(near(lazyxla::real(waves), {10, -2, -2}) && near(lazyxla::imag(waves), {0, 2, 0}));
+  });
+}
+
+TEST(random_numbers_of_keys) {
+  on_both([](const Place &at) {
+    const Tensor key = Tensor::from_host(std::vector<uint32_t>{0, 42}, {2}, at);
+    // As jax.random gives them for jax.random.key(42).
+    CHECK(has<uint32_t>(lazyxla::random_bits(LXLA_RNG_THREE_FRY, key, LXLA_DTYPE_U32, {2}), {2098992034u, 2919706841u}));
+    const Tensor keys = lazyxla::random_split(LXLA_RNG_PHILOX, key, 3);
+    CHECK(keys.dims() == (Dims{3, 2}));
+    for (const Tensor &u : {lazyxla::random_uniform(LXLA_RNG_PHILOX, key, {100}, 2, 3), lazyxla::random_normal(LXLA_RNG_PHILOX, key, {100})})
+      CHECK(u.dims() == Dims{100} && u.dtype() == LXLA_DTYPE_F32);
+    const float mean = lazyxla::mean(lazyxla::random_uniform(LXLA_RNG_THREE_FRY, key, {1000}, 2, 3)).read<float>()[0];
+    CHECK(2.4f < mean && mean < 2.6f);
+    CHECK(has<bool>(lazyxla::random_bernoulli(LXLA_RNG_PHILOX, key, 1, {2}), {true, true}));
+    const Tensor state = Tensor::from_host(std::vector<uint64_t>{1, 2}, {2}, at);
+    const auto [next, bits] = lazyxla::rng_bit_generator(LXLA_RNG_THREE_FRY, state, LXLA_DTYPE_U32, {2});
+    CHECK(next.dtype() == LXLA_DTYPE_U64 && bits.dims() == Dims{2});
+  });
+}
+
+TEST(operations_with_computations) {
+  on_both([](const Place &at) {
+    const Place traced{Environment::borrow(at.env), xla()};
+    Tensor p = Tensor::placeholder({}, LXLA_DTYPE_F32, traced), q = Tensor::placeholder({}, LXLA_DTYPE_F32, traced);
+    const lazyxla::Computation sum({p, q}, {p + q}), less({p, q}, {lazyxla::lt(p, q)}), more({p, q}, {lazyxla::ge(p, q)}),
+        twice({p}, {p * 2}), same({p}, {p + 0});
+    const Tensor x = matrix({3, 1, 2}, {3}, at), zero = Tensor::full({}, 0, LXLA_DTYPE_F32, at);
+    CHECK(near(lazyxla::sort(less, {x})[0], {1, 2, 3}) && near(lazyxla::reduce_with(sum, {x}, {zero}, {0})[0], {6}));
+    lazyxla::Windows pairs;
+    pairs.window_dimensions = {2};
+    CHECK(near(lazyxla::reduce_window(sum, {x}, {zero}, pairs)[0], {4, 3}));
+    CHECK(near(lazyxla::select_and_scatter(more, sum, x, matrix({10, 20}, {2}, at), zero, pairs), {10, 0, 20}));
+    const Tensor places = Tensor::from_host(std::vector<int32_t>{2, 2}, {2, 1}, at);
+    CHECK(near(lazyxla::scatter(sum, {x}, places, {matrix({1, 1}, {2}, at)}, {{}, {0}, {}, {}, {0}, 1})[0], {3, 1, 4}));
+    const Tensor one = Tensor::full({}, 1, LXLA_DTYPE_S32, at);
+    CHECK(near(lazyxla::switch_case(one, {same, twice}, {zero + 4})[0], {8}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::reduce_with: ", lazyxla::reduce_with(sum, {x}, {}, {0}));
+  });
+}
+
+TEST(what_runs_and_what_it_takes) {
+  Environment env;
+  const Tensor x = floats(env, {1, 2}), captured = x * 3;
+  Tensor p = Tensor::placeholder({2}, LXLA_DTYPE_F32, {env, xla()});
+  const lazyxla::Computation adds({p}, {p + x});
+  CHECK(adds.captured() == 1 && near(adds.captured_at(0), {1, 2}));
+  const auto hash = lazyxla::graph_hash({captured});
+  CHECK(hash == lazyxla::graph_hash({captured}) && hash != lazyxla::graph_hash({x + x}));
+  CHECK(lazyxla::compiled_memory({captured}).argument_bytes >= 8);
+  lazyxla::save("test_cpp_names.safetensors", {{"x", x}});
+  CHECK(lazyxla::file_names("test_cpp_names.safetensors").find("\"f32\"") != std::string::npos);
+  lazyxla::AsyncSave save("test_cpp_names.safetensors", {{"x", x}});
+  save.wait();
+  CHECK(save.progress() == (std::pair<uint64_t, uint64_t>{8, 8}));
+  std::remove("test_cpp_names.safetensors");
+  REFUSED(LXLA_NOT_FOUND, "no_such_target", lazyxla::custom_call("no_such_target", {x}, {{LXLA_DTYPE_F32, {2}}})[0].read<float>());
+  CHECK(lazyxla::version() == lxla_version());
+}
+
+}  // namespace

@@ -1,0 +1,138 @@
+// Operations on each element.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef LAZYXLA_ELEMENTWISE_HPP
+#define LAZYXLA_ELEMENTWISE_HPP
+
+#include "tensor.hpp"
+
+namespace lazyxla {
+
+/// l (op) r, one of LXLA_BINARY_*, element by element: two tensors, or a tensor and a number on either side.
+template <class L, class R> detail::Result<L, R> binary(int32_t op, const L &l, const R &r) {
+  constexpr auto with_scalar = lxla_binary_with_scalar;
+  if constexpr (!detail::is_tensor<R>) return Tensor::make<with_scalar>(op, l.handle(), Scalar(r).get(), 0);
+  else if constexpr (!detail::is_tensor<L>) return Tensor::make<with_scalar>(op, r.handle(), Scalar(l).get(), 1);
+  else return Tensor::make<lxla_binary>(op, l.handle(), r.handle());
+}
+
+// As binary.
+#define LAZYXLA_BINARY(name, code) \
+  template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return binary(code, l, r); }
+LAZYXLA_BINARY(operator+, LXLA_BINARY_ADD)          ///< Sum.
+LAZYXLA_BINARY(operator-, LXLA_BINARY_SUBTRACT)     ///< Difference.
+LAZYXLA_BINARY(operator*, LXLA_BINARY_MULTIPLY)     ///< Product.
+LAZYXLA_BINARY(operator/, LXLA_BINARY_DIVIDE)       ///< Quotient; of integers, truncated.
+LAZYXLA_BINARY(operator%, LXLA_BINARY_REMAINDER)    ///< Remainder, with the dividend's sign.
+LAZYXLA_BINARY(operator&, LXLA_BINARY_AND)          ///< And, bit by bit or of pred.
+LAZYXLA_BINARY(operator|, LXLA_BINARY_OR)           ///< Or, bit by bit or of pred.
+LAZYXLA_BINARY(operator^, LXLA_BINARY_XOR)          ///< Exclusive or, bit by bit or of pred.
+LAZYXLA_BINARY(operator<<, LXLA_BINARY_SHIFT_LEFT)  ///< Shift to the left.
+LAZYXLA_BINARY(maximum, LXLA_BINARY_MAXIMUM)        ///< The greater one.
+LAZYXLA_BINARY(minimum, LXLA_BINARY_MINIMUM)        ///< The smaller one.
+LAZYXLA_BINARY(power, LXLA_BINARY_POWER)            ///< l to the power of r.
+LAZYXLA_BINARY(atan2, LXLA_BINARY_ATAN2)            ///< The angle of the point (r, l).
+#undef LAZYXLA_BINARY
+
+/// Shift to the right: logical of unsigned integers, else arithmetic.
+template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R &r) {
+  int32_t dtype;
+  if constexpr (detail::is_tensor<L>) dtype = l.dtype();
+  else dtype = r.dtype();
+  const bool logical = LXLA_DTYPE_U8 <= dtype && dtype <= LXLA_DTYPE_U64;
+  return binary(logical ? LXLA_BINARY_SHIFT_RIGHT_LOGICAL : LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC, l, r);
+}
+
+/// (op) x, one of LXLA_UNARY_*, element by element.
+inline Tensor unary(int32_t op, const Tensor &x) { return Tensor::make<lxla_unary>(op, x.handle()); }
+inline Tensor operator-(const Tensor &x) { return unary(LXLA_UNARY_NEGATE, x); }  ///< -x.
+inline Tensor operator~(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }  ///< Not, bitwise.
+inline Tensor negate(const Tensor &x) { return unary(LXLA_UNARY_NEGATE, x); }  ///< -x.
+inline Tensor abs(const Tensor &x) { return unary(LXLA_UNARY_ABS, x); }  ///< Magnitude; of complex numbers, real.
+inline Tensor sign(const Tensor &x) { return unary(LXLA_UNARY_SIGN, x); }  ///< -1, 0 or 1; of complex numbers, x / |x|.
+inline Tensor exp(const Tensor &x) { return unary(LXLA_UNARY_EXPONENTIAL, x); }  ///< e to the power of x.
+inline Tensor expm1(const Tensor &x) { return unary(LXLA_UNARY_EXPONENTIAL_MINUS_ONE, x); }  ///< exp(x) - 1.
+inline Tensor log(const Tensor &x) { return unary(LXLA_UNARY_LOG, x); }  ///< Natural logarithm.
+inline Tensor log1p(const Tensor &x) { return unary(LXLA_UNARY_LOG_PLUS_ONE, x); }  ///< log(1 + x).
+inline Tensor logistic(const Tensor &x) { return unary(LXLA_UNARY_LOGISTIC, x); }  ///< 1 / (1 + exp(-x)).
+inline Tensor tanh(const Tensor &x) { return unary(LXLA_UNARY_TANH, x); }  ///< Hyperbolic tangent.
+inline Tensor sqrt(const Tensor &x) { return unary(LXLA_UNARY_SQRT, x); }  ///< Square root.
+inline Tensor rsqrt(const Tensor &x) { return unary(LXLA_UNARY_RSQRT, x); }  ///< 1 / sqrt(x).
+inline Tensor cbrt(const Tensor &x) { return unary(LXLA_UNARY_CBRT, x); }  ///< Cube root.
+inline Tensor sin(const Tensor &x) { return unary(LXLA_UNARY_SINE, x); }  ///< Sine.
+inline Tensor cos(const Tensor &x) { return unary(LXLA_UNARY_COSINE, x); }  ///< Cosine.
+inline Tensor tan(const Tensor &x) { return unary(LXLA_UNARY_TAN, x); }  ///< Tangent.
+inline Tensor floor(const Tensor &x) { return unary(LXLA_UNARY_FLOOR, x); }  ///< The next integer below.
+inline Tensor ceil(const Tensor &x) { return unary(LXLA_UNARY_CEIL, x); }  ///< The next integer above.
+inline Tensor round_nearest_even(const Tensor &x) { return unary(LXLA_UNARY_ROUND_NEAREST_EVEN, x); }  ///< n.5 to even.
+inline Tensor round_nearest_afz(const Tensor &x) { return unary(LXLA_UNARY_ROUND_NEAREST_AFZ, x); }  ///< n.5 from zero.
+inline Tensor bitwise_not(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }  ///< Not, bit by bit or of pred.
+inline Tensor popcnt(const Tensor &x) { return unary(LXLA_UNARY_POPCNT, x); }  ///< How many bits are set.
+inline Tensor count_leading_zeros(const Tensor &x) { return unary(LXLA_UNARY_COUNT_LEADING_ZEROS, x); }  ///< High 0s.
+inline Tensor is_finite(const Tensor &x) { return unary(LXLA_UNARY_IS_FINITE, x); }  ///< Not infinite or NaN; pred.
+
+/// l (op) r, one of LXLA_COMPARE_*, element by element, as pred: two tensors, or a tensor and a number on either side.
+template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l, const R &r) {
+  constexpr auto with_scalar = lxla_compare_with_scalar;
+  if constexpr (!detail::is_tensor<R>) return Tensor::make<with_scalar>(op, l.handle(), Scalar(r).get(), 0);
+  else if constexpr (!detail::is_tensor<L>) return Tensor::make<with_scalar>(op, r.handle(), Scalar(l).get(), 1);
+  else return Tensor::make<lxla_compare>(op, l.handle(), r.handle());
+}
+
+// As compare. `==` and its like are not overloaded: they would not give a bool.
+#define LAZYXLA_COMPARE(name, code) \
+  template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return compare(code, l, r); }
+LAZYXLA_COMPARE(eq, LXLA_COMPARE_EQ)  ///< l == r.
+LAZYXLA_COMPARE(ne, LXLA_COMPARE_NE)  ///< l != r.
+LAZYXLA_COMPARE(ge, LXLA_COMPARE_GE)  ///< l >= r.
+LAZYXLA_COMPARE(gt, LXLA_COMPARE_GT)  ///< l > r.
+LAZYXLA_COMPARE(le, LXLA_COMPARE_LE)  ///< l <= r.
+LAZYXLA_COMPARE(lt, LXLA_COMPARE_LT)  ///< l < r.
+#undef LAZYXLA_COMPARE
+
+/// pred ? on_true : on_false, element by element.
+inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on_false) {
+  return Tensor::make<lxla_select>(pred.handle(), on_true.handle(), on_false.handle());
+}
+/// To another dtype, one of LXLA_DTYPE_*.
+inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
+
+/// At least min and at most max; all three broadcast.
+inline Tensor clamp(const Tensor &min, const Tensor &x, const Tensor &max) {
+  return Tensor::make<lxla_clamp>(min.handle(), x.handle(), max.handle());
+}
+/// Complex numbers of two parts.
+inline Tensor complex(const Tensor &re, const Tensor &im) { return Tensor::make<lxla_complex>(re.handle(), im.handle()); }
+inline Tensor real(const Tensor &x) { return Tensor::make<lxla_real>(x.handle()); }  ///< The real part.
+inline Tensor imag(const Tensor &x) { return Tensor::make<lxla_imag>(x.handle()); }  ///< The imaginary part.
+/// The bits as elements of another dtype.
+inline Tensor bitcast_convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_bitcast_convert>(x.handle(), dtype); }
+/// Floats rounded to a format with so many bits.
+inline Tensor reduce_precision(const Tensor &x, int32_t exponent_bits, int32_t mantissa_bits) {
+  return Tensor::make<lxla_reduce_precision>(x.handle(), exponent_bits, mantissa_bits);
+}
+/// The tensors as they are; what is computed of them is not merged with what is computed of others.
+inline std::vector<Tensor> optimization_barrier(const std::vector<Tensor> &tensors) {
+  const auto list = detail::handles(tensors);
+  return detail::several<lxla_optimization_barrier>(list.size(), list.data(), list.size());
+}
+
+/// An activation, one of LXLA_ACTIVATION_*.
+inline Tensor activation(int32_t op, const Tensor &x) { return Tensor::make<lxla_activation>(op, x.handle()); }
+inline Tensor relu(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU, x); }  ///< max(x, 0).
+inline Tensor gelu(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU, x); }  ///< By the error function.
+inline Tensor gelu_tanh(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU_TANH, x); }  ///< By tanh.
+inline Tensor silu(const Tensor &x) { return activation(LXLA_ACTIVATION_SILU, x); }  ///< x logistic(x).
+inline Tensor relu6(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU6, x); }  ///< min(max(x, 0), 6).
+inline Tensor elu(const Tensor &x) { return activation(LXLA_ACTIVATION_ELU, x); }  ///< expm1(x) below 0.
+inline Tensor selu(const Tensor &x) { return activation(LXLA_ACTIVATION_SELU, x); }  ///< Self-normalizing ELU.
+inline Tensor softplus(const Tensor &x) { return activation(LXLA_ACTIVATION_SOFTPLUS, x); }  ///< log(1 + e^x).
+inline Tensor mish(const Tensor &x) { return activation(LXLA_ACTIVATION_MISH, x); }  ///< x tanh(softplus(x)).
+inline Tensor log_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_LOG_SIGMOID, x); }  ///< log(logistic(x)).
+inline Tensor hard_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SIGMOID, x); }  ///< relu6(x + 3) / 6.
+inline Tensor hard_swish(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SWISH, x); }  ///< x hard_sigmoid(x).
+inline Tensor erf(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERF, x.handle()); }  ///< Error function.
+inline Tensor erfc(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERFC, x.handle()); }  ///< 1 - erf(x).
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_ELEMENTWISE_HPP

@@ -1,0 +1,196 @@
+// Errors, environments and devices.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef LAZYXLA_ENVIRONMENT_HPP
+#define LAZYXLA_ENVIRONMENT_HPP
+
+#include "../lazyxla.h"
+
+#include <complex>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace lazyxla {
+
+/// Sizes of axes, or numbers of axes.
+using Dims = std::vector<int64_t>;
+
+/// What a failing call throws: the status, and the library's words for it.
+class Error : public std::runtime_error {
+ public:
+  /// An error with a status and words.
+  Error(lxla_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
+  lxla_status status() const noexcept { return status_; }  ///< One of the status codes of lazyxla.h, not LXLA_OK.
+
+ private:
+  lxla_status status_;
+};
+
+/// Throws Error unless the status is LXLA_OK. For use right after the call, in the thread that made it.
+inline void check(lxla_status status) {
+  if (status != LXLA_OK) throw Error(status, lxla_last_error_message());
+}
+
+inline std::string version() { return lxla_version(); }  ///< The library's, as "0.1.0".
+
+/// The dtype of a C++ element type. f16 and bf16 have none in C++17: see Tensor::from_bytes and Tensor::read_bytes.
+template <class T>
+constexpr int32_t dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) return LXLA_DTYPE_PRED;
+  else if constexpr (std::is_same_v<T, float>) return LXLA_DTYPE_F32;
+  else if constexpr (std::is_same_v<T, double>) return LXLA_DTYPE_F64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>) return LXLA_DTYPE_C64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>) return LXLA_DTYPE_C128;
+  else {
+    static_assert(std::is_integral_v<T> && sizeof(T) <= 8, "lazyxla has no dtype for this type");
+    constexpr int32_t width = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return (std::is_signed_v<T> ? LXLA_DTYPE_S8 : LXLA_DTYPE_U8) + width;
+  }
+}
+
+namespace detail {
+// The type that a function of lazyxla.h writes through its last parameter.
+template <class> struct Output;
+template <class... Parameters> struct Output<lxla_status (*)(Parameters...)> {
+  using Type = std::remove_pointer_t<std::tuple_element_t<sizeof...(Parameters) - 1, std::tuple<Parameters...>>>;
+};
+
+// What such a function gives.
+template <auto call, class... Inputs> auto get(Inputs... inputs) {
+  typename Output<decltype(call)>::Type out{};
+  check(call(inputs..., &out));
+  return out;
+}
+
+// A string that such a function gives.
+template <auto call, class... Inputs> std::string text(Inputs... inputs) {
+  const std::unique_ptr<char, decltype(&lxla_string_free)> owner(get<call>(inputs...), lxla_string_free);
+  return owner.get();
+}
+
+// Elements that lie side by side. Those of std::vector<bool> do not, and are unpacked to a byte each.
+template <class T> const std::vector<T> &contiguous(const std::vector<T> &values) { return values; }
+inline std::vector<uint8_t> contiguous(const std::vector<bool> &values) { return {values.begin(), values.end()}; }
+static_assert(sizeof(bool) == 1, "pred has one byte an element");
+}  // namespace detail
+
+inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
+inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                           ///< Native host memory.
+/// The device that "cpu", "xla" or "xla:N" names.
+inline lxla_device parse_device(const std::string &text) { return detail::get<lxla_device_parse>(text.c_str()); }
+
+/// Options of a new environment, as in lxla_env_options. What is left as it is here is the default.
+struct EnvironmentOptions {
+  std::string plugin_path;                        ///< File of the PJRT plugin.
+  std::string cache_dir;                          ///< Folder of the disk cache.
+  size_t cache_capacity = 0;                      ///< How many compiled programs are kept.
+  size_t max_program_ops = 0;                     ///< The most operations of one program.
+  int32_t device_count = 0;                       ///< How many devices to ask the plugin for.
+  std::optional<bool> use_native_for_cpu_tensor;  ///< Whether tensors on `cpu` are native.
+  int32_t mixed_device_policy = 0;                ///< What happens when devices meet: 1 error, 2 copy, 3 scalar.
+  std::optional<bool> donation;                   ///< Whether steps donate buffers.
+};
+
+/// One reference to an environment, or a view of one that others own. A moved-from one is none: INVALID_HANDLE.
+class Environment {
+ public:
+  Environment() : Environment(EnvironmentOptions()) {}  ///< A new environment with default options.
+  /// A new environment.
+  explicit Environment(const EnvironmentOptions &given) {
+    const auto text = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
+    const auto flag = [](std::optional<bool> on) { return on ? (*on ? 1 : 2) : 0; };
+    lxla_env_options options;
+    options.struct_size = sizeof options;
+    check(lxla_env_options_init(&options));
+    options.plugin_path = text(given.plugin_path);
+    options.cache_dir = text(given.cache_dir);
+    options.cache_capacity = given.cache_capacity;
+    options.max_program_ops = given.max_program_ops;
+    options.device_count = given.device_count;
+    options.use_native_for_cpu_tensor = flag(given.use_native_for_cpu_tensor);
+    options.mixed_device_policy = given.mixed_device_policy;
+    options.donation = flag(given.donation);
+    check(lxla_env_create(&options, &env_));
+    owned_ = true;
+  }
+  /// Another reference to the same environment.
+  Environment(const Environment &other) : env_(other.env_), owned_(other.owned_) {
+    if (owned_) check(lxla_env_retain(env_));
+  }
+  /// Takes the reference over. The other's handle is then no environment's; 0 would mean the current one.
+  Environment(Environment &&other) noexcept
+      : env_(std::exchange(other.env_, lxla_env{UINT64_MAX})), owned_(std::exchange(other.owned_, false)) {}
+  /// Gives up the reference it has, and takes or shares the other's.
+  Environment &operator=(Environment other) noexcept {
+    std::swap(env_, other.env_);
+    std::swap(owned_, other.owned_);
+    return *this;
+  }
+  ~Environment() { if (owned_) lxla_env_release(env_); }  ///< Gives up the reference.
+
+  /// A view of an environment that others own: it takes no reference and gives none up.
+  static Environment borrow(lxla_env env) noexcept { return Environment(env); }
+  /// The process's default environment, as a view.
+  static Environment default_environment() { return borrow(detail::get<lxla_env_default>()); }
+  /// The thread's current environment, as a view. FAILED_PRECONDITION outside any scope.
+  static Environment current() { return borrow(detail::get<lxla_env_current>()); }
+
+  lxla_env handle() const noexcept { return env_; }  ///< For calls of lazyxla.h. The reference stays here.
+  bool owned() const noexcept { return owned_; }     ///< Whether a reference is owned here.
+  /// A counter's value.
+  uint64_t counter(const std::string &name) const { return detail::get<lxla_env_counter>(env_, name.c_str()); }
+  /// Sets an option.
+  void set_option(const std::string &key, const std::string &value) {
+    check(lxla_env_set_option(env_, key.c_str(), value.c_str()));
+  }
+  /// An option's value.
+  std::string get_option(const std::string &key) const { return detail::text<lxla_env_get_option>(env_, key.c_str()); }
+  int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }  ///< Of XLA devices.
+  std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }  ///< All counters and options.
+  void metrics_reset() { check(lxla_env_metrics_reset(env_)); }  ///< Sets all counters to 0.
+  /// The step: runs what is pending on a device, or on all; with `wait`, until the device has finished.
+  void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
+  /// Blocks until what was enqueued on a device, or on all, has ended.
+  void wait(lxla_device device = {}) { check(lxla_wait(env_, device)); }
+  /// The StableHLO text of what a step of the device would compile now.
+  std::string step_stablehlo(lxla_device device = {}) const { return detail::text<lxla_step_stablehlo>(env_, device); }
+
+ private:
+  explicit Environment(lxla_env env) noexcept : env_(env) {}
+
+  lxla_env env_{};
+  bool owned_ = false;
+};
+
+/// Makes an environment the thread's current one while it lives. Scopes end in their thread, innermost first.
+class Scope {
+ public:
+  /// Enters the environment, and keeps it alive.
+  explicit Scope(const Environment &env) : env_(env) { check(lxla_env_enter(env_.handle())); }
+  ~Scope() { lxla_env_exit(env_.handle()); }  ///< Leaves it.
+  Scope(const Scope &) = delete;
+  Scope &operator=(const Scope &) = delete;
+
+ private:
+  Environment env_;
+};
+
+/// Where a new tensor goes. It does not keep the environment alive.
+struct Place {
+  Place() = default;                     ///< The current environment, else the default one, and no device named.
+  Place(lxla_device on) : device(on) {}  ///< A device of the current environment, else of the default one.
+  /// An environment, and a device of it.
+  Place(const Environment &in, lxla_device on = {}) : env(in.handle()), device(on) {}
+
+  lxla_env env{};        ///< The environment; id 0 for the current one, else the default one.
+  lxla_device device{};  ///< The device.
+};
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_ENVIRONMENT_HPP

@@ -1,0 +1,243 @@
+// Tensors, and numbers as operands.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef LAZYXLA_TENSOR_HPP
+#define LAZYXLA_TENSOR_HPP
+
+#include "environment.hpp"
+
+#include <array>
+
+namespace lazyxla {
+
+/// A number as an operand, exact: it takes the tensor's dtype, and one that this cannot represent is INVALID_ARGUMENT.
+class Scalar {
+ public:
+  /// Any real number, or a bool, which is 0 or 1.
+  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> Scalar(T value) {
+    constexpr bool real = std::is_floating_point_v<T>;
+    scalar_.dtype = real ? LXLA_DTYPE_F64 : std::is_signed_v<T> ? LXLA_DTYPE_S64 : LXLA_DTYPE_U64;
+    if constexpr (real) scalar_.value.f = static_cast<double>(value);
+    else if constexpr (std::is_signed_v<T>) scalar_.value.i = value;
+    else scalar_.value.u = value;
+  }
+  /// A complex number.
+  template <class T> Scalar(const std::complex<T> &value) {
+    scalar_.dtype = LXLA_DTYPE_C128;
+    scalar_.value.c[0] = static_cast<double>(value.real());
+    scalar_.value.c[1] = static_cast<double>(value.imag());
+  }
+  const lxla_scalar *get() const noexcept { return &scalar_; }  ///< As lazyxla.h takes it.
+
+ private:
+  lxla_scalar scalar_{};
+};
+
+/// One reference to a tensor. Copies are references to the same tensor: what changes in place in one shows in all. Use
+/// snapshot() for a value that stays, and assign() to change a value; `=` makes this refer to another tensor.
+class Tensor {
+ public:
+  Tensor() noexcept = default;  ///< No tensor: calls with it give INVALID_HANDLE.
+  /// Another reference to the same tensor.
+  Tensor(const Tensor &other) : tensor_(other.tensor_) { if (tensor_.id != 0) check(lxla_tensor_retain(tensor_)); }
+  /// Takes the reference over; the other is no tensor then.
+  Tensor(Tensor &&other) noexcept : tensor_(other.release()) {}
+  /// Gives up the reference it has, and takes or shares the other's.
+  Tensor &operator=(Tensor other) noexcept { return std::swap(tensor_, other.tensor_), *this; }
+  ~Tensor() { lxla_tensor_release(tensor_); }  ///< Gives up the reference.
+
+  /// Takes over a reference that a call of lazyxla.h gave.
+  static Tensor adopt(lxla_tensor tensor) noexcept { return Tensor(tensor); }
+  /// Calls a function of lazyxla.h that gives a tensor: make<lxla_unary>(LXLA_UNARY_ABS, x.handle()).
+  template <auto call, class... Inputs> static Tensor make(Inputs... in) { return adopt(detail::get<call>(in...)); }
+  /// Gives the reference to the caller; this is no tensor then.
+  lxla_tensor release() noexcept { return std::exchange(tensor_, lxla_tensor{}); }
+  lxla_tensor handle() const noexcept { return tensor_; }  ///< For calls of lazyxla.h. The reference stays here.
+  explicit operator bool() const noexcept { return tensor_.id != 0; }  ///< Whether this refers to a tensor.
+
+  /// A tensor with these bytes, in row-major order.
+  static Tensor from_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype, const Place &at = {}) {
+    return make<lxla_tensor_from_host>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes);
+  }
+  /// A tensor with `count` elements, in row-major order.
+  template <class T> static Tensor from_host(const T *data, size_t count, const Dims &dims, const Place &at = {}) {
+    return from_bytes(data, count * sizeof(T), dims, dtype_of<T>(), at);
+  }
+  /// A tensor with these elements, in row-major order; std::vector<bool> makes pred.
+  template <class T> static Tensor from_host(const std::vector<T> &values, const Dims &dims, const Place &at = {}) {
+    const auto &elements = detail::contiguous(values);
+    return from_bytes(elements.data(), elements.size() * sizeof(elements[0]), dims, dtype_of<T>(), at);
+  }
+  /// A tensor with one value in every element.
+  static Tensor full(const Dims &dims, double value, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+    return make<lxla_tensor_full>(at.env, at.device, dtype, dims.data(), dims.size(), value);
+  }
+  /// A tensor that counts 0, 1, 2, ... along an axis.
+  static Tensor iota(const Dims &dims, int64_t axis, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+    return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);
+  }
+  /// start, start + step, ..., as long as they do not reach stop.
+  static Tensor arange(double start, double stop, double step = 1, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+    return make<lxla_arange>(at.env, at.device, dtype, start, stop, step);
+  }
+  /// `count` floats from start to stop, which is the last one, or without `endpoint` the one that would follow.
+  static Tensor linspace(double start, double stop, int64_t count, bool endpoint = true, int32_t dtype = LXLA_DTYPE_F32,
+                         const Place &at = {}) {
+    return make<lxla_linspace>(at.env, at.device, dtype, start, stop, count, endpoint ? 1 : 0);
+  }
+  /// A matrix with ones on diagonal k and zeros elsewhere.
+  static Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+    return make<lxla_eye>(at.env, at.device, dtype, rows, columns, k);
+  }
+  /// Of a DLManagedTensorVersioned, which it takes over; in its memory, or with `copy` in its own.
+  static Tensor from_dlpack(void *managed, bool copy = false, const Place &at = {}) {
+    return make<lxla_tensor_from_dlpack>(at.env, at.device, managed, copy ? 1 : 0);
+  }
+  /// Its value as a DLManagedTensorVersioned, which the caller deletes by its deleter.
+  void *to_dlpack() const { return detail::get<lxla_tensor_to_dlpack>(tensor_); }
+  /// What a safetensors file has under a name.
+  static Tensor load(const std::string &path, const std::string &name, const Place &at = {}) {
+    return make<lxla_load>(at.env, at.device, path.c_str(), name.c_str());
+  }
+  /// A tensor with no value.
+  static Tensor placeholder(const Dims &dims, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+    return make<lxla_tensor_placeholder>(at.env, at.device, dtype, dims.data(), dims.size());
+  }
+  /// A placeholder with this one's dtype, shape, device and requires_grad.
+  Tensor placeholder_like() const { return make<lxla_tensor_placeholder_like>(tensor_); }
+  /// A new tensor with the value of now, which later changes in place do not touch.
+  Tensor snapshot() const { return make<lxla_tensor_snapshot>(tensor_); }
+  /// A new tensor with the same value on another device.
+  Tensor to_device(lxla_device device) const { return make<lxla_tensor_to_device>(tensor_, device); }
+
+  int32_t dtype() const { return detail::get<lxla_tensor_dtype>(tensor_); }        ///< One of LXLA_DTYPE_*.
+  int32_t state() const { return detail::get<lxla_tensor_state>(tensor_); }        ///< One of LXLA_STATE_*, now.
+  size_t rank() const { return detail::get<lxla_tensor_rank>(tensor_); }           ///< The number of axes.
+  lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }  ///< Where it is.
+  /// The sizes of the axes.
+  Dims dims() const {
+    Dims dims(rank());
+    return check(lxla_tensor_dims(tensor_, dims.data(), dims.size())), dims;
+  }
+  /// The number of elements.
+  size_t size() const {
+    size_t count = 1;
+    for (const int64_t size : dims()) count *= static_cast<size_t>(size);
+    return count;
+  }
+  /// The environment, as a view.
+  Environment environment() const { return Environment::borrow(detail::get<lxla_tensor_env>(tensor_)); }
+  /// Whether it is marked as requiring gradients.
+  bool requires_grad() const { return detail::get<lxla_tensor_requires_grad>(tensor_) != 0; }
+  void set_requires_grad(bool on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }  ///< Sets the mark.
+
+  /// Copies all bytes, row-major, to `dst`; waits for them.
+  void read_bytes(void *dst, size_t size_bytes) const { check(lxla_tensor_read(tensor_, dst, size_bytes)); }
+  /// All elements, row-major; waits for them. T is the dtype exactly; pred is read as bool, into std::vector<bool>.
+  template <class T> std::vector<T> read() const {
+    expect<T>("read");
+    std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> values(size());
+    read_bytes(values.data(), values.size() * sizeof(values[0]));
+    if constexpr (std::is_same_v<T, bool>) return {values.begin(), values.end()};
+    else return values;
+  }
+  /// Takes these elements, row-major, as its value. T is the tensor's dtype exactly.
+  template <class T> void write(const std::vector<T> &values) {
+    expect<T>("write");
+    const auto &elements = detail::contiguous(values);
+    check(lxla_tensor_write(tensor_, elements.data(), elements.size() * sizeof(elements[0])));
+  }
+  /// Takes the value that another tensor has now.
+  void assign(const Tensor &src) { check(lxla_tensor_assign(tensor_, src.tensor_)); }
+
+  /// this = this (op) rhs, a tensor or number, in place; op is one of LXLA_BINARY_*.
+  template <class R> Tensor &apply(int32_t op, const R &rhs) {
+    if constexpr (std::is_base_of_v<Tensor, R>) check(lxla_binary_inplace(op, tensor_, rhs.tensor_));
+    else check(lxla_binary_with_scalar_inplace(op, tensor_, Scalar(rhs).get(), 0));
+    return *this;
+  }
+  template <class R> Tensor &operator+=(const R &rhs) { return apply(LXLA_BINARY_ADD, rhs); }       ///< In place.
+  template <class R> Tensor &operator-=(const R &rhs) { return apply(LXLA_BINARY_SUBTRACT, rhs); }  ///< In place.
+  template <class R> Tensor &operator*=(const R &rhs) { return apply(LXLA_BINARY_MULTIPLY, rhs); }  ///< In place.
+  template <class R> Tensor &operator/=(const R &rhs) { return apply(LXLA_BINARY_DIVIDE, rhs); }    ///< In place.
+
+ private:
+  explicit Tensor(lxla_tensor tensor) noexcept : tensor_(tensor) {}
+
+  template <class T> void expect(const char *call) const {
+    const int32_t mine = dtype(), given = dtype_of<T>();
+    if (mine != given)
+      throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::Tensor::") + call + ": the elements are " +
+                                             lxla_dtype_name(given) + ", the tensor is " + lxla_dtype_name(mine));
+  }
+
+  lxla_tensor tensor_{};
+};
+
+namespace detail {
+template <class T> inline constexpr bool is_tensor = std::is_base_of_v<Tensor, T>;
+template <class T> inline constexpr bool is_operand = is_tensor<T> || std::is_convertible_v<const T &, Scalar>;
+// A tensor, if the two are tensors, or one is and the other a number.
+template <class L, class R>
+using Result = std::enable_if_t<(is_tensor<L> && is_operand<R>) || (is_operand<L> && is_tensor<R>), Tensor>;
+
+inline std::vector<lxla_tensor> handles(const std::vector<Tensor> &tensors) {
+  std::vector<lxla_tensor> list;
+  for (const Tensor &tensor : tensors) list.push_back(tensor.handle());
+  return list;
+}
+/// Takes over references that a call of lazyxla.h gave.
+inline std::vector<Tensor> adopted(const std::vector<lxla_tensor> &handles) {
+  std::vector<Tensor> out;
+  out.reserve(handles.size());
+  for (lxla_tensor handle : handles) out.push_back(Tensor::adopt(handle));
+  return out;
+}
+
+inline Dims all_axes(const Tensor &x) {
+  Dims axes(x.rank());
+  for (size_t i = 0; i < axes.size(); i++) axes[i] = static_cast<int64_t>(i);
+  return axes;
+}
+
+// What a call gives that writes `n` tensors through its last parameter.
+template <auto call, class... Inputs> std::vector<Tensor> several(size_t n, Inputs... inputs) {
+  std::vector<lxla_tensor> out(n);
+  check(call(inputs..., out.data()));
+  return adopted(out);
+}
+
+// What a call gives that writes one tensor through each of its last parameters.
+template <auto call, size_t n, size_t... at, class... Inputs>
+std::array<Tensor, n> each_of(std::index_sequence<at...>, Inputs... inputs) {
+  std::array<lxla_tensor, n> out{};
+  check(call(inputs..., &out[at]...));
+  return {Tensor::adopt(out[at])...};
+}
+template <auto call, size_t n, class... Inputs> std::array<Tensor, n> these(Inputs... inputs) {
+  return each_of<call, n>(std::make_index_sequence<n>(), inputs...);
+}
+
+// A list of one number for each axis, or none.
+inline const int64_t *list_of(const Dims &numbers, size_t rank, const char *what) {
+  if (numbers.empty()) return nullptr;
+  if (numbers.size() != rank) throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::") + what + ": its lists differ in length");
+  return numbers.data();
+}
+
+// Options of lazyxla.h with their defaults.
+template <class Options, lxla_status (*init)(Options *)> Options defaults() {
+  Options options;
+  options.struct_size = sizeof options;
+  check(init(&options));
+  return options;
+}
+
+// A call with one tensor and a list of sizes or axes.
+template <auto call> Tensor listed(const Tensor &x, const Dims &list) {
+  return Tensor::make<call>(x.handle(), list.data(), list.size());
+}
+}  // namespace detail
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_TENSOR_HPP
