@@ -16,6 +16,9 @@ JAX := $(BUILD)/jax
 JAX_PACKAGES := "jax==0.10.2; python_version >= '3.11'" "jaxlib==0.10.2; python_version >= '3.11'" \
   "numpy==2.3.5; python_version >= '3.11'"
 JAX_STAMP := $(JAX)/packages-1
+# Another peer, of several gigabytes: only for `make test-torch`.
+TORCH := $(BUILD)/torch
+TORCH_STAMP := $(TORCH)/packages-1
 TREE := $(BUILD)/cmake
 JOBS ?= $(shell nproc)
 
@@ -23,7 +26,7 @@ PLUGIN := xla-cpu-pjrt==0.0.1
 PLUGIN_SHA256 := 55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc
 PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
 
-.PHONY: all demo test soak tsan bench check header plugin configure build install clean
+.PHONY: all demo test test-torch soak tsan bench check header plugin configure build install clean
 
 all: build
 
@@ -33,6 +36,9 @@ demo: build  ## Trains a network on real handwritten digits.
 test: build $(JAX_STAMP)  ## All tests: Rust, then C, on the real CPU plugin.
 	cargo test --release
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS)
+
+test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
+	$(TORCH)/bin/python c_tests/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 
 soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and 2,000 on the plugin.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
@@ -85,6 +91,13 @@ $(TOOLS_STAMP): | $(TOOLS)/bin/python
 $(JAX_STAMP): | $(JAX)/bin/python
 	$(JAX)/bin/python -m pip install --quiet $(JAX_PACKAGES)
 	touch $@
+
+$(TORCH_STAMP): | $(TORCH)/bin/python
+	$(TORCH)/bin/python -m pip install --quiet torch==2.15.0 numpy==2.3.5
+	touch $@
+
+$(TORCH)/bin/python:
+	$(PYTHON) -m venv $(TORCH)
 
 $(TOOLS)/bin/python:
 	$(PYTHON) -m venv $(TOOLS)
