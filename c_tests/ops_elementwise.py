@@ -22,13 +22,18 @@ def unary_cases(name):
     return [Case([samples(name)])]
 
 
+# Of complex numbers, what they give beside a cut, and for infinite parts.
+AT_INFINITY = ["abs", "log", "log_plus_one", "sqrt"]
+
+
 def unary(number, name, takes, function):
     def call(world, x):
         return world.make("lxla_unary", number, x)
 
     def cases(dtype):
         shaped = SHAPES if (name, dtype) in (("negate", "s8"), ("tanh", "f32")) else []
-        return unary_cases(dtype) + [Case([plain(dtype, shape, 4)]) for shape in shaped]
+        made = unary_cases(dtype) + [Case([plain(dtype, shape, 4)]) for shape in shaped]
+        return made + [Case([values.infinite(dtype)])] if name in AT_INFINITY and kind(dtype) == "complex" else made
 
     return Operation(name, takes, call, function, cases)
 
@@ -67,7 +72,8 @@ def unaries():
         unary(23, "is_finite", "float", np.isfinite),
     ]
     made[-1].cases = pred_result(unary_cases)
-    made[1].cases = lambda name: [Case(case.arrays, {}, values.real(name)) for case in unary_cases(name)]
+    of_abs = made[1].cases
+    made[1].cases = lambda name: [Case(case.arrays, {}, values.real(name)) for case in of_abs(name)]
     return made
 
 

@@ -155,7 +155,7 @@ def log(x):
         return np.log(x)
     large, small = np.maximum(np.abs(x.real), np.abs(x.imag)), np.minimum(np.abs(x.real), np.abs(x.imag))
     near = (large > 0.5) & (large < 2) & (small < 1)
-    re = np.where(near, np.log1p((large - 1) * (large + 1) + small * small) / 2, np.log(np.hypot(large, small)))
+    re = np.where(near, np.log1p((large - 1) * (large + 1) + small * small) / 2, np.log(np.hypot(x.real, x.imag)))
     return joined(re, np.arctan2(x.imag, x.real))
 
 

@@ -58,7 +58,7 @@ def special(name):
     if name == "pred":
         return np.array([False, True])
     if kind(name) == "complex":
-        # Finite ones: what a complex function gives at infinity, and on which side of a cut -0 is, is the plugin's affair.
+        # Finite ones: what most functions give at infinity is the plugin's affair.
         parts = np.array([0.0, 1, -1, 0.5, -2.5, 3, -7, 1e-3, -20], DTYPES[real(name)][1])
         return pairs(parts, parts, dtype).ravel()
     if kind(name) == "float":
@@ -73,6 +73,12 @@ def special(name):
     if info.min:
         edges += [info.min + 1, -1, -2, -3, -7, -8, -64]
     return np.array([min(max(edge, int(info.min)), int(info.max)) for edge in edges], dtype)
+
+
+def infinite(name):
+    """Complex numbers with zeros of either sign, infinities and NaN."""
+    parts = np.array([0.0, -0.0, 1, -1, 0.5, 1e30, np.inf, -np.inf, np.nan], DTYPES[real(name)][1])
+    return pairs(parts, parts, DTYPES[name][1]).ravel()
 
 
 def pairs(re, im, dtype):

@@ -84,6 +84,34 @@ static void complex_numbers(void) {
   RELEASE(re, im, wide, brain, whole, empty, half);
 }
 
+static lxla_tensor unary(int32_t op, lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_unary(op, x, &out));
+  return out;
+}
+
+// Below the cut, and with infinite parts, as C has it (annex G).
+static void complex_edges(void) {
+  const float inf = INFINITY;
+  lxla_tensor z = ARRAY(C64, float, DIMS(4), -4, -0.0f, inf, NAN, -inf, 1, NAN, -inf);
+  HAS_F32(unary(LXLA_UNARY_ABS, z), DIMS(4), 4, inf, inf, inf);
+  const float roots[] = {0, -2, inf, NAN, 0, inf, inf, -inf}, logs[] = {1.3862944f, -3.1415927f, inf, NAN, inf, 3.1415927f, inf, NAN};
+  float got[8];
+  for (int op = 0; op < 2; op++) {
+    lxla_tensor out = unary(op ? LXLA_UNARY_LOG : LXLA_UNARY_SQRT, z);
+    OK(lxla_tensor_read(out, got, sizeof got));
+    for (int i = 0; i < 8; i++) {
+      float want = (op ? logs : roots)[i];
+      CHECK(isfinite(want) ? fabsf(got[i] - want) < 1e-6f : isnan(want) ? isnan(got[i]) : got[i] == want);
+    }
+    RELEASE(out);
+  }
+  lxla_tensor far = ARRAY(C64, float, DIMS(2), inf, inf, -inf, NAN), out = unary(LXLA_UNARY_TANH, far);
+  OK(lxla_tensor_read(out, got, 4 * sizeof *got));
+  CHECK(got[0] == 1 && got[1] == 0 && got[2] == -1 && got[3] == 0);
+  RELEASE(z, far, out);
+}
+
 static void bitcasts(void) {
   lxla_tensor out = none;
   lxla_tensor f = ARRAY(F32, float, DIMS(3), 1, -0.0f, NAN);
@@ -244,6 +272,7 @@ static void cases(void) {
 
 TEST(clamp) { on_both(clamps); }
 TEST(complex_and_its_parts) { on_both(complex_numbers); }
+TEST(complex_functions_at_their_edges) { on_both(complex_edges); }
 TEST(bits_as_other_elements) { on_both(bitcasts); }
 TEST(fewer_bits) { on_both(precisions); }
 TEST(backwards) { on_both(reverses); }

@@ -214,12 +214,15 @@ fn ln_1p(x: Complex64) -> Complex64 {
 }
 
 fn tanh(x: Complex64) -> Complex64 {
+    if x.re.is_nan() && x.im == 0.0 {
+        return x;
+    }
     if x.re.is_finite() && !x.im.is_finite() {
         return Complex64::new(f64::NAN, f64::NAN);
     }
     if x.re.abs() > 22.0 {
-        let im = 4.0 * x.im.sin() * x.im.cos() * (-2.0 * x.re.abs()).exp();
-        return Complex64::new(1f64.copysign(x.re), im);
+        let turn = if x.im.is_finite() { x.im.sin() * x.im.cos() } else { 0f64.copysign(x.im) };
+        return Complex64::new(1f64.copysign(x.re), 4.0 * turn * (-2.0 * x.re.abs()).exp());
     }
     x.tanh()
 }

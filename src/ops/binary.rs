@@ -1,7 +1,7 @@
 //! Elementwise operations of two operands, one of which may be a scalar.
 
+use super::complex_functions;
 use super::definition::{Call, Definition, Native};
-use super::functions::complex_power;
 use super::integers::{integer_division, integer_power};
 use super::{common_dims, common_dtype, float8, typed};
 use crate::emit::{Emitter, emit, mlir};
@@ -158,7 +158,7 @@ fn write(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &T
         return integer_power(e, name, lhs, rhs, ty);
     }
     if op == BinaryOp::Power && ty.dtype.kind() == Kind::Complex {
-        return complex_power(e, name, lhs, rhs, ty);
+        return complex_functions::power(e, name, lhs, rhs, ty);
     }
     emit!(e, "    {name} = stablehlo.{} {lhs}, {rhs} : {}", op.name(), mlir(ty));
 }

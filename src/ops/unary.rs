@@ -1,5 +1,6 @@
 //! Elementwise operations of one operand.
 
+use super::complex_functions;
 use super::definition::{Call, Definition, Native};
 use super::functions::{function, is_wide};
 use super::{float8, refuse};
@@ -63,6 +64,10 @@ fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let Op::Unary(op) = value.op else { return };
+    let operand = e.values[value.operands[0]].ty.clone();
+    if op == UnaryOp::Abs && operand.dtype.kind() == Kind::Complex {
+        return complex_functions::magnitude(e, &e.name_of(at), &e.name(value.operands[0]), &operand);
+    }
     if !is_wide(op) {
         return e.one_operand(at, op.name(), "");
     }
