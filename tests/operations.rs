@@ -297,7 +297,11 @@ and integers and pred are always exact. Complex numbers are measured by their la
 of them relative to the sizes of what comes together. XLA flushes denormal numbers to 0, and native tensors do not.
 
 Two dtypes promote as in the Python array API standard (f16 with bf16 gives f32). f16 and bf16 are computed in f32, and
-rounded once, by every function, sum, product of matrices and composed operation here.
+rounded once, by every function, sum, product of matrices and composed operation here; so are 8-bit floats by all that is here.
+
+Of complex numbers StableHLO allows some operations that are refused here: XLA refuses cbrt, and ends the process on remainder;
+maximum, minimum and clamp compare real parts only, where the specification has an order of pairs; no array library has
+atan2. What powers, products and quotients of infinite complex numbers are is up to the device.
 ";
 
 fn document() -> String {
