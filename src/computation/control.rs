@@ -1,6 +1,6 @@
 //! Loops, branches and scans over traced computations.
 
-use super::traced::{Computation, nodes, place};
+use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// As long as `condition` gives true, applies `body`; starts with `init`.
 pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("cond", condition), ("body", body)], &[("init", init)])?;
+    let device = place(&[("cond", condition), ("body", body)], &[Given::List("init", init)])?;
     let mut state = to_record(device)?;
     let init = nodes(&mut state, "init", init)?;
     let (of_condition, of_body) = (condition.captures(&mut state)?, body.captures(&mut state)?);
@@ -30,7 +30,10 @@ pub fn branch(
     on_false: &Computation,
     arguments: &[TensorHandle],
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("on_true", on_true), ("on_false", on_false)], &[("pred", &[pred]), ("args", arguments)])?;
+    let device = place(
+        &[("on_true", on_true), ("on_false", on_false)],
+        &[Given::One("pred", pred), Given::List("args", arguments)],
+    )?;
     let mut state = to_record(device)?;
     let pred = state.operand("pred", pred)?;
     let arguments = nodes(&mut state, "args", arguments)?;
@@ -57,7 +60,7 @@ pub fn case(
     let names: Vec<String> = (0..branches.len()).map(|i| format!("branches[{i}]")).collect();
     let named: Vec<(&str, &Computation)> =
         names.iter().map(String::as_str).zip(branches.iter().map(Arc::as_ref)).collect();
-    let device = place(&named, &[("index", &[index]), ("args", arguments)])?;
+    let device = place(&named, &[Given::One("index", index), Given::List("args", arguments)])?;
     let mut state = to_record(device)?;
     let index = state.operand("index", index)?;
     let arguments = nodes(&mut state, "args", arguments)?;
@@ -76,7 +79,7 @@ pub fn scan(
     length: i64,
     reverse: bool,
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("body", body)], &[("init", init), ("xs", arrays)])?;
+    let device = place(&[("body", body)], &[Given::List("init", init), Given::List("xs", arrays)])?;
     let mut state = to_record(device)?;
     let init = nodes(&mut state, "init", init)?;
     let arrays = nodes(&mut state, "xs", arrays)?;

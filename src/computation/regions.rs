@@ -1,6 +1,6 @@
 //! Operations that apply a traced computation of scalars to elements.
 
-use super::traced::{Computation, nodes, place};
+use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{Placement, Window};
@@ -9,7 +9,7 @@ use crate::tensor::{finish_all, to_record};
 
 /// Arrays, sorted together along an axis.
 pub fn sort(comparator: &Computation, inputs: &[TensorHandle], axis: i64, stable: bool) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("comparator", comparator)], &[("inputs", inputs)])?;
+    let device = place(&[("comparator", comparator)], &[Given::List("inputs", inputs)])?;
     let mut state = to_record(device)?;
     let inputs = nodes(&mut state, "inputs", inputs)?;
     let captures = comparator.captures(&mut state)?;
@@ -25,7 +25,7 @@ pub fn reduce_with(
     inits: &[TensorHandle],
     axes: &[i64],
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("body", body)], &[("inputs", inputs), ("inits", inits)])?;
+    let device = place(&[("body", body)], &[Given::List("inputs", inputs), Given::List("inits", inits)])?;
     let mut state = to_record(device)?;
     let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
     let captures = body.captures(&mut state)?;
@@ -41,7 +41,7 @@ pub fn reduce_window(
     inits: &[TensorHandle],
     windows: &[Window],
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("body", body)], &[("inputs", inputs), ("inits", inits)])?;
+    let device = place(&[("body", body)], &[Given::List("inputs", inputs), Given::List("inits", inits)])?;
     let mut state = to_record(device)?;
     let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
     let captures = body.captures(&mut state)?;
@@ -60,7 +60,7 @@ pub fn select_and_scatter(
     windows: &[Window],
 ) -> Result<TensorHandle> {
     let computations = [("select", select), ("combiner", combiner)];
-    let device = place(&computations, &[("x", &[x]), ("source", &[source]), ("init", &[init])])?;
+    let device = place(&computations, &[Given::One("x", x), Given::One("source", source), Given::One("init", init)])?;
     let mut state = to_record(device)?;
     let (x, source, init) = (state.operand("x", x)?, state.operand("source", source)?, state.operand("init", init)?);
     let (of_select, of_combiner) = (select.captures(&mut state)?, combiner.captures(&mut state)?);
@@ -85,7 +85,7 @@ pub fn scatter(
     placement: &Placement,
     promises: Promises,
 ) -> Result<Vec<TensorHandle>> {
-    let lists = [("inputs", inputs), ("indices", &[indices][..]), ("updates", updates)];
+    let lists = [Given::List("inputs", inputs), Given::One("indices", indices), Given::List("updates", updates)];
     let device = place(&[("combiner", combiner)], &lists)?;
     let mut state = to_record(device)?;
     let inputs = nodes(&mut state, "inputs", inputs)?;

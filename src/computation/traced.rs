@@ -2,7 +2,7 @@
 
 use crate::device::{self, Device, DeviceState, TensorHandle, Value, common_device};
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::{Body, NodeId, take_body};
 use crate::ops::{self, Applied};
 use crate::tensor::{self, finish_all, to_record};
@@ -34,7 +34,7 @@ impl Computation {
         if results.is_empty() {
             return Err(error!(InvalidArgument, "n_results: 0 given; want at least 1"));
         }
-        let device = common_place(&[("params", params), ("results", results)])?;
+        let device = common_place(&named(&[Given::List("params", params), Given::List("results", results)]))?;
         let mut state = to_record(device)?;
         if state.is_native() {
             return Err(error!(InvalidArgument, "results: they are on cpu; computations are traced on XLA devices"));
@@ -92,7 +92,7 @@ impl Computation {
 
     /// Records its application to arguments; gives its results.
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
-        let device = place(&[("the computation", self)], &[("args", arguments)])?;
+        let device = place(&[("the computation", self)], &[Given::List("args", arguments)])?;
         let mut state = to_record(device)?;
         let arguments = nodes(&mut state, "args", arguments)?;
         let captures = self.captures(&mut state)?;
@@ -101,14 +101,33 @@ impl Computation {
     }
 }
 
-/// Where computations are applied: on the device of the tensors, or on their own if there are none. What captured
+/// Operands of a call, as messages name them.
+#[derive(Clone, Copy)]
+pub(super) enum Given<'a> {
+    One(&'a str, TensorHandle),
+    List(&'a str, &'a [TensorHandle]),
+}
+
+/// Each with its name.
+fn named(given: &[Given]) -> Vec<(String, TensorHandle)> {
+    let of_one = |given: &Given| match *given {
+        Given::One(name, handle) => vec![(name.to_string(), handle)],
+        Given::List(name, list) => list.iter().enumerate().map(|(i, &handle)| (numbered(name, i), handle)).collect(),
+    };
+    given.iter().flat_map(of_one).collect()
+}
+
+/// Their one device.
+fn common_place(named: &[(String, TensorHandle)]) -> Result<&'static Device> {
+    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
+    common_device(&named)
+}
+
+/// Where computations are applied: on the one device of the tensors, or on their own if there are none. What captured
 /// nothing may be applied on any device of its environment.
-pub(super) fn place(
-    computations: &[(&str, &Computation)],
-    lists: &[(&str, &[TensorHandle])],
-) -> Result<&'static Device> {
-    let lists: Vec<_> = lists.iter().copied().filter(|(_, list)| !list.is_empty()).collect();
-    let device = if lists.is_empty() { computations[0].1.device } else { common_place(&lists)? };
+pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> Result<&'static Device> {
+    let named = named(given);
+    let device = if named.is_empty() { computations[0].1.device } else { common_place(&named)? };
     for (name, computation) in computations.iter().filter(|(_, computation)| !std::ptr::eq(computation.device, device))
     {
         let (own, other) = (computation.device.state().place(), device.state().place());
@@ -117,7 +136,7 @@ pub(super) fn place(
             return Err(error!(
                 InvalidArgument,
                 "{}: on another device, or in another environment, than {name}, which captured {} values there",
-                lists.first().map_or("the first computation", |(name, _)| name),
+                named.first().map_or("the first computation", |(name, _)| name),
                 computation.captured()
             ));
         }
@@ -129,7 +148,7 @@ pub(super) fn place(
 fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<NodeId>> {
     let mut leaves: Vec<NodeId> = Vec::with_capacity(params.len());
     for (i, &handle) in params.iter().enumerate() {
-        let slot = state.check("params", handle).map_err(|e| numbered(e, "params", i))?;
+        let slot = state.check(&numbered("params", i), handle)?;
         let is_placeholder = matches!(state.value(slot), Value::Data(data) if data.is_placeholder());
         if !is_placeholder {
             let ty = state.ty(slot);
@@ -144,21 +163,15 @@ fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<No
     Ok(leaves)
 }
 
-fn numbered(error: Error, name: &str, i: usize) -> Error {
-    error.context(format_args!("{name}[{i}]"))
+fn numbered(name: &str, i: usize) -> String {
+    format!("{name}[{i}]")
 }
 
 /// The nodes of tensors of one device.
 pub(super) fn nodes(state: &mut DeviceState, name: &str, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
-    tensors.iter().enumerate().map(|(i, &t)| state.operand(name, t).map_err(|e| numbered(e, name, i))).collect()
-}
-
-/// The one device of all listed tensors.
-fn common_place(lists: &[(&str, &[TensorHandle])]) -> Result<&'static Device> {
-    let named: Vec<(String, TensorHandle)> = lists
-        .iter()
-        .flat_map(|(name, list)| list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle)))
-        .collect();
-    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    common_device(&named)
+    let node = |(i, &handle): (usize, &TensorHandle)| {
+        // The name is needed only where there is an error.
+        state.operand(name, handle).or_else(|_| state.operand(&numbered(name, i), handle))
+    };
+    tensors.iter().enumerate().map(node).collect()
 }

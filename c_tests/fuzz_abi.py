@@ -1,0 +1,355 @@
+"""Every operation of the ABI with random arguments, most of which are wrong: python fuzz_abi.py /path/to/liblazyxla.so [calls] [seed]
+
+Native and lazy tensors have to be refused by the same words, or to give results of one type; what is recorded has to compile and
+run; nothing may panic. The functions and their parameters are read from lazyxla.h. Values are compared by other tests."""
+
+import ctypes
+import random
+import re
+import sys
+from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # nothing is left beside the sources
+import ctypes_test as abi
+from ctypes_test import Device, Env, Scalar, Tensor
+
+
+class Computation(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
+# What is no operation on tensors, or is for the plugin to judge.
+LEFT_OUT = re.compile(
+    "lxla_(env_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
+    "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
+)
+HEADER = (Path(__file__).parent.parent / "include/lazyxla.h").read_text()
+DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]
+SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4)]
+MOST_RESULTS = 12
+U32, F32, S32, PRED, C64 = 8, 11, 4, 1, 14
+# Arguments that are right, of which one is changed: of functions that hardly ever take what comes by chance. Tensors by
+# dtype and shape, computations by dtype and number.
+IMAGE, ROW, KEY, ONE = (F32, (1, 2, 4, 4)), (F32, (3,)), (U32, (2,)), (F32, ())
+ADD, GREATER = (F32, 0), (F32, 3)
+RIGHT = {
+    "lxla_batch_norm_training": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "epsilon": 0.1, "feature_axis": 1},
+    "lxla_batch_norm_inference": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "mean": ROW, "variance": ROW, "epsilon": 0.1, "feature_axis": 1},
+    "lxla_batch_norm_grad": {"x": (F32, (2, 3)), "scale": ROW, "mean": ROW, "variance": ROW, "grad_output": (F32, (2, 3)), "epsilon": 0.1, "feature_axis": 1},
+    "lxla_case": {"index": (S32, ()), "branches": [ADD, ADD], "n_branches": 2, "args": [ONE, ONE], "n_args": 2, "n_results": 1},
+    "lxla_cond": {"pred": (PRED, ()), "on_true": ADD, "on_false": ADD, "args": [ONE, ONE], "n_args": 2, "n_results": 1},
+    "lxla_convolution": {"lhs": IMAGE, "rhs": IMAGE, "options": {}},
+    "lxla_dynamic_slice": {"x": (F32, (2, 3)), "starts": [(S32, ()), (S32, ())], "sizes": [1, 2], "n": 2},
+    "lxla_dynamic_update_slice": {"x": (F32, (2, 3)), "update": (F32, (1, 3)), "starts": [(S32, ()), (S32, ())], "n": 2},
+    "lxla_fft": {"op": 1, "x": (C64, (3, 3)), "lengths": [3, 3], "n_lengths": 2},
+    "lxla_gather": {"x": ROW, "indices": (S32, (2,)), "options": {"collapsed_slice_dims": [0], "start_index_map": [0], "index_vector_dim": 1, "slice_sizes": [1]}},
+    "lxla_index_add": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
+    "lxla_index_copy": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
+    "lxla_pad": {"x": (F32, (2, 3)), "value": ONE, "low": [1, 0], "high": [0, -1], "interior": [1, 0], "n": 2, "rank": 2},
+    "lxla_random_bernoulli": {"algorithm": 1, "key": KEY, "p": 0.5, "dims": [2, 3], "rank": 2},
+    "lxla_random_bits": {"algorithm": 2, "key": KEY, "dtype": U32, "dims": [2, 3], "rank": 2},
+    "lxla_random_normal": {"algorithm": 1, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2},
+    "lxla_random_split": {"algorithm": 1, "key": KEY, "n": 2},
+    "lxla_random_uniform": {"algorithm": 2, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2, "low": 0.0, "high": 1.0},
+    "lxla_rng_bit_generator": {"algorithm": 1, "state": (9, (2,)), "dtype": U32, "dims": [2, 3], "rank": 2},
+    "lxla_reduce_window": {"body": ADD, "inputs": [ROW], "inits": [ONE], "n": 1, "options": {"rank": 1, "window_dimensions": [2]}},
+    "lxla_reduce_with": {"body": ADD, "inputs": [(F32, (2, 3))], "inits": [ONE], "n": 1, "axes": [1], "n_axes": 1},
+    "lxla_scan": {"body": ADD, "init": [ONE], "n_init": 1, "n_carry": 1, "xs": [ROW], "n_xs": 1, "length": 3, "reverse": 0, "n_ys": 0},
+    "lxla_scatter": {"combiner": ADD, "inputs": [ROW], "indices": (S32, (2,)), "updates": [(F32, (2,))], "n": 1,
+                     "options": {"inserted_window_dims": [0], "scatter_dims_to_operand_dims": [0], "index_vector_dim": 1}},
+    "lxla_select": {"pred": (PRED, (2, 3)), "on_true": (F32, (2, 3)), "on_false": (F32, (1, 3))},
+    "lxla_select_and_scatter": {"select": GREATER, "combiner": ADD, "x": ROW, "source": (F32, (2,)), "init": ONE,
+                                "options": {"rank": 1, "window_dimensions": [2]}},
+    "lxla_sort": {"comparator": GREATER, "inputs": [(F32, (2, 3))], "n": 1, "axis": 1, "stable": 1},
+    "lxla_slice": {"x": (F32, (2, 3)), "starts": [0, 1], "limits": [2, 3], "strides": [1, 1], "n": 2, "rank": 2},
+}
+OK, RESOURCE_EXHAUSTED, INTERNAL, INVALID_HANDLE, PANIC = 0, 8, 13, 64, 66
+
+
+def prototypes():
+    for name, parameters in re.findall(r"^lxla_status (lxla_\w+)\(([^;]*)\);", HEADER, re.M):
+        if not LEFT_OUT.match(name):
+            yield name, [re.match(r"(.*?)(\w+)$", " ".join(p.split())).groups() for p in parameters.split(",")]
+
+
+def options_of(name):
+    """The class of a struct of options, whose last definition before its name has the members."""
+    body = HEADER[: HEADER.index(f"}} {name};")].rsplit("typedef struct {", 1)[1]
+    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    kinds = {"size_t": c_size_t, "int64_t": c_int64, "int32_t": c_int32}
+    members = re.findall(r"((?:const )?\w+) (\*?)(\w+);", body)
+    fields = [(m, POINTER(kinds[t.split()[-1]]) if star else kinds[t.split()[-1]]) for t, star, m in members]
+    return type(name, (Structure,), {"_fields_": fields})
+
+
+class Fuzzer:
+    def __init__(self, rng):
+        self.rng, self.env = rng, abi.new_env()
+        self.worlds = [abi.xla(), Device(1, 0)]
+        self.operations = list(prototypes())
+        self.delicate = 3 * [each for each in self.operations if each[0] in RIGHT]
+        self.structs = {n: options_of(n) for n in set(re.findall(r"const (lxla_\w+_options) \*", HEADER)) if not re.search("env|custom", n)}
+        self.pool, self.kept = {}, []
+        for dtype in DTYPES:
+            for shape in SHAPES:
+                self.pool[dtype, shape] = self.made(dtype, shape)
+        self.computations = dict(self.traced())
+
+    def made(self, dtype, shape):
+        sizes = (c_int64 * max(len(shape), 1))(*shape)
+        value = 1.0 if dtype == 1 else float(self.rng.randint(0, 2))
+        full = lambda device: abi.give(abi.lib.lxla_tensor_full, Tensor, self.env, device, dtype, sizes, len(shape), value)
+        return [full(device) for device in self.worlds]
+
+    def traced(self):
+        """Scalar computations: sums, products and comparisons, of some dtypes."""
+        functions = [(1, "lxla_binary"), (3, "lxla_binary"), (6, "lxla_compare"), (4, "lxla_compare")]
+        for dtype in (1, 4, 11, 13, 14, 16):
+            for i, (op, function) in enumerate(functions):
+                p = [Tensor(), Tensor()]
+                for each in p:
+                    abi.ok(abi.lib.lxla_tensor_placeholder(self.env, self.worlds[0], dtype, None, 0, byref(each)))
+                out, made = Tensor(), Computation()
+                if getattr(abi.lib, function)(op, *p, byref(out)) == OK:
+                    abi.ok(abi.lib.lxla_computation_trace((Tensor * 2)(*p), 2, byref(out), 1, byref(made)))
+                    yield (dtype, i), made
+
+    # --- Arguments ---
+
+    def number(self):
+        r = self.rng
+        return r.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, -1, -2, r.randint(-4, 6), r.choice([2**63 - 1, -(2**63), 2**50, 255])])
+
+    def named(self, name, kind):
+        """A number that is often what a parameter of this name takes."""
+        if "dtype" in name:
+            return self.rng.choice(DTYPES)
+        if self.rng.random() < 0.15:
+            return self.number()
+        if name in ("op", "algorithm"):
+            return self.rng.randint(1, 15 if name == "op" else 2)
+        if "axis" in name:
+            return self.rng.randint(-2, 1)
+        return self.rng.randint(0, 1) if kind == "int32_t" else self.rng.randint(0, 3)
+
+    def real(self):
+        return self.rng.choice([0.0, 1.0, 2.0, -1.0, 0.5, 1e-5, 1e300, float("inf"), float("nan"), -0.0])
+
+    def tensor(self, like=None):
+        r = self.rng
+        if r.random() < 0.02:
+            return [Tensor(r.choice([0, 1, 2**64 - 1]))] * 2
+        if r.random() < 0.2 and self.kept:
+            return r.choice(self.kept)
+        return like if like and r.random() < 0.7 else r.choice(list(self.pool.values()))
+
+    def list_of(self, kind, n):
+        if self.rng.random() < 0.1:
+            return None
+        values = sorted(self.number() for _ in range(n)) if self.rng.random() < 0.3 else [self.number() for _ in range(n)]
+        if self.rng.random() < 0.3:
+            values = list(range(n))
+        return (kind * max(n, 1))(*[kind(v).value for v in values])
+
+    def options(self, name, rank):
+        made = self.structs[name]()
+        made.struct_size = ctypes.sizeof(made)
+        abi.ok(getattr(abi.lib, name + "_init")(byref(made)))
+        for field, kind in made._fields_[1:]:
+            n = self.rng.choice([0, 1, 1, 2, 2, rank])
+            if field in ("rank", "spatial_rank"):
+                setattr(made, field, self.rng.choice([rank, rank, max(rank - 2, 0)]))
+            elif kind in (POINTER(c_int64), POINTER(c_int32)):
+                values = self.list_of(kind._type_, 8)
+                if values and self.rng.random() < 0.7:
+                    # Lists have a member for their length, or are as long as the rank.
+                    setattr(made, field, ctypes.cast(values, kind))
+                    self.alive.append(values)
+                    if hasattr(made, "n_" + field):
+                        setattr(made, "n_" + field, n)
+            elif not field.startswith("n_") and self.rng.random() < 0.5:
+                setattr(made, field, max(self.number(), 0) if kind is c_size_t else kind(self.number()).value)
+        return made
+
+    def right_options(self, name, given):
+        made = self.structs[name]()
+        made.struct_size = ctypes.sizeof(made)
+        abi.ok(getattr(abi.lib, name + "_init")(byref(made)))
+        for field, value in given.items():
+            if isinstance(value, list):
+                values = (c_int64 * len(value))(*value)
+                self.alive.append(values)
+                setattr(made, field, ctypes.cast(values, POINTER(c_int64)))
+                if hasattr(made, "n_" + field):
+                    setattr(made, "n_" + field, len(value))
+            else:
+                setattr(made, field, value)
+        return made
+
+    def right(self, kind, value):
+        """An argument of RIGHT, for both worlds."""
+        if kind == "lxla_tensor":
+            return self.pool[value]
+        if kind == "const lxla_tensor *":
+            return [(Tensor * max(len(value), 1))(*[self.pool[each][world] for each in value]) for world in range(2)]
+        if kind == "lxla_computation":
+            return [self.computations[value]] * 2
+        if kind == "const lxla_computation *":
+            return [(Computation * len(value))(*[self.computations[each] for each in value])] * 2
+        if kind.endswith("_options *"):
+            made = self.right_options(kind.removeprefix("const ").removesuffix(" *"), value)
+            self.alive.append(made)
+            return [byref(made)] * 2
+        if isinstance(value, list):
+            return [(c_int64 * max(len(value), 1))(*value)] * 2
+        return [value] * 2
+
+    def arguments(self, name_of_call, parameters):
+        """For both worlds, and the places for results. Of what is right one argument may be changed."""
+        both, out = self.random_arguments(parameters)
+        right = RIGHT.get(name_of_call)
+        if right and self.rng.random() < 0.8:
+            changed = self.rng.choice([None, *right])
+            for i, (kind, name) in enumerate(parameters):
+                if name in right and name != changed:
+                    both[0][i], both[1][i] = self.right(kind.strip(), right[name])
+        return both, out
+
+    def random_arguments(self, parameters):
+        self.alive = []
+        n = self.rng.choice([0, 1, 1, 2, 2, 3])
+        first, shared, out, both = None, {}, [], [[], []]
+        for i, (kind, name) in enumerate(parameters):
+            kind = kind.strip()
+            if kind == "lxla_tensor":
+                first = first or self.tensor()
+                pair = first if not any(k.strip() == "lxla_tensor" for k, _ in parameters[:i]) else self.tensor(first)
+                values = pair
+            elif kind == "const lxla_tensor *":
+                pairs = [self.tensor(first) for _ in range(n)]
+                first = first or (pairs[0] if pairs else None)
+                values = [(Tensor * max(n, 1))(*[pair[world] for pair in pairs]) for world in range(2)]
+            elif kind == "lxla_tensor *":
+                places = [(Tensor * MOST_RESULTS)() for _ in range(2)]
+                out.append(places)
+                values = places
+            elif kind in ("const int64_t *", "const int32_t *"):
+                values = [self.list_of(c_int64 if "64" in kind else c_int32, n)] * 2
+            elif kind == "size_t":
+                values = [self.rng.choice([1, 2, 3]) if name == "n_results" else n] * 2
+            elif kind in ("int64_t", "int32_t"):
+                value = self.named(name, kind)
+                values = [(c_int64 if "64" in kind else c_int32)(value)] * 2
+            elif kind == "double":
+                values = [c_double(self.real())] * 2
+            elif kind == "lxla_computation":
+                values = [self.rng.choice(list(self.computations.values()))] * 2
+            elif kind == "const lxla_computation *":
+                values = [(Computation * max(n, 1))(*[self.rng.choice(list(self.computations.values())) for _ in range(n)])] * 2
+            elif kind == "const lxla_scalar *":
+                scalar = Scalar(dtype=self.rng.choice([4, 5, 9, 11, 12, 15, 99]))
+                scalar.value.u = self.rng.choice([0, 1, 2, 2**63])
+                values = [byref(scalar)] * 2
+                self.alive.append(scalar)
+            elif kind == "const char *":
+                values = [self.rng.choice([b"ij,jk->ik", b"i,i->", b"...i->i...", b"ii->i", b"->", b"ij", b"i j , k", b"", b"ij->ijj"])] * 2
+            elif kind == "lxla_env":
+                values = [self.env] * 2
+            elif kind == "lxla_device":
+                values = self.worlds
+            else:
+                made = self.options(kind.removeprefix("const ").removesuffix(" *"), self.rng.choice([0, 1, 2, 3]))
+                values = [byref(made)] * 2
+                self.alive.append(made)
+            both[0].append(values[0]), both[1].append(values[1])
+        return both, out
+
+    # --- Calls ---
+
+    def call(self):
+        """What is wrong with a random call, if anything is."""
+        name, parameters = self.rng.choice(self.operations + self.delicate)
+        both, out = self.arguments(name, parameters)
+        said = []
+        for arguments in both:
+            status = getattr(abi.lib, name)(*arguments)
+            said.append((status, abi.lib.lxla_last_error_message().decode() if status else ""))
+        results = [[t for places in out for t in places[world] if t.id] for world in range(2)]
+        if any(status in (INTERNAL, PANIC) for status, _ in said):
+            return f"{name}: {said}"
+        if RESOURCE_EXHAUSTED in (said[0][0], said[1][0]):
+            return abi.release(*results[0], *results[1])
+        both_handles = said[0][0] == said[1][0] == INVALID_HANDLE  # of several, not always the same one is named
+        if said[0] != said[1] and not both_handles and not re.search("native|xla:0|cpu", said[0][1] + said[1][1]):
+            return f"{name}: lazily {said[0]}, natively {said[1]}"
+        if said[0][0] != OK or said[1][0] != OK:
+            return abi.release(*results[0], *results[1])
+        types = [[self.type_of(t) for t in each] for each in results]
+        if types[0] != types[1]:
+            return f"{name}: lazily {types[0]}, natively {types[1]}"
+        self.done[name] = self.done.get(name, 0) + 1
+        for pair, (_, dims) in zip(zip(*results), types[0]):
+            size = 1
+            for dim in dims:
+                size *= dim
+            self.kept.append([*pair]) if size < 10000 else abi.release(*pair)
+        self.recorded.append((name, types[0], results[0]))
+
+    def type_of(self, tensor):
+        dtype = abi.give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value
+        rank = abi.give(abi.lib.lxla_tensor_rank, c_size_t, tensor).value
+        dims = (c_int64 * max(rank, 1))()
+        abi.ok(abi.lib.lxla_tensor_dims(tensor, dims, rank))
+        return dtype, tuple(dims)[:rank]
+
+    def step(self):
+        """Runs what was recorded; which of it does not compile."""
+        status = abi.lib.lxla_mark_step(self.env, self.worlds[0], 1)
+        if status != OK:
+            whole = abi.lib.lxla_last_error_message().decode()
+            for name, types, tensors in self.recorded:
+                if tensors and abi.lib.lxla_sync((Tensor * len(tensors))(*tensors), len(tensors)) != OK:
+                    return f"{name} to {types}: {abi.lib.lxla_last_error_message().decode()}"
+            return whole
+        self.recorded = []
+        while len(self.kept) > 60:
+            abi.release(*self.kept.pop(self.rng.randrange(len(self.kept))))
+
+    def run(self, calls):
+        self.recorded, self.done = [], {}
+        for i in range(calls):
+            wrong = self.call() or (self.step() if i % 200 == 199 else None)
+            if wrong:
+                return wrong
+
+
+def declare():
+    kinds = {"lxla_tensor": Tensor, "int32_t": c_int32, "int64_t": c_int64, "size_t": c_size_t, "double": c_double,
+             "lxla_env": Env, "lxla_device": Device, "lxla_computation": Computation, "const char *": ctypes.c_char_p}
+    for name, parameters in prototypes():
+        abi.SIGNATURES[name] = [kinds.get(kind.strip(), ctypes.c_void_p) for kind, _ in parameters]
+    abi.SIGNATURES |= {
+        "lxla_tensor_placeholder": [Env, Device, c_int32, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
+        "lxla_computation_trace": [ctypes.c_void_p, c_size_t, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
+        "lxla_sync": [ctypes.c_void_p, c_size_t],
+    }
+
+
+def main():
+    declare()
+    abi.load(sys.argv[1])
+    calls = int(sys.argv[2]) if len(sys.argv) > 2 else 20000
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    fuzzer = Fuzzer(random.Random(seed))
+    wrong = fuzzer.run(calls)
+    succeeded = sum(fuzzer.done.values())
+    print(f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of {len(fuzzer.operations)} functions")
+    print("never:", *sorted({name for name, _ in fuzzer.operations} - fuzzer.done.keys()))
+    if wrong:
+        print(wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
