@@ -26,7 +26,7 @@ PLUGIN := xla-cpu-pjrt==0.0.1
 PLUGIN_SHA256 := 55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc
 PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
 
-.PHONY: all demo test test-torch soak tsan bench check header plugin configure build install clean
+.PHONY: all demo test test-torch soak fuzz tsan bench check header plugin configure build install clean
 
 all: build
 
@@ -43,6 +43,10 @@ test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and 2,000 on the plugin.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 cargo test --release --test oracle -- --nocapture
+
+FUZZ_SEED ?= 1
+fuzz: build  ## Every operation of the ABI with random arguments.
+	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/fuzz_abi.py $(TREE)/lib/liblazyxla.so 200000 $(FUZZ_SEED)
 
 tsan: plugin  ## The thread tests under ThreadSanitizer.
 	tools/tsan.sh 60
