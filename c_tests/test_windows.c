@@ -130,6 +130,34 @@ static void windows(void) {
   RELEASE(x, zero, low, image, many, empty);
 }
 
+// Negative padding takes elements away; windows of one element, too, for which XLA's simplifier ends the process.
+static void cuts(void) {
+  lxla_computation add = of_two(ADD, F32), at_least = comparison(LXLA_COMPARE_GE, F32);
+  lxla_tensor x = ARRAY(F32, float, DIMS(4), 1, 2, 3, 4), ten = at(F32, 10), out;
+  const int64_t one[] = {1}, two[] = {2};
+  lxla_window_options w = window(1, one);
+  w.low = (int64_t[]){-1};
+  OK(lxla_reduce_window(add, &x, &ten, 1, &w, &out));
+  HAS_F32(out, DIMS(3), 12, 13, 14);
+  lxla_tensor three = ARRAY(F32, float, DIMS(3), 100, 200, 300);
+  OK(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out));
+  HAS_F32(out, DIMS(4), 10, 110, 210, 310);
+  w = window(1, two);
+  w.low = (int64_t[]){-1}, w.high = one, w.base_dilations = two;  // 1 _ 2 _ 3 _ 4, without the first, and one more
+  OK(lxla_reduce_window(add, &x, &ten, 1, &w, &out));
+  HAS_F32(out, DIMS(6), 22, 22, 23, 23, 24, 24);
+  w.base_dilations = NULL;
+  OK(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out));
+  HAS_F32(out, DIMS(4), 10, 10, 110, 510);
+  w.low = (int64_t[]){-5}, w.high = (int64_t[]){3};
+  REFUSED(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out), BAD, "source: it is f32[3]; the windows over x, f32[4], are f32[1]");
+  OK(lxla_slice(three, (int64_t[]){0}, one, NULL, 1, &out));
+  lxla_tensor got;
+  REFUSED(lxla_select_and_scatter(at_least, add, x, out, ten, &w, &got), BAD, "low, high: -5 and 3 take away more than axis 0 of f32[4] has");
+  DONE(add, at_least);
+  RELEASE(x, ten, three, out);
+}
+
 static void selections(void) {
   lxla_computation at_least = comparison(LXLA_COMPARE_GE, F32), more = comparison(LXLA_COMPARE_GT, F32), add = of_two(ADD, F32);
   lxla_tensor x = ARRAY(F32, float, DIMS(6), -1, -2, -3, -3, 5, 5), out = none, zero = at(F32, 0), hundred = at(F32, 100);
@@ -239,6 +267,7 @@ static void cumulative_over_a_long_axis(void) {
 }
 
 TEST(reductions_by_a_computation) { on_both(reductions); }
+TEST(negative_padding) { on_both(cuts); }
 TEST(reductions_window_by_window) { on_both(windows); }
 TEST(what_windows_select) { on_both(selections); }
 TEST(reductions_up_to_each_element) { on_both(cumulative_reductions); }

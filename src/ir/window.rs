@@ -44,6 +44,11 @@ impl Window {
         dilated.checked_add(self.low)?.checked_add(self.high).filter(|size| *size >= 0)
     }
 
+    /// Whether elements are taken away.
+    pub fn cuts(&self) -> bool {
+        self.low < 0 || self.high < 0
+    }
+
     /// How far it reaches.
     pub fn span(&self) -> Option<i64> {
         (self.size - 1).checked_mul(self.dilation)?.checked_add(1)

@@ -6,6 +6,7 @@ use super::definition::{Call, Definition, Native};
 use super::placement::{self, SCATTER};
 use super::regions::{begin, check_scalars, combining, each, end, scalar};
 use super::shape::broadcast_to;
+use super::slicing::pad;
 use super::sort::places_dtype;
 use super::windows::{infer, text};
 use crate::emit::{Emitter, emit, mlir};
@@ -69,9 +70,43 @@ pub fn select_and_scatter(
     if wanted.elements() == 0 {
         return broadcast_to(trace, init, &ty.dims);
     }
+    if windows.iter().any(Window::cuts) {
+        return around_cuts(trace, [select, combiner], x, source, init, &windows);
+    }
     let bodies = [select.body, combiner.body];
     let attributes = Window::to_attributes(&windows);
     Ok(trace.application(Op::SelectAndScatter, &[x, source, init], &attributes, &bodies, &[ty])[0])
+}
+
+/// What negative padding takes away is `init` in the result. XLA's simplifier ends the process where windows of one element
+/// shall take elements away.
+fn around_cuts(
+    trace: &mut Trace,
+    [select, combiner]: [&Applied; 2],
+    x: NodeId,
+    source: NodeId,
+    init: NodeId,
+    windows: &[Window],
+) -> Result<NodeId> {
+    let dims = trace.ty(x).dims;
+    let low: Vec<i64> = windows.iter().map(|window| window.low.min(0)).collect();
+    let high: Vec<i64> = windows.iter().map(|window| window.high.min(0)).collect();
+    if let Some(axis) = (0..dims.len()).find(|&axis| dims[axis] + low[axis] + high[axis] < 0) {
+        return Err(error!(
+            InvalidArgument,
+            "low, high: {} and {} take away more than axis {axis} of {} has",
+            windows[axis].low,
+            windows[axis].high,
+            trace.ty(x)
+        ));
+    }
+    let none = vec![0; dims.len()];
+    let left = pad(trace, x, init, &low, &high, &none)?;
+    let plain: Vec<Window> =
+        windows.iter().map(|window| Window { low: window.low.max(0), high: window.high.max(0), ..*window }).collect();
+    let inner = select_and_scatter(trace, select, combiner, left, source, init, &plain)?;
+    let opposite = |cut: Vec<i64>| cut.into_iter().map(|by| -by).collect::<Vec<i64>>();
+    pad(trace, inner, init, &opposite(low), &opposite(high), &none)
 }
 
 fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {

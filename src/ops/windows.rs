@@ -9,6 +9,7 @@ use super::float8;
 use super::reduce;
 use super::reduce_with::{check_reducer, operands};
 use super::regions::{begin, check_alike, combining, each, end};
+use super::slicing::pad;
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
 use crate::error::Result;
@@ -40,9 +41,29 @@ pub fn reduce_window(
     if windows.is_empty() {
         return Ok(arrays.to_vec());
     }
+    if windows.iter().any(Window::cuts) {
+        return without_cuts(trace, body, arrays, inits, &windows);
+    }
     let operands = [arrays, inits, body.captures].concat();
     let results: Vec<TensorType> = types.iter().map(|ty| TensorType { dtype: ty.dtype, dims: dims.clone() }).collect();
     Ok(trace.application(Op::ReduceWindow, &operands, &Window::to_attributes(&windows), &[body.body], &results))
+}
+
+/// Elements are taken away beforehand: XLA's simplifier ends the process where windows of one element shall do it.
+fn without_cuts(
+    trace: &mut Trace,
+    body: &Applied,
+    arrays: &[NodeId],
+    inits: &[NodeId],
+    windows: &[Window],
+) -> Result<Vec<NodeId>> {
+    let of = |field: fn(&Window) -> i64| windows.iter().map(field).collect::<Vec<i64>>();
+    let (low, high, between) = (of(|w| w.low), of(|w| w.high), of(|w| w.base_dilation - 1));
+    let pairs = arrays.iter().zip(inits);
+    let padded =
+        pairs.map(|(&x, &init)| pad(trace, x, init, &low, &high, &between)).collect::<Result<Vec<NodeId>>>()?;
+    let plain = windows.iter().map(|window| Window { low: 0, high: 0, base_dilation: 1, ..*window });
+    reduce_window(trace, body, &padded, inits, &plain.collect::<Vec<Window>>())
 }
 
 /// The windows, without steps beyond the end (they might overflow XLA's arithmetic), and how many there are.
