@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 from ops_cases import Case, Operation, declare, plain
+from ops_reference import computed_in, limits
 from ops_values import DTYPES
 
 declare("lxla_batch_norm_training", "tensor tensor tensor f64 i64", 3)
@@ -45,13 +46,12 @@ def training(x, scale, offset, epsilon, axis, result):
 
 
 def training_size(x, scale, offset, epsilon, axis, result):
-    """What is taken from each other is off by as much as it is large."""
+    """What is taken from each other is off by as much as it is large, and the variance by the square of that."""
     batch = Batch(x, epsilon, axis)
-    mean = batch.mean(batch.x)
-    sizes = np.abs(batch.x) + batch.mean(np.abs(batch.x))
+    mean, size = batch.mean(batch.x), batch.mean(np.abs(batch.x))
     variance = batch.mean((batch.x - mean) ** 2)
-    made = sizes * batch.inverse(variance) * np.abs(scale) + np.abs(offset)
-    return (batch.back(made), batch.mean(np.abs(batch.x)), batch.mean(np.abs(batch.x - mean) * sizes))[result]
+    made = (np.abs(batch.x) + size) * batch.inverse(variance) * np.abs(scale) + np.abs(offset)
+    return (batch.back(made), size, variance + size**2 * limits(computed_in(x))[2])[result]
 
 
 def inference(x, scale, offset, mean, variance, epsilon, axis):

@@ -69,6 +69,11 @@ def denormal(array):
     return np.any([(flushed(part) != part) & ~np.isnan(part) for part in map(np.ascontiguousarray, parts(array))], axis=0)
 
 
+def computed_in(x):
+    """The dtype in which what is given in more precision is computed, of f16 and bf16 as of f32."""
+    return "f32" if x.dtype == np.float64 else "f64"
+
+
 @functools.cache
 def limits(name):
     """Least normal number, greatest, distance from 1 to the next."""

@@ -17,13 +17,15 @@ from ops_cases import World, counted, release
 from ops_composed import composed
 from ops_elements import elements
 from ops_elementwise import elementwise
+from ops_indexing import indexed
 from ops_linear_algebra import linear_algebra
 from ops_products import products
+from ops_random import randoms
 from ops_rearrange import rearranged
 from ops_values import DTYPES, NAMES, dtypes, kind
 from ops_windows import windowed
 
-SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, composed, rearranged]
+SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, composed, rearranged]
 
 # How far a result may be from the true value, in units of its last place: what was measured lazily (on the CPU plugin) and
 # natively, over all dtypes, rounded up. Complex numbers are measured by their larger part, and have a row of their own where
@@ -88,6 +90,11 @@ ULPS = {
     "variance": 2,
     "standard_deviation": 2,
     "layer_norm": 6,
+    "random_normal": 6,
+    "scatter": 6,
+    "scatter_along sum": 3,
+    "scatter_along product": 3,
+    "index_add": 3,
     "batch_norm_training": 9,
     "batch_norm_inference": 9,
     "batch_norm_grad": 9,
@@ -103,6 +110,8 @@ add subtract multiply divide remainder maximum minimum and or xor shift_left shi
 compare compare_scalar select convert full iota max min all any
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
+rng_bit_generator random_bits random_uniform random_split random_bernoulli
+gather scatter scatter_along take_along_axis index_add index_copy
 squeeze expand_dims flip reverse stack split slice_axis roll tile repeat tril triu one_hot eye relu relu6
 """
 
