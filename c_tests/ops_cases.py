@@ -76,10 +76,10 @@ class World:
         self.check(function, *inputs, *map(byref, made))
         return kept(made, result)
 
-    def one_of_list(self, function, count, result, *inputs):
-        """One of `count` tensors, which a function writes to a list."""
+    def one_of_list(self, function, count, result, *inputs, counted=False):
+        """One of `count` tensors, which a function writes to a list, and which it may want counted."""
         made = (Tensor * count)()
-        self.check(function, *inputs, made)
+        self.check(function, *inputs, made, *([count] if counted else []))
         return kept([Tensor(tensor.id) for tensor in made], result)
 
     def computation(self, name, types, record):
