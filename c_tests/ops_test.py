@@ -23,10 +23,11 @@ from ops_products import products
 from ops_random import randoms
 from ops_rearrange import rearranged
 from ops_regions import regions
+from ops_sorting import ordered
 from ops_values import DTYPES, NAMES, dtypes, kind
 from ops_windows import windowed
 
-SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, regions, composed, rearranged]
+SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered, regions, composed, rearranged]
 
 # How far a result may be from the true value, in units of its last place: what was measured lazily (on the CPU plugin) and
 # natively, over all dtypes, rounded up. Complex numbers are measured by their larger part, and have a row of their own where
@@ -93,7 +94,13 @@ ULPS = {
     "layer_norm": 6,
     "random_normal": 6,
     "scatter": 1,
-    "reduce_with": 1,
+    "cumulative sum": 3,
+    "cumulative product": 7,
+    "reduce_with add": 2,
+    "reduce_with multiply": 7,
+    "reduce_window add": 2,
+    "reduce_window multiply": 3,
+    "select_and_scatter": 1,
     "scatter_along sum": 3,
     "scatter_along product": 3,
     "index_add": 3,
@@ -112,9 +119,10 @@ add subtract multiply divide remainder maximum minimum and or xor shift_left shi
 compare compare_scalar select convert full iota max min all any
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
+sort sort_along argsort top_k argmax argmin cumulative
 rng_bit_generator random_bits random_uniform random_split random_bernoulli
 gather scatter scatter_along take_along_axis index_add index_copy
-reduce_with call cond case while scan
+reduce_with reduce_window select_and_scatter call cond case while scan
 squeeze expand_dims flip reverse stack split slice_axis roll tile repeat tril triu one_hot eye relu relu6
 """
 

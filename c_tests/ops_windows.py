@@ -2,9 +2,10 @@
 
 import numpy as np
 from ops_arrays import padded
-from ops_cases import Case, Operation, declare, options_of, plain
+from ops_cases import Case, Operation, array_of, counted, declare, options_of, plain
 from ops_products import WIDER, in_dtype
-from ops_values import DTYPES
+from ops_regions import COMBINERS, combiner, extremes, folded, numbered, scalars, start_array
+from ops_values import DTYPES, kind
 
 convolution_options = options_of(
     "convolution_options",
@@ -12,7 +13,13 @@ convolution_options = options_of(
     "window_reversal switches lhs_dimensions ints rhs_dimensions ints out_dimensions ints feature_group_count i64 "
     "batch_group_count i64 dtype i32 reserved i32",
 )
+window_options = options_of(
+    "window_options",
+    "rank size window_dimensions ints strides ints base_dilations ints window_dilations ints low ints high ints",
+)
 declare("lxla_convolution", "tensor tensor convolution_options")
+declare("lxla_reduce_window", "computation tensors tensors size window_options")
+declare("lxla_select_and_scatter", "computation computation tensor tensor tensor window_options")
 
 
 def windows(x, sizes, strides, dilations):
@@ -88,5 +95,111 @@ def convolution():
     return Operation("convolution", "number", call, convolved, cases, scale=size)
 
 
+# Reductions of windows.
+
+# Shapes, options as the struct has them.
+WINDOWS = [
+    ((6, 7), {"window_dimensions": [2, 3], "strides": [2, 1], "low": [1, 0], "high": [0, 2]}),
+    ((5, 8), {"window_dimensions": [3, 2], "window_dilations": [1, 3], "base_dilations": [2, 1]}),
+    ((9,), {"window_dimensions": [4], "low": [3], "high": [-1], "strides": [2]}),
+    ((3, 2), {"window_dimensions": [1, 1]}),
+    ((2,), {"window_dimensions": [3]}),
+    ((0, 3), {"window_dimensions": [2, 2], "low": [1, 0], "high": [1, 0]}),
+    ((2, 3, 4), {"window_dimensions": [1, 3, 4]}),
+    ((), {"window_dimensions": []}),
+]
+
+
+def field(options, name, default, rank):
+    return options.get(name, [default] * rank)
+
+
+def padded_with(x, value, options):
+    of = lambda name, default: field(options, name, default, x.ndim)
+    return padded(x, value, of("low", 0), of("high", 0), [dilation - 1 for dilation in of("base_dilations", 1)])
+
+
+def reduce_window(name):
+    takes, _, function = COMBINERS[name]
+
+    def call(world, x, start, options):
+        dtype, shape = world.type(x)
+        inputs = [combiner(world, name, dtype), array_of([x]), array_of([start]), 1]
+        return world.one_of_list("lxla_reduce_window", 1, 0, *inputs, window_options(rank=len(shape), **options))
+
+    def reduced(x, start, options):
+        of = lambda name, default: field(options, name, default, x.ndim)
+        every = windows(padded_with(x, start, options), of("window_dimensions", 1), of("strides", 1), of("window_dilations", 1))
+        return folded(function, every, start, x.ndim)
+
+    def size(x, start, options):
+        return reduced(np.abs(x), np.abs(start), options)
+
+    def cases(dtype):
+        rows = WINDOWS if dtype in ("f32", "u8") else WINDOWS[:1]
+        made = [Case([plain(dtype, shape, 63), start_array(name, dtype)], {"options": options}) for shape, options in rows]
+        if kind(dtype) == "float" and name in ("max", "min"):
+            made.append(Case([extremes(dtype), start_array(name, dtype)], {"options": {"window_dimensions": [1, 2]}}))
+        return made
+
+    return Operation(f"reduce_window {name}", takes, call, reduced, cases, size if name in ("add", "multiply") else None, False)
+
+
+# Gradients of poolings.
+
+SELECTIONS = [
+    ((4, 6), {"window_dimensions": [2, 3], "strides": [2, 3]}),
+    ((5, 5), {"window_dimensions": [3, 2], "strides": [1, 2], "low": [1, 0], "high": [0, 1]}),
+    ((7,), {"window_dimensions": [3], "strides": [2]}),
+    ((1, 1), {"window_dimensions": [1, 1]}),
+]
+
+
+def select_and_scatter(name, compare, keeps):
+    """`keeps(a, b)` as `compare` has it: whether the first of two stays selected."""
+
+    def call(world, x, source, start, options):
+        dtype, shape = world.type(x)
+        select = world.computation(name, scalars([dtype] * 2), lambda world, a, b: [world.make("lxla_compare", compare, a, b)])
+        more = [combiner(world, "add", dtype), x, source, start, window_options(rank=len(shape), **options)]
+        return world.make("lxla_select_and_scatter", select, *more)
+
+    def selected(x, source, start, options):
+        of = lambda name, default: field(options, name, default, x.ndim)
+        out = np.full(x.shape, start, x.dtype)
+        for place in np.ndindex(source.shape):
+            best = None
+            for offset in np.ndindex(*options["window_dimensions"]):
+                at = tuple(p * s + o - low for p, s, o, low in zip(place, of("strides", 1), offset, of("low", 0)))
+                if all(0 <= i < dim for i, dim in zip(at, x.shape)) and not (best is not None and keeps(x[best], x[at])):
+                    best = at
+            out[best] += source[place]
+        return out
+
+    def size(x, source, start, options):
+        return selected(x, np.abs(source), np.abs(start), options)
+
+    def places(x, options):
+        """How many windows there are on each axis."""
+        of = lambda name, default: field(options, name, default, x.ndim)
+        rows = zip(x.shape, of("low", 0), of("high", 0), options["window_dimensions"], of("strides", 1))
+        return tuple((dim + low + high - window) // stride + 1 for dim, low, high, window, stride in rows)
+
+    def cases(dtype):
+        rows = [(plain(dtype, shape, 64), options) for shape, options in (SELECTIONS if dtype == "f32" else SELECTIONS[:1])]
+        equal = np.ones((4, 6), DTYPES[dtype][1])
+        rows.append((equal, SELECTIONS[0][1]))
+        if kind(dtype) == "float":
+            rows.append((extremes(dtype), {"window_dimensions": [1, 3]}))
+        return [
+            Case([x, counted(dtype, places(x, options)), numbered(DTYPES[dtype][1].type(1))], {"options": options})
+            for x, options in rows
+        ]
+
+    return Operation(f"select_and_scatter {name}", "integer float", call, selected, cases, size, False)
+
+
 def windowed():
-    return [convolution()]
+    reduced = [reduce_window(name) for name in ("add", "multiply", "max", "min")]
+    selections = [select_and_scatter("GE", 3, lambda a, b: a >= b), select_and_scatter("GT", 4, lambda a, b: a > b)]
+    return [convolution(), *reduced, *selections]
