@@ -4,7 +4,7 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::types::{DType, Kind, TensorType};
 
 /// The unsigned integers as wide as elements that are no complex numbers.
-fn unsigned(ty: &TensorType) -> TensorType {
+pub fn unsigned(ty: &TensorType) -> TensorType {
     let dtype = match ty.dtype.size_bytes() {
         1 => DType::U8,
         2 => DType::U16,
