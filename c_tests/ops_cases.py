@@ -35,7 +35,8 @@ class Case:
 @dataclass
 class Operation:
     """`call(world, *tensors, **given)` gives a tensor; `reference(*arrays, **given)` what it should hold. `cases(dtype)` for
-    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False)."""
+    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False). `in_order`
+    is given for each array a second one, in which denormal numbers are 0: what comes of the first by the order of those."""
 
     name: str
     takes: str
@@ -44,6 +45,7 @@ class Operation:
     cases: Callable
     scale: Callable = None
     refuses: bool = True
+    in_order: Callable = None
 
 
 class World:

@@ -33,6 +33,11 @@ def order(x, axis, descending):
     return np.flip(size - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
 
+def twice(function):
+    """In the order of itself."""
+    return lambda x, **given: function(x, x, **given)
+
+
 SHAPES = [((3, 7), 0), ((2, 3, 4), -2), ((0, 3), 1), ((3, 0), 1), ((1, 3), 0), ((1,), -1), ((5, 33), 1)]
 
 
@@ -52,11 +57,11 @@ def sorts():
     def sort_along(world, x, axis, descending):
         return world.make("lxla_sort_along", x, axis, descending, 1)
 
-    def in_order(x, axis, descending):
-        return np.take_along_axis(x, order(x, axis, descending), axis)
+    def by(x, key, axis, descending):
+        return np.take_along_axis(x, order(key, axis, descending), axis)
 
     both_ways = lambda name: [case for down in (0, 1) for case in along(name, name, {"descending": down})]
-    yield Operation("sort_along", ORDERED, sort_along, in_order, both_ways)
+    yield Operation("sort_along", ORDERED, sort_along, twice(by), both_ways, in_order=by)
 
     def argsort(world, x, axis, descending, dtype):
         return world.make("lxla_argsort", x, axis, descending, 1, DTYPES[dtype][0])
@@ -75,8 +80,8 @@ def top_k():
     def call(world, x, axis, k, largest, dtype, result):
         return world.one_of("lxla_topk", 2, result, x, k, axis, largest, DTYPES[dtype][0])
 
-    def first(x, axis, k, largest, dtype, result):
-        at = np.take(order(x, axis, largest), range(k), axis)
+    def first(x, key, axis, k, largest, dtype, result):
+        at = np.take(order(key, axis, largest), range(k), axis)
         return at.astype(DTYPES[dtype][1]) if result else np.take_along_axis(x, at, axis)
 
     def cases(name):
@@ -87,7 +92,7 @@ def top_k():
                 made += [Case([x], given | {"result": i}, given["dtype"] if i else name) for i in (0, 1)]
         return made + [Case([rows_of(name)], {"axis": 0, "k": 3, "largest": 1, "dtype": "s32", "result": 0})]
 
-    return Operation("top_k", ORDERED, call, first, cases)
+    return Operation("top_k", ORDERED, call, twice(first), cases, in_order=first)
 
 
 def extremes():
@@ -145,9 +150,10 @@ def sort_by():
         body = world.computation(f"{'GT' if descending else 'LT'} of {1 + len(keys)}", scalars(types), record)
         return world.one_of_list("lxla_sort", 1 + len(keys), result, body, array_of([x, *keys]), 1 + len(keys), axis, 1)
 
-    def in_order(x, *keys, axis, descending, result=0):
-        key = keys[0] if keys else x.real
-        return np.take_along_axis((x, *keys)[result], order(key, axis, descending), axis)
+    def in_order(*arrays, axis, descending, result=0):
+        """The second half of the arrays is what they are sorted by."""
+        key = arrays[-1].real
+        return np.take_along_axis(arrays[result], order(key, axis, descending), axis)
 
     def cases(name):
         made = [Case([rows_of(name)], {"axis": 1, "descending": down}) for down in (0, 1)]
@@ -157,7 +163,7 @@ def sort_by():
             made += [Case([plain(name, shape, 107)], {"axis": axis, "descending": 0}) for shape, axis in SHAPES]
         return made
 
-    return Operation("sort", "all", call, in_order, cases, refuses=False)
+    return Operation("sort", "all", call, in_order, cases, refuses=False, in_order=in_order)
 
 
 # Reductions on the way.

@@ -169,16 +169,19 @@ def refusals(operation, worlds):
 
 
 def wanted(operation, case, exact):
-    """What NumPy gives, and what errors are relative to; again for what is left where denormals are 0."""
-    found = []
-    for arrays in [case.arrays, [reference.flushed(array) for array in case.arrays]]:
-        if found and all(a.tobytes() == b.tobytes() for a, b in zip(arrays, case.arrays)):
-            break
-        with np.errstate(all="ignore"):
-            wide = [reference.wide(array, exact) for array in arrays]
-            want = np.asarray(operation.reference(*wide, **case.given))
-            found.append((want, operation.scale and operation.scale(*wide, **case.given)))
+    """What NumPy gives, and what errors are relative to; again for what is left where denormals are 0, or count as 0."""
+    flushed = [reference.flushed(array) for array in case.arrays]
+    with np.errstate(all="ignore"):
+        wide, small = ([reference.wide(array, exact) for array in arrays] for arrays in (case.arrays, flushed))
+        sides = [wide] if all(a.tobytes() == b.tobytes() for a, b in zip(flushed, case.arrays)) else [wide, small]
+        found = [(np.asarray(operation.reference(*arrays, **case.given)), scale_of(operation, arrays, case)) for arrays in sides]
+        if operation.in_order and len(sides) > 1:
+            found.append((operation.in_order(*wide, *small, **case.given), None))
     return found
+
+
+def scale_of(operation, arrays, case):
+    return operation.scale and operation.scale(*arrays, **case.given)
 
 
 def errors(case, found, got, lazy, exact):
