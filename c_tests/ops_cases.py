@@ -35,8 +35,8 @@ class Case:
 @dataclass
 class Operation:
     """`call(world, *tensors, **given)` gives a tensor; `reference(*arrays, **given)` what it should hold. `cases(dtype)` for
-    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False). `in_order`
-    is given for each array a second one, in which denormal numbers are 0: what comes of the first by the order of those."""
+    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False).
+    `in_order(*arrays, *keys, **given)` is what comes of arrays by the order of others, in which denormal numbers are 0."""
 
     name: str
     takes: str

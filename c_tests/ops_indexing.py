@@ -3,10 +3,9 @@
 import functools
 
 import numpy as np
-import ops_reference as reference
 from ops_cases import Case, Operation, array_of, counted, declare, options_of, plain
 from ops_regions import COMBINERS, combiner, pairwise
-from ops_values import DTYPES, KINDS, kind
+from ops_values import DTYPES
 
 gather_options = options_of(
     "gather_options",
@@ -163,7 +162,8 @@ def scatter(name, takes, function):
             for x, at, updates, *numbers in rows
         ]
 
-    return Operation(f"scatter {name}", takes, call, of, cases, size if name not in ("max", "min", "replace") else None, False)
+    rounds = name not in ("max", "min", "replace")
+    return Operation(f"scatter {name}", takes, call, of, cases, size if rounds else None, False)
 
 
 # Along an axis.
@@ -220,8 +220,10 @@ def scatter_along():
     rows += [(name, "pred integer float", *COMBINERS[name][1:]) for name in ("max", "min")]
     for number, (name, takes, _, function) in enumerate(rows, 1):
         yield along(number, name, takes, combined_along(function))
-    index_dtypes = lambda dtype: [Case([counted("f32", (5, 3)), places((4, 3), dtype), counted("f32", (4, 3))], {"axis": 0})]
-    yield Operation("scatter_along indices", "integer", scatter_along_call(1), combined_along(lambda a, b: b), index_dtypes)
+    copied = combined_along(lambda a, b: b)
+    arrays = lambda dtype: [counted("f32", (5, 3)), places((4, 3), dtype), counted("f32", (4, 3))]
+    cases = lambda dtype: [Case(arrays(dtype), {"axis": 0})]
+    yield Operation("scatter_along indices", "integer", scatter_along_call(1), copied, cases)
 
 
 def scatter_along_call(number):

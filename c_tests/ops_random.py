@@ -7,10 +7,9 @@ import functools
 from statistics import NormalDist
 
 import numpy as np
-import ops_reference as reference
 import ops_special as exact
 from ops_cases import Case, Operation, counted, declare, ints
-from ops_values import DTYPES, NAMES, kind
+from ops_values import DTYPES, NAMES
 
 declare("lxla_rng_bit_generator", "i32 tensor i32 list", 2)
 declare("lxla_random_bits", "i32 tensor i32 list")
@@ -58,7 +57,8 @@ def halves(number):
 
 def counters(count, start):
     """The words of start, start + 1, ..., the lowest first."""
-    return [np.array([(start + i) % 2**128 >> shift & 2**32 - 1 for i in range(count)], np.uint64) for shift in (0, 32, 64, 96)]
+    numbers = [(start + i) % 2**128 for i in range(count)]
+    return [np.array([number >> shift & 2**32 - 1 for number in numbers], np.uint64) for shift in (0, 32, 64, 96)]
 
 
 def joined(low, high):
@@ -235,7 +235,8 @@ def splits():
 
 
 def randoms():
-    between = [{"low": low, "high": high} for low, high in [(0, 1), (-1, 1), (0, 3.7), (-0.3, 0.6), (1e-3, 1e3), (-5, 0), (2, 3)]]
+    bounds = [(0, 1), (-1, 1), (0, 3.7), (-0.3, 0.6), (1e-3, 1e3), (-5, 0), (2, 3)]
+    between = [{"low": low, "high": high} for low, high in bounds]
     as_bits = lambda shape, of, algorithm, key: as_dtype(bits(shape, of, algorithm, key), of)
     return [
         generator(),

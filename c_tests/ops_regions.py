@@ -6,7 +6,8 @@ from ctypes import byref
 import numpy as np
 import ops_reference as reference
 from ctypes_test import Tensor
-from ops_cases import Case, Computation, Operation, array_of, counted, declare, ints, kept, moved, one, plain, release, scalar_of
+from ops_cases import Case, Computation, Operation, array_of, counted, declare, ints, kept, moved, one, plain, release
+from ops_cases import scalar_of
 from ops_values import DTYPES, NAMES, kind
 
 declare("lxla_reduce_with", "computation tensors tensors size list")
@@ -44,14 +45,17 @@ def pairwise(world, dtype):
 
     def record(world, a, c, b, d):
         product = world.make("lxla_binary", 3, c, d)
-        return [world.make("lxla_binary", 1, a, b), world.make("lxla_binary", 1, product, b)]
+        made = [world.make("lxla_binary", 1, a, b), world.make("lxla_binary", 1, product, b)]
+        release(product)
+        return made
 
     return world.computation("pairwise", scalars([dtype] * 4), record)
 
 
 # Reductions.
 
-REDUCED = [((7, 5, 3), [-1, 0]), ((7, 5, 3), [1]), ((4, 33), [1]), ((3, 0), [1]), ((0, 3), [1]), ((1, 5), [0]), ((5,), []), ((), [])]
+REDUCED = [((7, 5, 3), [-1, 0]), ((7, 5, 3), [1]), ((4, 33), [1]), ((3, 0), [1]), ((0, 3), [1]), ((1, 5), [0])]
+REDUCED += [((5,), []), ((), [])]
 
 
 def start_of(name, dtype):
@@ -91,8 +95,8 @@ def reduces_with():
 
 def reduce_with(name, takes, function):
     def call(world, x, start, axes):
-        body = combiner(world, name, world.type(x)[0])
-        return world.one_of_list("lxla_reduce_with", 1, 0, body, array_of([x]), array_of([start]), 1, ints(axes), len(axes))
+        inputs = [combiner(world, name, world.type(x)[0]), array_of([x]), array_of([start]), 1]
+        return world.one_of_list("lxla_reduce_with", 1, 0, *inputs, ints(axes), len(axes))
 
     def reduced(x, start, axes):
         return folded(function, np.moveaxis(x, axes, range(-len(axes), 0)), start, len(axes))
@@ -107,7 +111,8 @@ def reduce_with(name, takes, function):
             made.append(Case([extremes(dtype), start_array(name, dtype)], {"axes": [1]}))
         return made
 
-    return Operation(f"reduce_with {name}", takes, call, reduced, cases, size if name in ("add", "multiply") else None, False)
+    rounds = name in ("add", "multiply")
+    return Operation(f"reduce_with {name}", takes, call, reduced, cases, size if rounds else None, False)
 
 
 @functools.cache
@@ -127,8 +132,8 @@ def reduce_pairs():
 
     def call(world, x, y, start, other, result):
         types = scalars([world.type(x)[0], world.type(y)[0]] * 2)
-        inputs = [world.computation("greater", types, record), array_of([x, y]), array_of([start, other]), 2, ints([1]), 1]
-        return world.one_of_list("lxla_reduce_with", 2, result, *inputs)
+        inputs = [world.computation("greater", types, record), array_of([x, y]), array_of([start, other]), 2]
+        return world.one_of_list("lxla_reduce_with", 2, result, *inputs, ints([1]), 1)
 
     def reduced(x, y, start, other, result):
         at = np.argmax(x, 1)[:, None]
@@ -170,7 +175,8 @@ def branches():
 
     def cond(world, x, pred):
         pred = world.put(numbered(np.bool_(pred)))
-        return world.one_of_list("lxla_cond", 1, 0, pred, move(world, 0, x), move(world, 1, x), array_of([x]), 1, counted=True)
+        bodies = move(world, 0, x), move(world, 1, x)
+        return world.one_of_list("lxla_cond", 1, 0, pred, *bodies, array_of([x]), 1, counted=True)
 
     def chosen(x, pred):
         return MOVES[0 if pred else 1][2](x)

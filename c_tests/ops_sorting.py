@@ -86,7 +86,8 @@ def top_k():
 
     def cases(name):
         made = []
-        for x, axis, k in [(rows_of(name), -1, 5)] + [(plain(name, s, 106), a, s[a] // 2) for s, a in SHAPES if name == "f32"]:
+        rows = [(plain(name, shape, 106), axis, shape[axis] // 2) for shape, axis in SHAPES if name == "f32"]
+        for x, axis, k in [(rows_of(name), -1, 5), *rows]:
             for largest in (0, 1):
                 given = {"axis": axis, "k": k, "largest": largest, "dtype": ("u8", "s64")[largest]}
                 made += [Case([x], given | {"result": i}, given["dtype"] if i else name) for i in (0, 1)]
@@ -109,7 +110,8 @@ def extreme(name, function):
 
     def cases(of):
         dtype = of if kind(of) in ("signed", "unsigned") else "s64"
-        made = along(of, dtype, {"keep": 0, "dtype": dtype}, empty=False) + along(of, "s16", {"keep": 1, "dtype": "s16"}, False)
+        made = along(of, dtype, {"keep": 0, "dtype": dtype}, empty=False)
+        made += along(of, "s16", {"keep": 1, "dtype": "s16"}, empty=False)
         ends = rows_of(of)[:, : 1 if kind(of) != "float" else 9]
         return made + [Case([np.ascontiguousarray(ends)], {"axis": 1, "keep": 0, "dtype": "u8"}, "u8")]
 
@@ -158,7 +160,8 @@ def sort_by():
     def cases(name):
         made = [Case([rows_of(name)], {"axis": 1, "descending": down}) for down in (0, 1)]
         keys = np.array([[3, 1, 3, -1], [0, 0, 2, 0]], np.int16)
-        made += [Case([counted(name, (2, 4)), keys], {"axis": 1, "descending": 1, "result": i}, ("s16", name)[i == 0]) for i in (0, 1)]
+        together, given = [counted(name, (2, 4)), keys], {"axis": 1, "descending": 1}
+        made += [Case(together, given | {"result": 0}), Case(together, given | {"result": 1}, "s16")]
         if name == "f32":
             made += [Case([plain(name, shape, 107)], {"axis": axis, "descending": 0}) for shape, axis in SHAPES]
         return made
@@ -196,7 +199,8 @@ def cumulative(number, name, takes, function):
         return passed(np.abs(x), axis, reverse)
 
     def cases(dtype):
-        rows = [(plain(dtype, shape, 108), 1) for shape in ((3, 17), (2, 9))[: 2 if dtype in ("f32", "bf16", "s32") else 1]]
+        shapes = [(3, 17), (2, 9)] if dtype in ("f32", "bf16", "s32") else [(3, 17)]
+        rows = [(plain(dtype, shape, 108), 1) for shape in shapes]
         if dtype == "pred" or (dtype, name) in (("f32", "sum"), ("s8", "max")):
             rows += [(plain(dtype, shape, 109), axis) for shape, axis in SHAPES]
         if kind(dtype) == "float":

@@ -67,8 +67,9 @@ def convolution():
         b = b.transpose(options.get("rhs_dimensions", range(b.ndim)))
         b = b[(..., *(slice(None, None, -1 if back else 1) for back in options.get("window_reversal", [])))]
         groups, batches = options.get("feature_group_count", 1), options.get("batch_group_count", 1)
-        parts = zip(np.split(a, batches), np.split(b, batches)) if batches > 1 else zip(np.split(a, groups, 1), np.split(b, groups))
-        out = np.concatenate([group(part, kernel, options) for part, kernel in parts], 1)
+        parts = np.split(a, batches) if batches > 1 else np.split(a, groups, 1)
+        kernels = np.split(b, max(batches, groups))
+        out = np.concatenate([group(part, kernel, options) for part, kernel in zip(parts, kernels)], 1)
         return out.transpose(np.argsort(options.get("out_dimensions", range(out.ndim))))
 
     def group(a, b, options):
@@ -129,8 +130,8 @@ def reduce_window(name):
 
     def reduced(x, start, options):
         of = lambda name, default: field(options, name, default, x.ndim)
-        every = windows(padded_with(x, start, options), of("window_dimensions", 1), of("strides", 1), of("window_dilations", 1))
-        return folded(function, every, start, x.ndim)
+        lists = [of("window_dimensions", 1), of("strides", 1), of("window_dilations", 1)]
+        return folded(function, windows(padded_with(x, start, options), *lists), start, x.ndim)
 
     def size(x, start, options):
         return reduced(np.abs(x), np.abs(start), options)
@@ -142,7 +143,8 @@ def reduce_window(name):
             made.append(Case([extremes(dtype), start_array(name, dtype)], {"options": {"window_dimensions": [1, 2]}}))
         return made
 
-    return Operation(f"reduce_window {name}", takes, call, reduced, cases, size if name in ("add", "multiply") else None, False)
+    rounds = name in ("add", "multiply")
+    return Operation(f"reduce_window {name}", takes, call, reduced, cases, size if rounds else None, False)
 
 
 # Gradients of poolings.
@@ -160,7 +162,8 @@ def select_and_scatter(name, compare, keeps):
 
     def call(world, x, source, start, options):
         dtype, shape = world.type(x)
-        select = world.computation(name, scalars([dtype] * 2), lambda world, a, b: [world.make("lxla_compare", compare, a, b)])
+        record = lambda world, a, b: [world.make("lxla_compare", compare, a, b)]
+        select = world.computation(name, scalars([dtype] * 2), record)
         more = [combiner(world, "add", dtype), x, source, start, window_options(rank=len(shape), **options)]
         return world.make("lxla_select_and_scatter", select, *more)
 
@@ -186,7 +189,8 @@ def select_and_scatter(name, compare, keeps):
         return tuple((dim + low + high - window) // stride + 1 for dim, low, high, window, stride in rows)
 
     def cases(dtype):
-        rows = [(plain(dtype, shape, 64), options) for shape, options in (SELECTIONS if dtype == "f32" else SELECTIONS[:1])]
+        selections = SELECTIONS if dtype == "f32" else SELECTIONS[:1]
+        rows = [(plain(dtype, shape, 64), options) for shape, options in selections]
         if dtype in ("f32", "u8"):
             rows.append((np.ones((4, 6), DTYPES[dtype][1]), SELECTIONS[0][1]))
         if kind(dtype) == "float":
