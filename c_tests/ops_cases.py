@@ -1,10 +1,10 @@
 """How ops_test.py calls operations: what a case of one is, devices to call it on, and arrays that are shared by all.
 
-To add an operation: an Operation in ops_elementwise.py, ops_arrays.py, ops_composed.py or ops_rearrange.py, and its accuracy
-in ULPS of ops_test.py, or its name in EXACT."""
+To add an operation: an Operation in one of the files that ops_test.py names, and its accuracy in ULPS of ops_test.py, or
+its name in EXACT."""
 
 import functools
-from ctypes import POINTER, c_double, c_int32, c_int64, c_size_t
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, sizeof
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -19,6 +19,10 @@ INTS = POINTER(c_int64)
 LIST = [INTS, c_size_t]
 
 
+class Computation(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
 @dataclass
 class Case:
     """Operands as NumPy's arrays, what the call is given besides, and the dtype of the result."""
@@ -31,7 +35,8 @@ class Case:
 @dataclass
 class Operation:
     """`call(world, *tensors, **given)` gives a tensor; `reference(*arrays, **given)` what it should hold. `cases(dtype)` for
-    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False)."""
+    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False).
+    `in_order(*arrays, *keys, **given)` is what comes of arrays by the order of others, in which denormal numbers are 0."""
 
     name: str
     takes: str
@@ -40,13 +45,14 @@ class Operation:
     cases: Callable
     scale: Callable = None
     refuses: bool = True
+    in_order: Callable = None
 
 
 class World:
     """A device to call operations on."""
 
     def __init__(self, env, device, name):
-        self.env, self.device, self.name, self.known = env, device, name, {}
+        self.env, self.device, self.name, self.known, self.computations = env, device, name, {}, {}
 
     def put(self, array):
         """A tensor of the array; the same one each time."""
@@ -65,6 +71,32 @@ class World:
 
     def check(self, function, *inputs):
         abi.ok(getattr(abi.lib, function)(*inputs))
+
+    def one_of(self, function, count, result, *inputs):
+        """One of `count` tensors, which a function writes to one place each."""
+        made = [Tensor() for _ in range(count)]
+        self.check(function, *inputs, *map(byref, made))
+        return kept(made, result)
+
+    def one_of_list(self, function, count, result, *inputs, counted=False):
+        """One of `count` tensors, which a function writes to a list, and which it may want counted."""
+        made = (Tensor * count)()
+        self.check(function, *inputs, made, *([count] if counted else []))
+        return kept([Tensor(tensor.id) for tensor in made], result)
+
+    def computation(self, name, types, record):
+        """What `record(world, *parameters)` gives as a list, as a computation of that name, traced once for some types: each
+        a dtype and a shape."""
+        key = name, tuple(types)
+        if key not in self.computations:
+            place = self.env, abi.xla()
+            made = [self.make("lxla_tensor_placeholder", *place, DTYPES[d][0], *abi.dims(*shape)) for d, shape in types]
+            parameters, results = array_of(made), array_of(record(self, *made))
+            traced = [parameters, len(parameters), results, len(results)]
+            self.computations[key] = abi.give(abi.lib.lxla_computation_trace, Computation, *traced)
+            for handle in {tensor.id for tensor in [*parameters, *results]}:
+                release(Tensor(handle))
+        return self.computations[key]
 
     def failure(self, call, *inputs, **given):
         """Status and message with which a call fails; none if it does not."""
@@ -100,6 +132,18 @@ class World:
 
 def release(tensor):
     abi.ok(abi.lib.lxla_tensor_release(tensor))
+
+
+def kept(tensors, result):
+    """One of several tensors; the others are released."""
+    for i, tensor in enumerate(tensors):
+        if i != result:
+            release(tensor)
+    return tensors[result]
+
+
+def array_of(tensors):
+    return (Tensor * len(tensors))(*tensors)
 
 
 def ints(numbers):
@@ -165,8 +209,37 @@ def one(shape):
 
 TYPES = {"i32": [c_int32], "i64": [c_int64], "f64": [c_double], "size": [c_size_t], "ints": [INTS], "list": LIST}
 TYPES |= {"tensor": [Tensor], "tensors": [OUT], "place": [abi.Env, abi.Device], "scalar": [POINTER(Scalar)]}
+TYPES |= {"text": [c_char_p], "switches": [POINTER(c_int32)], "computation": [Computation]}
+TYPES |= {"computations": [POINTER(Computation)]}
 
 
-def declare(function, inputs):
-    """Tells ctypes what a function takes, before the tensor that it gives."""
-    abi.SIGNATURES[function] = [kind for word in inputs.split() for kind in TYPES[word]] + [OUT]
+def declare(function, inputs, results=1):
+    """Tells ctypes what a function takes, before the tensors that it gives: to one place each, or to one list."""
+    abi.SIGNATURES[function] = [kind for word in inputs.split() for kind in TYPES[word]] + [OUT] * results
+
+
+def options_of(name, fields):
+    """Makes structs of options. The fields are names and kinds, as in TYPES; a `list` is followed by its length."""
+    members, words = [("struct_size", c_size_t)], fields.split()
+    for field, of in zip(words[::2], words[1::2]):
+        members += zip([field, "n_" + field], TYPES[of])
+    struct = type(name, (Structure,), {"_fields_": members})
+    TYPES[name] = abi.SIGNATURES[f"lxla_{name}_init"] = [POINTER(struct)]
+    kinds = dict(members)
+
+    def made(**given):
+        options = struct(struct_size=sizeof(struct))
+        abi.ok(getattr(abi.lib, f"lxla_{name}_init")(byref(options)))
+        for field, value in given.items():
+            is_list = isinstance(value, list)
+            setattr(options, field, (kinds[field]._type_ * len(value))(*value) if is_list else value)
+            if "n_" + field in kinds:
+                setattr(options, "n_" + field, len(value))
+        return byref(options)
+
+    return made
+
+
+PARAMETERS = ["tensors", "size", "tensors", "size"]
+abi.SIGNATURES["lxla_computation_trace"] = [kind for word in PARAMETERS for kind in TYPES[word]] + [POINTER(Computation)]
+declare("lxla_tensor_placeholder", "place i32 list")

@@ -5,7 +5,7 @@ from ctypes import byref
 import numpy as np
 from ctypes_test import Tensor
 from ops_arrays import several
-from ops_cases import Case, Operation, counted, declare, edges, ints, moved, one, release, samples, scalar_of
+from ops_cases import Case, Operation, counted, declare, edges, ints, moved, one, samples, scalar_of
 from ops_values import DTYPES, NAMES, kind
 
 declare("lxla_squeeze", "tensor list")
@@ -83,12 +83,8 @@ def rearrangements():
     )
 
     def split(world, x, sizes, axis, part):
-        made = (Tensor * len(sizes))()
-        world.check("lxla_split", x, None if len(set(sizes)) == 1 else ints(sizes), len(sizes), axis, made)
-        for i, tensor in enumerate(made):
-            if i != part:
-                release(tensor)
-        return Tensor(made[part].id)
+        equal = len(set(sizes)) == 1
+        return world.one_of_list("lxla_split", len(sizes), part, x, None if equal else ints(sizes), len(sizes), axis)
 
     yield moved(
         "split",

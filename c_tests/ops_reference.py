@@ -69,6 +69,11 @@ def denormal(array):
     return np.any([(flushed(part) != part) & ~np.isnan(part) for part in map(np.ascontiguousarray, parts(array))], axis=0)
 
 
+def computed_in(x):
+    """The dtype in which what is given in more precision is computed, of f16 and bf16 as of f32."""
+    return "f32" if x.dtype == np.float64 else "f64"
+
+
 @functools.cache
 def limits(name):
     """Least normal number, greatest, distance from 1 to the next."""
@@ -117,8 +122,9 @@ def part_error(got, want, size, name):
 def zeros_differ(got, want):
     """Where both are 0, and their signs are not the same."""
     differ = np.zeros(want.shape, bool)
-    for g, w in zip(parts(got), parts(want)):
-        differ |= (g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w))
+    with np.errstate(invalid="ignore"):  # as of signaling NaN
+        for g, w in zip(parts(got), parts(want)):
+            differ |= (g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w))
     return differ
 
 

@@ -1,7 +1,7 @@
 """Every operation on every dtype, lazily and natively, against NumPy: python ops_test.py /path/to/liblazyxla.so [name]
 
 With a name, only operations whose names begin with it; with --measure, how large the errors are. The operations are in
-ops_elementwise.py, ops_arrays.py, ops_composed.py and ops_rearrange.py; ops_cases.py says how to add one."""
+the files that SUBJECTS names; ops_cases.py says how to add one."""
 
 import sys
 import time
@@ -12,11 +12,23 @@ import ctypes_test as abi
 import numpy as np
 import ops_reference as reference
 from ops_arrays import arrays
+from ops_batch_norm import batch_norms
 from ops_cases import World, counted, release
 from ops_composed import composed
+from ops_elements import elements
 from ops_elementwise import elementwise
+from ops_indexing import indexed
+from ops_linear_algebra import linear_algebra
+from ops_products import products
+from ops_random import randoms
 from ops_rearrange import rearranged
+from ops_regions import regions
+from ops_sorting import ordered
 from ops_values import DTYPES, NAMES, dtypes, kind
+from ops_windows import windowed
+
+SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
+SUBJECTS += [regions, composed, rearranged]
 
 # How far a result may be from the true value, in units of its last place: what was measured lazily (on the CPU plugin) and
 # natively, over all dtypes, rounded up. Complex numbers are measured by their larger part, and have a row of their own where
@@ -55,6 +67,13 @@ ULPS = {
     "sum": 2,
     "product": 5,
     "matmul": 4,
+    "dot_general": 4,
+    "einsum": 4,
+    "convolution": 4,
+    "cholesky": 4,
+    "triangular_solve": 4,
+    "fft": 5,
+    "norm": 4,
     "gelu": 4,
     "gelu_tanh": 260,
     "silu": 4,
@@ -74,6 +93,21 @@ ULPS = {
     "variance": 2,
     "standard_deviation": 2,
     "layer_norm": 6,
+    "random_normal": 6,
+    "scatter": 1,
+    "cumulative sum": 3,
+    "cumulative product": 7,
+    "reduce_with add": 2,
+    "reduce_with multiply": 7,
+    "reduce_window add": 2,
+    "reduce_window multiply": 3,
+    "select_and_scatter": 1,
+    "scatter_along sum": 3,
+    "scatter_along product": 3,
+    "index_add": 3,
+    "batch_norm_training": 9,
+    "batch_norm_inference": 9,
+    "batch_norm_grad": 9,
     "arange": 2,
     "linspace": 2,
 }
@@ -85,16 +119,21 @@ negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt 
 add subtract multiply divide remainder maximum minimum and or xor shift_left shift_right_arithmetic shift_right_logical
 compare compare_scalar select convert full iota max min all any
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
+clamp complex real imag bitcast_convert reduce_precision optimization_barrier
+sort sort_along argsort top_k argmax argmin cumulative
+rng_bit_generator random_bits random_uniform random_split random_bernoulli
+gather scatter scatter_along take_along_axis index_add index_copy
+reduce_with reduce_window select_and_scatter call cond case while scan
 squeeze expand_dims flip reverse stack split slice_axis roll tile repeat tril triu one_hot eye relu relu6
 """
 
 
 def tolerance(operation, name):
-    """With a scalar as without one, unless the table tells them apart."""
+    """With a scalar as without one, and of a kind of an operation as of others, unless the table tells them apart."""
     base = operation.removeprefix("scalar ").removesuffix(" scalar").removeprefix("compare ")
-    keys = [f"{operation} {kind(name)}", f"{base} {kind(name)}", operation, base]
-    known = next((ULPS[key] for key in keys if key in ULPS), None)
-    if known is None and not {operation.split()[0], base} & set(EXACT.split()):
+    names = [operation, base, operation.split()[0]]
+    known = next((ULPS[key] for key in [*(f"{key} {kind(name)}" for key in names), *names] if key in ULPS), None)
+    if known is None and not set(names) & set(EXACT.split()):
         raise AssertionError(f"{operation}: neither ULPS nor EXACT has it")
     return known or 0 if kind(name) in ("float", "complex") else 0
 
@@ -131,15 +170,15 @@ def refusals(operation, worlds):
 
 
 def wanted(operation, case, exact):
-    """What NumPy gives, and what errors are relative to; again for what is left where denormals are 0."""
-    found = []
-    for arrays in [case.arrays, [reference.flushed(array) for array in case.arrays]]:
-        if found and all(a.tobytes() == b.tobytes() for a, b in zip(arrays, case.arrays)):
-            break
-        with np.errstate(all="ignore"):
-            wide = [reference.wide(array, exact) for array in arrays]
-            want = np.asarray(operation.reference(*wide, **case.given))
-            found.append((want, operation.scale and operation.scale(*wide, **case.given)))
+    """What NumPy gives, and what errors are relative to; again for what is left where denormals are 0, or count as 0."""
+    of = lambda function, arrays: np.asarray(function(*arrays, **case.given))
+    flushed = [reference.flushed(array) for array in case.arrays]
+    with np.errstate(all="ignore"):
+        wide, small = ([reference.wide(array, exact) for array in arrays] for arrays in (case.arrays, flushed))
+        sides = [wide] if all(a.tobytes() == b.tobytes() for a, b in zip(flushed, case.arrays)) else [wide, small]
+        found = [(of(operation.reference, arrays), operation.scale and of(operation.scale, arrays)) for arrays in sides]
+        if operation.in_order and len(sides) > 1:
+            found.append((operation.in_order(*wide, *small, **case.given), None))
     return found
 
 
@@ -158,6 +197,7 @@ def errors(case, found, got, lazy, exact):
 
 
 def distance(got, want, name, scale):
+    """How far each element is off what is wanted."""
     if got.shape != want.shape:
         raise AssertionError(f"its shape is {got.shape}, want {want.shape}")
     if kind(name) in ("pred", "signed", "unsigned"):
@@ -241,9 +281,8 @@ def report(measured):
 def main():
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     abi.load(arguments[0])
-    operations = [
-        op for op in [*elementwise(), *arrays(), *composed(), *rearranged()] if op.name.startswith("".join(arguments[1:]))
-    ]
+    known = [operation for subject in SUBJECTS for operation in subject()]
+    operations = [operation for operation in known if operation.name.startswith("".join(arguments[1:]))]
     started = time.time()
     # By halves: most of the time goes into compiling, which XLA does on one processor.
     with ThreadPoolExecutor(2) as pool:

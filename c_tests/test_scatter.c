@@ -203,6 +203,36 @@ static void scatters_of_several(void) {
   RELEASE(arrays[0], arrays[1], updates[0], updates[1], where);
 }
 
+// The same tensor twice, or two that turn out to be the same: (a, b), (u, v) to (a + u, b * v).
+static void scatters_of_equal_arrays(void) {
+  lxla_tensor p[4], r[2], out[2], zeros[2];
+  for (int i = 0; i < 4; i++) p[i] = placeholder(env, F32, NULL, 0);
+  r[0] = binary(ADD, p[0], p[2]);
+  r[1] = binary(MUL, p[1], p[3]);
+  lxla_computation both = traced(p, 4, r, 2);
+  OK(lxla_tensor_release_many(p, 4));
+  OK(lxla_tensor_release_many(r, 2));
+  lxla_scatter_options options = scatter_options();
+  AXES(options, inserted_window_dims, 0);
+  AXES(options, scatter_dims_to_operand_dims, 0);
+  options.index_vector_dim = 1;
+  lxla_tensor x = F32S(DIMS(3), 1, 2, 3), where = ARRAY(S32, int32_t, DIMS(4), 2, 0, 2, 0), u = F32S(DIMS(4), 2, 3, 4, 5);
+  const lxla_tensor twice[] = {x, x}, updates[] = {u, u};
+  OK(lxla_scatter(both, twice, where, updates, 2, &options, out));
+  HAS(out[0], F32, float, DIMS(3), 9, 2, 9);
+  HAS(out[1], F32, float, DIMS(3), 15, 2, 24);
+  for (int i = 0; i < 2; i++) OK(lxla_tensor_full(env, device, F32, DIMS(3), 0, &zeros[i]));
+  OK(lxla_scatter(both, zeros, where, updates, 2, &options, out));
+  HAS(out[0], F32, float, DIMS(3), 8, 0, 6);
+  HAS(out[1], F32, float, DIMS(3), 0, 0, 0);
+  // What was read is as it was.
+  int32_t at_rows[4];
+  OK(lxla_tensor_read(where, at_rows, sizeof at_rows));
+  CHECK(at_rows[0] == 2 && at_rows[1] == 0 && at_rows[2] == 2 && at_rows[3] == 0);
+  DONE(both);
+  RELEASE(x, where, u, zeros[0], zeros[1]);
+}
+
 static void along_an_axis(void) {
   lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 4, 5, 6), out = none;
   lxla_tensor i = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(2, 4), 0, -1, 2, 99, -3, -4, 1, 1);
@@ -274,6 +304,7 @@ static void slices_at_indices(void) {
 TEST(slices_from_where_indices_say) { on_both(gathers); }
 TEST(slices_to_where_indices_say) { on_both(scatters); }
 TEST(several_arrays_scattered_together) { on_both(scatters_of_several); }
+TEST(equal_arrays_scattered_together) { on_both(scatters_of_equal_arrays); }
 TEST(elements_along_an_axis) { on_both(along_an_axis); }
 TEST(slices_at_a_row_of_indices) { on_both(slices_at_indices); }
 

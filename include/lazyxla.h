@@ -1506,8 +1506,9 @@ lxla_status lxla_convolution(lxla_tensor lhs,
  * keeps its precision however large the mean is (StableHLO's batch_norm_training as XLA computes it, from the mean of the
  * squares, does not). An empty batch has NaN for its mean and variance.
  *
- * The mean is within a few units in the last place of the largest element, the variance of itself; the result within a few
- * of those of its largest element and of the mean's, divided by the deviation.
+ * The mean is within a few units in the last place of the largest element; the variance of itself, or within the square of
+ * such a unit if that is more (of equal elements it is mostly 0, but not always); the result within a few units of its largest
+ * element and of the mean's, divided by the deviation.
  * Gives three references. Any thread.
  */
 lxla_status lxla_batch_norm_training(lxla_tensor x,
@@ -1652,10 +1653,11 @@ lxla_status lxla_bitcast_convert(lxla_tensor x,
                                  lxla_tensor *out_tensor);
 
 /**
- * Records the floats of x, rounded to the nearest number (ties to even) of a format with `exponent_bits` (at least 1) and
- * `mantissa_bits` (at least 0; the leading 1 is not among them); dtype and shape stay. What is too large is infinite, what is
- * too small to be normal in the format is 0 of its sign, and NaN stays NaN. Bits that the dtype does not have change nothing.
- * Gives one reference. Any thread.
+ * Records the floats of x, rounded to the nearest number of a format with `exponent_bits` (at least 1) and `mantissa_bits` (at
+ * least 0; the leading 1 is not among them); dtype and shape stay. Ties go to the even one, which without a mantissa is that
+ * whose exponent is even as the dtype writes it. What is too large is infinite, and NaN stays NaN. With fewer bits of
+ * exponent than the dtype has, what is too small to be normal in the format is 0 of its sign. Bits that the dtype does not
+ * have change nothing. Gives one reference. Any thread.
  */
 lxla_status lxla_reduce_precision(lxla_tensor x,
                                   int32_t exponent_bits,
@@ -1766,7 +1768,8 @@ lxla_status lxla_random_uniform(int32_t algorithm,
 /**
  * Records random floats of the normal distribution with mean 0 and variance 1: sqrt(2) erf_inv(u), with u between -1 and 1
  * as `lxla_random_uniform` has it; f16 and bf16 are computed in f32 and rounded once. The bits are the same on every device,
- * what is made of them may differ in the last places. Gives one reference. Any thread.
+ * what is made of them may differ in the last places. So it may from jax.random.normal with THREE_FRY, of which the formula
+ * loses some 60 units in the last place far from 0. Gives one reference. Any thread.
  */
 lxla_status lxla_random_normal(int32_t algorithm,
                                lxla_tensor key,
@@ -2096,8 +2099,9 @@ lxla_status lxla_sort(lxla_computation comparator,
 
 /**
  * Records x sorted along `axis` (negative: from the end), ascending, or with `descending` 1 descending. NaN counts as greater
- * than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. With `stable` 1 equal
- * elements stay in their order. Takes pred, integers and floats. Gives one reference. Any thread.
+ * than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. On XLA's CPU so may
+ * be 0 and denormal numbers, which stay as they are. With `stable` 1 equal elements stay in their order. Takes pred, integers
+ * and floats. Gives one reference. Any thread.
  */
 lxla_status lxla_sort_along(lxla_tensor x,
                             int64_t axis,
@@ -2118,8 +2122,8 @@ lxla_status lxla_argsort(lxla_tensor x,
 
 /**
  * Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
- * and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN counts as greater
- * than every number. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
+ * and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
+ * numbers count as in `lxla_sort_along`. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
  */
 lxla_status lxla_topk(lxla_tensor x,
                       int64_t k,

@@ -76,10 +76,11 @@ pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_te
     })
 }
 
-/// Records the floats of x, rounded to the nearest number (ties to even) of a format with `exponent_bits` (at least 1) and
-/// `mantissa_bits` (at least 0; the leading 1 is not among them); dtype and shape stay. What is too large is infinite, what is
-/// too small to be normal in the format is 0 of its sign, and NaN stays NaN. Bits that the dtype does not have change nothing.
-/// Gives one reference. Any thread.
+/// Records the floats of x, rounded to the nearest number of a format with `exponent_bits` (at least 1) and `mantissa_bits` (at
+/// least 0; the leading 1 is not among them); dtype and shape stay. Ties go to the even one, which without a mantissa is that
+/// whose exponent is even as the dtype writes it. What is too large is infinite, and NaN stays NaN. With fewer bits of
+/// exponent than the dtype has, what is too small to be normal in the format is 0 of its sign. Bits that the dtype does not
+/// have change nothing. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reduce_precision(
     x: lxla_tensor,

@@ -14,8 +14,9 @@ use crate::tensor;
 /// keeps its precision however large the mean is (StableHLO's batch_norm_training as XLA computes it, from the mean of the
 /// squares, does not). An empty batch has NaN for its mean and variance.
 ///
-/// The mean is within a few units in the last place of the largest element, the variance of itself; the result within a few
-/// of those of its largest element and of the mean's, divided by the deviation.
+/// The mean is within a few units in the last place of the largest element; the variance of itself, or within the square of
+/// such a unit if that is more (of equal elements it is mostly 0, but not always); the result within a few units of its largest
+/// element and of the mean's, divided by the deviation.
 /// Gives three references. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_batch_norm_training(

@@ -37,6 +37,7 @@ mod masks;
 mod matmul;
 mod norm;
 mod normalize;
+mod opaque;
 mod placement;
 mod random;
 mod random_bits;

@@ -3,6 +3,7 @@
 use super::control::Applied;
 use super::creation::full;
 use super::definition::{Call, Definition, Native};
+use super::opaque::{with_zero, zero_of_all};
 use super::placement::{self, SCATTER as NAMES};
 use super::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use super::shape::reshape;
@@ -166,9 +167,27 @@ fn lower(e: &mut Emitter, at: usize) {
         value.attributes[1] == 1
     );
     let results = &types[..count + captures.len()];
+    if e.platform == "cpu" {
+        let into: Vec<usize> = [&value.operands[..count], captures].concat();
+        let dtypes: Vec<DType> = into.iter().map(|&position| e.values[position].ty.dtype).collect();
+        tell_apart(e, &mut names, &dtypes, &dims, &indices_ty);
+    }
     begin(e, &format!("{}:{}", e.name_of(at), results.len()), "scatter", &names, &attributes);
     combining(e, at, body);
     end(e, &types, results);
+}
+
+/// Of operands that are one value, in the end, XLA's CPU backend updates both in the same memory, and writes beyond it. So
+/// none is, as far as XLA knows, what an earlier one of its type is. Behind those of `dtypes` stand the indices.
+fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i64], indices: &TensorType) {
+    for i in 1..dtypes.len() {
+        if dtypes[..i].contains(&dtypes[i]) {
+            let ty = TensorType::new(dtypes[i], dims);
+            let known = [(names[i].clone(), &ty), (names[dtypes.len()].clone(), indices)];
+            let zero = zero_of_all(e, &known, i as u128);
+            names[i] = with_zero(e, &names[i], &ty, &zero);
+        }
+    }
 }
 
 #[cfg(test)]

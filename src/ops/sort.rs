@@ -6,6 +6,7 @@ use super::convert::convert;
 use super::creation::iota;
 use super::definition::{Call, Definition, Native};
 use super::float8;
+use super::opaque::unsigned;
 use super::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -178,13 +179,30 @@ fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
 /// Floats with one zero and one NaN, which is positive or negative.
 pub fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
     let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
+    let is_zero = is_zero(e, x, ty, &pred);
     let zero = e.constant(ty, 0);
     let nan = e.constant(ty, nan_bits(ty.dtype, negative_nan));
-    let [is_zero, one_zero, is_nan, result] = [(); 4].map(|()| e.temporary());
-    emit!(e, "    {is_zero} = stablehlo.compare EQ, {x}, {zero}, FLOAT : ({text}, {text}) -> {pred}");
+    let [one_zero, is_nan, result] = [(); 3].map(|()| e.temporary());
     emit!(e, "    {one_zero} = stablehlo.select {is_zero}, {zero}, {x} : {pred}, {text}");
     emit!(e, "    {is_nan} = stablehlo.compare NE, {x}, {x}, FLOAT : ({text}, {text}) -> {pred}");
     emit!(e, "    {result} = stablehlo.select {is_nan}, {nan}, {one_zero} : {pred}, {text}");
+    result
+}
+
+/// On XLA's CPU a comparison takes some denormal numbers for 0 and others not, as it is compiled: there, by the bits without
+/// their sign.
+fn is_zero(e: &mut Emitter, x: &str, ty: &TensorType, pred: &str) -> String {
+    let (text, result) = (mlir(ty), e.temporary());
+    if e.platform != "cpu" {
+        let zero = e.constant(ty, 0);
+        emit!(e, "    {result} = stablehlo.compare EQ, {x}, {zero}, FLOAT : ({text}, {text}) -> {pred}");
+        return result;
+    }
+    let bits_ty = unsigned(ty);
+    let (bits, size, zero, bits_text) = (e.temporary(), e.temporary(), e.constant(&bits_ty, 0), mlir(&bits_ty));
+    emit!(e, "    {bits} = stablehlo.bitcast_convert {x} : ({text}) -> {bits_text}");
+    emit!(e, "    {size} = stablehlo.add {bits}, {bits} : {bits_text}");
+    emit!(e, "    {result} = stablehlo.compare EQ, {size}, {zero}, UNSIGNED : ({bits_text}, {bits_text}) -> {pred}");
     result
 }
 

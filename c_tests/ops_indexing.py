@@ -1,0 +1,281 @@
+"""Reading and writing at indices, with all dimension numbers and along one axis, as ops_test.py compares them."""
+
+import functools
+
+import numpy as np
+from ops_cases import Case, Operation, array_of, counted, declare, options_of, plain
+from ops_regions import COMBINERS, combiner, pairwise
+from ops_values import DTYPES
+
+gather_options = options_of(
+    "gather_options",
+    "offset_dims list collapsed_slice_dims list operand_batching_dims list start_indices_batching_dims list "
+    "start_index_map list index_vector_dim i64 slice_sizes list indices_are_sorted i32",
+)
+scatter_options = options_of(
+    "scatter_options",
+    "update_window_dims list inserted_window_dims list input_batching_dims list scatter_indices_batching_dims list "
+    "scatter_dims_to_operand_dims list index_vector_dim i64 indices_are_sorted i32 unique_indices i32",
+)
+declare("lxla_gather", "tensor tensor gather_options")
+declare("lxla_scatter", "computation tensors tensor tensors size scatter_options")
+declare("lxla_take_along_axis", "tensor tensor i64")
+declare("lxla_scatter_along", "i32 tensor tensor tensor i64")
+declare("lxla_index_add", "tensor i64 tensor tensor")
+declare("lxla_index_copy", "tensor i64 tensor tensor")
+
+
+@functools.cache
+def indices(numbers, shape, dtype="s32"):
+    return np.array(numbers).astype(DTYPES[dtype][1]).reshape(shape)
+
+
+# By StableHLO's dimension numbers.
+
+
+def starts(rank, at, vector_dim, index_map, batching, at_batching):
+    """Each place of the indices, with the start of its slice on every axis."""
+    at = at[..., None] if vector_dim == at.ndim else np.moveaxis(at, vector_dim, -1)
+    for place in np.ndindex(at.shape[:-1]):
+        start = [0] * rank
+        for axis, number in zip(index_map, at[place]):
+            start[axis] = int(number)
+        for axis, of in zip(batching, at_batching):
+            start[axis] = place[of - (of > vector_dim)]
+        yield place, start
+
+
+def slices(start, sizes):
+    return tuple(slice(first, first + size) for first, size in zip(start, sizes))
+
+
+# Shapes of x and of the indices; offset, collapsed and batching axes, those of the indices, the index map, the axis of
+# index vectors, the sizes of slices.
+GATHERS = [
+    ((5, 4), (3,), [1], [0], [], [], [0], 1, [1, 3]),
+    ((3, 4, 5), (2, 2), [0, 2], [1], [], [], [2, 0], 0, [2, 1, 3]),
+    ((4, 3, 2), (3, 2, 1), [2], [0], [1], [0], [0], 2, [1, 1, 2]),
+    ((3, 4), (2, 0), [0], [0], [], [], [0], 2, [1, 2]),
+    ((3, 4), (2,), [1], [0], [], [], [0], 1, [1, 0]),
+    ((4,), (), [], [0], [], [], [0], 0, [1]),
+    ((2, 3), (1,), [0, 1], [], [], [], [1], 0, [2, 2]),
+]
+NUMBERS = [1, -9, 4, 0, 99, 2, 3, -1]
+
+
+def gather():
+    def call(world, x, at, numbers):
+        names = ["offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims"]
+        names += ["start_index_map", "index_vector_dim", "slice_sizes"]
+        return world.make("lxla_gather", x, at, gather_options(**dict(zip(names, numbers))))
+
+    def gathered(x, at, numbers):
+        offset, collapsed, batching, at_batching, index_map, vector_dim, sizes = numbers
+        kept = [size for axis, size in enumerate(sizes) if axis not in collapsed + batching]
+        places = [dim for axis, dim in enumerate(at.shape) if axis != vector_dim]
+        out = np.empty([*places, *kept], x.dtype)
+        for place, start in starts(x.ndim, at, vector_dim, index_map, batching, at_batching):
+            start = [min(max(first, 0), dim - size) for first, dim, size in zip(start, x.shape, sizes)]
+            out[place] = x[slices(start, sizes)].reshape(kept)
+        return np.moveaxis(out, range(len(places), out.ndim), offset)
+
+    def cases(dtype, of=None):
+        rows = GATHERS if dtype == "f32" else GATHERS[:3]
+        return [
+            Case([counted(of or dtype, shape), places(at, dtype if of else "s32")], {"numbers": numbers})
+            for shape, at, *numbers in rows
+        ]
+
+    yield Operation("gather", "all", call, gathered, cases, refuses=False)
+    yield Operation("gather indices", "integer", call, gathered, lambda dtype: cases(dtype, "f32"))
+
+
+@functools.cache
+def places(shape, dtype="s32"):
+    """Some of them beyond an end."""
+    return indices(tuple(np.resize(NUMBERS, int(np.prod(shape)))), shape, dtype)
+
+
+# Shapes of x, the indices and the updates; window, inserted and batching axes, those of the indices, the index map, the axis
+# of index vectors.
+SCATTERS = [
+    ((5, 4), (6,), (6, 3), [1], [0], [], [], [0], 1),
+    ((3, 4, 5), (2, 4), (2, 4, 3), [0, 2], [1], [], [], [2, 0], 0),
+    ((4, 3, 2), (3, 2, 1), (3, 2, 2), [2], [0], [1], [0], [0], 2),
+    ((3, 4), (0,), (0, 4), [1], [0], [], [], [0], 1),
+    ((0, 4), (2,), (2, 4), [1], [0], [], [], [0], 1),
+    ((4,), (), (), [], [0], [], [], [0], 0),
+]
+
+
+def scattered(tensors, at, updates, numbers, combine):
+    """Updates of one tensor after another; a slice that is not within them is dropped."""
+    window, inserted, batching, at_batching, index_map, vector_dim = numbers
+    out = [x.copy() for x in tensors]
+    updates = [np.moveaxis(x, window, range(x.ndim - len(window), x.ndim)) for x in updates]
+    sizes = list(updates[0].shape[updates[0].ndim - len(window) :])
+    for axis in sorted(inserted + batching):
+        sizes.insert(axis, 1)
+    for place, start in starts(out[0].ndim, at, vector_dim, index_map, batching, at_batching):
+        where = slices(start, sizes)
+        if all(0 <= first <= dim - size for first, dim, size in zip(start, out[0].shape, sizes)):
+            made = combine(*(x[where] for x in out), *(x[place].reshape(sizes) for x in updates))
+            for x, part in zip(out, made):
+                x[where] = part
+    return out
+
+
+def scatter_call(world, body, tensors, at, updates, numbers, result):
+    names = ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"]
+    options = scatter_options(**dict(zip([*names, "scatter_dims_to_operand_dims", "index_vector_dim"], numbers)))
+    inputs = [body, array_of(tensors), at, array_of(updates), len(tensors), options]
+    return world.one_of_list("lxla_scatter", len(tensors), result, *inputs)
+
+
+def scatters():
+    for name, (takes, _, function) in COMBINERS.items():
+        yield scatter(name, takes, function)
+    yield scatter("together", "number", None)
+
+
+def scatter(name, takes, function):
+    """By a combiner of two elements; or of two tensors at once, of which one is that of the places."""
+
+    def call(world, x, at, updates, numbers):
+        dtype = world.type(x)[0]
+        if function:
+            return scatter_call(world, combiner(world, name, dtype), [x], at, [updates], numbers, 0)
+        return scatter_call(world, pairwise(world, dtype), [x, x], at, [updates, updates], numbers, 1)
+
+    def of(x, at, updates, numbers):
+        if function:
+            return scattered([x], at, [updates], numbers, lambda a, b: [function(a, b)])[0]
+        return scattered([x, x], at, [updates, updates], numbers, lambda a, c, b, d: [a + b, c * d + b])[1]
+
+    def size(x, at, updates, numbers):
+        return of(np.abs(x), at, np.abs(updates), numbers)
+
+    def cases(dtype):
+        rows = SCATTERS if (name, dtype) in (("add", "f32"), ("replace", "u8")) else SCATTERS[:1]
+        return [
+            Case([plain(dtype, x, 91), places(at), plain(dtype, updates, 92)], {"numbers": numbers})
+            for x, at, updates, *numbers in rows
+        ]
+
+    rounds = name not in ("max", "min", "replace")
+    return Operation(f"scatter {name}", takes, call, of, cases, size if rounds else None, False)
+
+
+# Along an axis.
+
+
+def from_start(at, dim):
+    return [int(i) + dim if i < 0 else int(i) for i in at.ravel()]
+
+
+def take_along_axis():
+    def call(world, x, at, axis):
+        return world.make("lxla_take_along_axis", x, at, axis)
+
+    def taken(x, at, axis):
+        axis %= x.ndim
+        dims, at_dims = list(x.shape), list(at.shape)
+        dims[axis] = at_dims[axis] = 1
+        common = list(np.broadcast_shapes(dims, at_dims))
+        whole = lambda array: np.broadcast_to(array, [*common[:axis], array.shape[axis], *common[axis + 1 :]])
+        near = np.clip(from_start(at, x.shape[axis]), 0, max(x.shape[axis] - 1, 0)).astype(int).reshape(at.shape)
+        return np.take_along_axis(whole(x), whole(near), axis)
+
+    rows = [((5, 3), (2, 3), 0), ((2, 1, 4), (3, 5), -1), ((3, 4), (3, 0), 1), ((0, 4), (0, 2), 1), ((3,), (1,), 0)]
+
+    def cases(dtype, of=None):
+        made = []
+        for x, at, axis in rows if dtype in ("f32", "s8") else rows[:1]:
+            at = at if len(at) == len(x) else (1,) * (len(x) - len(at)) + at
+            made.append(Case([counted(of or dtype, x), places(at, dtype if of else "s32")], {"axis": axis}))
+        return made
+
+    yield Operation("take_along_axis", "all", call, taken, cases, refuses=False)
+    yield Operation("take_along_axis indices", "integer", call, taken, lambda dtype: cases(dtype, "f32"))
+
+
+def combined_along(function):
+    """Element by element; what is beyond an end is dropped."""
+
+    def combined(x, at, updates, axis):
+        out = x.copy()
+        near = np.reshape(from_start(at, x.shape[axis]), at.shape)
+        for place in np.ndindex(at.shape):
+            if 0 <= near[place] < x.shape[axis]:
+                where = list(place)
+                where[axis] = int(near[place])
+                out[tuple(where)] = function(out[tuple(where)], updates[place])
+        return out
+
+    return combined
+
+
+def scatter_along():
+    rows = [("copy", *COMBINERS["replace"]), ("sum", *COMBINERS["add"]), ("product", *COMBINERS["multiply"])]
+    rows += [(name, "pred integer float", *COMBINERS[name][1:]) for name in ("max", "min")]
+    for number, (name, takes, _, function) in enumerate(rows, 1):
+        yield along(number, name, takes, combined_along(function))
+    copied = combined_along(lambda a, b: b)
+    arrays = lambda dtype: [counted("f32", (5, 3)), places((4, 3), dtype), counted("f32", (4, 3))]
+    cases = lambda dtype: [Case(arrays(dtype), {"axis": 0})]
+    yield Operation("scatter_along indices", "integer", scatter_along_call(1), copied, cases)
+
+
+def scatter_along_call(number):
+    return lambda world, x, at, updates, axis: world.make("lxla_scatter_along", number, x, at, updates, axis)
+
+
+def size_of(of):
+    return lambda x, at, updates, **given: of(np.abs(x), at, np.abs(updates), **given)
+
+
+SHAPES = [((5, 3), (7, 3), 0), ((2, 3, 4), (2, 3, 6), -1), ((3, 2), (0, 2), 0), ((0, 2), (1, 2), 0), ((1,), (1,), 0)]
+
+
+def along(number, name, takes, of):
+    def cases(dtype):
+        return [
+            Case([plain(dtype, x, 93), places(at), plain(dtype, at, 94)], {"axis": axis})
+            for x, at, axis in (SHAPES if dtype == "f32" else SHAPES[:1])
+        ]
+
+    scale = size_of(of) if name in ("sum", "product") else None
+    return Operation(f"scatter_along {name}", takes, scatter_along_call(number), of, cases, scale)
+
+
+def index_writes():
+    def whole(function):
+        """The indices in a row, for all slices."""
+        combined = combined_along(function)
+
+        def of(x, at, source, axis):
+            shape = [-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]
+            return combined(x, np.broadcast_to(at.reshape(shape), source.shape), source, axis)
+
+        return of
+
+    def cases(dtype, of=None):
+        made = []
+        for x, source, axis in SHAPES if dtype in ("f32", "s8") else SHAPES[:1]:
+            at = places((source[axis],), dtype if of else "s32")
+            made.append(Case([plain(of or dtype, x, 95), at, plain(of or dtype, source, 96)], {"axis": axis}))
+        return made
+
+    def call(function):
+        return lambda world, x, at, source, axis: world.make(function, x, axis, at, source)
+
+    add, copy = whole(lambda a, b: a + b), whole(lambda a, b: b)
+    yield Operation("index_add", "number", call("lxla_index_add"), add, cases, size_of(add))
+    yield Operation("index_copy", "all", call("lxla_index_copy"), copy, cases, refuses=False)
+    for name, of in [("add", add), ("copy", copy)]:
+        with_dtypes = lambda dtype: cases(dtype, "s32" if dtype != "s32" else "s16")
+        yield Operation(f"index_{name} indices", "integer", call(f"lxla_index_{name}"), of, with_dtypes)
+
+
+def indexed():
+    return [*gather(), *scatters(), *take_along_axis(), *scatter_along(), *index_writes()]

@@ -1,0 +1,110 @@
+"""Sums of products: of tensors by lists of axes and by equations, and of linear algebra, as ops_test.py compares them."""
+
+import numpy as np
+from ops_cases import Case, Operation, array_of, counted, declare, ints, plain
+from ops_values import DTYPES, kind
+
+declare("lxla_dot_general", "tensor tensor ints ints size ints ints size i32")
+declare("lxla_einsum", "text tensors size")
+
+
+def in_dtype(array, name):
+    """Integers in the dtype in which they are computed; others are in more precision already."""
+    return array.astype(DTYPES[name][1]) if name and array.dtype.kind in "iu" else array
+
+
+def steep(name):
+    """Rows with infinities and NaN."""
+    return np.array([[np.nan, 1], [np.inf, 1], [np.inf, -np.inf], [-np.inf, 2]], DTYPES[name][1])
+
+
+# Shapes of two tensors; their batch axes; the axes that are summed over.
+CONTRACTIONS = [
+    ((2, 3, 5), (5, 2, 4), [[0], [1]], [[-1], [0]]),
+    ((3, 5), (5,), [[], []], [[1], [0]]),
+    ((4,), (3,), [[], []], [[], []]),
+    ((2, 3, 4), (4, 3, 5), [[], []], [[1, 2], [1, 0]]),
+    ((3, 2), (2, 3), [[1, 0], [0, 1]], [[], []]),
+    ((3, 0), (0, 2), [[], []], [[1], [0]]),
+    ((2, 0, 3), (2, 3, 1), [[0], [0]], [[2], [1]]),
+    ((1, 1), (1, 1), [[], []], [[0], [-2]]),
+    ((), (3,), [[], []], [[], []]),
+    ((33, 65), (65, 17), [[], []], [[1], [0]]),
+]
+# Dtypes that the product may have beside the operands' own.
+WIDER = {"s8": "s32", "u8": "u16", "s32": "s64", "bf16": "f32", "f16": "f32", "f32": "f64", "c64": "c128"}
+
+
+def dot_general():
+    def call(world, a, b, batching, contracting, dtype):
+        lists = [*map(ints, batching), len(batching[0]), *map(ints, contracting), len(contracting[0])]
+        return world.make("lxla_dot_general", a, b, *lists, DTYPES[dtype][0] if dtype else 0)
+
+    def product(a, b, batching, contracting, dtype):
+        a, b = in_dtype(a, dtype), in_dtype(b, dtype)
+        left, right = list(range(a.ndim)), list(range(a.ndim, a.ndim + b.ndim))
+        for i, j in [*zip(*batching), *zip(*contracting)]:
+            right[j] = left[i]
+        batches = [left[i] for i in batching[0]]
+        rest = [axis for axis in left + right if (left + right).count(axis) == 1]
+        return np.einsum(a, left, b, right, batches + rest)
+
+    def size(a, b, **given):
+        return product(np.abs(a), np.abs(b), **given)
+
+    def cases(name):
+        chosen = [(row, None) for row in (CONTRACTIONS if name == "f32" else CONTRACTIONS[:1])]
+        chosen += [(CONTRACTIONS[0], WIDER[name])] if name in WIDER else []
+        made = []
+        for (a, b, batching, contracting), dtype in chosen:
+            given = {"batching": batching, "contracting": contracting, "dtype": dtype}
+            made.append(Case([plain(name, a, 51), plain(name, b, 52)], given, dtype or name))
+        given = {"batching": [[], []], "contracting": [[1], [0]], "dtype": None}
+        if kind(name) == "float":
+            made.append(Case([steep(name), counted(name, (2, 3))], given))
+        if name == "s16":
+            made.append(Case([plain("s8", (3, 5), 53), plain("u8", (5, 2), 54)], given | {"dtype": "s16"}, "s16"))
+        return made
+
+    return Operation("dot_general", "number", call, product, cases, scale=size)
+
+
+EQUATIONS = [
+    ("ij,jk->ik", (3, 5), (5, 4)),
+    ("bij,bjk,bk->i", (2, 3, 4), (2, 4, 3), (2, 3)),
+    ("ii->i", (4, 4)),
+    ("ii", (3, 3)),
+    ("...ij->...ji", (2, 3, 4)),
+    ("ba", (2, 3)),
+    ("i,j->ij", (3,), (2,)),
+    ("...i,...i->...", (2, 1, 5), (3, 5)),
+    (" i j , j -> i ", (2, 0), (0,)),
+    ("ij,ij->", (1, 3), (2, 3)),
+    ("i,->i", (0,), ()),
+    ("iij,jjk->ki", (2, 2, 3), (3, 3, 2)),
+    ("a,ab,bc,c->", (3,), (3, 4), (4, 2), (2,)),
+]
+
+
+def einsum():
+    def call(world, *tensors, equation):
+        return world.make("lxla_einsum", equation.encode(), array_of(tensors), len(tensors))
+
+    def total(*arrays, equation):
+        return np.einsum(equation, *arrays)
+
+    def size(*arrays, equation):
+        return total(*map(np.abs, arrays), equation=equation)
+
+    def cases(name):
+        rows = EQUATIONS if name == "f32" else EQUATIONS[:2]
+        return [
+            Case([plain(name, shape, 55 + i) for i, shape in enumerate(shapes)], {"equation": equation})
+            for equation, *shapes in rows
+        ]
+
+    return Operation("einsum", "number", call, total, cases, scale=size)
+
+
+def products():
+    return [dot_general(), einsum()]

@@ -1,0 +1,247 @@
+"""Random numbers, as ops_test.py compares them: with those that NumPy makes of the same counters.
+
+The generators are those of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). Numbers of a key are
+JAX's; the state and the order of elements of rng_bit_generator are XLA's."""
+
+import functools
+from statistics import NormalDist
+
+import numpy as np
+import ops_special as exact
+from ops_cases import Case, Operation, counted, declare, ints
+from ops_values import DTYPES, NAMES
+
+declare("lxla_rng_bit_generator", "i32 tensor i32 list", 2)
+declare("lxla_random_bits", "i32 tensor i32 list")
+declare("lxla_random_split", "i32 tensor size")
+declare("lxla_random_uniform", "i32 tensor i32 list f64 f64")
+declare("lxla_random_normal", "i32 tensor i32 list")
+declare("lxla_random_bernoulli", "i32 tensor f64 list")
+
+THREE_FRY, PHILOX = 1, 2
+SHAPES = [(3, 401), (2, 3, 5), (), (1,), (3, 0), (5, 2)]
+KEYS = [(0, 42), (2**32 - 1, 7)]
+
+
+# Blocks of a key and a counter: arrays of 32 bits, in 64.
+
+LOW = np.uint64(2**32 - 1)
+
+
+def threefry(key, high, low):
+    """Two words of each counter, by twenty rounds."""
+    keys = [np.uint64(word) for word in (key[0], key[1], key[0] ^ key[1] ^ 0x1BD11BDA)]
+    a, b = high + keys[0] & LOW, low + keys[1] & LOW
+    for group in range(5):
+        for turn in [(13, 15, 26, 6), (17, 29, 16, 24)][group % 2]:
+            a = a + b & LOW
+            b = (b << np.uint64(turn) | b >> np.uint64(32 - turn)) & LOW ^ a
+        a = a + keys[(group + 1) % 3] & LOW
+        b = b + keys[(group + 2) % 3] + np.uint64(group + 1) & LOW
+    return a, b
+
+
+def philox(key, words):
+    """Four words of each counter of four, by ten rounds."""
+    for turn in range(10):
+        k = [np.uint64((word + turn * step) % 2**32) for word, step in zip(key, (0x9E3779B9, 0xBB67AE85))]
+        first, second = words[0] * np.uint64(0xD2511F53), words[2] * np.uint64(0xCD9E8D57)
+        high = np.uint64(32)
+        words = [second >> high ^ words[1] ^ k[0], second & LOW, first >> high ^ words[3] ^ k[1], first & LOW]
+    return words
+
+
+def halves(number):
+    return number & 2**32 - 1, number >> 32
+
+
+def counters(count, start):
+    """The words of start, start + 1, ..., the lowest first."""
+    numbers = [(start + i) % 2**128 for i in range(count)]
+    return [np.array([number >> shift & 2**32 - 1 for number in numbers], np.uint64) for shift in (0, 32, 64, 96)]
+
+
+def joined(low, high):
+    return high << np.uint64(32) | low
+
+
+def philox_numbers(key, counter, count, wide):
+    """Numbers of 32 or 64 bits in a row, and how many blocks they took."""
+    blocks = -(-count // (2 if wide else 4))
+    words = np.stack(philox(halves(key), counters(blocks, counter)), 1).ravel()
+    return (joined(words[0::2], words[1::2]) if wide else words)[:count], blocks
+
+
+def xla_threefry(key, counter, shape, wide):
+    """The two words of a block are one wide number, or lie side by side on an axis: the first even one, else the longest."""
+    if wide:
+        blocks = int(np.prod(shape))
+        words = counters(blocks, counter)
+        return joined(*threefry(halves(key), words[0], words[1])).reshape(shape), blocks
+    shape = shape or (1,)
+    axis = next((i for i, dim in enumerate(shape) if dim % 2 == 0), shape.index(max(shape)))
+    half = [-(-dim // 2) if i == axis else dim for i, dim in enumerate(shape)]
+    words = counters(int(np.prod(half)), counter)
+    both = np.stack([word.reshape(half) for word in threefry(halves(key), words[0], words[1])], axis + 1)
+    spread = both.reshape([2 * dim if i == axis else dim for i, dim in enumerate(half)])
+    return spread.take(range(shape[axis]), axis), int(np.prod(half))
+
+
+def as_dtype(numbers, name):
+    """The low bits as elements of a dtype."""
+    size = DTYPES[name][1].itemsize
+    return numbers.astype(f"u{size}").view(DTYPES[name][1])
+
+
+# The generator with a state.
+
+
+@functools.cache
+def numbers_of(values, dtype):
+    return np.array(values, dtype)
+
+
+def described(world, like):
+    dtype, shape = world.type(like)
+    return DTYPES[NAMES[dtype]][0], ints(shape), len(shape)
+
+
+def generator():
+    def call(world, like, of, algorithm, state, result):
+        state = world.put(numbers_of(state, "u8"))
+        return world.one_of("lxla_rng_bit_generator", 2, result, algorithm, state, *described(world, like))
+
+    def generated(like, of, algorithm, state, result):
+        key, counter, wide = state[0], state[1], DTYPES[of][1].itemsize == 8
+        if algorithm == PHILOX:
+            # Of two words, the key is the high one of the counter, too.
+            counter += (state[2] if len(state) == 3 else key) << 64
+            numbers, blocks = philox_numbers(key, counter, like.size, wide)
+        else:
+            numbers, blocks = xla_threefry(key, counter, like.shape, wide) if like.size else (np.zeros(0, "u8"), 0)
+        words = [key, (counter + blocks) % 2**64, (counter + blocks >> 64) % 2**64]
+        return np.array(words[: len(state)], "u8") if result == 0 else as_dtype(numbers.reshape(like.shape), of)
+
+    def cases(name):
+        states = [(THREE_FRY, (7, 2**64 - 5)), (PHILOX, (7, 2**64 - 5)), (PHILOX, (2**64 - 1, 2**64 - 3, 9))]
+        made = []
+        for shape in SHAPES if name in ("u32", "f64") else SHAPES[1:2]:
+            for algorithm, state in states:
+                given = {"of": name, "algorithm": algorithm, "state": state}
+                made += [Case([counted(name, shape)], given | {"result": 1})]
+                made += [Case([counted(name, shape)], given | {"result": 0}, "u64")] if name in ("u32", "f64", "s8") else []
+        return made
+
+    return Operation("rng_bit_generator", "integer float", call, generated, cases)
+
+
+# Numbers of a key.
+
+
+def bits(shape, name, algorithm, key):
+    """An unsigned integer of as many bits for each element: with Threefry a function of its place alone."""
+    count, unsigned = int(np.prod(shape)), np.dtype(f"u{DTYPES[name][1].itemsize}")
+    if algorithm == PHILOX:
+        return philox_numbers(key[0] << 32 | key[1], 0, count, unsigned.itemsize == 8)[0].astype(unsigned).reshape(shape)
+    low, high, *_ = counters(count, 0)
+    a, b = threefry(key, high, low)
+    return (joined(b, a) if unsigned.itemsize == 8 else a ^ b).astype(unsigned).reshape(shape)
+
+
+def unit_interval(shape, name, algorithm, key):
+    """From 0 to 1: a mantissa of random bits."""
+    dtype = DTYPES[name][1]
+    drawn = bits(shape, "u8" if name == "bf16" else name, algorithm, key).astype(f"u{dtype.itemsize}")
+    one = dtype.type(1)
+    shift = {"bf16": 1, "f16": 6, "f32": 9, "f64": 12}[name]
+    return (drawn >> shift | one.view(drawn.dtype)).view(dtype) - one
+
+
+def uniform(shape, name, algorithm, key, low, high):
+    """Each step rounded to the dtype, and less than `high`."""
+    type_ = DTYPES[name][1].type
+    low, high = type_(low), type_(high)
+    made = unit_interval(shape, name, algorithm, key) * (high - low) + low
+    return np.minimum(made, np.nextafter(high, low))
+
+
+def inverse_erf(u):
+    """By a quantile of the normal distribution, and for f64 a step by Newton from there, on the side where 1 is not near."""
+    size = np.abs(u)
+    start = np.vectorize(lambda tail: NormalDist().inv_cdf(tail / 2), otypes=["f8"])(1 - size) / -np.sqrt(2)
+    start = np.where(size == 0, 0, start)
+    if u.dtype == np.float64:
+        at = start.astype(np.longdouble)
+        slope = np.exp(-at * at) / np.sqrt(np.arctan(np.longdouble(1)))
+        near = exact.exact_erf(start) - size
+        far = (1 - size.astype(np.longdouble)) - exact.exact_erfc(at)
+        start = at - np.where(size < 0.5, near, far) / slope
+    return np.copysign(start, u)
+
+
+def normal(shape, name, algorithm, key):
+    drawn = "f64" if name == "f64" else "f32"
+    type_ = DTYPES[drawn][1].type
+    made = inverse_erf(uniform(shape, drawn, algorithm, key, np.nextafter(type_(-1), type_(0)), 1))
+    return made * np.sqrt(np.longdouble(2))
+
+
+def of_key(name, takes, function, more, shapes):
+    """Numbers of the dtype and shape of an array, of which the contents do not matter."""
+
+    def call(world, like, of, algorithm, key, **given):
+        key = world.put(numbers_of(key, "u4"))
+        return world.make(f"lxla_{name}", algorithm, key, *described(world, like), *given.values())
+
+    def drawn(like, of, algorithm, key, **given):
+        return function(like.shape, of, algorithm, key, **given)
+
+    def cases(dtype):
+        chosen = [(shape, more[0]) for shape in shapes] if dtype in ("f32", "u64") else []
+        chosen += [(shapes[1], given) for given in more]
+        return [
+            Case([counted(dtype, shape)], {"of": dtype, "algorithm": algorithm, "key": key, **given})
+            for shape, given in chosen
+            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+        ]
+
+    return Operation(name, takes, call, drawn, cases)
+
+
+def splits():
+    def split(world, key, algorithm, n):
+        return world.make("lxla_random_split", algorithm, key, n)
+
+    def keys(key, algorithm, n):
+        drawn = bits((n,), "u64", algorithm, [int(word) for word in key])
+        return np.stack([drawn >> np.uint64(32), drawn & LOW], 1)
+
+    def bernoulli(world, key, algorithm, p, shape):
+        return world.make("lxla_random_bernoulli", algorithm, key, p, ints(shape), len(shape))
+
+    def drawn(key, algorithm, p, shape):
+        return unit_interval(shape, "f32", algorithm, [int(word) for word in key]) < np.float32(p)
+
+    def cases(given, result):
+        return lambda name: [
+            Case([numbers_of(key, "u4")], {"algorithm": algorithm, **more}, result)
+            for more in given
+            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+        ]
+
+    yield Operation("random_split", "u32", split, keys, cases([{"n": n} for n in (3, 1, 0, 100)], "u32"))
+    chances = [{"p": p, "shape": shape} for p, shape in [(0.3, (7, 300)), (0, (9,)), (1, (2, 3)), (0.5, ()), (0.5, (0,))]]
+    yield Operation("random_bernoulli", "u32", bernoulli, drawn, cases(chances, "pred"))
+
+
+def randoms():
+    bounds = [(0, 1), (-1, 1), (0, 3.7), (-0.3, 0.6), (1e-3, 1e3), (-5, 0), (2, 3)]
+    between = [{"low": low, "high": high} for low, high in bounds]
+    as_bits = lambda shape, of, algorithm, key: as_dtype(bits(shape, of, algorithm, key), of)
+    return [
+        generator(),
+        of_key("random_bits", "integer", as_bits, [{}], SHAPES),
+        of_key("random_uniform", "float", uniform, between, SHAPES),
+        of_key("random_normal", "float", normal, [{}], [(2, 900), *SHAPES[1:]]),
+        *splits(),
+    ]

@@ -1,0 +1,220 @@
+"""Order: sorts, places of extremes, and what reductions give on the way, as ops_test.py compares them."""
+
+import functools
+
+import numpy as np
+import ops_reference as reference
+import ops_values as values
+from ops_cases import Case, Operation, array_of, counted, declare, edges, plain, release
+from ops_regions import scalars
+from ops_values import DTYPES, kind
+
+declare("lxla_sort", "computation tensors size i64 i32")
+declare("lxla_sort_along", "tensor i64 i32 i32")
+declare("lxla_argsort", "tensor i64 i32 i32 i32")
+declare("lxla_topk", "tensor i64 i64 i32 i32", 2)
+declare("lxla_argmax", "tensor i64 i32 i32")
+declare("lxla_argmin", "tensor i64 i32 i32")
+declare("lxla_cumulative", "i32 tensor i64 i32")
+
+
+@functools.cache
+def rows_of(name):
+    """Rows with equal elements, edges, and for floats zeros of both signs and several NaN."""
+    pool = np.concatenate([edges(name), edges(name)[:3], values.spread(name, 20, 101)])
+    return np.stack([values.random(102 + i).permutation(pool) for i in range(3)])
+
+
+def order(x, axis, descending):
+    """Places that sort, equal elements in their order. NaN is the greatest."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    size = x.shape[axis]
+    return np.flip(size - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+
+def twice(function):
+    """In the order of itself."""
+    return lambda x, **given: function(x, x, **given)
+
+
+SHAPES = [((3, 7), 0), ((2, 3, 4), -2), ((0, 3), 1), ((3, 0), 1), ((1, 3), 0), ((1,), -1), ((5, 33), 1)]
+
+
+def along(name, of, given, empty=True):
+    """Rows of a dtype, and for f32 some shapes."""
+    made = [Case([rows_of(name)], {"axis": 1, **given}, of)]
+    for shape, axis in SHAPES if name == "f32" else []:
+        if empty or shape[axis]:
+            made.append(Case([plain(name, shape, 105)], {"axis": axis, **given}, of))
+    return made
+
+
+ORDERED = "pred integer float"
+
+
+def sorts():
+    def sort_along(world, x, axis, descending):
+        return world.make("lxla_sort_along", x, axis, descending, 1)
+
+    def by(x, key, axis, descending):
+        return np.take_along_axis(x, order(key, axis, descending), axis)
+
+    both_ways = lambda name: [case for down in (0, 1) for case in along(name, name, {"descending": down})]
+    yield Operation("sort_along", ORDERED, sort_along, twice(by), both_ways, in_order=by)
+
+    def argsort(world, x, axis, descending, dtype):
+        return world.make("lxla_argsort", x, axis, descending, 1, DTYPES[dtype][0])
+
+    def places(x, axis, descending, dtype):
+        return order(x, axis, descending).astype(DTYPES[dtype][1])
+
+    def cases(name):
+        dtype = name if kind(name) in ("signed", "unsigned") else "s32"
+        return [case for down in (0, 1) for case in along(name, dtype, {"descending": down, "dtype": dtype})]
+
+    yield Operation("argsort", ORDERED, argsort, places, cases)
+
+
+def top_k():
+    def call(world, x, axis, k, largest, dtype, result):
+        return world.one_of("lxla_topk", 2, result, x, k, axis, largest, DTYPES[dtype][0])
+
+    def first(x, key, axis, k, largest, dtype, result):
+        at = np.take(order(key, axis, largest), range(k), axis)
+        return at.astype(DTYPES[dtype][1]) if result else np.take_along_axis(x, at, axis)
+
+    def cases(name):
+        made = []
+        rows = [(plain(name, shape, 106), axis, shape[axis] // 2) for shape, axis in SHAPES if name == "f32"]
+        for x, axis, k in [(rows_of(name), -1, 5), *rows]:
+            for largest in (0, 1):
+                given = {"axis": axis, "k": k, "largest": largest, "dtype": ("u8", "s64")[largest]}
+                made += [Case([x], given | {"result": i}, given["dtype"] if i else name) for i in (0, 1)]
+        return made + [Case([rows_of(name)], {"axis": 0, "k": 3, "largest": 1, "dtype": "s32", "result": 0})]
+
+    return Operation("top_k", ORDERED, call, twice(first), cases, in_order=first)
+
+
+def extremes():
+    for name, function in (("argmax", np.argmax), ("argmin", np.argmin)):
+        yield extreme(name, function)
+
+
+def extreme(name, function):
+    def call(world, x, axis, keep, dtype):
+        return world.make("lxla_" + name, x, axis, keep, DTYPES[dtype][0])
+
+    def place(x, axis, keep, dtype):
+        return function(x, axis, keepdims=bool(keep)).astype(DTYPES[dtype][1])
+
+    def cases(of):
+        dtype = of if kind(of) in ("signed", "unsigned") else "s64"
+        made = along(of, dtype, {"keep": 0, "dtype": dtype}, empty=False)
+        made += along(of, "s16", {"keep": 1, "dtype": "s16"}, empty=False)
+        ends = rows_of(of)[:, : 1 if kind(of) != "float" else 9]
+        return made + [Case([np.ascontiguousarray(ends)], {"axis": 1, "keep": 0, "dtype": "u8"}, "u8")]
+
+    return Operation(name, ORDERED, call, place, cases)
+
+
+# By computations.
+
+
+def compared(op, of, count):
+    """Compares what `of` makes of the elements of the last of `count` tensors."""
+
+    def record(world, *parameters):
+        pair = [of(world, x) for x in parameters[2 * count - 2 :]]
+        made = world.make("lxla_compare", op, *pair)
+        for tensor in pair:
+            release(tensor)
+        return [made]
+
+    return record
+
+
+def itself(world, x):
+    return world.make("lxla_tensor_snapshot", x)
+
+
+def real_part(world, x):
+    return world.make("lxla_real", x)
+
+
+def sort_by():
+    """By one tensor alone, and two by the second one of them; complex numbers by their real parts."""
+
+    def call(world, x, *keys, axis, descending, result=0):
+        of = real_part if np.dtype(world.type(x)[0]).kind == "c" else itself
+        types = [world.type(tensor)[0] for tensor in (x, *keys) for _ in range(2)]
+        record = compared(4 if descending else 6, of if not keys else itself, 1 + len(keys))
+        body = world.computation(f"{'GT' if descending else 'LT'} of {1 + len(keys)}", scalars(types), record)
+        return world.one_of_list("lxla_sort", 1 + len(keys), result, body, array_of([x, *keys]), 1 + len(keys), axis, 1)
+
+    def in_order(*arrays, axis, descending, result=0):
+        """The second half of the arrays is what they are sorted by."""
+        key = arrays[-1].real
+        return np.take_along_axis(arrays[result], order(key, axis, descending), axis)
+
+    def cases(name):
+        made = [Case([rows_of(name)], {"axis": 1, "descending": down}) for down in (0, 1)]
+        keys = np.array([[3, 1, 3, -1], [0, 0, 2, 0]], np.int16)
+        together, given = [counted(name, (2, 4)), keys], {"axis": 1, "descending": 1}
+        made += [Case(together, given | {"result": 0}), Case(together, given | {"result": 1}, "s16")]
+        if name == "f32":
+            made += [Case([plain(name, shape, 107)], {"axis": axis, "descending": 0}) for shape, axis in SHAPES]
+        return made
+
+    return Operation("sort", "all", call, in_order, cases, refuses=False, in_order=in_order)
+
+
+# Reductions on the way.
+
+
+def cumulatives():
+    rows = [
+        ("sum", "number", lambda a, b: a + b),
+        ("product", "number", lambda a, b: a * b),
+        ("max", "integer float", reference.maximum),
+        ("min", "integer float", reference.minimum),
+        ("all", "pred", np.logical_and),
+        ("any", "pred", np.logical_or),
+    ]
+    for number, (name, takes, function) in enumerate(rows, 1):
+        yield cumulative(number, name, takes, function)
+
+
+def cumulative(number, name, takes, function):
+    def call(world, x, axis, reverse):
+        return world.make("lxla_cumulative", number, x, axis, reverse)
+
+    def passed(x, axis, reverse):
+        out = np.moveaxis(x, axis, 0)[:: -1 if reverse else 1].copy()
+        for i in range(1, len(out)):
+            out[i] = function(out[i - 1], out[i])
+        return np.moveaxis(out[:: -1 if reverse else 1], 0, axis)
+
+    def size(x, axis, reverse):
+        return passed(np.abs(x), axis, reverse)
+
+    def cases(dtype):
+        shapes = [(3, 17), (2, 9)] if dtype in ("f32", "bf16", "s32") else [(3, 17)]
+        rows = [(plain(dtype, shape, 108), 1) for shape in shapes]
+        if dtype == "pred" or (dtype, name) in (("f32", "sum"), ("s8", "max")):
+            rows += [(plain(dtype, shape, 109), axis) for shape, axis in SHAPES]
+        if kind(dtype) == "float":
+            rows.append((np.ascontiguousarray(rows_of(dtype)[:, :9]) if name in ("max", "min") else spoilt(dtype), 1))
+        return [Case([x], {"axis": axis, "reverse": i % 2}) for i, (x, axis) in enumerate(rows)]
+
+    return Operation(f"cumulative {name}", takes, call, passed, cases, size if name in ("sum", "product") else None)
+
+
+@functools.cache
+def spoilt(name):
+    rows = [[1, np.inf, 2, 3], [np.inf, 1, -np.inf, 1], [1, 2, np.nan, 1]]
+    return np.array(rows, DTYPES[name][1])
+
+
+def ordered():
+    return [*sorts(), top_k(), *extremes(), sort_by(), *cumulatives()]
