@@ -107,7 +107,7 @@ ULPS = {
     "index_add": 2,
     "batch_norm_training": 5,
     "batch_norm_inference": 4,
-    "batch_norm_grad": 3,
+    "batch_norm_grad": 4,
     "arange": 2,
     "linspace": 2,
 }
