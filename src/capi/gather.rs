@@ -99,8 +99,8 @@ unsafe fn list(name: &str, start: *const i64, length: usize) -> Result<Vec<i64>>
 ///
 /// A slice that does not lie within the tensors is dropped as a whole. Slices that overlap are combined in an order that is
 /// up to the plugin; natively, and on XLA's CPU, in that of the indices. `indices_are_sorted` and `unique_indices` (no element
-/// is updated twice) are promises. Where an old buffer is donated, it is updated in place. Gives `n` tensors, one reference
-/// each. Any thread.
+/// is updated twice) are promises. Where an old buffer is donated, it is updated in place; on XLA's CPU, of several tensors of
+/// a dtype, the first one's is. Gives `n` tensors, one reference each. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_scatter(
     combiner: lxla_computation,

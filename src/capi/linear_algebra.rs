@@ -86,7 +86,7 @@ pub unsafe extern "C" fn lxla_fft(
 /// power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
 /// `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
 /// f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
-/// infinity. Gives one reference. Any thread.
+/// infinity. With an ord between -1 and 1 errors grow as 1/ord. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_norm(
     x: lxla_tensor,
