@@ -84,6 +84,7 @@ impl Storage {
         Ok(Arc::new(Storage { ty: ty.clone(), bytes, far, near: Storage::NOTHING_NEAR }))
     }
 
+    #[inline]
     fn start(&self) -> NonNull<u8> {
         match &self.far {
             Some(Far::Block(block)) => return block.start,
@@ -131,6 +132,7 @@ impl Drop for Block {
 
 // SAFETY: once an array has the storage, all of it is written, and nothing changes or moves it.
 unsafe impl SharedBytes for Storage {
+    #[inline]
     fn bytes(&self) -> &[u8] {
         // SAFETY: the storage has that many bytes.
         unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.bytes) }
@@ -242,6 +244,7 @@ impl Array {
     }
 
     /// The elements in row-major order, as the machine has them in memory.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
@@ -288,6 +291,7 @@ impl Array {
     }
 
     /// The elements as `T`, which must be as wide as the element type.
+    #[inline]
     pub fn elements<T: Element>(&self) -> &[T] {
         assert_eq!(size_of::<T>(), self.ty().dtype.size_bytes(), "elements of {}", self.ty());
         bytemuck::cast_slice(self.bytes())

@@ -32,6 +32,8 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn round_to_even(self) -> Self;
     fn round_away(self) -> Self;
     fn is_finite(self) -> bool;
+    fn is_nan(self) -> bool;
+    fn is_negative_zero(self) -> bool;
     fn sines(x: &[Self], out: &mut Writer<Self>);
     fn cosines(x: &[Self], out: &mut Writer<Self>);
     fn tangents(x: &[Self], out: &mut Writer<Self>);
@@ -170,6 +172,14 @@ macro_rules! real {
             fn is_finite(self) -> bool {
                 $T::is_finite(self)
             }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                $T::is_nan(self)
+            }
+            #[inline(always)]
+            fn is_negative_zero(self) -> bool {
+                self.to_bits() == $T::to_bits(-0.0)
+            }
             fn sines(x: &[$T], out: &mut Writer<$T>) {
                 $sines(x, out);
             }
@@ -198,7 +208,7 @@ real! {
 }
 real! {
     f64 {
-        exp: f64::exp,
+        exp: fast::exp64,
         exp_m1: f64::exp_m1,
         ln: f64::ln,
         ln_1p: f64::ln_1p,
@@ -211,5 +221,5 @@ real! {
 }
 
 fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
+    1.0 / (1.0 + fast::exp64(-x))
 }

@@ -103,7 +103,7 @@ pub use windows::{cumulative, reduce_window};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{NodeId, Op, Trace};
-use crate::types::{DType, Dims, TensorType, broadcast, element_count, normalize_axis};
+use crate::types::{Axes, DType, Dims, MAX_RANK, TensorType, broadcast, element_count, normalize_axis};
 
 fn refuse(name: &str, operand: &str, ty: &TensorType, wanted: &str) -> Error {
     error!(InvalidArgument, "{operand}: {name} takes {wanted}, not {ty}")
@@ -122,14 +122,17 @@ fn common_dtype(lhs: &TensorType, rhs: &TensorType) -> Result<DType> {
 }
 
 /// Axes counted from the start, each at most once.
-fn distinct_axes(name: &str, axes: &[i64], rank: usize) -> Result<Vec<i64>> {
-    let mut seen = vec![false; rank];
-    let mut out = Vec::with_capacity(axes.len());
+fn distinct_axes(name: &str, axes: &[i64], rank: usize) -> Result<Axes> {
+    const { assert!(MAX_RANK <= u64::BITS as usize) };
+    let mut seen = 0u64;
+    let mut out = Axes::new();
     for &axis in axes {
         let from_start = normalize_axis(name, axis, rank)?;
-        if std::mem::replace(&mut seen[from_start], true) {
+        let this = 1 << from_start;
+        if seen & this != 0 {
             return Err(error!(InvalidArgument, "{name}: axis {axis} is given twice"));
         }
+        seen |= this;
         out.push(from_start as i64);
     }
     Ok(out)
