@@ -201,7 +201,7 @@ impl DeviceState {
     /// On cpu, forgets an operation that was given up. What is recorded next is evaluated alone.
     #[inline]
     pub fn clear_native(&mut self) {
-        if !self.trace.is_empty() {
+        if !self.trace.is_empty() || !self.inputs.is_empty() {
             drop(self.trace.clear());
             self.inputs.clear();
         }
@@ -256,7 +256,7 @@ impl DeviceState {
     }
 
     /// A new tensor with this value.
-    #[inline]
+    #[inline(always)]
     pub fn new_tensor_of(&mut self, value: Value) -> Result<TensorHandle> {
         let (slot, handle) = self.table.insert(value)?;
         self.link(slot);
@@ -349,16 +349,18 @@ impl DeviceState {
     }
 
     /// What goes with a value that a tensor let go of: its data, and the trace if that was the last thing pending.
+    #[inline]
     fn garbage_of(&mut self, value: Value) -> Garbage {
+        if let Value::Native(array) = value {
+            // On cpu nothing is ever pending.
+            return Garbage { data: Vec::new(), array: Some(array) };
+        }
         let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
         let mut data = if idle { self.trace.clear() } else { Vec::new() };
-        let mut array = None;
-        match value {
-            Value::Pending(_) => {}
-            Value::Data(own) => data.push(own),
-            Value::Native(own) => array = Some(own),
+        if let Value::Data(own) = value {
+            data.push(own);
         }
-        Garbage { data, array }
+        data.into()
     }
 
     /// Whether the tensor is marked as requiring gradients.

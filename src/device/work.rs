@@ -99,18 +99,11 @@ pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array
     if node.op == Op::Leaf || node.op == Op::Result || ids.len() > 3 || ty.size_bytes() > SMALL {
         return None;
     }
-    let mut operands = [None; 3];
-    for (operand, &id) in operands.iter_mut().zip(ids) {
-        *operand = inputs.get(id).filter(|array| array.ty().size_bytes() <= SMALL);
+    let mut operands: SmallVec<[&Array; 3]> = SmallVec::new();
+    for &id in ids {
+        operands.push(inputs.get(id).filter(|array| array.ty().size_bytes() <= SMALL)?);
     }
-    let given = |operands: &[&Array]| ops::evaluate(node.op, &ty, trace.attributes(node), trace.scalar(node), operands);
-    Some(match (ids.len(), operands) {
-        (0, _) => given(&[]),
-        (1, [Some(x), ..]) => given(&[x]),
-        (2, [Some(x), Some(y), _]) => given(&[x, y]),
-        (3, [Some(x), Some(y), Some(z)]) => given(&[x, y, z]),
-        _ => return None,
-    })
+    Some(ops::evaluate(node.op, &ty, trace.attributes(node), trace.scalar(node), &operands))
 }
 
 impl Work {

@@ -207,15 +207,20 @@ impl Trace {
     /// Records an operation.
     #[inline]
     pub fn operation(&mut self, op: Op, dtype: DType, shape: ShapeId, operands: &[NodeId]) -> NodeId {
-        let mut new = node(op, dtype, shape);
-        new.arity = operands.len() as u32;
-        if operands.len() > 3 {
-            new.operands[0] = NodeId(self.spilled.len() as u32);
-            self.spilled.extend_from_slice(operands);
-        } else {
-            new.operands[..operands.len()].copy_from_slice(operands);
-        }
-        self.push(new)
+        const NO: NodeId = NodeId(NONE);
+        // One by one: copying any number costs a call, and the processor waits for what it copied.
+        let first = match *operands {
+            [] => [NO; 3],
+            [a] => [a, NO, NO],
+            [a, b] => [a, b, NO],
+            [a, b, c] => [a, b, c],
+            _ => {
+                let start = self.spilled.len() as u32;
+                self.spilled.extend_from_slice(operands);
+                [NodeId(start), NO, NO]
+            }
+        };
+        self.push(Node { arity: operands.len() as u32, operands: first, ..node(op, dtype, shape) })
     }
 
     /// Records an operation with a scalar.
@@ -416,6 +421,7 @@ impl Trace {
 }
 
 /// A node without operands, payload or holder.
+#[inline]
 fn node(op: Op, dtype: DType, shape: ShapeId) -> Node {
     Node {
         op,

@@ -24,7 +24,7 @@ const GIVEN_ALIGNMENT: usize = 16;
 const NEAR_BYTES: usize = 64;
 
 /// From how many bytes of a result on its pieces are shared out to threads.
-const PARALLEL_BYTES: usize = 1 << 20;
+const PARALLEL_BYTES: usize = 1 << 21;
 
 /// Bytes of one piece: some of them fit a cache.
 const PIECE_BYTES: usize = 1 << 18;
@@ -81,7 +81,16 @@ impl Storage {
         let bytes = ty.size_bytes();
         let far =
             if bytes <= NEAR_BYTES { None } else { Some(Far::Block(Block::new(bytes).ok_or_else(|| exhausted(ty))?)) };
-        Ok(Arc::new(Storage { ty: ty.clone(), bytes, far, near: Storage::NOTHING_NEAR }))
+        let storage = Arc::<Storage>::new_uninit();
+        let place = Arc::as_ptr(&storage).cast::<Storage>().cast_mut();
+        // Field by field: with the whole its near memory would be copied, in which there is nothing yet.
+        // SAFETY: nobody else knows of the new storage. Every field is written but the near memory, which need not be.
+        unsafe {
+            (&raw mut (*place).ty).write(ty.clone());
+            (&raw mut (*place).bytes).write(bytes);
+            (&raw mut (*place).far).write(far);
+            Ok(storage.assume_init())
+        }
     }
 
     #[inline]

@@ -10,6 +10,8 @@ const LOG2_E: f32 = std::f32::consts::LOG2_E;
 const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
 /// Adding this leaves the nearest integer in the low bits.
 const ROUND: f32 = 12_582_912.0;
+/// The same for an f64.
+const ROUND_64: f64 = 6_755_399_441_055_744.0;
 
 /// `c[0] + c[1] x + ...`.
 #[inline(always)]
@@ -64,14 +66,13 @@ pub fn exp(x: f32) -> f32 {
 /// `e^x` of an f64, likewise. Its error is below 1 unit in the last place, too.
 #[inline(always)]
 pub fn exp64(x: f64) -> f64 {
-    const ROUND: f64 = 6_755_399_441_055_744.0;
     let x = if x > 710.0 { 710.0 } else { x };
     let x = if x < -746.0 { -746.0 } else { x };
-    let rounded = x * std::f64::consts::LOG2_E + ROUND;
-    let n = rounded - ROUND;
+    let rounded = x * std::f64::consts::LOG2_E + ROUND_64;
+    let n = rounded - ROUND_64;
     let r = (x - n * 0.693_147_180_369_123_8) - n * 1.908_214_929_270_587_7e-10;
     let p = polynomial64(r, EXPONENTIAL);
-    let n = rounded.to_bits().wrapping_sub(ROUND.to_bits());
+    let n = rounded.to_bits().wrapping_sub(ROUND_64.to_bits());
     let power = |n: u64| f64::from_bits(n.wrapping_add(1023) << 52);
     let step = if x < -690.0 { 0u64.wrapping_sub(64) } else { 1 };
     (r * r * p + r + 1.0) * power(n.wrapping_sub(step)) * power(step)
@@ -171,16 +172,67 @@ fn beyond(x: f32, value: f32) -> f32 {
     if x == 0.0 { f32::NEG_INFINITY } else { value }
 }
 
+/// `x^y`, for positive `x`, in f64: what comes out is almost always the nearest f32.
+#[inline(always)]
+fn power(x: f32, y: f32) -> f32 {
+    const SQRT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    const FRACTION: u64 = (1 << 52) - 1;
+    // Over these bits a small integer makes 2^52 larger by it.
+    const TWO_52: u64 = 4_503_599_627_370_496f64.to_bits();
+    let moved = f64::from(x).to_bits().wrapping_sub(SQRT_HALF);
+    let n = f64::from_bits(TWO_52 | (moved >> 52).wrapping_add(1024) & 0x7FF) - 4_503_599_627_371_520.0;
+    let f = f64::from_bits((moved & FRACTION).wrapping_add(SQRT_HALF)) - 1.0;
+    let s = f / (2.0 + f);
+    let t = f64::from(y) * (n + s * polynomial64(s * s, LOGARITHM));
+    let t = if t > 200.0 { 200.0 } else { t };
+    let t = if t < -200.0 { -200.0 } else { t };
+    let rounded = t + ROUND_64;
+    let r = t - (rounded - ROUND_64);
+    let scale = f64::from_bits(rounded.to_bits().wrapping_sub(ROUND_64.to_bits()).wrapping_add(1023) << 52);
+    (polynomial64(r, POWER_OF_TWO) * scale) as f32
+}
+
+/// `log2((1 + s) / (1 - s)) / s` of `s^2`.
+const LOGARITHM: [f64; 5] = [
+    2.885_390_081_790_048,
+    0.961_796_673_368_230_9,
+    0.577_083_583_007_008_7,
+    0.411_672_687_343_768_55,
+    0.340_732_993_242_455_9,
+];
+/// `2^r`.
+const POWER_OF_TWO: [f64; 8] = [
+    0.999_999_999_959_432_1,
+    0.693_147_180_556_822_5,
+    0.240_226_512_147_426_38,
+    0.055_504_109_064_216_56,
+    9.618_025_447_428_506e-3,
+    1.333_347_834_600_701_2e-3,
+    1.546_978_228_107_792_5e-4,
+    1.530_374_155_434_504_5e-5,
+];
+
+/// `x^y` of all pairs; of those that are not ordinary the standard library's.
+pub fn powers(x: &[f32], y: &[f32], out: &mut Writer<f32>) {
+    let is_ordinary = |x: f32, y: f32| (x > 0.0) & (x < f32::INFINITY) & (y.abs() < f32::INFINITY);
+    for (x, y) in x.chunks(256).zip(y.chunks(256)) {
+        if x.iter().zip(y).fold(true, |all, (&x, &y)| all & is_ordinary(x, y)) {
+            out.compute_zip(x, y, power);
+        } else {
+            out.zip(x, y, |x, y| if is_ordinary(x, y) { power(x, y) } else { x.powf(y) });
+        }
+    }
+}
+
 /// Up to here the functions below are accurate; beyond, the standard library's are taken.
 const LARGEST_ANGLE: f32 = 1_048_576.0;
 
 /// The number of the quarter, and the angle from its middle axis. In f64 nothing gets lost.
 #[inline(always)]
 fn quarter(x: f32) -> (u32, f64) {
-    const ROUND: f64 = 6_755_399_441_055_744.0;
     let x = f64::from(x);
-    let rounded = x * std::f64::consts::FRAC_2_PI + ROUND;
-    let n = rounded - ROUND;
+    let rounded = x * std::f64::consts::FRAC_2_PI + ROUND_64;
+    let n = rounded - ROUND_64;
     (rounded.to_bits() as u32, (x - n * 1.570_796_310_901_641_8) - n * 1.589_325_477_352_819_6e-8)
 }
 
@@ -258,7 +310,7 @@ pub fn tangents(x: &[f32], out: &mut Writer<f32>) {
 #[inline(always)]
 fn angles(x: &[f32], out: &mut Writer<f32>, near: impl Fn(f32) -> f32 + Copy, far: impl Fn(f32) -> f32 + Copy) {
     for x in x.chunks(256) {
-        if x.iter().all(|x| x.abs() <= LARGEST_ANGLE) {
+        if x.iter().fold(true, |all, x| all & (x.abs() <= LARGEST_ANGLE)) {
             out.compute(x, near);
         } else {
             out.map(x, |x| if x.abs() <= LARGEST_ANGLE { near(x) } else { far(x) });
@@ -308,6 +360,27 @@ mod tests {
         ];
         let wrong: Vec<_> = errors.iter().filter(|(_, error, bound)| error > bound).collect();
         assert!(wrong.is_empty(), "{wrong:?} of {errors:?}");
+    }
+
+    #[test]
+    fn powers_are_the_nearest() {
+        let special =
+            [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-45, f32::MAX];
+        let mut pairs: Vec<(f32, f32)> = special.iter().flat_map(|&x| special.map(|y| (x, y))).collect();
+        for i in 0..if cfg!(miri) { 1000 } else { 300_000u32 } {
+            let bits = i.wrapping_mul(2_654_435_761);
+            let x = f32::from_bits(bits >> 1);
+            let y = (f64::from(bits >> 7) / f64::from(1u32 << 25) - 0.5) * 300.0 / f64::from(x).log2();
+            pairs.push((x, y as f32));
+        }
+        let (x, y): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
+        let mut slots = vec![std::mem::MaybeUninit::uninit(); x.len()];
+        let mut out = Writer::new(&mut slots);
+        powers(&x, &y, &mut out);
+        for ((x, y), &got) in pairs.into_iter().zip(&*out.finish()) {
+            let want = f64::from(x).powf(y.into());
+            assert!(distance(got, want, x) < 0.501 || got.to_bits() == x.powf(y).to_bits(), "{x}^{y}: {got} {want}");
+        }
     }
 
     #[test]

@@ -12,7 +12,6 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn times(self, other: Self) -> Self;
     fn over(self, other: Self) -> Self;
     fn modulo(self, other: Self) -> Self;
-    fn power(self, other: Self) -> Self;
     fn atan2(self, other: Self) -> Self;
     fn greater(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
@@ -37,6 +36,7 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn sines(x: &[Self], out: &mut Writer<Self>);
     fn cosines(x: &[Self], out: &mut Writer<Self>);
     fn tangents(x: &[Self], out: &mut Writer<Self>);
+    fn powers(x: &[Self], y: &[Self], out: &mut Writer<Self>);
 }
 
 macro_rules! real {
@@ -50,6 +50,7 @@ macro_rules! real {
         sines: $sines:expr,
         cosines: $cosines:expr,
         tangents: $tangents:expr,
+        powers: $powers:expr,
     }) => {
         impl Real for $T {
             #[inline(always)]
@@ -71,10 +72,6 @@ macro_rules! real {
             #[inline(always)]
             fn modulo(self, other: $T) -> $T {
                 self % other
-            }
-            #[inline(always)]
-            fn power(self, other: $T) -> $T {
-                self.powf(other)
             }
             #[inline(always)]
             fn atan2(self, other: $T) -> $T {
@@ -189,6 +186,9 @@ macro_rules! real {
             fn tangents(x: &[$T], out: &mut Writer<$T>) {
                 $tangents(x, out);
             }
+            fn powers(x: &[$T], y: &[$T], out: &mut Writer<$T>) {
+                $powers(x, y, out);
+            }
         }
     };
 }
@@ -204,6 +204,7 @@ real! {
         sines: fast::sines,
         cosines: fast::cosines,
         tangents: fast::tangents,
+        powers: fast::powers,
     }
 }
 real! {
@@ -217,6 +218,7 @@ real! {
         sines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::sin),
         cosines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::cos),
         tangents: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::tan),
+        powers: |x: &[f64], y: &[f64], out: &mut Writer<f64>| out.zip(x, y, f64::powf),
     }
 }
 

@@ -94,12 +94,10 @@ struct Group {
 
 type Groups = SmallVec<[Group; 4]>;
 
-fn groups(dims: &[i64], axes: &[i64]) -> Groups {
-    let mut groups = Groups::new();
+fn add_all(groups: &mut Groups, dims: &[i64], axes: &[i64]) {
     for (axis, &dim) in dims.iter().enumerate().filter(|(_, dim)| **dim != 1) {
-        add(&mut groups, Group { size: dim as usize, reduced: axes.contains(&(axis as i64)) });
+        add(groups, Group { size: dim as usize, reduced: axes.contains(&(axis as i64)) });
     }
-    groups
 }
 
 fn add(groups: &mut Groups, group: Group) {
@@ -111,7 +109,8 @@ fn add(groups: &mut Groups, group: Group) {
 
 /// Group after group, from the last to the first.
 fn fold<T: Element>(ty: &TensorType, axes: &[i64], x: &Array, identity: T, combine: impl Combine<T>) -> Result<Array> {
-    let mut groups = groups(&x.ty().dims, axes);
+    let mut groups = Groups::new();
+    add_all(&mut groups, &x.ty().dims, axes);
     let mut folded: Option<Array> = None;
     while groups.iter().any(|group| group.reduced) {
         let after = if groups.last().is_some_and(|group| group.reduced) { None } else { groups.pop() };
