@@ -3,7 +3,7 @@
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
-use super::work::{self, Work};
+use super::work::{self, Input, Inputs, Work};
 use super::{Device, Place, TensorHandle};
 use crate::device_data::DeviceData;
 use crate::error;
@@ -16,8 +16,26 @@ use std::sync::Arc;
 /// Below this many nodes a trace is not worth compacting.
 const COMPACT_FROM: usize = 1 << 16;
 
-/// Device data that something let go of under the lock. Dropped by the caller after the lock, since it may free buffers.
-pub type Garbage = Vec<Arc<DeviceData>>;
+/// What something let go of under the lock. Dropped by the caller after the lock, since it may free memory.
+#[derive(Default)]
+pub struct Garbage {
+    data: Vec<Arc<DeviceData>>,
+    array: Option<Array>,
+}
+
+impl Garbage {
+    /// Whether nothing was let go of.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty() && self.array.is_none()
+    }
+}
+
+impl From<Vec<Arc<DeviceData>>> for Garbage {
+    fn from(data: Vec<Arc<DeviceData>>) -> Garbage {
+        Garbage { data, array: None }
+    }
+}
 
 /// The environment's part of a device.
 #[derive(Clone)]
@@ -43,8 +61,8 @@ pub struct DeviceState {
     table: Table,
     /// What was recorded. On cpu, what one call is about to evaluate.
     pub trace: Trace,
-    /// The arrays of the trace's leaves, on cpu.
-    arrays: Vec<Array>,
+    /// What the trace's leaves are, on cpu.
+    inputs: Vec<Input>,
     owner: Option<Owner>,
     is_native: bool,
     /// The environment was released: tensors can be read, and nothing else.
@@ -60,7 +78,7 @@ impl DeviceState {
         DeviceState {
             table: Table::new(table),
             trace: Trace::new(),
-            arrays: Vec::new(),
+            inputs: Vec::new(),
             owner: None,
             is_native: false,
             closed: false,
@@ -161,7 +179,7 @@ impl DeviceState {
             Value::Pending(id) => *id,
             Value::Data(data) => self.trace.leaf(data),
             Value::Native(array) => {
-                self.arrays.push(array.clone());
+                self.inputs.push(Input::Tensor(slot));
                 self.trace.input(array.ty())
             }
         })
@@ -174,7 +192,7 @@ impl DeviceState {
             Value::Data(data) => self.trace.leaf(&data),
             Value::Native(array) => {
                 let id = self.trace.input(array.ty());
-                self.arrays.push(array);
+                self.inputs.push(Input::Array(array));
                 id
             }
         }
@@ -183,9 +201,9 @@ impl DeviceState {
     /// On cpu, forgets an operation that was given up. What is recorded next is evaluated alone.
     #[inline]
     pub fn clear_native(&mut self) {
-        if !self.trace.is_empty() || !self.arrays.is_empty() {
+        if !self.trace.is_empty() || !self.inputs.is_empty() {
             drop(self.trace.clear());
-            self.arrays.clear();
+            self.inputs.clear();
         }
     }
 
@@ -193,14 +211,14 @@ impl DeviceState {
     /// lock. None if it is anything else.
     #[inline]
     pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
-        let made = work::at_once(&self.trace, &self.arrays, id)?;
+        let made = work::at_once(&self.trace, Inputs::new(&self.inputs, &self.table), id)?;
         self.clear_native();
         Some(made)
     }
 
     /// On cpu, what there is to do for the values of nodes.
     pub fn take_work(&mut self, ids: &[NodeId]) -> Work {
-        let work = Work::of(&self.trace, &self.arrays, ids);
+        let work = Work::of(&self.trace, Inputs::new(&self.inputs, &self.table), ids);
         self.clear_native();
         work
     }
@@ -238,7 +256,7 @@ impl DeviceState {
     }
 
     /// A new tensor with this value.
-    #[inline]
+    #[inline(always)]
     pub fn new_tensor_of(&mut self, value: Value) -> Result<TensorHandle> {
         let (slot, handle) = self.table.insert(value)?;
         self.link(slot);
@@ -320,24 +338,29 @@ impl DeviceState {
     #[inline]
     pub fn release(&mut self, slot: u32) -> Garbage {
         if !self.table.drop_reference(slot) {
-            return Garbage::new();
+            return Garbage::default();
         }
         self.unlink(slot);
         match self.table.free(slot) {
             // The common case of a long computation, and the one that has to be fast.
-            Value::Pending(_) if self.trace.pending() > 0 => Garbage::new(),
+            Value::Pending(_) if self.trace.pending() > 0 => Garbage::default(),
             old => self.garbage_of(old),
         }
     }
 
     /// What goes with a value that a tensor let go of: its data, and the trace if that was the last thing pending.
+    #[inline]
     fn garbage_of(&mut self, value: Value) -> Garbage {
-        let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
-        let mut garbage = if idle { self.trace.clear() } else { Garbage::new() };
-        if let Value::Data(data) = value {
-            garbage.push(data);
+        if let Value::Native(array) = value {
+            // On cpu nothing is ever pending.
+            return Garbage { data: Vec::new(), array: Some(array) };
         }
-        garbage
+        let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
+        let mut data = if idle { self.trace.clear() } else { Vec::new() };
+        if let Value::Data(own) = value {
+            data.push(own);
+        }
+        data.into()
     }
 
     /// Whether the tensor is marked as requiring gradients.
@@ -374,12 +397,12 @@ impl DeviceState {
 
     /// Forgets what no tensor needs: all of the trace if nothing is pending.
     pub fn tidy(&mut self) -> Garbage {
-        if self.trace.pending() == 0 { self.trace.clear() } else { self.compact() }
+        if self.trace.pending() == 0 { self.trace.clear().into() } else { self.compact() }
     }
 
     fn compact(&mut self) -> Garbage {
         let table = &mut self.table;
-        let garbage = self.trace.compact(|mut slot, id| {
+        let data = self.trace.compact(|mut slot, id| {
             while slot != NONE {
                 let tensor = table.slot_mut(slot);
                 tensor.value = Value::Pending(id);
@@ -387,7 +410,7 @@ impl DeviceState {
             }
         });
         self.compact_at = (2 * self.trace.len()).max(COMPACT_FROM);
-        garbage
+        data.into()
     }
 
     /// Gives the device to an environment.
@@ -414,9 +437,9 @@ impl DeviceState {
     /// Lets the environment go, and the device back to those without one, if it is unused.
     pub fn abandon_if_unused(&mut self) -> (Option<Owner>, Garbage) {
         if !self.is_unused() {
-            return (None, Garbage::new());
+            return (None, Garbage::default());
         }
-        let garbage = self.trace.clear();
+        let garbage = self.trace.clear().into();
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)
     }

@@ -1,5 +1,6 @@
 //! What is to be evaluated on cpu, taken out from under the device's lock.
 
+use super::table::{Table, Value};
 use crate::error::Result;
 use crate::interpret;
 use crate::ir::{NodeId, Op, Segment, Trace, Workspace};
@@ -10,6 +11,46 @@ use smallvec::SmallVec;
 
 /// The arrays that it gives, one for each node asked for.
 pub type Results = SmallVec<[Array; 1]>;
+
+/// What a leaf of a trace on cpu is.
+pub enum Input {
+    /// The array of the tensor in a slot. The slot keeps it as long as the device is locked, and before it is unlocked what was
+    /// recorded is evaluated or taken out: so nobody counts references to it.
+    Tensor(u32),
+    /// An array that no tensor has.
+    Array(Array),
+}
+
+/// The arrays of the leaves of a trace on cpu, which are the first of its nodes.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    inputs: &'a [Input],
+    table: &'a Table,
+}
+
+impl<'a> Inputs<'a> {
+    /// Those of a device.
+    pub(super) fn new(inputs: &'a [Input], table: &'a Table) -> Inputs<'a> {
+        Inputs { inputs, table }
+    }
+
+    /// The array of a node, if that is a leaf.
+    #[inline]
+    fn get(self, id: NodeId) -> Option<&'a Array> {
+        match self.inputs.get(id.0 as usize)? {
+            Input::Array(array) => Some(array),
+            Input::Tensor(slot) => match &self.table.slot(*slot).value {
+                Value::Native(array) => Some(array),
+                Value::Pending(_) | Value::Data(_) => None,
+            },
+        }
+    }
+
+    /// The array of a node that is a leaf.
+    fn array(self, id: NodeId) -> Array {
+        self.get(id).expect("a leaf's array").clone()
+    }
+}
 
 /// What one call recorded.
 // An operation is taken apart at once: a box for it would cost more than the room.
@@ -50,45 +91,39 @@ enum Asked {
 const SMALL: usize = 1024;
 
 /// Evaluates one small operation on leaves; none if it is anything else.
-pub fn at_once(trace: &Trace, arrays: &[Array], id: NodeId) -> Option<Result<Array>> {
+#[inline]
+pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array>> {
     let node = trace.node(id);
     let ids = trace.operands(node);
     let ty = trace.ty(id);
     if node.op == Op::Leaf || node.op == Op::Result || ids.len() > 3 || ty.size_bytes() > SMALL {
         return None;
     }
-    let mut operands = [None; 3];
-    for (operand, id) in operands.iter_mut().zip(ids) {
-        *operand = arrays.get(id.0 as usize).filter(|array| array.ty().size_bytes() <= SMALL);
+    let mut operands: SmallVec<[&Array; 3]> = SmallVec::new();
+    for &id in ids {
+        operands.push(inputs.get(id).filter(|array| array.ty().size_bytes() <= SMALL)?);
     }
-    let given = |operands: &[&Array]| ops::evaluate(node.op, &ty, trace.attributes(node), trace.scalar(node), operands);
-    Some(match (ids.len(), operands) {
-        (0, _) => given(&[]),
-        (1, [Some(x), ..]) => given(&[x]),
-        (2, [Some(x), Some(y), _]) => given(&[x, y]),
-        (3, [Some(x), Some(y), Some(z)]) => given(&[x, y, z]),
-        _ => return None,
-    })
+    Some(ops::evaluate(node.op, &ty, trace.attributes(node), trace.scalar(node), &operands))
 }
 
 impl Work {
-    /// For the values of `ids` in a trace whose leaves are the first of its nodes, and these arrays.
-    pub fn of(trace: &Trace, arrays: &[Array], ids: &[NodeId]) -> Work {
-        let [id] = *ids else { return Work::Program(Box::new(Recorded::of(trace, arrays, ids))) };
+    /// For the values of `ids` in a trace.
+    pub fn of(trace: &Trace, inputs: Inputs, ids: &[NodeId]) -> Work {
+        let [id] = *ids else { return Work::Program(Box::new(Recorded::of(trace, inputs, ids))) };
         let node = trace.node(id);
         if node.op == Op::Leaf {
-            return Work::Nothing(arrays[id.0 as usize].clone());
+            return Work::Nothing(inputs.array(id));
         }
-        let is_leaf = |id: &NodeId| (id.0 as usize) < arrays.len();
+        let is_leaf = |id: &NodeId| inputs.get(*id).is_some();
         if node.op == Op::Result || !trace.operands(node).iter().all(is_leaf) {
-            return Work::Program(Box::new(Recorded::of(trace, arrays, ids)));
+            return Work::Program(Box::new(Recorded::of(trace, inputs, ids)));
         }
         Work::One(Operation {
             op: node.op,
             ty: trace.ty(id),
             attributes: SmallVec::from_slice(trace.attributes(node)),
             scalar: trace.scalar(node),
-            operands: trace.operands(node).iter().map(|id| arrays[id.0 as usize].clone()).collect(),
+            operands: trace.operands(node).iter().map(|&id| inputs.array(id)).collect(),
         })
     }
 
@@ -110,18 +145,18 @@ impl Operation {
 }
 
 impl Recorded {
-    fn of(trace: &Trace, arrays: &[Array], ids: &[NodeId]) -> Recorded {
+    fn of(trace: &Trace, inputs: Inputs, ids: &[NodeId]) -> Recorded {
         let roots: Vec<NodeId> = ids.iter().copied().filter(|&id| trace.node(id).op != Op::Leaf).collect();
         let segment = Workspace::default().linearize(trace, &roots).segments(trace, usize::MAX).pop();
         let (parameters, outputs) =
             segment.as_ref().map_or((&[][..], &[][..]), |segment| (&segment.parameters, &segment.outputs));
         let asked = |id: &NodeId| match outputs.iter().position(|output| output == id) {
             Some(place) => Asked::Output(place),
-            None => Asked::Input(arrays[id.0 as usize].clone()),
+            None => Asked::Input(inputs.array(*id)),
         };
         Recorded {
             results: ids.iter().map(asked).collect(),
-            inputs: parameters.iter().map(|id| arrays[id.0 as usize].clone()).collect(),
+            inputs: parameters.iter().map(|&id| inputs.array(id)).collect(),
             segment,
         }
     }

@@ -60,13 +60,13 @@ pub struct Trace {
 struct Shapes {
     ids: FxHashMap<Dims, ShapeId>,
     dims: Vec<Dims>,
-    /// The one asked for last.
-    last: ShapeId,
+    /// The one asked for last, and the one before it.
+    last: [ShapeId; 2],
 }
 
 impl Default for Shapes {
     fn default() -> Shapes {
-        Shapes { ids: FxHashMap::default(), dims: Vec::new(), last: ShapeId(0) }
+        Shapes { ids: FxHashMap::default(), dims: Vec::new(), last: [ShapeId(0); 2] }
     }
 }
 
@@ -115,6 +115,7 @@ impl Trace {
     }
 
     /// Its integer attributes.
+    #[inline]
     pub fn attributes(&self, node: &Node) -> &[i64] {
         let start = node.payload as usize;
         if node.op.has_attributes() { &self.attributes[start..start + node.attributes as usize] } else { &[] }
@@ -128,6 +129,7 @@ impl Trace {
     }
 
     /// Its scalar, if its operation has one.
+    #[inline]
     pub fn scalar(&self, node: &Node) -> Option<Scalar> {
         node.op.has_scalar().then(|| self.scalars[node.payload as usize])
     }
@@ -143,12 +145,14 @@ impl Trace {
     }
 
     /// Dtype and shape.
+    #[inline]
     pub fn ty(&self, id: NodeId) -> TensorType {
         let node = self.node(id);
         TensorType::new(node.dtype, self.dims(node.shape))
     }
 
     /// The dimensions of a shape.
+    #[inline]
     pub fn dims(&self, shape: ShapeId) -> &Dims {
         &self.shapes.dims[shape.0 as usize]
     }
@@ -156,20 +160,22 @@ impl Trace {
     /// The id of a shape.
     #[inline]
     pub fn intern(&mut self, dims: &[i64]) -> ShapeId {
-        // Often it is the last one again.
-        match self.shapes.dims.get(self.shapes.last.0 as usize) {
-            Some(known) if known.as_slice() == dims => self.shapes.last,
-            _ => self.look_up(dims),
+        // Often it is the last one again, or the one before it. Compared one by one: a call takes longer for so few.
+        let is = |id: ShapeId| self.shapes.dims.get(id.0 as usize).is_some_and(|known| known.iter().eq(dims));
+        let [last, before] = self.shapes.last;
+        if is(last) {
+            return last;
         }
+        let id = if is(before) { before } else { self.look_up(dims) };
+        self.shapes.last = [id, last];
+        id
     }
 
     fn look_up(&mut self, dims: &[i64]) -> ShapeId {
         if let Some(&id) = self.shapes.ids.get(dims) {
-            self.shapes.last = id;
             return id;
         }
         let id = ShapeId(self.shapes.dims.len() as u32);
-        self.shapes.last = id;
         self.shapes.dims.push(Dims::from_slice(dims));
         self.shapes.ids.insert(Dims::from_slice(dims), id);
         id
@@ -192,6 +198,7 @@ impl Trace {
     }
 
     /// A leaf without data: an operand that is known elsewhere by its place.
+    #[inline]
     pub fn input(&mut self, ty: &TensorType) -> NodeId {
         let shape = self.intern(&ty.dims);
         self.push(node(Op::Leaf, ty.dtype, shape))
@@ -200,15 +207,20 @@ impl Trace {
     /// Records an operation.
     #[inline]
     pub fn operation(&mut self, op: Op, dtype: DType, shape: ShapeId, operands: &[NodeId]) -> NodeId {
-        let mut new = node(op, dtype, shape);
-        new.arity = operands.len() as u32;
-        if operands.len() > 3 {
-            new.operands[0] = NodeId(self.spilled.len() as u32);
-            self.spilled.extend_from_slice(operands);
-        } else {
-            new.operands[..operands.len()].copy_from_slice(operands);
-        }
-        self.push(new)
+        const NO: NodeId = NodeId(NONE);
+        // One by one: copying any number costs a call, and the processor waits for what it copied.
+        let first = match *operands {
+            [] => [NO; 3],
+            [a] => [a, NO, NO],
+            [a, b] => [a, b, NO],
+            [a, b, c] => [a, b, c],
+            _ => {
+                let start = self.spilled.len() as u32;
+                self.spilled.extend_from_slice(operands);
+                [NodeId(start), NO, NO]
+            }
+        };
+        self.push(Node { arity: operands.len() as u32, operands: first, ..node(op, dtype, shape) })
     }
 
     /// Records an operation with a scalar.
@@ -409,6 +421,7 @@ impl Trace {
 }
 
 /// A node without operands, payload or holder.
+#[inline]
 fn node(op: Op, dtype: DType, shape: ShapeId) -> Node {
     Node {
         op,

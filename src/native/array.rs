@@ -24,7 +24,7 @@ const GIVEN_ALIGNMENT: usize = 16;
 const NEAR_BYTES: usize = 64;
 
 /// From how many bytes of a result on its pieces are shared out to threads.
-const PARALLEL_BYTES: usize = 1 << 20;
+const PARALLEL_BYTES: usize = 1 << 21;
 
 /// Bytes of one piece: some of them fit a cache.
 const PIECE_BYTES: usize = 1 << 18;
@@ -81,9 +81,19 @@ impl Storage {
         let bytes = ty.size_bytes();
         let far =
             if bytes <= NEAR_BYTES { None } else { Some(Far::Block(Block::new(bytes).ok_or_else(|| exhausted(ty))?)) };
-        Ok(Arc::new(Storage { ty: ty.clone(), bytes, far, near: Storage::NOTHING_NEAR }))
+        let storage = Arc::<Storage>::new_uninit();
+        let place = Arc::as_ptr(&storage).cast::<Storage>().cast_mut();
+        // Field by field: with the whole its near memory would be copied, in which there is nothing yet.
+        // SAFETY: nobody else knows of the new storage. Every field is written but the near memory, which need not be.
+        unsafe {
+            (&raw mut (*place).ty).write(ty.clone());
+            (&raw mut (*place).bytes).write(bytes);
+            (&raw mut (*place).far).write(far);
+            Ok(storage.assume_init())
+        }
     }
 
+    #[inline]
     fn start(&self) -> NonNull<u8> {
         match &self.far {
             Some(Far::Block(block)) => return block.start,
@@ -131,6 +141,7 @@ impl Drop for Block {
 
 // SAFETY: once an array has the storage, all of it is written, and nothing changes or moves it.
 unsafe impl SharedBytes for Storage {
+    #[inline]
     fn bytes(&self) -> &[u8] {
         // SAFETY: the storage has that many bytes.
         unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.bytes) }
@@ -242,6 +253,7 @@ impl Array {
     }
 
     /// The elements in row-major order, as the machine has them in memory.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
@@ -288,6 +300,7 @@ impl Array {
     }
 
     /// The elements as `T`, which must be as wide as the element type.
+    #[inline]
     pub fn elements<T: Element>(&self) -> &[T] {
         assert_eq!(size_of::<T>(), self.ty().dtype.size_bytes(), "elements of {}", self.ty());
         bytemuck::cast_slice(self.bytes())

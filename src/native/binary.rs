@@ -40,7 +40,7 @@ fn float<T: Real>(op: BinaryOp) -> Option<Kernel2<T, T>> {
         Multiply => |a, b, out| out.zip(a, b, T::times),
         Divide => |a, b, out| out.zip(a, b, T::over),
         Remainder => |a, b, out| out.zip(a, b, T::modulo),
-        Power => |a, b, out| out.zip(a, b, T::power),
+        Power => T::powers,
         Maximum => |a, b, out| out.zip(a, b, T::greater),
         Minimum => |a, b, out| out.zip(a, b, T::smaller),
         Atan2 => |a, b, out| out.zip(a, b, T::atan2),

@@ -121,13 +121,19 @@ mod float {
             pub fn $T(ty: &TensorType, x: &Array) -> Result<Array> {
                 match ty.dtype {
                     DType::Pred => map(ty, x, |x: &[$T], out| out.map(x, |x| u8::from(x != 0.0))),
-                    DType::S8 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as i8)),
-                    DType::S16 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as i16)),
-                    DType::S32 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as i32)),
+                    DType::S8 => map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, -128.0, 127.0) as i8)),
+                    DType::S16 => {
+                        map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, -32768.0, 32767.0) as i16))
+                    }
+                    DType::S32 => map(ty, x, |x: &[$T], out| {
+                        out.compute(x, |x| truncated(x, i32::MIN.into(), i32::MAX.into()) as i32)
+                    }),
                     DType::S64 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as i64)),
-                    DType::U8 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as u8)),
-                    DType::U16 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as u16)),
-                    DType::U32 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as u32)),
+                    DType::U8 => map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, 0.0, 255.0) as u8)),
+                    DType::U16 => map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, 0.0, 65535.0) as u16)),
+                    DType::U32 => {
+                        map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, 0.0, u32::MAX.into()) as u32))
+                    }
                     DType::U64 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as u64)),
                     DType::F16 => map_to_half::<$T, f16>(ty, x, $to_f32),
                     DType::BF16 => map_to_half::<$T, bf16>(ty, x, $to_f32),
@@ -142,6 +148,19 @@ mod float {
 
     from!(f32, |x, out| out.copy(x));
     from!(f64, |x, out| out.map(x, odd_f32));
+
+    /// The integer nearest to `x` towards 0 that is within these bounds, which are of 32 bits or less; 0 for NaN. As `as` has
+    /// it, of which the compiler makes no vectors.
+    #[inline(always)]
+    fn truncated(x: impl Into<f64>, low: f64, high: f64) -> i64 {
+        // Adding this leaves an integer in the low bits.
+        const LOW_BITS: f64 = 6_755_399_441_055_744.0;
+        let x = x.into().trunc();
+        let x = if x > high { high } else { x };
+        let x = if x < low { low } else { x };
+        let x = if x.is_nan() { 0.0 } else { x };
+        (x + LOW_BITS).to_bits() as i64
+    }
 
     /// Rounded towards 0, with the last bit set if that is inexact: what is rounded once more is then rounded as if it
     /// were the first time, and never twice.

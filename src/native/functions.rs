@@ -12,7 +12,6 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn times(self, other: Self) -> Self;
     fn over(self, other: Self) -> Self;
     fn modulo(self, other: Self) -> Self;
-    fn power(self, other: Self) -> Self;
     fn atan2(self, other: Self) -> Self;
     fn greater(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
@@ -32,9 +31,12 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn round_to_even(self) -> Self;
     fn round_away(self) -> Self;
     fn is_finite(self) -> bool;
+    fn is_nan(self) -> bool;
+    fn is_negative_zero(self) -> bool;
     fn sines(x: &[Self], out: &mut Writer<Self>);
     fn cosines(x: &[Self], out: &mut Writer<Self>);
     fn tangents(x: &[Self], out: &mut Writer<Self>);
+    fn powers(x: &[Self], y: &[Self], out: &mut Writer<Self>);
 }
 
 macro_rules! real {
@@ -48,6 +50,7 @@ macro_rules! real {
         sines: $sines:expr,
         cosines: $cosines:expr,
         tangents: $tangents:expr,
+        powers: $powers:expr,
     }) => {
         impl Real for $T {
             #[inline(always)]
@@ -69,10 +72,6 @@ macro_rules! real {
             #[inline(always)]
             fn modulo(self, other: $T) -> $T {
                 self % other
-            }
-            #[inline(always)]
-            fn power(self, other: $T) -> $T {
-                self.powf(other)
             }
             #[inline(always)]
             fn atan2(self, other: $T) -> $T {
@@ -170,6 +169,14 @@ macro_rules! real {
             fn is_finite(self) -> bool {
                 $T::is_finite(self)
             }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                $T::is_nan(self)
+            }
+            #[inline(always)]
+            fn is_negative_zero(self) -> bool {
+                self.to_bits() == $T::to_bits(-0.0)
+            }
             fn sines(x: &[$T], out: &mut Writer<$T>) {
                 $sines(x, out);
             }
@@ -178,6 +185,9 @@ macro_rules! real {
             }
             fn tangents(x: &[$T], out: &mut Writer<$T>) {
                 $tangents(x, out);
+            }
+            fn powers(x: &[$T], y: &[$T], out: &mut Writer<$T>) {
+                $powers(x, y, out);
             }
         }
     };
@@ -194,11 +204,12 @@ real! {
         sines: fast::sines,
         cosines: fast::cosines,
         tangents: fast::tangents,
+        powers: fast::powers,
     }
 }
 real! {
     f64 {
-        exp: f64::exp,
+        exp: fast::exp64,
         exp_m1: f64::exp_m1,
         ln: f64::ln,
         ln_1p: f64::ln_1p,
@@ -207,9 +218,10 @@ real! {
         sines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::sin),
         cosines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::cos),
         tangents: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::tan),
+        powers: |x: &[f64], y: &[f64], out: &mut Writer<f64>| out.zip(x, y, f64::powf),
     }
 }
 
 fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
+    1.0 / (1.0 + fast::exp64(-x))
 }

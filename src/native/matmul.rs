@@ -12,7 +12,10 @@ use gemm::Parallelism;
 use num_complex::Complex;
 
 /// From how many multiplications of one product on several threads share it.
-const PARALLEL: usize = 1 << 22;
+const PARALLEL: usize = 1 << 25;
+/// From how many bytes of a matrix on threads share its product with a vector, and how many of them one takes at a time.
+const LARGE_MATRIX: usize = 1 << 22;
+const PART_OF_MATRIX: usize = 1 << 20;
 
 /// A product of `rows` x `depth` and `depth` x `columns` matrices.
 #[derive(Clone, Copy)]
@@ -133,7 +136,20 @@ fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
     }
 }
 
-fn gemm<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]: [T; 2]) {
+/// A matrix by a vector is read once, at the speed of memory: its rows are shared out, in parts that depend on the shape alone.
+fn gemm<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], of: [T; 2]) {
+    let Shape { depth, columns, .. } = shape;
+    if columns == 1 && size_of_val(a) >= LARGE_MATRIX {
+        let rows = (PART_OF_MATRIX / size_of::<T>()).div_ceil(depth);
+        return each_piece(out, rows, &|start, out| {
+            let rows = out.len();
+            whole(Shape { rows, ..shape }, &a[start * depth..][..rows * depth], b, out, of);
+        });
+    }
+    whole(shape, a, b, out, of);
+}
+
+fn whole<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]: [T; 2]) {
     let Shape { rows, depth, columns } = shape;
     assert!(a.len() == rows * depth && b.len() == depth * columns && out.len() == rows * columns);
     let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
@@ -247,13 +263,25 @@ mod tests {
     }
 
     #[test]
+    fn large_matrices_by_vectors() {
+        let (rows, depth) = (1100i64, 1000);
+        let x: Vec<f32> = (0..rows * depth).map(|i| (i % 13) as f32 - 6.0).collect();
+        let y: Vec<f32> = (0..depth).map(|i| (i % 5) as f32).collect();
+        let ty = TensorType::new(DType::F32, &[rows]);
+        let result: Vec<f32> = apply(Op::Matmul, &ty, &[], &[&array(&[rows, depth], &x), &array(&[depth], &y)]);
+        for (row, sum) in x.chunks(depth as usize).zip(result) {
+            assert_eq!(sum, row.iter().zip(&y).map(|(x, y)| x * y).sum::<f32>());
+        }
+    }
+
+    #[test]
     fn large_products_on_several_threads() {
-        let n = 200i64;
+        let n = 330i64;
         let x: Vec<f64> = (0..n * n).map(|i| (i % 13) as f64 - 6.0).collect();
         let ty = TensorType::new(DType::F64, &[n, n]);
         let result: Vec<f64> = apply(Op::Matmul, &ty, &[], &[&array(&[n, n], &x), &array(&[n, n], &x)]);
         let n = n as usize;
-        for (i, j) in [(0, 0), (1, 199), (150, 3), (199, 199)] {
+        for (i, j) in [(0, 0), (1, 199), (150, 3), (329, 329)] {
             let want: f64 = (0..n).map(|k| x[i * n + k] * x[k * n + j]).sum();
             assert_eq!(result[i * n + j], want);
         }

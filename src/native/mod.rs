@@ -6,6 +6,7 @@
 
 mod array;
 mod binary;
+mod combine;
 mod compare;
 mod complex;
 mod convert;

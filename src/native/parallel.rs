@@ -1,16 +1,48 @@
 //! Sharing work out to threads. Work is handed over behind a pointer, so that there is one loop for each element type and
 //! not one for each operation.
+//!
+//! The calling thread works as well, from the first moment on: threads that slept take 20 to 50 us to wake up, and while others
+//! use the machine much longer. What takes less than some hundred is better done by one thread alone; the callers see to that.
 
-use rayon::prelude::*;
+use parking_lot::Mutex;
 
 /// Calls `work` with every piece of at most `size` elements, and the place where it starts.
 pub fn each_piece<S: Send>(all: &mut [S], size: usize, work: &(dyn Fn(usize, &mut [S]) + Sync)) {
-    all.par_chunks_mut(size).enumerate().for_each(|(i, piece)| work(i * size, piece));
+    let count = all.len().div_ceil(size);
+    let pieces = Mutex::new(all.chunks_mut(size).enumerate());
+    let next = || pieces.lock().next();
+    together(count, &|| {
+        while let Some((i, piece)) = next() {
+            work(i * size, piece);
+        }
+    });
 }
 
 /// What `work` gives for 0, 1, ...
 pub fn collect<T: Send>(count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    (0..count).into_par_iter().map(work).collect()
+    let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    each_piece(&mut made, 1, &|i, place| place[0] = Some(work(i)));
+    made.into_iter().map(|one| one.expect("every piece was worked on")).collect()
+}
+
+/// Does both, at once if a thread is free.
+pub fn both(first: impl FnOnce() + Send, second: impl FnOnce()) {
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| first());
+        second();
+    });
+}
+
+/// Runs `work`, which takes piece after piece, on this thread and on as many others as there are pieces for.
+fn together(pieces: usize, work: &(dyn Fn() + Sync)) {
+    let helpers = pieces.saturating_sub(1).min(rayon::current_num_threads() - 1);
+    if helpers == 0 {
+        return work();
+    }
+    rayon::in_place_scope(|scope| {
+        (0..helpers).for_each(|_| scope.spawn(|_| work()));
+        work();
+    });
 }
 
 #[cfg(test)]
@@ -26,5 +58,20 @@ mod tests {
             });
             assert_eq!(all, collect(count, &|i| i + 1));
         }
+        let (mut a, mut b) = (1, 2);
+        both(|| a += 10, || b += 20);
+        assert_eq!((a, b), (11, 22));
+    }
+
+    #[test]
+    fn work_may_be_shared_out_within_work() {
+        let made = collect(5, &|i| collect(3, &|j| 10 * i + j));
+        assert!((0..5).all(|i| made[i] == [10 * i, 10 * i + 1, 10 * i + 2]));
+    }
+
+    #[test]
+    #[should_panic(expected = "piece 3")]
+    fn a_panic_comes_back() {
+        collect(8, &|i| assert_ne!(i, 3, "piece {i}"));
     }
 }

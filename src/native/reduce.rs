@@ -2,11 +2,11 @@
 //! neither speed nor accuracy is lost. The tree depends on the shape alone, never on the number of threads.
 
 use super::array::Array;
+use super::combine::{Combine, Greater, Smaller};
 use super::convert::convert;
 use super::element::unsupported;
 use super::element::{Element, by_integer_width};
-use super::functions::Real;
-use super::parallel::collect;
+use super::parallel::{both, collect};
 use super::wide::wide;
 use crate::error::Result;
 use crate::ir::ReduceOp;
@@ -20,10 +20,12 @@ const SHORT: usize = 16;
 const BLOCK: usize = 1024;
 /// Rows that are taken together without a tree.
 const ROWS: usize = 64;
-/// Columns that are taken together at a time: their results stay in the fastest cache.
-const COLUMNS: usize = 256;
-/// How many elements are worth a thread.
-const PARALLEL: usize = 1 << 18;
+/// Columns that are taken together at a time: their results stay in the fastest cache, and memory is read in long runs.
+const COLUMNS: usize = 1024;
+/// Elements of a row that one thread takes.
+const PART: usize = 1 << 18;
+/// From how many elements on threads share them.
+const PARALLEL: usize = 1 << 21;
 
 /// Over `axes`, ascending. f16 and bf16 are widened first, and sums of them rounded once.
 pub fn reduce(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Array> {
@@ -52,10 +54,10 @@ fn dispatch(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Ar
         (Product, DType::F64) => run!(f64, 1.0, |a, b| a * b),
         (Product, DType::C64) => run!(Complex<f32>, Complex::ONE, |a, b| a * b),
         (Product, DType::C128) => run!(Complex<f64>, Complex::ONE, |a, b| a * b),
-        (Max, DType::F32) => run!(f32, f32::NEG_INFINITY, f32::greater),
-        (Max, DType::F64) => run!(f64, f64::NEG_INFINITY, f64::greater),
-        (Min, DType::F32) => run!(f32, f32::INFINITY, f32::smaller),
-        (Min, DType::F64) => run!(f64, f64::INFINITY, f64::smaller),
+        (Max, DType::F32) => run!(f32, f32::NEG_INFINITY, Greater),
+        (Max, DType::F64) => run!(f64, f64::NEG_INFINITY, Greater),
+        (Min, DType::F32) => run!(f32, f32::INFINITY, Smaller),
+        (Min, DType::F64) => run!(f64, f64::INFINITY, Smaller),
         (Sum, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 0, T::wrapping_add)),
         (Product, dtype) if dtype.is_integer() => by_integer_width!(dtype, T => run!(T, 1, T::wrapping_mul)),
         (Max, DType::S8) => run!(i8, i8::MIN, larger),
@@ -92,12 +94,10 @@ struct Group {
 
 type Groups = SmallVec<[Group; 4]>;
 
-fn groups(dims: &[i64], axes: &[i64]) -> Groups {
-    let mut groups = Groups::new();
+fn add_all(groups: &mut Groups, dims: &[i64], axes: &[i64]) {
     for (axis, &dim) in dims.iter().enumerate().filter(|(_, dim)| **dim != 1) {
-        add(&mut groups, Group { size: dim as usize, reduced: axes.contains(&(axis as i64)) });
+        add(groups, Group { size: dim as usize, reduced: axes.contains(&(axis as i64)) });
     }
-    groups
 }
 
 fn add(groups: &mut Groups, group: Group) {
@@ -108,40 +108,38 @@ fn add(groups: &mut Groups, group: Group) {
 }
 
 /// Group after group, from the last to the first.
-fn fold<T: Element>(
-    ty: &TensorType,
-    axes: &[i64],
-    x: &Array,
-    identity: T,
-    combine: impl Fn(T, T) -> T + Copy + Sync,
-) -> Result<Array> {
-    let mut groups = groups(&x.ty().dims, axes);
+fn fold<T: Element>(ty: &TensorType, axes: &[i64], x: &Array, identity: T, combine: impl Combine<T>) -> Result<Array> {
+    let mut groups = Groups::new();
+    add_all(&mut groups, &x.ty().dims, axes);
     let mut folded: Option<Array> = None;
     while groups.iter().any(|group| group.reduced) {
         let after = if groups.last().is_some_and(|group| group.reduced) { None } else { groups.pop() };
         let reduced = groups.pop().expect("a group that is reduced over");
         let inner = after.as_ref().map_or(1, |group| group.size);
         after.into_iter().for_each(|group| add(&mut groups, group));
-        let left: usize = groups.iter().map(|group| group.size).product();
         let from = folded.as_ref().unwrap_or(x);
         let step = Step { x: from.elements(), length: reduced.size, inner, identity, combine };
+        if groups.iter().all(|group| !group.reduced) {
+            return step.run(ty);
+        }
+        let left: usize = groups.iter().map(|group| group.size).product();
         folded = Some(step.run(&TensorType::new(ty.dtype, &[left as i64]))?);
     }
-    Ok(folded.unwrap_or_else(|| x.clone()).into_shape(&ty.dims))
+    Ok(x.reshape(&ty.dims))
 }
 
 /// The middle axis of three, of which the first and the last are left.
-struct Step<'a, T, F> {
+struct Step<'a, T, C> {
     x: &'a [T],
     length: usize,
     inner: usize,
     identity: T,
-    combine: F,
+    combine: C,
 }
 
-impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
+impl<T: Element, C: Combine<T>> Step<'_, T, C> {
     fn run(&self, result: &TensorType) -> Result<Array> {
-        let worth_a_thread = PARALLEL.div_ceil(self.length.max(1));
+        let worth_a_thread = if self.x.len() < PARALLEL { usize::MAX } else { PART.div_ceil(self.length.max(1)) };
         if self.inner == 1 {
             return Array::write_pieces(result, worth_a_thread, &|range, out| {
                 out.generate(range.len(), |i| self.row(&self.x[(range.start + i) * self.length..][..self.length]));
@@ -161,7 +159,16 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
 
     fn row(&self, x: &[T]) -> T {
         if x.len() <= SHORT {
-            return x.iter().fold(self.identity, |sum, &x| (self.combine)(sum, x));
+            return x.iter().fold(self.identity, |sum, &x| self.combine.of(sum, x));
+        }
+        if x.len() > PART {
+            let parts = x.len().div_ceil(PART);
+            let part = |i: usize| self.row(&x[i * PART..x.len().min((i + 1) * PART)]);
+            let made: Vec<T> = if x.len() < PARALLEL { (0..parts).map(part).collect() } else { collect(parts, &part) };
+            return self.row(&made);
+        }
+        if let Some(made) = self.combine.row(x) {
+            return made;
         }
         if x.len() <= BLOCK {
             // As many accumulators as fill some vectors.
@@ -171,13 +178,8 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
                 _ => self.block::<16>(x),
             };
         }
-        if x.len() > PARALLEL {
-            let parts = x.len().div_ceil(PARALLEL);
-            let part = |i: usize| self.row(&x[i * PARALLEL..x.len().min((i + 1) * PARALLEL)]);
-            return self.row(&collect(parts, &part));
-        }
         let (left, right) = x.split_at((x.len() / 2).next_multiple_of(BLOCK));
-        (self.combine)(self.row(left), self.row(right))
+        self.combine.of(self.row(left), self.row(right))
     }
 
     fn block<const N: usize>(&self, x: &[T]) -> T {
@@ -191,7 +193,7 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
                 let mut sums = last;
                 for chunk in chunks {
                     for (sum, &x) in sums.iter_mut().zip(chunk) {
-                        *sum = combine(*sum, x);
+                        *sum = combine.of(*sum, x);
                     }
                 }
                 sums
@@ -200,7 +202,7 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
         let mut count = N;
         while count > 1 {
             count /= 2;
-            (0..count).for_each(|i| sums[i] = combine(sums[i], sums[i + count]));
+            (0..count).for_each(|i| sums[i] = combine.of(sums[i], sums[i + count]));
         }
         sums[0]
     }
@@ -210,29 +212,38 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Sync> Step<'_, T, F> {
         let (inner, combine) = (self.inner, self.combine);
         let rows = x.len() / inner;
         if rows <= ROWS {
+            if combine.columns(x, inner, column, out) {
+                return;
+            }
+            out.fill(self.identity);
             return wide(
                 #[inline(always)]
                 || {
                     for row in x.chunks_exact(inner) {
                         let row = &row[column..][..out.len()];
                         for (out, &x) in out.iter_mut().zip(row) {
-                            *out = combine(*out, x);
+                            *out = combine.of(*out, x);
                         }
                     }
                 },
             );
         }
         let (top, bottom) = x.split_at((rows / 2).next_multiple_of(ROWS) * inner);
-        self.columns(top, column, out);
         let mut others = [self.identity; COLUMNS];
         let others = &mut others[..out.len()];
-        self.columns(bottom, column, others);
-        out.iter_mut().zip(others).for_each(|(out, other)| *out = combine(*out, *other));
+        if rows * out.len() < PARALLEL {
+            self.columns(top, column, out);
+            self.columns(bottom, column, others);
+        } else {
+            both(|| self.columns(top, column, out), || self.columns(bottom, column, others));
+        }
+        out.iter_mut().zip(others).for_each(|(out, other)| *out = combine.of(*out, *other));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::functions::Real;
     use super::super::testing::{Typed, apply, array, counted, numbers, preds, row};
     use super::*;
     use crate::ir::Op;
@@ -279,6 +290,36 @@ mod tests {
         for (x, all, any) in [([0, 0], 0, 0), ([0, 1], 0, 1), ([1, 1], 1, 1)] {
             assert_eq!(apply::<u8>(Op::Reduce(ReduceOp::All), &ty, &[0], &[&preds(&x)]), [all]);
             assert_eq!(apply::<u8>(Op::Reduce(ReduceOp::Any), &ty, &[0], &[&preds(&x)]), [any]);
+        }
+    }
+
+    #[test]
+    fn extremes_are_those_of_one_after_the_other() {
+        let special = [1.0f64, -1.0, 0.0, -0.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        let mut state = 1u32;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) as usize % below
+        };
+        for (rows, columns) in [(1, 17), (1, 100), (1, 3001), (150, 40), (70, 2500), (3, 5)].repeat(8) {
+            let kinds = 1 + random(special.len());
+            let x: Vec<f64> = (0..rows * columns).map(|_| special[random(kinds)]).collect();
+            for (op, better) in [(ReduceOp::Max, f64::greater as fn(f64, f64) -> f64), (ReduceOp::Min, f64::smaller)] {
+                let best = |x: &mut dyn Iterator<Item = f64>| x.reduce(better).unwrap();
+                let same = |got: &[f64], want: &[f64]| {
+                    let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+                    assert_eq!(bits(got), bits(want), "{op:?} {rows} {columns}");
+                };
+                let dims = [rows as i64, columns as i64];
+                same(&over(op, &array(&dims, &x), &[0, 1], &[]), &[best(&mut x.iter().copied())]);
+                let of_columns: Vec<f64> =
+                    (0..columns).map(|i| best(&mut x.iter().copied().skip(i).step_by(columns))).collect();
+                same(&over(op, &array(&dims, &x), &[0], &dims[1..]), &of_columns);
+                let narrow: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+                let of_rows: Vec<f64> = x.chunks(columns).map(|row| best(&mut row.iter().copied())).collect();
+                let got: Vec<f32> = over(op, &array(&dims, &narrow), &[1], &dims[..1]);
+                same(&got.iter().map(|&x| x.into()).collect::<Vec<f64>>(), &of_rows);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native::{self, Array, WindowAxis};
-use crate::types::{DType, Dims, TensorType, element_count};
+use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
 /// Attributes: strides, low, high, dilations of the left and of the right operand, and whether it is reversed, for each
 /// spatial axis; where the axes are in the left operand, in the right one and in the result; the two numbers of groups.
@@ -123,7 +123,7 @@ fn infer(lhs: &TensorType, rhs: &TensorType, options: &ConvolutionOptions) -> Re
 fn dimensions(name: &str, given: Option<&[i64]>, rank: usize) -> Result<Vec<i64>> {
     match given {
         None => Ok((0..rank as i64).collect()),
-        Some(given) if given.len() == rank => distinct_axes(name, given, rank),
+        Some(given) if given.len() == rank => distinct_axes(name, given, rank).map(Axes::into_vec),
         Some(given) => {
             Err(error!(InvalidArgument, "{name}: {} given; want {rank}, 2 more than spatial axes", given.len()))
         }

@@ -106,7 +106,7 @@ pub use windows::{cumulative, reduce_window};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{NodeId, Op, Trace};
-use crate::types::{DType, Dims, TensorType, broadcast, element_count, normalize_axis};
+use crate::types::{Axes, DType, Dims, MAX_RANK, TensorType, broadcast, element_count, normalize_axis};
 
 fn refuse(name: &str, operand: &str, ty: &TensorType, wanted: &str) -> Error {
     error!(InvalidArgument, "{operand}: {name} takes {wanted}, not {ty}")
@@ -124,18 +124,24 @@ fn common_dtype(lhs: &TensorType, rhs: &TensorType) -> Result<DType> {
     lhs.dtype.promote(rhs.dtype).map_err(|e| e.context(format_args!("lhs is {lhs} and rhs is {rhs}")))
 }
 
-/// Axes counted from the start, each at most once.
-fn distinct_axes(name: &str, axes: &[i64], rank: usize) -> Result<Vec<i64>> {
-    let mut seen = vec![false; rank];
-    let mut out = Vec::with_capacity(axes.len());
+/// Axes counted from the start, each at most once, as the bits of a number.
+fn axis_set(name: &str, axes: &[i64], rank: usize) -> Result<u64> {
+    const { assert!(MAX_RANK <= u64::BITS as usize) };
+    let mut set = 0;
     for &axis in axes {
-        let from_start = normalize_axis(name, axis, rank)?;
-        if std::mem::replace(&mut seen[from_start], true) {
+        let this = 1 << normalize_axis(name, axis, rank)?;
+        if set & this != 0 {
             return Err(error!(InvalidArgument, "{name}: axis {axis} is given twice"));
         }
-        out.push(from_start as i64);
+        set |= this;
     }
-    Ok(out)
+    Ok(set)
+}
+
+/// The same in the order in which they are given.
+fn distinct_axes(name: &str, axes: &[i64], rank: usize) -> Result<Axes> {
+    axis_set(name, axes, rank)?;
+    axes.iter().map(|&axis| normalize_axis(name, axis, rank).map(|axis| axis as i64)).collect()
 }
 
 fn typed(trace: &mut Trace, op: Op, ty: &TensorType, operands: &[NodeId]) -> NodeId {

@@ -1,12 +1,12 @@
 //! Reductions over axes.
 
 use super::definition::{Call, Definition, Native};
-use super::{distinct_axes, float8, refuse};
+use super::{axis_set, float8, refuse};
 use crate::emit::{Emitter, emit, identity, mlir};
 use crate::error::Result;
 use crate::ir::{NodeId, Op, ReduceOp, Trace};
 use crate::native::{self, Array};
-use crate::types::{DType, Dims, Kind, TensorType, element_count};
+use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
 /// One of [`ReduceOp`].
 pub const REDUCE: Definition = Definition {
@@ -23,29 +23,24 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
     if float8::is_any(trace, &[x]) {
         return float8::in_f32(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
     }
-    let (axes, ty) = infer(op, &trace.ty(x), axes, keep_dims)?;
-    if axes.is_empty() {
+    let ty = trace.ty(x);
+    check(op, &ty)?;
+    let reduced = axis_set("axes", axes, ty.dims.len())?;
+    if reduced == 0 {
         return Ok(x);
     }
-    let shape = trace.intern(&ty.dims);
-    Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &axes))
-}
-
-/// The axes reduced over, ascending, and the type of the result.
-fn infer(op: ReduceOp, x: &TensorType, axes: &[i64], keep_dims: bool) -> Result<(Vec<i64>, TensorType)> {
-    check(op, x)?;
-    let mut axes = distinct_axes("axes", axes, x.dims.len())?;
-    axes.sort_unstable();
-    let mut dims = Dims::new();
-    for (axis, &dim) in x.dims.iter().enumerate() {
-        match (axes.contains(&(axis as i64)), keep_dims) {
+    let (mut ascending, mut dims) = (Axes::new(), Dims::new());
+    for (axis, &dim) in ty.dims.iter().enumerate() {
+        match (reduced >> axis & 1 == 1, keep_dims) {
             (false, _) => dims.push(dim),
-            (true, true) => dims.push(1),
-            (true, false) => {}
+            (true, keep_dims) => {
+                ascending.push(axis as i64);
+                dims.extend(keep_dims.then_some(1));
+            }
         }
     }
-    element_count(&dims)?;
-    Ok((axes, TensorType { dtype: x.dtype, dims }))
+    let shape = trace.intern(&dims);
+    Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &ascending))
 }
 
 /// An error unless `op` reduces elements of this type.
@@ -113,11 +108,16 @@ mod tests {
 
     #[test]
     fn reductions_keep_or_drop_axes() {
-        let x = TensorType::new(DType::F32, &[2, 3, 4]);
-        let (axes, ty) = infer(ReduceOp::Sum, &x, &[-1, 0], false).unwrap();
-        assert_eq!((axes, ty.dims.to_vec()), (vec![0, 2], vec![3]));
-        assert_eq!(infer(ReduceOp::Sum, &x, &[1], true).unwrap().1.dims.to_vec(), [2, 1, 4]);
-        assert!(infer(ReduceOp::Sum, &x, &[0, -3], false).is_err());
-        assert!(infer(ReduceOp::All, &x, &[0], false).is_err());
+        let mut trace = Trace::new();
+        let x = trace.input(&TensorType::new(DType::F32, &[2, 3, 4]));
+        let mut run = |op, axes: &[i64], keep_dims| {
+            let id = reduce(&mut trace, op, x, axes, keep_dims)?;
+            Ok::<_, crate::error::Error>((trace.attributes(trace.node(id)).to_vec(), trace.ty(id).dims.to_vec()))
+        };
+        assert_eq!(run(ReduceOp::Sum, &[-1, 0], false).unwrap(), (vec![0, 2], vec![3]));
+        assert_eq!(run(ReduceOp::Sum, &[1], true).unwrap(), (vec![1], vec![2, 1, 4]));
+        assert_eq!(run(ReduceOp::Sum, &[], false).unwrap(), (vec![], vec![2, 3, 4]));
+        assert!(run(ReduceOp::Sum, &[0, -3], false).is_err());
+        assert!(run(ReduceOp::All, &[0], false).is_err());
     }
 }

@@ -7,7 +7,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native;
-use crate::types::{Dims, TensorType, broadcast, element_count};
+use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
 
 /// To the node's shape, elements in row-major order.
 pub const RESHAPE: Definition = Definition {
@@ -83,7 +83,7 @@ pub fn reverse(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let mut axes = distinct_axes("axes", axes, ty.dims.len())?;
     // One element is the same backwards.
-    axes.retain(|&axis| ty.dims[axis as usize] > 1);
+    axes.retain(|axis| ty.dims[*axis as usize] > 1);
     axes.sort_unstable();
     if axes.is_empty() {
         return Ok(x);
@@ -116,7 +116,7 @@ fn check_broadcast_to(x: &TensorType, dims: &[i64]) -> Result<()> {
 }
 
 /// The permutation with non-negative axes, and the shape that it gives.
-fn infer_transpose(x: &TensorType, permutation: &[i64]) -> Result<(Vec<i64>, Dims)> {
+fn infer_transpose(x: &TensorType, permutation: &[i64]) -> Result<(Axes, Dims)> {
     let rank = x.dims.len();
     if permutation.len() != rank {
         return Err(error!(InvalidArgument, "perm: {} axes given for {x}; want {rank}", permutation.len()));

@@ -8,7 +8,7 @@ use super::refuse;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
-use crate::types::TensorType;
+use crate::types::{Axes, TensorType};
 
 /// The sum of the elements, divided by how many they are.
 pub const MEAN: Composed = Composed { name: "mean", function: "lxla_mean", dtypes: "floats, 8-bit floats" };
@@ -100,7 +100,7 @@ pub fn count(ty: &TensorType, axes: &[i64]) -> f64 {
 }
 
 /// Axes from the start, if `x` has floats.
-pub fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Vec<i64>> {
+pub fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Axes> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() {
         return Err(refuse(name, "x", &ty, "floats"));

@@ -23,7 +23,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         settle_lost(&mut state);
         let plan = plan_step(&state, &mut workspace, &owner);
         if plan.roots.is_empty() {
-            let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::new() };
+            let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::default() };
             drop(state);
             drop(garbage);
             return Ok(());

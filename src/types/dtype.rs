@@ -85,14 +85,14 @@ impl DType {
     }
 
     /// Bytes of one element.
+    #[inline]
     pub fn size_bytes(self) -> usize {
         match self {
-            DType::Pred | DType::S8 | DType::U8 => 1,
-            dtype if dtype.is_float8() => 1,
             DType::S16 | DType::U16 | DType::F16 | DType::BF16 => 2,
             DType::S32 | DType::U32 | DType::F32 => 4,
             DType::S64 | DType::U64 | DType::F64 | DType::C64 => 8,
-            _ => 16,
+            DType::C128 => 16,
+            _ => 1,
         }
     }
 

@@ -12,6 +12,9 @@ pub const MAX_RANK: usize = 64;
 /// The sizes of a tensor's axes, major to minor. Rank 0 is a scalar.
 pub type Dims = SmallVec<[i64; 4]>;
 
+/// Some of a tensor's axes.
+pub type Axes = SmallVec<[i64; 4]>;
+
 /// Element type and shape of a tensor. Prints as XLA does: `f32[128,64]`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TensorType {
@@ -25,22 +28,23 @@ impl TensorType {
     /// A type of these dimensions.
     #[inline]
     pub fn new(dtype: DType, dims: &[i64]) -> TensorType {
-        TensorType { dtype, dims: Dims::from_slice(dims) }
+        TensorType { dtype, dims: dims_of(dims) }
     }
 
     /// Number of elements. Never overflows: [`element_count`] checked the dimensions when the tensor was made.
+    #[inline]
     pub fn elements(&self) -> usize {
         count(&self.dims)
     }
 
     /// Bytes of all elements.
+    #[inline]
     pub fn size_bytes(&self) -> usize {
         self.elements() * self.dtype.size_bytes()
     }
 }
 
 impl Clone for TensorType {
-    /// All dimensions at once: a derived clone goes one by one, and every operation on small arrays would feel it.
     #[inline]
     fn clone(&self) -> TensorType {
         TensorType::new(self.dtype, &self.dims)
@@ -57,7 +61,23 @@ impl fmt::Display for TensorType {
     }
 }
 
+/// A copy of dimensions. As many as most tensors have are copied one by one: every operation on small arrays would feel a
+/// call that copies any number.
+#[inline]
+fn dims_of(dims: &[i64]) -> Dims {
+    let few = match *dims {
+        [] => [0; 4],
+        [a] => [a, 0, 0, 0],
+        [a, b] => [a, b, 0, 0],
+        [a, b, c] => [a, b, c, 0],
+        [a, b, c, d] => [a, b, c, d],
+        _ => return Dims::from_slice(dims),
+    };
+    Dims::from_buf_and_len(few, dims.len())
+}
+
 /// The number of elements of dimensions that [`element_count`] has checked.
+#[inline]
 pub fn count(dims: &[i64]) -> usize {
     dims.iter().product::<i64>() as usize
 }
