@@ -13,7 +13,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, ReduceOp, Trace};
 use crate::native::{self, Array};
-use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, normalize_axis};
+use crate::types::{DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
 /// Arrays, reduced together over the axes in the attributes.
 pub const REDUCE_WITH: Definition = Definition {
@@ -109,6 +109,8 @@ fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
     let count = body.results().len();
     if let ([axis], [x, indices, init, index]) = (call.attributes, call.operands)
         && count == 2
+        && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
+        && indices.ty().dtype.is_integer()
     {
         for greatest in [true, false] {
             if **body == *bodies::extreme(x.ty().dtype, indices.ty().dtype, greatest)? {
