@@ -7,7 +7,7 @@ use super::definition::{Call, Definition, Native};
 use super::distinct_axes;
 use super::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use super::shape::reshape;
-use super::sort::{check_index_dtype, check_ordered};
+use super::sort::{check_index_dtype, check_ordered, key};
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
 use crate::error::Result;
@@ -88,10 +88,12 @@ pub fn arg_extreme(
         return Err(error!(InvalidArgument, "x: it is {ty}, and has no element on axis {axis}"));
     }
     let indices = iota(trace, &TensorType { dtype: index_dtype, dims: ty.dims.clone() }, axis as i64)?;
-    let inits = [worst(ty.dtype, greatest), worst(index_dtype, false)].map(|scalar| constant(trace, &[], scalar));
-    let body = bodies::extreme(ty.dtype, index_dtype, greatest)?;
+    let key = key(trace, x);
+    let dtype = trace.node(key).dtype;
+    let inits = [worst(dtype, greatest), worst(index_dtype, false)].map(|scalar| constant(trace, &[], scalar));
+    let body = bodies::extreme(dtype, index_dtype, greatest)?;
     let applied = Applied { body: &body, captures: &[] };
-    let found = reduce_with(trace, &applied, &[x, indices], &inits, &[axis as i64])?[1];
+    let found = reduce_with(trace, &applied, &[key, indices], &inits, &[axis as i64])?[1];
     reshape(trace, found, wanted)
 }
 

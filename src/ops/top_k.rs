@@ -6,7 +6,7 @@ use super::creation::full;
 use super::definition::{Definition, Native};
 use super::regions::scalar;
 use super::shape::transpose;
-use super::sort::{canonical, check_index_dtype, check_ordered, places_dtype};
+use super::sort::{canonical, check_index_dtype, check_ordered, key, places_dtype};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub const TOP_K: Definition = Definition {
     name: "top_k",
     stablehlo: "sort",
     function: "lxla_topk",
-    dtypes: "pred, integers and floats",
+    dtypes: "all but complex numbers",
     lower,
     native: Native::One(|call| {
         native::top_k(call.ty, call.operands[0], call.attributes[0] as usize, call.attributes[1] == 1)
@@ -50,7 +50,8 @@ pub fn top_k(
             |trace: &mut Trace, dtype| full(trace, &TensorType { dtype, dims: dims.clone() }, ScalarValue::Unsigned(0));
         return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
     }
-    let places = places(trace, x, k, axis, greatest)?;
+    let key = key(trace, x);
+    let places = places(trace, key, k, axis, greatest)?;
     Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
 }
 
