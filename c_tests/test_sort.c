@@ -235,6 +235,16 @@ static void floats_of_8_bits(void) {
   OK(lxla_topk(y, 2, 0, 0, S32, &v, &i));
   HAS(v, E8M0, uint8_t, DIMS(2), 0x00, 0x01);
   HAS(i, S32, int32_t, DIMS(2), 1, 2);
+  // None of them: there is no 0 to fill anything with.
+  lxla_tensor nowhere = array(S32, DIMS(0), NULL, 0);
+  OK(lxla_topk(y, 0, 0, 0, S32, &v, &i));
+  HAS(v, E8M0, uint8_t, DIMS(0), 0);
+  HAS(i, S32, int32_t, DIMS(0), 0);
+  OK(lxla_take(y, nowhere, 0, &out));
+  HAS(out, E8M0, uint8_t, DIMS(0), 0);
+  OK(lxla_take_along_axis(y, nowhere, 0, &out));
+  HAS(out, E8M0, uint8_t, DIMS(0), 0);
+  RELEASE(nowhere);
   OK(lxla_argmin(y, 0, 0, S32, &out));
   HAS(out, S32, int32_t, SCALAR, 1);
   OK(lxla_argmax(y, 0, 0, S32, &out));

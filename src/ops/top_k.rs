@@ -2,7 +2,7 @@
 
 use super::along::take_along_axis;
 use super::convert::convert;
-use super::creation::full;
+use super::creation::nothing;
 use super::definition::{Definition, Native};
 use super::regions::scalar;
 use super::shape::transpose;
@@ -12,7 +12,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native;
-use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
+use crate::types::{DType, Dims, Kind, TensorType, normalize_axis};
 
 /// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
 pub const TOP_K: Definition = Definition {
@@ -46,8 +46,7 @@ pub fn top_k(
     let mut dims = ty.dims.clone();
     dims[axis] = k;
     if TensorType::new(ty.dtype, &dims).elements() == 0 {
-        let none =
-            |trace: &mut Trace, dtype| full(trace, &TensorType { dtype, dims: dims.clone() }, ScalarValue::Unsigned(0));
+        let none = |trace: &mut Trace, dtype| nothing(trace, &TensorType { dtype, dims: dims.clone() });
         return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
     }
     let key = key(trace, x);
