@@ -295,6 +295,7 @@ the true value, in units of its last place, either way: what `ops_test.py` measu
 precision) over all dtypes, edges and random values, on the CPU plugin, rounded up. *Exact* results are the nearest number,
 and integers and pred are always exact. Complex numbers are measured by their larger part; sums, products, means and what is made
 of them relative to the sizes of what comes together. XLA flushes denormal numbers to 0, and native tensors do not.
+Where it moves 8-bit floats about, XLA's CPU may make another NaN of a NaN.
 
 Two dtypes promote as in the Python array API standard (f16 with bf16 gives f32). f16 and bf16 are computed in f32, and
 rounded once, by every function, sum, product of matrices and composed operation here.
