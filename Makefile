@@ -40,7 +40,7 @@ test: build $(JAX_STAMP)  ## All tests: Rust, then C, on the real CPU plugin.
 test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 	$(TORCH)/bin/python c_tests/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 
-soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and 2,000 on the plugin.
+soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 cargo test --release --test oracle -- --nocapture
 

@@ -180,6 +180,10 @@ static void lines(void) {
   VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 2), 21, 43);
   o.window_reversal = (int32_t[]){1};
   VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 2), 12, 34);
+  // One window, which is a product; backwards.
+  lxla_tensor whole = F32S(DIMS(1, 1, 4), 2, 3, 4, 5);
+  VALUES(convolved(x, whole, &o), F32, DIMS(1, 1, 1), 30);
+  RELEASE(whole);
   o = plain(1);
   o.rhs_dilation = AXES(3);
   VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 1), 41);

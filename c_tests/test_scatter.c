@@ -301,6 +301,43 @@ static void slices_at_indices(void) {
   RELEASE(x, i, s, columns, one, p, q, zero, b, many, where);
 }
 
+// An array that is its own indices, and is updated while they are read.
+static void indices_that_are_updated(void) {
+  const int32_t dtypes[] = {S32, LXLA_DTYPE_S64, LXLA_DTYPE_U32};
+  lxla_scatter_options options = scatter_options();
+  AXES(options, inserted_window_dims, 0, 1);
+  AXES(options, scatter_dims_to_operand_dims, 0, 1);
+  options.index_vector_dim = 1;
+  for (int n = 0; n < 3; n++) {
+    lxla_computation add = of_two(ADD, dtypes[n]);
+    lxla_tensor small = ARRAY(S32, int32_t, DIMS(2, 2), 1, 1, 1, 1), ones = ARRAY(S32, int32_t, DIMS(2), 1, 1), x, updates, out, as_s32;
+    OK(lxla_convert(small, dtypes[n], &x));
+    OK(lxla_convert(ones, dtypes[n], &updates));
+    OK(lxla_mark_step(env, device, 1));
+    OK(lxla_scatter(add, &x, x, &updates, 1, &options, &out));
+    OK(lxla_convert(out, S32, &as_s32));
+    HAS(as_s32, S32, int32_t, DIMS(2, 2), 1, 1, 1, 3);
+    DONE(add);
+    RELEASE(small, ones, x, updates, out);
+  }
+}
+
+// The same, where some lie outside.
+static void indices_outside_that_are_updated(void) {
+  lxla_computation add = of_two(ADD, S32);
+  lxla_scatter_options options = scatter_options();
+  AXES(options, inserted_window_dims, 0, 1);
+  AXES(options, scatter_dims_to_operand_dims, 0, 1);
+  options.index_vector_dim = 1;
+  lxla_tensor x = ARRAY(S32, int32_t, DIMS(3, 2), 2, 1, INT32_MIN, 0, 1, -1), updates = ARRAY(S32, int32_t, DIMS(3), 1, 2, 3), out;
+  OK(lxla_scatter(add, &x, x, &updates, 1, &options, &out));
+  HAS(out, S32, int32_t, DIMS(3, 2), 2, 1, INT32_MIN, 0, 1, 0);
+  DONE(add);
+  RELEASE(x, updates);
+}
+
+TEST(an_array_that_is_its_own_indices) { on_both(indices_that_are_updated); }
+TEST(an_array_that_is_its_own_indices_with_some_outside) { on_both(indices_outside_that_are_updated); }
 TEST(slices_from_where_indices_say) { on_both(gathers); }
 TEST(slices_to_where_indices_say) { on_both(scatters); }
 TEST(several_arrays_scattered_together) { on_both(scatters_of_several); }

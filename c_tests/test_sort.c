@@ -213,6 +213,43 @@ static void first_of_a_sort(void) {
   RELEASE(x[0], x[1], more, out[0], out[1], places);
 }
 
+// Floats of 8 bits have the order of the f32 that they are; f8e8m0fnu begins with a number that f32 holds as a denormal one.
+static void floats_of_8_bits(void) {
+  const int32_t E5M2 = LXLA_DTYPE_F8E5M2, E8M0 = LXLA_DTYPE_F8E8M0FNU;
+  // 1, NaN, -2, infinity, -0, 0.
+  lxla_tensor x = ARRAY(E5M2, uint8_t, DIMS(6), 0x3C, 0x7F, 0xC0, 0x7C, 0x80, 0x00), v, i, out = none;
+  HAS(sorted(x, 0, 0), E5M2, uint8_t, DIMS(6), 0xC0, 0x80, 0x00, 0x3C, 0x7C, 0x7F);
+  HAS(sorted(x, 0, 1), E5M2, uint8_t, DIMS(6), 0x7F, 0x7C, 0x3C, 0x80, 0x00, 0xC0);
+  HAS(indices(x, 0, 0, S32), S32, int32_t, DIMS(6), 2, 4, 5, 0, 3, 1);
+  OK(lxla_topk(x, 3, 0, 1, S32, &v, &i));
+  HAS(v, E5M2, uint8_t, DIMS(3), 0x7F, 0x7C, 0x3C);
+  HAS(i, S32, int32_t, DIMS(3), 1, 3, 0);
+  OK(lxla_argmax(x, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 1);
+  // 2^-127, 1, 2^-126.
+  lxla_tensor y = ARRAY(E8M0, uint8_t, DIMS(3), 0x7F, 0x00, 0x01);
+  HAS(sorted(y, 0, 0), E8M0, uint8_t, DIMS(3), 0x00, 0x01, 0x7F);
+  OK(lxla_topk(y, 2, 0, 0, S32, &v, &i));
+  HAS(v, E8M0, uint8_t, DIMS(2), 0x00, 0x01);
+  HAS(i, S32, int32_t, DIMS(2), 1, 2);
+  // None of them: there is no 0 to fill anything with.
+  lxla_tensor nowhere = array(S32, DIMS(0), NULL, 0);
+  OK(lxla_topk(y, 0, 0, 0, S32, &v, &i));
+  HAS(v, E8M0, uint8_t, DIMS(0), 0);
+  HAS(i, S32, int32_t, DIMS(0), 0);
+  OK(lxla_take(y, nowhere, 0, &out));
+  HAS(out, E8M0, uint8_t, DIMS(0), 0);
+  OK(lxla_take_along_axis(y, nowhere, 0, &out));
+  HAS(out, E8M0, uint8_t, DIMS(0), 0);
+  RELEASE(nowhere);
+  OK(lxla_argmin(y, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 1);
+  OK(lxla_argmax(y, 0, 0, S32, &out));
+  HAS(out, S32, int32_t, SCALAR, 0);
+  RELEASE(x, y);
+}
+
+TEST(an_order_of_floats_of_8_bits) { on_both(floats_of_8_bits); }
 TEST(the_first_elements_of_a_sort) { on_both(first_of_a_sort); }
 TEST(sorting_by_a_computation) { on_both(sorts_by_computations); }
 TEST(sorting_numbers) { on_both(sorts_of_numbers); }

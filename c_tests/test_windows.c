@@ -266,6 +266,25 @@ static void cumulative_over_a_long_axis(void) {
   RELEASE(x, out);
 }
 
+// Two arrays on one axis, as where an extreme is looked for; but of numbers without an order.
+static void complex_reductions(void) {
+  const int32_t C64 = LXLA_DTYPE_C64;
+  lxla_tensor p[] = {placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0), placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0)};
+  lxla_tensor r[] = {binary(ADD, p[0], p[2]), binary(LXLA_BINARY_MAXIMUM, p[1], p[3])};
+  lxla_computation both = traced(p, 4, r, 2);
+  lxla_tensor x[] = {ARRAY(C64, float, DIMS(3), 1, 2, 3, 4, 5, -6), ARRAY(S32, int32_t, DIMS(3), 1, 7, 3)}, out[2];
+  lxla_tensor inits[] = {at(C64, 0), at(S32, INT32_MIN)};
+  OK(lxla_reduce_with(both, x, inits, 2, (int64_t[]){0}, 1, out));
+  float sum[2];
+  OK(lxla_tensor_read(out[0], sum, sizeof sum));
+  CHECK(sum[0] == 9 && sum[1] == 0);
+  HAS(out[1], S32, int32_t, SCALAR, 7);
+  DONE(both);
+  OK(lxla_tensor_release_many(p, 4));
+  RELEASE(r[0], r[1], x[0], x[1], inits[0], inits[1], out[0]);
+}
+
+TEST(reductions_of_complex_numbers) { on_both(complex_reductions); }
 TEST(reductions_by_a_computation) { on_both(reductions); }
 TEST(negative_padding) { on_both(cuts); }
 TEST(reductions_window_by_window) { on_both(windows); }

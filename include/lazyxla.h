@@ -1603,7 +1603,7 @@ lxla_status lxla_fft(int32_t op,
  * power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
  * `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
  * f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
- * infinity. Gives one reference. Any thread.
+ * infinity. With an ord between -1 and 1 errors grow as 1/ord. Gives one reference. Any thread.
  */
 lxla_status lxla_norm(lxla_tensor x,
                       double ord,
@@ -2023,8 +2023,8 @@ lxla_status lxla_gather(lxla_tensor x,
  *
  * A slice that does not lie within the tensors is dropped as a whole. Slices that overlap are combined in an order that is
  * up to the plugin; natively, and on XLA's CPU, in that of the indices. `indices_are_sorted` and `unique_indices` (no element
- * is updated twice) are promises. Where an old buffer is donated, it is updated in place. Gives `n` tensors, one reference
- * each. Any thread.
+ * is updated twice) are promises. Where an old buffer is donated, it is updated in place; on XLA's CPU, of several tensors of
+ * a dtype, the first one's is. Gives `n` tensors, one reference each. Any thread.
  */
 lxla_status lxla_scatter(lxla_computation combiner,
                          const lxla_tensor *inputs,

@@ -302,6 +302,7 @@ and integers and pred are always exact. Complex numbers are measured by their la
 of them relative to the sizes of what comes together; Fourier transforms relative to their largest element. Of Cholesky factors
 and triangular solutions 1 is how far they are off, at most, if every element of the matrix is off by a unit in its last place.
 XLA flushes denormal numbers to 0, and native tensors do not.
+Where it moves 8-bit floats about, XLA's CPU may make another NaN of a NaN.
 
 Two dtypes promote as in the Python array API standard (f16 with bf16 gives f32). f16 and bf16 are computed in f32, and
 rounded once, by every function, sum, product of matrices and composed operation here; so are 8-bit floats by all that is here.

@@ -6,7 +6,7 @@ use super::bodies;
 use super::choice::{compare, select};
 use super::control::Applied;
 use super::convert::convert;
-use super::creation::full;
+use super::creation::{full, nothing};
 use super::formula::widened;
 use super::gather::gather;
 use super::scatter::{Promises, scatter};
@@ -22,7 +22,7 @@ pub fn take_along_axis(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64)
     let axis = check_along(&ty, &at, axis)?;
     let (dims, at_dims) = common(&ty, &at, axis)?;
     if TensorType::new(at.dtype, &at_dims).elements() == 0 {
-        return full(trace, &TensorType { dtype: ty.dtype, dims: at_dims }, ScalarValue::Unsigned(0));
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims: at_dims });
     }
     if dims[axis] == 0 {
         return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));

@@ -3,12 +3,12 @@
 
 use super::control_lower;
 use super::control_native;
-use super::creation::full;
+use super::creation::nothing;
 use super::definition::{Definition, Native};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Op, Trace};
-use crate::types::{DType, Dims, ScalarValue, TensorType, element_count};
+use crate::types::{DType, Dims, TensorType, element_count};
 use std::sync::Arc;
 
 /// A body, applied to arguments, then captures.
@@ -185,8 +185,7 @@ pub fn scan(
     types.extend(results[carried..].iter().map(|ty| stacked(ty, length)));
     types.iter().try_for_each(|ty| element_count(&ty.dims).map(drop))?;
     if length == 0 {
-        let none = |ty: &TensorType| full(trace, ty, ScalarValue::Unsigned(0));
-        let stacks: Vec<NodeId> = types[carried..].iter().map(none).collect::<Result<_>>()?;
+        let stacks: Vec<NodeId> = types[carried..].iter().map(|ty| nothing(trace, ty)).collect::<Result<_>>()?;
         return Ok([init, &stacks].concat());
     }
     let operands = [init, arrays, body.captures].concat();

@@ -255,17 +255,17 @@ fn lower(e: &mut Emitter, at: usize) {
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
     let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
     let lhs = e.cast(value.operands[0], &l_ty);
-    let rhs = e.cast(value.operands[1], &r_ty);
     let attributes = Attributes::of(&value.attributes);
+    let rhs = e.cast(value.operands[1], &r_ty);
+    let rhs = reversed(e, rhs, &r_ty, &attributes);
     let pads: Vec<[i64; 2]> = attributes.low.iter().zip(&attributes.high).map(|(&low, &high)| [low, high]).collect();
-    let reversal: Vec<bool> = attributes.reversal.iter().map(|&value| value == 1).collect();
     let [feature_groups, batch_groups] = attributes.groups;
     // Without a spatial axis the parser wants no lists.
     let windows = if pads.is_empty() {
         String::new()
     } else {
         format!(
-            "stride = {:?}, pad = {pads:?}, lhs_dilate = {:?}, rhs_dilate = {:?}, reverse = {reversal:?}",
+            "stride = {:?}, pad = {pads:?}, lhs_dilate = {:?}, rhs_dilate = {:?}",
             attributes.strides, attributes.lhs_dilation, attributes.rhs_dilation
         )
     };
@@ -279,6 +279,19 @@ fn lower(e: &mut Emitter, at: usize) {
         mlir(&r_ty),
         mlir(&value.ty)
     );
+}
+
+/// The kernel, backwards on the axes on which it is applied so. XLA forgets a reversal in the window where it makes a product
+/// of a convolution, which is where the kernel is as large as what it is applied to.
+fn reversed(e: &mut Emitter, kernel: String, ty: &TensorType, attributes: &Attributes) -> String {
+    let spatial = attributes.rhs[2..].iter().zip(&attributes.reversal);
+    let axes: Vec<i64> = spatial.filter(|&(_, &reversal)| reversal == 1).map(|(&axis, _)| axis).collect();
+    if axes.is_empty() {
+        return kernel;
+    }
+    let backwards = e.temporary();
+    emit!(e, "    {backwards} = stablehlo.reverse {kernel}, dims = {axes:?} : {}", mlir(ty));
+    backwards
 }
 
 /// What the axes are, in their order: `[b, 0, 1, f]`.

@@ -37,6 +37,11 @@ pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<No
     Ok(trace.operation_with_scalar(Op::Full, ty.dtype, shape, &[], scalar))
 }
 
+/// A tensor without elements, of any dtype: f8e8m0fnu has no 0.
+pub fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
+    full(trace, ty, ScalarValue::Unsigned(1))
+}
+
 /// A scalar that is known as an element, in every element.
 pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
     let shape = trace.intern(dims);

@@ -1,6 +1,6 @@
 //! Slices that begin where indices say, with all of StableHLO's dimension numbers.
 
-use super::creation::full;
+use super::creation::nothing;
 use super::definition::{Definition, Native};
 use super::placement::{self, GATHER as NAMES};
 use crate::emit::{Emitter, emit, mlir};
@@ -8,7 +8,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Placement, Trace};
 use crate::native;
-use crate::types::{Dims, ScalarValue, TensorType, element_count};
+use crate::types::{Dims, TensorType, element_count};
 
 /// Slices of the first operand, from where the second says. Attributes: whether indices are sorted, the slices' sizes, how
 /// they lie.
@@ -36,7 +36,7 @@ pub fn gather(
     let ty = trace.ty(x);
     let dims = infer(&ty, &trace.ty(indices), placement, slice_sizes)?;
     if element_count(&dims)? == 0 {
-        return full(trace, &TensorType { dtype: ty.dtype, dims }, ScalarValue::Unsigned(0));
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims });
     }
     let shape = trace.intern(&dims);
     let attributes = [&[i64::from(indices_are_sorted)], slice_sizes, &placement.to_attributes()].concat();

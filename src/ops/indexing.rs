@@ -1,6 +1,6 @@
 //! Reading and writing at places that are computed.
 
-use super::creation::full;
+use super::creation::nothing;
 use super::definition::{Definition, Native};
 use super::placement;
 use crate::emit::{Emitter, emit, mlir};
@@ -8,7 +8,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native;
-use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count, normalize_axis};
+use crate::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
 
 /// A part of the first operand, from where the others say.
 pub const DYNAMIC_SLICE: Definition = Definition {
@@ -110,7 +110,7 @@ pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<
         return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
     }
     if elements == 0 {
-        return full(trace, &TensorType { dtype: ty.dtype, dims }, ScalarValue::Unsigned(0));
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims });
     }
     let shape = trace.intern(&dims);
     Ok(trace.operation_with_attributes(Op::Take, ty.dtype, shape, &[x, indices], &[axis as i64]))

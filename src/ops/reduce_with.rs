@@ -5,16 +5,15 @@ use super::control::Applied;
 use super::creation::{constant, full, iota};
 use super::definition::{Call, Definition, Native};
 use super::distinct_axes;
-use super::float8;
 use super::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use super::shape::reshape;
-use super::sort::{check_index_dtype, check_ordered};
+use super::sort::{check_index_dtype, check_ordered, key};
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, ReduceOp, Trace};
 use crate::native::{self, Array};
-use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, normalize_axis};
+use crate::types::{DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
 /// Arrays, reduced together over the axes in the attributes.
 pub const REDUCE_WITH: Definition = Definition {
@@ -76,9 +75,6 @@ pub fn arg_extreme(
 ) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_ordered(if greatest { "argmax" } else { "argmin" }, "x", &ty)?;
-    if ty.dtype.is_float8() {
-        return float8::in_f32(trace, [x], |trace, [x]| arg_extreme(trace, x, axis, keep_dims, greatest, index_dtype));
-    }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     check_index_dtype(index_dtype, ty.dims[axis])?;
     let mut kept: Dims = ty.dims.clone();
@@ -92,10 +88,12 @@ pub fn arg_extreme(
         return Err(error!(InvalidArgument, "x: it is {ty}, and has no element on axis {axis}"));
     }
     let indices = iota(trace, &TensorType { dtype: index_dtype, dims: ty.dims.clone() }, axis as i64)?;
-    let inits = [worst(ty.dtype, greatest), worst(index_dtype, false)].map(|scalar| constant(trace, &[], scalar));
-    let body = bodies::extreme(ty.dtype, index_dtype, greatest)?;
+    let key = key(trace, x);
+    let dtype = trace.node(key).dtype;
+    let inits = [worst(dtype, greatest), worst(index_dtype, false)].map(|scalar| constant(trace, &[], scalar));
+    let body = bodies::extreme(dtype, index_dtype, greatest)?;
     let applied = Applied { body: &body, captures: &[] };
-    let found = reduce_with(trace, &applied, &[x, indices], &inits, &[axis as i64])?[1];
+    let found = reduce_with(trace, &applied, &[key, indices], &inits, &[axis as i64])?[1];
     reshape(trace, found, wanted)
 }
 
@@ -113,6 +111,8 @@ fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
     let count = body.results().len();
     if let ([axis], [x, indices, init, index]) = (call.attributes, call.operands)
         && count == 2
+        && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
+        && indices.ty().dtype.is_integer()
     {
         for greatest in [true, false] {
             if **body == *bodies::extreme(x.ty().dtype, indices.ty().dtype, greatest)? {

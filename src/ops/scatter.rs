@@ -7,12 +7,12 @@ use super::opaque::{with_zero, zero_of_all};
 use super::placement::{self, SCATTER as NAMES};
 use super::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use super::shape::reshape;
-use crate::emit::{Emitter, mlir};
+use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Placement, Trace};
 use crate::native::{self, Array};
-use crate::types::{DType, ScalarValue, TensorType};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Arrays, with slices of others combined into them. Attributes: whether indices are sorted, whether they are unique, how
 /// slices lie.
@@ -156,7 +156,7 @@ fn lower(e: &mut Emitter, at: usize) {
         types.extend(more.1);
     };
     add(spread(e, captures, &dims));
-    let (indices, indices_ty) = placement::indices(e, value.operands[count]);
+    let (indices, indices_ty) = indices_apart(e, &value.operands[..=count]);
     add((vec![indices], vec![mlir(&indices_ty)]));
     add(e.listed(&value.operands[count + 1..2 * count + 1]));
     add(spread(e, captures, &side));
@@ -188,6 +188,28 @@ fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i
             names[i] = with_zero(e, &names[i], &ty, &zero);
         }
     }
+}
+
+/// The indices, never the same value as an array: XLA's CPU makes one operand of two that are the same, and updates it in
+/// place while it still reads indices from it. Whatever they are made of, only arrays of their dtype and size could be so;
+/// there, negative indices become -1, which is outside as well.
+fn indices_apart(e: &mut Emitter, operands: &[usize]) -> (String, TensorType) {
+    let (&position, arrays) = operands.split_last().expect("indices are there");
+    let (indices, ty) = placement::indices(e, position);
+    let is_alike =
+        |&array: &usize| e.values[array].ty.dtype == ty.dtype && e.values[array].ty.elements() == ty.elements();
+    if !arrays.iter().any(is_alike) {
+        return (indices, ty);
+    }
+    let apart = e.temporary();
+    if ty.dtype.kind() == Kind::Signed {
+        let outside = e.constant(&ty, Scalar::new(ty.dtype, ScalarValue::Signed(-1)).expect("it is signed").bits());
+        emit!(e, "    {apart} = stablehlo.maximum {indices}, {outside} : {}", mlir(&ty));
+        return (apart, ty);
+    }
+    let signed = TensorType { dtype: DType::S64, dims: ty.dims.clone() };
+    emit!(e, "    {apart} = stablehlo.convert {indices} : ({}) -> {}", mlir(&ty), mlir(&signed));
+    (apart, signed)
 }
 
 #[cfg(test)]

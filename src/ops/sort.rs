@@ -62,11 +62,17 @@ fn check_strict(comparator: &Body) -> Result<()> {
 pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, stable: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_ordered("sort_along", "x", &ty)?;
-    if ty.dtype.is_float8() {
-        return float8::in_f32(trace, [x], |trace, [x]| sort_along(trace, x, axis, descending, stable));
-    }
-    let body = bodies::order(&[ty.dtype], descending)?;
-    Ok(sort(trace, &Applied { body: &body, captures: &[] }, &[x], axis, stable)?.remove(0))
+    let key = key(trace, x);
+    let arrays = if key == x { vec![x] } else { vec![key, x] };
+    let dtypes: Vec<DType> = arrays.iter().map(|&id| trace.node(id).dtype).collect();
+    let body = bodies::order(&dtypes, descending)?;
+    let mut sorted = sort(trace, &Applied { body: &body, captures: &[] }, &arrays, axis, stable)?;
+    Ok(sorted.pop().expect("as many results as arrays"))
+}
+
+/// What elements are put in order by: f32 has every float of 8 bits, in the same order; all else is itself.
+pub fn key(trace: &mut Trace, x: NodeId) -> NodeId {
+    if float8::is_any(trace, &[x]) { convert(trace, x, DType::F32) } else { x }
 }
 
 /// The indices that sort `x` along an axis, as [`sort_along`] does.
@@ -80,17 +86,15 @@ pub fn argsort(
 ) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_ordered("argsort", "x", &ty)?;
-    if ty.dtype.is_float8() {
-        return float8::in_f32(trace, [x], |trace, [x]| argsort(trace, x, axis, descending, stable, index_dtype));
-    }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     check_index_dtype(index_dtype, ty.dims[axis])?;
     // XLA knows a sort with s32 for its places best.
     let counted = places_dtype(ty.dims[axis]);
     let places = iota(trace, &TensorType { dtype: counted, dims: ty.dims.clone() }, axis as i64)?;
-    let body = bodies::order(&[ty.dtype, counted], descending)?;
+    let key = key(trace, x);
+    let body = bodies::order(&[trace.node(key).dtype, counted], descending)?;
     let applied = Applied { body: &body, captures: &[] };
-    let order = sort(trace, &applied, &[x, places], axis as i64, stable)?[1];
+    let order = sort(trace, &applied, &[key, places], axis as i64, stable)?[1];
     Ok(convert(trace, order, index_dtype))
 }
 

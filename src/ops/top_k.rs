@@ -2,17 +2,17 @@
 
 use super::along::take_along_axis;
 use super::convert::convert;
-use super::creation::full;
+use super::creation::nothing;
 use super::definition::{Definition, Native};
 use super::regions::scalar;
 use super::shape::transpose;
-use super::sort::{canonical, check_index_dtype, check_ordered, places_dtype};
+use super::sort::{canonical, check_index_dtype, check_ordered, key, places_dtype};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native;
-use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
+use crate::types::{DType, Dims, Kind, TensorType, normalize_axis};
 
 /// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
 pub const TOP_K: Definition = Definition {
@@ -46,12 +46,11 @@ pub fn top_k(
     let mut dims = ty.dims.clone();
     dims[axis] = k;
     if TensorType::new(ty.dtype, &dims).elements() == 0 {
-        let none =
-            |trace: &mut Trace, dtype| full(trace, &TensorType { dtype, dims: dims.clone() }, ScalarValue::Unsigned(0));
+        let none = |trace: &mut Trace, dtype| nothing(trace, &TensorType { dtype, dims: dims.clone() });
         return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
     }
-    let keys = if ty.dtype.is_float8() { convert(trace, x, DType::F32) } else { x };
-    let places = places(trace, keys, k, axis, greatest)?;
+    let key = key(trace, x);
+    let places = places(trace, key, k, axis, greatest)?;
     Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
 }
 

@@ -1,81 +1,48 @@
-//! E6 of the behaviours, and the strongest test of the sync layer: random programs, run at once on native tensors and
-//! lazily, have to agree in every value and every error. Lazily twice: on an engine that interprets programs, and poisons
-//! what it is told to consume; and on the real plugin.
+//! E6 of the behaviours, and the strongest test of the sync layer: random programs over all operations and dtypes, run at
+//! once on native tensors and lazily. Whole numbers and bits have to agree in every value and every error: on an engine that
+//! interprets programs, and poisons what it is told to consume; and on the real plugin. Real numbers have to lie within an
+//! error bound of a reference in f64, on the plugin.
 //!
-//! `LXLA_ORACLE_PROGRAMS` and `LXLA_ORACLE_PLUGIN_PROGRAMS` say how many programs, `LXLA_ORACLE_SEED` which ones. A failing
-//! program is shrunk and printed.
+//! `LXLA_ORACLE_PROGRAMS` and `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test on the plugin) say how many programs,
+//! `LXLA_ORACLE_SEED` which ones. A failing program is shrunk and told, each action with the tensors that it was done to.
 
-mod action;
-mod applied;
+mod approximate;
 mod engine;
-mod twin;
+mod exact;
+mod program;
+mod scratch;
 
-use action::{Action, action};
+use approximate::{Approximate, Deed, Tally};
 use engine::{OracleEngine, Witness};
+use exact::{Kind, Twin};
 use lazyxla::env::{Environment, EnvironmentOptions};
 use lazyxla::metrics::Counter;
-use proptest::collection::vec;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use std::cell::Cell;
+use program::{Coverage, Programs, number, run};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use twin::Twin;
 
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().map_or(default, |text| text.parse().expect("a number"))
+/// A folder of one test, as long as it lasts.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("lxla_oracle_{}_{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        Folder(folder)
+    }
 }
 
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("lxla_oracle_{}_{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    folder
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
-/// Runs random programs of up to `length` actions in this environment. Each leaves as many bytes alive as it found, and no
-/// violation.
-fn run(name: &str, programs: u64, length: usize, lazy: &Environment, violations: impl Fn() -> u64) {
-    let seed = number("LXLA_ORACLE_SEED", 1);
-    println!("{programs} programs, seed {seed}");
-    let native = Environment::new(u64::MAX, EnvironmentOptions::default()).expect("native needs nothing");
-    let folder = folder(name);
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = Config {
-        cases: programs as u32,
-        failure_persistence: None,
-        max_shrink_iters: number("LXLA_ORACLE_SHRINKS", 20_000) as u32,
-        ..Config::default()
-    };
-    // A program that failed in the midst leaves something behind; what is shrunk after it is not blamed for that.
-    let failed = Cell::new(false);
-    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    let outcome = runner.run(&vec(action(), 1..length), |program: Vec<Action>| {
-        let live = || lazy.counter("LiveBytes").expect("a counter");
-        let before = live();
-        let mut twin = Twin::new(&native, lazy, &folder);
-        let acted = program
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, action)| twin.act(action).map_err(|e| format!("action {i}, {action:?}: {e}")));
-        let outcome = match acted {
-            Ok(()) => twin.finish().and_then(|()| match (violations(), live()) {
-                (0, after) if after == before || failed.get() => Ok(()),
-                (found, after) => {
-                    Err(format!("{found} reads of consumed buffers; {before} bytes alive before, {after} after"))
-                }
-            }),
-            Err(error) => {
-                twin.abandon();
-                Err(error)
-            }
-        };
-        failed.set(failed.get() || outcome.is_err());
-        outcome.map_err(TestCaseError::fail)
-    });
-    let _ = std::fs::remove_dir_all(&folder);
-    outcome.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+/// Where native tensors are. Computations are traced on its other devices, on which nothing runs.
+fn native_environment(number: u64) -> Environment {
+    let engine = Arc::new(OracleEngine { witness: Arc::default() });
+    Environment::with_engine(u64::MAX - number, engine, EnvironmentOptions::default()).expect("native needs nothing")
 }
 
 #[test]
@@ -83,8 +50,13 @@ fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
     let witness = Arc::new(Witness::default());
     let engine = Arc::new(OracleEngine { witness: witness.clone() });
     let options = EnvironmentOptions { named: vec![("max_program_ops", "12".to_string())], ..Default::default() };
-    let lazy = Environment::with_engine(u64::MAX - 1, engine, options).unwrap();
-    run("oracle", number("LXLA_ORACLE_PROGRAMS", 3000), 60, &lazy, || witness.violations.swap(0, Ordering::SeqCst));
+    let lazy = Environment::with_engine(u64::MAX, engine, options).unwrap();
+    let (native, folder, coverage) = (native_environment(1), Folder::new("oracle"), Coverage::default());
+    let count = number("LXLA_ORACLE_PROGRAMS", 3000);
+    let programs = Programs { count, length: 60, stream: 0 };
+    let violations = || witness.violations.swap(0, Ordering::SeqCst);
+    run(programs, exact::action(), &lazy, violations, || Twin::new(&native, &lazy, &folder.0, &coverage));
+    coverage.check(count, Kind::is_seen);
     assert!(witness.consumed.load(Ordering::SeqCst) > 0, "nothing was ever donated: the test proves little");
 }
 
@@ -92,7 +64,37 @@ fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
 fn e6_native_and_lazy_agree_on_the_plugin() {
     let options = EnvironmentOptions { device_count: 2, ..Default::default() };
     let lazy = Environment::new(u64::MAX - 2, options).unwrap();
-    run("plugin", number("LXLA_ORACLE_PLUGIN_PROGRAMS", 150), 25, &lazy, || 0);
+    let (native, folder, coverage) = (native_environment(3), Folder::new("plugin"), Coverage::default());
+    let count = number("LXLA_ORACLE_PLUGIN_PROGRAMS", 150);
+    let programs = Programs { count, length: 25, stream: 0 };
+    run(programs, exact::action(), &lazy, || 0, || Twin::new(&native, &lazy, &folder.0, &coverage));
+    coverage.check(count, Kind::is_seen);
     let donated = lazy.counter(Counter::DonatedBuffers.name()).unwrap();
     assert!(donated > 0, "nothing was ever donated: the test proves little");
+}
+
+/// Half of the programs are cut into small ones.
+#[test]
+fn e6_longer_float_programs_stay_within_an_error_bound() {
+    let native = native_environment(4);
+    let (tally, coverage) = (Tally::default(), Coverage::default());
+    let count = number("LXLA_ORACLE_PLUGIN_PROGRAMS", 120);
+    for (i, cut) in ["1024", "5"].into_iter().enumerate() {
+        let options = EnvironmentOptions { named: vec![("max_program_ops", cut.to_string())], ..Default::default() };
+        let lazy = Environment::new(u64::MAX - 5 - i as u64, options).unwrap();
+        let programs = Programs { count: count / 2, length: 30, stream: i as u8 };
+        run(programs, approximate::action(), &lazy, || 0, || Approximate::new(&native, &lazy, &tally, &coverage));
+    }
+    coverage.check(count, Deed::is_seen);
+    let (compared, close) = (tally.compared.get(), tally.close.get());
+    println!(
+        "{compared} elements compared: {close} with bounds below a thousandth, {} different, the most {} of its bound",
+        tally.different.get(),
+        tally.most.get()
+    );
+    assert!(
+        2 * close > compared,
+        "{close} of {compared} elements have bounds below a thousandth: the test proves little"
+    );
+    assert!(tally.different.get() > 0, "XLA rounded all as native did: that is not to be believed");
 }

@@ -1,0 +1,336 @@
+//! What a random program of real numbers does.
+
+use super::bounded::{Bounded, Host, Rounding};
+use super::functions::FUNCTIONS;
+use super::world::{Approximate, Outcome, Trio, in_words, wide};
+use crate::exact::{Movement, convolution, equation, shape};
+use lazyxla::device::TensorHandle;
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp};
+use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
+use lazyxla::{device, sync, tensor};
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::fmt;
+
+#[derive(Clone, Copy)]
+pub struct Action {
+    pub kind: Deed,
+    pub tensors: [u16; 4],
+    pub numbers: [u8; 4],
+}
+
+/// In one line, also where a program is printed.
+impl fmt::Debug for Action {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{:?} of {:?} by {:?}", self.kind, self.tensors, self.numbers)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed {
+    Create,
+    Step,
+    Read,
+    Sync,
+    Snapshot,
+    Assign,
+    Write,
+    Release,
+    Function,
+    Binary,
+    BinaryInPlace,
+    Scalar,
+    ScalarInPlace,
+    Select,
+    Convert,
+    Move,
+    Concatenate,
+    Reduce,
+    Cumulative,
+    Moment,
+    Softmax,
+    LogSoftmax,
+    LogSumExp,
+    LayerNorm,
+    Matmul,
+    Einsum,
+    Convolution,
+}
+
+const TABLE: &[(usize, Deed)] = &[
+    (10, Deed::Create),
+    (6, Deed::Step),
+    (3, Deed::Read),
+    (3, Deed::Sync),
+    (3, Deed::Snapshot),
+    (3, Deed::Assign),
+    (1, Deed::Write),
+    (4, Deed::Release),
+    (12, Deed::Function),
+    (8, Deed::Binary),
+    (8, Deed::BinaryInPlace),
+    (4, Deed::Scalar),
+    (6, Deed::ScalarInPlace),
+    (2, Deed::Select),
+    (3, Deed::Convert),
+    (5, Deed::Move),
+    (1, Deed::Concatenate),
+    (4, Deed::Reduce),
+    (1, Deed::Cumulative),
+    (3, Deed::Moment),
+    (2, Deed::Softmax),
+    (2, Deed::LogSoftmax),
+    (2, Deed::LogSumExp),
+    (2, Deed::LayerNorm),
+    (3, Deed::Matmul),
+    (2, Deed::Einsum),
+    (2, Deed::Convolution),
+];
+
+const DTYPES: [DType; 8] =
+    [DType::F32, DType::F32, DType::F32, DType::F64, DType::F64, DType::F16, DType::BF16, DType::C64];
+const MOVEMENTS: [Movement; 9] = [
+    Movement::Reshape,
+    Movement::BroadcastTo,
+    Movement::Transpose,
+    Movement::Slice,
+    Movement::Reverse,
+    Movement::Roll,
+    Movement::Repeat,
+    Movement::ExpandDims,
+    Movement::Tril,
+];
+
+pub fn action() -> impl Strategy<Value = Action> {
+    let kinds: Vec<Deed> = TABLE.iter().flat_map(|&(weight, kind)| vec![kind; weight]).collect();
+    let (tensors, numbers) = (any::<[u16; 4]>(), any::<[u8; 4]>());
+    (select(kinds), tensors, numbers).prop_map(|(kind, tensors, numbers)| Action { kind, tensors, numbers })
+}
+
+impl Deed {
+    /// Whether what it does can be seen in tensors.
+    pub fn is_seen(self) -> bool {
+        !matches!(self, Deed::Step | Deed::Read | Deed::Sync | Deed::Release)
+    }
+}
+
+impl Action {
+    pub fn act(&self, world: &mut Approximate) -> Outcome {
+        let [first, second, ..] = self.numbers;
+        if let Deed::Create = self.kind {
+            let ty = TensorType::new(DTYPES[first as usize % DTYPES.len()], shape(second));
+            let (bytes, bounded) = world.content(&ty, self.tensors[0]).map_err(in_words)?;
+            let devices = [false, true].map(|is_native| world.device(is_native));
+            return world.both(ty.dtype, Ok(bounded), |n| sync::from_host(devices[usize::from(n)], &ty, &bytes));
+        }
+        if let Deed::Step = self.kind {
+            return sync::mark_step(world.device(false)).map_err(in_words);
+        }
+        let Some(a) = world.pick(self.tensors[0]) else { return Ok(()) };
+        match self.kind {
+            Deed::Read => world.compare(&a),
+            Deed::Snapshot => world.again(&a),
+            Deed::Release => world.release(self.tensors[0] as usize % world.count()),
+            Deed::Write => {
+                let (bytes, bounded) = world.content(&a.ty, self.tensors[1]).map_err(in_words)?;
+                world.in_place(&a, Ok(bounded), |n| sync::write(a.of(n), &bytes))
+            }
+            Deed::Sync => {
+                let b = world.pick(self.tensors[1]).unwrap_or(a.clone());
+                sync::sync(&[a.lazy, b.lazy]).map_err(in_words)
+            }
+            Deed::Assign => {
+                let b = world.pick_where(self.tensors[1], |trio| trio.ty == a.ty).unwrap_or(a.clone());
+                world.in_place(&a, b.bounded.moved(tensor::snapshot), |n| tensor::assign(a.of(n), b.of(n)))
+            }
+            Deed::Binary | Deed::BinaryInPlace | Deed::Matmul | Deed::Einsum | Deed::Convolution => {
+                self.of_two(world, &a)
+            }
+            Deed::Select => self.select(world, &a),
+            Deed::Concatenate => {
+                let b = world.pick_where(self.tensors[1], |trio| trio.ty.dtype == a.ty.dtype).unwrap_or(a.clone());
+                let joined = |x: TensorHandle, y: TensorHandle| tensor::concatenate(&[x, y], 0);
+                let join = |x: &Host, y: &Host| Host::new(joined(x.handle(), y.handle()));
+                let (x, y) = (&a.bounded, &b.bounded);
+                let bounded =
+                    join(&x.value, &y.value).and_then(|value| Ok(Bounded { value, error: join(&x.error, &y.error)? }));
+                world.both(a.ty.dtype, bounded, |n| joined(a.of(n), b.of(n)))
+            }
+            _ => self.of_one(world, &a),
+        }
+    }
+
+    fn of_one(&self, world: &mut Approximate, a: &Trio) -> Outcome {
+        let [first, second, third, _] = self.numbers;
+        let (dtype, x) = (a.ty.dtype, &a.bounded);
+        let r = Rounding::of(dtype);
+        let rank = a.ty.dims.len();
+        let is_complex = dtype.kind() == Kind::Complex;
+        match self.kind {
+            Deed::Scalar | Deed::ScalarInPlace => {
+                // Every dtype holds it.
+                let value = f64::from(second as i8) / 16.0;
+                let op = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Subtract, BinaryOp::Divide][first as usize % 4];
+                let bounded = of_scalar(world, a, op, value, r);
+                let scalar = ScalarValue::Float(value);
+                if let Deed::Scalar = self.kind {
+                    return world.both(dtype, bounded, |n| tensor::binary_scalar(op, a.of(n), scalar, false));
+                }
+                world.in_place(a, bounded, |n| tensor::binary_scalar_inplace(op, a.of(n), scalar))
+            }
+            Deed::Move => {
+                let movement = MOVEMENTS[third as usize % MOVEMENTS.len()];
+                let act = |x: TensorHandle| movement.of_one(x, &a.ty, self.numbers);
+                world.both(dtype, x.moved(act), |n| act(a.of(n)))
+            }
+            Deed::Cumulative if rank > 0 => {
+                let (axis, reverse) = (i64::from(first) % rank as i64, second >= 128);
+                let act = |x: TensorHandle| tensor::cumulative(ReduceOp::Sum, x, axis, reverse);
+                world.both(dtype, x.linear(a.ty.dims[axis as usize] as f64, r, act), |n| act(a.of(n)))
+            }
+            Deed::Reduce if is_complex => self.reduce(world, a, ReduceOp::Sum),
+            Deed::Reduce => {
+                let op = [ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min, ReduceOp::Product][first as usize % 4];
+                self.reduce(world, a, op)
+            }
+            _ if is_complex => Ok(()),
+            Deed::Function => {
+                let function = FUNCTIONS[first as usize % FUNCTIONS.len()];
+                world.both(dtype, x.function(function, r), |n| function.0.act(a.of(n)))
+            }
+            Deed::Convert => {
+                let to = DTYPES[first as usize % 7];
+                let of_target = Rounding::of(to);
+                let bounded = x.moved(tensor::snapshot).and_then(|x| x.rounded(1.0, of_target));
+                world.both(to, bounded, |n| tensor::convert(a.of(n), to))
+            }
+            _ => self.composed(world, a),
+        }
+    }
+
+    fn axes(&self, a: &Trio) -> Vec<i64> {
+        (0..a.ty.dims.len() as i64).filter(|axis| self.numbers[1] >> axis & 1 == 1).collect()
+    }
+
+    fn reduce(&self, world: &mut Approximate, a: &Trio, op: ReduceOp) -> Outcome {
+        let (axes, keep, x) = (self.axes(a), self.numbers[2] >= 128, &a.bounded);
+        let r = Rounding::of(a.ty.dtype);
+        let bounded = match op {
+            ReduceOp::Sum => x.sum(&axes, keep, r),
+            ReduceOp::Product => x.reduced_product(&axes, keep, r),
+            _ => x.extreme(op, &axes, keep),
+        };
+        world.both(a.ty.dtype, bounded, |n| tensor::reduce(op, a.of(n), &axes, keep))
+    }
+
+    /// What is computed in f32 at least, and rounded at the end.
+    fn composed(&self, world: &mut Approximate, a: &Trio) -> Outcome {
+        let [first, _, third, _] = self.numbers;
+        let (dtype, x) = (a.ty.dtype, &a.bounded);
+        let (inner, outer) = (Rounding::inner(dtype), Rounding::of(dtype));
+        let (axes, keep) = (self.axes(a), third >= 128);
+        let axis = i64::from(first) % a.ty.dims.len().max(1) as i64;
+        let rounded = |bounded: Result<Bounded>| bounded.and_then(|bounded| bounded.rounded(1.0, outer));
+        if a.ty.dims.is_empty() || a.ty.elements() == 0 {
+            return Ok(());
+        }
+        match self.kind {
+            Deed::Softmax => world.both(dtype, rounded(x.softmax(axis, inner)), |n| tensor::softmax(a.of(n), axis)),
+            Deed::LogSoftmax => {
+                world.both(dtype, rounded(x.log_softmax(axis, inner)), |n| tensor::log_softmax(a.of(n), axis))
+            }
+            Deed::LogSumExp => {
+                world.both(dtype, rounded(x.logsumexp(&axes, inner)), |n| tensor::logsumexp(a.of(n), &axes, true))
+            }
+            Deed::LayerNorm => {
+                let none = device::TensorHandle(0);
+                let bounded = rounded(x.layer_norm(&axes, 1e-3, inner));
+                world.both(dtype, bounded, |n| tensor::layer_norm(a.of(n), &axes, none, none, 1e-3))
+            }
+            Deed::Moment if first < 86 => {
+                world.both(dtype, rounded(x.mean(&axes, keep, inner)), |n| tensor::mean(a.of(n), &axes, keep))
+            }
+            Deed::Moment if first < 172 => {
+                let bounded = rounded(x.variance(&axes, 0.0, keep, inner));
+                world.both(dtype, bounded, |n| tensor::variance(a.of(n), &axes, 0.0, keep))
+            }
+            Deed::Moment => {
+                let bounded = rounded(x.standard_deviation(&axes, 0.0, keep, inner));
+                world.both(dtype, bounded, |n| tensor::standard_deviation(a.of(n), &axes, 0.0, keep))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn of_two(&self, world: &mut Approximate, a: &Trio) -> Outcome {
+        let b = world.pick(self.tensors[1]).unwrap_or(a.clone());
+        let (x, y) = (&a.bounded, &b.bounded);
+        let Ok(dtype) = a.ty.dtype.promote(b.ty.dtype) else { return Ok(()) };
+        let r = Rounding::of(dtype);
+        let terms = a.ty.elements().max(b.ty.elements()) as f64;
+        match self.kind {
+            Deed::Matmul => {
+                let terms = a.ty.dims.last().copied().unwrap_or(1) as f64;
+                world.both(dtype, x.product(y, terms, r, tensor::matmul), |n| tensor::matmul(a.of(n), b.of(n)))
+            }
+            Deed::Einsum => {
+                let text = equation(&a.ty, &b.ty, self.numbers[0]);
+                let act = |x: TensorHandle, y: TensorHandle| tensor::einsum(text, &[x, y]);
+                world.both(dtype, x.product(y, terms, r, act), |n| act(a.of(n), b.of(n)))
+            }
+            Deed::Convolution => {
+                let act = |x, y| convolution([x, y], [&a.ty, &b.ty], self.numbers);
+                world.both(dtype, x.product(y, terms, r, act), |n| act(a.of(n), b.of(n)))
+            }
+            _ => {
+                let (op, bounded) = match self.numbers[0] % 6 {
+                    0 => (BinaryOp::Add, x.plus(y, r)),
+                    1 => (BinaryOp::Subtract, x.minus(y, r)),
+                    2 => (BinaryOp::Multiply, x.times(y, r)),
+                    3 => (BinaryOp::Divide, x.over(y, r)),
+                    _ if dtype.kind() == Kind::Complex => return Ok(()),
+                    4 => (BinaryOp::Maximum, x.where_greater(y, [x, y], r)),
+                    _ => (BinaryOp::Minimum, y.where_greater(x, [x, y], r)),
+                };
+                if let Deed::Binary = self.kind {
+                    return world.both(dtype, bounded, |n| tensor::binary(op, a.of(n), b.of(n)));
+                }
+                if dtype != a.ty.dtype {
+                    return Ok(());
+                }
+                world.in_place(a, bounded, |n| tensor::binary_inplace(op, a.of(n), b.of(n)))
+            }
+        }
+    }
+
+    /// Of two tensors, as two others compare.
+    fn select(&self, world: &mut Approximate, a: &Trio) -> Outcome {
+        let [b, x, y] = [1, 2, 3].map(|i| world.pick(self.tensors[i]).unwrap_or(a.clone()));
+        let Ok(dtype) = a.ty.dtype.promote(b.ty.dtype) else { return Ok(()) };
+        let Ok(compared) = x.ty.dtype.promote(y.ty.dtype) else { return Ok(()) };
+        if compared.kind() == Kind::Complex || wide(a.ty.dtype) != wide(b.ty.dtype) {
+            return Ok(());
+        }
+        let bounded = a.bounded.where_greater(&b.bounded, [&x.bounded, &y.bounded], Rounding::of(compared));
+        let bounded = bounded.and_then(|bounded| bounded.rounded(0.0, Rounding::of(dtype)));
+        world.both(dtype, bounded, |n| {
+            let pred = Host::new(tensor::compare(CompareOp::Gt, x.of(n), y.of(n)))?;
+            tensor::select(pred.handle(), a.of(n), b.of(n))
+        })
+    }
+}
+
+/// With a scalar on the right.
+fn of_scalar(world: &Approximate, a: &Trio, op: BinaryOp, value: f64, r: Rounding) -> Result<Bounded> {
+    let native = world.device(true);
+    let scalar = TensorType::new(DType::F64, &[]);
+    let full = |value: f64| Host::new(tensor::full(native, &scalar, ScalarValue::Float(value)));
+    let y = Bounded { value: full(value)?, error: full(0.0)? };
+    match op {
+        BinaryOp::Add => a.bounded.plus(&y, r),
+        BinaryOp::Subtract => a.bounded.minus(&y, r),
+        BinaryOp::Multiply => a.bounded.times(&y, r),
+        _ => a.bounded.over(&y, r),
+    }
+}

@@ -1,0 +1,209 @@
+//! Numbers in f64 (or c128), and how far what stands for them may be off. Both are native tensors, so that what moves
+//! elements moves their errors in the same way, and what sums them sums their errors.
+
+use lazyxla::device::{self, TensorHandle};
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::tensor;
+use lazyxla::types::{DType, Kind, ScalarValue};
+
+/// A native tensor that ends with this.
+pub struct Host(TensorHandle);
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = device::release(self.0);
+    }
+}
+
+impl Host {
+    pub fn new(made: Result<TensorHandle>) -> Result<Host> {
+        Ok(Host(made?))
+    }
+
+    pub fn handle(&self) -> TensorHandle {
+        self.0
+    }
+
+    pub fn plus(&self, other: &Host) -> Result<Host> {
+        Host::new(tensor::binary(BinaryOp::Add, self.0, other.0))
+    }
+
+    pub fn minus(&self, other: &Host) -> Result<Host> {
+        Host::new(tensor::binary(BinaryOp::Subtract, self.0, other.0))
+    }
+
+    pub fn times(&self, other: &Host) -> Result<Host> {
+        Host::new(tensor::binary(BinaryOp::Multiply, self.0, other.0))
+    }
+
+    pub fn over(&self, other: &Host) -> Result<Host> {
+        Host::new(tensor::binary(BinaryOp::Divide, self.0, other.0))
+    }
+
+    pub fn or_more(&self, other: &Host) -> Result<Host> {
+        Host::new(tensor::binary(BinaryOp::Maximum, self.0, other.0))
+    }
+
+    pub fn scaled(&self, factor: f64) -> Result<Host> {
+        Host::new(tensor::binary_scalar(BinaryOp::Multiply, self.0, ScalarValue::Float(factor), false))
+    }
+
+    pub fn shifted(&self, by: f64) -> Result<Host> {
+        Host::new(tensor::binary_scalar(BinaryOp::Add, self.0, ScalarValue::Float(by), false))
+    }
+
+    pub fn size(&self) -> Result<Host> {
+        Host::new(tensor::unary(UnaryOp::Abs, self.0))
+    }
+}
+
+/// How a dtype rounds.
+#[derive(Clone, Copy)]
+pub struct Rounding {
+    /// A unit in the last place, of 1.
+    pub unit: f64,
+    /// What may be lost of a number that is too small.
+    pub tiny: f64,
+    /// What is larger may be infinite.
+    pub most: f64,
+}
+
+impl Rounding {
+    pub fn of(dtype: DType) -> Rounding {
+        let (unit, tiny, most) = match dtype.real() {
+            // Its denormal numbers are normal ones of f32, in which it is computed: they are rounded, and not flushed.
+            DType::F16 => (-10, -24, 15),
+            DType::BF16 => (-7, -126, 126),
+            DType::F32 => (-23, -126, 126),
+            // Twice its unit, since the reference is in f64, too.
+            _ => (-51, -1022, 1000),
+        };
+        Rounding { unit: 2f64.powi(unit), tiny: 2f64.powi(tiny), most: 2f64.powi(most) }
+    }
+
+    /// In what composed operations compute: f32, if that is wider.
+    pub fn inner(dtype: DType) -> Rounding {
+        Rounding::of(if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype })
+    }
+}
+
+/// Numbers, and how far each may be off; complex ones in any direction.
+pub struct Bounded {
+    pub value: Host,
+    pub error: Host,
+}
+
+impl Bounded {
+    /// Rounded after all else, which was off by so many units in the last place.
+    pub fn rounded(self, ulps: f64, r: Rounding) -> Result<Bounded> {
+        let reach = self.value.size()?.plus(&self.error)?.scaled(ulps * r.unit)?;
+        let error = self.error.plus(&reach)?.shifted(r.tiny)?;
+        Ok(Bounded { value: self.value, error })
+    }
+
+    /// What only moves elements about.
+    pub fn moved(&self, act: impl Fn(TensorHandle) -> Result<TensorHandle>) -> Result<Bounded> {
+        Ok(Bounded { value: Host::new(act(self.value.0))?, error: Host::new(act(self.error.0))? })
+    }
+
+    /// What sums elements, none of them less than nothing times, and `terms` at most.
+    pub fn linear(
+        &self,
+        terms: f64,
+        r: Rounding,
+        act: impl Fn(TensorHandle) -> Result<TensorHandle>,
+    ) -> Result<Bounded> {
+        let reach = self.value.size()?.plus(&self.error)?;
+        let of_rounding = Host::new(act(reach.0))?.scaled(terms * r.unit)?;
+        let error = Host::new(act(self.error.0))?.plus(&of_rounding)?.shifted(terms * r.tiny)?;
+        Ok(Bounded { value: Host::new(act(self.value.0))?, error })
+    }
+
+    /// What sums `terms` products at most.
+    pub fn product(
+        &self,
+        other: &Bounded,
+        terms: f64,
+        r: Rounding,
+        act: impl Fn(TensorHandle, TensorHandle) -> Result<TensorHandle>,
+    ) -> Result<Bounded> {
+        let act = |a: &Host, b: &Host| Host::new(act(a.0, b.0));
+        let (a, b) = (self.value.size()?, other.value.size()?);
+        let (reach_a, reach_b) = (a.plus(&self.error)?, b.plus(&other.error)?);
+        let of_operands = act(&reach_a, &reach_b)?.minus(&act(&a, &b)?)?;
+        // A complex product is four, and two sums.
+        let parts = if self.is_complex()? || other.is_complex()? { 4.0 } else { 1.0 };
+        let of_rounding = act(&reach_a, &reach_b)?.scaled(parts * (terms + 1.0) * r.unit)?;
+        let error = of_operands.plus(&of_rounding)?.shifted(parts * terms * r.tiny)?;
+        Ok(Bounded { value: act(&self.value, &other.value)?, error })
+    }
+
+    pub fn is_complex(&self) -> Result<bool> {
+        Ok(tensor::ty(self.value.0)?.dtype.kind() == Kind::Complex)
+    }
+
+    pub fn plus(&self, other: &Bounded, r: Rounding) -> Result<Bounded> {
+        let sum = Bounded { value: self.value.plus(&other.value)?, error: self.error.plus(&other.error)? };
+        sum.rounded(1.0, r)
+    }
+
+    pub fn minus(&self, other: &Bounded, r: Rounding) -> Result<Bounded> {
+        let difference = Bounded { value: self.value.minus(&other.value)?, error: self.error.plus(&other.error)? };
+        difference.rounded(1.0, r)
+    }
+
+    pub fn times(&self, other: &Bounded, r: Rounding) -> Result<Bounded> {
+        self.product(other, 1.0, r, |a, b| tensor::binary(BinaryOp::Multiply, a, b))
+    }
+
+    /// With a reciprocal, too: that is one more rounding.
+    pub fn over(&self, other: &Bounded, r: Rounding) -> Result<Bounded> {
+        let value = self.value.over(&other.value)?;
+        let least = other.value.size()?.minus(&other.error)?;
+        // Where the divisor may be 0, the bound is no number, and the result is not used.
+        let root = Host::new(tensor::unary(UnaryOp::Sqrt, least.0))?;
+        let error = value.size()?.times(&other.error)?.plus(&self.error)?.over(&root.times(&root)?)?;
+        let ulps = if self.is_complex()? || other.is_complex()? { 8.0 } else { 2.0 };
+        Bounded { value, error }.rounded(ulps, r)
+    }
+
+    /// One of two numbers each, as `x > y` has it.
+    pub fn where_greater(&self, other: &Bounded, [x, y]: [&Bounded; 2], r: Rounding) -> Result<Bounded> {
+        let difference = x.value.minus(&y.value)?;
+        let pred = Host::new(tensor::compare_scalar(CompareOp::Gt, difference.0, ScalarValue::Float(0.0), false))?;
+        let value = Host::new(tensor::select(pred.0, self.value.0, other.value.0))?;
+        let doubt = x.error.plus(&y.error)?.shifted(2.0 * r.tiny)?;
+        let undecided = Host::new(tensor::compare(CompareOp::Le, difference.size()?.0, doubt.0))?;
+        let gap = self.value.minus(&other.value)?.size()?;
+        let none = gap.scaled(0.0)?;
+        let gap = Host::new(tensor::select(undecided.0, gap.0, none.0))?;
+        Ok(Bounded { value, error: self.error.or_more(&other.error)?.plus(&gap)? })
+    }
+
+    pub fn sum(&self, axes: &[i64], keep: bool, r: Rounding) -> Result<Bounded> {
+        let terms = self.count(axes)?;
+        self.linear(terms, r, |x| tensor::reduce(ReduceOp::Sum, x, axes, keep))
+    }
+
+    /// The greatest, or the smallest: as far off as any of them.
+    pub fn extreme(&self, op: ReduceOp, axes: &[i64], keep: bool) -> Result<Bounded> {
+        let value = Host::new(tensor::reduce(op, self.value.0, axes, keep))?;
+        Ok(Bounded { value, error: Host::new(tensor::reduce(ReduceOp::Max, self.error.0, axes, keep))? })
+    }
+
+    pub fn reduced_product(&self, axes: &[i64], keep: bool, r: Rounding) -> Result<Bounded> {
+        let act = |x: &Host| Host::new(tensor::reduce(ReduceOp::Product, x.0, axes, keep));
+        let size = self.value.size()?;
+        let most = act(&size.plus(&self.error)?)?;
+        let of_operands = most.minus(&act(&size)?)?;
+        let error = of_operands.plus(&most.scaled(self.count(axes)? * r.unit)?)?.shifted(r.tiny)?;
+        Ok(Bounded { value: act(&self.value)?, error })
+    }
+
+    /// How many elements come together.
+    pub fn count(&self, axes: &[i64]) -> Result<f64> {
+        let dims = tensor::ty(self.value.0)?.dims;
+        Ok(axes.iter().map(|&axis| dims[axis as usize] as f64).product())
+    }
+}

@@ -1,0 +1,274 @@
+//! The tensors of a program: native, lazy, and in f64 with their bounds.
+
+use super::action::{Action, Deed};
+use super::bounded::{Bounded, Host, Rounding};
+use crate::program::{Coverage, Twofold};
+use half::{bf16, f16};
+use lazyxla::device::{self, Device, TensorHandle};
+use lazyxla::env::{DeviceKind, Environment};
+use lazyxla::error::{Error, Result};
+use lazyxla::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+use lazyxla::{sync, tensor};
+use std::cell::Cell;
+use std::fmt::Write;
+use std::rc::Rc;
+
+const MOST_TENSORS: usize = 10;
+const MOST_ELEMENTS: usize = 200;
+const MOST_AXES: usize = 5;
+/// What is further off, in parts of the largest element, says nothing any more.
+const MOST_ERROR: f64 = 0.05;
+
+pub type Outcome = std::result::Result<(), String>;
+
+/// A tensor of both worlds, and what it stands for.
+#[derive(Clone)]
+pub struct Trio {
+    pub native: TensorHandle,
+    pub lazy: TensorHandle,
+    pub bounded: Rc<Bounded>,
+    pub ty: TensorType,
+    name: usize,
+}
+
+impl Trio {
+    pub fn of(&self, is_native: bool) -> TensorHandle {
+        if is_native { self.native } else { self.lazy }
+    }
+}
+
+/// What was compared.
+#[derive(Default)]
+pub struct Tally {
+    /// Elements.
+    pub compared: Cell<u64>,
+    /// Those that may be off by less than a thousandth.
+    pub close: Cell<u64>,
+    /// Those that were not the same in both worlds.
+    pub different: Cell<u64>,
+    /// The most that one was off, in parts of its bound.
+    pub most: Cell<f64>,
+}
+
+pub struct Approximate<'a> {
+    native: &'static Device,
+    lazy: &'static Device,
+    tensors: Vec<Trio>,
+    made: usize,
+    story: String,
+    /// Whether the action that is under way made or changed something.
+    is_done: bool,
+    tally: &'a Tally,
+    coverage: &'a Coverage<Deed>,
+}
+
+impl<'a> Approximate<'a> {
+    pub fn new(
+        native: &Environment,
+        lazy: &Environment,
+        tally: &'a Tally,
+        coverage: &'a Coverage<Deed>,
+    ) -> Approximate<'a> {
+        let native = native.device(DeviceKind::Cpu, 0).expect("cpu is always there");
+        let lazy = lazy.device(DeviceKind::Xla, 0).expect("a device");
+        let (tensors, story) = (Vec::new(), String::new());
+        Approximate { native, lazy, tensors, made: 0, story, is_done: false, tally, coverage }
+    }
+
+    pub fn pick(&mut self, choice: u16) -> Option<Trio> {
+        self.pick_where(choice, |_| true)
+    }
+
+    pub fn pick_where(&mut self, choice: u16, fits: impl Fn(&Trio) -> bool) -> Option<Trio> {
+        let fitting: Vec<&Trio> = self.tensors.iter().filter(|trio| fits(trio)).collect();
+        let chosen = (!fitting.is_empty()).then(|| fitting[choice as usize % fitting.len()].clone())?;
+        let _ = write!(self.story, " t{}", chosen.name);
+        Some(chosen)
+    }
+
+    pub fn device(&self, is_native: bool) -> &'static Device {
+        if is_native { self.native } else { self.lazy }
+    }
+
+    /// Real numbers: of one sign or both, and of different sizes; a few are denormal.
+    pub fn content(&self, ty: &TensorType, seed: u16) -> Result<(Vec<u8>, Bounded)> {
+        let mut state = u64::from(seed) | 1 << 40;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let scale = [1.0, 2.0, 0.25, 8.0][seed as usize / 2 % 4];
+        let denormal = if seed % 32 == 31 { 2f64.powi(-130) } else { 1.0 };
+        let mut number = |is_first: bool| {
+            let value = if seed.is_multiple_of(2) { 0.1 + next() } else { 2.0 * next() - 1.0 };
+            value * scale * if is_first { denormal } else { 1.0 }
+        };
+        let bytes: Vec<u8> = (0..ty.elements())
+            .flat_map(|i| {
+                let value = match ty.dtype.kind() {
+                    Kind::Complex => ScalarValue::Complex(number(false), number(false)),
+                    _ => ScalarValue::Float(number(i == 0)),
+                };
+                let bits = Scalar::new(ty.dtype, value).expect("floats hold it").bits();
+                bits.to_le_bytes()[..ty.dtype.size_bytes()].to_vec()
+            })
+            .collect();
+        let exact = Host::new(sync::from_host(self.native, ty, &bytes))?;
+        let value = Host::new(tensor::convert(exact.handle(), wide(ty.dtype)))?;
+        let error = value.size()?.scaled(0.0)?.shifted(Rounding::of(ty.dtype).tiny)?;
+        Ok((bytes, Bounded { value, error }))
+    }
+
+    /// A new tensor of both worlds, if its bound is worth something. What fits no rule (or is an error) is left out.
+    pub fn both(
+        &mut self,
+        dtype: DType,
+        bounded: Result<Bounded>,
+        act: impl Fn(bool) -> Result<TensorHandle>,
+    ) -> Outcome {
+        let Some(bounded) = useful(bounded, dtype)? else { return Ok(()) };
+        match (act(true), act(false)) {
+            (Ok(native), Ok(lazy)) => {
+                let [ty, of_lazy, wanted] =
+                    [native, lazy, bounded.value.handle()].map(|t| tensor::ty(t).map_err(in_words));
+                let (ty, of_lazy, wanted) = (ty?, of_lazy?, wanted?);
+                if ty != of_lazy || ty != (TensorType { dtype, dims: wanted.dims }) {
+                    return Err(format!("native gave a {ty}, lazy gave a {of_lazy}"));
+                }
+                let _ = write!(self.story, " gave t{}: {ty}", self.made);
+                self.tensors.push(Trio { native, lazy, bounded: Rc::new(bounded), ty, name: self.made });
+                self.made += 1;
+                self.is_done = true;
+                if self.tensors.len() > MOST_TENSORS { self.release(0) } else { Ok(()) }
+            }
+            (native, lazy) => {
+                for &tensor in native.iter().chain(&lazy) {
+                    let _ = device::release(tensor);
+                }
+                Err(format!("native gave {native:?}, lazy gave {lazy:?}; want {dtype}"))
+            }
+        }
+    }
+
+    /// The same for what changes `dst`.
+    pub fn in_place(&mut self, dst: &Trio, bounded: Result<Bounded>, act: impl Fn(bool) -> Result<()>) -> Outcome {
+        let Some(bounded) = useful(bounded, dst.ty.dtype)? else { return Ok(()) };
+        if tensor::ty(bounded.value.handle()).map_err(in_words)?.dims != dst.ty.dims {
+            return Ok(());
+        }
+        act(true).and(act(false)).map_err(in_words)?;
+        let _ = write!(self.story, " in place");
+        self.is_done = true;
+        let bounded = Rc::new(bounded);
+        let same = |known: &&mut Trio| known.lazy == dst.lazy;
+        self.tensors.iter_mut().filter(same).for_each(|known| known.bounded = bounded.clone());
+        Ok(())
+    }
+
+    /// Another tensor with the same value.
+    pub fn again(&mut self, trio: &Trio) -> Outcome {
+        let bounded = trio.bounded.moved(tensor::snapshot);
+        let (native, lazy) = (trio.native, trio.lazy);
+        self.both(trio.ty.dtype, bounded, |n| tensor::snapshot(if n { native } else { lazy }))
+    }
+
+    pub fn release(&mut self, index: usize) -> Outcome {
+        let trio = self.tensors.remove(index);
+        [trio.native, trio.lazy].into_iter().try_for_each(device::release).map_err(in_words)
+    }
+
+    pub fn count(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Both worlds against the reference.
+    pub fn compare(&self, trio: &Trio) -> Outcome {
+        let [native, lazy] = [trio.native, trio.lazy].map(|handle| numbers(handle).map_err(in_words));
+        let (native, lazy) = (native?, lazy?);
+        let values = numbers(trio.bounded.value.handle()).map_err(in_words)?;
+        let errors = numbers(trio.bounded.error.handle()).map_err(in_words)?;
+        let parts = values.len() / errors.len().max(1);
+        for (i, &value) in values.iter().enumerate() {
+            let error = errors[i / parts];
+            for (name, found) in [("natively", native[i]), ("lazily", lazy[i])] {
+                let off = (found - value).abs();
+                // A NaN is off, too.
+                if !matches!(off.partial_cmp(&error), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)) {
+                    let (ty, name_of) = (&trio.ty, trio.name);
+                    return Err(format!("t{name_of}, a {ty}, is {found:e} at {i} {name}, want {value:e} +- {error:e}"));
+                }
+                self.tally.most.set(self.tally.most.get().max(off / error));
+            }
+            let add = |cell: &Cell<u64>, is_so: bool| cell.set(cell.get() + u64::from(is_so));
+            add(&self.tally.compared, true);
+            add(&self.tally.close, error < 1e-3 * value.abs());
+            add(&self.tally.different, native[i] != lazy[i]);
+        }
+        Ok(())
+    }
+}
+
+impl Twofold for Approximate<'_> {
+    type Action = Action;
+
+    fn act(&mut self, action: &Action) -> Outcome {
+        let _ = write!(self.story, "\n    {:?} by {:?} of", action.kind, action.numbers);
+        self.is_done = false;
+        let outcome = action.act(self);
+        self.coverage.add(action.kind, self.is_done);
+        outcome
+    }
+
+    fn finish(&mut self) -> Outcome {
+        self.tensors.iter().try_for_each(|trio| self.compare(trio))?;
+        while !self.tensors.is_empty() {
+            self.release(0)?;
+        }
+        Ok(())
+    }
+
+    fn abandon(&mut self) -> String {
+        while !self.tensors.is_empty() {
+            let _ = self.release(0);
+        }
+        std::mem::take(&mut self.story)
+    }
+}
+
+/// The dtype of references.
+pub fn wide(dtype: DType) -> DType {
+    if dtype.kind() == Kind::Complex { DType::C128 } else { DType::F64 }
+}
+
+pub fn in_words(error: Error) -> String {
+    error.to_string()
+}
+
+/// A bound that says something: of numbers that the dtype can hold, not too far off.
+fn useful(bounded: Result<Bounded>, dtype: DType) -> std::result::Result<Option<Bounded>, String> {
+    let Ok(bounded) = bounded else { return Ok(None) };
+    let values = numbers(bounded.value.handle()).map_err(in_words)?;
+    let errors = numbers(bounded.error.handle()).map_err(in_words)?;
+    let most = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let (tiny, largest) = (Rounding::of(dtype).tiny, Rounding::of(dtype).most);
+    let is_useful = errors.iter().all(|error| *error <= MOST_ERROR * most + 8.0 * tiny)
+        && values.iter().all(|value| value.is_finite())
+        && most < largest
+        && values.len() <= MOST_ELEMENTS
+        && tensor::ty(bounded.value.handle()).map_err(in_words)?.dims.len() <= MOST_AXES;
+    Ok(is_useful.then_some(bounded))
+}
+
+/// The elements of a tensor of floats; the parts of complex numbers one after another.
+fn numbers(tensor: TensorHandle) -> Result<Vec<f64>> {
+    let ty = tensor::ty(tensor)?;
+    let mut bytes = vec![0; ty.size_bytes()];
+    sync::read(tensor, &mut bytes)?;
+    let decode = |bytes: &[u8]| match ty.dtype.real() {
+        DType::F16 => f16::from_le_bytes([bytes[0], bytes[1]]).to_f64(),
+        DType::BF16 => bf16::from_le_bytes([bytes[0], bytes[1]]).to_f64(),
+        DType::F32 => f32::from_le_bytes(bytes.try_into().expect("4 bytes")).into(),
+        _ => f64::from_le_bytes(bytes.try_into().expect("8 bytes")),
+    };
+    Ok(bytes.chunks_exact(ty.dtype.real().size_bytes()).map(decode).collect())
+}

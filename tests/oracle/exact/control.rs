@@ -1,0 +1,193 @@
+//! Traced computations in random programs. Where one captured something it is lazily applied, and natively what it does is
+//! done; others are applied in both worlds.
+
+use super::action::Action;
+use super::elementwise::{EXACT, bound};
+use super::twin::{Outcome, Pair, Twin, World, exact};
+use super::values::ANY;
+use crate::scratch::{Recorded, Scratch, traced};
+use lazyxla::computation::{self, Computation};
+use lazyxla::device::TensorHandle;
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::tensor;
+use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Control {
+    Call,
+    Branch,
+    Case,
+    While,
+    Scan,
+}
+
+impl Control {
+    pub const TABLE: &[(usize, Control)] =
+        &[(6, Control::Call), (3, Control::Branch), (2, Control::Case), (2, Control::While), (3, Control::Scan)];
+
+    pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
+        let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
+        let ty = a.ty();
+        let [first, second, ..] = action.numbers;
+        if !a.is_whole() {
+            return Ok(());
+        }
+        match self {
+            Control::Call => call(twin, action, a),
+            Control::Branch => branch(twin, action, a, &ty),
+            Control::Case => {
+                let fits = |pair: Pair| pair.dtype().is_integer() && pair.ty().dims.is_empty();
+                let index = twin.pick_where(action.tensors[1], fits);
+                let act = |world: World| {
+                    let mut scratch = Scratch::default();
+                    let index = match index {
+                        Some(index) => world.of(index),
+                        None => scratch.scalar(world.device, DType::S32, i64::from(first % 5) - 1)?,
+                    };
+                    case(world, index, world.of(a), &ty)
+                };
+                twin.several(act, |_, dtype| exact(2.0 * a.bound, dtype))
+            }
+            Control::While => {
+                let times = i64::from(second % 5);
+                let act = |world: World| repeated(world, world.of(a), &ty, times);
+                twin.several(act, |i, dtype| exact([16.0, a.bound * 16.0][i], dtype))
+            }
+            Control::Scan => scan(twin, a, &ty, first >= 128),
+        }
+    }
+}
+
+/// p (op) captured.
+fn with_capture(op: BinaryOp, like: TensorHandle, captured: TensorHandle) -> Result<Computation> {
+    let mut scratch = Scratch::default();
+    let p = scratch.keep(tensor::placeholder_like(like)?);
+    let result = scratch.keep(tensor::binary(op, p, captured)?);
+    Computation::trace(&[p], &[result])
+}
+
+/// A computation that captured one tensor, applied to another.
+fn call(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+    let b = twin.pick_like(action.tensors[1], a);
+    let op = EXACT[action.numbers[0] as usize % EXACT.len()];
+    let dtype = a.dtype().promote(b.dtype()).unwrap_or(a.dtype());
+    if !b.is_whole() {
+        return Ok(());
+    }
+    twin.computed(bound(op, dtype, a.bound, b.bound), |world| {
+        if world.is_native {
+            return tensor::binary(op, a.native, b.native);
+        }
+        Ok(with_capture(op, a.lazy, b.lazy)?.call(&[a.lazy])?[0])
+    })
+}
+
+/// One of two tensors, chosen within the program.
+fn branch(twin: &mut Twin, action: &Action, a: Pair, ty: &TensorType) -> Outcome {
+    let b = twin.pick_where(action.tensors[1], |pair| pair.ty() == *ty).unwrap_or(a);
+    let scalar = TensorType::new(DType::Pred, &[]);
+    let pred = twin.pick_where(action.tensors[2], |pair| pair.ty() == scalar);
+    if ty.dtype.kind() == Kind::Complex || !b.is_whole() {
+        return Ok(());
+    }
+    let chosen = i64::from(action.numbers[0] % 2);
+    twin.moved(a.bound.max(b.bound), |world| {
+        let mut scratch = Scratch::default();
+        let pred = match pred {
+            Some(pred) => world.of(pred),
+            None => scratch.scalar(world.device, DType::Pred, chosen)?,
+        };
+        if world.is_native {
+            return tensor::select(pred, a.native, b.native);
+        }
+        let (first, second) = (with_capture(BinaryOp::Maximum, a.lazy, a.lazy)?, given(a.lazy)?);
+        // Of b the second gives b; the first, of b, the greater of a and b: so both are given a and b in turn.
+        let greater = scratch.keep(tensor::select(pred, a.lazy, b.lazy)?);
+        Ok(computation::branch(pred, &first, &second, &[greater])?[0])
+    })
+}
+
+/// A computation that gives its parameter.
+fn given(like: TensorHandle) -> Result<Computation> {
+    let mut scratch = Scratch::default();
+    let p = scratch.keep(tensor::placeholder_like(like)?);
+    Computation::trace(&[p], &[p])
+}
+
+/// x, or x + x, or -x.
+fn case(world: World, index: TensorHandle, x: TensorHandle, ty: &TensorType) -> Result<Vec<TensorHandle>> {
+    let types = std::slice::from_ref(ty);
+    let same = traced(world.tracer, types, &[&|p| tensor::snapshot(p[0])])?;
+    let twice = traced(world.tracer, types, &[&|p| tensor::binary(BinaryOp::Add, p[0], p[0])])?;
+    let negated = traced(world.tracer, types, &[&|p| tensor::unary(UnaryOp::Negate, p[0])])?;
+    computation::case(index, &[Arc::new(same), Arc::new(twice), Arc::new(negated)], &[x])
+}
+
+/// x, doubled so many times; and how many those were.
+fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Result<Vec<TensorHandle>> {
+    let types = [TensorType::new(DType::S32, &[]), ty.clone()];
+    let below: Recorded = &|p| tensor::compare_scalar(CompareOp::Lt, p[0], ScalarValue::Signed(times), false);
+    let next: Recorded = &|p| tensor::binary_scalar(BinaryOp::Add, p[0], ScalarValue::Signed(1), false);
+    let twice: Recorded = &|p| tensor::binary(BinaryOp::Add, p[1], p[1]);
+    let (goes_on, body) = (traced(world.tracer, &types, &[below])?, traced(world.tracer, &types, &[next, twice])?);
+    let mut scratch = Scratch::default();
+    let start = scratch.scalar(world.device, DType::S32, 0)?;
+    computation::while_loop(&goes_on, &body, &[start, x])
+}
+
+/// Sums along the leading axis.
+fn scan(twin: &mut Twin, a: Pair, ty: &TensorType, reverse: bool) -> Outcome {
+    let Some(&length) = ty.dims.first() else { return Ok(()) };
+    if ty.dtype == DType::Pred || a.bound == ANY {
+        return Ok(());
+    }
+    twin.computed(a.bound * (1 + length) as f64, |world| {
+        let mut scratch = Scratch::default();
+        // Nothing of the operand, in a slice's shape.
+        let none = scratch.keep(tensor::binary(BinaryOp::Subtract, world.of(a), world.of(a))?);
+        let start = scratch.keep(tensor::reduce(ReduceOp::Sum, none, &[0], false)?);
+        if world.is_native {
+            return sums(a.native, start, ty, reverse, &mut scratch);
+        }
+        let p = scratch.keep(tensor::placeholder_like(start)?);
+        let x = scratch.keep(tensor::placeholder_like(start)?);
+        let sum = scratch.keep(tensor::binary(BinaryOp::Add, p, x)?);
+        let body = Computation::trace(&[p, x], &[sum, sum])?;
+        let results = computation::scan(&body, &[start], &[a.lazy], length, reverse)?;
+        scratch.keep(results[0]);
+        Ok(results[1])
+    })
+}
+
+/// The same slice by slice.
+fn sums(
+    x: TensorHandle,
+    start: TensorHandle,
+    ty: &TensorType,
+    reverse: bool,
+    scratch: &mut Scratch,
+) -> Result<TensorHandle> {
+    let length = ty.dims[0];
+    if length == 0 {
+        return tensor::snapshot(x);
+    }
+    let mut sum = start;
+    let mut rows = Vec::new();
+    for i in 0..length {
+        let at = if reverse { length - 1 - i } else { i };
+        let (mut starts, mut limits) = (vec![0; ty.dims.len()], ty.dims.to_vec());
+        (starts[0], limits[0]) = (at, at + 1);
+        let cut = scratch.keep(tensor::slice(x, &starts, &limits, None)?);
+        let slice = scratch.keep(tensor::reshape(cut, &ty.dims[1..])?);
+        sum = scratch.keep(tensor::binary(BinaryOp::Add, sum, slice)?);
+        let mut dims = ty.dims.to_vec();
+        dims[0] = 1;
+        rows.push(scratch.keep(tensor::reshape(sum, &dims)?));
+    }
+    if reverse {
+        rows.reverse();
+    }
+    tensor::concatenate(&rows, 0)
+}

@@ -1,0 +1,110 @@
+//! Tensors made of nothing but numbers.
+
+use super::action::Action;
+use super::twin::{MOST_ELEMENTS, Outcome, Twin, World};
+use super::values::{ANY, content, dtype, shape};
+use crate::scratch::Scratch;
+use lazyxla::device::{Device, TensorHandle};
+use lazyxla::error::Result;
+use lazyxla::ops::RngAlgorithm;
+use lazyxla::types::{DType, ScalarValue, TensorType};
+use lazyxla::{sync, tensor};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Creation {
+    FromHost,
+    Full,
+    Iota,
+    Eye,
+    Arange,
+    OneHot,
+    RandomBits,
+    RandomUniform,
+    RandomBernoulli,
+    RandomSplit,
+    RngBitGenerator,
+}
+
+impl Creation {
+    pub const TABLE: &[(usize, Creation)] = &[
+        (20, Creation::FromHost),
+        (2, Creation::Full),
+        (3, Creation::Iota),
+        (1, Creation::Eye),
+        (1, Creation::Arange),
+        (2, Creation::OneHot),
+        (1, Creation::RandomBits),
+        (1, Creation::RandomUniform),
+        (1, Creation::RandomBernoulli),
+        (1, Creation::RandomSplit),
+        (1, Creation::RngBitGenerator),
+    ];
+
+    pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
+        let [of_dtype, of_shape, seed, more] = action.numbers;
+        // Half of what is made has the dtype of what is there, so that they meet.
+        let like = if more < 128 { twin.pick(action.tensors[0]) } else { None };
+        let dtype = like.map_or(dtype(of_dtype), |pair| pair.dtype());
+        let ty = TensorType::new(dtype, shape(of_shape));
+        let (seed, one) = (seed as i64, ScalarValue::Signed(1));
+        match self {
+            Creation::FromHost => {
+                let (bytes, bound) = content(&ty, action.tensors[1]);
+                twin.moved(bound, |world| sync::from_host(world.device, &ty, &bytes))
+            }
+            Creation::Full => {
+                let value = if dtype == DType::F8E8M0FNU { one } else { ScalarValue::Signed(seed % 2) };
+                twin.moved(1.0, |world| tensor::full(world.device, &ty, value))
+            }
+            Creation::Iota => twin.computed(4.0, |world| tensor::iota(world.device, &ty, seed % 4 - 1)),
+            Creation::Eye => {
+                let (rows, columns, k) = (seed % 4, seed / 4 % 4, seed / 16 % 5 - 2);
+                twin.computed(1.0, |world| tensor::eye(world.device, dtype, rows, columns, k))
+            }
+            Creation::Arange => {
+                let (start, step) = ((seed % 8) as f64, [1.0, 2.0, -1.0][more as usize % 3]);
+                twin.computed(20.0, |world| tensor::arange(world.device, dtype, start, start + 5.0 * step, step))
+            }
+            Creation::OneHot => {
+                let Some(indices) = twin.pick_where(action.tensors[1], |pair| pair.dtype().is_integer()) else {
+                    return Ok(());
+                };
+                let axis = seed % (indices.ty().dims.len() as i64 + 1);
+                if indices.ty().elements() * 4 > MOST_ELEMENTS {
+                    return Ok(());
+                }
+                twin.computed(1.0, |world| tensor::one_hot(world.of(indices), 1 + seed / 8 % 4, axis, dtype))
+            }
+            Creation::RngBitGenerator => {
+                let (algorithm, words) =
+                    [(RngAlgorithm::ThreeFry, 2), (RngAlgorithm::Philox, 2), (RngAlgorithm::Philox, 3)]
+                        [seed as usize % 3];
+                let act = |world: World| {
+                    let mut scratch = Scratch::default();
+                    let state = TensorType::new(DType::U64, &[words]);
+                    let state = scratch.keep(tensor::full(world.device, &state, ScalarValue::Signed(more.into()))?);
+                    tensor::rng_bit_generator(algorithm, state, &ty)
+                };
+                twin.several(act, |_, _| Some(ANY))
+            }
+            _ => {
+                let bound = if let Creation::RandomBernoulli = self { 1.0 } else { ANY };
+                twin.moved(bound, |world| self.of_key(world.device, &ty, seed, more))
+            }
+        }
+    }
+
+    /// Random numbers of a key.
+    fn of_key(self, device: &'static Device, ty: &TensorType, seed: i64, more: u8) -> Result<TensorHandle> {
+        let algorithm = [RngAlgorithm::ThreeFry, RngAlgorithm::Philox][more as usize % 2];
+        let key = TensorType::new(DType::U32, &[2]);
+        let mut scratch = Scratch::default();
+        let key = scratch.keep(tensor::full(device, &key, ScalarValue::Signed(seed))?);
+        match self {
+            Creation::RandomBits => tensor::random_bits(algorithm, key, ty),
+            Creation::RandomUniform => tensor::random_uniform(algorithm, key, ty, 0.0, 1.0),
+            Creation::RandomBernoulli => tensor::random_bernoulli(algorithm, key, f64::from(more) / 255.0, &ty.dims),
+            _ => tensor::random_split(algorithm, key, i64::from(more % 4)),
+        }
+    }
+}

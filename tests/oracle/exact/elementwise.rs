@@ -1,0 +1,264 @@
+//! Operations of elements.
+
+use super::action::Action;
+use super::twin::{Outcome, Pair, Twin, World, exact};
+use super::values::{ANY, dtype, is_floating, range};
+use crate::scratch::Scratch;
+use lazyxla::device::TensorHandle;
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, CompareOp, UnaryOp};
+use lazyxla::ops::ActivationOp;
+use lazyxla::tensor;
+use lazyxla::types::{DType, Kind, ScalarValue};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Elementwise {
+    Unary,
+    Binary,
+    BinaryInPlace,
+    Scalar,
+    ScalarInPlace,
+    Compare,
+    CompareScalar,
+    Select,
+    Convert,
+    Clamp,
+    Activation,
+    Complex,
+    Real,
+    Imag,
+    Bitcast,
+    ReducePrecision,
+    Barrier,
+}
+
+/// Exact on whole numbers, also as floats.
+pub const EXACT: [BinaryOp; 5] =
+    [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
+/// Some of these are errors, for some dtypes.
+const UNARY: [UnaryOp; 13] = [
+    UnaryOp::Negate,
+    UnaryOp::Abs,
+    UnaryOp::Sign,
+    UnaryOp::Floor,
+    UnaryOp::Ceil,
+    UnaryOp::RoundNearestEven,
+    UnaryOp::RoundNearestAfz,
+    UnaryOp::IsFinite,
+    UnaryOp::Not,
+    UnaryOp::Popcnt,
+    UnaryOp::CountLeadingZeros,
+    UnaryOp::Exponential,
+    UnaryOp::Sqrt,
+];
+
+impl Elementwise {
+    pub const TABLE: &[(usize, Elementwise)] = &[
+        (9, Elementwise::Unary),
+        (20, Elementwise::Binary),
+        (18, Elementwise::BinaryInPlace),
+        (9, Elementwise::Scalar),
+        (18, Elementwise::ScalarInPlace),
+        (3, Elementwise::Compare),
+        (2, Elementwise::CompareScalar),
+        (3, Elementwise::Select),
+        (6, Elementwise::Convert),
+        (2, Elementwise::Clamp),
+        (1, Elementwise::Activation),
+        (3, Elementwise::Complex),
+        (2, Elementwise::Real),
+        (2, Elementwise::Imag),
+        (3, Elementwise::Bitcast),
+        (2, Elementwise::ReducePrecision),
+        (2, Elementwise::Barrier),
+    ];
+
+    pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
+        let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
+        match self {
+            Elementwise::Barrier => {
+                let b = twin.pick(action.tensors[1]).unwrap_or(a);
+                let bounds = [a.bound, b.bound];
+                let act = |world: World| tensor::optimization_barrier(&[world.of(a), world.of(b)]);
+                twin.several(act, |i, _| Some(bounds[i]))
+            }
+            Elementwise::Select => select(twin, action, a),
+            Elementwise::Bitcast => bitcast(twin, a, dtype(action.numbers[0])),
+            _ if !a.is_whole() => Ok(()),
+            Elementwise::Binary | Elementwise::BinaryInPlace => self.binary(twin, action, a),
+            Elementwise::Scalar | Elementwise::ScalarInPlace => self.scalar(twin, action, a),
+            Elementwise::Compare | Elementwise::Complex | Elementwise::Clamp => self.of_several(twin, action, a),
+            _ => self.of_one(twin, action, a),
+        }
+    }
+
+    fn of_one(self, twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+        let [choice, more, ..] = action.numbers;
+        match self {
+            Elementwise::Unary => unary(twin, a, choice),
+            Elementwise::CompareScalar => {
+                let (op, value) = (member(CompareOp::ALL, choice), ScalarValue::Signed(i64::from(more % 8) - 3));
+                twin.computed(1.0, |world| tensor::compare_scalar(op, world.of(a), value, more >= 128))
+            }
+            Elementwise::Activation => {
+                let op = member(&[ActivationOp::Relu, ActivationOp::Relu6], choice);
+                twin.computed(a.bound.max(6.0), |world| tensor::activation(op, world.of(a)))
+            }
+            Elementwise::Real => twin.computed(a.bound, |world| tensor::real(world.of(a))),
+            Elementwise::Imag => twin.computed(a.bound, |world| tensor::imag(world.of(a))),
+            Elementwise::ReducePrecision => {
+                // So many bits of the exponent that nothing becomes infinite, or denormal.
+                let (exponent, mantissa) = (8 + i32::from(choice % 4), i32::from(more % 12));
+                twin.computed(2.0 * a.bound, |world| tensor::reduce_precision(world.of(a), exponent, mantissa))
+            }
+            _ => convert(twin, a, dtype(choice)),
+        }
+    }
+
+    fn binary(self, twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+        let b = twin.pick_like(action.tensors[1], a);
+        let dtypes = [a.dtype(), b.dtype()];
+        let op = chosen(action.numbers[0], dtypes.into_iter().any(is_floating));
+        let bound = bound(op, dtypes[0].promote(dtypes[1]).unwrap_or(dtypes[0]), a.bound, b.bound);
+        if !b.is_whole() {
+            return Ok(());
+        }
+        if let Elementwise::Binary = self {
+            return twin.computed(bound, |world| tensor::binary(op, world.of(a), world.of(b)));
+        }
+        match exact(bound, dtypes[0]) {
+            Some(bound) => twin.in_place(a, bound, |world| tensor::binary_inplace(op, world.of(a), world.of(b))),
+            None => Ok(()),
+        }
+    }
+
+    fn scalar(self, twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+        let [choice, value, left, _] = action.numbers;
+        let (dtype, left) = (a.dtype(), left < 64);
+        let op = chosen(choice, is_floating(dtype));
+        let value = i64::from(value % 7) - 3;
+        let bound = bound(op, dtype, a.bound, 3.0);
+        let value = ScalarValue::Signed(value);
+        if let Elementwise::Scalar = self {
+            return twin.computed(bound, |world| tensor::binary_scalar(op, world.of(a), value, left));
+        }
+        match exact(bound, dtype) {
+            Some(bound) if left => {
+                twin.in_place(a, bound, |world| tensor::binary_with_scalar_inplace(op, world.of(a), value, true))
+            }
+            Some(bound) => twin.in_place(a, bound, |world| tensor::binary_scalar_inplace(op, world.of(a), value)),
+            None => Ok(()),
+        }
+    }
+
+    fn of_several(self, twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+        let (b, c) = (twin.pick_like(action.tensors[1], a), twin.pick_like(action.tensors[2], a));
+        if !b.is_whole() || !c.is_whole() {
+            return Ok(());
+        }
+        match self {
+            Elementwise::Compare => {
+                let op = member(CompareOp::ALL, action.numbers[0]);
+                twin.computed(1.0, |world| tensor::compare(op, world.of(a), world.of(b)))
+            }
+            Elementwise::Complex => {
+                twin.computed(a.bound.max(b.bound), |world| tensor::complex(world.of(a), world.of(b)))
+            }
+            _ => {
+                let bound = a.bound.max(b.bound).max(c.bound);
+                twin.computed(bound, |world| tensor::clamp(world.of(a), world.of(b), world.of(c)))
+            }
+        }
+    }
+}
+
+fn member<T: Copy>(list: &[T], choice: u8) -> T {
+    list[choice as usize % list.len()]
+}
+
+/// Floats take only what is exact for them.
+fn chosen(choice: u8, floats: bool) -> BinaryOp {
+    if floats { member(&EXACT, choice) } else { member(BinaryOp::ALL, choice) }
+}
+
+/// What the result of such numbers is bounded by.
+pub fn bound(op: BinaryOp, dtype: DType, a: f64, b: f64) -> f64 {
+    match (op, dtype.kind()) {
+        (BinaryOp::Maximum | BinaryOp::Minimum, _) => a.max(b),
+        (BinaryOp::Subtract, Kind::Unsigned) => ANY,
+        (BinaryOp::Add | BinaryOp::Subtract, _) => a + b,
+        (BinaryOp::Multiply, Kind::Complex) => 2.0 * a * b,
+        (BinaryOp::Multiply, _) => a * b,
+        _ => ANY,
+    }
+}
+
+fn unary(twin: &mut Twin, a: Pair, choice: u8) -> Outcome {
+    let op = member(&UNARY, choice);
+    let is_inexact = match a.dtype().kind() {
+        Kind::Complex => !matches!(op, UnaryOp::Negate | UnaryOp::Floor | UnaryOp::Not),
+        Kind::Float | Kind::Float8 => matches!(op, UnaryOp::Exponential | UnaryOp::Sqrt),
+        _ => false,
+    };
+    if is_inexact {
+        return Ok(());
+    }
+    let bound = match op {
+        UnaryOp::Sign | UnaryOp::IsFinite => 1.0,
+        UnaryOp::Popcnt | UnaryOp::CountLeadingZeros => 64.0,
+        _ if is_floating(a.dtype()) => a.bound,
+        _ => ANY,
+    };
+    twin.computed(bound, |world| tensor::unary(op, world.of(a)))
+}
+
+/// What a conversion does with values that do not fit is the plugin's affair.
+fn convert(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
+    let from = a.dtype();
+    let is_too_large = a.bound >= range(to);
+    if is_floating(from) && to.is_integer() {
+        return match to.kind() {
+            _ if is_too_large => Ok(()),
+            Kind::Signed => twin.computed(a.bound, |world| tensor::convert(world.of(a), to)),
+            _ if from.kind() == Kind::Complex => Ok(()),
+            _ => twin.computed(a.bound, |world| tensor::convert(positive(world.of(a))?.0, to)),
+        };
+    }
+    // Integers wrap around.
+    let wraps = to.kind() == Kind::Unsigned || (to.is_integer() && is_too_large);
+    twin.computed(if wraps { ANY } else { a.bound }, |world| tensor::convert(world.of(a), to))
+}
+
+/// A tensor's absolute values, as long as they are needed.
+fn positive(x: TensorHandle) -> Result<(TensorHandle, Scratch)> {
+    let mut scratch = Scratch::default();
+    let positive = scratch.keep(tensor::unary(UnaryOp::Abs, x)?);
+    Ok((positive, scratch))
+}
+
+/// Of floats without their sign: zeros might have either.
+fn bitcast(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
+    if !is_floating(a.dtype()) || a.dtype() == to {
+        return twin
+            .moved(if a.dtype() == to { a.bound } else { ANY }, |world| tensor::bitcast_convert(world.of(a), to));
+    }
+    if !a.is_whole() || a.dtype().kind() == Kind::Complex {
+        return Ok(());
+    }
+    twin.moved(ANY, |world| tensor::bitcast_convert(positive(world.of(a))?.0, to))
+}
+
+fn select(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
+    let pred = match action.numbers[0] % 8 {
+        0 => pred,
+        _ => twin.pick_where(action.tensors[0], |pair| pair.dtype() == DType::Pred).unwrap_or(pred),
+    };
+    let Some(b) = twin.pick(action.tensors[1]) else { return Ok(()) };
+    let c = twin.pick_like(action.tensors[2], b);
+    let act = |world: World| tensor::select(world.of(pred), world.of(b), world.of(c));
+    let bound = b.bound.max(c.bound);
+    if b.dtype() == c.dtype() {
+        return twin.moved(bound, act);
+    }
+    if b.is_whole() && c.is_whole() { twin.computed(bound, act) } else { Ok(()) }
+}

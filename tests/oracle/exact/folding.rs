@@ -1,0 +1,173 @@
+//! Reductions, of axes and of windows.
+
+use super::action::Action;
+use super::ordering::reduced;
+use super::twin::{Outcome, Pair, Twin, World, exact};
+use super::values::{limit, range};
+use crate::scratch::{Recorded, Scratch, of_two_scalars, traced};
+use lazyxla::computation::{self, Computation};
+use lazyxla::device::TensorHandle;
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, Window};
+use lazyxla::tensor;
+use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Folding {
+    Reduce,
+    ReduceWith,
+    ReduceTwo,
+    ReduceWindow,
+    SelectAndScatter,
+}
+
+impl Folding {
+    pub const TABLE: &[(usize, Folding)] = &[
+        (6, Folding::Reduce),
+        (2, Folding::ReduceWith),
+        (2, Folding::ReduceTwo),
+        (4, Folding::ReduceWindow),
+        (2, Folding::SelectAndScatter),
+    ];
+
+    pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
+        let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
+        if !a.is_whole() {
+            return Ok(());
+        }
+        let ty = a.ty();
+        let [first, second, third, _] = action.numbers;
+        // No window has more.
+        let in_a_window = 3usize.pow(ty.dims.len() as u32);
+        let axes: Vec<i64> = (0..ty.dims.len() as i64).filter(|axis| second >> axis & 1 == 1).collect();
+        match self {
+            Folding::Reduce => {
+                let op = ReduceOp::ALL[first as usize % ReduceOp::ALL.len()];
+                let bound = reduced(op, a, ty.elements());
+                twin.computed(bound, |world| tensor::reduce(op, world.of(a), &axes, third >= 128))
+            }
+            Folding::ReduceTwo => reduce_two(twin, action, a, &axes),
+            Folding::ReduceWith => {
+                let op = combiner(first, ty.dtype);
+                let act = |world: World| {
+                    let mut scratch = Scratch::default();
+                    let init = scratch.value(world.device, ty.dtype, neutral(op, ty.dtype))?;
+                    computation::reduce_with(&of_op(world, ty.dtype, op)?, &[world.of(a)], &[init], &axes)
+                };
+                let bound = folded(op, a, ty.elements());
+                twin.several(act, |_, dtype| exact(bound, dtype))
+            }
+            Folding::ReduceWindow => {
+                let op = combiner(first, ty.dtype);
+                let windows = windows(ty.dims.len(), action.numbers);
+                let act = |world: World| reduce_window(world, a, op, &windows);
+                let bound = folded(op, a, in_a_window);
+                twin.several(act, |_, dtype| exact(bound, dtype))
+            }
+            Folding::SelectAndScatter => {
+                if ty.dtype.kind() == Kind::Complex || ty.dtype == DType::Pred {
+                    return Ok(());
+                }
+                let op = [CompareOp::Ge, CompareOp::Gt, CompareOp::Le][third as usize % 3];
+                let windows = windows(ty.dims.len(), action.numbers).into_iter();
+                let windows: Vec<Window> = windows.map(|w| Window { base_dilation: 1, dilation: 1, ..w }).collect();
+                let act = |world: World| {
+                    let mut scratch = Scratch::default();
+                    let source = scratch.keep(reduce_window(world, a, BinaryOp::Maximum, &windows)?.remove(0));
+                    let init = scratch.scalar(world.device, ty.dtype, 1)?;
+                    let select = of_two_scalars(world.tracer, ty.dtype, |x, y| tensor::compare(op, x, y))?;
+                    let add = of_op(world, ty.dtype, BinaryOp::Add)?;
+                    computation::select_and_scatter(&select, &add, world.of(a), source, init, &windows)
+                };
+                twin.computed(1.0 + in_a_window as f64 * a.bound, act)
+            }
+        }
+    }
+}
+
+/// What combines elements in any order.
+fn combiner(choice: u8, dtype: DType) -> BinaryOp {
+    use BinaryOp::*;
+    let table: &[BinaryOp] = match dtype.kind() {
+        Kind::Pred => &[Or, Xor, And],
+        Kind::Complex => &[Add],
+        _ if dtype.is_integer() => &[Add, Maximum, Minimum, Multiply, Xor],
+        _ => &[Add, Maximum, Minimum],
+    };
+    table[choice as usize % table.len()]
+}
+
+/// What changes nothing, however often it takes part.
+fn neutral(op: BinaryOp, dtype: DType) -> ScalarValue {
+    let most = if dtype.is_integer() { range(dtype) } else { limit(dtype) };
+    match (op, dtype.kind()) {
+        (BinaryOp::Maximum, Kind::Unsigned) => ScalarValue::Unsigned(0),
+        (BinaryOp::Minimum, Kind::Unsigned | Kind::Signed) => {
+            let bits = 8 * dtype.size_bytes() - usize::from(dtype.kind() == Kind::Signed);
+            ScalarValue::Unsigned(u64::MAX >> (64 - bits))
+        }
+        (BinaryOp::Maximum, _) => ScalarValue::Float(-most),
+        (BinaryOp::Minimum, _) => ScalarValue::Float(most),
+        (BinaryOp::Multiply | BinaryOp::And, _) => ScalarValue::Signed(1),
+        _ => ScalarValue::Signed(0),
+    }
+}
+
+/// What the result of so many elements, or of none, is bounded by.
+fn folded(op: BinaryOp, a: Pair, count: usize) -> f64 {
+    match op {
+        BinaryOp::Add => a.bound * count.max(1) as f64,
+        _ => limit(a.dtype()).min(range(a.dtype())),
+    }
+}
+
+fn of_op(world: World, dtype: DType, op: BinaryOp) -> Result<Computation> {
+    of_two_scalars(world.tracer, dtype, |x, y| tensor::binary(op, x, y))
+}
+
+/// The sum of one tensor and the greatest element of another, at once.
+fn reduce_two(twin: &mut Twin, action: &Action, a: Pair, axes: &[i64]) -> Outcome {
+    let dims = a.ty().dims;
+    let fits = |pair: Pair| {
+        pair.is_whole() && pair.ty().dims == dims && !matches!(pair.dtype().kind(), Kind::Complex | Kind::Pred)
+    };
+    let Some(b) = twin.pick_where(action.tensors[1], fits) else { return Ok(()) };
+    if a.dtype() == DType::Pred {
+        return Ok(());
+    }
+    let scalars = [a, b, a, b].map(|pair| TensorType::new(pair.dtype(), &[]));
+    let act = |world: World| {
+        let mut scratch = Scratch::default();
+        let least = neutral(BinaryOp::Maximum, b.dtype());
+        let inits = [scratch.scalar(world.device, a.dtype(), 0)?, scratch.value(world.device, b.dtype(), least)?];
+        let sum: Recorded = &|p| tensor::binary(BinaryOp::Add, p[0], p[2]);
+        let most: Recorded = &|p| tensor::binary(BinaryOp::Maximum, p[1], p[3]);
+        let body = traced(world.tracer, &scalars, &[sum, most])?;
+        computation::reduce_with(&body, &[world.of(a), world.of(b)], &inits, axes)
+    };
+    let most = limit(b.dtype()).min(range(b.dtype()));
+    let bounds = [a.bound * a.ty().elements().max(1) as f64, most];
+    twin.several(act, |i, dtype| exact(bounds[i], dtype))
+}
+
+/// Small windows, some with padding, strides and dilations.
+fn windows(rank: usize, [_, second, third, fourth]: [u8; 4]) -> Vec<Window> {
+    let window = |axis: usize| {
+        let part = |number: u8| i64::from(number.rotate_right(3 * axis as u32));
+        Window {
+            size: 1 + part(second) % 3,
+            stride: 1 + part(third) % 2,
+            base_dilation: 1 + i64::from(part(third) % 7 == 6),
+            dilation: 1 + i64::from(part(third) % 5 == 4),
+            low: part(fourth) % 3 - i64::from(part(second) % 16 == 15),
+            high: part(fourth) / 4 % 3,
+        }
+    };
+    (0..rank).map(window).collect()
+}
+
+fn reduce_window(world: World, a: Pair, op: BinaryOp, windows: &[Window]) -> Result<Vec<TensorHandle>> {
+    let mut scratch = Scratch::default();
+    let init = scratch.value(world.device, a.dtype(), neutral(op, a.dtype()))?;
+    computation::reduce_window(&of_op(world, a.dtype(), op)?, &[world.of(a)], &[init], windows)
+}

@@ -1,0 +1,221 @@
+//! Operations that read and write at indices. Indices are what numbers there are: many lie outside.
+
+use super::action::Action;
+use super::elementwise::bound;
+use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World, exact};
+use super::values::{ANY, is_floating, limit, range};
+use crate::scratch::{Scratch, of_two_scalars};
+use lazyxla::computation;
+use lazyxla::device::TensorHandle;
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, Placement, ScatterOp};
+use lazyxla::ops::Promises;
+use lazyxla::tensor;
+use lazyxla::types::{DType, Kind, TensorType};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Indexing {
+    Take,
+    TakeAlongAxis,
+    IndexCombine,
+    ScatterAlong,
+    DynamicSlice,
+    UpdateSlice,
+    Gather,
+    Scatter,
+}
+
+impl Indexing {
+    pub const TABLE: &[(usize, Indexing)] = &[
+        (4, Indexing::Take),
+        (3, Indexing::TakeAlongAxis),
+        (4, Indexing::IndexCombine),
+        (4, Indexing::ScatterAlong),
+        (3, Indexing::DynamicSlice),
+        (5, Indexing::UpdateSlice),
+        (4, Indexing::Gather),
+        (5, Indexing::Scatter),
+    ];
+
+    pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
+        let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
+        let ty = a.ty();
+        let [first, second, ..] = action.numbers;
+        let axis = i64::from(first) % ty.dims.len().max(1) as i64;
+        match self {
+            Indexing::DynamicSlice => {
+                let sizes: Vec<i64> = ty.dims.iter().map(|dim| (dim + 1) / 2).collect();
+                let act = |world: World| {
+                    let mut scratch = Scratch::default();
+                    tensor::dynamic_slice(world.of(a), &starts(world, &mut scratch, &ty, second)?, &sizes)
+                };
+                twin.moved(a.bound, act)
+            }
+            Indexing::UpdateSlice => {
+                let b = twin.pick_like(action.tensors[1], a);
+                let act = |world: World| {
+                    let mut scratch = Scratch::default();
+                    let starts = starts(world, &mut scratch, &ty, second)?;
+                    tensor::dynamic_update_slice(world.of(a), world.of(b), &starts)
+                };
+                twin.moved(a.bound.max(b.bound), act)
+            }
+            Indexing::Take => {
+                let fits = |pair: Pair| second == 0 || pair.dtype().is_integer();
+                let indices = twin.pick_where(action.tensors[1], fits).unwrap_or(a);
+                if ty.elements() * indices.ty().elements() > MOST_ELEMENTS {
+                    return Ok(());
+                }
+                twin.moved(a.bound, |world| tensor::take(world.of(a), world.of(indices), axis))
+            }
+            Indexing::TakeAlongAxis | Indexing::ScatterAlong => self.along(twin, action, a, axis),
+            Indexing::IndexCombine => {
+                let fits = |pair: Pair| pair.dtype().is_integer() && pair.ty().dims.len() == 1;
+                let Some(indices) = twin.pick_where(action.tensors[1], fits) else { return Ok(()) };
+                let count = indices.ty().elements();
+                if ty.elements() * count > MOST_ELEMENTS {
+                    return Ok(());
+                }
+                let (op, bound) = combined(second, a, a.bound, count);
+                let act = |world: World| {
+                    // As many slices as there are indices: those of the tensor itself, from its end.
+                    let mut scratch = Scratch::default();
+                    let turned = scratch.keep(tensor::reverse(world.of(a), &[axis])?);
+                    let source = scratch.keep(tensor::take(turned, world.of(indices), axis)?);
+                    tensor::index_combine(op, world.of(a), axis, world.of(indices), source)
+                };
+                if let ScatterOp::Copy = op { twin.moved(bound, act) } else { twin.computed(bound, act) }
+            }
+            Indexing::Gather | Indexing::Scatter => self.placed(twin, action, a),
+        }
+    }
+
+    /// With an index for each element.
+    fn along(self, twin: &mut Twin, action: &Action, a: Pair, axis: i64) -> Outcome {
+        if !a.is_whole() || a.dtype().kind() == Kind::Complex {
+            return Ok(());
+        }
+        let rank = a.ty().dims.len();
+        let fits = |pair: Pair| pair.dtype().is_integer() && pair.ty().dims.len() == rank;
+        // The elements themselves are indices where there are no others.
+        let other = if action.numbers[2] < 128 { None } else { twin.pick_where(action.tensors[1], fits) };
+        let indices = move |world: World, scratch: &mut Scratch| -> Result<TensorHandle> {
+            match other {
+                Some(other) => Ok(world.of(other)),
+                None => Ok(scratch.keep(tensor::convert(world.of(a), DType::S32)?)),
+            }
+        };
+        let index = other.unwrap_or(a);
+        if other.is_none() && a.bound >= range(DType::S32) && is_floating(a.dtype()) {
+            return Ok(());
+        }
+        if let Indexing::TakeAlongAxis = self {
+            return twin.moved(a.bound, |world| {
+                let mut scratch = Scratch::default();
+                let indices = indices(world, &mut scratch)?;
+                tensor::take_along_axis(world.of(a), indices, axis)
+            });
+        }
+        if index.bound > limit(a.dtype()) {
+            return Ok(());
+        }
+        let (op, bound) = combined(action.numbers[1], a, index.bound, index.ty().elements());
+        twin.computed(bound, |world| {
+            let mut scratch = Scratch::default();
+            let indices = indices(world, &mut scratch)?;
+            let updates = scratch.keep(tensor::convert(indices, a.dtype())?);
+            tensor::scatter_along(op, world.of(a), indices, updates, axis)
+        })
+    }
+
+    /// With slices that lie as dimension numbers say.
+    fn placed(self, twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+        let ty = a.ty();
+        let fits = |pair: Pair| pair.dtype().is_integer();
+        let Some(indices) = twin.pick_where(action.tensors[1], fits) else { return Ok(()) };
+        let index_type = indices.ty();
+        if ty.elements() * index_type.elements() > MOST_ELEMENTS {
+            return Ok(());
+        }
+        let (placement, sizes) = placement(&ty, &index_type, action.numbers);
+        let slices = |world: World| tensor::gather(world.of(a), world.of(indices), &placement, &sizes, false);
+        if let Indexing::Gather = self {
+            return twin.moved(a.bound, slices);
+        }
+        let combiner = match action.numbers[3] % 4 {
+            0 => None,
+            1 if ty.dtype == DType::Pred => Some(BinaryOp::Xor),
+            1 => Some(BinaryOp::Add),
+            2 if ty.dtype.kind() != Kind::Complex => Some(BinaryOp::Maximum),
+            // The order is that of the indices.
+            _ => Some(BinaryOp::Subtract),
+        };
+        let all = a.bound * index_type.elements() as f64;
+        let bound = combiner.map(|op| bound(op, ty.dtype, a.bound, all));
+        let act = |world: World| {
+            let mut scratch = Scratch::default();
+            let updates = scratch.keep(slices(world)?);
+            let combiner = of_two_scalars(world.tracer, ty.dtype, |old, new| match combiner {
+                Some(op) => tensor::binary(op, old, new),
+                None => tensor::snapshot(new),
+            })?;
+            let list = [world.of(a)];
+            computation::scatter(&combiner, &list, world.of(indices), &[updates], &placement, Promises::default())
+        };
+        twin.several(act, |_, dtype| bound.map_or(Some(a.bound), |bound| exact(bound, dtype)))
+    }
+}
+
+/// A start for each axis.
+fn starts(world: World, scratch: &mut Scratch, ty: &TensorType, at: u8) -> Result<Vec<TensorHandle>> {
+    let start = scratch.scalar(world.device, DType::S32, i64::from(at % 12) - 5)?;
+    Ok(vec![start; ty.dims.len()])
+}
+
+/// How updates are combined, and what the results are bounded by.
+fn combined(choice: u8, a: Pair, update: f64, count: usize) -> (ScatterOp, f64) {
+    let op = ScatterOp::ALL[choice as usize % ScatterOp::ALL.len()];
+    let bound = match op {
+        ScatterOp::Copy => a.bound.max(update),
+        _ if !a.is_whole() => ANY,
+        ScatterOp::Max | ScatterOp::Min => a.bound.max(update),
+        ScatterOp::Sum => a.bound + count as f64 * update,
+        ScatterOp::Product => a.bound * (2.0 * update).powi(count as i32),
+    };
+    (op, bound)
+}
+
+/// Dimension numbers for slices of a tensor, and their sizes: with indices alone or in vectors, perhaps in batches.
+fn placement(x: &TensorType, indices: &TensorType, numbers: [u8; 4]) -> (Placement, Vec<i64>) {
+    let (rank, index_rank) = (x.dims.len() as i64, indices.dims.len() as i64);
+    let [first, second, third, _] = numbers.map(i64::from);
+    let vector = if index_rank > 0 && second % 2 == 0 { index_rank - 1 } else { index_rank };
+    let length = indices.dims.get(vector as usize).copied().unwrap_or(1);
+    let is_batched = rank > 1 && vector > 0 && third % 4 == 0 && x.dims[0] == indices.dims[0];
+    let batches = i64::from(is_batched);
+    // Different axes, from some one on, for the elements of a vector.
+    let free = rank - batches;
+    let index_map: Vec<i64> = (0..length.min(free + 1)).map(|i| batches + (first + i) % free.max(1)).collect();
+    let mut collapsed: Vec<i64> = index_map.iter().copied().filter(|axis| third >> axis & 1 == 1).collect();
+    collapsed.sort_unstable();
+    collapsed.dedup();
+    let size = |axis: i64| match x.dims[axis as usize] {
+        _ if collapsed.contains(&axis) || axis < batches => 1,
+        dim if index_map.contains(&axis) => dim.min(1 + second / 2 % 2),
+        dim => dim,
+    };
+    let sizes: Vec<i64> = (0..rank).map(size).collect();
+    let windows = rank - collapsed.len() as i64 - batches;
+    let around = index_rank - i64::from(vector < index_rank);
+    // The axes of slices lie behind the others, or before them.
+    let offset = if first >= 128 { 0 } else { around };
+    let placement = Placement {
+        window_dims: (offset..offset + windows).collect(),
+        collapsed_dims: collapsed,
+        batching_dims: (0..batches).collect(),
+        indices_batching_dims: (0..batches).collect(),
+        index_map,
+        index_vector_dim: vector,
+    };
+    (placement, sizes)
+}

@@ -1,0 +1,114 @@
+//! What happens to tensors between operations: copies, changes, ends, and all that runs what was recorded.
+
+use super::action::Action;
+use super::twin::{Outcome, Pair, Twin, in_words};
+use super::values::content;
+use lazyxla::device;
+use lazyxla::types::DType;
+use lazyxla::{sync, tensor};
+
+const MOST_LENT: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Life {
+    Step,
+    Read,
+    Sync,
+    Snapshot,
+    Assign,
+    Write,
+    Release,
+    Save,
+    Move,
+    Lend,
+}
+
+impl Life {
+    pub const TABLE: &[(usize, Life)] = &[
+        (18, Life::Step),
+        (8, Life::Read),
+        (8, Life::Sync),
+        (8, Life::Snapshot),
+        (8, Life::Assign),
+        (3, Life::Write),
+        (12, Life::Release),
+        (2, Life::Save),
+        (3, Life::Move),
+        (6, Life::Lend),
+    ];
+
+    pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
+        if let Life::Step = self {
+            return [twin.lazy.device, twin.second]
+                .into_iter()
+                .try_for_each(|device| sync::mark_step(device).map_err(in_words));
+        }
+        let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
+        match self {
+            Life::Step => unreachable!("done before"),
+            Life::Read => twin.compare(a),
+            Life::Snapshot => twin.moved(a.bound, |world| tensor::snapshot(world.of(a))),
+            Life::Release => twin.release(action.tensors[0] as usize % twin.count()),
+            Life::Write => {
+                let (bytes, bound) = content(&a.ty(), action.tensors[1]);
+                twin.in_place(a, bound, |world| sync::write(world.of(a), &bytes))
+            }
+            Life::Assign => {
+                let ty = a.ty();
+                let fits = |pair: Pair| action.numbers[0].is_multiple_of(8) || pair.ty() == ty;
+                let b = twin.pick_where(action.tensors[1], fits).unwrap_or(a);
+                twin.in_place(a, b.bound, |world| tensor::assign(world.of(a), world.of(b)))
+            }
+            Life::Sync => {
+                let b = twin.pick(action.tensors[1]).unwrap_or(a);
+                sync::sync(&[a.lazy, b.lazy]).map_err(in_words)
+            }
+            Life::Save => {
+                let b = twin.pick(action.tensors[1]).unwrap_or(a);
+                if [a, b].iter().all(|pair| can_be_saved(pair.dtype())) { save(twin, a, b) } else { Ok(()) }
+            }
+            Life::Move => {
+                let (there, back) = (twin.second, twin.lazy.device);
+                twin.moved(a.bound, |world| {
+                    if world.is_native {
+                        return tensor::snapshot(a.native);
+                    }
+                    let moved = sync::to_device(a.lazy, there)?;
+                    let result = sync::to_device(moved, back);
+                    device::release(moved)?;
+                    result
+                })
+            }
+            Life::Lend => lend(twin, a),
+        }
+    }
+}
+
+/// A copy on the host and back, both perhaps in the same memory. What lies on the host must not change while steps go on.
+fn lend(twin: &mut Twin, a: Pair) -> Outcome {
+    let kept = sync::to_device(a.lazy, twin.host).map_err(in_words)?;
+    twin.lent.push(Pair { native: tensor::snapshot(a.native).map_err(in_words)?, lazy: kept, ..a });
+    if twin.lent.len() > MOST_LENT {
+        let oldest = twin.lent.remove(0);
+        twin.take_back(oldest)?;
+    }
+    let back = twin.lazy.device;
+    twin.moved(a.bound, |world| if world.is_native { tensor::snapshot(a.native) } else { sync::to_device(kept, back) })
+}
+
+/// Whether safetensors has a name for it.
+fn can_be_saved(dtype: DType) -> bool {
+    !matches!(dtype, DType::C128 | DType::F8E4M3 | DType::F8E3M4 | DType::F8E4M3B11FNUZ)
+}
+
+/// Saves two tensors, and loads one of them back in place of it.
+fn save(twin: &mut Twin, a: Pair, b: Pair) -> Outcome {
+    let path = twin.folder.join("saved");
+    let saved = sync::save_async(&path, &["a", "b"], &[a.lazy, b.lazy]).map_err(in_words)?;
+    // What happens between the call and the end of the writing does not show.
+    sync::mark_step(twin.lazy.device).map_err(in_words)?;
+    saved.wait().map_err(in_words)?;
+    let loaded = sync::load(twin.lazy.device, &path, "a").map_err(in_words)?;
+    tensor::assign(a.lazy, loaded).map_err(in_words)?;
+    device::release(loaded).map_err(in_words)
+}

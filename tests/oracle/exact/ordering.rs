@@ -1,0 +1,88 @@
+//! Operations that put elements in order, and those that go through them in order.
+
+use super::action::Action;
+use super::twin::{Outcome, Pair, Twin, World};
+use super::values::{ANY, is_floating};
+use crate::scratch::traced;
+use lazyxla::computation;
+use lazyxla::ir::{CompareOp, ReduceOp};
+use lazyxla::tensor;
+use lazyxla::types::{DType, TensorType};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ordering {
+    SortAlong,
+    Argsort,
+    TopK,
+    ArgExtreme,
+    Sort,
+    Cumulative,
+}
+
+impl Ordering {
+    pub const TABLE: &[(usize, Ordering)] = &[
+        (2, Ordering::SortAlong),
+        (2, Ordering::Argsort),
+        (2, Ordering::TopK),
+        (2, Ordering::ArgExtreme),
+        (2, Ordering::Sort),
+        (3, Ordering::Cumulative),
+    ];
+
+    pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
+        let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
+        if !a.is_whole() {
+            return Ok(());
+        }
+        let ty = a.ty();
+        let [first, second, third, _] = action.numbers;
+        let rank = ty.dims.len().max(1) as i64;
+        let axis = i64::from(first) % rank - rank * i64::from(first >= 128);
+        let (up, index) = (second < 128, [DType::S32, DType::S64, DType::U8][third as usize % 3]);
+        match self {
+            Ordering::SortAlong => twin.moved(a.bound, |world| tensor::sort_along(world.of(a), axis, up, third >= 128)),
+            // Of equal elements, whichever comes first, unless the order is stable.
+            Ordering::Argsort => twin.computed(16.0, |world| tensor::argsort(world.of(a), axis, up, true, index)),
+            Ordering::ArgExtreme => {
+                twin.computed(16.0, |world| tensor::arg_extreme(world.of(a), axis, third >= 128, up, index))
+            }
+            Ordering::TopK => {
+                let k = i64::from(second) % 4;
+                let act = |world: World| tensor::top_k(world.of(a), k, axis, up, index);
+                twin.several(act, |i, _| Some([a.bound, 16.0][i]))
+            }
+            Ordering::Sort => sort(twin, action, a, axis, up),
+            Ordering::Cumulative => {
+                let op = ReduceOp::ALL[second as usize % ReduceOp::ALL.len()];
+                let length = ty.dims.get((axis.rem_euclid(rank)) as usize).copied().unwrap_or(1);
+                let bound = reduced(op, a, length as usize);
+                twin.computed(bound, |world| tensor::cumulative(op, world.of(a), axis, third >= 128))
+            }
+        }
+    }
+}
+
+/// What the reduction of so many elements is bounded by.
+pub fn reduced(op: ReduceOp, a: Pair, count: usize) -> f64 {
+    match op {
+        // The greatest of no floats is infinite.
+        ReduceOp::Max | ReduceOp::Min if count == 0 => ANY,
+        ReduceOp::Sum => a.bound * count.max(1) as f64,
+        ReduceOp::Product if is_floating(a.dtype()) => (2.0 * a.bound).max(1.0).powi(count as i32),
+        ReduceOp::Product => ANY,
+        _ => a.bound,
+    }
+}
+
+/// Two tensors of one shape, put in the order of the first.
+fn sort(twin: &mut Twin, action: &Action, a: Pair, axis: i64, up: bool) -> Outcome {
+    let dims = a.ty().dims;
+    let b = twin.pick_where(action.tensors[1], |pair| pair.ty().dims == dims).unwrap_or(a);
+    let scalars = [a, a, b, b].map(|pair| TensorType::new(pair.dtype(), &[]));
+    let op = if up { CompareOp::Lt } else { CompareOp::Gt };
+    let act = |world: World| {
+        let comes_first = traced(world.tracer, &scalars, &[&|p| tensor::compare(op, p[0], p[1])])?;
+        computation::sort(&comes_first, &[world.of(a), world.of(b)], axis, true)
+    };
+    twin.several(act, |i, _| Some([a.bound, b.bound][i]))
+}
