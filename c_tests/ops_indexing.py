@@ -135,7 +135,7 @@ def scatter_call(world, body, tensors, at, updates, numbers, result):
 def scatters():
     for name, (takes, _, function) in COMBINERS.items():
         yield scatter(name, takes, function)
-    yield scatter("together", "number", None)
+    yield scatter("together", "s8 u64 f16 f32 c64", None)
 
 
 def scatter(name, takes, function):
@@ -241,7 +241,7 @@ def along(number, name, takes, of):
     def cases(dtype):
         return [
             Case([plain(dtype, x, 93), places(at), plain(dtype, at, 94)], {"axis": axis})
-            for x, at, axis in (SHAPES if dtype == "f32" else SHAPES[:1])
+            for x, at, axis in (SHAPES if (dtype, name) in (("f32", "sum"), ("u8", "copy")) else SHAPES[:1])
         ]
 
     scale = size_of(of) if name in ("sum", "product") else None

@@ -206,7 +206,8 @@ impl Engine for OracleEngine {
         ty: &TensorType,
         memory: &Arc<dyn SharedBytes>,
     ) -> Result<Option<Arc<dyn Buffer>>> {
-        Ok(Some(buffer(Array::shared(ty, memory.clone())?, device, true, &self.witness)))
+        let Some(array) = Array::shared(ty, memory.clone()) else { return Ok(None) };
+        Ok(Some(buffer(array, device, true, &self.witness)))
     }
 
     fn compile(&self, _text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>> {
