@@ -268,7 +268,6 @@ static void cumulative_over_a_long_axis(void) {
 
 // Two arrays on one axis, as where an extreme is looked for; but of numbers without an order.
 static void complex_reductions(void) {
-  const int32_t C64 = LXLA_DTYPE_C64;
   lxla_tensor p[] = {placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0), placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0)};
   lxla_tensor r[] = {binary(ADD, p[0], p[2]), binary(LXLA_BINARY_MAXIMUM, p[1], p[3])};
   lxla_computation both = traced(p, 4, r, 2);
