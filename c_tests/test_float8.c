@@ -76,24 +76,36 @@ static const struct {
             {"cholesky", factor},   {"solve", solution},    {"sort_along", sorted},   {"cumulative", sums},   {"argsort", order},
             {"argmax", greatest},   {"topk", top},          {"top places", top_places}, {"index_add", added}, {"batch_norm", inferred}};
 
-// Takes both over.
+// Takes both over. Of 8-bit floats the values in f32: NaN is NaN.
 static void same(const char *name, int32_t dtype, lxla_tensor got, lxla_tensor want) {
-  int32_t got_dtype, want_dtype;
+  int32_t kind;
   int64_t dims[8];
   size_t rank, n = 1;
-  OK(lxla_tensor_dtype(got, &got_dtype));
-  OK(lxla_tensor_dtype(want, &want_dtype));
-  if (got_dtype != want_dtype) FAIL("%s of dtype %d is of dtype %d, want %d", name, dtype, got_dtype, want_dtype);
+  OK(lxla_tensor_dtype(want, &kind));
   OK(lxla_tensor_rank(want, &rank));
   OK(lxla_tensor_dims(want, dims, 8));
+  has_type(name, dtype, got, kind, dims, rank);
   for (size_t i = 0; i < rank; i++) n *= (size_t)dims[i];
-  int is_float8 = got_dtype == dtype;
-  size_t size = n * (is_float8 ? 1 : got_dtype == S64 ? 8 : 4);
-  uint8_t bytes[2][128];
-  OK(lxla_tensor_read(got, bytes[0], size));
-  OK(lxla_tensor_read(want, bytes[1], size));
-  if (memcmp(bytes[0], bytes[1], size) != 0) FAIL("%s of dtype %d on device %d differs", name, dtype, device.kind);
+  size_t size = kind == S64 ? 8 : 4;
+  char values[2][128];
+  OK(lxla_tensor_read(got, values[0], n * size));
+  OK(lxla_tensor_read(want, values[1], n * size));
+  for (size_t i = 0; i < n; i++) {
+    const char *g = values[0] + i * size, *w = values[1] + i * size;
+    if (!same_element(kind, g, w, size))
+      FAIL("%s of dtype %d on device %d: element %zu is %g, want %g", name, dtype, device.kind, i, number(kind, g, size), number(kind, w, size));
+  }
   RELEASE(got, want);
+}
+
+// In f32, if it is of 8 bits. Takes it over.
+static lxla_tensor widened(lxla_tensor x, int32_t float8) {
+  int32_t dtype;
+  OK(lxla_tensor_dtype(x, &dtype));
+  if (dtype != float8) return x;
+  lxla_tensor out = as(x, F32);
+  RELEASE(x);
+  return out;
 }
 
 enum { MADE = sizeof made / sizeof *made };
@@ -104,16 +116,18 @@ static void in_f32_and_rounded(void) {
   for (int i = 0; i < MADE; i++)
     for (int type = 0; type < COUNT; type++)
       for (int with_nan = 0; with_nan < 2; with_nan++) {
-        lxla_tensor x = matrix(TYPES[type], with_nan), wide = as(x, F32), *result = &want[i][type][with_nan];
+        lxla_tensor x = matrix(TYPES[type], with_nan), wide = as(x, F32), *out = &got[i][type][with_nan], result;
         int32_t dtype;
-        OK(made[i].call(x, &got[i][type][with_nan]));
-        OK(made[i].call(wide, result));
-        OK(lxla_tensor_dtype(*result, &dtype));
+        OK(made[i].call(x, out));
+        *out = widened(*out, TYPES[type]);
+        OK(made[i].call(wide, &result));
+        OK(lxla_tensor_dtype(result, &dtype));
         if (dtype == F32) {
-          lxla_tensor rounded = as(*result, TYPES[type]);
-          RELEASE(*result);
-          *result = rounded;
+          lxla_tensor rounded = as(result, TYPES[type]);
+          RELEASE(result);
+          result = widened(rounded, TYPES[type]);
         }
+        want[i][type][with_nan] = result;
         RELEASE(x, wide);
       }
   OK(lxla_mark_step(env, XLA(0), 1));
@@ -125,26 +139,19 @@ static void in_f32_and_rounded(void) {
 
 // --- With computations of the caller's -----------------------------------------------------------------------------
 
-// Takes it over.
-static lxla_tensor wide(lxla_tensor x) {
-  lxla_tensor out = as(x, F32);
-  RELEASE(x);
-  return out;
-}
-
 static void reductions(int32_t dtype) {
   lxla_tensor flat = F32S(DIMS(4), 2, 1, 2, 1), x = as(flat, dtype), one = at(dtype, 1), out;
   lxla_computation product = of_two(MUL, dtype), most = of_two(LXLA_BINARY_MAXIMUM, dtype);
   OK(lxla_reduce_with(product, &x, &one, 1, (int64_t[]){0}, 1, &out));
-  HAS_F32(wide(out), SCALAR, 4);
+  HAS_F32(widened(out, dtype), SCALAR, 4);
   lxla_window_options options = {.struct_size = sizeof options};
   OK(lxla_window_options_init(&options));
   options.window_dimensions = (int64_t[]){3};
   options.rank = 1;
   OK(lxla_reduce_window(product, &x, &one, 1, &options, &out));
-  HAS_F32(wide(out), DIMS(2), 4, 2);
+  HAS_F32(widened(out, dtype), DIMS(2), 4, 2);
   OK(lxla_reduce_window(most, &x, &one, 1, &options, &out));
-  HAS_F32(wide(out), DIMS(2), 2, 2);
+  HAS_F32(widened(out, dtype), DIMS(2), 2, 2);
   DONE(product, most);
   RELEASE(flat, x, one);
 }
@@ -155,7 +162,7 @@ static void orders(int32_t dtype) {
               j = placeholder(env, S32, NULL, 0), less = compared(LXLA_COMPARE_LT, a, b);
   lxla_computation first = traced(TENSORS(a, b, i, j), TENSORS(less));
   OK(lxla_sort(first, (lxla_tensor[]){x, places}, 2, 0, 1, out));
-  HAS_F32(wide(out[0]), DIMS(4), 1, 2, 4, 8);
+  HAS_F32(widened(out[0], dtype), DIMS(4), 1, 2, 4, 8);
   HAS(out[1], S32, int32_t, DIMS(4), 1, 3, 0, 2);
   DONE(first);
   RELEASE(flat, x, places, a, b, i, j, less);
@@ -164,11 +171,11 @@ static void orders(int32_t dtype) {
 static void scatters(int32_t dtype) {
   lxla_tensor flat = F32S(DIMS(4), 2, 1, 2, 1), x = as(flat, dtype), places = ARRAY(S32, int32_t, DIMS(4), 2, 0, 2, 3), out;
   OK(lxla_scatter_along(LXLA_SCATTER_PRODUCT, x, places, x, 0, &out));
-  HAS_F32(wide(out), DIMS(4), 2, 1, 8, 1);
+  HAS_F32(widened(out, dtype), DIMS(4), 2, 1, 8, 1);
   OK(lxla_scatter_along(LXLA_SCATTER_MIN, x, places, x, 0, &out));
-  HAS_F32(wide(out), DIMS(4), 1, 1, 2, 1);
+  HAS_F32(widened(out, dtype), DIMS(4), 1, 1, 2, 1);
   OK(lxla_scatter_along(LXLA_SCATTER_COPY, x, places, x, 0, &out));
-  HAS_F32(wide(out), DIMS(4), 1, 1, 2, 1);
+  HAS_F32(widened(out, dtype), DIMS(4), 1, 1, 2, 1);
   RELEASE(flat, x, places);
 }
 
