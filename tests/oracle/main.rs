@@ -5,6 +5,7 @@
 //!
 //! `LXLA_ORACLE_PROGRAMS` and `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test on the plugin) say how many programs,
 //! `LXLA_ORACLE_SEED` which ones. A failing program is shrunk and told, each action with the tensors that it was done to.
+//! `LXLA_ORACLE_LAST` names a file that each program is written to before it runs, should one end the process.
 
 mod approximate;
 mod engine;
