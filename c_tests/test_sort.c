@@ -249,6 +249,18 @@ static void floats_of_8_bits(void) {
   RELEASE(x, y);
 }
 
+// Of an index that is looked for, nothing is taken: XLA folds that, and is left with a reduction that nothing needs.
+static void an_extreme_that_nothing_needs(void) {
+  lxla_tensor x = ARRAY(S32, int32_t, DIMS(2, 2), 1, 2, 4, 3), at, nothing, two;
+  OK(lxla_argmax(x, 1, 0, S32, &at));
+  OK(lxla_slice(at, (int64_t[]){1}, (int64_t[]){1}, NULL, 1, &nothing));
+  OK(lxla_concatenate((lxla_tensor[]){nothing, nothing}, 2, 0, &two));
+  RELEASE(at, nothing);
+  HAS(two, S32, int32_t, DIMS(0), 0);
+  RELEASE(x);
+}
+
+TEST(the_place_of_an_extreme_that_nothing_needs) { on_both(an_extreme_that_nothing_needs); }
 TEST(an_order_of_floats_of_8_bits) { on_both(floats_of_8_bits); }
 TEST(the_first_elements_of_a_sort) { on_both(first_of_a_sort); }
 TEST(sorting_by_a_computation) { on_both(sorts_by_computations); }

@@ -4,10 +4,11 @@
 use super::control::{Applied, check_types};
 use super::control_lower::apply;
 use super::definition::Call;
+use super::table::lower;
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, NodeId, Trace};
+use crate::ir::{Body, Instruction, NodeId, Op, Trace};
 use crate::native::Array;
 use crate::types::{DType, TensorType};
 
@@ -96,9 +97,45 @@ fn open(e: &mut Emitter, position: usize, parameters: &[DType]) -> Vec<String> {
     names
 }
 
+/// What is written out in regions has at most so many values.
+const MOST_VALUES: usize = 256;
+
+/// Applies a body: written out, unless it is large or has bodies itself. XLA takes an operation whose results nothing needs
+/// out of a program only if it sees that it does nothing else, and of a call it does not; a reduction that is left so ends
+/// the process.
+pub fn written_out(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
+    let (values, results) = body.decode();
+    let is_plain = |value: &Instruction| value.bodies.is_empty() && value.op != Op::CustomCall;
+    if values.len() > MOST_VALUES || !values.iter().all(is_plain) {
+        return apply(e, name, body, arguments);
+    }
+    let mut inner = Emitter::new(&values, body.scalars(), &[], e.platform);
+    (0..values.len()).for_each(|at| lower(&mut inner, at));
+    let leaves = (0..values.len()).filter(|&at| values[at].op == Op::Leaf).map(|at| inner.name_of(at));
+    let known: Vec<(String, &String)> = leaves.zip(arguments).collect();
+    let rename = |own: &str| match known.iter().find(|(leaf, _)| leaf == own) {
+        Some((_, argument)) => (*argument).clone(),
+        None => format!("{name}_{}", &own[1..]),
+    };
+    e.text += &renamed(&inner.text, &rename);
+    results.iter().map(|&at| renamed(&inner.name(at), &rename)).collect()
+}
+
+/// Text of StableHLO with other names for its values.
+fn renamed(text: &str, rename: &dyn Fn(&str) -> String) -> String {
+    let mut parts = text.split('%');
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
+        out += &rename(&format!("%{}", &part[..end]));
+        out += &part[end..];
+    }
+    out
+}
+
 /// Applies the body, and returns its results, then what is carried along.
 fn apply_and_return(e: &mut Emitter, position: usize, body: &Body, arguments: &[String], carried: &[(String, DType)]) {
-    let mut results = apply(e, &format!("%next{position}"), body, arguments);
+    let mut results = written_out(e, &format!("%next{position}"), body, arguments);
     let mut types: Vec<String> = body.results().iter().map(mlir).collect();
     for (name, dtype) in carried {
         results.push(name.clone());

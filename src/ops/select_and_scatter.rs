@@ -1,10 +1,9 @@
 //! What is selected of each window over an array, and values that are combined into it.
 
 use super::control::Applied;
-use super::control_lower::apply;
 use super::definition::{Call, Definition, Native};
 use super::placement::{self, SCATTER};
-use super::regions::{begin, check_scalars, combining, each, end, scalar};
+use super::regions::{begin, check_scalars, combining, each, end, scalar, written_out};
 use super::shape::broadcast_to;
 use super::slicing::pad;
 use super::sort::places_dtype;
@@ -183,7 +182,7 @@ fn preferring(e: &mut Emitter, at: usize, select: &Body, element: &TensorType, p
     emit!(e, "    {in_order} = stablehlo.compare LE, {i}, {j}, SIGNED : ({place}, {place}) -> tensor<i1>");
     choose(e, &first, &in_order, &a, &b, &element);
     choose(e, &second, &in_order, &b, &a, &element);
-    let stays = apply(e, &format!("%next{at}"), select, &[first, second]).remove(0);
+    let stays = written_out(e, &format!("%next{at}"), select, &[first, second]).remove(0);
     emit!(
         e,
         "    {fits} = stablehlo.compare EQ, {stays}, {in_order}, UNSIGNED : (tensor<i1>, tensor<i1>) -> tensor<i1>"
