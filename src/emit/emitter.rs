@@ -1,5 +1,6 @@
 //! StableHLO text of one function (the specification is at openxla.org/stablehlo/spec). Value number `i` of the program is
-//! `%v<i>`; what is added between values is `%t<i>`. One of several results is the part that it is: `%v<i>#<n>`.
+//! `%v<i>`; what is added between values is `%t<i>`. One of several results is the part that it is: `%v<i>#<n>`. What is
+//! written out within an operation has that operation's name before its own.
 
 use super::emit;
 use super::pack::Pack;
@@ -20,13 +21,51 @@ pub struct Emitter<'a> {
     pub text: String,
     temporaries: usize,
     holes: usize,
+    /// Writes the value at a position.
+    lower: Lower,
+    /// Stands before every name.
+    prefix: String,
+    /// What parameters are called, unless by their own names.
+    arguments: &'a [String],
 }
+
+/// Writes the value at a position.
+pub type Lower = fn(&mut Emitter, usize);
 
 impl<'a> Emitter<'a> {
     /// For the function of these values, with `scalars` in its holes, but for those that are in `packs`.
-    pub fn new(values: &'a [Instruction], scalars: &'a [Scalar], packs: &'a [Pack], platform: &'a str) -> Emitter<'a> {
+    pub fn new(
+        values: &'a [Instruction],
+        scalars: &'a [Scalar],
+        packs: &'a [Pack],
+        platform: &'a str,
+        lower: Lower,
+    ) -> Emitter<'a> {
         let text = String::with_capacity(values.len() * 80);
-        Emitter { values, scalars, packs, platform, text, temporaries: 0, holes: 0 }
+        let (prefix, arguments) = (String::new(), &[][..]);
+        Emitter { values, scalars, packs, platform, text, temporaries: 0, holes: 0, lower, prefix, arguments }
+    }
+
+    /// Writes all values, one after another.
+    pub fn lower_all(&mut self) {
+        (0..self.values.len()).for_each(|position| (self.lower)(self, position));
+    }
+
+    /// Writes a function out where it is applied: its values with a prefix to their names, its parameters by the names of the
+    /// arguments. Gives the names of what is at `results`.
+    pub fn write_out(
+        &mut self,
+        values: &[Instruction],
+        scalars: &[Scalar],
+        prefix: &str,
+        arguments: &[String],
+        results: &[usize],
+    ) -> Vec<String> {
+        let prefix = format!("{}{prefix}", self.prefix);
+        let mut inner = Emitter { prefix, arguments, ..Emitter::new(values, scalars, &[], self.platform, self.lower) };
+        inner.lower_all();
+        self.text += &inner.text;
+        results.iter().map(|&position| inner.name(position)).collect()
     }
 
     /// The value at a position.
@@ -36,13 +75,13 @@ impl<'a> Emitter<'a> {
 
     /// What the lowering of the value at a position defines.
     pub fn name_of(&self, position: usize) -> String {
-        format!("%v{position}")
+        format!("%{}v{position}", self.prefix)
     }
 
     /// A new name.
     pub fn temporary(&mut self) -> String {
         self.temporaries += 1;
-        format!("%t{}", self.temporaries - 1)
+        format!("%{}t{}", self.prefix, self.temporaries - 1)
     }
 
     /// What the value at a position is called.
@@ -53,9 +92,13 @@ impl<'a> Emitter<'a> {
                 let of = value.operands[0];
                 // A loop of ours counts in its first result.
                 let first = if self.values[of].op == Op::Scan { 1 } else { 0 };
-                format!("%v{of}#{}", first + value.attributes[0])
+                format!("{}#{}", self.name_of(of), first + value.attributes[0])
             }
-            _ => format!("%v{position}"),
+            Op::Leaf if !self.arguments.is_empty() => {
+                let before = self.values[..position].iter().filter(|value| value.op == Op::Leaf).count();
+                self.arguments[before].clone()
+            }
+            _ => self.name_of(position),
         }
     }
 

@@ -2,19 +2,16 @@
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::Op;
-use crate::ops;
 
 /// The whole function. `attribute` is what is said of the parameter at a position.
 pub fn function(mut e: Emitter, name: &str, results: &[usize], attribute: impl Fn(usize) -> String) -> String {
     let parameters = (0..e.values.len()).filter(|&i| e.values[i].op == Op::Leaf);
     let mut arguments: Vec<String> =
-        parameters.map(|i| format!("%v{i}: {}{}", mlir(&e.values[i].ty), attribute(i))).collect();
+        parameters.map(|i| format!("{}: {}{}", e.name(i), mlir(&e.values[i].ty), attribute(i))).collect();
     arguments.extend(e.packs.iter().enumerate().map(|(i, pack)| format!("%pack{i}: {}", mlir(&pack.ty()))));
     let types: Vec<String> = results.iter().map(|&i| mlir(&e.values[i].ty)).collect();
     emit!(e, "  func.func {name}({}) -> ({}) {{", arguments.join(", "), types.join(", "));
-    for position in 0..e.values.len() {
-        ops::lower(&mut e, position);
-    }
+    e.lower_all();
     let names: Vec<String> = results.iter().map(|&i| e.name(i)).collect();
     let colon = if results.is_empty() { "" } else { " : " };
     emit!(e, "    return {}{colon}{}", names.join(", "), types.join(", "));

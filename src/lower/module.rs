@@ -5,6 +5,7 @@ use super::function;
 use crate::emit::{Emitter, Pack, gather};
 use crate::engine::Signature;
 use crate::ir::{Body, Op, Program};
+use crate::ops;
 use crate::types::{Scalar, TensorType};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         Ok(Donation::Any) => " {jax.buffer_donor = true}".to_string(),
         Err(_) => String::new(),
     };
-    let emitter = Emitter::new(&values, scalars, &packs, platform);
+    let emitter = Emitter::new(&values, scalars, &packs, platform, ops::lower);
     let main = function::function(emitter, "public @main", &outputs, attribute);
     let text = module(main, program.bodies(), platform);
 
@@ -78,5 +79,7 @@ fn module(main: String, needed: &[Arc<Body>], platform: &str) -> String {
 
 fn function(body: &Body, name: &str, platform: &str) -> String {
     let (values, results) = body.decode();
-    function::function(Emitter::new(&values, body.scalars(), &[], platform), name, &results, |_| String::new())
+    function::function(Emitter::new(&values, body.scalars(), &[], platform, ops::lower), name, &results, |_| {
+        String::new()
+    })
 }

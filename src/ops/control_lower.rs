@@ -54,7 +54,8 @@ fn open_loop(e: &mut Emitter, position: usize, starts: &[String], types: &[Strin
     let bound: Vec<String> = inside.iter().zip(starts).map(|(name, start)| format!("{name} = {start}")).collect();
     emit!(
         e,
-        "    %v{position}:{} = stablehlo.while({}) : {}\n    cond {{",
+        "    {}:{} = stablehlo.while({}) : {}\n    cond {{",
+        e.name_of(position),
         starts.len(),
         bound.join(", "),
         types.join(", ")

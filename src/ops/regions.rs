@@ -4,7 +4,6 @@
 use super::control::{Applied, check_types};
 use super::control_lower::apply;
 use super::definition::Call;
-use super::table::lower;
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -109,28 +108,7 @@ pub fn written_out(e: &mut Emitter, name: &str, body: &Body, arguments: &[String
     if values.len() > MOST_VALUES || !values.iter().all(is_plain) {
         return apply(e, name, body, arguments);
     }
-    let mut inner = Emitter::new(&values, body.scalars(), &[], e.platform);
-    (0..values.len()).for_each(|at| lower(&mut inner, at));
-    let leaves = (0..values.len()).filter(|&at| values[at].op == Op::Leaf).map(|at| inner.name_of(at));
-    let known: Vec<(String, &String)> = leaves.zip(arguments).collect();
-    let rename = |own: &str| match known.iter().find(|(leaf, _)| leaf == own) {
-        Some((_, argument)) => (*argument).clone(),
-        None => format!("{name}_{}", &own[1..]),
-    };
-    e.text += &renamed(&inner.text, &rename);
-    results.iter().map(|&at| renamed(&inner.name(at), &rename)).collect()
-}
-
-/// Text of StableHLO with other names for its values.
-fn renamed(text: &str, rename: &dyn Fn(&str) -> String) -> String {
-    let mut parts = text.split('%');
-    let mut out = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
-        out += &rename(&format!("%{}", &part[..end]));
-        out += &part[end..];
-    }
-    out
+    e.write_out(&values, body.scalars(), &format!("{}_", name.trim_start_matches('%')), arguments, &results)
 }
 
 /// Applies the body, and returns its results, then what is carried along.
