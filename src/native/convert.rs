@@ -2,8 +2,8 @@
 //! are out of its range, and 0 where they are NaN; complex numbers become their real part; pred is what is not 0.
 
 use super::array::Array;
-use super::element::Half;
 use super::elementwise::{map, map_to_half};
+use super::halves::Half;
 use super::writer::Writer;
 use crate::error::Result;
 use crate::types::{DType, TensorType, float8};

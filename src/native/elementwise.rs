@@ -1,7 +1,8 @@
 //! The drivers of elementwise kernels.
 
 use super::array::Array;
-use super::element::{Element, Half, element};
+use super::element::{Element, element};
+use super::halves::Half;
 use super::movement::broadcast_to;
 use super::walk::Walk;
 use super::writer::Writer;

@@ -65,7 +65,7 @@ fn picked(x: &Array, init: &Array, places: &[Option<usize>]) -> Result<Array> {
     }
     let end = x.ty().elements();
     let ty = TensorType::new(x.ty().dtype, &[end as i64 + 1]);
-    let all = concatenate(&ty, 0, &[&x.reshape(&[end as i64]), &init.reshape(&[1])])?;
+    let all = concatenate(&ty, 0, &[x.reshape(&[end as i64]), init.reshape(&[1])])?;
     elements_at(&all, places.iter().map(|place| place.unwrap_or(end)))
 }
 

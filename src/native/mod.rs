@@ -21,6 +21,7 @@ mod fft_plans;
 mod folds;
 mod fourier;
 mod functions;
+mod halves;
 mod indexing;
 mod integer;
 mod linear_algebra;

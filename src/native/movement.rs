@@ -1,7 +1,6 @@
 //! Operations that move elements: broadcast, transpose, reverse, slice, concatenate, pad.
 
 use super::array::Array;
-use super::convert::convert;
 use super::element::{Element, by_width};
 use super::tiles::Tiles;
 use super::walk::{Walk, strides};
@@ -86,14 +85,13 @@ fn rows<T: Element>(x: &[T], walk: &Walk<1>, out: &mut Writer<T>) {
     }
 }
 
-/// Along `axis`.
-pub fn concatenate(ty: &TensorType, axis: usize, parts: &[&Array]) -> Result<Array> {
-    let parts: Vec<Array> = parts.iter().map(|part| convert(part, ty.dtype)).collect::<Result<_>>()?;
+/// Along `axis`; the parts are of the result's dtype.
+pub fn concatenate(ty: &TensorType, axis: usize, parts: &[Array]) -> Result<Array> {
     let before: i64 = ty.dims[..axis].iter().product();
     let after: i64 = ty.dims[axis + 1..].iter().product();
     by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
         for i in 0..before as usize {
-            for part in &parts {
+            for part in parts {
                 let chunk = (part.ty().dims[axis] * after) as usize;
                 out.copy(&part.elements()[i * chunk..][..chunk]);
             }

@@ -2,10 +2,11 @@
 
 use super::array::Array;
 use super::complex;
+use super::element::by_integer_width;
 use super::element::unsupported;
-use super::element::{Half, by_integer_width};
 use super::elementwise::{Kernel1, map, map_half};
 use super::functions::Real;
+use super::halves::Half;
 use super::writer::Writer;
 use crate::error::Result;
 use crate::ir::UnaryOp;

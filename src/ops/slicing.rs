@@ -5,7 +5,7 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
-use crate::native;
+use crate::native::{self, Array};
 use crate::types::{Dims, TensorType, element_count, normalize_axis};
 
 /// Starts, then limits, then strides, in the attributes.
@@ -25,7 +25,11 @@ pub const CONCATENATE: Definition = Definition {
     function: "lxla_concatenate",
     dtypes: "all",
     lower: lower_concatenate,
-    native: Native::One(|call| native::concatenate(call.ty, call.attributes[0] as usize, call.operands)),
+    native: Native::One(|call| {
+        let parts =
+            call.operands.iter().map(|part| native::convert(part, call.ty.dtype)).collect::<Result<Vec<Array>>>()?;
+        native::concatenate(call.ty, call.attributes[0] as usize, &parts)
+    }),
 };
 
 /// Low, then high, then interior, in the attributes.
