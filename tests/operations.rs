@@ -271,6 +271,8 @@ fn coverage(out: &mut String, names: &[&str]) {
     assert!(left_out.is_subset(&all), "{:?} are no operations of the specification", left_out.difference(&all));
     let missing: Vec<&str> =
         all.iter().copied().filter(|name| !covered.contains(name) && !left_out.contains(name)).collect();
+    let told = format!("| StableHLO | {} of the {} operations", covered.len(), all.len());
+    assert!(text_of("README.md").contains(&told), "README.md does not say: {told}");
     let _ = writeln!(out, "## StableHLO\n");
     let _ = writeln!(
         out,
