@@ -147,6 +147,28 @@ static void bitcasts(void) {
   RELEASE(f, u, pairs, empty, yes, z);
 }
 
+static lxla_tensor bits_as(lxla_tensor x, int32_t dtype) {
+  lxla_tensor out;
+  OK(lxla_bitcast_convert(x, dtype, &out));
+  return out;
+}
+
+// One after another; XLA's simplifier makes one of two, of the wrong shape. The first ones' results are needed, too.
+static void bitcasts_of_bitcasts(void) {
+  const uint64_t number = 0x0008000700060005u;
+  lxla_tensor one = ARRAY(U64, uint64_t, SCALAR, number), two = ARRAY(U16, uint16_t, DIMS(2, 2), 5, 6, 7, 8);
+  lxla_tensor words = bits_as(one, U32), halves = bits_as(words, U16), back = bits_as(words, U64), bytes = bits_as(halves, U8);
+  HAS(words, U32, uint32_t, DIMS(2), 0x00060005, 0x00080007);
+  HAS(halves, U16, uint16_t, DIMS(2, 2), 5, 6, 7, 8);
+  HAS(back, U64, uint64_t, SCALAR, number);
+  HAS(bytes, U8, uint8_t, DIMS(2, 2, 2), 5, 0, 6, 0, 7, 0, 8, 0);
+  lxla_tensor wide = bits_as(two, U32), widest = bits_as(wide, S64), same = bits_as(wide, F32), again = bits_as(same, U16);
+  HAS(widest, S64, uint64_t, SCALAR, number);
+  HAS(again, U16, uint16_t, DIMS(2, 2), 5, 6, 7, 8);
+  REFUSED(lxla_bitcast_convert(same, U64, NULL), LXLA_NULL_ARGUMENT, "out_tensor");
+  RELEASE(one, two, wide, same);
+}
+
 static void precisions(void) {
   lxla_tensor out = none;
   lxla_tensor x = ARRAY(F32, float, DIMS(8), 1 + 1.0f / 256, 1 + 3.0f / 256, 65520, 6.2e-5f, 6e-5f, -1e-40f, -INFINITY, NAN);
@@ -274,6 +296,7 @@ TEST(clamp) { on_both(clamps); }
 TEST(complex_and_its_parts) { on_both(complex_numbers); }
 TEST(complex_functions_at_their_edges) { on_both(complex_edges); }
 TEST(bits_as_other_elements) { on_both(bitcasts); }
+TEST(bits_of_bits) { on_both(bitcasts_of_bitcasts); }
 TEST(fewer_bits) { on_both(precisions); }
 TEST(backwards) { on_both(reverses); }
 TEST(custom_calls_are_not_native) { on_both(native_custom_call); }

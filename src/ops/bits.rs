@@ -2,6 +2,7 @@
 
 use super::definition::{Call, Definition, Native};
 use super::float8;
+use super::shape::reshape;
 use super::{refuse, typed};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -37,7 +38,30 @@ pub fn bitcast_convert(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<Nod
         return Ok(x);
     }
     let ty = infer_bitcast(&ty, dtype)?;
+    let source = source_of(trace, x);
+    if source != x {
+        return from_source(trace, source, &ty);
+    }
     Ok(typed(trace, Op::BitcastConvert, &ty, &[x]))
+}
+
+/// What the bits of `x` were first.
+fn source_of(trace: &Trace, x: NodeId) -> NodeId {
+    let node = trace.node(x);
+    if node.op == Op::BitcastConvert { source_of(trace, trace.operands(node)[0]) } else { x }
+}
+
+/// The bits at once as what they become one after another: XLA's simplifier takes one step for two, with the wrong shape.
+fn from_source(trace: &mut Trace, source: NodeId, ty: &TensorType) -> Result<NodeId> {
+    let from = trace.ty(source);
+    let parts = ty.dtype.size_bytes() / from.dtype.size_bytes();
+    if parts > 1 {
+        let dims = [&ty.dims[..], &[parts as i64]].concat();
+        let source = reshape(trace, source, &dims)?;
+        return bitcast_convert(trace, source, ty.dtype);
+    }
+    let whole = bitcast_convert(trace, source, ty.dtype)?;
+    reshape(trace, whole, &ty.dims)
 }
 
 /// Each element rounded to a format with so many bits.
