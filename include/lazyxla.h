@@ -1767,7 +1767,7 @@ lxla_status lxla_random_uniform(int32_t algorithm,
 
 /**
  * Records random floats of the normal distribution with mean 0 and variance 1: sqrt(2) erf_inv(u), with u between -1 and 1
- * as `lxla_random_uniform` has it; f16 and bf16 are computed in f32 and rounded once. The bits are the same on every device,
+ * as `lxla_random_uniform` has it; floats of 8 and 16 bits are computed in f32 and rounded once. The bits are the same on every device,
  * what is made of them may differ in the last places. So it may from jax.random.normal with THREE_FRY, of which the formula
  * loses some 60 units in the last place far from 0. Gives one reference. Any thread.
  */
@@ -2191,9 +2191,11 @@ lxla_status lxla_reduce_window(lxla_computation body,
 /**
  * Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected, padding
  * excepted: `select` takes two elements, in their order in x, and gives `pred[]`, whether the first one is kept. By GE that is
- * the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a scalar of x's dtype) everywhere, and with each element of `source`,
- * one for each window, combined into the place of its window's selected element: `combiner` takes what is there and that
- * element. Dilations are 1. Neither computation captures anything. Gives one reference. Any thread.
+ * the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a
+ * scalar of x's dtype) everywhere, and with each element of `source`, one for each window, combined into the place of its
+ * window's selected element: `combiner` takes what is there and that element. What negative padding takes away stays
+ * `init`; more than an axis has is INVALID_ARGUMENT. Dilations are 1. Neither computation captures anything. Gives one
+ * reference. Any thread.
  */
 lxla_status lxla_select_and_scatter(lxla_computation select,
                                     lxla_computation combiner,

@@ -97,7 +97,7 @@ pub unsafe extern "C" fn lxla_random_uniform(
 }
 
 /// Records random floats of the normal distribution with mean 0 and variance 1: sqrt(2) erf_inv(u), with u between -1 and 1
-/// as `lxla_random_uniform` has it; f16 and bf16 are computed in f32 and rounded once. The bits are the same on every device,
+/// as `lxla_random_uniform` has it; floats of 8 and 16 bits are computed in f32 and rounded once. The bits are the same on every device,
 /// what is made of them may differ in the last places. So it may from jax.random.normal with THREE_FRY, of which the formula
 /// loses some 60 units in the last place far from 0. Gives one reference. Any thread.
 #[unsafe(no_mangle)]

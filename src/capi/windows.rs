@@ -113,9 +113,11 @@ pub unsafe extern "C" fn lxla_reduce_window(
 
 /// Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected, padding
 /// excepted: `select` takes two elements, in their order in x, and gives `pred[]`, whether the first one is kept. By GE that is
-/// the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a scalar of x's dtype) everywhere, and with each element of `source`,
-/// one for each window, combined into the place of its window's selected element: `combiner` takes what is there and that
-/// element. Dilations are 1. Neither computation captures anything. Gives one reference. Any thread.
+/// the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a
+/// scalar of x's dtype) everywhere, and with each element of `source`, one for each window, combined into the place of its
+/// window's selected element: `combiner` takes what is there and that element. What negative padding takes away stays
+/// `init`; more than an axis has is INVALID_ARGUMENT. Dilations are 1. Neither computation captures anything. Gives one
+/// reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_select_and_scatter(
     select: lxla_computation,

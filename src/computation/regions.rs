@@ -3,7 +3,7 @@
 use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::{Placement, Window};
+use crate::ir::{NodeId, Placement, Trace, Window};
 use crate::ops::{self, Applied, Promises};
 use crate::tensor::{finish_all, to_record};
 
@@ -25,13 +25,7 @@ pub fn reduce_with(
     inits: &[TensorHandle],
     axes: &[i64],
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("body", body)], &[Given::List("inputs", inputs), Given::List("inits", inits)])?;
-    let mut state = to_record(device)?;
-    let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
-    let captures = body.captures(&mut state)?;
-    let applied = Applied { body: body.body(), captures: &captures };
-    let results = ops::reduce_with(&mut state.trace, &applied, &inputs, &inits, axes)?;
-    finish_all(state, &results)
+    reduced(body, inputs, inits, |trace, body, inputs, inits| ops::reduce_with(trace, body, inputs, inits, axes))
 }
 
 /// Arrays, reduced together window by window.
@@ -41,12 +35,20 @@ pub fn reduce_window(
     inits: &[TensorHandle],
     windows: &[Window],
 ) -> Result<Vec<TensorHandle>> {
+    reduced(body, inputs, inits, |trace, body, inputs, inits| ops::reduce_window(trace, body, inputs, inits, windows))
+}
+
+fn reduced(
+    body: &Computation,
+    inputs: &[TensorHandle],
+    inits: &[TensorHandle],
+    record: impl FnOnce(&mut Trace, &Applied, &[NodeId], &[NodeId]) -> Result<Vec<NodeId>>,
+) -> Result<Vec<TensorHandle>> {
     let device = place(&[("body", body)], &[Given::List("inputs", inputs), Given::List("inits", inits)])?;
     let mut state = to_record(device)?;
     let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
     let captures = body.captures(&mut state)?;
-    let applied = Applied { body: body.body(), captures: &captures };
-    let results = ops::reduce_window(&mut state.trace, &applied, &inputs, &inits, windows)?;
+    let results = record(&mut state.trace, &Applied { body: body.body(), captures: &captures }, &inputs, &inits)?;
     finish_all(state, &results)
 }
 

@@ -206,18 +206,22 @@ fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>
     }
 }
 
-/// The data of an XLA device as an array: in the same memory if that is the host's, else a copy; and which of them.
+/// The data of an XLA device as an array: in the same memory if that is the host's, else a copy; and which of them. Held until
+/// it is copied, so that no step consumes it meanwhile.
 fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
     let ty = hold.data().ty().clone();
     let buffer = hold.data().buffer()?;
-    if let Some(memory) = buffer.clone().share()?
-        && let Some(array) = Array::shared(&ty, Arc::new(Borrowed { memory, _hold: hold }))
-    {
-        count_shared(owner, &ty);
-        return Ok((array, false));
-    }
-    let mut copy = buffer.start_host_copy()?;
-    let array = Array::from_bytes(&ty, copy.bytes()?)?;
+    let array = match buffer.clone().share()? {
+        Some(memory) => {
+            let memory = Arc::new(Borrowed { memory, _hold: hold });
+            if let Some(array) = Array::shared(&ty, memory.clone()) {
+                count_shared(owner, &ty);
+                return Ok((array, false));
+            }
+            Array::from_bytes(&ty, memory.bytes())?
+        }
+        None => Array::from_bytes(&ty, buffer.start_host_copy()?.bytes()?)?,
+    };
     owner.shared.metrics.add(Counter::TransferFromDevice, 1);
     owner.shared.metrics.add(Counter::InboundBytes, array.bytes().len() as u64);
     Ok((array, true))
