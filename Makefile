@@ -7,35 +7,43 @@ TOOLS := $(BUILD)/tools
 CMAKE := $(TOOLS)/bin/cmake
 NINJA := $(TOOLS)/bin/ninja
 CTEST := $(TOOLS)/bin/ctest
-# To change: the list, and the number, so that build folders that are there already get the new list.
-PACKAGES := cmake==3.31.6 ninja==1.11.1.4 safetensors==0.7.0 ml_dtypes==0.5.4 \
-  "numpy==2.2.6; python_version < '3.11'" "numpy==2.3.5; python_version >= '3.11'"
-TOOLS_STAMP := $(TOOLS)/packages-1
+# Requirement files, with hashes: tools/requirements/. The number changes with a file, so that build folders that are there
+# already get its new versions.
+REQUIREMENTS := tools/requirements
+TOOLS_STAMP := $(TOOLS)/packages-2
 # The peer of tests and benchmarks, in a folder of its own.
 JAX := $(BUILD)/jax
-JAX_PACKAGES := "jax==0.10.2; python_version >= '3.11'" "jaxlib==0.10.2; python_version >= '3.11'" \
-  "numpy==2.3.5; python_version >= '3.11'"
-JAX_STAMP := $(JAX)/packages-1
+JAX_STAMP := $(JAX)/packages-2
 # Another peer, of several gigabytes: only for `make test-torch`.
 TORCH := $(BUILD)/torch
 TORCH_STAMP := $(TORCH)/packages-1
 TREE := $(BUILD)/cmake
 JOBS ?= $(shell nproc)
 
-PLUGIN := xla-cpu-pjrt==0.0.1
-PLUGIN_SHA256 := 55837b6b7b47daa717f2d9a5a03563ea0ceaa338d06a81a1e2d3f060d960decc
-PLUGIN_STAMP := $(BUILD)/plugins/xla-cpu-pjrt-0.0.1
+PLUGINS := $(BUILD)/plugins
+PLUGIN_STAMP := $(PLUGINS)/default-1
+OTHER_PLUGINS_STAMP := $(PLUGINS)/others-1
+# Every CPU plugin that the suite has to pass on, the default one first.
+CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so \
+  xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so
 
-.PHONY: all demo test test-torch soak fuzz tsan bench check header plugin configure build install clean
+# $(1) an installed Python, $(2) a requirement file, $(3) more options.
+pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
+
+.PHONY: all demo test test-plugins test-torch soak fuzz tsan bench check header plugin plugins configure build install clean
 
 all: build
 
-demo: build  ## Trains a network on real handwritten digits.
+demo: plugin configure  ## Trains a network on real handwritten digits.
+	$(CMAKE) --build $(TREE) --target train_digits
 	$(TREE)/examples/train_digits examples/data/digits.csv
 
-test: build $(JAX_STAMP)  ## All tests: Rust, then C, on the real CPU plugin.
+test: build $(JAX_STAMP)  ## All tests: Rust, then C, on the default CPU plugin.
 	cargo test --release
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS)
+
+test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.
+	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
 
 test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 	$(TORCH)/bin/python c_tests/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
@@ -48,7 +56,7 @@ FUZZ_SEED ?= 1
 fuzz: build  ## Every operation of the ABI with random arguments.
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/fuzz_abi.py $(TREE)/lib/liblazyxla.so 200000 $(FUZZ_SEED)
 
-tsan: plugin  ## The thread tests under ThreadSanitizer.
+tsan: plugin plugins  ## The thread tests under ThreadSanitizer.
 	tools/tsan.sh 60
 
 bench: build $(JAX_STAMP)  ## The benchmarks of benches/README.md.
@@ -68,32 +76,35 @@ header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md
 	LXLA_WRITE_HEADER=1 cargo test --release --test header
 	LXLA_WRITE_HEADER=1 cargo test --release --test operations
 
-plugin: $(PLUGIN_STAMP)  ## Installs the CPU plugin below build/plugins.
+plugin: $(PLUGIN_STAMP)  ## Installs the default CPU plugin below build/plugins.
 
-install: build  ## Installs to PREFIX.
+plugins: $(OTHER_PLUGINS_STAMP)  ## Installs the other CPU plugins, one of which brings the header that tests need.
+
+install: configure  ## Installs to PREFIX.
+	$(CMAKE) --build $(TREE) --target lazyxla_cargo
 	$(CMAKE) --install $(TREE) --prefix $(or $(PREFIX),/usr/local)
 
-build: plugin configure  ## Library, tests and examples (the tests need the header that comes with the plugin).
+build: plugin plugins configure  ## Library, tests and examples.
 	$(CMAKE) --build $(TREE)
 
 configure: $(TOOLS_STAMP)
 	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
 
-# One file with a version: pip checks it against this hash and installs it without looking at anything else.
 $(PLUGIN_STAMP): | $(TOOLS)/bin/python
-	rm -rf $(BUILD)/plugins
-	mkdir -p $(BUILD)/plugins
-	echo '$(PLUGIN) --hash=sha256:$(PLUGIN_SHA256)' > $(BUILD)/plugins/requirements.txt
-	$(TOOLS)/bin/python -m pip install --quiet --require-hashes --no-deps --only-binary :all: \
-	  --target $(BUILD)/plugins --requirement $(BUILD)/plugins/requirements.txt
+	rm -rf $(PLUGINS)
+	$(call pip,$(TOOLS)/bin/python,plugin.txt,--no-deps --target $(PLUGINS))
+	touch $@
+
+$(OTHER_PLUGINS_STAMP): $(PLUGIN_STAMP)
+	$(call pip,$(TOOLS)/bin/python,plugins.txt,--no-deps --target $(PLUGINS))
 	touch $@
 
 $(TOOLS_STAMP): | $(TOOLS)/bin/python
-	$(TOOLS)/bin/python -m pip install --quiet $(PACKAGES)
+	$(call pip,$(TOOLS)/bin/python,tools.txt)
 	touch $@
 
 $(JAX_STAMP): | $(JAX)/bin/python
-	$(JAX)/bin/python -m pip install --quiet $(JAX_PACKAGES)
+	$(call pip,$(JAX)/bin/python,jax.txt)
 	touch $@
 
 $(TORCH_STAMP): | $(TORCH)/bin/python

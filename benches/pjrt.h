@@ -35,7 +35,8 @@ static void pjrt_check(PJRT_Error *error) {
   pjrt_check(pjrt->PJRT_##name(&name##_args))
 
 static void pjrt_start(void) {
-  void *plugin = dlopen(LXLA_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  const char *path = getenv("LXLA_PJRT_PLUGIN");
+  void *plugin = dlopen(path && *path ? path : LXLA_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   if (!plugin) STOP("%s", dlerror());
   pjrt = ((const PJRT_Api *(*)(void))(uintptr_t)dlsym(plugin, "GetPjrtApi"))();
   PJRT_NamedValue one = {.struct_size = PJRT_NamedValue_STRUCT_SIZE, .name = "cpu_device_count", .name_size = 16,
@@ -51,7 +52,8 @@ static PJRT_LoadedExecutable *pjrt_compile(const char *text) {
   static const char options[] =
       "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01"
       "\x3a\x20\x0a\x1axla_allow_excess_precision\x12\x02\x10\x00"
-      "\x3a\x21\x0a\x1bxla_cpu_enable_fast_min_max\x12\x02\x10\x00";
+      "\x3a\x21\x0a\x1bxla_cpu_enable_fast_min_max\x12\x02\x10\x00"
+      "\x3a\x19\x0a\x13xla_cpu_use_xnnpack\x12\x02\x10\x00";
   PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE, .code = (char *)text, .code_size = strlen(text),
                           .format = "mlir", .format_size = 4};
   PJRT(Client_Compile, .client = pjrt_client, .program = &program, .compile_options = options,

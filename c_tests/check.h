@@ -70,6 +70,12 @@ static lxla_test *lxla_tests, **lxla_tests_end = &lxla_tests;
 static const lxla_env no_env = {0};
 static const lxla_tensor none = {0};
 
+// Path of the plugin under test.
+static inline const char *test_plugin(void) {
+  const char *path = getenv("LXLA_PJRT_PLUGIN");
+  return path && *path ? path : LXLA_TEST_PLUGIN;
+}
+
 // An environment of its own, so that counters start at 0. The default plugin, unless LXLA_PJRT_PLUGIN says another.
 static inline lxla_env new_env(void) {
   lxla_env env;

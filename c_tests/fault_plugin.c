@@ -1,5 +1,6 @@
 // A PJRT plugin that is the real one, but for the calls that a test arms: they fail at once, fail through their events, or
 // are held until told. Errors and events of its own are told from the real plugin's by a mark at their start.
+#define _GNU_SOURCE
 #include "fault_plugin.h"
 
 #include "pjrt_c_api.h"
@@ -125,16 +126,17 @@ static const uint64_t ERROR_MARK = 0xFA177E44044FA17Full, EVENT_MARK = 0xFA177E7
 typedef struct {
   uint64_t mark;
   int code;
+  const char *message;
 } fault_error;
 
-static const char MESSAGE[] = "planted by the fault plugin";
-
-static PJRT_Error *new_error(int code) {
+static PJRT_Error *new_error_with(int code, const char *message) {
   fault_error *error = malloc(sizeof *error);
-  *error = (fault_error){ERROR_MARK, code};
+  *error = (fault_error){ERROR_MARK, code, message};
   count(1);
   return (PJRT_Error *)error;
 }
+
+static PJRT_Error *new_error(int code) { return new_error_with(code, "planted by the fault plugin"); }
 
 static int is_ours(const void *object, uint64_t mark) { return object && *(const uint64_t *)object == mark; }
 
@@ -152,8 +154,8 @@ static void error_message(PJRT_Error_Message_Args *args) {
     real->PJRT_Error_Message(args);
     return;
   }
-  args->message = MESSAGE;
-  args->message_size = sizeof MESSAGE - 1;
+  args->message = ((const fault_error *)args->error)->message;
+  args->message_size = strlen(args->message);
 }
 
 static PJRT_Error *error_code(PJRT_Error_GetCode_Args *args) {
@@ -262,7 +264,6 @@ COUNTED(Client_Destroy, -1)
 PLAIN(Client_AddressableDevices)
 PLAIN(Client_PlatformName)
 PLAIN(Client_PlatformVersion)
-COUNTED(Client_Compile, 1)
 COUNTED(LoadedExecutable_GetExecutable, 1)
 COUNTED(LoadedExecutable_Destroy, -1)
 PLAIN(Executable_NumOutputs)
@@ -272,6 +273,36 @@ COUNTED(Executable_Destroy, -1)
 PLAIN(Buffer_GetMemoryLayout)
 PLAIN(Buffer_OpaqueDeviceMemoryDataPointer)
 PLAIN(Buffer_IsDeleted)
+
+// Subtracts wherever the program multiplies.
+static char *miscompiled(const char *code, size_t size) {
+  static const char right[] = "stablehlo.multiply", wrong[] = "stablehlo.subtract";
+  char *copy = malloc(size + 1);
+  memcpy(copy, code, size);
+  copy[size] = 0;
+  for (char *at = copy; (at = strstr(at, right)); at += sizeof right - 1) memcpy(at, wrong, sizeof wrong - 1);
+  return copy;
+}
+
+// With LXLA_FAULT_REFUSED_OPTION, refuses to compile under the option of that name; with LXLA_FAULT_MISCOMPILE, gives
+// programs that compute something else.
+static PJRT_Error *fault_Client_Compile(PJRT_Client_Compile_Args *args) {
+  int fails = arrive(AT_Client_Compile) == FAULT_FAIL;
+  if (fails) return new_error(faults[AT_Client_Compile].code);
+  const char *refused = getenv("LXLA_FAULT_REFUSED_OPTION");
+  if (refused && memmem(args->compile_options, args->compile_options_size, refused, strlen(refused)))
+    return new_error_with(PJRT_Error_Code_INVALID_ARGUMENT, refused);
+  PJRT_Program program = *args->program;
+  char *other = getenv("LXLA_FAULT_MISCOMPILE") ? miscompiled(program.code, program.code_size) : NULL;
+  if (other) {
+    program.code = other;
+    args->program = &program;
+  }
+  PJRT_Error *error = real->PJRT_Client_Compile(args);
+  free(other);
+  if (!error) count(1);
+  return error;
+}
 
 static PJRT_Error *fault_Buffer_Destroy(PJRT_Buffer_Destroy_Args *args) {
   int fails = arrive(AT_Buffer_Destroy) == FAULT_FAIL;
@@ -360,8 +391,9 @@ static PJRT_Error *fault_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_
 
 EXPORT const PJRT_Api *GetPjrtApi(void) {
   if (real) return &table;
-  const char *path = getenv("LXLA_FAULT_REAL_PLUGIN");
-  void *plugin = dlopen(path ? path : LXLA_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  const char *path = getenv("LXLA_FAULT_REAL_PLUGIN"), *under_test = getenv("LXLA_PJRT_PLUGIN");
+  if (!path) path = under_test && *under_test ? under_test : LXLA_TEST_PLUGIN;
+  void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   const PJRT_Api *(*get)(void) = plugin ? (const PJRT_Api *(*)(void))(uintptr_t)dlsym(plugin, "GetPjrtApi") : NULL;
   if (!get) return NULL;
   real = get();

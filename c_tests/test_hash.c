@@ -45,3 +45,33 @@ TEST(k11_what_differs_has_another_hash) {
       if (memcmp(hashes[i], hashes[k], 32) == 0 && !(i == STEP_WITHOUT_DONORS && k == SYNC_OF_THE_SAME))
         FAIL("programs %d and %d have one hash", k, i);
 }
+
+static void with_flags(const char *flags, uint8_t hashes[PROGRAMS][32]) {
+  char command[1024];
+  snprintf(command, sizeof command, "XLA_FLAGS='%s' %s", flags, LXLA_HASH_CHILD);
+  of_child(command, hashes);
+}
+
+static void write_flags(const char *path, const char *flags) {
+  FILE *file = fopen(path, "w");
+  CHECK(file && fputs(flags, file) >= 0 && fclose(file) == 0);
+}
+
+// XLA reads its flags once in a process, so each hash is of a process of its own.
+TEST(k6_flags_of_xla_are_in_the_hash_with_the_files_that_they_name) {
+  uint8_t plain[PROGRAMS][32], flags[PROGRAMS][32], file[PROGRAMS][32], changed[PROGRAMS][32];
+  const char *path = "k6_flags.txt";
+  of_child(LXLA_HASH_CHILD, plain);
+  with_flags("--xla_cpu_enable_fast_math=false", flags);
+  write_flags(path, "--xla_cpu_enable_fast_math=false");
+  with_flags(path, file);
+  with_flags(path, changed);
+  same("with the same file of flags", file, changed);
+  write_flags(path, "--xla_cpu_enable_fast_math=true");
+  with_flags(path, changed);
+  CHECK(remove(path) == 0);
+  for (int i = 0; i < PROGRAMS; i++) {
+    CHECK(memcmp(plain[i], flags[i], 32) != 0);
+    CHECK(memcmp(file[i], changed[i], 32) != 0);
+  }
+}

@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 out=build/tsan
-plugin=$PWD/build/plugins/xla_plugins/xla_cpu_pjrt
+plugin=$PWD/build/plugins/fastatomstruct_xla_cpu/libpjrt_cpu.so
+header=$PWD/build/plugins/xla_plugins/xla_cpu_pjrt/include
 host=$(rustc -vV | sed -n 's/^host: //p')
 mkdir -p "$out"
 RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" \
@@ -20,9 +21,9 @@ void *__tsan_memset(void *to, int c, size_t n) { return memset(to, c, n); }
 void *__tsan_memcpy(void *to, const void *from, size_t n) { return memcpy(to, from, n); }
 void *__tsan_memmove(void *to, const void *from, size_t n) { return memmove(to, from, n); }
 C
-define=(-DLXLA_TEST_PLUGIN="\"$plugin/xla_cpu_pjrt.so\"" -DLXLA_FAULT_PLUGIN="\"$PWD/$out/fault_plugin.so\"")
-gcc -fPIC -shared -fvisibility=hidden "${define[@]}" -I"$plugin/include" c_tests/fault_plugin.c -o "$out/fault_plugin.so" -ldl -lpthread
-export LXLA_PJRT_PLUGIN=$plugin/xla_cpu_pjrt.so LD_LIBRARY_PATH=$library TF_CPP_MIN_LOG_LEVEL=1
+define=(-DLXLA_TEST_PLUGIN="\"$plugin\"" -DLXLA_FAULT_PLUGIN="\"$PWD/$out/fault_plugin.so\"")
+gcc -fPIC -shared -fvisibility=hidden "${define[@]}" -I"$header" c_tests/fault_plugin.c -o "$out/fault_plugin.so" -ldl -lpthread
+export LXLA_PJRT_PLUGIN=$plugin LD_LIBRARY_PATH=$library TF_CPP_MIN_LOG_LEVEL=1
 export TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp report_mutex_bugs=0 detect_deadlocks=0 halt_on_error=1"
 for test in "test_threads" "soak_threads $seconds"; do
   read -r name arguments <<< "$test"

@@ -1,6 +1,7 @@
 //! What runs programs. An engine compiles StableHLO text, holds buffers, and executes; it knows nothing of tensors,
 //! traces or steps. [`pjrt`] is the engine over any PJRT plugin.
 
+pub mod cpu;
 pub mod pjrt;
 
 use crate::error::{Error, Result};

@@ -5,12 +5,12 @@ use super::plan::{Plan, Run, Source};
 use crate::cache::{DiskCache, Lookup};
 use crate::device::{Compiled, Owner, Shared};
 use crate::emit::Pack;
-use crate::engine::{Buffer, Executable};
+use crate::engine::{Buffer, Executable, cpu};
 use crate::error::Result;
 use crate::log::{Level, log};
 use crate::lower::{Module, lower};
 use crate::metrics::Counter;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What a plan made, by number; what was needed only on the way is gone already.
@@ -47,7 +47,7 @@ pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
             None => compile_anew(shared, &module)?,
             Some(disk) => {
                 let mut hasher = key::hasher(shared)?;
-                hasher.update(cpu_features().as_bytes());
+                hasher.update(cpu::features().as_bytes());
                 key::add(&mut hasher, &lookup, variant);
                 load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module)?
             }
@@ -87,19 +87,6 @@ fn load_or_compile(shared: &Shared, disk: &DiskCache, key: &[u8; 32], module: &M
     let executable = compile_anew(shared, module)?;
     disk.put(key, meaning.as_bytes(), executable.serialize());
     Ok(executable)
-}
-
-/// What this processor can do: a serialized executable may be machine code that uses all of it.
-fn cpu_features() -> &'static str {
-    static FEATURES: OnceLock<String> = OnceLock::new();
-    FEATURES.get_or_init(|| {
-        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let told = |line: &&str| ["model name", "flags", "Features"].iter().any(|key| line.starts_with(key));
-        let mut lines: Vec<&str> = info.lines().filter(told).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        lines.join("\n")
-    })
 }
 
 fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {

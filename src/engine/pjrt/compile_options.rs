@@ -8,12 +8,18 @@ const COMPILE_PORTABLE_EXECUTABLE: u32 = 4;
 /// Field 7, `env_option_overrides`: map from an XLA debug option's name to its value.
 const ENV_OPTION_OVERRIDES: u32 = 7;
 
-/// XLA debug options that are false for every program. bf16 and f16 intermediates are rounded as the program says; NaN
-/// passes through maximum and minimum, as StableHLO wants it and as the CPU backend would not do by itself.
-const OFF: [&str; 2] = ["xla_allow_excess_precision", "xla_cpu_enable_fast_min_max"];
+/// XLA debug options that every program is compiled with; all of them are switched off.
+///
+/// - `xla_allow_excess_precision`: bf16 and f16 intermediates are rounded as the program says.
+/// - `xla_cpu_enable_fast_min_max`: NaN passes through maximum and minimum, as StableHLO defines them.
+/// - `xla_cpu_use_xnnpack`: the dots of xla-cpu-pjrt 0.0.1 keep the packed right operand and recognise it by its address,
+///   so a weight that was updated in place is multiplied with its old value. Newer plugins (API 0.106, 0.115) are right
+///   with and without it; the option can go with support for API 0.81.
+pub const SWITCHED_OFF: [&str; 3] =
+    ["xla_allow_excess_precision", "xla_cpu_enable_fast_min_max", "xla_cpu_use_xnnpack"];
 
-/// One replica, one partition, portable, [`OFF`].
-pub fn encode() -> Vec<u8> {
+/// Options for one replica and one partition of a portable executable, with `switched_off` set to false.
+pub fn encode(switched_off: &[&str]) -> Vec<u8> {
     let mut build = Vec::new();
     varint_field(&mut build, 1, u64::MAX); // device_ordinal = -1: none
     varint_field(&mut build, 4, 1); // num_replicas
@@ -22,7 +28,7 @@ pub fn encode() -> Vec<u8> {
     let mut options = Vec::new();
     bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build);
     varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
-    for name in OFF {
+    for name in switched_off {
         let mut value = Vec::new();
         varint_field(&mut value, 2, 0); // OptionOverrideProto.bool_field = false
         let mut entry = Vec::new();
@@ -56,14 +62,14 @@ fn bytes_field(out: &mut Vec<u8>, field: u32, value: &[u8]) {
 mod tests {
     #[test]
     fn bytes_are_the_wire_format() {
-        let bytes = super::encode();
+        let bytes = super::encode(&super::SWITCHED_OFF);
         let build = [&[0x08][..], &[0xFF; 9], &[0x01, 0x20, 1, 0x28, 1]].concat();
         assert_eq!(bytes[..2], [0x1A, build.len() as u8]);
         assert_eq!(bytes[2..2 + build.len()], build);
         let rest = &bytes[2 + build.len()..];
         assert_eq!(rest[..2], [0x20, 1]);
         let mut entries = &rest[2..];
-        for name in super::OFF {
+        for name in super::SWITCHED_OFF {
             let size = name.len() + 6;
             assert_eq!(entries[..4], [0x3A, size as u8, 0x0A, name.len() as u8]);
             assert_eq!(entries[4..4 + name.len()], *name.as_bytes());

@@ -6,7 +6,8 @@ use super::client::Client;
 use super::event::Event;
 use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
-use super::{compile_options, exit, sys};
+use super::settings::{self, Settings};
+use super::{check, compile_options, exit, sys};
 use crate::engine::{Buffer, Engine, Executable, Memory, Signature};
 use crate::error;
 use crate::error::Result;
@@ -20,36 +21,62 @@ pub struct PjrtEngine {
     plugin: &'static Plugin,
     platform: String,
     version: String,
+    settings: Settings,
 }
 
-/// See [`PjrtEngine::warm_up`].
+/// Compiled when a plugin is first used. A compiler makes most of its statics in its first compile, and only those that
+/// exist when the exit handler is registered outlive it: a process that ended while another thread compiled its first
+/// program crashed. It also shows which compile options the plugin takes.
 const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>) -> tensor<f32> { \
     %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> } }";
 
 impl PjrtEngine {
     /// A client of `plugin` with `device_count` devices (0: the plugin's own default, but one device on a CPU).
+    /// FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
     pub fn new(plugin: &'static Plugin, device_count: usize) -> Result<PjrtEngine> {
         let _inside = exit::enter()?;
         let client = Client::start(plugin.api(), device_count)?;
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
-        let engine = PjrtEngine { client, plugin, platform, version };
-        if plugin.is_first_use() {
-            engine.warm_up();
-        }
+        let mut engine = PjrtEngine { client, plugin, platform, version, settings: Settings::default() };
+        engine.settings = plugin.settings(|| engine.find_settings())?.clone();
         Ok(engine)
     }
 
-    /// Compiles a trifle, once per process and plugin (20 ms on a CPU). A compiler makes most of its statics in its first
-    /// compile, and only those that exist when the exit handler is registered outlive it: a process that ended while
-    /// another thread compiled its first program crashed. A failure is not ours to report; real work will meet it.
-    fn warm_up(&self) {
-        let ty = TensorType::new(DType::F32, &[]);
-        let signature = Signature { parameters: vec![ty.clone()], outputs: vec![ty], donors: vec![] };
-        drop(self.compile(WARM_UP, signature, &()));
+    /// Finds the plugin's settings, and checks its numbers under them.
+    fn find_settings(&mut self) -> Result<Settings> {
+        let flags = settings::flags();
+        let scalar = TensorType::new(DType::F32, &[]);
+        let signature = Signature { parameters: vec![scalar.clone()], outputs: vec![scalar], donors: vec![] };
+        let options = settings::accepted_options(|names| {
+            self.compile_with(&compile_options::encode(names), WARM_UP, signature.clone()).map(drop)
+        });
+        self.settings = Settings { compile_options: compile_options::encode(&options), flags };
+        check::run_once(self, self.plugin.path(), || self.fingerprint())?;
+        Ok(self.settings.clone())
     }
-}
 
-impl PjrtEngine {
+    fn compile_with(&self, options: &[u8], text: &str, signature: Signature) -> Result<Arc<dyn Executable>> {
+        let _inside = exit::enter()?;
+        let api = self.client.api;
+        let format = "mlir";
+        let mut program = Args::<sys::PJRT_Program>::new(api);
+        program.code = text.as_ptr().cast_mut().cast();
+        program.code_size = text.len();
+        program.format = format.as_ptr().cast();
+        program.format_size = format.len();
+        let mut args = Args::<sys::PJRT_Client_Compile_Args>::new(api);
+        args.client = self.client.raw();
+        args.program = program.as_mut_ptr();
+        args.compile_options = options.as_ptr().cast();
+        args.compile_options_size = options.len();
+        let compiled = call!(api, PJRT_Client_Compile, args);
+        exit::register_again();
+        compiled?;
+        // SAFETY: the plugin gave us a new executable to own.
+        let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.executable, signature)? };
+        Ok(Arc::new(executable))
+    }
+
     /// A new buffer of these bytes, and the event that tells when the plugin has no more use for them.
     fn buffer_from_host(
         &self,
@@ -89,7 +116,6 @@ impl Engine for PjrtEngine {
     }
 
     fn fingerprint(&self) -> Result<Vec<u8>> {
-        let flags = std::env::var("XLA_FLAGS").unwrap_or_default();
         let mut out = Vec::new();
         let mut field = |bytes: &[u8]| {
             out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
@@ -97,11 +123,11 @@ impl Engine for PjrtEngine {
         };
         field(self.platform.as_bytes());
         field(self.version.as_bytes());
-        field(self.plugin.file_hash()?);
+        field(self.plugin.file().hash()?);
         field(&self.client.api.minor().to_le_bytes());
         field(&(self.client.device_count() as u64).to_le_bytes());
-        field(flags.as_bytes());
-        field(&compile_options::encode());
+        field(&self.settings.flags);
+        field(&self.settings.compile_options);
         Ok(out)
     }
 
@@ -138,26 +164,7 @@ impl Engine for PjrtEngine {
     }
 
     fn compile(&self, text: &str, signature: Signature, _origin: &dyn Any) -> Result<Arc<dyn Executable>> {
-        let _inside = exit::enter()?;
-        let api = self.client.api;
-        let format = "mlir";
-        let options = compile_options::encode();
-        let mut program = Args::<sys::PJRT_Program>::new(api);
-        program.code = text.as_ptr().cast_mut().cast();
-        program.code_size = text.len();
-        program.format = format.as_ptr().cast();
-        program.format_size = format.len();
-        let mut args = Args::<sys::PJRT_Client_Compile_Args>::new(api);
-        args.client = self.client.raw();
-        args.program = program.as_mut_ptr();
-        args.compile_options = options.as_ptr().cast();
-        args.compile_options_size = options.len();
-        let compiled = call!(api, PJRT_Client_Compile, args);
-        exit::register_again();
-        compiled?;
-        // SAFETY: the plugin gave us a new executable to own.
-        let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.executable, signature)? };
-        Ok(Arc::new(executable))
+        self.compile_with(&self.settings.compile_options, text, signature)
     }
 
     fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>> {

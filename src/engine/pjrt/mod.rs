@@ -1,20 +1,26 @@
 //! The engine over the PJRT C API: any plugin, loaded at run time, called through our own binding.
 //!
-//! From the top: `engine` is the trait's implementation; `plugin` finds and loads; `executable`, `buffer`, `client` and
-//! `event` own what a plugin gives; `exit` sees to it that the process can end; `api` calls; `sys` is the binding.
+//! From the top: `engine` implements the trait; `check` and `settings` find out how a plugin is to be used; `find` and `plugin`
+//! find and load it; `plugin_file` hashes its file, once per machine (`remembered`); `executable`, `buffer`, `client` and
+//! `event` own the plugin's objects; `exit` lets the process end; `api` calls; `sys` is the binding.
 
 mod api;
 #[cfg(test)]
 mod binding_test;
 mod buffer;
+mod check;
 mod client;
 mod compile_options;
 mod engine;
 mod event;
 mod executable;
 mod exit;
+mod find;
 mod layout;
 mod plugin;
+mod plugin_file;
+mod remembered;
+mod settings;
 #[allow(missing_docs)]
 mod sys;
 #[cfg(test)]
@@ -31,7 +37,7 @@ use std::sync::Arc;
 /// `device_count` 0 means the plugin's default; one on a CPU.
 pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn Engine>> {
     let _inside = exit::enter()?;
-    let plugin = plugin::Plugin::load(&plugin::find(plugin_path)?)?;
+    let plugin = plugin::Plugin::load(&find::find(plugin_path)?)?;
     exit::register_again();
     Ok(Arc::new(engine::PjrtEngine::new(plugin, device_count)?))
 }

@@ -1,0 +1,54 @@
+"""An installed library finds plugins in its own places only: python installed_test.py /path/to/liblazyxla.so SOURCE_TREE
+
+The library is copied out of the source tree. It must not look into the folder that it was built in."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+library.lxla_last_error_message.restype = ctypes.c_char_p
+class Env(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_uint64)]
+count = ctypes.c_int32()
+status = library.lxla_env_device_count(Env(0), ctypes.byref(count))
+print(status, count.value, library.lxla_last_error_message().decode())
+"""
+NOT_FOUND = 5
+
+
+def device_count(library):
+    """Status, count and message of a new process."""
+    known = {"LXLA_PJRT_PLUGIN", "PJRT_NAMES_AND_LIBRARY_PATHS"}
+    environment = {name: value for name, value in os.environ.items() if name not in known}
+    command = [sys.executable, "-c", PROGRAM, str(library)]
+    answer = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    status, count, message = answer.split(" ", 2)
+    return int(status), int(count), message
+
+
+def main():
+    built, tree = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+    plugin = tree / "build/plugins/fastatomstruct_xla_cpu"
+    assert device_count(built)[0] == 0, "in the source tree, the plugin of the build folder is found"
+    with tempfile.TemporaryDirectory() as folder:
+        installed = pathlib.Path(folder) / "liblazyxla.so"
+        shutil.copy(built, installed)
+        status, _, message = device_count(installed)
+        assert status == NOT_FOUND and str(tree) not in message, (status, message)
+        assert "make plugin" in message and folder in message, message
+        own = pathlib.Path(folder) / "lazyxla"
+        own.mkdir()
+        (own / plugin.name).symlink_to(plugin)
+        status, count, message = device_count(installed)
+        assert (status, count) == (0, 1), (status, count, message)
+    print("installed: plugins are looked for beside the library, and not in the folder that it was built in")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+//! Small facts that are remembered from process to process: the hash of a plugin's file, and whether it passed its checks.
+//! They are kept in files of our own below `LXLA_STATE_DIR`, `$XDG_CACHE_HOME/lazyxla` or `$HOME/.cache/lazyxla`, the first
+//! that is set; an empty `LXLA_STATE_DIR`, or a folder that is not ours alone, means that nothing is remembered.
+
+use crate::log::{Level, log};
+use std::fs::{self, DirBuilder};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+/// First bytes of every file; changes with the format.
+const MAGIC: &[u8] = b"lazyxla fact v1\n";
+
+/// The longest fact.
+const MAX_BYTES: u64 = 4096;
+
+/// Returns a fact; None if it is not known or its file is damaged.
+pub fn get(name: &str) -> Option<Vec<u8>> {
+    let path = folder()?.join(name);
+    let file = fs::File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || metadata.uid() != user() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (hash, fact) = rest.split_at_checked(32)?;
+    (hash == checksum(name, fact).as_bytes()).then(|| fact.to_vec())
+}
+
+/// Remembers a fact. A failure is only logged.
+pub fn put(name: &str, fact: &[u8]) {
+    let Some(folder) = folder() else { return };
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".").tempfile_in(&folder)?;
+        [MAGIC, checksum(name, fact).as_bytes(), fact].iter().try_for_each(|part| file.write_all(part))?;
+        file.persist(folder.join(name))?;
+        Ok(())
+    };
+    if let Err(error) = write() {
+        log(Level::Information, || format!("{} cannot be written: {error}", folder.display()));
+    }
+}
+
+/// Covers the name, so that a file copied over another one is not taken for it.
+fn checksum(name: &str, fact: &[u8]) -> blake3::Hash {
+    blake3::Hasher::new().update(name.as_bytes()).update(&[0]).update(fact).finalize()
+}
+
+fn user() -> u32 {
+    // SAFETY: geteuid only reads a number of this process, and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The folder, made if it is not there; None if there is none that only we can write.
+fn folder() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let base = match variable("LXLA_STATE_DIR") {
+        Some(folder) => folder,
+        None => match variable("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()) {
+            Some(cache) => cache.join("lazyxla"),
+            None => variable("HOME")?.join(".cache/lazyxla"),
+        },
+    };
+    if !base.is_absolute() {
+        return None;
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(&base).ok()?;
+    let metadata = fs::metadata(&base).ok()?;
+    (metadata.is_dir() && metadata.uid() == user() && metadata.mode() & 0o022 == 0).then_some(base)
+}
