@@ -4,7 +4,7 @@ To add an operation: an Operation in one of the files that ops_test.py names, an
 its name in EXACT."""
 
 import functools
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, sizeof
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p, sizeof
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -65,6 +65,14 @@ class World:
             )
             self.known[id(array)] = made, array
         return self.known[id(array)][0]
+
+    def write(self, changed):
+        """Writes other values into the tensors of arrays, given by the arrays' ids; from then on they are of the new arrays."""
+        for key, array in changed.items():
+            tensor, _ = self.known[key]
+            dense = np.ascontiguousarray(array)
+            abi.ok(abi.lib.lxla_tensor_write(tensor, dense.ctypes.data if dense.size else None, dense.nbytes))
+            self.known[id(array)] = tensor, array
 
     def make(self, function, *inputs):
         return abi.give(getattr(abi.lib, function), Tensor, *inputs)
@@ -242,4 +250,5 @@ def options_of(name, fields):
 
 PARAMETERS = ["tensors", "size", "tensors", "size"]
 abi.SIGNATURES["lxla_computation_trace"] = [kind for word in PARAMETERS for kind in TYPES[word]] + [POINTER(Computation)]
+abi.SIGNATURES["lxla_tensor_write"] = [Tensor, c_void_p, c_size_t]
 declare("lxla_tensor_placeholder", "place i32 list")

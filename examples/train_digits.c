@@ -1,6 +1,8 @@
 // Trains a small network on real handwritten digits: 64-256-256-10, ReLU, softmax cross-entropy, SGD with momentum.
 //
-//   train_digits examples/data/digits.csv [epochs]
+//   train_digits examples/data/digits.csv [epochs [curve.txt]]
+//
+// With a third argument, writes a line "loss" for each step and "accuracy" for each epoch to that file.
 //
 // Every operation below only records. lxla_mark_step, once a batch, hands what was recorded to XLA: the first time it is
 // compiled, after that the compiled program is found again, and it writes the new parameters over the old ones.
@@ -68,7 +70,10 @@ static double uniform(void) {
   return (double)(random_state >> 11) / 9007199254740992.0;
 }
 
-static double normal(void) { return sqrt(-2 * log(1 - uniform())) * cos(2 * 3.14159265358979 * uniform()); }
+static double normal(void) {
+  double radius = sqrt(-2 * log(1 - uniform()));  // a statement of its own: C leaves open which operand comes first
+  return radius * cos(2 * 3.14159265358979 * uniform());
+}
 
 // --- The network ---------------------------------------------------------------------------------------------------
 
@@ -279,7 +284,12 @@ int main(int argc, char **argv) {
   setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // the plugin's chatter; this program's output is its own
   int epochs = argc > 2 ? atoi(argv[2]) : 40;
   if (argc < 2 || epochs < 1) {
-    fprintf(stderr, "usage: %s examples/data/digits.csv [epochs]\n", argv[0]);
+    fprintf(stderr, "usage: %s examples/data/digits.csv [epochs [curve.txt]]\n", argv[0]);
+    return 2;
+  }
+  FILE *curve = argc > 3 ? fopen(argv[3], "w") : NULL;
+  if (argc > 3 && !curve) {
+    fprintf(stderr, "cannot write %s\n", argv[3]);
     return 2;
   }
   images set = load(argv[1]);
@@ -320,13 +330,16 @@ int main(int argc, char **argv) {
       if (donated < least_donated) least_donated = donated;
       TRY(lxla_tensor_read(loss, &loss_value, sizeof loss_value));  // waits for the step, which has made it
       drop(loss);
+      if (curve) fprintf(curve, "loss %.9g\n", loss_value);
       times[step] = seconds() - start;
       busy += times[step];
     }
     held_out = accuracy(layers, set.pixels + training, set.labels + training, HELD_OUT);
+    if (curve) fprintf(curve, "accuracy %.9g\n", held_out);
     show(epoch, epochs, loss_value, held_out, batches / busy);
   }
 
+  if (curve && fclose(curve) != 0) return 1;
   qsort(times, (size_t)steps, sizeof *times, by_value);
   printf("\n  held-out accuracy    %.4f\n", held_out);
   printf("  programs compiled    %llu in all, for %d steps and %d evaluations\n", (unsigned long long)counter("UncachedCompile"),

@@ -3,6 +3,8 @@
 //! interprets programs, and poisons what it is told to consume; and on the real plugin. Real numbers have to lie within an
 //! error bound of a reference in f64, on the plugin.
 //!
+//! Each program runs twice, the second time on other values (see `program.rs`).
+//!
 //! `LXLA_ORACLE_PROGRAMS` and `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test on the plugin) say how many programs,
 //! `LXLA_ORACLE_SEED` which ones. A failing program is shrunk and told, each action with the tensors that it was done to.
 //! `LXLA_ORACLE_LAST` names a file that each program is written to before it runs, should one end the process.

@@ -2,7 +2,7 @@
 
 use super::action::{Action, Deed};
 use super::bounded::{Bounded, Host, Rounding};
-use crate::program::{Coverage, Twofold};
+use crate::program::{Coverage, Twofold, random_state};
 use half::{bf16, f16};
 use lazyxla::device::{self, Device, TensorHandle};
 use lazyxla::env::{DeviceKind, Environment};
@@ -92,7 +92,7 @@ impl<'a> Approximate<'a> {
 
     /// Real numbers: of one sign or both, and of different sizes; a few are denormal.
     pub fn content(&self, ty: &TensorType, seed: u16) -> Result<(Vec<u8>, Bounded)> {
-        let mut state = u64::from(seed) | 1 << 40;
+        let mut state = random_state(seed);
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64

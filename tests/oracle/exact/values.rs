@@ -1,6 +1,7 @@
 //! What the tensors of exact programs hold: whole numbers that every dtype of theirs holds exactly, and bits that are only
 //! moved.
 
+use crate::program::random_state;
 use lazyxla::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 pub const SHAPES: [&[i64]; 11] =
@@ -59,7 +60,7 @@ pub fn range(dtype: DType) -> f64 {
 /// Contents of a tensor, and what none of its elements exceeds: most are small whole numbers; some integers go over the
 /// whole range, and a few floats are any bits.
 pub fn content(ty: &TensorType, seed: u16) -> (Vec<u8>, f64) {
-    let mut state = u64::from(seed) | 1 << 40;
+    let mut state = random_state(seed);
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
