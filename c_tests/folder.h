@@ -10,25 +10,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// How many files have this in their names.
-static inline int files(const char *part) {
+// Counts the files in the folder and in its folders that have `part` in their names; removes them if asked to, and the folders,
+// but for the file named `kept`.
+static inline int walk_folder(int folder, const char *part, const char *kept, int remove_them) {
   int n = 0;
-  DIR *folder = opendir(FOLDER);
-  CHECK(folder);
-  for (struct dirent *entry; (entry = readdir(folder));)
-    n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && strstr(entry->d_name, part);
-  closedir(folder);
+  DIR *entries = fdopendir(folder);
+  CHECK(entries);
+  for (struct dirent *entry; (entry = readdir(entries));) {
+    const char *name = entry->d_name;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, kept) == 0) continue;
+    int inner = openat(dirfd(entries), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (inner >= 0)
+      n += walk_folder(inner, part, kept, remove_them);
+    else
+      n += strstr(name, part) != NULL;
+    if (remove_them) unlinkat(dirfd(entries), name, inner >= 0 ? AT_REMOVEDIR : 0);
+  }
+  closedir(entries);
   return n;
 }
 
-// Whatever is in the folder, but the file of this name, is gone.
+static inline int open_folder(void) {
+  int folder = open(FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  CHECK(folder >= 0);
+  return folder;
+}
+
+// How many files have this in their names.
+static inline int files(const char *part) { return walk_folder(open_folder(), part, "", 0); }
+
+// Removes all that is in the folder but the file of this name. Makes the folder if it is not there.
 static inline void clear(const char *kept) {
   CHECK(mkdir(FOLDER, 0700) == 0 || errno == EEXIST);
-  DIR *folder = opendir(FOLDER);
-  CHECK(folder);
-  for (struct dirent *entry; (entry = readdir(folder));)
-    if (strcmp(entry->d_name, kept) != 0) unlinkat(dirfd(folder), entry->d_name, 0);
-  closedir(folder);
+  walk_folder(open_folder(), "", kept, 1);
 }
 
 static inline void remove_folder(void) {

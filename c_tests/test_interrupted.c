@@ -85,8 +85,9 @@ TEST(s5_killed_in_mid_write) {
     float value = big_in_file(env);
     CHECK(value == 1 || value == 2);
     if (files("tmp") > 0) EQUAL(value, 1);
+    // The next save of that name removes what the killed one has left.
     OK(save_big(env, 1, 0));
-    clear("saved");
+    EQUAL(files(""), 1);
   }
   CHECK(unsetenv(IS_CHILD) == 0);
   OK(lxla_env_release(env));

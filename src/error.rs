@@ -1,5 +1,6 @@
 //! The one error of the library: a status code and a message.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Status codes: 1 to 16 are those of absl and PJRT, from 64 on our own. Frozen: they are the C ABI's numbers.
@@ -109,6 +110,26 @@ impl Error {
     pub fn context(self, prefix: impl std::fmt::Display) -> Error {
         Error::new(self.code, format!("{prefix}: {}", self.message))
     }
+}
+
+/// The most bytes of a name that a message shows.
+const MOST_BYTES_OF_A_NAME: usize = 256;
+
+/// A text that may be of any length, cut short for a message.
+pub fn shortened(text: &str, most_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= most_bytes {
+        return Cow::Borrowed(text);
+    }
+    let mut end = most_bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}... ({} bytes)", &text[..end], text.len()))
+}
+
+/// A name that may be of any length, cut short for a message and in quotes.
+pub fn quoted(name: &str) -> String {
+    format!("{:?}", shortened(name, MOST_BYTES_OF_A_NAME))
 }
 
 /// `error!(InvalidArgument, "...", ...)`: an [`Error`] with that code and a formatted message.

@@ -1,26 +1,38 @@
-//! Compiled programs on disk, shared by processes. A file is named by the key's hash; its header says what it is, and is
-//! checked before a byte of it reaches the plugin. Whatever is odd is a miss. The files hold machine code, so the folder is
-//! ours alone.
+//! Compiled programs on disk, shared by processes, in a folder of our own below the one that the user named. A file is named by
+//! its key; its header repeats the key and says what it is, and is checked before a byte of it reaches the plugin. Whatever
+//! is odd is a miss. The files hold machine code, so both folders are this user's alone. Files that were not made here are
+//! neither counted nor removed.
 
 use crate::error;
 use crate::error::{Code, Result};
+use crate::io;
 use crate::log::{Level, log};
-use std::fs::{self, DirBuilder, File};
-use std::io::Write;
+use crate::types::zeroed_bytes;
+use std::fs::{self, DirBuilder, Metadata};
+use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-/// Changes whenever the header or the meaning of the payload does.
-const MAGIC: &[u8; 16] = b"lazyxla exec v1\0";
-const HEADER_BYTES: usize = MAGIC.len() + 32 + 32;
+/// Our folder. It and [`MAGIC`] change whenever the header or the meaning of the payload does, so that another version of the
+/// library has its own files and its own limit.
+const FOLDER: &str = "lazyxla-v2";
+
+const MAGIC: &[u8; 16] = b"lazyxla exec v2\0";
+
+/// Magic, key, meaning, and the hash of those and the payload.
+const HEADER_BYTES: usize = MAGIC.len() + 3 * 32;
+
+/// How the names of our files end, after the key in hexadecimal digits.
+const EXTENSION: &str = "exec";
 
 /// Least recently used files give way beyond so many bytes.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// See the module's documentation.
 pub struct DiskCache {
+    /// Absolute: the process may change its folder after this one was checked.
     folder: PathBuf,
     most_bytes: u64,
     /// The plugin cannot serialize, or the folder cannot be written: noticed once, and left alone from then on.
@@ -32,11 +44,7 @@ impl DiskCache {
     /// it cannot be made, is another user's, or is open to others.
     pub fn open(folder: &Path) -> Option<DiskCache> {
         match checked(folder) {
-            Ok(()) => Some(DiskCache {
-                folder: folder.to_path_buf(),
-                most_bytes: MOST_BYTES,
-                read_only: AtomicBool::new(false),
-            }),
+            Ok(folder) => Some(DiskCache { folder, most_bytes: MOST_BYTES, read_only: AtomicBool::new(false) }),
             Err(error) => {
                 log(Level::Warning, || format!("the disk cache is not used: {error}"));
                 None
@@ -48,17 +56,27 @@ impl DiskCache {
     /// key (its signature), and has to agree.
     pub fn get(&self, key: &[u8; 32], meaning: &[u8; 32]) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let mut bytes = fs::read(&path).ok()?;
-        if bytes.len() < HEADER_BYTES || bytes[..16] != *MAGIC || bytes[16..48] != *meaning {
+        let (mut file, about) = io::open_regular(&path).ok()?;
+        // The folder was checked when it was opened. Somebody who may rename the folders above it can have put another there.
+        if let Err(error) = check_ours(&path, &about) {
+            log(Level::Warning, || format!("a compiled program on disk is not loaded: {error}"));
             return None;
         }
-        let payload = bytes.split_off(HEADER_BYTES);
-        if bytes[48..] != *blake3::hash(&payload).as_bytes() {
+        let size = about.len().checked_sub(HEADER_BYTES as u64).filter(|&size| size <= self.most_bytes)?;
+        let mut header = [0; HEADER_BYTES];
+        file.read_exact(&mut header).ok()?;
+        let (told, hash) = header.split_at(HEADER_BYTES - 32);
+        if told != described(key, meaning) {
+            return None;
+        }
+        let mut payload = zeroed_bytes(size as usize).ok()?;
+        file.read_exact(&mut payload).ok()?;
+        if hash != hash_of(told, &payload).as_bytes() {
             log(Level::Warning, || format!("{} is damaged; it is compiled again", path.display()));
             return None;
         }
         // When it was used last, for eviction. That it cannot be noted does not matter.
-        let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _ = file.set_modified(SystemTime::now());
         Some(payload)
     }
 
@@ -69,7 +87,7 @@ impl DiskCache {
             return;
         }
         let lasting = payload.as_ref().map_or_else(|e| e.code == Code::Unimplemented, |_| true);
-        let kept = payload.and_then(|payload| self.write(&self.path(key), meaning, &payload));
+        let kept = payload.and_then(|payload| self.write(key, meaning, &payload));
         match kept {
             Ok(()) => self.evict(),
             Err(error) => {
@@ -85,35 +103,34 @@ impl DiskCache {
     }
 
     fn path(&self, key: &[u8; 32]) -> PathBuf {
-        self.folder.join(format!("{}.exec", blake3::Hash::from_bytes(*key).to_hex()))
+        self.folder.join(format!("{}.{EXTENSION}", blake3::Hash::from_bytes(*key).to_hex()))
     }
 
-    /// Under a temporary name first: another process sees a whole file or none.
-    fn write(&self, path: &Path, meaning: &[u8; 32], payload: &[u8]) -> Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.folder.join(format!("{}.{number}.tmp", std::process::id()));
-        let hash = blake3::hash(payload);
-        let written = File::create(&temporary).and_then(|mut file| {
-            [MAGIC, &meaning[..], hash.as_bytes(), payload].iter().try_for_each(|part| file.write_all(part))?;
-            fs::rename(&temporary, path)
-        });
-        written.map_err(|e| {
-            let _ = fs::remove_file(&temporary);
-            error!(Unavailable, "{}: {e}", self.folder.display())
-        })
+    /// Another process sees a whole file or none.
+    fn write(&self, key: &[u8; 32], meaning: &[u8; 32], payload: &[u8]) -> Result<()> {
+        if payload.len() as u64 > self.most_bytes {
+            return Ok(());
+        }
+        let told = described(key, meaning);
+        let hash = hash_of(&told, payload);
+        let parts = [&told[..], hash.as_bytes(), payload];
+        let written =
+            io::replace_privately(&self.path(key), |file| parts.iter().try_for_each(|part| file.write_all(part)));
+        written.map_err(|e| error!(Unavailable, "{}: {e}", self.folder.display()))
     }
 
-    /// Removes the files that were used longest ago, until the rest fits. Other processes may do the same meanwhile.
+    /// Removes the files that were used longest ago, until the rest fits. Other processes may do the same meanwhile, or read
+    /// the files; who has one open reads it to its end.
     fn evict(&self) {
+        io::remove_abandoned(&self.folder, None);
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;
         };
         let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
             .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file())?;
-                Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+                let path = entry.ok().map(|entry| entry.path()).filter(|path| is_named_by_key(path))?;
+                let metadata = fs::symlink_metadata(&path).ok().filter(Metadata::is_file)?;
+                Some((metadata.modified().ok()?, metadata.len(), path))
             })
             .collect();
         let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
@@ -128,27 +145,53 @@ impl DiskCache {
     }
 }
 
-/// Makes the folder, for us alone, and checks that it is so.
-fn checked(folder: &Path) -> Result<()> {
+/// What a file's header says before its hash.
+fn described(key: &[u8; 32], meaning: &[u8; 32]) -> [u8; HEADER_BYTES - 32] {
+    let mut told = [0; HEADER_BYTES - 32];
+    told[..16].copy_from_slice(MAGIC);
+    told[16..48].copy_from_slice(key);
+    told[48..].copy_from_slice(meaning);
+    told
+}
+
+fn hash_of(told: &[u8], payload: &[u8]) -> blake3::Hash {
+    blake3::Hasher::new().update(told).update(payload).finalize()
+}
+
+/// Whether a file has a name that [`DiskCache::path`] gives.
+fn is_named_by_key(path: &Path) -> bool {
+    let key = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    path.extension().is_some_and(|extension| extension == EXTENSION) && blake3::Hash::from_hex(key).is_ok()
+}
+
+/// Our folder below `folder`, with its absolute path. Makes both, for this user alone, and checks that they are so.
+fn checked(folder: &Path) -> Result<PathBuf> {
     let failed = |e: std::io::Error| error!(Unavailable, "{}: {e}", folder.display());
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    let metadata = fs::metadata(folder).map_err(failed)?;
-    // SAFETY: geteuid only reads a number of this process, and cannot fail.
-    let us = unsafe { libc::geteuid() };
-    if metadata.uid() != us {
-        return Err(error!(
-            PermissionDenied,
-            "{} belongs to user {}, not to us ({us})",
-            folder.display(),
-            metadata.uid()
-        ));
+    let folder = fs::canonicalize(folder).map_err(failed)?;
+    check_ours(&folder, &fs::metadata(&folder).map_err(failed)?)?;
+    let own = folder.join(FOLDER);
+    let failed = |e: std::io::Error| error!(Unavailable, "{}: {e}", own.display());
+    DirBuilder::new().recursive(true).mode(0o700).create(&own).map_err(failed)?;
+    let metadata = fs::symlink_metadata(&own).map_err(failed)?;
+    if !metadata.is_dir() {
+        return Err(error!(FailedPrecondition, "{} is a link; want a folder", own.display()));
     }
-    if metadata.permissions().mode() & 0o077 != 0 {
+    check_ours(&own, &metadata)?;
+    Ok(own)
+}
+
+/// Files and folders of the cache are this user's, and nobody else may use them.
+fn check_ours(path: &Path, metadata: &Metadata) -> Result<()> {
+    let (user, us, mode) = (metadata.uid(), io::user(), metadata.permissions().mode() & 0o777);
+    if user != us {
+        return Err(error!(PermissionDenied, "{} belongs to user {user}, not to us ({us})", path.display()));
+    }
+    if mode & 0o077 != 0 {
         return Err(error!(
             PermissionDenied,
-            "{} is open to others (mode {:o}); it holds machine code, and wants mode 700",
-            folder.display(),
-            metadata.permissions().mode() & 0o777
+            "{} is open to others (mode {mode:o}); what holds machine code has to be this user's alone (mode 700)",
+            path.display()
         ));
     }
     Ok(())

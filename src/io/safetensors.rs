@@ -1,14 +1,16 @@
 //! The safetensors format (github.com/huggingface/safetensors), by its own crate; what is ours is that a file appears
 //! whole or not at all.
 
+use super::atomic_file::{open_regular, replace_durably};
+use super::header;
 use crate::error;
-use crate::error::{Code, Error, Result};
-use crate::types::{DType, TensorType};
+use crate::error::{Code, Error, Result, quoted, shortened};
+use crate::types::{DType, MAX_RANK, TensorType, zeroed_bytes};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The name under which the format keeps what is said of the whole file.
@@ -20,6 +22,13 @@ const PIECE_BYTES: usize = 8 << 20;
 /// The longest header that is read; the format's own limit.
 const MOST_HEADER_BYTES: u64 = 100_000_000;
 
+/// How many names a message lists, and how much of each.
+const MOST_NAMES_LISTED: usize = 10;
+const MOST_BYTES_LISTED: usize = 64;
+
+/// How much of a path or of another's message is shown: all of what a system takes for a path.
+const MOST_BYTES_SHOWN: usize = 4096;
+
 /// A tensor to write: row-major bytes.
 pub struct Entry<'a> {
     /// Its name in the file.
@@ -30,26 +39,19 @@ pub struct Entry<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Writes a file whole: to a temporary name beside it, to the disk, then under its own name. If anything fails, the
-/// temporary file is gone and what was there under the name is untouched. `written` counts bytes as they go.
+/// Writes a file whole, or not at all: see [`replace_durably`]. `written` counts bytes as they go.
 pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> {
     let (header, in_order) = header(entries)?;
-    let temporary = Temporary::beside(path);
-    let to_disk = || -> std::io::Result<()> {
-        let folder = File::open(folder_of(path))?;
-        let mut file = File::create(&temporary.0)?;
+    let fill = |file: &mut File| {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;
         for piece in in_order.iter().flat_map(|entry| entry.bytes.chunks(PIECE_BYTES)) {
             file.write_all(piece)?;
             written.fetch_add(piece.len() as u64, Ordering::Relaxed);
         }
-        file.sync_all()?;
-        std::fs::rename(&temporary.0, path)?;
-        // The name, too, is on the disk only when its folder is.
-        folder.sync_all()
+        Ok(())
     };
-    to_disk().map_err(|e| io_error(path, &e))
+    replace_durably(path, fill).map_err(|e| io_error(path, &e))
 }
 
 /// The file's header, and the entries in the order of their content: as the format has it, the widest elements first, then
@@ -71,6 +73,13 @@ fn header<'a, 'b>(entries: &'a [Entry<'b>]) -> Result<(Vec<u8>, Vec<&'a Entry<'b
     let metadata = Metadata::new(Some(about), infos).map_err(|e| failed(&e))?;
     let mut header = serde_json::to_vec(&metadata).map_err(|e| failed(&e))?;
     header.resize(header.len().next_multiple_of(8), b' ');
+    if header.len() as u64 > MOST_HEADER_BYTES {
+        let length = header.len();
+        return Err(error!(
+            InvalidArgument,
+            "names: they would take {length} bytes of the file's header; the safetensors format has {MOST_HEADER_BYTES}"
+        ));
+    }
     Ok((header, in_order))
 }
 
@@ -81,113 +90,121 @@ pub fn check_type(name: &str, ty: &TensorType) -> Result<()> {
 
 /// The format's dtype; an error if it has none.
 fn check_dtype(name: &str, ty: &TensorType) -> Result<Dtype> {
-    to_format(ty.dtype)
-        .ok_or_else(|| error!(InvalidArgument, "tensor {name:?} is {ty}; the safetensors format has no {}", ty.dtype))
-}
-
-fn folder_of(path: &Path) -> PathBuf {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
-}
-
-/// A file that is removed again unless it was renamed.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    /// A name that no other save of this or another process uses, in the same folder, so that renaming is atomic.
-    fn beside(path: &Path) -> Temporary {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Temporary(folder_of(path).join(format!(".{name}.{}.{number}.tmp", std::process::id())))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // Renamed, it is no longer there, and this fails as it should.
-        let _ = std::fs::remove_file(&self.0);
-    }
+    to_format(ty.dtype).ok_or_else(|| {
+        error!(InvalidArgument, "tensor {} is {ty}; the safetensors format has no {}", quoted(name), ty.dtype)
+    })
 }
 
 /// The names in a file, in the order of their content, with dtype and shape, as a JSON object.
 pub fn names(path: &Path) -> Result<String> {
     let (_, metadata, _) = open(path)?;
-    let mut object = serde_json::Map::new();
-    for name in metadata.offset_keys() {
+    let entries = metadata.offset_keys().into_iter().map(|name| {
         let info = metadata.info(&name).expect("it is one of its keys");
         let dtype = from_format(info.dtype).map_or_else(|| info.dtype.to_string(), |dtype| dtype.to_string());
-        object.insert(name, serde_json::json!({ "dtype": dtype, "dims": info.shape }));
-    }
-    Ok(serde_json::Value::Object(object).to_string())
+        format!("{}:{}", serde_json::json!(name), serde_json::json!({ "dtype": dtype, "dims": info.shape }))
+    });
+    Ok(format!("{{{}}}", entries.collect::<Vec<_>>().join(",")))
 }
 
 /// One tensor of a file: its type and its row-major bytes. Reads the header and that tensor, nothing else.
 pub fn read(path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
     let (mut file, metadata, start) = open(path)?;
     let info = metadata.info(name).ok_or_else(|| {
-        error!(
-            NotFound,
-            "name: {} has no tensor {name:?}; it has {}",
-            path.display(),
-            metadata.offset_keys().join(", ")
-        )
+        let (path, name, there) = (shown(path), quoted(name), listed(&metadata.offset_keys()));
+        error!(NotFound, "name: {path} has no tensor {name}; it has {there}")
     })?;
-    let ty = type_of(info).map_err(|e| e.context(format_args!("{}, tensor {name:?}", path.display())))?;
-    let mut bytes = vec![0; ty.size_bytes()];
+    let named = |e: Error| e.context(format_args!("{}, tensor {}", shown(path), quoted(name)));
+    let ty = type_of(info).map_err(named)?;
+    let mut bytes = zeroed_bytes(ty.size_bytes()).map_err(named)?;
     let read = file.seek(SeekFrom::Start(start + info.data_offsets.0 as u64)).and_then(|_| file.read_exact(&mut bytes));
-    read.map_err(|e| io_error(path, &e))?;
+    read.map_err(|e| read_error(path, &e))?;
     if ty.dtype == DType::Pred && bytes.iter().any(|&byte| byte > 1) {
-        return Err(damaged(path, format_args!("tensor {name:?} is BOOL and has a byte that is neither 0 nor 1")));
+        let name = quoted(name);
+        return Err(damaged(path, format_args!("tensor {name} is BOOL and has a byte that is neither 0 nor 1")));
     }
     Ok((ty, bytes))
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = |name: &String| shortened(name, MOST_BYTES_LISTED).into_owned();
+    let mut first: Vec<String> = names.iter().take(MOST_NAMES_LISTED).map(shown).collect();
+    if let more @ 1.. = names.len().saturating_sub(MOST_NAMES_LISTED) {
+        first.push(format!("and {more} more"));
+    }
+    if first.is_empty() { "none".to_string() } else { first.join(", ") }
 }
 
 fn type_of(info: &TensorInfo) -> Result<TensorType> {
     let dtype =
         from_format(info.dtype).ok_or_else(|| error!(Unimplemented, "dtype {} is not there yet", info.dtype))?;
-    let dims: Vec<i64> = info.shape.iter().map(|&dim| i64::try_from(dim).unwrap_or(-1)).collect();
+    let rank = info.shape.len();
+    if rank > MAX_RANK {
+        return Err(error!(Unimplemented, "it is of rank {rank}; the library has at most {MAX_RANK}"));
+    }
+    let dims: Option<Vec<i64>> = info.shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
+    let dims = dims.ok_or_else(|| error!(InvalidArgument, "dims: {:?} has one above {}", info.shape, i64::MAX))?;
     crate::types::element_count(&dims)?;
     Ok(TensorType::new(dtype, &dims))
 }
 
 /// Opens a file and checks its header: the file, what the header says, and where the content starts.
 fn open(path: &Path) -> Result<(File, Metadata, u64)> {
-    let failed = |e: std::io::Error| io_error(path, &e);
-    let mut file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
+    let (mut file, about) = open_regular(path).map_err(|e| io_error(path, &e))?;
+    let size = about.len();
     let mut length = [0; 8];
-    file.read_exact(&mut length).map_err(|e| match e.kind() {
-        ErrorKind::UnexpectedEof => damaged(path, "it is too short to be a safetensors file"),
-        _ => failed(e),
-    })?;
+    if size < length.len() as u64 {
+        return Err(damaged(path, "it is too short to be a safetensors file"));
+    }
+    file.read_exact(&mut length).map_err(|e| read_error(path, &e))?;
     let length = u64::from_le_bytes(length);
     if length > MOST_HEADER_BYTES || length + 8 > size {
         return Err(damaged(path, format_args!("its header would have {length} bytes")));
     }
-    let mut header = vec![0; length as usize];
-    file.read_exact(&mut header).map_err(failed)?;
-    let metadata: Metadata =
-        serde_json::from_slice(&header).map_err(|e| damaged(path, format_args!("its header is wrong: {e}")))?;
-    let wanted = 8 + length + metadata.data_len() as u64;
-    if wanted != size {
-        return Err(damaged(path, format_args!("it has {size} bytes; its header says {wanted}")));
+    let exhausted = |e: Error| e.context(format_args!("{}, its header", shown(path)));
+    let mut header = zeroed_bytes(length as usize).map_err(exhausted)?;
+    file.read_exact(&mut header).map_err(|e| read_error(path, &e))?;
+    let parsed = header::parse(&header).map_err(exhausted)?;
+    let metadata =
+        parsed.map_err(|e| damaged(path, format_args!("its header is wrong: {}", shortened(&e, MOST_BYTES_SHOWN))))?;
+    let content = metadata.data_len() as u64;
+    if size - (8 + length) != content {
+        let has = size - (8 + length);
+        return Err(damaged(path, format_args!("it has {has} bytes of tensors; its header says {content}")));
     }
     Ok((file, metadata, 8 + length))
 }
 
-fn damaged(path: &Path, why: impl std::fmt::Display) -> Error {
-    error!(DataLoss, "path: {} is no safetensors file, or is damaged: {why}", path.display())
+/// A file that was cut short since it was opened is damaged.
+fn read_error(path: &Path, e: &std::io::Error) -> Error {
+    match e.kind() {
+        ErrorKind::UnexpectedEof => damaged(path, "it ends before its last tensor does"),
+        _ => io_error(path, e),
+    }
 }
 
-fn io_error(path: &Path, e: &std::io::Error) -> Error {
+fn damaged(path: &Path, why: impl std::fmt::Display) -> Error {
+    error!(DataLoss, "path: {} is no safetensors file, or is damaged: {why}", shown(path))
+}
+
+/// What a failure of the system means for a path that the caller gave.
+pub fn io_error(path: &Path, e: &std::io::Error) -> Error {
     let code = match e.kind() {
         ErrorKind::NotFound => Code::NotFound,
-        ErrorKind::PermissionDenied => Code::PermissionDenied,
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::OutOfMemory => Code::ResourceExhausted,
-        ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidInput => Code::InvalidArgument,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Code::PermissionDenied,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge | ErrorKind::OutOfMemory => {
+            Code::ResourceExhausted
+        }
+        ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidInput | ErrorKind::InvalidFilename => {
+            Code::InvalidArgument
+        }
         _ => Code::Unavailable,
     };
-    Error::new(code, format!("path: {}: {e}", path.display()))
+    Error::new(code, format!("path: {}: {e}", shown(path)))
+}
+
+/// A path as messages show it.
+fn shown(path: &Path) -> String {
+    shortened(&path.to_string_lossy(), MOST_BYTES_SHOWN).into_owned()
 }
 
 fn to_format(dtype: DType) -> Option<Dtype> {
@@ -223,7 +240,7 @@ fn from_format(dtype: Dtype) -> Option<DType> {
 mod tests {
     use super::*;
 
-    fn scratch(name: &str) -> PathBuf {
+    fn scratch(name: &str) -> std::path::PathBuf {
         std::env::temp_dir().join(format!("lxla_io_{}_{name}", std::process::id()))
     }
 

@@ -8,11 +8,11 @@ use crate::device::{Device, Owner, TensorHandle, Value, device_of, release};
 use crate::device_data::Hold;
 use crate::engine::HostCopy;
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::io::{self, Entry};
 use crate::metrics::Counter;
 use crate::native::Array;
-use crate::types::TensorType;
+use crate::types::{TensorType, zeroed_bytes};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -73,7 +73,9 @@ pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()>
 
 /// As [`save`], but the file is written in the background. It will hold the values of now, whatever happens to the tensors.
 pub fn save_async(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Arc<Ticket>> {
-    let save = Save::start(path, names, tensors)?;
+    // The process may be in another folder when its turn comes.
+    let path = std::path::absolute(path).map_err(|e| io::io_error(path, &e))?;
+    let save = Save::start(&path, names, tensors)?;
     saver::enqueue(save.size_bytes(), Box::new(move |written| save.staged()?.write(written)))
 }
 
@@ -91,7 +93,7 @@ impl Snapshots {
     fn take(tensors: &[TensorHandle], names: &[&str]) -> Result<Snapshots> {
         let mut taken = Snapshots(Vec::with_capacity(tensors.len()));
         for (i, &handle) in tensors.iter().enumerate() {
-            let named = |e: Error| e.context(format_args!("tensors[{i}] ({:?})", names[i]));
+            let named = |e: Error| e.context(format_args!("tensors[{i}] ({})", quoted(names[i])));
             let mut state = device_of("tensor", handle).map_err(named)?.state();
             let slot = state.check("tensor", handle).map_err(named)?;
             let value = state.value(slot).clone();
@@ -139,9 +141,9 @@ impl Save {
     fn staged(mut self) -> Result<Save> {
         for item in &mut self.items {
             if let Content::Copy { .. } = &item.content {
-                let bytes =
-                    item.content.bytes().map_err(|e| e.context(format_args!("tensor {:?}", item.name)))?.to_vec();
-                item.content = Content::Staged(bytes);
+                let staged = item.content.bytes().and_then(copied);
+                item.content =
+                    Content::Staged(staged.map_err(|e| e.context(format_args!("tensor {}", quoted(&item.name))))?);
             }
         }
         Ok(self)
@@ -156,11 +158,17 @@ impl Save {
     fn write(mut self, written: &AtomicU64) -> Result<()> {
         let mut entries = Vec::with_capacity(self.items.len());
         for Item { name, ty, content } in &mut self.items {
-            let bytes = content.bytes().map_err(|e| e.context(format_args!("tensor {name:?}")))?;
+            let bytes = content.bytes().map_err(|e| e.context(format_args!("tensor {}", quoted(name))))?;
             entries.push(Entry { name, ty, bytes });
         }
         io::write(&self.path, &entries, written)
     }
+}
+
+fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut copy = zeroed_bytes(bytes.len())?;
+    copy.copy_from_slice(bytes);
+    Ok(copy)
 }
 
 /// Names are the file's keys: no two are equal, and one is the format's own.
@@ -175,7 +183,7 @@ fn check_names(names: &[&str]) -> Result<()> {
     let mut sorted: Vec<&str> = names.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(error!(InvalidArgument, "names: {:?} is given twice", pair[0])),
+        Some(pair) => Err(error!(InvalidArgument, "names: {} is given twice", quoted(pair[0]))),
         None => Ok(()),
     }
 }

@@ -1,4 +1,7 @@
-//! Host memory that several share and nobody changes.
+//! Host memory: what several share and nobody changes, and what is asked for without being sure to get it.
+
+use crate::error;
+use crate::error::Result;
 
 /// Bytes that stay where they are and as they are for as long as this lives: a native array's, a buffer's of a device that
 /// computes in host memory, or another library's.
@@ -8,4 +11,19 @@
 pub unsafe trait SharedBytes: Send + Sync {
     /// The bytes.
     fn bytes(&self) -> &[u8];
+}
+
+/// So many bytes, zeroed; RESOURCE_EXHAUSTED if they are not to be had. For sizes that a file or a caller chooses.
+pub fn zeroed_bytes(size: usize) -> Result<Vec<u8>> {
+    // A system that promises memory without limit ends the process once it is used.
+    let promised = size as u64 <= memory_of_machine();
+    let bytes = if promised { bytemuck::allocation::try_zeroed_vec(size).ok() } else { None };
+    bytes.ok_or_else(|| error!(ResourceExhausted, "{size} bytes of the host's memory cannot be had"))
+}
+
+/// Bytes of memory and swap, whoever uses them.
+fn memory_of_machine() -> u64 {
+    let info = rustix::system::sysinfo();
+    let units = u64::from(info.mem_unit.max(1));
+    (info.totalram as u64).saturating_add(info.totalswap as u64).saturating_mul(units)
 }

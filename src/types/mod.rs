@@ -7,6 +7,6 @@ mod scalar;
 mod shape;
 
 pub use dtype::{DType, Kind};
-pub use memory::SharedBytes;
+pub use memory::{SharedBytes, zeroed_bytes};
 pub use scalar::{Scalar, ScalarValue};
 pub use shape::{Axes, Dims, MAX_RANK, TensorType, broadcast, count, element_count, normalize_axis};

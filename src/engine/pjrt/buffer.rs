@@ -7,7 +7,7 @@ use super::{exit, layout, sys};
 use crate::engine::{Buffer, HostCopy};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::types::{SharedBytes, TensorType};
+use crate::types::{SharedBytes, TensorType, zeroed_bytes};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
@@ -181,7 +181,7 @@ struct PluginCopy {
 impl PluginCopy {
     fn start(buffer: Arc<PjrtBuffer>) -> Result<PluginCopy> {
         let (asked, reorder) = buffer.host_order();
-        let mut bytes = vec![0; buffer.ty.size_bytes()];
+        let mut bytes = zeroed_bytes(buffer.ty.size_bytes())?;
         let event = buffer.transfer_to_host(&mut bytes, asked.as_deref())?;
         Ok(PluginCopy { buffer, bytes, event, reorder })
     }
@@ -192,7 +192,7 @@ impl HostCopy for PluginCopy {
         let _inside = exit::enter()?;
         self.event.wait()?;
         if let Some(order) = self.reorder.take() {
-            let mut ordered = vec![0; self.bytes.len()];
+            let mut ordered = zeroed_bytes(self.bytes.len())?;
             layout::to_row_major(&self.buffer.ty, &order, &self.bytes, &mut ordered);
             self.bytes = ordered;
         }
@@ -246,7 +246,7 @@ impl Buffer for PjrtBuffer {
         match reorder {
             None => self.transfer_to_host(destination, asked.as_deref())?.wait(),
             Some(order) => {
-                let mut raw = vec![0; destination.len()];
+                let mut raw = zeroed_bytes(destination.len())?;
                 self.transfer_to_host(&mut raw, asked.as_deref())?.wait()?;
                 layout::to_row_major(&self.ty, &order, &raw, destination);
                 Ok(())

@@ -1,0 +1,99 @@
+//! The header of a safetensors file: JSON, whose syntax is serde's and whose offsets and shapes the format's own crate checks.
+//! Nothing of it is trusted before.
+
+use super::safetensors::METADATA_NAME;
+use crate::types::zeroed_bytes;
+use safetensors::tensor::{Metadata, TensorInfo};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// Memory that a parsed header takes for each of its bytes, at most: two bytes of a list, `0,`, are eight in a vector that may
+/// be moved and have twice the room. A tensor's entry has 50 bytes and takes 400.
+const MEMORY_PER_BYTE: usize = 16;
+
+/// A list of tensors, none of which is named twice.
+struct Tensors(Vec<(String, TensorInfo)>);
+
+/// Reads a header: its content, or why it is wrong. RESOURCE_EXHAUSTED if there is no memory for it.
+pub fn parse(json: &[u8]) -> crate::error::Result<Result<Metadata, String>> {
+    // serde allocates memory and cannot fail. What it may need at most is asked for first, and given back.
+    drop(zeroed_bytes(json.len().saturating_mul(MEMORY_PER_BYTE))?);
+    let parsed: Result<Tensors, _> = serde_json::from_slice(json);
+    Ok(parsed.map_err(|e| e.to_string()).and_then(|Tensors(mut tensors)| {
+        tensors.sort_by_key(|(_, info)| info.data_offsets);
+        Metadata::new(None, tensors).map_err(|e| e.to_string())
+    }))
+}
+
+impl<'de> Deserialize<'de> for Tensors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tensors, D::Error> {
+        deserializer.deserialize_map(TensorsVisitor)
+    }
+}
+
+struct TensorsVisitor;
+
+impl<'de> Visitor<'de> for TensorsVisitor {
+    type Value = Tensors;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an object of tensors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tensors, A::Error> {
+        let mut tensors = Vec::new();
+        let mut has_metadata = false;
+        while let Some(name) = map.next_key::<String>()? {
+            if name != METADATA_NAME {
+                tensors.push((name, map.next_value()?));
+            } else if std::mem::replace(&mut has_metadata, true) {
+                return Err(A::Error::custom(format_args!("{METADATA_NAME:?} is there twice")));
+            } else {
+                map.next_value::<Option<HashMap<String, String>>>()?;
+            }
+        }
+        let mut names = HashSet::with_capacity(tensors.len());
+        match tensors.iter().find(|(name, _)| !names.insert(name)) {
+            Some((name, _)) => {
+                Err(A::Error::custom(format_args!("tensor {} is there twice", crate::error::quoted(name))))
+            }
+            None => Ok(Tensors(tensors)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(json: &str) -> Result<Vec<String>, String> {
+        parse(json.as_bytes()).unwrap().map(|metadata| metadata.offset_keys())
+    }
+
+    #[test]
+    fn good_headers_are_taken_and_bad_ones_are_not() {
+        let tensor =
+            |from: u64, to: u64| format!(r#"{{"dtype":"U8","shape":[{}],"data_offsets":[{from},{to}]}}"#, to - from);
+        let (first, second, empty) = (tensor(0, 3), tensor(3, 5), tensor(3, 3));
+        assert_eq!(names(&format!(r#"{{"b":{second},"a":{first}}}  "#)).unwrap(), ["a", "b"]);
+        assert_eq!(names(&format!(r#"{{"__metadata__":{{"x":"y"}},"a":{first}}}"#)).unwrap(), ["a"]);
+        assert_eq!(names("{}").unwrap().len(), 0);
+        for bad in [
+            format!(r#"{{"a":{first},"e":{empty},"e":{empty}}}"#),
+            format!(r#"{{"a":{first},"a":{first}}}"#),
+            format!(r#"{{"a":{first},"b":{first}}}"#),
+            format!(r#"{{"b":{second}}}"#),
+            format!(r#"{{"a":{first}}}x"#),
+            format!(r#"{{"__metadata__":{{}},"__metadata__":{{}},"a":{first}}}"#),
+            r#"{"__metadata__":{"x":1}}"#.to_string(),
+            r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}}"#.to_string(),
+            r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}}"#.to_string(),
+            r#"{"a":{"dtype":"F64","shape":[4611686018427387904,2],"data_offsets":[0,0]}}"#.to_string(),
+            r#"{"a":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]}}"#.to_string(),
+            r#"[]"#.to_string(),
+        ] {
+            assert!(names(&bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Temporary files: names that nobody else has, and the removal of those whose process is gone.
+//!
+//! A name is `.model.safetensors.TAG.MACHINE.RANDOM.tmp`: the beginning of the name that the file is for, the hash of all of it,
+//! the hash of this machine's boot id, and a random number; short enough for every file system.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io::{Error, ErrorKind, Result};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How much of the name that it is for a temporary name shows.
+const SHOWN_BYTES: usize = 80;
+
+/// Hexadecimal digits of the last three parts of a name.
+const TAG_DIGITS: usize = 16;
+const MACHINE_DIGITS: usize = 8;
+const RANDOM_DIGITS: usize = 16;
+
+const SUFFIX: &str = ".tmp";
+
+/// How often another name is tried.
+const MOST_TRIES: usize = 16;
+
+/// Another machine's locks may not reach us (NFS mounted with `nolock`): its files must not have been written for so long.
+const OTHER_MACHINES_WAIT: Duration = Duration::from_secs(3600);
+
+/// A new file, locked while it is open, that is removed unless it is renamed.
+pub struct Temporary {
+    /// What is to be written.
+    pub file: File,
+    path: Option<PathBuf>,
+}
+
+impl Temporary {
+    /// A file of this mode (less the umask) in the folder of `target`.
+    pub fn create(target: &Path, mode: u32) -> Result<Temporary> {
+        let stem = stem(target.file_name().unwrap_or_default());
+        for _ in 0..MOST_TRIES {
+            let mut random = [0; RANDOM_DIGITS / 2];
+            rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+            let name = format!("{stem}{}.{:016x}{SUFFIX}", machine(), u64::from_le_bytes(random));
+            let path = target.with_file_name(name);
+            match File::options().write(true).create_new(true).mode(mode).open(&path) {
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
+                Err(e) => return Err(e),
+                Ok(file) => {
+                    let temporary = Temporary { file, path: Some(path) };
+                    if temporary.lock()? {
+                        return Ok(temporary);
+                    }
+                }
+            }
+        }
+        Err(Error::new(ErrorKind::AlreadyExists, "no temporary name is free"))
+    }
+
+    /// Whether the file is ours now. Before it was locked, somebody may have taken it for abandoned, and removed it.
+    fn lock(&self) -> Result<bool> {
+        match self.file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            // The file system has no locks. Then nobody gets one, and nothing is ever taken for abandoned.
+            Err(TryLockError::Error(_)) => return Ok(true),
+        }
+        let path = self.path.as_deref().expect("it was not renamed yet");
+        match fs::symlink_metadata(path) {
+            Ok(found) => Ok(found.ino() == self.file.metadata()?.ino()),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Gives it its name, whatever had that before.
+    pub fn rename(&mut self, target: &Path) -> Result<()> {
+        if let Some(path) = &self.path {
+            fs::rename(path, target)?;
+            self.path = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes the temporary files of a folder, those for one name or all, whose process is gone. A folder that cannot be read, or
+/// a file that cannot be removed, is left as it is.
+pub fn remove_abandoned(folder: &Path, target: Option<&OsStr>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let stem = target.map(stem);
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let wanted = stem.as_deref().is_none_or(|stem| name.as_bytes().starts_with(stem.as_bytes()));
+        if wanted && is_temporary(&name) {
+            let _ = remove_if_abandoned(&folder.join(&name), &name);
+        }
+    }
+}
+
+fn remove_if_abandoned(path: &Path, name: &OsString) -> Result<()> {
+    let open = |write: bool| {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        File::options().read(true).write(write).custom_flags(flags).open(path)
+    };
+    // For writing, as NFS wants it for an exclusive lock; a file that keeps a mode without it is locked without.
+    let file = open(true).or_else(|_| open(false))?;
+    let metadata = file.metadata()?;
+    let is_ours = machine_of(name) == Some(machine());
+    if !metadata.is_file() || !(is_ours || metadata.modified()?.elapsed().is_ok_and(|age| age > OTHER_MACHINES_WAIT)) {
+        return Ok(());
+    }
+    // Removed under the lock, so that whoever has just made it learns of it: see `Temporary::lock`.
+    match file.try_lock() {
+        Ok(()) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Whether a name is made as those of temporary files are.
+pub fn is_temporary(name: &OsStr) -> bool {
+    machine_of(name).is_some()
+}
+
+/// The part of a temporary name that says which machine made it; none if it is no temporary name.
+fn machine_of(name: &OsStr) -> Option<&str> {
+    let mut parts = name.to_str()?.strip_prefix('.')?.strip_suffix(SUFFIX)?.rsplit('.');
+    let mut hexadecimal = |digits: usize| {
+        parts.next().filter(|part| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    hexadecimal(RANDOM_DIGITS)?;
+    let machine = hexadecimal(MACHINE_DIGITS)?;
+    hexadecimal(TAG_DIGITS)?;
+    Some(machine)
+}
+
+/// How all temporary names for one name begin.
+fn stem(target: &OsStr) -> String {
+    let shown = target.to_string_lossy();
+    let mut end = shown.len().min(SHOWN_BYTES);
+    while !shown.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!(".{}.{}.", &shown[..end], digits(target.as_bytes(), TAG_DIGITS))
+}
+
+/// Tells this machine, since it was started, from others; the same in all its containers.
+fn machine() -> &'static str {
+    static MACHINE: OnceLock<String> = OnceLock::new();
+    MACHINE.get_or_init(|| digits(&fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default(), MACHINE_DIGITS))
+}
+
+fn digits(bytes: &[u8], count: usize) -> String {
+    blake3::hash(bytes).to_hex()[..count].to_string()
+}
