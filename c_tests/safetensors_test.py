@@ -243,6 +243,42 @@ def test_damage_is_told(folder):
     release(env)
 
 
+def test_headers_that_contradict_themselves(folder):
+    env, path = new_env(), os.path.join(folder, "contradictory")
+
+    def tensor(begin, end, shape=None, dtype="U8"):
+        return f'{{"dtype":"{dtype}","shape":{[end - begin] if shape is None else shape},"data_offsets":[{begin},{end}]}}'
+
+    largest = 2**64 - 1
+    cases = [
+        (f'{{"a":{tensor(0, 3)},"b":{tensor(2, 5)}}}', 5),  # they overlap
+        (f'{{"a":{tensor(0, 3)},"b":{tensor(0, 3)}}}', 3),
+        (f'{{"a":{tensor(0, 3)},"b":{tensor(4, 5)}}}', 5),  # a hole
+        (f'{{"a":{tensor(0, 4)},"a":{tensor(0, 4, [1], "F32")}}}', 4),  # a name twice
+        (f'{{"a":{tensor(0, 0)},"a":{tensor(0, 0, [0, 7])},"b":{tensor(0, 3)}}}', 3),
+        (f'{{"a":{tensor(0, 3)},"__metadata__":{{}},"__metadata__":{{}}}}', 3),
+        (f'{{"a":{tensor(0, 3)}}}', 4),  # bytes that nothing has
+        (f'{{"a":{tensor(0, 4)}}}', 3),
+        (f'{{"a":{tensor(3, 0, [3])}}}', 3),
+        (f'{{"a":{tensor(0, 3, [4])}}}', 3),
+        (f'{{"a":{tensor(0, 4, [2**62, 4], "F32")}}}', 4),  # overflows
+        (f'{{"a":{tensor(0, largest, [largest])}}}', 3),
+        (f'{{"a":{tensor(0, largest, [largest])},"b":{tensor(largest, largest + 4)}}}', 3),
+        (f'{{"a":{tensor(0, 3, [-3])}}}', 3),
+        (f'{{"a":{tensor(0, 3, [3.5])}}}', 3),
+        (f'{{"a":{tensor(0, 3)}}}}}', 3),
+        (f'[{tensor(0, 3)}]', 3),
+        ('{"a":' * 5000, 3),
+        ("", 0),
+    ]
+    for header, content in cases:
+        with open(path, "wb") as file:
+            file.write(len(header).to_bytes(8, "little") + header.encode() + bytes(content))
+        refused(abi.lib.lxla_load(env, xla(), path.encode(), b"a", byref(Tensor())), DATA_LOSS, path)
+        refused(abi.lib.lxla_file_names(path.encode(), byref(c_void_p())), DATA_LOSS, path)
+    release(env)
+
+
 def test_the_name_that_the_format_keeps_for_itself(folder):
     env, path = new_env(), os.path.join(folder, "metadata")
     array = np.array([3], np.int32)

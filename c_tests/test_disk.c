@@ -1,11 +1,15 @@
 // The disk cache: K8 of the behaviours, between processes.
+#define _GNU_SOURCE
 #include "check.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const FOLDER = "test_disk.cache";
+#define FOLDER "test_disk.cache"
+// The library's own, below the one that it is given.
+#define OWN FOLDER "/lazyxla-v2"
 
 typedef struct {
   unsigned long compiled, hits, misses, donated;
@@ -41,15 +45,15 @@ static void same_result(told a, told b) {
   EQUAL(a.donated, b.donated);
 }
 
-// Calls `change` with the path of every file in the folder; gives how many there are.
+// Calls `change` with the path of every file of the library's; gives how many there are.
 static int each_file(void (*change)(const char *path)) {
   int n = 0;
-  DIR *folder = opendir(FOLDER);
-  CHECK(folder);
+  DIR *folder = opendir(OWN);
+  if (!folder) return 0;
   for (struct dirent *entry; (entry = readdir(folder));) {
     if (entry->d_name[0] == '.') continue;
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", FOLDER, entry->d_name);
+    snprintf(path, sizeof path, OWN "/%s", entry->d_name);
     if (change) change(path);
     n++;
   }
@@ -64,6 +68,8 @@ static void garble(const char *path) {
   FILE *file = fopen(path, "r+b");
   CHECK(file && fseek(file, 200, SEEK_SET) == 0 && fputs("garbled", file) >= 0 && fclose(file) == 0);
 }
+
+static void replace_by_fifo(const char *path) { CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0); }
 
 static void replace_by_text(const char *path) {
   FILE *file = fopen(path, "wb");
@@ -86,14 +92,17 @@ TEST(k8_a_second_process_compiles_nothing) {
   struct stat info;
   CHECK(stat(FOLDER, &info) == 0);
   EQUAL(info.st_mode & 0777, 0700);
+  CHECK(stat(OWN, &info) == 0);
+  EQUAL(info.st_mode & 0777, 0700);
   clear();
 }
 
 TEST(k8_damaged_and_foreign_files_are_misses_and_are_replaced) {
   clear();
   told first = child();
-  void (*damages[])(const char *) = {cut_short, empty, garble, replace_by_text};
-  for (int i = 0; i < 4; i++) {
+  void (*damages[])(const char *) = {cut_short, empty, garble, replace_by_text, replace_by_fifo};
+  alarm(200);  // what hangs is a failure
+  for (int i = 0; i < 5; i++) {
     each_file(damages[i]);
     told again = child();
     EQUAL(again.compiled, first.compiled);
@@ -116,6 +125,119 @@ TEST(k8_ten_processes_at_once_do_no_harm) {
   told after = child();
   EQUAL(after.compiled, 0);
   same_result(results[0], after);
+  clear();
+}
+
+static lxla_env env_with_cache(const char *folder) {
+  lxla_env_options options = default_options();
+  lxla_env env;
+  options.cache_dir = folder;
+  OK(lxla_env_create(&options, &env));
+  return env;
+}
+
+// 3 and 5, added or multiplied; gives whether that was compiled.
+static int computes(lxla_env env, int32_t op, float want) {
+  uint64_t before = counter(env, "UncachedCompile");
+  lxla_tensor three = one(env, 3), five = one(env, 5), result = binary(op, three, five);
+  EQUAL(value(result), want);
+  RELEASE(three, five, result);
+  return (int)(counter(env, "UncachedCompile") - before);
+}
+
+static char kept[256];
+static void keep_path(const char *path) { snprintf(kept, sizeof kept, "%s", path); }
+static void copy_over(const char *path) {
+  char command[1024];
+  snprintf(command, sizeof command, "cp %s %s", kept, path);
+  if (strcmp(kept, path) != 0) CHECK(system(command) == 0);
+}
+
+TEST(a_file_under_another_key_is_a_miss) {
+  clear();
+  lxla_env env = env_with_cache(FOLDER);
+  EQUAL(computes(env, ADD, 8), 1);
+  EQUAL(each_file(keep_path), 1);
+  EQUAL(computes(env, MUL, 15), 1);
+  EQUAL(each_file(copy_over), 2);
+  OK(lxla_env_release(env));
+  // The product's file holds the sum now.
+  for (int turn = 0; turn < 2; turn++) {
+    env = env_with_cache(FOLDER);
+    EQUAL(computes(env, ADD, 8), 0);
+    EQUAL(computes(env, MUL, 15), turn == 0);
+    OK(lxla_env_release(env));
+  }
+  clear();
+}
+
+// More than the cache's limit, older than all of its files.
+static void plant(const char *path) {
+  FILE *file = fopen(path, "wb");
+  CHECK(file && fclose(file) == 0 && truncate(path, (off_t)5 << 30) == 0);
+  struct timespec old[] = {{1, 0}, {1, 0}};
+  CHECK(utimensat(AT_FDCWD, path, old, 0) == 0);
+}
+
+TEST(files_of_others_stay) {
+  clear();
+  CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(OWN, 0700) == 0);
+  const char *theirs[] = {FOLDER "/model.safetensors", FOLDER "/.hidden.tmp", FOLDER "/0123.exec", OWN "/notes", OWN "/0123.exec"};
+  enum { THEIRS = sizeof theirs / sizeof *theirs };
+  for (int i = 0; i < THEIRS; i++) plant(theirs[i]);
+  lxla_env env = env_with_cache(FOLDER);
+  EQUAL(computes(env, ADD, 8), 1);
+  EQUAL(computes(env, MUL, 15), 1);
+  OK(lxla_env_release(env));
+  struct stat info;
+  for (int i = 0; i < THEIRS; i++)
+    if (stat(theirs[i], &info) != 0) FAIL("%s is gone", theirs[i]);
+  EQUAL(each_file(NULL), 4);
+  env = env_with_cache(FOLDER);
+  EQUAL(computes(env, ADD, 8), 0);
+  OK(lxla_env_release(env));
+  clear();
+}
+
+// Past the limit, the library's own give way, the oldest first.
+static void make_large(const char *path) { plant(path); }
+
+TEST(the_librarys_own_give_way) {
+  clear();
+  lxla_env env = env_with_cache(FOLDER);
+  EQUAL(computes(env, ADD, 8), 1);
+  each_file(make_large);
+  EQUAL(computes(env, MUL, 15), 1);
+  EQUAL(each_file(NULL), 1);
+  OK(lxla_env_release(env));
+  clear();
+}
+
+TEST(a_relative_folder_is_where_it_was_when_it_was_checked) {
+  clear();
+  CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(FOLDER "/elsewhere", 0700) == 0 && mkdir(FOLDER "/elsewhere/" FOLDER, 0777) == 0);
+  int here = open(".", O_RDONLY | O_CLOEXEC);
+  lxla_env env = env_with_cache(FOLDER);
+  CHECK(here >= 0 && chdir(FOLDER "/elsewhere") == 0);
+  EQUAL(computes(env, ADD, 8), 1);
+  CHECK(rmdir(FOLDER) == 0);  // nothing came to be there
+  CHECK(fchdir(here) == 0 && close(here) == 0);
+  EQUAL(each_file(NULL), 1);
+  OK(lxla_env_release(env));
+  clear();
+}
+
+// What a process that was killed has left is removed by the next that writes.
+TEST(temporary_files_do_not_stay) {
+  clear();
+  CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(OWN, 0700) == 0);
+  // Of another machine, and old; see src/io/temporary.rs for the names.
+  plant(OWN "/.0123.exec.0123456789abcdef.01234567.0123456789abcdef.tmp");
+  lxla_env env = env_with_cache(FOLDER);
+  EQUAL(computes(env, ADD, 8), 1);
+  OK(lxla_env_release(env));
+  EQUAL(access(OWN "/.0123.exec.0123456789abcdef.01234567.0123456789abcdef.tmp", F_OK), -1);
+  EQUAL(each_file(NULL), 1);
   clear();
 }
 

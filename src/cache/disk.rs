@@ -200,55 +200,113 @@ fn check_ours(path: &Path, metadata: &Metadata) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::time::Duration;
 
-    fn cache(name: &str) -> DiskCache {
-        let folder = std::env::temp_dir().join(format!("lxla_disk_{}_{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        DiskCache::open(&folder).unwrap()
+    /// A cache in a folder that goes with it.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> (Scratch, DiskCache) {
+            let folder = std::env::temp_dir().join(format!("lxla_disk_{}_{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            let cache = DiskCache::open(&folder).unwrap();
+            (Scratch(folder), cache)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn put(cache: &DiskCache, key: u8, age: u64) {
+        cache.put(&[key; 32], &[0; 32], Ok(vec![key; 10]));
+        let then = SystemTime::now() - Duration::from_secs(age);
+        File::options().write(true).open(cache.path(&[key; 32])).unwrap().set_modified(then).unwrap();
     }
 
     #[test]
     fn what_is_put_is_got_and_what_is_odd_is_not() {
-        let cache = cache("odd");
+        let (_scratch, cache) = Scratch::new("odd");
         let (key, meaning) = ([1; 32], [2; 32]);
         assert_eq!(cache.get(&key, &meaning), None);
         cache.put(&key, &meaning, Ok(vec![9; 100]));
         assert_eq!(cache.get(&key, &meaning), Some(vec![9; 100]));
         assert_eq!(cache.get(&key, &[3; 32]), None);
         let good = fs::read(cache.path(&key)).unwrap();
-        let mut garbled = good.clone();
-        garbled[HEADER_BYTES + 50] ^= 1;
-        for bad in [&good[..good.len() - 1], &good[..20], &[], &garbled] {
+        for at in 0..good.len() {
+            let mut garbled = good.clone();
+            garbled[at] ^= 1;
+            fs::write(cache.path(&key), garbled).unwrap();
+            assert_eq!(cache.get(&key, &meaning), None, "byte {at}");
+        }
+        let longer = [&good[..], &[0]].concat();
+        for bad in [&good[..good.len() - 1], &good[..20], &[], &longer] {
             fs::write(cache.path(&key), bad).unwrap();
             assert_eq!(cache.get(&key, &meaning), None);
         }
         cache.put(&key, &meaning, Ok(vec![7]));
         assert_eq!(cache.get(&key, &meaning), Some(vec![7]));
-        fs::remove_dir_all(&cache.folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_under_another_name_is_a_miss() {
+        let (_scratch, cache) = Scratch::new("renamed");
+        cache.put(&[1; 32], &[0; 32], Ok(vec![1; 10]));
+        fs::copy(cache.path(&[1; 32]), cache.path(&[2; 32])).unwrap();
+        assert_eq!(cache.get(&[2; 32], &[0; 32]), None);
+        assert_eq!(cache.get(&[1; 32], &[0; 32]), Some(vec![1; 10]));
     }
 
     #[test]
     fn the_least_recently_used_give_way() {
-        let mut cache = cache("evict");
+        let (_scratch, mut cache) = Scratch::new("evict");
         cache.most_bytes = 3 * (HEADER_BYTES as u64 + 10);
-        for i in 0..3 {
-            cache.put(&[i; 32], &[0; 32], Ok(vec![i; 10]));
-            let then = SystemTime::now() - std::time::Duration::from_secs(100 - u64::from(i));
-            File::options().write(true).open(cache.path(&[i; 32])).unwrap().set_modified(then).unwrap();
-        }
+        (0..3).for_each(|key| put(&cache, key, 100 - u64::from(key)));
         assert!(cache.get(&[0; 32], &[0; 32]).is_some());
         cache.put(&[3; 32], &[0; 32], Ok(vec![3; 10]));
         let there = [0, 1, 2, 3].map(|i| cache.get(&[i; 32], &[0; 32]).is_some());
         assert_eq!(there, [true, false, true, true]);
-        fs::remove_dir_all(&cache.folder).unwrap();
+        cache.put(&[4; 32], &[0; 32], Ok(vec![4; 1 << 20]));
+        assert!(cache.get(&[4; 32], &[0; 32]).is_none() && cache.get(&[3; 32], &[0; 32]).is_some());
+    }
+
+    #[test]
+    fn files_of_others_are_neither_counted_nor_removed() {
+        let (scratch, mut cache) = Scratch::new("others");
+        cache.most_bytes = 2 * (HEADER_BYTES as u64 + 10);
+        let named = |name: &str| [scratch.0.join(name), cache.folder.join(name)];
+        let theirs: Vec<PathBuf> =
+            ["model.safetensors", "a.exec", ".x.tmp"].iter().flat_map(|name| named(name)).collect();
+        for path in &theirs {
+            fs::write(path, vec![0; 1000]).unwrap();
+            File::options().write(true).open(path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+        (0..4).for_each(|key| put(&cache, key, 100 - u64::from(key)));
+        assert_eq!([0, 1, 2, 3].map(|i| cache.path(&[i; 32]).exists()), [false, false, true, true]);
+        assert!(theirs.iter().all(|path| fs::read(path).unwrap().len() == 1000));
     }
 
     #[test]
     fn a_folder_that_is_not_ours_alone_is_not_used() {
-        let cache = cache("open");
-        fs::set_permissions(&cache.folder, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(DiskCache::open(&cache.folder).is_none());
+        let (scratch, cache) = Scratch::new("open");
+        let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        for folder in [&scratch.0, &cache.folder] {
+            set_mode(folder, 0o750);
+            assert!(DiskCache::open(&scratch.0).is_none());
+            set_mode(folder, 0o700);
+            assert!(DiskCache::open(&scratch.0).is_some());
+        }
+        // A file that others may write to.
+        cache.put(&[1; 32], &[0; 32], Ok(vec![1]));
+        assert!(cache.get(&[1; 32], &[0; 32]).is_some());
+        set_mode(&cache.path(&[1; 32]), 0o660);
+        assert!(cache.get(&[1; 32], &[0; 32]).is_none());
         fs::remove_dir_all(&cache.folder).unwrap();
+        std::os::unix::fs::symlink("/tmp", &cache.folder).unwrap();
+        assert!(DiskCache::open(&scratch.0).is_none());
         assert!(DiskCache::open(Path::new("/proc/no/such/folder")).is_none());
     }
 }

@@ -29,13 +29,19 @@ unsafe fn listed<'a>(
     Ok((names.collect::<Result<_>>()?, tensors))
 }
 
-/// Writes `n` tensors to a safetensors file, each under its name, and returns when the file is on the disk. They may be of
-/// several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated, whatever the
-/// options. The file appears whole or not at all: it is written under a temporary name beside `path`, and renamed.
+/// Writes `n` tensors to a safetensors file, each under its name, and returns when the file and its name are on the disk. They
+/// may be of several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated,
+/// whatever the options. The file appears whole or not at all: it is written under a temporary name in the same folder
+/// (`.NAME.*.tmp`), and renamed. What a save of that name has left because its process was killed is removed.
 ///
-/// A placeholder, or what depends on one, is FAILED_PRECONDITION, and nothing is computed; a name given twice, or a c128
-/// tensor (the format has none), is INVALID_ARGUMENT; a path that cannot be written gives an error that names it. Then what
-/// was there under the path is as it was. Any thread.
+/// Symbolic links are followed. A file that is replaced keeps its mode and access control list and, as far as this process may
+/// give files away, its owner and group (if not the group, then group and others keep the rights that both had); a new one has
+/// mode 666 less the umask.
+///
+/// A placeholder, or what depends on one, is FAILED_PRECONDITION, and nothing is computed; a name given twice, a c128 tensor
+/// (the format has none), or a path to a directory, device, FIFO or socket is INVALID_ARGUMENT; a path that cannot be written
+/// gives an error that names it. Then what was there under the path is as it was, with one exception: if the folder could
+/// not be brought to the disk after the file was renamed, the message says that the new file is in place. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save(
     path: *const c_char,
@@ -53,7 +59,7 @@ pub unsafe extern "C" fn lxla_save(
 /// As `lxla_save`, but the file is written by a background thread. It will hold the values of now: the caller may step,
 /// overwrite and release the tensors at once. Blocks while more than 4 GB of earlier saves are on their way. What can be
 /// checked now is; what fails later is told by `lxla_save_wait`. A process that returns from main or calls exit waits for it,
-/// up to a minute. Gives one reference to a ticket. Any thread.
+/// up to a minute. A relative path is resolved now. Gives one reference to a ticket. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_async(
     path: *const c_char,
@@ -117,7 +123,9 @@ pub extern "C" fn lxla_save_ticket_release(ticket: lxla_save_ticket) -> lxla_sta
 }
 
 /// A new tensor with the values that a safetensors file has under `name`. NOT_FOUND if there is no such file or name,
-/// DATA_LOSS if the file is damaged. Reads the file's header and that tensor only. Gives one reference. Any thread.
+/// DATA_LOSS if the file is damaged, RESOURCE_EXHAUSTED if the tensor does not fit the host's memory, UNIMPLEMENTED if the library
+/// has not its dtype or rank, INVALID_ARGUMENT if the path is that of no regular file. Reads the file's header and that tensor
+/// only. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_load(
     env: lxla_env,

@@ -57,8 +57,9 @@ pub struct lxla_env_options {
     /// File of the PJRT plugin. NULL: `LXLA_PJRT_PLUGIN`, then the plugin that the set-up command installed, then the first
     /// of `PJRT_NAMES_AND_LIBRARY_PATHS`.
     pub plugin_path: *const c_char,
-    /// Folder of the disk cache, made if it is not there, for this user alone (mode 700). NULL: the variable
-    /// `LXLA_CACHE_DIR`, else no disk cache. A folder that cannot be used is not, with a warning in the log.
+    /// Folder of the disk cache, made if it is not there, for this user alone (mode 700). The cache is a folder `lazyxla-v2` in
+    /// it; other files are left alone. NULL: the variable `LXLA_CACHE_DIR`, else no disk cache. A folder that cannot be used
+    /// is not, with a warning in the log.
     pub cache_dir: *const c_char,
     /// How many compiled programs are kept in memory; the least recently used give way. Default 1024.
     pub cache_capacity: usize,
