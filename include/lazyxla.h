@@ -478,8 +478,9 @@ typedef struct {
    */
   const char *plugin_path;
   /**
-   * Folder of the disk cache, made if it is not there, for this user alone (mode 700). NULL: the variable
-   * `LXLA_CACHE_DIR`, else no disk cache. A folder that cannot be used is not, with a warning in the log.
+   * Folder of the disk cache, made if it is not there, for this user alone (mode 700). The cache is a folder `lazyxla-v2` in
+   * it; other files are left alone. NULL: the variable `LXLA_CACHE_DIR`, else no disk cache. A folder that cannot be used
+   * is not, with a warning in the log.
    */
   const char *cache_dir;
   /**
@@ -2407,13 +2408,19 @@ lxla_status lxla_compiled_memory(lxla_env env,
                                  lxla_memory_stats *out_stats);
 
 /**
- * Writes `n` tensors to a safetensors file, each under its name, and returns when the file is on the disk. They may be of
- * several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated, whatever the
- * options. The file appears whole or not at all: it is written under a temporary name beside `path`, and renamed.
+ * Writes `n` tensors to a safetensors file, each under its name, and returns when the file and its name are on the disk. They
+ * may be of several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated,
+ * whatever the options. The file appears whole or not at all: it is written under a temporary name in the same folder
+ * (`.NAME.*.tmp`), and renamed. What a save of that name has left because its process was killed is removed.
  *
- * A placeholder, or what depends on one, is FAILED_PRECONDITION, and nothing is computed; a name given twice, or a c128
- * tensor (the format has none), is INVALID_ARGUMENT; a path that cannot be written gives an error that names it. Then what
- * was there under the path is as it was. Any thread.
+ * Symbolic links are followed. A file that is replaced keeps its mode and access control list and, as far as this process may
+ * give files away, its owner and group (if not the group, then group and others keep the rights that both had); a new one has
+ * mode 666 less the umask.
+ *
+ * A placeholder, or what depends on one, is FAILED_PRECONDITION, and nothing is computed; a name given twice, a c128 tensor
+ * (the format has none), or a path to a directory, device, FIFO or socket is INVALID_ARGUMENT; a path that cannot be written
+ * gives an error that names it. Then what was there under the path is as it was, with one exception: if the folder could
+ * not be brought to the disk after the file was renamed, the message says that the new file is in place. Any thread.
  */
 lxla_status lxla_save(const char *path,
                       const char *const *names,
@@ -2424,7 +2431,7 @@ lxla_status lxla_save(const char *path,
  * As `lxla_save`, but the file is written by a background thread. It will hold the values of now: the caller may step,
  * overwrite and release the tensors at once. Blocks while more than 4 GB of earlier saves are on their way. What can be
  * checked now is; what fails later is told by `lxla_save_wait`. A process that returns from main or calls exit waits for it,
- * up to a minute. Gives one reference to a ticket. Any thread.
+ * up to a minute. A relative path is resolved now. Gives one reference to a ticket. Any thread.
  */
 lxla_status lxla_save_async(const char *path,
                             const char *const *names,
@@ -2461,7 +2468,9 @@ lxla_status lxla_save_ticket_release(lxla_save_ticket ticket);
 
 /**
  * A new tensor with the values that a safetensors file has under `name`. NOT_FOUND if there is no such file or name,
- * DATA_LOSS if the file is damaged. Reads the file's header and that tensor only. Gives one reference. Any thread.
+ * DATA_LOSS if the file is damaged, RESOURCE_EXHAUSTED if the tensor does not fit the host's memory, UNIMPLEMENTED if the library
+ * has not its dtype, INVALID_ARGUMENT if it has more than 64 axes or the path is that of no regular file. Reads the file's
+ * header and that tensor only. Gives one reference. Any thread.
  */
 lxla_status lxla_load(lxla_env env,
                       lxla_device device,

@@ -124,8 +124,8 @@ pub extern "C" fn lxla_save_ticket_release(ticket: lxla_save_ticket) -> lxla_sta
 
 /// A new tensor with the values that a safetensors file has under `name`. NOT_FOUND if there is no such file or name,
 /// DATA_LOSS if the file is damaged, RESOURCE_EXHAUSTED if the tensor does not fit the host's memory, UNIMPLEMENTED if the library
-/// has not its dtype or rank, INVALID_ARGUMENT if the path is that of no regular file. Reads the file's header and that tensor
-/// only. Gives one reference. Any thread.
+/// has not its dtype, INVALID_ARGUMENT if it has more than 64 axes or the path is that of no regular file. Reads the file's
+/// header and that tensor only. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_load(
     env: lxla_env,

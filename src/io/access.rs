@@ -3,7 +3,7 @@
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 use std::fs::{File, Metadata, Permissions};
-use std::io::{Error, Result};
+use std::io::Result;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
@@ -27,27 +27,32 @@ pub fn keep(file: &File, path: &Path, replaced: &Metadata) -> Result<()> {
         let _ = fchown(file, Some(replaced.uid()), None);
     }
     let keeps_group = ours.gid() == replaced.gid() || fchown(file, None, Some(replaced.gid())).is_ok();
-    let keeps_list = keep_list(file, path)?;
+    let keeps_list = keep_list(file, path);
     let mut mode = replaced.mode() & 0o777;
     if !keeps_group || !keeps_list {
         let both = mode & (mode >> 3) & 0o007;
         mode = (mode & 0o700) | (both << 3) | both;
     }
-    file.set_permissions(Permissions::from_mode(mode))
+    let now = file.metadata()?.mode() & 0o777;
+    match file.set_permissions(Permissions::from_mode(mode)) {
+        // A file system that has modes of its own (vfat) keeps them. It gave nobody more than before.
+        Err(_) if now & !mode == 0 => Ok(()),
+        set => set,
+    }
 }
 
 /// Whether the file has the same access control list now; having none is one, too.
-fn keep_list(file: &File, path: &Path) -> Result<bool> {
+fn keep_list(file: &File, path: &Path) -> bool {
     let mut list = vec![0; MOST_ACL_BYTES];
     match rustix::fs::getxattr(path, ACL, &mut list[..]) {
-        Ok(length) => Ok(rustix::fs::fsetxattr(file, ACL, &list[..length], XattrFlags::empty()).is_ok()),
+        Ok(length) => rustix::fs::fsetxattr(file, ACL, &list[..length], XattrFlags::empty()).is_ok(),
         Err(Errno::NODATA) => match rustix::fs::fremovexattr(file, ACL) {
             // A folder's default list is what a new file has otherwise.
-            Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(true),
-            Err(e) => Err(Error::from(e)),
+            Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => true,
+            Err(_) => false,
         },
         // The file system has no such lists.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(true),
-        Err(_) => Ok(false),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => true,
+        Err(_) => false,
     }
 }

@@ -139,7 +139,7 @@ fn type_of(info: &TensorInfo) -> Result<TensorType> {
         from_format(info.dtype).ok_or_else(|| error!(Unimplemented, "dtype {} is not there yet", info.dtype))?;
     let rank = info.shape.len();
     if rank > MAX_RANK {
-        return Err(error!(Unimplemented, "it is of rank {rank}; the library has at most {MAX_RANK}"));
+        return Err(error!(InvalidArgument, "it is of rank {rank}; the library has at most {MAX_RANK}"));
     }
     let dims: Option<Vec<i64>> = info.shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
     let dims = dims.ok_or_else(|| error!(InvalidArgument, "dims: {:?} has one above {}", info.shape, i64::MAX))?;

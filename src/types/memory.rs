@@ -21,9 +21,11 @@ pub fn zeroed_bytes(size: usize) -> Result<Vec<u8>> {
     bytes.ok_or_else(|| error!(ResourceExhausted, "{size} bytes of the host's memory cannot be had"))
 }
 
-/// Bytes of memory and swap, whoever uses them.
+/// Bytes of memory and swap, whoever uses them; without limit if the system does not say.
 fn memory_of_machine() -> u64 {
     let info = rustix::system::sysinfo();
-    let units = u64::from(info.mem_unit.max(1));
-    (info.totalram as u64).saturating_add(info.totalswap as u64).saturating_mul(units)
+    match u64::from(info.mem_unit).saturating_mul(info.totalram.saturating_add(info.totalswap)) {
+        0 => u64::MAX,
+        bytes => bytes,
+    }
 }
