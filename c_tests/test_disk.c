@@ -145,10 +145,10 @@ static int computes(lxla_env env, int32_t op, float want) {
   return (int)(counter(env, "UncachedCompile") - before);
 }
 
-static char kept[256];
+static char kept[512];
 static void keep_path(const char *path) { snprintf(kept, sizeof kept, "%s", path); }
 static void copy_over(const char *path) {
-  char command[1024];
+  char command[2048];
   snprintf(command, sizeof command, "cp %s %s", kept, path);
   if (strcmp(kept, path) != 0) CHECK(system(command) == 0);
 }

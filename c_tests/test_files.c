@@ -401,6 +401,26 @@ TEST(a_save_in_the_background_goes_where_its_path_led_at_the_call) {
   finish(env);
 }
 
+TEST(a_later_save_is_not_replaced_by_an_earlier_one) {
+  lxla_env env = start();
+  enum { LARGE = 16 << 20 };
+  lxla_tensor large, small;
+  lxla_save_ticket tickets[2];
+  const char *name = "t";
+  OK(lxla_tensor_full(env, CPU, LXLA_DTYPE_F32, DIMS(LARGE), 1, &large));
+  OK(lxla_tensor_full(env, CPU, LXLA_DTYPE_F32, DIMS(2), 1, &small));
+  OK(lxla_save_async(FOLDER "/large", &name, &large, 1, &tickets[0]));
+  OK(lxla_save_async(PATH, &name, &small, 1, &tickets[1]));
+  OK(save(env, "./" FOLDER "/./saved", 2));
+  for (int i = 0; i < 2; i++) {
+    OK(lxla_save_wait(tickets[i]));
+    OK(lxla_save_ticket_release(tickets[i]));
+  }
+  EQUAL(saved(env, PATH), 2);
+  RELEASE(large, small);
+  finish(env);
+}
+
 // --- Names -----------------------------------------------------------------------------------------------------------
 
 TEST(names_of_255_bytes_and_no_more) {

@@ -33,6 +33,7 @@ unsafe fn listed<'a>(
 /// may be of several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated,
 /// whatever the options. The file appears whole or not at all: it is written under a temporary name in the same folder
 /// (`.NAME.*.tmp`), and renamed. What a save of that name has left because its process was killed is removed.
+/// Saves to the same path that are still under way in the background end first.
 ///
 /// Symbolic links are followed. A file that is replaced keeps its mode and access control list and, as far as this process may
 /// give files away, its owner and group (if not the group, then group and others keep the rights that both had); a new one has

@@ -25,7 +25,8 @@ const SUFFIX: &str = ".tmp";
 /// How often another name is tried.
 const MOST_TRIES: usize = 16;
 
-/// Another machine's locks may not reach us (NFS mounted with `nolock`): its files must not have been written for so long.
+/// Another machine's locks may not reach us (NFS mounted with `nolock`): its files must not have been written for so long. This
+/// machine is another one after a restart.
 const OTHER_MACHINES_WAIT: Duration = Duration::from_secs(3600);
 
 /// A new file, locked while it is open, that is removed unless it is renamed.

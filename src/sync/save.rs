@@ -66,9 +66,14 @@ impl Content {
     }
 }
 
-/// Writes tensors to a file, and returns when it is on the disk.
+/// Writes tensors to a file, and returns when it is on the disk. Earlier saves to the same path that are still under way end
+/// first: they would replace this one.
 pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()> {
-    Save::start(path, names, tensors)?.write(&AtomicU64::new(0))
+    let save = Save::start(path, names, tensors)?;
+    if let Ok(path) = std::path::absolute(path) {
+        saver::wait_for(&path);
+    }
+    save.write(&AtomicU64::new(0))
 }
 
 /// As [`save`], but the file is written in the background. It will hold the values of now, whatever happens to the tensors.
@@ -76,7 +81,7 @@ pub fn save_async(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Resu
     // The process may be in another folder when its turn comes.
     let path = std::path::absolute(path).map_err(|e| io::io_error(path, &e))?;
     let save = Save::start(&path, names, tensors)?;
-    saver::enqueue(save.size_bytes(), Box::new(move |written| save.staged()?.write(written)))
+    saver::enqueue(path, save.size_bytes(), Box::new(move |written| save.staged()?.write(written)))
 }
 
 /// A new tensor from a file.

@@ -5,6 +5,7 @@ use crate::error;
 use crate::error::{Error, Result};
 use crossbeam::channel::{Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -70,8 +71,25 @@ struct Load {
 static LOAD: Load = Load { bytes: Mutex::new(0), less: Condvar::new() };
 static QUEUE: OnceLock<Sender<Job>> = OnceLock::new();
 
-/// Hands a save of so many bytes to the writer. Blocks while too many are on their way.
-pub fn enqueue(total: u64, write: Write) -> Result<Arc<Ticket>> {
+/// The saves that have not ended, with the absolute paths of their files.
+static PENDING: Mutex<Vec<(PathBuf, Arc<Ticket>)>> = Mutex::new(Vec::new());
+
+/// Waits until no save to this file is on its way, so that no earlier one comes after what is written next.
+pub fn wait_for(path: &Path) {
+    let earlier: Vec<Arc<Ticket>> =
+        PENDING.lock().iter().filter(|(pending, _)| pending == path).map(|(_, ticket)| ticket.clone()).collect();
+    for ticket in earlier {
+        // Its failure is told to whoever has the ticket.
+        let _ = ticket.wait();
+    }
+}
+
+fn forget(ticket: &Arc<Ticket>) {
+    PENDING.lock().retain(|(_, pending)| !Arc::ptr_eq(pending, ticket));
+}
+
+/// Hands a save of so many bytes to an absolute path to the writer. Blocks while too many are on their way.
+pub fn enqueue(path: PathBuf, total: u64, write: Write) -> Result<Arc<Ticket>> {
     // At least 1, so that a save of nothing counts as one that is on its way.
     let size = total.max(1);
     let ticket =
@@ -83,12 +101,14 @@ pub fn enqueue(total: u64, write: Write) -> Result<Arc<Ticket>> {
         }
         *bytes += size;
     }
+    PENDING.lock().push((path, ticket.clone()));
     let sent = queue().and_then(|queue| {
         queue
             .send(Job { write, size, ticket: ticket.clone() })
             .map_err(|_| error!(Internal, "the background writer has ended"))
     });
     if sent.is_err() {
+        forget(&ticket);
         unload(size);
     }
     sent.map(|()| ticket)
@@ -110,6 +130,7 @@ fn queue() -> Result<&'static Sender<Job>> {
             let write = std::panic::AssertUnwindSafe(|| write(&ticket.written));
             let outcome = std::panic::catch_unwind(write).unwrap_or_else(|_| Err(writer_panicked()));
             ticket.end(outcome);
+            forget(&ticket);
             unload(size);
         }
     };
