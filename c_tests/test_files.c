@@ -183,7 +183,8 @@ TEST(what_is_no_regular_file_is_refused_at_once) {
     CHECK(unlink(FOLDER "/device") == 0);
   }
   const char *nameless[] = {FOLDER "/", FOLDER "/new/", ".", "..", "/", ""};
-  for (size_t i = 0; i < sizeof nameless / sizeof *nameless; i++) REFUSED(save(env, nameless[i], 1), LXLA_INVALID_ARGUMENT, "path");
+  for (size_t i = 0; i < sizeof nameless / sizeof *nameless; i++)
+    REFUSED(save(env, nameless[i], 1), LXLA_INVALID_ARGUMENT, "path");
   finish(env);
 }
 
