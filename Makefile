@@ -30,7 +30,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo test test-plugins test-torch soak fuzz tsan bench check header plugin plugins configure build install clean
+.PHONY: all demo test test-plugins test-torch soak sweep fuzz tsan bench check header plugin plugins configure build install clean
 
 all: build
 
@@ -51,6 +51,9 @@ test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 cargo test --release --test oracle -- --nocapture
+
+sweep: build  ## The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
+	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24
 
 FUZZ_SEED ?= 1
 fuzz: build  ## Every operation of the ABI with random arguments.

@@ -266,6 +266,7 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_write),
     FUNCTION(lxla_tile),
     FUNCTION(lxla_topk),
+    FUNCTION(lxla_topk_total_order),
     FUNCTION(lxla_transpose),
     FUNCTION(lxla_triangular_solve),
     FUNCTION(lxla_tril),

@@ -36,7 +36,8 @@ class Case:
 class Operation:
     """`call(world, *tensors, **given)` gives a tensor; `reference(*arrays, **given)` what it should hold. `cases(dtype)` for
     each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False).
-    `in_order(*arrays, *keys, **given)` is what comes of arrays by the order of others, in which denormal numbers are 0."""
+    `in_order(*arrays, *keys, **given)` is what comes of arrays by the order of others, in which denormal numbers are 0, or a
+    list of what may come."""
 
     name: str
     takes: str

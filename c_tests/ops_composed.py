@@ -48,7 +48,7 @@ def gelu_tanh(x):
 
 
 def elu(x, alpha):
-    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+    return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0, x)))
 
 
 def mish(x):

@@ -57,7 +57,7 @@ def unaries():
         unary(8, "logistic", "float complex", reference.logistic),
         unary(9, "tanh", "float complex", np.tanh),
         unary(10, "sqrt", "float complex", np.sqrt),
-        unary(11, "rsqrt", "float complex", lambda x: 1 / np.sqrt(x)),
+        unary(11, "rsqrt", "float complex", reference.rsqrt),
         unary(12, "cbrt", "float", np.cbrt),
         unary(13, "sine", "float complex", np.sin),
         unary(14, "cosine", "float complex", np.cos),
@@ -157,7 +157,11 @@ def binary(number, name, takes, function):
         return world.make("lxla_binary", number, a, b)
 
     cases = {"add": shaped_cases, "power": power_cases}.get(name, binary_cases)
-    return Operation(name, takes, call, function, cases)
+    made = Operation(name, takes, call, function, cases, scale=reference.power_scale if name == "power" else None)
+    if name in ("maximum", "minimum"):
+        # Of denormal numbers, which may count as 0, and of 0, either one.
+        made.in_order = lambda a, b, x, y: [np.where(x == y, which, function(a, b)) for which in (a, b)]
+    return made
 
 
 # Constants of the program, with which XLA may do something else: by operation, or for all.
@@ -187,7 +191,11 @@ def scalars_on(number, name, takes, function):
             chosen = SCALARS.get(name, [3]) if dtype == "f32" else [1] if dtype == "pred" else [3]
             return [Case([edges(dtype)], {"value": value}) for value in np.array(chosen, DTYPES[dtype][1])]
 
-        return Operation(f"scalar {name}" if left else f"{name} scalar", takes, call, of_wide, cases)
+        def scale(x, value):
+            return reference.power_scale(value, x) if left else reference.power_scale(x, value)
+
+        named = f"scalar {name}" if left else f"{name} scalar"
+        return Operation(named, takes, call, of_wide, cases, scale=scale if name == "power" else None)
 
     return operation(0), operation(1)
 

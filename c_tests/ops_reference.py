@@ -152,8 +152,11 @@ def joined(re, im):
 def expm1(x):
     if x.dtype.kind != "c":
         return np.expm1(x)
+    power = np.exp(x)
     re = np.expm1(x.real) * np.cos(x.imag) - 2 * np.sin(x.imag / 2) ** 2
-    return joined(re, np.exp(x.real) * np.sin(x.imag))
+    # Beyond 50 the 1 is lost; beside infinities and NaN the exponential function says what there is.
+    is_far = (x.real > 50) | ~np.isfinite(x.real) | ~np.isfinite(x.imag)
+    return joined(np.where(is_far, power.real - 1, re), power.imag)
 
 
 def log(x):
@@ -176,8 +179,23 @@ def log1p(x):
 def logistic(x):
     if x.dtype.kind != "c":
         return 1 / (1 + np.exp(-x))
-    small = np.exp(np.where(x.real > 0, -x, x))
-    return np.where(x.real > 0, 1, small) / (1 + small)
+    # Near its poles by the hyperbolic tangent, of which nothing is lost there.
+    power = np.exp(x)
+    far = np.where(np.isinf(power.real), 1 / (1 + np.exp(-x)), power / (1 + power))
+    near = (1 + np.tanh(x / 2)) / 2
+    is_near, is_end = x.real > -1, np.isinf(x.real)
+    re, im = np.where(is_near, near.real, far.real), np.where(is_near, np.tanh(x / 2).imag / 2, far.imag)
+    return joined(np.where(is_end, x.real > 0, re), np.where((x.imag == 0) & ~np.isnan(x.real), x.imag, np.where(is_end, 0, im)))
+
+
+def rsqrt(x):
+    """Of infinity 0. Conjugates have conjugate results, also where those are real: NumPy's quotient of 1 has not."""
+    made = 1 / np.sqrt(x)
+    if x.dtype.kind == "c":
+        infinite = np.isinf(x.real) | np.isinf(x.imag)
+        is_real = infinite | (made.imag == 0)
+        made = joined(np.where(infinite, 0, np.abs(made.real)), np.where(is_real, -np.copysign(0, x.imag), made.imag))
+    return made
 
 
 def popcnt(x):
@@ -222,6 +240,15 @@ def power(a, b):
         square, left = square * square, left >> 1
     inverse = np.where(a == 1, 1, np.where((a == -1) if a.dtype.kind == "i" else False, 1 - 2 * (b & 1), 0))
     return np.where(b < 0, inverse, result).astype(a.dtype)
+
+
+def power_scale(a, b):
+    """What the errors of powers are relative to: for complex numbers the power times the exponential's argument, where that
+    is more than 1. c64 is computed in c128, and so relative to the power."""
+    if np.result_type(a, b) != np.clongdouble:
+        return np.zeros(np.broadcast(a, b).shape)
+    found = np.abs(power(a, b)) * np.maximum(np.abs(b * np.log(a)), 1)
+    return np.where(np.isfinite(found), found, 0)
 
 
 def maximum(a, b):

@@ -13,6 +13,7 @@ declare("lxla_sort", "computation tensors size i64 i32")
 declare("lxla_sort_along", "tensor i64 i32 i32")
 declare("lxla_argsort", "tensor i64 i32 i32 i32")
 declare("lxla_topk", "tensor i64 i64 i32 i32", 2)
+declare("lxla_topk_total_order", "tensor i64 i64 i32 i32", 2)
 declare("lxla_argmax", "tensor i64 i32 i32")
 declare("lxla_argmin", "tensor i64 i32 i32")
 declare("lxla_cumulative", "i32 tensor i64 i32")
@@ -94,6 +95,29 @@ def top_k():
         return made + [Case([rows_of(name)], {"axis": 0, "k": 3, "largest": 1, "dtype": "s32", "result": 0})]
 
     return Operation("top_k", ORDERED, call, twice(first), cases, in_order=first)
+
+
+def top_k_total_order():
+    """Floats as signed integers of their bits, of which the negative ones are turned round behind the sign."""
+
+    def call(world, x, axis, k, largest, result):
+        return world.one_of("lxla_topk_total_order", 2, result, x, k, axis, largest, DTYPES["s32"][0])
+
+    def first(x, axis, k, largest, result):
+        key = x
+        if x.dtype.kind not in "biu":
+            # Kept as they are: this operation is exact, and sees denormal numbers.
+            bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}")
+            key = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+        key = key.astype(object) if key.dtype == np.uint64 else key.astype(np.int64)
+        at = np.take(np.argsort(-key if largest else key, axis, kind="stable"), range(k), axis)
+        return at.astype(np.int32) if result else np.take_along_axis(x, at, axis)
+
+    def cases(name):
+        given = [{"axis": axis, "k": 3, "largest": largest} for axis in (0, -1) for largest in (0, 1)]
+        return [Case([rows_of(name)], row | {"result": i}, "s32" if i else name) for row in given for i in (0, 1)]
+
+    return Operation("top_k_total_order", ORDERED, call, first, cases)
 
 
 def extremes():
@@ -217,4 +241,4 @@ def spoilt(name):
 
 
 def ordered():
-    return [*sorts(), top_k(), *extremes(), sort_by(), *cumulatives()]
+    return [*sorts(), top_k(), top_k_total_order(), *extremes(), sort_by(), *cumulatives()]

@@ -31,39 +31,39 @@ from ops_windows import windowed
 SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
 SUBJECTS += [regions, composed, rearranged]
 
-# How far a result may be from the true value, in units of its last place: what was measured lazily (on the CPU plugin) and
-# natively, over all dtypes, rounded up. Complex numbers are measured by their larger part, and have a row of their own where
+# How far a result may be from the true value, in units of its last place: the most that was measured lazily (on three CPU
+# plugins) and natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their larger part, and have a row of their own where
 # they are less accurate. docs/operations.md has these numbers from here.
 ULPS = {
     "abs complex": 2,
     "sign complex": 3,
-    "exponential": 2,
+    "exponential": 5,
     "exponential complex": 3,
-    "exponential_minus_one": 4,
-    "exponential_minus_one complex": 5,
-    "log": 1,
-    "log complex": 25,
-    "log_plus_one": 2,
-    "log_plus_one complex": 130,
-    "logistic": 2,
-    "logistic complex": 4,
-    "tanh": 4,
-    "tanh complex": 5,
+    "exponential_minus_one": 7,
+    "exponential_minus_one complex": 7,
+    "log": 2,
+    "log complex": 4,
+    "log_plus_one": 3,
+    "log_plus_one complex": 4,
+    "logistic": 3,
+    "logistic complex": 5,
+    "tanh": 8,
+    "tanh complex": 6,
     "sqrt complex": 3,
     "rsqrt": 2,
-    "rsqrt complex": 3,
+    "rsqrt complex": 5,
     "cbrt": 1,
     "sine": 1,
-    "sine complex": 5,
+    "sine complex": 4,
     "cosine": 1,
-    "cosine complex": 6,
+    "cosine complex": 4,
     "tan": 1,
-    "tan complex": 8,
+    "tan complex": 6,
     "multiply complex": 2,
     "divide scalar": 1,
     "divide complex": 3,
     "power": 1,
-    "power complex": 25,
+    "power complex": 6,
     "atan2": 2,
     "sum": 2,
     "product": 5,
@@ -76,15 +76,15 @@ ULPS = {
     "fft": 5,
     "norm": 5,
     "gelu": 4,
-    "gelu_tanh": 260,
+    "gelu_tanh": 1700,
     "silu": 4,
-    "elu": 3,
-    "selu": 4,
-    "softplus": 4,
-    "mish": 4,
-    "log_sigmoid": 4,
+    "elu": 6,
+    "selu": 7,
+    "softplus": 5,
+    "mish": 5,
+    "log_sigmoid": 5,
     "hard_sigmoid": 2,
-    "hard_swish": 2,
+    "hard_swish": 3,
     "erf": 2,
     "erfc": 4,
     "softmax": 4,
@@ -121,7 +121,7 @@ add subtract multiply divide remainder maximum minimum and or xor shift_left shi
 compare compare_scalar select convert full iota max min all any
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
-sort sort_along argsort top_k argmax argmin cumulative
+sort sort_along argsort top_k top_k_total_order argmax argmin cumulative
 rng_bit_generator random_bits random_uniform random_split random_bernoulli
 gather scatter scatter_along take_along_axis index_add index_copy
 reduce_with reduce_window select_and_scatter call cond case while scan
@@ -179,7 +179,8 @@ def wanted(operation, case, exact):
         sides = [wide] if all(a.tobytes() == b.tobytes() for a, b in zip(flushed, case.arrays)) else [wide, small]
         found = [(of(operation.reference, arrays), operation.scale and of(operation.scale, arrays)) for arrays in sides]
         if operation.in_order and len(sides) > 1:
-            found.append((operation.in_order(*wide, *small, **case.given), None))
+            ordered = operation.in_order(*wide, *small, **case.given)
+            found += [(each, None) for each in (ordered if isinstance(ordered, list) else [ordered])]
     return found
 
 

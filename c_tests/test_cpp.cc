@@ -335,7 +335,7 @@ TEST(complex_numbers) {
   CHECK(has<C>(z, {{-2, 1}, {4, 3}}));
   const Tensor wide = Tensor::from_host(Values<D>{{1, 1e-9}}, {1}, {env, xla()});
   CHECK(wide.dtype() == LXLA_DTYPE_C128 && has<D>(wide + 1, {{2, 1e-9}}));
-  REFUSED(LXLA_INVALID_ARGUMENT, "scalar", lazyxla::abs(z) + C(0, 1));
+  REFUSED(LXLA_INVALID_ARGUMENT, "rhs", lazyxla::abs(z) + C(0, 1));
 }
 
 // Integers that no double holds stay exact, as elements and as scalars.
@@ -354,8 +354,8 @@ TEST(integers_of_64_bits) {
   u += most;
   CHECK(has<uint64_t>(u, {most}));
   CHECK(has<uint64_t>(u >> 63, {1}));
-  REFUSED(LXLA_INVALID_ARGUMENT, "scalar", u + -1);
-  REFUSED(LXLA_INVALID_ARGUMENT, "scalar", x += 0.5);
+  REFUSED(LXLA_INVALID_ARGUMENT, "rhs", u + -1);
+  REFUSED(LXLA_INVALID_ARGUMENT, "rhs", x += 0.5);
 }
 
 TEST(every_element_type_goes_there_and_back) {

@@ -2135,6 +2135,17 @@ lxla_status lxla_topk(lxla_tensor x,
                       lxla_tensor *out_indices);
 
 /**
+ * placeholder
+ */
+lxla_status lxla_topk_total_order(lxla_tensor x,
+                                  int64_t k,
+                                  int64_t axis,
+                                  int32_t largest,
+                                  int32_t index_dtype,
+                                  lxla_tensor *out_values,
+                                  lxla_tensor *out_indices);
+
+/**
  * Records the index of the greatest element of x along `axis` (negative: from the end), of an integer dtype that can count
  * the axis: of the first NaN, if there is one (as in NumPy), and of equal elements of the first. With `keep_dims` 1 the axis
  * stays, of size 1. An axis without elements is INVALID_ARGUMENT. Takes pred, integers and floats. Gives one reference. Any

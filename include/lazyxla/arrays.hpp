@@ -121,6 +121,11 @@ inline std::array<Tensor, 2> topk(const Tensor &x, int64_t k, int64_t axis = -1,
                                   int32_t index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_topk, 2>(x.handle(), k, axis, largest ? 1 : 0, index_dtype);
 }
+/// The same by the total order of floats, as chlo.top_k: NaN by its sign, and -0 before 0.
+inline std::array<Tensor, 2> topk_total_order(const Tensor &x, int64_t k, int64_t axis = -1, bool largest = true,
+                                              int32_t index_dtype = LXLA_DTYPE_S64) {
+  return detail::these<lxla_topk_total_order, 2>(x.handle(), k, axis, largest ? 1 : 0, index_dtype);
+}
 
 /// Dimension numbers of gather, by StableHLO's names: see lxla_gather_options.
 struct GatherDimensions {

@@ -187,7 +187,8 @@ pub unsafe extern "C" fn lxla_select(
     })
 }
 
-/// Records a conversion to another dtype. To pred: whether it is not 0. From a float to an integer: towards 0; what does not
+/// Records a conversion to another dtype. To pred: whether it is not 0, a complex number in either part (StableHLO looks at
+/// the real part only). From a float to an integer: towards 0; what does not
 /// fit is up to the plugin. From complex to real: the real part. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {

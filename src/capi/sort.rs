@@ -80,7 +80,8 @@ fn index(dtype: i32) -> Result<DType> {
 
 /// Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
 /// and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
-/// numbers count as in `lxla_sort_along`. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
+/// numbers count as in `lxla_sort_along`: NaN is the greatest, of either sign, and -0 equals 0, unlike in `chlo.top_k`, for
+/// which there is `lxla_topk_total_order`. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_topk(
     x: lxla_tensor,
@@ -95,6 +96,29 @@ pub unsafe extern "C" fn lxla_topk(
         // SAFETY: the caller's promise, see `capi`.
         let (values, indices) = unsafe { (out("out_values", out_values)?, out("out_indices", out_indices)?) };
         let made = tensor::top_k(x.into(), k, axis, switch("largest", largest)?, index(index_dtype)?)?;
+        values.set(made[0].into())?;
+        indices.set(made[1].into())
+    })
+}
+
+/// As `lxla_topk`, in the total order of floats (IEEE 754), as `chlo.top_k` has it: NaN with a sign bit,
+/// -infinity, negative numbers, -0, 0, positive numbers, infinity, NaN without a sign bit; two NaN by their bits. Denormal
+/// numbers are told from 0 on every device. 8-bit floats are ordered as the f32 that they convert to. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_topk_total_order(
+    x: lxla_tensor,
+    k: i64,
+    axis: i64,
+    largest: i32,
+    index_dtype: i32,
+    out_values: *mut lxla_tensor,
+    out_indices: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_topk_total_order", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (values, indices) = unsafe { (out("out_values", out_values)?, out("out_indices", out_indices)?) };
+        let largest = switch("largest", largest)?;
+        let made = tensor::top_k_total_order(x.into(), k, axis, largest, index(index_dtype)?)?;
         values.set(made[0].into())?;
         indices.set(made[1].into())
     })

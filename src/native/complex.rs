@@ -1,6 +1,7 @@
 //! Operations of complex numbers. What is more than a few products is computed in two f64, for c64, too.
 
 use super::array::Array;
+use super::complex_functions::{cos, exp, exp_m1, ln, ln_1p, logistic, power, rsqrt, sign, sin, sqrt, tan, tanh};
 use super::element::Element;
 use super::element::unsupported;
 use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
@@ -113,12 +114,12 @@ fn function<C: Number>(op: UnaryOp) -> Option<Kernel1<C, C>> {
         ExponentialMinusOne => |x, out| out.map(x, |x| C::narrow(exp_m1(x.wide()))),
         Log => |x, out| out.map(x, |x| C::narrow(ln(x.wide()))),
         LogPlusOne => |x, out| out.map(x, |x| C::narrow(ln_1p(x.wide()))),
-        Logistic => |x, out| out.map(x, |x| C::narrow(divide(ONE, ONE + exp(-x.wide())))),
+        Logistic => |x, out| out.map(x, |x| C::narrow(logistic(x.wide()))),
         Tanh => |x, out| out.map(x, |x| C::narrow(tanh(x.wide()))),
         Sqrt => |x, out| out.map(x, |x| C::narrow(sqrt(x.wide()))),
-        Rsqrt => |x, out| out.map(x, |x| C::narrow(divide(ONE, sqrt(x.wide())))),
-        Sine => |x, out| out.map(x, |x| C::narrow(x.wide().sin())),
-        Cosine => |x, out| out.map(x, |x| C::narrow(x.wide().cos())),
+        Rsqrt => |x, out| out.map(x, |x| C::narrow(rsqrt(x.wide()))),
+        Sine => |x, out| out.map(x, |x| C::narrow(sin(x.wide()))),
+        Cosine => |x, out| out.map(x, |x| C::narrow(cos(x.wide()))),
         Tan => |x, out| out.map(x, |x| C::narrow(tan(x.wide()))),
         _ => return None,
     })
@@ -134,8 +135,6 @@ fn function_of_two<C: Number>(op: BinaryOp) -> Option<Kernel2<C, C>> {
         _ => return None,
     })
 }
-
-const ONE: Complex64 = Complex64::ONE;
 
 /// Smith's method, which overflows only where the result does; what it leaves undefined is as C99 has it.
 pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
@@ -172,90 +171,6 @@ fn at_the_edge(a: Complex64, b: Complex64) -> Option<Complex64> {
     } else {
         None
     }
-}
-
-/// `x / |x|`, and 0 of 0.
-fn sign(x: Complex64) -> Complex64 {
-    let abs = x.re.hypot(x.im);
-    if abs == 0.0 { Complex64::ZERO } else { Complex64::new(x.re / abs, x.im / abs) }
-}
-
-fn exp(x: Complex64) -> Complex64 {
-    // Not infinity times 0.
-    if x.im == 0.0 { Complex64::new(x.re.exp(), x.im) } else { Complex64::from_polar(x.re.exp(), x.im) }
-}
-
-fn exp_m1(x: Complex64) -> Complex64 {
-    if x.im == 0.0 {
-        return Complex64::new(x.re.exp_m1(), x.im);
-    }
-    let half = (x.im / 2.0).sin();
-    Complex64::new(x.re.exp_m1() * x.im.cos() - 2.0 * half * half, x.re.exp() * x.im.sin())
-}
-
-fn ln(x: Complex64) -> Complex64 {
-    let (large, small) = if x.re.abs() > x.im.abs() { (x.re.abs(), x.im.abs()) } else { (x.im.abs(), x.re.abs()) };
-    // Near the unit circle the logarithm of the absolute value would keep few bits.
-    let re = if large > 0.5 && large < 2.0 && small < 1.0 {
-        0.5 * ((large - 1.0) * (large + 1.0) + small * small).ln_1p()
-    } else {
-        x.re.hypot(x.im).ln()
-    };
-    Complex64::new(re, x.im.atan2(x.re))
-}
-
-fn ln_1p(x: Complex64) -> Complex64 {
-    let re = if x.re.abs() < 0.5 && x.im.abs() < 0.5 {
-        0.5 * (x.re * (2.0 + x.re) + x.im * x.im).ln_1p()
-    } else {
-        (1.0 + x.re).hypot(x.im).ln()
-    };
-    Complex64::new(re, x.im.atan2(1.0 + x.re))
-}
-
-fn tanh(x: Complex64) -> Complex64 {
-    if x.re.is_nan() && x.im == 0.0 {
-        return x;
-    }
-    if x.re.is_finite() && !x.im.is_finite() {
-        return Complex64::new(f64::NAN, f64::NAN);
-    }
-    if x.re.abs() > 22.0 {
-        let turn = if x.im.is_finite() { x.im.sin() * x.im.cos() } else { 0f64.copysign(x.im) };
-        return Complex64::new(1f64.copysign(x.re), 4.0 * turn * (-2.0 * x.re.abs()).exp());
-    }
-    x.tanh()
-}
-
-/// `-i tanh(i x)`.
-fn tan(x: Complex64) -> Complex64 {
-    let rotated = tanh(Complex64::new(-x.im, x.re));
-    Complex64::new(rotated.im, -rotated.re)
-}
-
-/// The root with a real part that is not negative.
-fn sqrt(x: Complex64) -> Complex64 {
-    if x.im.is_infinite() {
-        return Complex64::new(f64::INFINITY, x.im);
-    }
-    if x.re == 0.0 && x.im == 0.0 {
-        return Complex64::new(0.0, x.im);
-    }
-    let half = (x.re.abs() / 2.0 + x.re.hypot(x.im) / 2.0).sqrt();
-    let other = x.im.abs() / (2.0 * half);
-    let (re, im) = if x.re >= 0.0 { (half, other) } else { (other, half) };
-    Complex64::new(re, im.copysign(x.im))
-}
-
-/// As NumPy has it: 0 to the power of what has no positive real part is no number, unless that is 0.
-fn power(base: Complex64, exponent: Complex64) -> Complex64 {
-    if exponent == Complex64::ZERO {
-        return ONE;
-    }
-    if base == Complex64::ZERO {
-        return if exponent.re > 0.0 { Complex64::ZERO } else { Complex64::new(f64::NAN, f64::NAN) };
-    }
-    base.powc(exponent)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod binary;
 mod combine;
 mod compare;
 mod complex;
+mod complex_functions;
 mod convert;
 mod convolution;
 mod creation;

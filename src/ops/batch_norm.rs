@@ -4,7 +4,7 @@
 
 use super::binary::{binary, binary_scalar};
 use super::convert::convert;
-use super::formula::widened;
+use super::formula::{check_wide, widened};
 use super::reduce::reduce;
 use super::shape::reshape;
 use super::unary::unary;
@@ -116,6 +116,7 @@ impl Batch {
         if !(epsilon >= 0.0 && epsilon.is_finite()) {
             return Err(error!(InvalidArgument, "epsilon: {epsilon} given; want 0 or more, and finite"));
         }
+        check_wide("epsilon", trace, x, epsilon)?;
         let axis = normalize_axis("feature_axis", feature_axis, ty.dims.len())?;
         let mut feature_dims = Dims::from_elem(1, ty.dims.len());
         feature_dims[axis] = ty.dims[axis];

@@ -1,5 +1,6 @@
 //! Elementwise operations of two operands, one of which may be a scalar.
 
+use super::arc::atan2;
 use super::complex_functions;
 use super::definition::{Call, Definition, Native};
 use super::integers::{integer_division, integer_power};
@@ -78,14 +79,19 @@ pub fn binary_scalar(
     let node = trace.node(x);
     let (dtype, shape) = (node.dtype, node.shape);
     if dtype.is_float8() {
-        let rounded = types::float8::format(dtype).decode(Scalar::new(dtype, scalar)?.bits() as u8);
+        let rounded = types::float8::format(dtype).decode(right_operand(dtype, scalar)?.bits() as u8);
         let scalar = ScalarValue::Float(rounded.into());
         return float8::in_f32(trace, [x], |trace, [x]| binary_scalar(trace, op, x, scalar, scalar_on_left));
     }
     check(op, dtype)?;
-    let scalar = Scalar::new(dtype, scalar)?;
+    let scalar = right_operand(dtype, scalar)?;
     let op = if scalar_on_left { Op::ScalarBinary(op) } else { Op::BinaryScalar(op) };
     Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
+}
+
+/// The scalar of an operation as an element of the tensor's dtype.
+pub fn right_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {
+    Scalar::new(dtype, scalar).map_err(|e| e.context("rhs"))
 }
 
 /// An error unless `op` computes in `dtype`.
@@ -159,6 +165,9 @@ fn write(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &T
     }
     if op == BinaryOp::Power && ty.dtype.kind() == Kind::Complex {
         return complex_functions::power(e, name, lhs, rhs, ty);
+    }
+    if op == BinaryOp::Atan2 {
+        return atan2(e, name, lhs, rhs, ty);
     }
     emit!(e, "    {name} = stablehlo.{} {lhs}, {rhs} : {}", op.name(), mlir(ty));
 }

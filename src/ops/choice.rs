@@ -1,6 +1,7 @@
 //! Comparisons, and choosing by them.
 
-use super::creation::full;
+use super::binary::right_operand;
+use super::creation::constant;
 use super::definition::{Call, Definition, Native};
 use super::{common_dims, common_dtype, float8, refuse, typed};
 use crate::emit::{Emitter, emit, mlir};
@@ -47,8 +48,7 @@ pub fn compare_scalar(
     scalar: ScalarValue,
     scalar_on_left: bool,
 ) -> Result<NodeId> {
-    let ty = TensorType::new(trace.node(x).dtype, &[]);
-    let scalar = full(trace, &ty, scalar)?;
+    let scalar = constant(trace, &[], right_operand(trace.node(x).dtype, scalar)?);
     if scalar_on_left { compare(trace, op, scalar, x) } else { compare(trace, op, x, scalar) }
 }
 

@@ -8,7 +8,7 @@ use super::reduce::reduce;
 use super::unary::unary;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
-use crate::types::{DType, ScalarValue, TensorType};
+use crate::types::{DType, Scalar, ScalarValue, TensorType};
 
 /// Records a formula.
 pub struct Formula<'a> {
@@ -116,6 +116,12 @@ pub fn in_wide(
     let x = convert(trace, x, widened(dtype));
     let result = formula(&mut Formula { trace }, x)?;
     Ok(convert(trace, result, dtype))
+}
+
+/// An error that names the argument, unless its value can be represented where a formula of `x` is computed.
+pub fn check_wide(argument: &str, trace: &Trace, x: NodeId, value: f64) -> Result<()> {
+    let dtype = widened(trace.node(x).dtype.real());
+    Scalar::new(dtype, ScalarValue::Float(value)).map_err(|e| e.context(argument)).map(|_| ())
 }
 
 /// What a formula of floats of this dtype is computed in.

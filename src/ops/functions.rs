@@ -11,7 +11,7 @@ pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorTy
     match (op, ty.dtype) {
         (_, dtype) if dtype.kind() == Kind::Complex => complex_functions::function(e, name, op, x, ty),
         (UnaryOp::Cbrt, _) => cube_root(e, name, x, ty),
-        (UnaryOp::LogPlusOne, DType::F64) => log_plus_one(e, name, x, ty),
+        (UnaryOp::LogPlusOne, DType::F64) => kahan_log_plus_one(&mut Steps::of(e, ty), name, x),
         _ => emit!(e, "    {name} = stablehlo.{} {x} : {}", op.name(), mlir(ty)),
     }
 }
@@ -43,14 +43,28 @@ fn cube_root(e: &mut Emitter, name: &str, x: &str, ty: &TensorType) {
     s.select(name, &is_finite, &better, &near);
 }
 
-/// XLA's in f64 is off by 122 units just before it turns to the logarithm of the sum, at 0.41; it does so earlier here.
-fn log_plus_one(e: &mut Emitter, name: &str, x: &str, ty: &TensorType) {
-    let mut s = Steps::of(e, ty);
-    let (one, quarter) = (s.constant(1.0), s.constant(0.25));
+/// `log(1 + x)` of a part of a complex number.
+pub fn log_plus_one(s: &mut Steps, x: &str) -> String {
+    if s.dtype() != DType::F64 {
+        return s.step("log_plus_one", &[x]);
+    }
+    let name = s.e.temporary();
+    kahan_log_plus_one(s, &name, x);
+    name
+}
+
+/// XLA's in f64 is off by 122 units just before it turns to the logarithm of the sum, at 0.41. W. Kahan's way is
+/// `log(u) x / (u - 1)` with the sum `u`: what `u` lost of `x` is made up for by the quotient. XLA's simplifier would make
+/// `x` of the difference.
+fn kahan_log_plus_one(s: &mut Steps, name: &str, x: &str) {
+    let one = s.constant(1.0);
     let sum = s.step("add", &[x, &one]);
-    let far = s.step("log", &[&sum]);
-    let near = s.step("log_plus_one", &[x]);
-    let size = s.step("abs", &[x]);
-    let is_near = s.compare("LT", &size, &quarter);
-    s.select(name, &is_near, &near, &far);
+    let sum = s.disguised(&sum, x);
+    let log = s.step("log", &[&sum]);
+    let rest = s.step("subtract", &[&sum, &one]);
+    let share = s.step("divide", &[x, &rest]);
+    let value = s.step("multiply", &[&log, &share]);
+    let (is_tiny, is_far) = (s.compare("EQ", &sum, &one), s.compare_with("GT", x, 1e18));
+    let value = s.choose(&is_far, &log, &value);
+    s.select(name, &is_tiny, x, &value);
 }

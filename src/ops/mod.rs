@@ -5,6 +5,7 @@
 
 mod activation;
 mod along;
+mod arc;
 mod barrier;
 mod batch_norm;
 mod binary;
@@ -13,6 +14,8 @@ mod bodies;
 mod choice;
 mod clamp;
 mod complex;
+mod complex_circle;
+mod complex_exponential;
 mod complex_functions;
 mod control;
 mod control_lower;
@@ -99,7 +102,7 @@ pub use sort::{argsort, sort, sort_along};
 pub use special::{SpecialOp, special};
 pub use statistics::{logsumexp, mean, standard_deviation, variance};
 pub use table::{COMPOSED, definition, evaluate, lower};
-pub use top_k::top_k;
+pub use top_k::{top_k, top_k_total_order};
 pub use unary::unary;
 pub use windows::{cumulative, reduce_window};
 

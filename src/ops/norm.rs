@@ -4,7 +4,7 @@ use super::binary::{binary, binary_scalar};
 use super::choice::compare;
 use super::convert::convert;
 use super::creation::full;
-use super::formula::widened;
+use super::formula::{check_wide, widened};
 use super::reduce::reduce;
 use super::unary::unary;
 use crate::error;
@@ -21,6 +21,9 @@ pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: b
     }
     if order.is_nan() {
         return Err(error!(InvalidArgument, "ord: it is NaN; want a number or an infinity"));
+    }
+    if order.is_finite() {
+        check_wide("ord", trace, x, order)?;
     }
     let dtype = ty.dtype.real();
     let absolute = unary(trace, UnaryOp::Abs, x)?;

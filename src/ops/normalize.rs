@@ -1,7 +1,7 @@
 //! Normalisations: softmax over an axis, and of layers.
 
 use super::definition::Composed;
-use super::formula::{Formula, in_wide, widened};
+use super::formula::{Formula, check_wide, in_wide, widened};
 use super::reduce::reduce;
 use super::statistics::{axes_of_floats, count, deviations};
 use crate::error;
@@ -63,6 +63,7 @@ pub fn layer_norm(
     if !(epsilon.is_finite() && epsilon >= 0.0) {
         return Err(error!(InvalidArgument, "epsilon: {epsilon} given; want a finite number, at least 0"));
     }
+    check_wide("epsilon", trace, x, epsilon)?;
     let mut fitting = |name: &str, operand: Option<NodeId>| operand.map(|id| fitted(trace, name, id, x)).transpose();
     let (scale, offset) = (fitting("scale", scale)?, fitting("offset", offset)?);
     in_wide(trace, x, |f, x| {

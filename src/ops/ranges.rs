@@ -29,9 +29,17 @@ pub fn arange(trace: &mut Trace, dtype: DType, start: f64, stop: f64, step: f64)
         ));
     }
     let count = ((stop - start) / step).ceil().max(0.0);
-    // Beyond any memory, which is told by its name.
-    let dims = [if count < 1e18 { count as i64 } else { i64::MAX }];
-    element_count(&dims)?;
+    let too_many = || {
+        error!(
+            InvalidArgument,
+            "start, stop, step: {start}, {stop} and {step} given, which are {count:e} elements: more than an address space has bytes"
+        )
+    };
+    if count >= 1e18 {
+        return Err(too_many());
+    }
+    let dims = [count as i64];
+    element_count(&dims).map_err(|_| too_many())?;
     let last = start + (count - 1.0).max(0.0) * step;
     for value in [start, last] {
         Scalar::new(dtype, ScalarValue::Float(value)).map_err(|e| e.context("start, stop, step"))?;
@@ -54,7 +62,9 @@ pub fn linspace(trace: &mut Trace, dtype: DType, start: f64, stop: f64, count: i
     if !dtype.is_float() {
         return Err(error!(InvalidArgument, "dtype: linspace divides into floats, not {dtype}"));
     }
-    element_count(&[count])?;
+    element_count(&[count]).map_err(|_| {
+        error!(InvalidArgument, "count: {count} given; want 0 or more, and no more than an address space has bytes")
+    })?;
     for value in [start, stop] {
         Scalar::new(dtype, ScalarValue::Float(value)).map_err(|e| e.context("start, stop"))?;
         if !value.is_finite() {

@@ -2,7 +2,7 @@
 
 use super::definition::Composed;
 use super::distinct_axes;
-use super::formula::{Formula, in_wide};
+use super::formula::{Formula, check_wide, in_wide};
 use super::reduce::reduce;
 use super::refuse;
 use crate::error;
@@ -34,7 +34,7 @@ pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Resu
 /// The variance over axes: the sum of squares is divided by the number of elements less `correction`, but not by less than 0.
 pub fn variance(trace: &mut Trace, x: NodeId, axes: &[i64], correction: f64, keep_dims: bool) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "variance", x, axes)?;
-    check_correction(correction)?;
+    check_correction(trace, x, correction)?;
     in_wide(trace, x, |f, x| spread(f, x, &axes, correction, keep_dims))
 }
 
@@ -47,7 +47,7 @@ pub fn standard_deviation(
     keep_dims: bool,
 ) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "standard_deviation", x, axes)?;
-    check_correction(correction)?;
+    check_correction(trace, x, correction)?;
     in_wide(trace, x, |f, x| {
         let variance = spread(f, x, &axes, correction, keep_dims)?;
         f.unary(UnaryOp::Sqrt, variance)
@@ -108,9 +108,9 @@ pub fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Res
     distinct_axes("axes", axes, ty.dims.len())
 }
 
-fn check_correction(correction: f64) -> Result<()> {
+fn check_correction(trace: &Trace, x: NodeId, correction: f64) -> Result<()> {
     if correction.is_finite() {
-        return Ok(());
+        return check_wide("correction", trace, x, correction);
     }
     Err(error!(InvalidArgument, "correction: {correction} given; want a finite number"))
 }

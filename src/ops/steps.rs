@@ -1,5 +1,6 @@
 //! Operations on elements that are written one after the other, for lowerings that are made of several.
 
+use super::opaque::unsigned;
 use crate::emit::{Emitter, emit, mlir};
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 
@@ -52,6 +53,74 @@ impl<'a, 'b> Steps<'a, 'b> {
     pub fn is_infinite(&mut self, x: &str) -> String {
         let infinity = self.constant(f64::INFINITY);
         self.compare("EQ", x, &infinity)
+    }
+
+    /// Whether a number is infinite, of either sign.
+    pub fn any_infinite(&mut self, numbers: &[String; 2]) -> String {
+        let [first, second] = numbers.each_ref().map(|number| {
+            let size = self.step("abs", &[number]);
+            self.is_infinite(&size)
+        });
+        self.either(&first, &second)
+    }
+
+    /// The dtype of the elements.
+    pub fn dtype(&self) -> DType {
+        self.element.dtype
+    }
+
+    /// The type of the values.
+    pub fn ty(&self) -> &TensorType {
+        &self.element
+    }
+
+    /// `x`, unchanged, of which XLA's simplifier does not know that: as many bits are set as the number of zeros that lead
+    /// the bits of `other` has beyond the width's, which are none. LLVM sees it, and leaves it out.
+    pub fn disguised(&mut self, x: &str, other: &str) -> String {
+        let wide = unsigned(&self.element);
+        let (float, bits, past) = (&self.ty, mlir(&wide), (8 * wide.dtype.size_bytes()).ilog2() + 1);
+        let e = &mut *self.e;
+        let [x_bits, other_bits] = [x, other].map(|value| {
+            let name = e.temporary();
+            emit!(e, "    {name} = stablehlo.bitcast_convert {value} : ({float}) -> {bits}");
+            name
+        });
+        let (leading, zero, same, name) = (e.temporary(), e.temporary(), e.temporary(), e.temporary());
+        let shift = e.constant(&wide, past.into());
+        emit!(e, "    {leading} = stablehlo.count_leading_zeros {other_bits} : {bits}");
+        emit!(e, "    {zero} = stablehlo.shift_right_logical {leading}, {shift} : {bits}");
+        emit!(e, "    {same} = stablehlo.or {x_bits}, {zero} : {bits}");
+        emit!(e, "    {name} = stablehlo.bitcast_convert {same} : ({bits}) -> {float}");
+        name
+    }
+
+    pub fn times(&mut self, x: &str, factor: f64) -> String {
+        let factor = self.constant(factor);
+        self.step("multiply", &[x, &factor])
+    }
+
+    pub fn compare_with(&mut self, how: &str, x: &str, value: f64) -> String {
+        let value = self.constant(value);
+        self.compare(how, x, &value)
+    }
+
+    /// `select` with a name of its own.
+    pub fn choose(&mut self, pred: &str, on_true: &str, on_false: &str) -> String {
+        let name = self.e.temporary();
+        self.select(&name, pred, on_true, on_false);
+        name
+    }
+
+    pub fn both(&mut self, a: &str, b: &str) -> String {
+        let name = self.e.temporary();
+        emit!(self.e, "    {name} = stablehlo.and {a}, {b} : {}", self.pred);
+        name
+    }
+
+    pub fn not(&mut self, a: &str) -> String {
+        let name = self.e.temporary();
+        emit!(self.e, "    {name} = stablehlo.not {a} : {}", self.pred);
+        name
     }
 
     pub fn either(&mut self, a: &str, b: &str) -> String {

@@ -21,6 +21,7 @@ const GIVEN: Definition =
 /// Operations that are recorded as several others.
 pub const COMPOSED: &[Composed] = &[
     activation::ACTIVATION,
+    top_k::TOP_K_TOTAL_ORDER,
     special::SPECIAL,
     normalize::SOFTMAX,
     normalize::LOG_SOFTMAX,

@@ -1,18 +1,20 @@
 //! The first elements of an order.
 
 use super::along::take_along_axis;
+use super::binary::{binary, binary_scalar};
+use super::bits::bitcast_convert;
 use super::convert::convert;
 use super::creation::nothing;
-use super::definition::{Definition, Native};
+use super::definition::{Composed, Definition, Native};
 use super::regions::scalar;
 use super::shape::transpose;
 use super::sort::{canonical, check_index_dtype, check_ordered, key, places_dtype};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native;
-use crate::types::{DType, Dims, Kind, TensorType, normalize_axis};
+use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
 
 /// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
 pub const TOP_K: Definition = Definition {
@@ -25,6 +27,10 @@ pub const TOP_K: Definition = Definition {
         native::top_k(call.ty, call.operands[0], call.attributes[0] as usize, call.attributes[1] == 1)
     }),
 };
+
+/// By the total order of floats.
+pub const TOP_K_TOTAL_ORDER: Composed =
+    Composed { name: "top_k_total_order", function: "lxla_topk_total_order", dtypes: "all but complex numbers" };
 
 /// The `k` greatest (or smallest) elements along an axis, in order, and their indices.
 pub fn top_k(
@@ -52,6 +58,41 @@ pub fn top_k(
     let key = key(trace, x);
     let places = places(trace, key, k, axis, greatest)?;
     Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
+}
+
+/// The same by the total order of floats (IEEE 754, section 5.10), as `chlo.top_k`: NaN with a sign bit, negative numbers,
+/// -0, 0, positive numbers, NaN without one.
+pub fn top_k_total_order(
+    trace: &mut Trace,
+    x: NodeId,
+    k: i64,
+    axis: i64,
+    greatest: bool,
+    index_dtype: DType,
+) -> Result<[NodeId; 2]> {
+    let ty = trace.ty(x);
+    check_ordered("topk_total_order", "x", &ty)?;
+    let key = key(trace, x);
+    if trace.node(key).dtype.kind() != Kind::Float {
+        return top_k(trace, x, k, axis, greatest, index_dtype);
+    }
+    let key = total_order(trace, key)?;
+    let [_, places] = top_k(trace, key, k, axis, greatest, index_dtype)?;
+    Ok([take_along_axis(trace, x, places, axis)?, places])
+}
+
+/// Signed integers in the total order of floats: their bits, and for negative floats the other ones behind the sign.
+fn total_order(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let (dtype, width) = match trace.node(x).dtype {
+        DType::F64 => (DType::S64, 64),
+        DType::F32 => (DType::S32, 32),
+        _ => (DType::S16, 16),
+    };
+    let bits = bitcast_convert(trace, x, dtype)?;
+    let all = binary_scalar(trace, BinaryOp::ShiftRightArithmetic, bits, ScalarValue::Signed(width - 1), false)?;
+    let others = ScalarValue::Signed(i64::MAX >> (64 - width));
+    let flipped = binary_scalar(trace, BinaryOp::And, all, others, false)?;
+    binary(trace, BinaryOp::Xor, bits, flipped)
 }
 
 /// The axis is the last one meanwhile.

@@ -68,6 +68,9 @@ fn lower(e: &mut Emitter, at: usize) {
     if op == UnaryOp::Abs && operand.dtype.kind() == Kind::Complex {
         return complex_functions::magnitude(e, &e.name_of(at), &e.name(value.operands[0]), &operand);
     }
+    if op == UnaryOp::Sign && operand.dtype.kind() == Kind::Complex {
+        return function(e, &e.name_of(at), op, &e.name(value.operands[0]), &operand);
+    }
     if !is_wide(op) {
         return e.one_operand(at, op.name(), "");
     }

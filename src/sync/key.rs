@@ -1,15 +1,20 @@
-//! The key of a program as a hash that is the same in every process: the engine's fingerprint and this library's version,
-//! then words, constants and donors, each list behind its length. (In memory, keys are compared whole.)
+//! The key of a program as a hash that is the same in every process: the engine's fingerprint, the versions of this library
+//! and of its lowerings, then words, constants and donors, each list behind its length. (In memory, keys are compared whole.)
 
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use crate::error::Result;
 use crate::types::Scalar;
 
+/// Raised whenever an operation lowers to another text than before: executables of the disk cache would give the numbers of
+/// the old one.
+const LOWERING: u32 = 2;
+
 /// A hash that has taken in everything but programs.
 pub fn hasher(shared: &Shared) -> Result<blake3::Hasher> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher.update(&LOWERING.to_le_bytes());
     hasher.update(&shared.runtime().engine.fingerprint()?);
     Ok(hasher)
 }

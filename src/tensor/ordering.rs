@@ -29,6 +29,19 @@ pub fn top_k(x: TensorHandle, k: i64, axis: i64, greatest: bool, index_dtype: DT
     finish_all(state, &ids)
 }
 
+/// The same by the total order of floats.
+pub fn top_k_total_order(
+    x: TensorHandle,
+    k: i64,
+    axis: i64,
+    greatest: bool,
+    index_dtype: DType,
+) -> Result<Vec<TensorHandle>> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let ids = ops::top_k_total_order(&mut state.trace, x, k, axis, greatest, index_dtype)?;
+    finish_all(state, &ids)
+}
+
 /// The index of the greatest (or smallest) element along an axis.
 pub fn arg_extreme(
     x: TensorHandle,

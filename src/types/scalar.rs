@@ -25,7 +25,8 @@ pub struct Scalar {
 
 impl Scalar {
     /// `value` as an element of `dtype`. Floating-point targets round; a value that the type cannot represent (out of
-    /// range, a fraction or NaN for an integer, anything but 0 and 1 for pred, an imaginary part) is an error.
+    /// range, a fraction or NaN for an integer, anything but 0 and 1 for pred, an imaginary part) is an error, which does
+    /// not name the argument.
     pub fn new(dtype: DType, value: ScalarValue) -> Result<Scalar> {
         let refuse = || {
             let text = match value {
@@ -34,7 +35,7 @@ impl Scalar {
                 ScalarValue::Unsigned(v) => v.to_string(),
                 ScalarValue::Complex(re, im) => format!("{re:?}{im:+?}i"),
             };
-            error!(InvalidArgument, "scalar: {text} cannot be represented in {dtype}")
+            error!(InvalidArgument, "{text} cannot be represented in {dtype}")
         };
         let bits = match dtype.kind() {
             Kind::Pred => match integer(value) {
