@@ -181,7 +181,8 @@ def logistic(x):
         return 1 / (1 + np.exp(-x))
     # Near its poles by the hyperbolic tangent, of which nothing is lost there.
     power = np.exp(x)
-    far = np.where(np.isinf(power.real), 1 / (1 + np.exp(-x)), power / (1 + power))
+    # Of what vanishes, the quotient has no sign.
+    far = np.where(x.real < -1000, power, power / (1 + power))
     near = (1 + np.tanh(x / 2)) / 2
     is_near, is_end = x.real > -1, np.isinf(x.real)
     re, im = np.where(is_near, near.real, far.real), np.where(is_near, np.tanh(x / 2).imag / 2, far.imag)

@@ -222,6 +222,9 @@ real! {
     }
 }
 
+/// `1 / (1 + e^-x)`, by the exponential of what is not positive: the other one overflows before the result is 0.
+#[inline(always)]
 fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + fast::exp64(-x))
+    let power = fast::exp64(-x.abs());
+    (if x < 0.0 { power } else { 1.0 }) / (1.0 + power)
 }
