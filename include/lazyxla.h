@@ -1327,7 +1327,8 @@ lxla_status lxla_select(lxla_tensor pred,
                         lxla_tensor *out_tensor);
 
 /**
- * Records a conversion to another dtype. To pred: whether it is not 0. From a float to an integer: towards 0; what does not
+ * Records a conversion to another dtype. To pred: whether it is not 0, a complex number in either part (StableHLO looks at
+ * the real part only). From a float to an integer: towards 0; what does not
  * fit is up to the plugin. From complex to real: the real part. Gives one reference. Any thread.
  */
 lxla_status lxla_convert(lxla_tensor x,
@@ -2124,7 +2125,8 @@ lxla_status lxla_argsort(lxla_tensor x,
 /**
  * Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
  * and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
- * numbers count as in `lxla_sort_along`. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
+ * numbers count as in `lxla_sort_along`: NaN is the greatest, of either sign, and -0 equals 0, unlike in `chlo.top_k`, for
+ * which there is `lxla_topk_total_order`. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
  */
 lxla_status lxla_topk(lxla_tensor x,
                       int64_t k,
@@ -2135,7 +2137,9 @@ lxla_status lxla_topk(lxla_tensor x,
                       lxla_tensor *out_indices);
 
 /**
- * placeholder
+ * As `lxla_topk`, in the total order of floats (IEEE 754), as `chlo.top_k` has it: NaN with a sign bit,
+ * -infinity, negative numbers, -0, 0, positive numbers, infinity, NaN without a sign bit; two NaN by their bits. Denormal
+ * numbers are told from 0 on every device. 8-bit floats are ordered as the f32 that they convert to. Any thread.
  */
 lxla_status lxla_topk_total_order(lxla_tensor x,
                                   int64_t k,
