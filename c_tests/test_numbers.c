@@ -271,9 +271,9 @@ static void named_arguments(void) {
   lxla_tensor out, x = F32S(DIMS(2), 1, 2), u = ARRAY(U8, uint8_t, DIMS(2), 1, 2);
   const lxla_scalar large = {.dtype = F64, .value = {.f = 1e300}};
   REFUSED(lxla_arange(env, device, S64, 0, 1e18, 1, &out), BAD,
-          "start, stop, step: 0, 1000000000000000000 and 1 given, which are 1e18 elements");
-  REFUSED(lxla_arange(env, device, F32, 0, 1e300, 1e-3, &out), BAD, "which are 1e303 elements");
-  REFUSED(lxla_arange(env, device, F32, -1e308, 1e308, 1, &out), BAD, "which are inf elements");
+          "start, stop, step: 0.0, 1e18 and 1.0 give 1e18, more elements than an address space has bytes");
+  REFUSED(lxla_arange(env, device, F32, 0, 1e300, 1e-3, &out), BAD, "give 1e303, more elements");
+  REFUSED(lxla_arange(env, device, F32, -1e308, 1e308, 1, &out), BAD, "give inf, more elements");
   REFUSED(lxla_linspace(env, device, F32, 0, 1, INT64_MAX, 1, &out), BAD, "count: 9223372036854775807 given");
   REFUSED(lxla_linspace(env, device, F32, 0, 1, -1, 1, &out), BAD, "count: -1 given; want 0 or more");
   REFUSED(lxla_tensor_full(env, device, U8, NULL, 0, 256, &out), BAD, "lxla_tensor_full: value: 256.0 cannot be represented in u8");

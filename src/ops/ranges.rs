@@ -32,7 +32,7 @@ pub fn arange(trace: &mut Trace, dtype: DType, start: f64, stop: f64, step: f64)
     let too_many = || {
         error!(
             InvalidArgument,
-            "start, stop, step: {start}, {stop} and {step} given, which are {count:e} elements: more than an address space has bytes"
+            "start, stop, step: {start:?}, {stop:?} and {step:?} give {count:?}, more elements than an address space has bytes"
         )
     };
     if count >= 1e18 {
