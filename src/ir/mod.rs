@@ -16,5 +16,5 @@ pub(crate) use op::numbered;
 pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, ScatterOp, Transposition, UnaryOp};
 pub use placement::Placement;
 pub use program::{Body, Instruction, Program};
-pub use trace::{NONE, Node, NodeId, ShapeId, Trace};
+pub use trace::{Mark, NONE, Node, NodeId, ShapeId, Trace};
 pub use window::Window;

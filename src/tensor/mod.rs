@@ -18,6 +18,7 @@ mod values;
 pub use composed::*;
 pub use elements::*;
 pub use linear_algebra::*;
+pub use mixing::brought;
 pub use normalization::*;
 pub use operations::*;
 pub use ordering::*;

@@ -155,7 +155,7 @@ impl Indexing {
         let act = |world: World| {
             let mut scratch = Scratch::default();
             let updates = scratch.keep(slices(world)?);
-            let combiner = of_two_scalars(world.tracer, ty.dtype, |old, new| match combiner {
+            let combiner = of_two_scalars(world.device, ty.dtype, |old, new| match combiner {
                 Some(op) => tensor::binary(op, old, new),
                 None => tensor::snapshot(new),
             })?;
