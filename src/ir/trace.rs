@@ -42,33 +42,14 @@ pub struct Node {
     holder: u32,
 }
 
-/// How far a trace had got, so that what came later can be taken back.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mark {
-    nodes: usize,
-    spilled: usize,
-    attributes: usize,
-    scalars: usize,
-    leaves: usize,
-    bodies: usize,
-}
-
-impl Mark {
-    /// Number of nodes up to it.
-    #[inline]
-    pub fn nodes(&self) -> usize {
-        self.nodes
-    }
-}
-
 /// See the module's documentation.
 pub struct Trace {
-    nodes: Vec<Node>,
-    spilled: Vec<NodeId>,
-    attributes: Vec<i64>,
-    scalars: Vec<Scalar>,
-    leaves: Vec<Arc<DeviceData>>,
-    bodies: Vec<Arc<Body>>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) spilled: Vec<NodeId>,
+    pub(super) attributes: Vec<i64>,
+    pub(super) scalars: Vec<Scalar>,
+    pub(super) leaves: Vec<Arc<DeviceData>>,
+    pub(super) bodies: Vec<Arc<Body>>,
     shapes: Shapes,
     /// Counts compactions, so that a leaf index remembered outside is known to be stale.
     epoch: u32,
@@ -360,30 +341,6 @@ impl Trace {
     /// Marks an operation as having been run on the way to something else.
     pub fn mark_computed(&mut self, id: NodeId) {
         self.nodes[id.0 as usize].computed = true;
-    }
-
-    /// Where the trace ends now.
-    pub fn mark(&self) -> Mark {
-        Mark {
-            nodes: self.nodes.len(),
-            spilled: self.spilled.len(),
-            attributes: self.attributes.len(),
-            scalars: self.scalars.len(),
-            leaves: self.leaves.len(),
-            bodies: self.bodies.len(),
-        }
-    }
-
-    /// Forgets what was recorded after a mark, which no tensor has as its value. Nothing before the mark may have changed or
-    /// moved since. What it gives back is to be dropped once no lock is held.
-    #[must_use]
-    pub fn rewind(&mut self, mark: Mark) -> Vec<Arc<DeviceData>> {
-        self.nodes.truncate(mark.nodes);
-        self.spilled.truncate(mark.spilled);
-        self.attributes.truncate(mark.attributes);
-        self.scalars.truncate(mark.scalars);
-        self.bodies.truncate(mark.bodies);
-        self.leaves.split_off(mark.leaves)
     }
 
     /// Forgets everything. What it gives back is to be dropped once no lock is held: it may free buffers.

@@ -13,6 +13,7 @@ mod places;
 mod products;
 mod random;
 mod recording;
+mod selection;
 mod values;
 
 pub use composed::*;
@@ -26,4 +27,5 @@ pub use places::*;
 pub use products::*;
 pub use random::*;
 pub use recording::{State, finish_all, to_record};
+pub use selection::*;
 pub use values::*;
