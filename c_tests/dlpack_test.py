@@ -15,11 +15,14 @@ abi.SIGNATURES.update(
     {
         "lxla_tensor_to_dlpack": (Tensor, POINTER(c_void_p)),
         "lxla_tensor_from_dlpack": (Env, Device, c_void_p, c_int32, POINTER(Tensor)),
+        "lxla_tensor_to_dlpack_unversioned": (Tensor, c_int32, POINTER(c_void_p)),
+        "lxla_tensor_from_dlpack_unversioned": (Env, Device, c_void_p, c_int32, POINTER(Tensor)),
         "lxla_tensor_read": (Tensor, c_void_p, ctypes.c_size_t),
     }
 )
 cpu, xla = Device(1, 0), Device(2, 0)
 NAME, USED = b"dltensor_versioned", b"used_dltensor_versioned"
+OLD_NAME, OLD_USED = b"dltensor", b"used_dltensor"
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
           "complex64", "complex128"]
 
@@ -43,6 +46,26 @@ class Exported:
         managed = c_void_p()
         ok(abi.lib.lxla_tensor_to_dlpack(self.tensor, byref(managed)))
         return python.PyCapsule_New(managed, NAME, None)
+
+
+class ExportedUnversioned(Exported):
+    """The same before DLPack 1.0."""
+
+    def __init__(self, tensor, copy):
+        self.tensor, self.copy = tensor, copy
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        managed = c_void_p()
+        ok(abi.lib.lxla_tensor_to_dlpack_unversioned(self.tensor, self.copy, byref(managed)))
+        return python.PyCapsule_New(managed, OLD_NAME, None)
+
+
+def imported_unversioned(env, device, array, copy=0):
+    capsule = array.__dlpack__()
+    tensor, managed = Tensor(), python.PyCapsule_GetPointer(capsule, OLD_NAME)
+    ok(abi.lib.lxla_tensor_from_dlpack_unversioned(env, device, managed, copy, byref(tensor)))
+    python.PyCapsule_SetName(capsule, OLD_USED)
+    return tensor
 
 
 def imported(env, device, array, copy=0):
@@ -94,6 +117,37 @@ def check_sharing(env):
     assert sys.getrefcount(given) == references, "each deleter was called"
 
 
+def check_unversioned(env):
+    for dtype in DTYPES:
+        for shape in [(), (0,), (3, 5), (4, 1, 9)]:
+            given = content(dtype, shape)
+            for device in (cpu, xla):
+                tensor = imported_unversioned(env, device, given)
+                for copy in (0, 1):
+                    seen = np.from_dlpack(ExportedUnversioned(tensor, copy))
+                    assert seen.dtype == given.dtype and seen.shape == given.shape and np.array_equal(seen, given)
+                release(tensor)
+                assert np.array_equal(seen, given), "an export outlives its tensor"
+    given = np.arange(4096, dtype="float32")
+    references = sys.getrefcount(given)
+    tensor = imported_unversioned(env, cpu, given)
+    shared, own = (np.from_dlpack(ExportedUnversioned(tensor, copy)) for copy in (0, 1))
+    assert shared.ctypes.data == given.ctypes.data and own.ctypes.data != given.ctypes.data
+    # A consumer that writes to a copy changes no tensor.
+    ctypes.c_float.from_address(own.ctypes.data).value = 77
+    assert read(tensor, given)[0] == 0 and own[0] == 77
+    release(tensor)
+    turned = given.reshape(64, 64).T[::2, ::-3]
+    tensor = imported_unversioned(env, cpu, turned)
+    assert np.array_equal(read(tensor, turned), turned), "any strides"
+    release(tensor)
+    del shared, own, turned
+    assert sys.getrefcount(given) == references, "each deleter was called"
+    tensor, managed = Tensor(), c_void_p()
+    assert abi.lib.lxla_tensor_from_dlpack_unversioned(env, cpu, None, 0, byref(tensor)) == 65
+    assert abi.lib.lxla_tensor_to_dlpack_unversioned(tensor, 2, byref(managed)) == 3
+
+
 TORCH_DTYPES = ["bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e8m0fnu"]
 
 
@@ -127,6 +181,7 @@ def main():
     env = new_env()
     check_numpy(env)
     check_sharing(env)
+    check_unversioned(env)
     if "torch" in sys.argv[2:]:
         check_torch(env)
     ok(abi.lib.lxla_env_release(env))

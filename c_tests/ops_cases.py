@@ -98,7 +98,7 @@ class World:
         a dtype and a shape."""
         key = name, tuple(types)
         if key not in self.computations:
-            place = self.env, abi.xla()
+            place = self.env, self.device
             made = [self.make("lxla_tensor_placeholder", *place, DTYPES[d][0], *abi.dims(*shape)) for d, shape in types]
             parameters, results = array_of(made), array_of(record(self, *made))
             traced = [parameters, len(parameters), results, len(results)]

@@ -24,12 +24,13 @@ from ops_products import products
 from ops_random import randoms
 from ops_rearrange import rearranged
 from ops_regions import regions
+from ops_selection import selected
 from ops_sorting import ordered
 from ops_values import DTYPES, NAMES, dtypes, kind
 from ops_windows import windowed
 
 SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
-SUBJECTS += [regions, composed, rearranged]
+SUBJECTS += [regions, composed, rearranged, selected]
 
 # How far a result may be from the true value, in units of its last place: the most that was measured lazily (on three CPU
 # plugins) and natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their larger part, and have a row of their own where
@@ -106,6 +107,8 @@ ULPS = {
     "scatter_along sum": 2,
     "scatter_along product": 3,
     "index_add": 2,
+    "index_put sum": 2,
+    "index_put product": 3,
     "batch_norm_training": 5,
     "batch_norm_inference": 4,
     "batch_norm_grad": 4,
@@ -124,6 +127,7 @@ clamp complex real imag bitcast_convert reduce_precision optimization_barrier
 sort sort_along argsort top_k top_k_total_order argmax argmin cumulative
 rng_bit_generator random_bits random_uniform random_split random_bernoulli
 gather scatter scatter_along take_along_axis index_add index_copy
+index index_put slice_assign nonzero mask_select unique searchsorted
 reduce_with reduce_window select_and_scatter call cond case while scan
 squeeze expand_dims flip reverse stack split slice_axis roll tile repeat tril triu one_hot eye relu relu6
 """

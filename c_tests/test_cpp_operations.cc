@@ -113,7 +113,7 @@ TEST(random_numbers_of_keys) {
 
 TEST(operations_with_computations) {
   on_both([](const Place &at) {
-    const Place traced{Environment::borrow(at.env), xla()};
+    const Place &traced = at;
     Tensor p = Tensor::placeholder({}, LXLA_DTYPE_F32, traced), q = Tensor::placeholder({}, LXLA_DTYPE_F32, traced);
     const lazyxla::Computation sum({p, q}, {p + q}), less({p, q}, {lazyxla::lt(p, q)}), more({p, q}, {lazyxla::ge(p, q)}),
         twice({p}, {p * 2}), same({p}, {p + 0});
@@ -128,6 +128,25 @@ TEST(operations_with_computations) {
     const Tensor one = Tensor::full({}, 1, LXLA_DTYPE_S32, at);
     CHECK(near(lazyxla::switch_case(one, {same, twice}, {zero + 4})[0], {8}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::reduce_with: ", lazyxla::reduce_with(sum, {x}, {}, {0}));
+  });
+}
+
+TEST(selections) {
+  on_both([](const Place &at) {
+    const Tensor x = matrix({3, 0, 2, 3}, {2, 2}, at), zero = Tensor::full({}, 0, LXLA_DTYPE_F32, at);
+    const auto places = lazyxla::nonzero(x, 4, 9, LXLA_DTYPE_S32);
+    CHECK(has<int32_t>(places[0], {0, 1, 1, 9}) && has<int32_t>(places[1], {0, 0, 1, 9}) && has<int32_t>(places[2], {3}));
+    CHECK(near(lazyxla::mask_select(x, lazyxla::gt(x, zero + 2), 3, zero)[0], {3, 3, 0}));
+    const auto all = lazyxla::unique(x, 4, zero - 1, LXLA_DTYPE_S32);
+    CHECK(near(all.values, {0, 2, 3, -1}) && has<int32_t>(all.indices, {1, 2, 0, 1}) && has<int32_t>(all.counts, {1, 1, 2, 0}));
+    CHECK(has<int32_t>(all.inverse, {2, 0, 1, 2}) && has<int32_t>(all.count, {3}));
+    CHECK(has<int32_t>(lazyxla::searchsorted(lazyxla::unique(x, 3).values, x, true, LXLA_DTYPE_S32), {3, 1, 2, 3}));
+    const Tensor i = Tensor::from_host(std::vector<int32_t>{1, -2}, {2}, at);
+    CHECK(near(lazyxla::index(x, {i, i}), {3, 3}) && near(lazyxla::index(x, {{}, i}), {0, 3, 3, 2}));
+    CHECK(near(lazyxla::index_put(LXLA_SCATTER_SUM, x, {i, i}, zero + 10), {13, 0, 2, 13}));
+    CHECK(near(lazyxla::slice_assign(x, {0, 1}, {2, 2}, {}, zero + 7), {3, 7, 2, 7}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::slice_assign", lazyxla::slice_assign(x, {0, 1}, {2, 2}, {1}, zero));
+    CHECK(near(Tensor::from_dlpack_unversioned(x.to_dlpack_unversioned(), false, at), {3, 0, 2, 3}));
   });
 }
 

@@ -1082,7 +1082,8 @@ lxla_status lxla_iota(lxla_env env,
 
 /**
  * A tensor with a dtype and a shape and no value: it can be recorded on, becomes a parameter of what is lowered, takes no
- * memory and moves no bytes. Reading it, or what depends on it, is FAILED_PRECONDITION. Gives one reference. Any thread.
+ * memory and moves no bytes. Reading it, or what depends on it, is FAILED_PRECONDITION. On cpu, too: operations on it are
+ * recorded and wait for a value, while all others go on being run at once. Gives one reference. Any thread.
  */
 lxla_status lxla_tensor_placeholder(lxla_env env,
                                     lxla_device device,
@@ -2172,6 +2173,116 @@ lxla_status lxla_argmin(lxla_tensor x,
                         lxla_tensor *out_tensor);
 
 /**
+ * Records where x is not 0 (NaN is not 0; a complex number is 0 if both its parts are): `n_indices` tensors of `index_dtype`,
+ * one for each of x's axes, of shape `[size]`, with the places in row-major order; JAX's `nonzero(size=, fill_value=)`. Where
+ * there are fewer places than `size`, the rest of each is `fill`; where there are more, the first `size` are given.
+ * `out_count`, if it is not NULL, gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count
+ * each axis. Takes all dtypes and at least one axis. Gives one reference each. Any thread.
+ */
+lxla_status lxla_nonzero(lxla_tensor x,
+                         int64_t size,
+                         int64_t fill,
+                         int32_t index_dtype,
+                         lxla_tensor *out_indices,
+                         size_t n_indices,
+                         lxla_tensor *out_count);
+
+/**
+ * Records NumPy's `x[mask]` of a stated size: the slices of x where `mask`, a pred tensor of the shape of x's first axes (at
+ * least one), is true, in row-major order, in a tensor `[size, x's other axes]`. Where there are fewer than `size`, the rest
+ * is `fill`, a scalar tensor of x's dtype; where there are more, the first `size` are given. `out_count`, if it is not NULL,
+ * gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count the mask's elements. `x[mask] = y`
+ * is `lxla_select` where y broadcasts. Takes all dtypes. Gives one reference each. Any thread.
+ */
+lxla_status lxla_mask_select(lxla_tensor x,
+                             lxla_tensor mask,
+                             int64_t size,
+                             lxla_tensor fill,
+                             int32_t index_dtype,
+                             lxla_tensor *out_tensor,
+                             lxla_tensor *out_count);
+
+/**
+ * Records the different elements of x in ascending order, in a tensor `[size]`: JAX's `unique(size=, fill_value=)`. Where there
+ * are fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype, or if its id is 0 the least element; where there are
+ * more, the first `size` are given. As in NumPy, NaN is greater than every number and all NaN are one (of complex numbers those
+ * with a NaN in either part); 0 and -0 are equal, and of equal elements the first in row-major order is given. Complex numbers
+ * are ordered by their real, then by their imaginary part.
+ *
+ * Four more results, each if its place is not NULL, of `index_dtype`, an integer dtype that can count x's elements:
+ * `out_indices`, `[size]`, where in row-major order each is first (where it is filled up: the least element's); `out_inverse`,
+ * of x's shape, which of the different ones each element is (`size` or more, if there are more); `out_counts`, `[size]`, how
+ * often each is there (where it is filled up: 0); `out_count`, a scalar, how many different ones there are in all.
+ *
+ * Takes all dtypes and shapes. INVALID_ARGUMENT for an x without elements, if `size` is not 0 and `fill` is none. Gives one
+ * reference each. Any thread.
+ */
+lxla_status lxla_unique(lxla_tensor x,
+                        int64_t size,
+                        lxla_tensor fill,
+                        int32_t index_dtype,
+                        lxla_tensor *out_values,
+                        lxla_tensor *out_indices,
+                        lxla_tensor *out_inverse,
+                        lxla_tensor *out_counts,
+                        lxla_tensor *out_count);
+
+/**
+ * Records NumPy's searchsorted: for each of `values`, of any shape, the place in `sorted`, which has one axis and ascends, before
+ * which it would be put: with `right` 0 before elements that are equal, with 1 behind them. NaN is greater than every number
+ * and equal to itself, 0 and -0 are equal, complex numbers are ordered as in `lxla_unique`. Both are converted to the dtype
+ * that `lxla_binary` gives them. The result has the shape of `values` and an integer dtype that can count `sorted`. What comes
+ * of a row that does not ascend is unspecified. Takes all dtypes. Gives one reference. Any thread.
+ */
+lxla_status lxla_searchsorted(lxla_tensor sorted,
+                              lxla_tensor values,
+                              int32_t right,
+                              int32_t index_dtype,
+                              lxla_tensor *out_tensor);
+
+/**
+ * Records NumPy's indexing by several arrays at once, `x[i, :, j]`: `indices[a]` is a tensor of integers of any shape for x's
+ * axis `a`, or has id 0 for the whole axis; further axes are whole. The arrays broadcast together. In the result their common
+ * shape stands where their axes were, if those are next to each other, else before all whole axes, as in NumPy. A negative
+ * index counts from the end; one beyond either end is clamped to it. Dtypes of indices may differ; a mask is no index (see
+ * `lxla_nonzero`). Without any array the result is x. Takes all dtypes. INVALID_ARGUMENT for an axis without elements, unless
+ * the result has none. Gives one reference. Any thread.
+ */
+lxla_status lxla_index(lxla_tensor x,
+                       const lxla_tensor *indices,
+                       size_t n_indices,
+                       lxla_tensor *out_tensor);
+
+/**
+ * Records x with `values` combined into the elements that `lxla_index` would take with these indices, as `op`, one of
+ * `LXLA_SCATTER_*`, says: `x[i, :, j] = y` and `x[i, :, j] += y`, NumPy's `add.at`. `values` have x's dtype and broadcast to
+ * the shape that `lxla_index` gives. A negative index counts from the end; what is beyond an end is dropped. Where several
+ * values meet one element, the same holds as for `lxla_scatter_along`, and the same dtypes are taken. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_index_put(int32_t op,
+                           lxla_tensor x,
+                           const lxla_tensor *indices,
+                           size_t n_indices,
+                           lxla_tensor values,
+                           lxla_tensor *out_tensor);
+
+/**
+ * Records x with `values` in the place of `x[start : limit : stride]` on each of `rank` axes, which are given as to
+ * `lxla_slice` (NULL strides are all 1): `x[a:b:c] = y`. `values` have x's dtype and broadcast to the slice's shape. Where x's
+ * old buffer is donated, a slice without strides is written in place, and its starts are scalars: when they change, one more
+ * program is compiled, once. The positions of a slice with strides are part of the program, like those of `lxla_slice`. Takes all
+ * dtypes. Gives one reference. Any thread.
+ */
+lxla_status lxla_slice_assign(lxla_tensor x,
+                              const int64_t *starts,
+                              const int64_t *limits,
+                              const int64_t *strides,
+                              size_t rank,
+                              lxla_tensor values,
+                              lxla_tensor *out_tensor);
+
+/**
  * Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
  * each once; no axes give the tensors. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
  * `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
@@ -2240,6 +2351,9 @@ lxla_status lxla_cumulative(int32_t op,
  * yet), never copied to the host, and not donated while the computation lives. Scalars are constants of the body. Other
  * placeholders may be captured, too: they are parameters of whatever is traced around the calls.
  *
+ * On cpu the same, without any plugin: native tensors are captured with their value of now, also those that a creating
+ * function (`lxla_tensor_full`) gave, and a call with native arguments is evaluated at once.
+ *
  * Moves no bytes and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT for a param that has a value
  * or is given twice, and for tensors of different devices. Gives one reference. Any thread.
  */
@@ -2279,6 +2393,11 @@ lxla_status lxla_computation_captured(lxla_computation computation,
  * Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
  * `n_results` tensors (as many as the computation has results), one reference each. A result that is an argument unchanged
  * is that argument's value. INVALID_ARGUMENT names what does not fit. Any thread.
+ *
+ * A computation without captures may be applied on any device of its environment. What was captured on cpu is taken to the
+ * XLA device of the arguments as the option `mixed_device_policy` has it: scalars as constants, others with `copy` only,
+ * once for each device. Other captures stay on their device: INVALID_ARGUMENT. The same holds for `lxla_scan`, `lxla_while`,
+ * `lxla_cond`, `lxla_case` and operations that take computations of scalars.
  *
  * The computation is one function of the lowered text, however often it is called; XLA inlines calls, so that compile time
  * grows with them. `lxla_scan` and `lxla_while` keep it flat.
@@ -2512,6 +2631,17 @@ lxla_status lxla_tensor_to_dlpack(lxla_tensor tensor,
                                   void **out_managed);
 
 /**
+ * As `lxla_tensor_to_dlpack`, but a `DLManagedTensor`, the struct of DLPack before 1.0, which older consumers take (in Python the
+ * capsule `dltensor`). It has no flag for memory that is read-only: with `copy` 1 the consumer gets memory of its own, which
+ * it may write to; with `copy` 0 the memory is shared as by `lxla_tensor_to_dlpack`, and the caller sees to it that the
+ * consumer only reads (NumPy makes such arrays read-only, PyTorch does not). The caller owns the struct, and ends it with its
+ * `deleter`, on any thread. Any thread.
+ */
+lxla_status lxla_tensor_to_dlpack_unversioned(lxla_tensor tensor,
+                                              int32_t copy,
+                                              void **out_managed);
+
+/**
  * A tensor with the values of a `DLManagedTensorVersioned` (dlpack.h 1.x) in host memory. With `copy` 0 a native tensor
  * shares the memory if it is row-major and aligned for its dtype, and so does one on a device that computes in host memory (the CPU plugin) if
  * it is aligned to 64 bytes: then nobody may change it until the `deleter` was called. Otherwise, and with `copy` 1, the values
@@ -2524,6 +2654,17 @@ lxla_status lxla_tensor_from_dlpack(lxla_env env,
                                     void *managed,
                                     int32_t copy,
                                     lxla_tensor *out_tensor);
+
+/**
+ * As `lxla_tensor_from_dlpack`, of a `DLManagedTensor`, the struct of DLPack before 1.0, which older producers give (in Python
+ * the capsule `dltensor`). As long as memory is shared, with `copy` 0, nobody may change it, as there. Gives one reference.
+ * Any thread.
+ */
+lxla_status lxla_tensor_from_dlpack_unversioned(lxla_env env,
+                                                lxla_device device,
+                                                void *managed,
+                                                int32_t copy,
+                                                lxla_tensor *out_tensor);
 
 #ifdef __cplusplus
 }  // extern "C"

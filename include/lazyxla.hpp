@@ -11,6 +11,7 @@
 #include "lazyxla/random.hpp"
 #include "lazyxla/reductions.hpp"
 #include "lazyxla/run.hpp"
+#include "lazyxla/selection.hpp"
 #include "lazyxla/tensor.hpp"
 
 #endif  // LAZYXLA_HPP

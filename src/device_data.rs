@@ -4,6 +4,7 @@
 use crate::engine::Buffer;
 use crate::error;
 use crate::error::{Error, Result};
+use crate::native::Array;
 use crate::types::TensorType;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub enum State {
     Placeholder,
     /// A sync with this number is under way and will fill it, or give it up.
     InFlight(u64),
+    /// It is an array of the host: the leaf of a native tensor among operations that wait for a placeholder.
+    Host(Array),
     /// It has a buffer, which may still be being computed.
     Ready(Arc<dyn Buffer>),
     /// The step with this name consumed its buffer.
@@ -48,7 +51,7 @@ const UNUSABLE: u8 = 2;
 
 fn kind_of(state: &State) -> u8 {
     match state {
-        State::Ready(_) => SOUND,
+        State::Ready(_) | State::Host(_) => SOUND,
         State::InFlight(_) => IN_FLIGHT,
         _ => UNUSABLE,
     }
@@ -132,6 +135,14 @@ impl DeviceData {
         matches!(*self.state.lock(), State::Placeholder)
     }
 
+    /// The array that it is, if it is one.
+    pub fn host_array(&self) -> Option<Array> {
+        match &*self.state.lock() {
+            State::Host(array) => Some(array.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether a sync is going to fill it.
     pub fn is_in_flight(&self) -> bool {
         self.kind.load(Ordering::Acquire) == IN_FLIGHT
@@ -186,7 +197,7 @@ impl DeviceData {
                 "the {} was consumed by {step}, which failed after the engine had taken it over", self.ty
             ),
             State::Failed(error) => error.clone(),
-            State::InFlight(_) | State::Abandoned | State::Ready(_) => {
+            State::InFlight(_) | State::Abandoned | State::Ready(_) | State::Host(_) => {
                 error!(Internal, "device data {} is used before its step has run", self.ty)
             }
         }

@@ -31,6 +31,7 @@ fn generated_header() -> String {
         "statistics",
         "gather",
         "sort",
+        "selection",
         "windows",
         "computation",
         "sync",

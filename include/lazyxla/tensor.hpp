@@ -94,6 +94,14 @@ class Tensor {
   }
   /// Its value as a DLManagedTensorVersioned, which the caller deletes by its deleter.
   void *to_dlpack() const { return detail::get<lxla_tensor_to_dlpack>(tensor_); }
+  /// Of a DLManagedTensor, the struct of DLPack before 1.0, which it takes over; in its memory, or with `copy` in its own.
+  static Tensor from_dlpack_unversioned(void *managed, bool copy = false, const Place &at = {}) {
+    return make<lxla_tensor_from_dlpack_unversioned>(at.env, at.device, managed, copy ? 1 : 0);
+  }
+  /// Its value as a DLManagedTensor, in memory of its own, or without `copy` in memory that must not be written to.
+  void *to_dlpack_unversioned(bool copy = true) const {
+    return detail::get<lxla_tensor_to_dlpack_unversioned>(tensor_, copy ? 1 : 0);
+  }
   /// What a safetensors file has under a name.
   static Tensor load(const std::string &path, const std::string &name, const Place &at = {}) {
     return make<lxla_load>(at.env, at.device, path.c_str(), name.c_str());

@@ -54,6 +54,9 @@ impl Results<'_> {
 /// yet), never copied to the host, and not donated while the computation lives. Scalars are constants of the body. Other
 /// placeholders may be captured, too: they are parameters of whatever is traced around the calls.
 ///
+/// On cpu the same, without any plugin: native tensors are captured with their value of now, also those that a creating
+/// function (`lxla_tensor_full`) gave, and a call with native arguments is evaluated at once.
+///
 /// Moves no bytes and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT for a param that has a value
 /// or is given twice, and for tensors of different devices. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
@@ -128,6 +131,11 @@ pub unsafe extern "C" fn lxla_computation_captured(
 /// Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
 /// `n_results` tensors (as many as the computation has results), one reference each. A result that is an argument unchanged
 /// is that argument's value. INVALID_ARGUMENT names what does not fit. Any thread.
+///
+/// A computation without captures may be applied on any device of its environment. What was captured on cpu is taken to the
+/// XLA device of the arguments as the option `mixed_device_policy` has it: scalars as constants, others with `copy` only,
+/// once for each device. Other captures stay on their device: INVALID_ARGUMENT. The same holds for `lxla_scan`, `lxla_while`,
+/// `lxla_cond`, `lxla_case` and operations that take computations of scalars.
 ///
 /// The computation is one function of the lowered text, however often it is called; XLA inlines calls, so that compile time
 /// grows with them. `lxla_scan` and `lxla_while` keep it flat.

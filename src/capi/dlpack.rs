@@ -1,12 +1,12 @@
 //! Chapter DLPack.
 
-use super::arguments::{out, ranked, slice};
+use super::arguments::{flag, out, ranked, slice_mut};
 use super::device::kept_device;
 use super::guard::guard;
 use super::types::*;
 use crate::error;
 use crate::error::Result;
-use crate::io::dlpack::{self, Device, HOST, IS_COPIED, Managed, READ_ONLY, Tensor, VERSION};
+use crate::io::dlpack::{self, Device, HOST, IS_COPIED, Managed, READ_ONLY, Tensor, Unversioned, VERSION};
 use crate::native::Array;
 use crate::sync;
 use crate::types::{DType, SharedBytes, TensorType, count, element_count};
@@ -15,9 +15,70 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// A struct that hands memory over.
+trait Carrier: Sized {
+    /// One that describes a tensor; its deleter is ours, and its context is set later.
+    fn of(tensor: Tensor, is_copied: bool) -> Self;
+    /// An error unless its version is one that is known.
+    fn check_version(&self) -> Result<()>;
+    fn tensor(&mut self) -> &mut Tensor;
+    fn context(&mut self) -> &mut *mut c_void;
+    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
+}
+
+impl Carrier for Managed {
+    fn of(tensor: Tensor, is_copied: bool) -> Managed {
+        let flags = READ_ONLY | if is_copied { IS_COPIED } else { 0 };
+        let (manager_ctx, deleter) = (std::ptr::null_mut(), Some(delete::<Managed> as _));
+        Managed { version: VERSION, manager_ctx, deleter, flags, dl_tensor: tensor }
+    }
+
+    fn check_version(&self) -> Result<()> {
+        if self.version.major != VERSION.major {
+            let (major, minor) = (self.version.major, self.version.minor);
+            return Err(error!(Unimplemented, "managed: DLPack {major}.{minor} given; want {}.x", VERSION.major));
+        }
+        Ok(())
+    }
+
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.dl_tensor
+    }
+
+    fn context(&mut self) -> &mut *mut c_void {
+        &mut self.manager_ctx
+    }
+
+    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Managed)> {
+        self.deleter
+    }
+}
+
+impl Carrier for Unversioned {
+    fn of(tensor: Tensor, _: bool) -> Unversioned {
+        Unversioned { dl_tensor: tensor, manager_ctx: std::ptr::null_mut(), deleter: Some(delete::<Unversioned> as _) }
+    }
+
+    fn check_version(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn tensor(&mut self) -> &mut Tensor {
+        &mut self.dl_tensor
+    }
+
+    fn context(&mut self) -> &mut *mut c_void {
+        &mut self.manager_ctx
+    }
+
+    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Unversioned)> {
+        self.deleter
+    }
+}
+
 /// What keeps exported memory and the lists that describe it.
-struct Export {
-    managed: Managed,
+struct Export<M> {
+    managed: M,
     _array: Array,
     shape: Vec<i64>,
     strides: Vec<i64>,
@@ -34,11 +95,34 @@ pub unsafe extern "C" fn lxla_tensor_to_dlpack(tensor: lxla_tensor, out_managed:
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_managed", out_managed)? };
         let (array, is_copied) = sync::to_array(tensor.into())?;
-        place.set(exported(array, is_copied)?.cast())
+        place.set(exported::<Managed>(array, is_copied)?.cast())
     })
 }
 
-fn exported(array: Array, is_copied: bool) -> Result<*mut Managed> {
+/// As `lxla_tensor_to_dlpack`, but a `DLManagedTensor`, the struct of DLPack before 1.0, which older consumers take (in Python the
+/// capsule `dltensor`). It has no flag for memory that is read-only: with `copy` 1 the consumer gets memory of its own, which
+/// it may write to; with `copy` 0 the memory is shared as by `lxla_tensor_to_dlpack`, and the caller sees to it that the
+/// consumer only reads (NumPy makes such arrays read-only, PyTorch does not). The caller owns the struct, and ends it with its
+/// `deleter`, on any thread. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_to_dlpack_unversioned(
+    tensor: lxla_tensor,
+    copy: i32,
+    out_managed: *mut *mut c_void,
+) -> lxla_status {
+    guard("lxla_tensor_to_dlpack_unversioned", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_managed", out_managed)? };
+        let copy = flag("copy", copy)?;
+        let (mut array, is_copied) = sync::to_array(tensor.into())?;
+        if copy && !is_copied {
+            array = Array::from_bytes(array.ty(), array.bytes())?;
+        }
+        place.set(exported::<Unversioned>(array, copy)?.cast())
+    })
+}
+
+fn exported<M: Carrier>(array: Array, is_copied: bool) -> Result<*mut M> {
     let dims = &array.ty().dims;
     let tensor = Tensor {
         data: array.address().cast_mut().cast(),
@@ -49,32 +133,25 @@ fn exported(array: Array, is_copied: bool) -> Result<*mut Managed> {
         strides: std::ptr::null_mut(),
         byte_offset: 0,
     };
-    let flags = READ_ONLY | if is_copied { IS_COPIED } else { 0 };
-    let managed = Managed {
-        version: VERSION,
-        manager_ctx: std::ptr::null_mut(),
-        deleter: Some(delete),
-        flags,
-        dl_tensor: tensor,
-    };
+    let managed = M::of(tensor, is_copied);
     let strides = (0..dims.len()).map(|axis| count(&dims[axis + 1..]) as i64).collect();
     let mut export = Box::new(Export { managed, shape: dims.to_vec(), strides, _array: array });
-    export.managed.dl_tensor.shape = export.shape.as_mut_ptr();
-    export.managed.dl_tensor.strides = export.strides.as_mut_ptr();
+    let described = export.managed.tensor();
+    (described.shape, described.strides) = (export.shape.as_mut_ptr(), export.strides.as_mut_ptr());
     let export = Box::into_raw(export);
     // SAFETY: it was a box a moment ago, and nobody else knows it.
     unsafe {
-        (*export).managed.manager_ctx = export.cast();
+        *(*export).managed.context() = export.cast();
         Ok(&raw mut (*export).managed)
     }
 }
 
-unsafe extern "C" fn delete(managed: *mut Managed) {
+unsafe extern "C" fn delete<M: Carrier>(managed: *mut M) {
     if managed.is_null() {
         return;
     }
     // SAFETY: the consumer calls this once, with what it was given, whose context is the box that it came from.
-    drop(unsafe { Box::from_raw((*managed).manager_ctx.cast::<Export>()) });
+    drop(unsafe { Box::from_raw((*managed).context().cast::<Export<M>>()) });
 }
 
 /// A tensor with the values of a `DLManagedTensorVersioned` (dlpack.h 1.x) in host memory. With `copy` 0 a native tensor
@@ -91,57 +168,81 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack(
     copy: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tensor_from_dlpack", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (given, place) = unsafe {
-            (&slice("managed", managed.cast_const().cast::<Managed>(), 1)?[0], out("out_tensor", out_tensor)?)
-        };
-        if !(0..=1).contains(&copy) {
-            return Err(error!(InvalidArgument, "copy: {copy} given; want 0 or 1"));
-        }
-        let target = kept_device(env, device)?;
-        // SAFETY: the caller's promise, see `capi`: what the struct points at is as it says.
-        let import = unsafe { Import::of(given)? };
-        let owned = Arc::new(Owned { managed: managed.cast(), bytes: import.bytes(), is_ours: AtomicBool::new(false) });
-        let may_share = import.is_row_major && copy == 0;
-        let array = match may_share.then(|| Array::shared(&import.ty, owned.clone())).flatten() {
-            Some(array) => array,
-            None => import.copied()?,
-        };
-        let tensor = sync::from_array(target.device, array)?;
-        owned.is_ours.store(true, Ordering::Relaxed);
-        place.set(tensor.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard("lxla_tensor_from_dlpack", || unsafe { imported::<Managed>(env, device, managed.cast(), copy, out_tensor) })
+}
+
+/// As `lxla_tensor_from_dlpack`, of a `DLManagedTensor`, the struct of DLPack before 1.0, which older producers give (in Python
+/// the capsule `dltensor`). As long as memory is shared, with `copy` 0, nobody may change it, as there. Gives one reference.
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_from_dlpack_unversioned(
+    env: lxla_env,
+    device: lxla_device,
+    managed: *mut c_void,
+    copy: i32,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard("lxla_tensor_from_dlpack_unversioned", || unsafe {
+        imported::<Unversioned>(env, device, managed.cast(), copy, out_tensor)
     })
 }
 
+/// See `lxla_tensor_from_dlpack`, whose caller's promise is this one's.
+unsafe fn imported<M: Carrier + 'static>(
+    env: lxla_env,
+    device: lxla_device,
+    managed: *mut M,
+    copy: i32,
+    out_tensor: *mut lxla_tensor,
+) -> Result<()> {
+    // SAFETY: the caller's promise, see `capi`.
+    let (given, place) = unsafe { (&mut slice_mut("managed", managed, 1)?[0], out("out_tensor", out_tensor)?) };
+    let copy = flag("copy", copy)?;
+    let target = kept_device(env, device)?;
+    given.check_version()?;
+    // SAFETY: the caller's promise, see `capi`: what the struct points at is as it says.
+    let import = unsafe { Import::of(given.tensor())? };
+    let owned = Arc::new(Owned { managed, bytes: import.bytes(), is_ours: AtomicBool::new(false) });
+    let may_share = import.is_row_major && !copy;
+    let array = match may_share.then(|| Array::shared(&import.ty, owned.clone())).flatten() {
+        Some(array) => array,
+        None => import.copied()?,
+    };
+    let tensor = sync::from_array(target.device, array)?;
+    owned.is_ours.store(true, Ordering::Relaxed);
+    place.set(tensor.into())
+}
+
 /// A struct that was handed over, from the moment when that has succeeded.
-struct Owned {
-    managed: *mut Managed,
+struct Owned<M: Carrier> {
+    managed: *mut M,
     bytes: *const [u8],
     is_ours: AtomicBool,
 }
 
 // SAFETY: the memory is only read, and the deleter may be called on any thread.
-unsafe impl Send for Owned {}
+unsafe impl<M: Carrier> Send for Owned<M> {}
 // SAFETY: as above.
-unsafe impl Sync for Owned {}
+unsafe impl<M: Carrier> Sync for Owned<M> {}
 
 // SAFETY: the caller promised that nobody changes the memory until the deleter is called, which is when this is dropped.
-unsafe impl SharedBytes for Owned {
+unsafe impl<M: Carrier> SharedBytes for Owned<M> {
     fn bytes(&self) -> &[u8] {
         // SAFETY: as above; there are as many bytes as the struct says.
         unsafe { &*self.bytes }
     }
 }
 
-impl Drop for Owned {
+impl<M: Carrier> Drop for Owned<M> {
     fn drop(&mut self) {
         if !self.is_ours.load(Ordering::Relaxed) {
             return;
         }
         // SAFETY: the struct is ours, and nothing uses it after this.
         unsafe {
-            if let Some(deleter) = (*self.managed).deleter {
+            if let Some(deleter) = (*self.managed).deleter() {
                 deleter(self.managed);
             }
         }
@@ -157,15 +258,8 @@ struct Import {
 }
 
 impl Import {
-    /// Of a struct that says the truth about its memory.
-    unsafe fn of(managed: &Managed) -> Result<Import> {
-        let (version, tensor) = (managed.version, &managed.dl_tensor);
-        if version.major != VERSION.major {
-            return Err(error!(
-                Unimplemented,
-                "managed: DLPack {}.{} given; want {}.x", version.major, version.minor, VERSION.major
-            ));
-        }
+    /// Of a description that says the truth about its memory.
+    unsafe fn of(tensor: &Tensor) -> Result<Import> {
         if tensor.device.device_type != HOST {
             return Err(error!(
                 Unimplemented,

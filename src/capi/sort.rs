@@ -74,7 +74,7 @@ pub unsafe extern "C" fn lxla_argsort(
     })
 }
 
-fn index(dtype: i32) -> Result<DType> {
+pub(super) fn index(dtype: i32) -> Result<DType> {
     DType::from_number(dtype).map_err(|e| e.context("index_dtype"))
 }
 

@@ -98,7 +98,8 @@ pub unsafe extern "C" fn lxla_iota(
 }
 
 /// A tensor with a dtype and a shape and no value: it can be recorded on, becomes a parameter of what is lowered, takes no
-/// memory and moves no bytes. Reading it, or what depends on it, is FAILED_PRECONDITION. Gives one reference. Any thread.
+/// memory and moves no bytes. Reading it, or what depends on it, is FAILED_PRECONDITION. On cpu, too: operations on it are
+/// recorded and wait for a value, while all others go on being run at once. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_placeholder(
     env: lxla_env,

@@ -1,12 +1,13 @@
 //! A traced computation and its calls.
 
-use crate::device::{self, Device, DeviceState, TensorHandle, Value, common_device};
+use crate::device::{self, Device, DeviceState, MixedDevicePolicy, Place, TensorHandle, Value, common_device};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, take_body};
 use crate::ops::{self, Applied};
-use crate::tensor::{self, finish_all, to_record};
+use crate::tensor::{self, brought, finish_all, to_record};
 use crate::types::TensorType;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// See the module's documentation. It belongs to one device. What it captured is held by tensors of its own, so that no
@@ -15,7 +16,14 @@ pub struct Computation {
     device: &'static Device,
     body: Arc<Body>,
     captures: Tensors,
+    /// Where those are.
+    home: Option<Home>,
+    /// On other devices: tensors with what it captured on cpu, made when it was first applied there.
+    brought: Mutex<Vec<(Home, Tensors)>>,
 }
+
+/// Number of an environment, and which of its devices.
+type Home = (u64, Place);
 
 /// Tensors that nobody else has a handle on.
 struct Tensors(Vec<TensorHandle>);
@@ -36,9 +44,6 @@ impl Computation {
         }
         let device = common_place(&named(&[Given::List("params", params), Given::List("results", results)]))?;
         let mut state = to_record(device)?;
-        if state.is_native() {
-            return Err(error!(InvalidArgument, "results: they are on cpu; computations are traced on XLA devices"));
-        }
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
         let (body, captured) = take_body(&state.trace, &params, &results);
@@ -47,14 +52,10 @@ impl Computation {
                 return Err(failure.context("results: they need a value that is lost"));
             }
         }
-        let mut captures = Vec::with_capacity(captured.len());
-        let made: Result<()> = captured.into_iter().try_for_each(|id| {
-            captures.push(state.new_tensor_at(id)?);
-            Ok(())
-        });
-        drop(state);
-        let captures = Tensors(captures);
-        made.map(|()| Computation { device, body, captures })
+        let home = state.place();
+        // What was captured on cpu and waits for no placeholder has its value from now on.
+        let captures = Tensors(finish_all(state, &captured)?);
+        Ok(Computation { device, body, captures, home, brought: Mutex::default() })
     }
 
     /// Types of its parameters.
@@ -85,9 +86,45 @@ impl Computation {
         &self.body
     }
 
-    /// The nodes of what it captured, in the trace of the device on which it is applied.
+    /// The nodes of what it captured, in the trace of the device on which it is applied, for which [`place`] made it ready.
     pub(super) fn captures(&self, state: &mut DeviceState) -> Result<Vec<NodeId>> {
-        nodes(state, "captured", &self.captures.0)
+        if self.captures.0.is_empty() || state.place() == self.home {
+            return nodes(state, "captured", &self.captures.0);
+        }
+        let brought = self.brought.lock();
+        let found = brought.iter().find(|(place, _)| Some(*place) == state.place());
+        let (_, tensors) = found.ok_or_else(|| error!(Internal, "captured: it is not on this device"))?;
+        nodes(state, "captured", &tensors.0)
+    }
+
+    /// Sees to it that what it captured can be used on another device: what is native is brought there as the option
+    /// mixed_device_policy has it, once; an error otherwise.
+    fn bring_to(&self, name: &str, device: &'static Device, named: &[(String, TensorHandle)]) -> Result<()> {
+        let Some(target) = device.state().place() else { return Ok(()) };
+        let is_near = self.home.is_some_and(|home| home.0 == target.0);
+        if is_near && self.captured() == 0 {
+            return Ok(());
+        }
+        let apart = error!(
+            InvalidArgument,
+            "{}: on another device, or in another environment, than {name}, which captured {} values there",
+            named.first().map_or("the first computation", |(name, _)| name),
+            self.captured()
+        );
+        if !is_near || self.home.is_none_or(|home| home.1 != Place::Cpu) {
+            return Err(apart);
+        }
+        let is_ready = self.brought.lock().iter().any(|(known, _)| *known == target);
+        let policy = device.state().owner()?.shared.options.mixed_device_policy();
+        if is_ready && policy != MixedDevicePolicy::Error {
+            return Ok(());
+        }
+        let names: Vec<String> = (0..self.captured()).map(|i| format!("captured[{i}] of {name}")).collect();
+        let captures: Vec<(&str, TensorHandle)> =
+            names.iter().map(String::as_str).zip(self.captures.0.iter().copied()).collect();
+        let tensors = Tensors(brought(device, &captures, &apart)?);
+        self.brought.lock().push((target, tensors));
+        Ok(())
     }
 
     /// Records its application to arguments; gives its results.
@@ -128,18 +165,9 @@ fn common_place(named: &[(String, TensorHandle)]) -> Result<&'static Device> {
 pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> Result<&'static Device> {
     let named = named(given);
     let device = if named.is_empty() { computations[0].1.device } else { common_place(&named)? };
-    for (name, computation) in computations.iter().filter(|(_, computation)| !std::ptr::eq(computation.device, device))
-    {
-        let (own, other) = (computation.device.state().place(), device.state().place());
-        let is_near = matches!((own, other), (Some(own), Some(other)) if own.0 == other.0);
-        if !is_near || computation.captured() > 0 {
-            return Err(error!(
-                InvalidArgument,
-                "{}: on another device, or in another environment, than {name}, which captured {} values there",
-                named.first().map_or("the first computation", |(name, _)| name),
-                computation.captured()
-            ));
-        }
+    let elsewhere = computations.iter().filter(|(_, computation)| !std::ptr::eq(computation.device, device));
+    for (name, computation) in elsewhere {
+        computation.bring_to(name, device, &named)?;
     }
     Ok(device)
 }

@@ -1,6 +1,7 @@
 //! A device: its tensors, its trace, and the one lock over both. Devices are never freed, so that a handle can be
 //! looked up without counting references; the device of an environment that is gone serves the next one.
 
+mod arrays;
 mod handle;
 mod lifetime;
 mod options;

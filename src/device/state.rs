@@ -1,5 +1,6 @@
 //! What a device's lock protects: the tensor table and the trace, kept in agreement.
 
+use super::arrays::ArrayLeaves;
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
@@ -8,7 +9,7 @@ use super::{Device, Place, TensorHandle};
 use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{NONE, NodeId, Trace};
+use crate::ir::{Mark, NONE, NodeId, Trace};
 use crate::native::Array;
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -59,10 +60,16 @@ impl Owner {
 /// See the module's documentation.
 pub struct DeviceState {
     table: Table,
-    /// What was recorded. On cpu, what one call is about to evaluate.
+    /// What was recorded. On cpu, what waits for placeholders, and behind it what one call is about to evaluate.
     pub trace: Trace,
-    /// What the trace's leaves are, on cpu.
+    /// On cpu, what the trace's leaves are, as long as nothing waits for a placeholder.
     inputs: Vec<Input>,
+    /// On cpu, up to where the trace waits for placeholders.
+    pub(super) kept: Mark,
+    /// How many tensors have a value that is no array of the host. On cpu: placeholders, and what waits for them.
+    pub(super) recorded: usize,
+    /// On cpu, the leaves of native tensors among what waits, by address.
+    pub(super) arrays: ArrayLeaves,
     owner: Option<Owner>,
     is_native: bool,
     /// The environment was released: tensors can be read, and nothing else.
@@ -79,6 +86,9 @@ impl DeviceState {
             table: Table::new(table),
             trace: Trace::new(),
             inputs: Vec::new(),
+            kept: Mark::default(),
+            recorded: 0,
+            arrays: ArrayLeaves::default(),
             owner: None,
             is_native: false,
             closed: false,
@@ -179,6 +189,10 @@ impl DeviceState {
             Value::Pending(id) => *id,
             Value::Data(data) => self.trace.leaf(data),
             Value::Native(array) => {
+                if self.recorded > 0 {
+                    let array = array.clone();
+                    return Ok(self.leaf_of(&array));
+                }
                 self.inputs.push(Input::Tensor(slot));
                 self.trace.input(array.ty())
             }
@@ -190,6 +204,7 @@ impl DeviceState {
         match value {
             Value::Pending(id) => id,
             Value::Data(data) => self.trace.leaf(&data),
+            Value::Native(array) if self.recorded > 0 => self.leaf_of(&array),
             Value::Native(array) => {
                 let id = self.trace.input(array.ty());
                 self.inputs.push(Input::Array(array));
@@ -198,28 +213,35 @@ impl DeviceState {
         }
     }
 
-    /// On cpu, forgets an operation that was given up. What is recorded next is evaluated alone.
+    /// On cpu, forgets an operation that was evaluated or given up. What is recorded next is evaluated alone, or waits.
     #[inline]
-    pub fn clear_native(&mut self) {
-        if !self.trace.is_empty() || !self.inputs.is_empty() {
-            drop(self.trace.clear());
-            self.inputs.clear();
+    pub fn clear_native(&mut self) -> Garbage {
+        if self.trace.len() == self.kept.nodes() && self.inputs.is_empty() {
+            return Garbage::default();
         }
+        self.inputs.clear();
+        if self.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(self.kept).into() }
+    }
+
+    /// Forgets all that was recorded.
+    pub(super) fn clear_trace(&mut self) -> Vec<Arc<DeviceData>> {
+        self.kept = Mark::default();
+        self.trace.clear()
     }
 
     /// On cpu, the value of a node that is one small operation: done at once, it is quicker than taking it out from under the
     /// lock. None if it is anything else.
     #[inline]
     pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
-        let made = work::at_once(&self.trace, Inputs::new(&self.inputs, &self.table), id)?;
-        self.clear_native();
+        let made = work::at_once(&self.trace, Inputs::new(&self.inputs, &self.table, &self.trace), id)?;
+        drop(self.clear_native());
         Some(made)
     }
 
     /// On cpu, what there is to do for the values of nodes.
     pub fn take_work(&mut self, ids: &[NodeId]) -> Work {
-        let work = Work::of(&self.trace, Inputs::new(&self.inputs, &self.table), ids);
-        self.clear_native();
+        let work = Work::of(&self.trace, Inputs::new(&self.inputs, &self.table, &self.trace), ids);
+        drop(self.clear_native());
         work
     }
 
@@ -240,7 +262,7 @@ impl DeviceState {
 
     /// Keeps memory in proportion to what is alive, however long nobody syncs.
     #[inline]
-    fn compact_if_large(&mut self) {
+    pub fn compact_if_large(&mut self) {
         if self.trace.len() >= self.compact_at && !self.syncing {
             self.compact_if_mostly_dead();
         }
@@ -294,8 +316,12 @@ impl DeviceState {
     fn link(&mut self, slot: u32) {
         match &self.table.slot(slot).value {
             Value::Native(_) => {}
-            Value::Data(data) => data.tensors.add(),
+            Value::Data(data) => {
+                self.recorded += 1;
+                data.tensors.add();
+            }
             &Value::Pending(id) => {
+                self.recorded += 1;
                 let next = self.trace.holder(id);
                 let new = self.table.slot_mut(slot);
                 new.previous = NONE;
@@ -314,8 +340,12 @@ impl DeviceState {
         let old = self.table.slot(slot);
         match &old.value {
             Value::Native(_) => {}
-            Value::Data(data) => data.tensors.remove(),
+            Value::Data(data) => {
+                self.recorded -= 1;
+                data.tensors.remove();
+            }
             &Value::Pending(id) => {
+                self.recorded -= 1;
                 let (previous, next) = (old.previous, old.next);
                 if next != NONE {
                     self.table.slot_mut(next).previous = previous;
@@ -352,11 +382,11 @@ impl DeviceState {
     #[inline]
     fn garbage_of(&mut self, value: Value) -> Garbage {
         if let Value::Native(array) = value {
-            // On cpu nothing is ever pending.
+            // Nothing that was recorded goes with an array.
             return Garbage { data: Vec::new(), array: Some(array) };
         }
         let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
-        let mut data = if idle { self.trace.clear() } else { Vec::new() };
+        let mut data = if idle { self.clear_trace() } else { Vec::new() };
         if let Value::Data(own) = value {
             data.push(own);
         }
@@ -397,7 +427,7 @@ impl DeviceState {
 
     /// Forgets what no tensor needs: all of the trace if nothing is pending.
     pub fn tidy(&mut self) -> Garbage {
-        if self.trace.pending() == 0 { self.trace.clear().into() } else { self.compact() }
+        if self.trace.pending() == 0 { self.clear_trace().into() } else { self.compact() }
     }
 
     fn compact(&mut self) -> Garbage {
@@ -410,6 +440,7 @@ impl DeviceState {
             }
         });
         self.compact_at = (2 * self.trace.len()).max(COMPACT_FROM);
+        self.kept = self.trace.mark();
         data.into()
     }
 
@@ -439,7 +470,7 @@ impl DeviceState {
         if !self.is_unused() {
             return (None, Garbage::default());
         }
-        let garbage = self.trace.clear().into();
+        let garbage = self.clear_trace().into();
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)
     }

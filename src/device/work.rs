@@ -26,15 +26,16 @@ pub enum Input {
 pub struct Inputs<'a> {
     inputs: &'a [Input],
     table: &'a Table,
+    trace: &'a Trace,
 }
 
 impl<'a> Inputs<'a> {
     /// Those of a device.
-    pub(super) fn new(inputs: &'a [Input], table: &'a Table) -> Inputs<'a> {
-        Inputs { inputs, table }
+    pub(super) fn new(inputs: &'a [Input], table: &'a Table, trace: &'a Trace) -> Inputs<'a> {
+        Inputs { inputs, table, trace }
     }
 
-    /// The array of a node, if that is a leaf.
+    /// The array of a node, if that is a leaf of a list of inputs.
     #[inline]
     fn get(self, id: NodeId) -> Option<&'a Array> {
         match self.inputs.get(id.0 as usize)? {
@@ -48,7 +49,9 @@ impl<'a> Inputs<'a> {
 
     /// The array of a node that is a leaf.
     fn array(self, id: NodeId) -> Array {
-        self.get(id).expect("a leaf's array").clone()
+        // Among operations that wait for a placeholder the trace has the arrays.
+        let of_trace = || self.trace.data(self.trace.node(id)).and_then(|data| data.host_array());
+        self.get(id).cloned().or_else(of_trace).expect("a leaf's array")
     }
 }
 
@@ -114,7 +117,7 @@ impl Work {
         if node.op == Op::Leaf {
             return Work::Nothing(inputs.array(id));
         }
-        let is_leaf = |id: &NodeId| inputs.get(*id).is_some();
+        let is_leaf = |id: &NodeId| trace.node(*id).op == Op::Leaf;
         if node.op == Op::Result || !trace.operands(node).iter().all(is_leaf) {
             return Work::Program(Box::new(Recorded::of(trace, inputs, ids)));
         }

@@ -67,6 +67,15 @@ pub struct Managed {
     pub dl_tensor: Tensor,
 }
 
+/// `DLManagedTensor`, of DLPack before 1.0: without a version, and without flags.
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct Unversioned {
+    pub dl_tensor: Tensor,
+    pub manager_ctx: *mut c_void,
+    pub deleter: Option<unsafe extern "C" fn(*mut Unversioned)>,
+}
+
 const SIGNED: u8 = 0;
 const UNSIGNED: u8 = 1;
 const FLOAT: u8 = 2;

@@ -7,6 +7,7 @@ mod linear;
 mod op;
 mod placement;
 mod program;
+mod rewind;
 mod trace;
 mod window;
 
@@ -16,5 +17,6 @@ pub(crate) use op::numbered;
 pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, ScatterOp, Transposition, UnaryOp};
 pub use placement::Placement;
 pub use program::{Body, Instruction, Program};
+pub use rewind::Mark;
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};
 pub use window::Window;

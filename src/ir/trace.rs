@@ -44,12 +44,12 @@ pub struct Node {
 
 /// See the module's documentation.
 pub struct Trace {
-    nodes: Vec<Node>,
-    spilled: Vec<NodeId>,
-    attributes: Vec<i64>,
-    scalars: Vec<Scalar>,
-    leaves: Vec<Arc<DeviceData>>,
-    bodies: Vec<Arc<Body>>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) spilled: Vec<NodeId>,
+    pub(super) attributes: Vec<i64>,
+    pub(super) scalars: Vec<Scalar>,
+    pub(super) leaves: Vec<Arc<DeviceData>>,
+    pub(super) bodies: Vec<Arc<Body>>,
     shapes: Shapes,
     /// Counts compactions, so that a leaf index remembered outside is known to be stale.
     epoch: u32,

@@ -93,7 +93,7 @@ pub fn index_combine(
 
 /// Sums and products of f16 and bf16, and all of floats of 8 bits, are kept in f32, and rounded once. What is copied keeps its
 /// bits.
-fn combined(
+pub fn combined(
     trace: &mut Trace,
     op: ScatterOp,
     x: NodeId,
@@ -165,7 +165,7 @@ fn elements_along(axis: usize, rank: usize) -> Placement {
 }
 
 /// Indices of an axis of `dim`, with `dim` added to the negative ones; wide enough to hold that.
-fn from_start(trace: &mut Trace, indices: NodeId, dim: i64) -> Result<NodeId> {
+pub fn from_start(trace: &mut Trace, indices: NodeId, dim: i64) -> Result<NodeId> {
     let ty = trace.ty(indices);
     if ty.dtype.kind() != Kind::Signed {
         return Ok(indices);

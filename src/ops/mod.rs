@@ -4,6 +4,7 @@
 //! A result that equals its operand is that operand: values are immutable, so nothing needs to be recorded.
 
 mod activation;
+mod advanced;
 mod along;
 mod arc;
 mod barrier;
@@ -41,6 +42,7 @@ mod matmul;
 mod norm;
 mod normalize;
 mod opaque;
+mod ordered_bits;
 mod placement;
 mod random;
 mod random_bits;
@@ -52,6 +54,7 @@ mod regions;
 mod rng;
 mod scatter;
 mod select_and_scatter;
+mod selection;
 mod shape;
 mod slicing;
 mod sort;
@@ -64,6 +67,7 @@ mod unary;
 mod windows;
 
 pub use activation::{ActivationOp, activation};
+pub use advanced::{index, index_put, slice_assign};
 pub use along::{index_combine, scatter_along, take_along_axis};
 pub use barrier::optimization_barrier;
 pub use batch_norm::{batch_norm_grad, batch_norm_inference, batch_norm_training};
@@ -96,6 +100,7 @@ pub use reduce_with::{arg_extreme, reduce_with};
 pub use rng::{RngAlgorithm, rng_bit_generator};
 pub use scatter::{Promises, scatter};
 pub use select_and_scatter::select_and_scatter;
+pub use selection::{mask_select, nonzero, searchsorted, unique};
 pub use shape::{broadcast_to, reshape, reverse, transpose};
 pub use slicing::{concatenate, pad, slice};
 pub use sort::{argsort, sort, sort_along};

@@ -2,10 +2,10 @@
 
 use super::definition::{Call, Composed, Definition, Native};
 use super::{
-    activation, barrier, binary, bits, choice, clamp, complex, control, convert, convolution, creation, custom_call,
-    dot_general, fourier, gather, indexing, linear_algebra, masks, matmul, normalize, random_bits, ranges, rearrange,
-    reduce, reduce_with, rng, scatter, select_and_scatter, shape, slicing, sort, special, statistics, top_k, unary,
-    windows,
+    activation, advanced, barrier, binary, bits, choice, clamp, complex, control, convert, convolution, creation,
+    custom_call, dot_general, fourier, gather, indexing, linear_algebra, masks, matmul, normalize, random_bits, ranges,
+    rearrange, reduce, reduce_with, rng, scatter, select_and_scatter, selection, shape, slicing, sort, special,
+    statistics, top_k, unary, windows,
 };
 use crate::emit::Emitter;
 use crate::error;
@@ -63,6 +63,13 @@ pub const COMPOSED: &[Composed] = &[
     Composed { name: "scatter_along", function: "lxla_scatter_along", dtypes: "all; indices integers" },
     Composed { name: "index_add", function: "lxla_index_add", dtypes: "numbers; indices integers" },
     Composed { name: "index_copy", function: "lxla_index_copy", dtypes: "all; indices integers" },
+    advanced::INDEX,
+    advanced::INDEX_PUT,
+    advanced::SLICE_ASSIGN,
+    selection::NONZERO,
+    selection::MASK_SELECT,
+    selection::UNIQUE,
+    selection::SEARCHSORTED,
 ];
 
 /// What an operation is.

@@ -81,10 +81,7 @@ fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
     let state = device.state();
     tensors.iter().try_for_each(|&handle| state.check("tensors", handle).map(drop))?;
     if state.is_native() {
-        return Err(error!(
-            InvalidArgument,
-            "tensors: they are native, and have their values; nothing would be compiled"
-        ));
+        return Err(error!(InvalidArgument, "tensors: they are native; on cpu nothing is compiled"));
     }
     let owner = state.owner()?.clone();
     let roots = nodes(&state, tensors)?;

@@ -1,8 +1,9 @@
 //! Operations on tensors of several devices, as the option `mixed_device_policy` has it. Tensors of two environments never
 //! mix.
 
+use super::operations::create;
 use super::recording::{State, to_record};
-use crate::device::{Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
+use crate::device::{self, Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::NodeId;
@@ -73,6 +74,40 @@ fn find<'a>(name: &'a str, handle: TensorHandle) -> Result<Operand<'a>> {
     let state = device.state();
     state.check(name, handle)?;
     Ok(Operand { name, handle, device, place: state.owner()?.place })
+}
+
+/// Tensors on an XLA device with the values of native ones of the same environment, as the option has it.
+pub fn brought(target: &'static Device, named: &[(&str, TensorHandle)], apart: &Error) -> Result<Vec<TensorHandle>> {
+    let owner = target.state().owner()?.clone();
+    let policy = owner.shared.options.mixed_device_policy();
+    let target = Operand { name: "target", handle: TensorHandle(0), device: target, place: owner.place };
+    let mut made = Vec::with_capacity(named.len());
+    let outcome = named.iter().try_for_each(|&(name, handle)| {
+        let operand = find(name, handle)?;
+        made.push(match policy {
+            MixedDevicePolicy::Error => return Err(apart.clone()),
+            MixedDevicePolicy::Scalar => match constant(&operand, &target) {
+                Some(Stand::Constant(ty, scalar)) => {
+                    create(target.device, |trace| Ok(ops::constant(trace, &ty.dims, scalar)))?
+                }
+                _ => return Err(only_scalars(&operand, apart)),
+            },
+            MixedDevicePolicy::Copy => {
+                let value = copied(&operand, &target)?;
+                let mut state = target.device.state();
+                state.check_open()?;
+                state.new_tensor_of(value)?
+            }
+        });
+        Ok(())
+    });
+    match outcome {
+        Ok(()) => Ok(made),
+        Err(error) => {
+            made.into_iter().for_each(|handle| drop(device::release(handle)));
+            Err(error)
+        }
+    }
 }
 
 /// The one element of a native tensor, to be recorded on an XLA device.

@@ -184,7 +184,7 @@ pub fn pad(
     finish(state, id)
 }
 
-fn check_rank(rank: usize, ty: &TensorType) -> Result<()> {
+pub(super) fn check_rank(rank: usize, ty: &TensorType) -> Result<()> {
     if rank != ty.dims.len() {
         return Err(error!(InvalidArgument, "rank: {rank} given; x is {ty}, of rank {}", ty.dims.len()));
     }

@@ -19,13 +19,18 @@ pub fn to_record(device: &'static Device) -> Result<State> {
         return make_room(device, state);
     }
     if state.is_native() {
-        state.clear_native();
+        let garbage = state.clear_native();
+        if !garbage.is_empty() {
+            // What frees memory may call whoever lent it.
+            MutexGuard::unlocked(&mut state, || drop(garbage));
+            state.check_open()?;
+        }
     }
     Ok(state)
 }
 
 /// A new tensor with the result of what was recorded as its value: pending; or on cpu evaluated now, by this thread and
-/// without the lock.
+/// without the lock, unless it waits for a placeholder's value.
 #[inline]
 pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     if !state.is_native() {
@@ -33,6 +38,11 @@ pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     }
     if let Some(made) = state.small_work(id) {
         return state.new_tensor_of(Value::Native(made?));
+    }
+    if state.waits(id) {
+        let made = state.new_waiting(id)?;
+        state.compact_if_large();
+        return Ok(made);
     }
     let (mut state, mut made) = evaluated(state, &[id])?;
     state.new_tensor_of(Value::Native(made.remove(0)))
@@ -42,6 +52,10 @@ pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
 pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
     let mut tensors = Unfinished(Vec::with_capacity(ids.len()));
     let made = if state.is_native() {
+        let waits: Vec<bool> = ids.iter().map(|&id| state.waits(id)).collect();
+        if waits.contains(&true) {
+            return finish_mixed(state, ids, &waits);
+        }
         let (mut state, arrays) = evaluated(state, ids)?;
         arrays.into_iter().try_for_each(|array| {
             tensors.0.push(state.new_tensor_of(Value::Native(array))?);
@@ -57,6 +71,43 @@ pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>>
         made
     };
     made.map(|()| std::mem::take(&mut tensors.0))
+}
+
+/// On cpu, tensors for results of which some wait for a placeholder's value, and others do not.
+#[cold]
+fn finish_mixed(mut state: State, ids: &[NodeId], waits: &[bool]) -> Result<Vec<TensorHandle>> {
+    let mut waiting = Unfinished(Vec::new());
+    let mut evaluable = Vec::new();
+    for (&id, &waits) in ids.iter().zip(waits) {
+        if !waits {
+            evaluable.push(id);
+            continue;
+        }
+        match state.new_waiting(id) {
+            Ok(tensor) => waiting.0.push(tensor),
+            Err(error) => {
+                // Unfinished tensors are released under a lock of their own.
+                drop(state);
+                return Err(error);
+            }
+        }
+    }
+    let mut evaluated_ones = Unfinished(Vec::new());
+    if evaluable.is_empty() {
+        drop(state);
+    } else {
+        let (mut state, arrays) = evaluated(state, &evaluable)?;
+        let made: Result<()> = arrays.into_iter().try_for_each(|array| {
+            evaluated_ones.0.push(state.new_tensor_of(Value::Native(array))?);
+            Ok(())
+        });
+        drop(state);
+        made?;
+    }
+    let (mut waiting, mut evaluated) =
+        (std::mem::take(&mut waiting.0).into_iter(), std::mem::take(&mut evaluated_ones.0).into_iter());
+    let next = |&waits: &bool| if waits { waiting.next() } else { evaluated.next() };
+    Ok(waits.iter().map(next).map(|tensor| tensor.expect("a tensor for each")).collect())
 }
 
 /// The values of nodes on cpu; nothing is locked meanwhile.
@@ -85,7 +136,9 @@ impl Drop for Unfinished {
 /// other thread's update is lost.
 pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
-    let garbage = if state.is_native() {
+    let garbage = if state.is_native() && state.waits(id) {
+        state.set_waiting(slot, id)
+    } else if state.is_native() {
         let array = state.take_work(&[id]).run()?.remove(0);
         state.replace_value(slot, Value::Native(array))
     } else {

@@ -27,12 +27,6 @@ pub fn placeholder(device: &'static Device, ty: TensorType, requires_grad: bool)
     element_count(&ty.dims)?;
     let mut state = device.state();
     state.check_open()?;
-    if state.is_native() {
-        return Err(error!(
-            InvalidArgument,
-            "device: cpu runs everything at once, and a placeholder has nothing to run on; name a device xla:N"
-        ));
-    }
     let handle = state.new_tensor_of(Value::Data(DeviceData::new(ty, State::Placeholder)))?;
     let slot = state.check("out_tensor", handle)?;
     state.set_requires_grad(slot, requires_grad);
@@ -106,7 +100,7 @@ pub fn state(tensor: TensorHandle) -> Result<TensorState> {
     };
     Ok(match data.state() {
         State::Placeholder => TensorState::Placeholder,
-        State::Ready(_) | State::InFlight(_) => TensorState::Ready,
+        State::Ready(_) | State::InFlight(_) | State::Host(_) => TensorState::Ready,
         State::Donated(_) | State::Failed(_) | State::Abandoned => TensorState::Failed,
     })
 }

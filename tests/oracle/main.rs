@@ -42,7 +42,7 @@ impl Drop for Folder {
     }
 }
 
-/// Where native tensors are. Computations are traced on its other devices, on which nothing runs.
+/// An environment with native tensors only.
 fn native_environment(number: u64) -> Environment {
     let engine = Arc::new(OracleEngine { witness: Arc::default() });
     Environment::with_engine(u64::MAX - number, engine, EnvironmentOptions::default()).expect("native needs nothing")

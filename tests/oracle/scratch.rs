@@ -39,11 +39,11 @@ impl Drop for Scratch {
 pub type Recorded<'a> = &'a dyn Fn(&[TensorHandle]) -> Result<TensorHandle>;
 
 /// A computation of parameters of these types.
-pub fn traced(tracer: &'static Device, parameters: &[TensorType], results: &[Recorded]) -> Result<Computation> {
+pub fn traced(device: &'static Device, parameters: &[TensorType], results: &[Recorded]) -> Result<Computation> {
     let mut scratch = Scratch::default();
     let mut given = Vec::new();
     for ty in parameters {
-        given.push(scratch.keep(tensor::placeholder(tracer, ty.clone(), false)?));
+        given.push(scratch.keep(tensor::placeholder(device, ty.clone(), false)?));
     }
     let mut made = Vec::new();
     for result in results {
@@ -54,10 +54,10 @@ pub fn traced(tracer: &'static Device, parameters: &[TensorType], results: &[Rec
 
 /// The same of two scalars of a dtype.
 pub fn of_two_scalars(
-    tracer: &'static Device,
+    device: &'static Device,
     dtype: DType,
     result: impl Fn(TensorHandle, TensorHandle) -> Result<TensorHandle>,
 ) -> Result<Computation> {
     let scalar = TensorType::new(dtype, &[]);
-    traced(tracer, &[scalar.clone(), scalar], &[&|p| result(p[0], p[1])])
+    traced(device, &[scalar.clone(), scalar], &[&|p| result(p[0], p[1])])
 }

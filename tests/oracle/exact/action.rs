@@ -10,6 +10,7 @@ use super::life::Life;
 use super::movement::Movement;
 use super::ordering::Ordering;
 use super::products::Product;
+use super::selection::Selection;
 use super::twin::{Outcome, Twin};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -32,6 +33,7 @@ pub enum Kind {
     Elementwise(Elementwise),
     Movement(Movement),
     Indexing(Indexing),
+    Selection(Selection),
     Ordering(Ordering),
     Folding(Folding),
     Product(Product),
@@ -60,6 +62,7 @@ impl Action {
             Kind::Elementwise(kind) => kind.act(twin, self),
             Kind::Movement(kind) => kind.act(twin, self),
             Kind::Indexing(kind) => kind.act(twin, self),
+            Kind::Selection(kind) => kind.act(twin, self),
             Kind::Ordering(kind) => kind.act(twin, self),
             Kind::Folding(kind) => kind.act(twin, self),
             Kind::Product(kind) => kind.act(twin, self),
@@ -79,6 +82,7 @@ pub fn action() -> impl Strategy<Value = Action> {
         weighed(Elementwise::TABLE, Kind::Elementwise),
         weighed(Movement::TABLE, Kind::Movement),
         weighed(Indexing::TABLE, Kind::Indexing),
+        weighed(Selection::TABLE, Kind::Selection),
         weighed(Ordering::TABLE, Kind::Ordering),
         weighed(Folding::TABLE, Kind::Folding),
         weighed(Product::TABLE, Kind::Product),

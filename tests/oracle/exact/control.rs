@@ -1,5 +1,4 @@
-//! Traced computations in random programs. Where one captured something it is lazily applied, and natively what it does is
-//! done; others are applied in both worlds.
+//! Traced computations in random programs, with and without captures: both worlds trace them on their own device.
 
 use super::action::Action;
 use super::elementwise::{EXACT, bound};
@@ -77,10 +76,7 @@ fn call(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
         return Ok(());
     }
     twin.computed(bound(op, dtype, a.bound, b.bound), |world| {
-        if world.is_native {
-            return tensor::binary(op, a.native, b.native);
-        }
-        Ok(with_capture(op, a.lazy, b.lazy)?.call(&[a.lazy])?[0])
+        Ok(with_capture(op, world.of(a), world.of(b))?.call(&[world.of(a)])?[0])
     })
 }
 
@@ -99,12 +95,10 @@ fn branch(twin: &mut Twin, action: &Action, a: Pair, ty: &TensorType) -> Outcome
             Some(pred) => world.of(pred),
             None => scratch.scalar(world.device, DType::Pred, chosen)?,
         };
-        if world.is_native {
-            return tensor::select(pred, a.native, b.native);
-        }
-        let (first, second) = (with_capture(BinaryOp::Maximum, a.lazy, a.lazy)?, given(a.lazy)?);
+        let (a, b) = (world.of(a), world.of(b));
+        let (first, second) = (with_capture(BinaryOp::Maximum, a, a)?, given(a)?);
         // Of b the second gives b; the first, of b, the greater of a and b: so both are given a and b in turn.
-        let greater = scratch.keep(tensor::select(pred, a.lazy, b.lazy)?);
+        let greater = scratch.keep(tensor::select(pred, a, b)?);
         Ok(computation::branch(pred, &first, &second, &[greater])?[0])
     })
 }
@@ -119,9 +113,9 @@ fn given(like: TensorHandle) -> Result<Computation> {
 /// x, or x + x, or -x.
 fn case(world: World, index: TensorHandle, x: TensorHandle, ty: &TensorType) -> Result<Vec<TensorHandle>> {
     let types = std::slice::from_ref(ty);
-    let same = traced(world.tracer, types, &[&|p| tensor::snapshot(p[0])])?;
-    let twice = traced(world.tracer, types, &[&|p| tensor::binary(BinaryOp::Add, p[0], p[0])])?;
-    let negated = traced(world.tracer, types, &[&|p| tensor::unary(UnaryOp::Negate, p[0])])?;
+    let same = traced(world.device, types, &[&|p| tensor::snapshot(p[0])])?;
+    let twice = traced(world.device, types, &[&|p| tensor::binary(BinaryOp::Add, p[0], p[0])])?;
+    let negated = traced(world.device, types, &[&|p| tensor::unary(UnaryOp::Negate, p[0])])?;
     computation::case(index, &[Arc::new(same), Arc::new(twice), Arc::new(negated)], &[x])
 }
 
@@ -131,7 +125,7 @@ fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Resul
     let below: Recorded = &|p| tensor::compare_scalar(CompareOp::Lt, p[0], ScalarValue::Signed(times), false);
     let next: Recorded = &|p| tensor::binary_scalar(BinaryOp::Add, p[0], ScalarValue::Signed(1), false);
     let twice: Recorded = &|p| tensor::binary(BinaryOp::Add, p[1], p[1]);
-    let (goes_on, body) = (traced(world.tracer, &types, &[below])?, traced(world.tracer, &types, &[next, twice])?);
+    let (goes_on, body) = (traced(world.device, &types, &[below])?, traced(world.device, &types, &[next, twice])?);
     let mut scratch = Scratch::default();
     let start = scratch.scalar(world.device, DType::S32, 0)?;
     computation::while_loop(&goes_on, &body, &[start, x])
@@ -148,46 +142,12 @@ fn scan(twin: &mut Twin, a: Pair, ty: &TensorType, reverse: bool) -> Outcome {
         // Nothing of the operand, in a slice's shape.
         let none = scratch.keep(tensor::binary(BinaryOp::Subtract, world.of(a), world.of(a))?);
         let start = scratch.keep(tensor::reduce(ReduceOp::Sum, none, &[0], false)?);
-        if world.is_native {
-            return sums(a.native, start, ty, reverse, &mut scratch);
-        }
         let p = scratch.keep(tensor::placeholder_like(start)?);
         let x = scratch.keep(tensor::placeholder_like(start)?);
         let sum = scratch.keep(tensor::binary(BinaryOp::Add, p, x)?);
         let body = Computation::trace(&[p, x], &[sum, sum])?;
-        let results = computation::scan(&body, &[start], &[a.lazy], length, reverse)?;
+        let results = computation::scan(&body, &[start], &[world.of(a)], length, reverse)?;
         scratch.keep(results[0]);
         Ok(results[1])
     })
-}
-
-/// The same slice by slice.
-fn sums(
-    x: TensorHandle,
-    start: TensorHandle,
-    ty: &TensorType,
-    reverse: bool,
-    scratch: &mut Scratch,
-) -> Result<TensorHandle> {
-    let length = ty.dims[0];
-    if length == 0 {
-        return tensor::snapshot(x);
-    }
-    let mut sum = start;
-    let mut rows = Vec::new();
-    for i in 0..length {
-        let at = if reverse { length - 1 - i } else { i };
-        let (mut starts, mut limits) = (vec![0; ty.dims.len()], ty.dims.to_vec());
-        (starts[0], limits[0]) = (at, at + 1);
-        let cut = scratch.keep(tensor::slice(x, &starts, &limits, None)?);
-        let slice = scratch.keep(tensor::reshape(cut, &ty.dims[1..])?);
-        sum = scratch.keep(tensor::binary(BinaryOp::Add, sum, slice)?);
-        let mut dims = ty.dims.to_vec();
-        dims[0] = 1;
-        rows.push(scratch.keep(tensor::reshape(sum, &dims)?));
-    }
-    if reverse {
-        rows.reverse();
-    }
-    tensor::concatenate(&rows, 0)
 }

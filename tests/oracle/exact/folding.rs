@@ -75,7 +75,7 @@ impl Folding {
                     let mut scratch = Scratch::default();
                     let source = scratch.keep(reduce_window(world, a, BinaryOp::Maximum, &windows)?.remove(0));
                     let init = scratch.scalar(world.device, ty.dtype, 1)?;
-                    let select = of_two_scalars(world.tracer, ty.dtype, |x, y| tensor::compare(op, x, y))?;
+                    let select = of_two_scalars(world.device, ty.dtype, |x, y| tensor::compare(op, x, y))?;
                     let add = of_op(world, ty.dtype, BinaryOp::Add)?;
                     computation::select_and_scatter(&select, &add, world.of(a), source, init, &windows)
                 };
@@ -122,7 +122,7 @@ fn folded(op: BinaryOp, a: Pair, count: usize) -> f64 {
 }
 
 fn of_op(world: World, dtype: DType, op: BinaryOp) -> Result<Computation> {
-    of_two_scalars(world.tracer, dtype, |x, y| tensor::binary(op, x, y))
+    of_two_scalars(world.device, dtype, |x, y| tensor::binary(op, x, y))
 }
 
 /// The sum of one tensor and the greatest element of another, at once.
@@ -142,7 +142,7 @@ fn reduce_two(twin: &mut Twin, action: &Action, a: Pair, axes: &[i64]) -> Outcom
         let inits = [scratch.scalar(world.device, a.dtype(), 0)?, scratch.value(world.device, b.dtype(), least)?];
         let sum: Recorded = &|p| tensor::binary(BinaryOp::Add, p[0], p[2]);
         let most: Recorded = &|p| tensor::binary(BinaryOp::Maximum, p[1], p[3]);
-        let body = traced(world.tracer, &scalars, &[sum, most])?;
+        let body = traced(world.device, &scalars, &[sum, most])?;
         computation::reduce_with(&body, &[world.of(a), world.of(b)], &inits, axes)
     };
     let most = limit(b.dtype()).min(range(b.dtype()));

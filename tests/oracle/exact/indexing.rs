@@ -155,7 +155,7 @@ impl Indexing {
         let act = |world: World| {
             let mut scratch = Scratch::default();
             let updates = scratch.keep(slices(world)?);
-            let combiner = of_two_scalars(world.tracer, ty.dtype, |old, new| match combiner {
+            let combiner = of_two_scalars(world.device, ty.dtype, |old, new| match combiner {
                 Some(op) => tensor::binary(op, old, new),
                 None => tensor::snapshot(new),
             })?;
@@ -173,7 +173,7 @@ fn starts(world: World, scratch: &mut Scratch, ty: &TensorType, at: u8) -> Resul
 }
 
 /// How updates are combined, and what the results are bounded by.
-fn combined(choice: u8, a: Pair, update: f64, count: usize) -> (ScatterOp, f64) {
+pub fn combined(choice: u8, a: Pair, update: f64, count: usize) -> (ScatterOp, f64) {
     let op = ScatterOp::ALL[choice as usize % ScatterOp::ALL.len()];
     let bound = match op {
         ScatterOp::Copy => a.bound.max(update),

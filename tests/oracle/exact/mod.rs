@@ -11,6 +11,7 @@ mod life;
 mod movement;
 mod ordering;
 mod products;
+mod selection;
 mod twin;
 mod values;
 

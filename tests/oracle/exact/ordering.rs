@@ -81,7 +81,7 @@ fn sort(twin: &mut Twin, action: &Action, a: Pair, axis: i64, up: bool) -> Outco
     let scalars = [a, a, b, b].map(|pair| TensorType::new(pair.dtype(), &[]));
     let op = if up { CompareOp::Lt } else { CompareOp::Gt };
     let act = |world: World| {
-        let comes_first = traced(world.tracer, &scalars, &[&|p| tensor::compare(op, p[0], p[1])])?;
+        let comes_first = traced(world.device, &scalars, &[&|p| tensor::compare(op, p[0], p[1])])?;
         computation::sort(&comes_first, &[world.of(a), world.of(b)], axis, true)
     };
     twin.several(act, |i, _| Some([a.bound, b.bound][i]))

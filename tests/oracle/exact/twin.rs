@@ -24,10 +24,8 @@ pub type Outcome = std::result::Result<(), String>;
 #[derive(Clone, Copy)]
 pub struct World {
     pub is_native: bool,
-    /// Where tensors are created.
+    /// Where tensors are created, and computations traced.
     pub device: &'static Device,
-    /// Where computations are traced.
-    pub tracer: &'static Device,
 }
 
 impl World {
@@ -92,8 +90,8 @@ impl<'a> Twin<'a> {
         let xla = |env: &Environment, ordinal| env.device(DeviceKind::Xla, ordinal).expect("two devices");
         let cpu = |env: &Environment| env.device(DeviceKind::Cpu, 0).expect("cpu is always there");
         Twin {
-            native: World { is_native: true, device: cpu(native), tracer: xla(native, 0) },
-            lazy: World { is_native: false, device: xla(lazy, 0), tracer: xla(lazy, 0) },
+            native: World { is_native: true, device: cpu(native) },
+            lazy: World { is_native: false, device: xla(lazy, 0) },
             second: xla(lazy, 1),
             host: cpu(lazy),
             folder,

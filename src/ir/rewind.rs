@@ -1,0 +1,83 @@
+//! Taking back what was recorded last.
+
+use super::trace::Trace;
+use crate::device_data::DeviceData;
+use std::sync::Arc;
+
+/// How far a trace had got, so that what came later can be taken back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark {
+    nodes: usize,
+    spilled: usize,
+    attributes: usize,
+    scalars: usize,
+    leaves: usize,
+    bodies: usize,
+}
+
+impl Mark {
+    /// Number of nodes up to it.
+    #[inline]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+}
+
+impl Trace {
+    /// Where the trace ends now.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            nodes: self.nodes.len(),
+            spilled: self.spilled.len(),
+            attributes: self.attributes.len(),
+            scalars: self.scalars.len(),
+            leaves: self.leaves.len(),
+            bodies: self.bodies.len(),
+        }
+    }
+
+    /// Forgets what was recorded after a mark, which no tensor has as its value. Nothing before the mark may have changed or
+    /// moved since. What it gives back is to be dropped once no lock is held.
+    #[must_use]
+    pub fn rewind(&mut self, mark: Mark) -> Vec<Arc<DeviceData>> {
+        self.nodes.truncate(mark.nodes);
+        self.spilled.truncate(mark.spilled);
+        self.attributes.truncate(mark.attributes);
+        self.scalars.truncate(mark.scalars);
+        self.bodies.truncate(mark.bodies);
+        self.leaves.split_off(mark.leaves)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::op::BinaryOp;
+    use super::*;
+    use crate::device_data::State;
+    use crate::ir::NodeId;
+    use crate::ops;
+    use crate::types::{DType, ScalarValue, TensorType};
+
+    #[test]
+    fn what_came_after_a_mark_is_taken_back_and_can_come_again() {
+        let mut trace = Trace::new();
+        let data = || DeviceData::new(TensorType::new(DType::F32, &[2]), State::Placeholder);
+        let (first, second) = (data(), data());
+        let x = trace.leaf(&first);
+        let record = |trace: &mut Trace| -> NodeId {
+            let y = trace.leaf(&second);
+            let sum = ops::binary(trace, BinaryOp::Add, x, y).unwrap();
+            let more = ops::binary_scalar(trace, BinaryOp::Add, sum, ScalarValue::Float(1.0), false).unwrap();
+            ops::concatenate(trace, &[more, sum, x, y], 0).unwrap()
+        };
+        let mark = trace.mark();
+        let made = record(&mut trace);
+        assert_eq!(trace.rewind(mark).len(), 1);
+        assert_eq!((trace.len(), trace.leaves().len()), (mark.nodes(), 1));
+        assert_eq!(trace.leaf(&first), x);
+        // At the same places, with the data that is a leaf anew.
+        assert_eq!(record(&mut trace), made);
+        assert_eq!(trace.operands(trace.node(made)).len(), 4);
+        assert!(Arc::ptr_eq(&trace.leaves()[1], &second));
+    }
+}
