@@ -24,12 +24,13 @@ from ops_products import products
 from ops_random import randoms
 from ops_rearrange import rearranged
 from ops_regions import regions
+from ops_scalars import scalars
 from ops_sorting import ordered
 from ops_values import DTYPES, NAMES, dtypes, kind
 from ops_windows import windowed
 
 SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
-SUBJECTS += [regions, composed, rearranged]
+SUBJECTS += [regions, composed, rearranged, scalars]
 
 # How far a result may be from the true value, in units of its last place: what was measured lazily (on the CPU plugin) and
 # natively, over all dtypes, rounded up. Complex numbers are measured by their larger part, and have a row of their own where
@@ -65,6 +66,14 @@ ULPS = {
     "power": 1,
     "power complex": 25,
     "atan2": 2,
+    "log2": 2,
+    "log2 complex": 27,
+    "log10": 3,
+    "log10 complex": 27,
+    "floor_divide": 1,
+    "modulo": 1,
+    "hypot": 2,
+    "logaddexp": 3,
     "sum": 2,
     "product": 5,
     "matmul": 4,
@@ -111,14 +120,17 @@ ULPS = {
     "batch_norm_grad": 4,
     "arange": 2,
     "linspace": 2,
+    "linspace_with_scalars": 2,
 }
 
 
 # What is the nearest number, or bit for bit what is wanted; as are integers and pred, of every operation.
 EXACT = """
-negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite
+negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite is_nan is_inf
+signbit trunc conj copysign
 add subtract multiply divide remainder maximum minimum and or xor shift_left shift_right_arithmetic shift_right_logical
-compare compare_scalar select convert full iota max min all any
+compare compare_scalar select convert full iota
+full_with_scalar arange_with_scalars select_with_scalars clamp_with_scalars pad_with_scalar max min all any
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
 sort sort_along argsort top_k argmax argmin cumulative

@@ -32,7 +32,7 @@ pub const IOTA: Definition = Definition {
 /// `value` in every element.
 pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<NodeId> {
     element_count(&ty.dims)?;
-    let scalar = Scalar::new(ty.dtype, value)?;
+    let scalar = Scalar::new(ty.dtype, value).map_err(|e| e.context("value"))?;
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_scalar(Op::Full, ty.dtype, shape, &[], scalar))
 }
