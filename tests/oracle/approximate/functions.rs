@@ -41,7 +41,7 @@ pub const FUNCTIONS: &[(Function, Slope, f64)] = &[
     (Function::Unary(UnaryOp::Cbrt), Slope::Monotonic, 1.0),
     (Function::Unary(UnaryOp::Sine), Slope::AtMost(1.0), 1.0),
     (Function::Unary(UnaryOp::Cosine), Slope::AtMost(1.0), 1.0),
-    (Function::Composed(UnaryFunction::Log2), Slope::Monotonic, 2.0),
+    (Function::Composed(UnaryFunction::Log2), Slope::Monotonic, 3.0),
     (Function::Composed(UnaryFunction::Log10), Slope::Monotonic, 3.0),
     (Function::Activation(ActivationOp::Relu), Slope::Monotonic, 1.0),
     (Function::Activation(ActivationOp::Gelu), Slope::AtMost(1.13), 4.0),
