@@ -84,8 +84,8 @@ static void refusals(void) {
   REFUSED(lxla_clamp_with_scalars(x, NULL, &half, &out), BAD, "max: 0.5 cannot be represented in s8");
   REFUSED(lxla_clamp_with_scalars(c, NULL, NULL, &out), BAD, "x: clamp takes pred, integers and floats, not c64[1]");
   REFUSED(lxla_pad_with_scalar(x, &big, (int64_t[]){0}, (int64_t[]){1}, NULL, 1, &out), BAD, "value: 300 cannot be");
-  REFUSED(lxla_arange_with_scalars(env, device, S64, &zero, &big, &zero, &out), BAD, "start, stop, step: 0, 300 and 0 given; want finite real numbers, and a step that is not 0");
-  REFUSED(lxla_arange_with_scalars(env, device, C64, &zero, &z, &one, &out), BAD, "want finite real numbers");
+  REFUSED(lxla_arange_with_scalars(env, device, S64, &zero, &big, &zero, &out), BAD, "start, stop, step: 0, 300 and 0 given; want finite numbers without imaginary parts, and a step that is not 0");
+  REFUSED(lxla_arange_with_scalars(env, device, C64, &zero, &z, &one, &out), BAD, "want finite numbers without imaginary parts");
   REFUSED(lxla_arange_with_scalars(env, device, S64, &least, &huge, &one, &out), BAD, "they give 18446744073709551615 elements");
   REFUSED(lxla_arange(env, device, S64, 0, 1e30, 1, &out), BAD, "they give 1e30 elements");
   REFUSED(lxla_arange(env, device, S64, 0, 1e18, 1, &out), BAD, "1000000000000000000");

@@ -31,7 +31,7 @@ pub fn arange(trace: &mut Trace, dtype: DType, [start, stop, step]: [ScalarValue
         let [start, stop, step] = shown;
         error!(
             InvalidArgument,
-            "start, stop, step: {start}, {stop} and {step} given; want finite real numbers, and a step that is not 0"
+            "start, stop, step: {start}, {stop} and {step} given; want finite numbers without imaginary parts, and a step that is not 0"
         )
     };
     let [Some(first), Some(end), Some(by)] = [start, stop, step].map(ScalarValue::real) else {
@@ -69,7 +69,10 @@ fn whole_stop(stop: ScalarValue, step: ScalarValue) -> Option<i128> {
 }
 
 fn too_many(count: impl std::fmt::Display) -> Error {
-    error!(InvalidArgument, "start, stop, step: they give {count} elements, which no memory holds")
+    error!(
+        InvalidArgument,
+        "start, stop, step: they give {count} elements: more elements than an address space has bytes"
+    )
 }
 
 /// Exact in integers, of which the last ones are known to fit.
