@@ -21,7 +21,7 @@ class Computation(Structure):
 
 # What is no operation on tensors, or is for the plugin to judge.
 LEFT_OUT = re.compile(
-    "lxla_(env_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
+    "lxla_(env_|dtype_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
     "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
 )
 HEADER = (Path(__file__).parent.parent / "include/lazyxla.h").read_text()
@@ -37,6 +37,7 @@ RIGHT = {
     "lxla_batch_norm_training": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "epsilon": 0.1, "feature_axis": 1},
     "lxla_batch_norm_inference": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "mean": ROW, "variance": ROW, "epsilon": 0.1, "feature_axis": 1},
     "lxla_batch_norm_grad": {"x": (F32, (2, 3)), "scale": ROW, "mean": ROW, "variance": ROW, "grad_output": (F32, (2, 3)), "epsilon": 0.1, "feature_axis": 1},
+    "lxla_arange_with_scalars": {"dtype": F32, "start": 0, "stop": 5, "step": 2},
     "lxla_case": {"index": (S32, ()), "branches": [ADD, ADD], "n_branches": 2, "args": [ONE, ONE], "n_args": 2, "n_results": 1},
     "lxla_cond": {"pred": (PRED, ()), "on_true": ADD, "on_false": ADD, "args": [ONE, ONE], "n_args": 2, "n_results": 1},
     "lxla_convolution": {"lhs": IMAGE, "rhs": IMAGE, "options": {}},
@@ -53,6 +54,10 @@ RIGHT = {
     "lxla_searchsorted": {"sorted": ROW, "values": (F32, (2, 3)), "right": 1, "index_dtype": S32},
     "lxla_slice_assign": {"x": (F32, (2, 3)), "starts": [0, 1], "limits": [2, 3], "strides": [2, 1], "rank": 2, "values": ONE},
     "lxla_unique": {"x": (F32, (2, 3)), "size": 3, "fill": ONE, "index_dtype": S32},
+    "lxla_clamp_with_scalars": {"x": ROW, "min": 1, "max": 2},
+    "lxla_linspace_with_scalars": {"dtype": S32, "start": -3, "stop": 9, "count": 5, "endpoint": 1},
+    "lxla_pad_with_scalar": {"x": (F32, (2, 3)), "value": 1, "low": [1, 0], "high": [0, -1], "interior": [1, 0], "rank": 2},
+    "lxla_select_with_scalars": {"pred": (PRED, (2, 3)), "on_true": (F32, (2, 3)), "true_scalar": None, "on_false": None, "false_scalar": 2},
     "lxla_pad": {"x": (F32, (2, 3)), "value": ONE, "low": [1, 0], "high": [0, -1], "interior": [1, 0], "n": 2, "rank": 2},
     "lxla_random_bernoulli": {"algorithm": 1, "key": KEY, "p": 0.5, "dims": [2, 3], "rank": 2},
     "lxla_random_bits": {"algorithm": 2, "key": KEY, "dtype": U32, "dims": [2, 3], "rank": 2},
@@ -135,7 +140,7 @@ class Fuzzer:
         if self.rng.random() < 0.15:
             return self.number()
         if name in ("op", "algorithm"):
-            return self.rng.randint(1, 15 if name == "op" else 2)
+            return self.rng.randint(1, 30 if name == "op" else 2)
         if "axis" in name:
             return self.rng.randint(-2, 1)
         return self.rng.randint(0, 1) if kind == "int32_t" else self.rng.randint(0, 3)
@@ -196,8 +201,14 @@ class Fuzzer:
 
     def right(self, kind, value):
         """An argument of RIGHT, for both worlds."""
+        if kind == "const lxla_scalar *":
+            scalar = None if value is None else Scalar(dtype=5)
+            if scalar:
+                scalar.value.i = value
+            self.alive.append(scalar)
+            return [scalar and byref(scalar)] * 2
         if kind == "lxla_tensor":
-            return self.pool[value]
+            return self.pool[value] if value else [Tensor(0)] * 2
         if kind == "const lxla_tensor *":
             return [(Tensor * max(len(value), 1))(*[self.pool[each][world] for each in value]) for world in range(2)]
         if kind == "lxla_computation":
@@ -257,7 +268,7 @@ class Fuzzer:
             elif kind == "const lxla_scalar *":
                 scalar = Scalar(dtype=self.rng.choice([4, 5, 9, 11, 12, 15, 99]))
                 scalar.value.u = self.rng.choice([0, 1, 2, 2**63])
-                values = [byref(scalar)] * 2
+                values = [byref(scalar) if self.rng.random() < 0.85 else None] * 2
                 self.alive.append(scalar)
             elif kind == "const char *":
                 values = [self.rng.choice([b"ij,jk->ik", b"i,i->", b"...i->i...", b"ii->i", b"->", b"ij", b"i j , k", b"", b"ij->ijj"])] * 2

@@ -21,6 +21,15 @@ SAME(offsetof(lxla_scalar, reserved), 4);
 SAME(offsetof(lxla_scalar, value), 8);
 SAME(sizeof(lxla_scalar_value), 16);
 
+SAME(offsetof(lxla_dtype_limits, kind), 8);
+SAME(offsetof(lxla_dtype_limits, has_negative_zero), 36);
+SAME(offsetof(lxla_dtype_limits, eps), 40);
+SAME(offsetof(lxla_dtype_limits, integer_max), 88);
+_Static_assert(sizeof(lxla_dtype_limits) >= 96, "fields were taken away");
+SAME(LXLA_UNARY_CONJ, 30);
+SAME(LXLA_BINARY_LOGADDEXP, 20);
+SAME(LXLA_KIND_COMPLEX, 5);
+
 // Fields are only ever appended, so the size may grow, and these may not move.
 SAME(offsetof(lxla_env_options, struct_size), 0);
 SAME(offsetof(lxla_env_options, plugin_path), 8);
@@ -114,6 +123,7 @@ static const function functions[] = {
     FUNCTION(lxla_abi_version),
     FUNCTION(lxla_activation),
     FUNCTION(lxla_arange),
+    FUNCTION(lxla_arange_with_scalars),
     FUNCTION(lxla_argmax),
     FUNCTION(lxla_argmin),
     FUNCTION(lxla_argsort),
@@ -131,6 +141,7 @@ static const function functions[] = {
     FUNCTION(lxla_case),
     FUNCTION(lxla_cholesky),
     FUNCTION(lxla_clamp),
+    FUNCTION(lxla_clamp_with_scalars),
     FUNCTION(lxla_compare),
     FUNCTION(lxla_compare_scalar),
     FUNCTION(lxla_compare_with_scalar),
@@ -153,7 +164,11 @@ static const function functions[] = {
     FUNCTION(lxla_custom_call_options_init),
     FUNCTION(lxla_device_parse),
     FUNCTION(lxla_dot_general),
+    FUNCTION(lxla_dtype_can_cast),
+    FUNCTION(lxla_dtype_info),
     FUNCTION(lxla_dtype_name),
+    FUNCTION(lxla_dtype_promote),
+    FUNCTION(lxla_dtype_size),
     FUNCTION(lxla_dynamic_slice),
     FUNCTION(lxla_dynamic_update_slice),
     FUNCTION(lxla_einsum),
@@ -188,6 +203,7 @@ static const function functions[] = {
     FUNCTION(lxla_last_error_message),
     FUNCTION(lxla_layer_norm),
     FUNCTION(lxla_linspace),
+    FUNCTION(lxla_linspace_with_scalars),
     FUNCTION(lxla_load),
     FUNCTION(lxla_log_softmax),
     FUNCTION(lxla_logsumexp),
@@ -200,6 +216,7 @@ static const function functions[] = {
     FUNCTION(lxla_one_hot),
     FUNCTION(lxla_optimization_barrier),
     FUNCTION(lxla_pad),
+    FUNCTION(lxla_pad_with_scalar),
     FUNCTION(lxla_random_bernoulli),
     FUNCTION(lxla_random_bits),
     FUNCTION(lxla_random_normal),
@@ -229,6 +246,7 @@ static const function functions[] = {
     FUNCTION(lxla_searchsorted),
     FUNCTION(lxla_select),
     FUNCTION(lxla_select_and_scatter),
+    FUNCTION(lxla_select_with_scalars),
     FUNCTION(lxla_set_log_callback),
     FUNCTION(lxla_slice),
     FUNCTION(lxla_slice_assign),
@@ -257,6 +275,8 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_from_dlpack_unversioned),
     FUNCTION(lxla_tensor_from_host),
     FUNCTION(lxla_tensor_full),
+    FUNCTION(lxla_tensor_full_with_scalar),
+    FUNCTION(lxla_tensor_info),
     FUNCTION(lxla_tensor_placeholder),
     FUNCTION(lxla_tensor_placeholder_like),
     FUNCTION(lxla_tensor_rank),

@@ -253,8 +253,8 @@ REDUCED = [
 
 def reduces():
     rows = [
-        (1, "sum", "number", np.sum),
-        (2, "product", "number", np.prod),
+        (1, "sum", "all", np.sum),
+        (2, "product", "all", np.prod),
         (3, "max", "integer float", np.max),
         (4, "min", "integer float", np.min),
         (5, "all", "pred", np.all),
@@ -277,8 +277,8 @@ def reduce(number, name, takes, function):
 
     def reduced(x, axes, keep):
         more = {"initial": lowest(name, x.dtype)} if name in ("max", "min") else {}
-        if name in ("sum", "product") and x.dtype.kind in "iu":
-            more["dtype"] = x.dtype
+        if name in ("sum", "product") and x.dtype.kind in "biu":
+            more["dtype"] = np.int64 if x.dtype.kind == "b" else x.dtype
         result = np.asarray(function(x, axis=tuple(axes), keepdims=bool(keep), **more))
         if name in ("max", "min") and x.dtype.kind == "f":
             # Of zeros the positive one is the greatest.
@@ -295,7 +295,9 @@ def reduce(number, name, takes, function):
             return np.prod(np.abs(x), axis=tuple(axes), keepdims=bool(keep))
 
     def cases(dtype):
-        made = [Case([plain(dtype, shape, 11)], {"axes": axes, "keep": i % 2}) for i, (shape, axes) in enumerate(REDUCED)]
+        result = "s64" if dtype == "pred" and name in ("sum", "product") else ""
+        given = lambda i, axes: {"axes": axes, "keep": i % 2}
+        made = [Case([plain(dtype, shape, 11)], given(i, axes), result) for i, (shape, axes) in enumerate(REDUCED)]
         if kind(dtype) == "float":
             at = np.array(
                 [[np.nan, 1, 2], [np.inf, 1, -np.inf], [np.inf, 1, 2], [-0.0, 0.0, -0.0], [-0.0, -0.0, -0.0]],

@@ -23,7 +23,7 @@ def unary_cases(name):
 
 
 # Of complex numbers, what they give beside a cut, and for infinite parts.
-AT_INFINITY = ["abs", "log", "log_plus_one", "sqrt"]
+AT_INFINITY = ["abs", "log", "log_plus_one", "sqrt", "conj", "is_finite", "is_nan", "is_inf"]
 
 
 def unary(number, name, takes, function):
@@ -48,8 +48,8 @@ def pred_result(cases):
 def unaries():
     made = [
         unary(1, "negate", "number", lambda x: -x),
-        unary(2, "abs", "signed float complex", lambda x: np.hypot(x.real, x.imag) if x.dtype.kind == "c" else np.abs(x)),
-        unary(3, "sign", "signed float complex", reference.sign),
+        unary(2, "abs", "integer float complex", lambda x: np.hypot(x.real, x.imag) if x.dtype.kind == "c" else np.abs(x)),
+        unary(3, "sign", "integer float complex", reference.sign),
         unary(4, "exponential", "float complex", np.exp),
         unary(5, "exponential_minus_one", "float complex", reference.expm1),
         unary(6, "log", "float complex", reference.log),
@@ -62,16 +62,24 @@ def unaries():
         unary(13, "sine", "float complex", np.sin),
         unary(14, "cosine", "float complex", np.cos),
         unary(15, "tan", "float complex", np.tan),
-        unary(16, "floor", "float", np.floor),
-        unary(17, "ceil", "float", np.ceil),
-        unary(18, "round_nearest_even", "float", np.rint),
-        unary(19, "round_nearest_afz", "float", reference.round_away),
+        unary(16, "floor", "integer float", reference.whole(np.floor)),
+        unary(17, "ceil", "integer float", reference.whole(np.ceil)),
+        unary(18, "round_nearest_even", "integer float", reference.whole(np.rint)),
+        unary(19, "round_nearest_afz", "integer float", reference.whole(reference.round_away)),
         unary(20, "not", "pred integer", np.invert),
         unary(21, "popcnt", "integer", reference.popcnt),
         unary(22, "count_leading_zeros", "integer", reference.leading_zeros),
-        unary(23, "is_finite", "float", np.isfinite),
+        unary(27, "trunc", "integer float", reference.whole(np.trunc)),
+        unary(28, "log2", "float complex", reference.log2),
+        unary(29, "log10", "float complex", reference.log10),
+        unary(30, "conj", "number", np.conj),
+        unary(23, "is_finite", "all", np.isfinite),
+        unary(24, "is_nan", "all", np.isnan),
+        unary(25, "is_inf", "all", np.isinf),
+        unary(26, "signbit", "integer float", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0),
     ]
-    made[-1].cases = pred_result(unary_cases)
+    for operation in made[-4:]:
+        operation.cases = pred_result(operation.cases)
     of_abs = made[1].cases
     made[1].cases = lambda name: [Case(case.arrays, {}, values.real(name)) for case in of_abs(name)]
     return made
@@ -137,9 +145,14 @@ def binaries():
         (13, "shift_left", "integer", functools.partial(reference.shift, how="left")),
         (14, "shift_right_arithmetic", "integer", functools.partial(reference.shift, how="arithmetic")),
         (15, "shift_right_logical", "integer", functools.partial(reference.shift, how="logical")),
+        (16, "floor_divide", "integer float", np.floor_divide),
+        (17, "modulo", "integer float", np.remainder),
+        (18, "copysign", "float", np.copysign),
+        (19, "hypot", "float", np.hypot),
+        (20, "logaddexp", "float", np.logaddexp),
     ]
     for number, name, takes, function in rows:
-        yield binary(number, name, takes, in_common(function) if name == "add" else function)
+        yield binary(number, name, takes, in_common(function) if name in ("add", "modulo") else function)
         yield from scalars_on(number, name, takes, function)
 
 
@@ -152,16 +165,33 @@ def power_cases(name):
     return [Case([np.concatenate([a, values.plain(name, 999, seed)]) for seed, a in enumerate(both)])]
 
 
+def modulo_cases(name):
+    """Without divisors so small that what is left of a division is denormal: then XLA has nothing left."""
+    cases = shaped_cases(name)
+    if kind(name) == "float" and name != "f16":
+        a, b = cases[0].arrays
+        least, _, eps = reference.limits(name)
+        large = ~(np.abs(b.astype(np.float64)) < least / eps) | (b == 0)
+        cases[0] = Case([a[large], b[large]])
+    return cases
+
+
 def binary(number, name, takes, function):
     def call(world, a, b):
         return world.make("lxla_binary", number, a, b)
 
-    cases = {"add": shaped_cases, "power": power_cases}.get(name, binary_cases)
-    made = Operation(name, takes, call, function, cases, scale=reference.power_scale if name == "power" else None)
+    cases = {"add": shaped_cases, "hypot": shaped_cases, "modulo": modulo_cases, "power": power_cases}.get(name, binary_cases)
+    scale = {"logaddexp": larger, "power": reference.power_scale}.get(name)
+    made = Operation(name, takes, call, function, cases, scale=scale)
     if name in ("maximum", "minimum"):
         # Of denormal numbers, which may count as 0, and of 0, either one.
         made.in_order = lambda a, b, x, y: [np.where(x == y, which, function(a, b)) for which in (a, b)]
     return made
+
+
+def larger(a, b):
+    """What cancels in a sum of logarithms."""
+    return np.maximum(np.abs(a), np.abs(b))
 
 
 # Constants of the program, with which XLA may do something else: by operation, or for all.
@@ -171,6 +201,9 @@ SCALARS = {
     "add": [0, -0.0, 3],
     "multiply": [0, 1, -1, 2],
     "maximum": [np.inf, -0.0, np.nan],
+    "floor_divide": [0, 1, -3, 0.1, np.inf],
+    "modulo": [0, 1, -3, 0.1, -np.inf],
+    "copysign": [-0.0, np.nan],
 }
 
 
@@ -191,11 +224,11 @@ def scalars_on(number, name, takes, function):
             chosen = SCALARS.get(name, [3]) if dtype == "f32" else [1] if dtype == "pred" else [3]
             return [Case([edges(dtype)], {"value": value}) for value in np.array(chosen, DTYPES[dtype][1])]
 
-        def scale(x, value):
+        def power_scale(x, value):
             return reference.power_scale(value, x) if left else reference.power_scale(x, value)
 
-        named = f"scalar {name}" if left else f"{name} scalar"
-        return Operation(named, takes, call, of_wide, cases, scale=scale if name == "power" else None)
+        scale = {"logaddexp": lambda x, value: larger(x, np.longdouble(value)), "power": power_scale}.get(name)
+        return Operation(f"scalar {name}" if left else f"{name} scalar", takes, call, of_wide, cases, scale)
 
     return operation(0), operation(1)
 

@@ -233,7 +233,9 @@ def ranges():
         return numbers if kind(NAMES.get(like.dtype, "f64")) == "float" else numbers.astype(like.dtype)
 
     def arange_cases(name):
-        chosen = [(1, 10, 3)] if kind(name) != "float" else [(-1, 1, 0.1), (3, -3, -0.5), (0, 2000, 1)]
+        chosen = [(1, 10, 3)] if kind(name) not in ("float", "pred") else [(-1, 1, 0.1), (3, -3, -0.5), (0, 2000, 1)]
+        if name == "pred":
+            chosen = [(0, 2, 1), (1, -1, -1), (1, 9, 100)]
         chosen += {
             "s8": [(-128, 127.5, 1), (5, 0, 1), (2, -3, -2)],
             "u8": [(255, -1, -5), (0, 2.5, 1), (3, 1000, 2000)],
@@ -242,20 +244,25 @@ def ranges():
         return [Case([counted(name, ())], dict(zip(("start", "stop", "step"), values))) for values in chosen]
 
     reach = lambda like, start, stop, step: np.full(max(int(np.ceil((stop - start) / step)), 0), max(abs(start), abs(stop)))
-    yield Operation("arange", "integer float", made("lxla_arange"), arange, arange_cases, scale=reach)
+    yield Operation("arange", "all", made("lxla_arange"), arange, arange_cases, scale=reach, refuses=False)
 
     def linspace(like, start, stop, count, endpoint):
-        return np.linspace(np.longdouble(start), np.longdouble(stop), count, bool(endpoint), dtype=np.longdouble)
+        numbers = np.linspace(np.longdouble(start), np.longdouble(stop), count, bool(endpoint), dtype=np.longdouble)
+        if kind(NAMES.get(like.dtype, "f64")) in ("signed", "unsigned"):
+            return np.floor(numbers).astype(like.dtype)
+        return numbers != 0 if like.dtype == bool else numbers
 
     def linspace_cases(name):
+        others = {"pred": [(0, 1, 3, 1), (1, 0, 2, 0)], "signed": [(-7, 3, 8, 1), (9, -9, 4, 0)]}
+        others["unsigned"] = [(1, 9, 4, 1), (200, 3, 7, 0), (5, 5, 1, 1)]
         chosen = [(-1, 2, 11, 1), (0.1, 3, 7, 0), (5, 5, 3, 1), (1, 2, 1, 1), (1, 2, 1, 0), (1, 2, 0, 1), (3, -3, 1001, 1)]
         return [
             Case([counted(name, ())], dict(zip(("start", "stop", "count", "endpoint"), values)))
-            for values in (chosen if name == "f32" else chosen[:2])
+            for values in (chosen if name == "f32" else others.get(kind(name), chosen[:2]))
         ]
 
     size = lambda like, start, stop, count, endpoint: np.full(count, max(abs(start), abs(stop)), np.longdouble)
-    yield Operation("linspace", "float", made("lxla_linspace"), linspace, linspace_cases, scale=size)
+    yield Operation("linspace", "all", made("lxla_linspace"), linspace, linspace_cases, scale=size, refuses=False)
 
 
 def scalar_compares():

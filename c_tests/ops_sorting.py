@@ -22,7 +22,8 @@ declare("lxla_cumulative", "i32 tensor i64 i32")
 @functools.cache
 def rows_of(name):
     """Rows with equal elements, edges, and for floats zeros of both signs and several NaN."""
-    pool = np.concatenate([edges(name), edges(name)[:3], values.spread(name, 20, 101)])
+    pool = [edges(name), edges(name)[:3], values.spread(name, 20, 101)]
+    pool = np.concatenate([*pool, values.infinite(name)] if kind(name) == "complex" else pool)
     return np.stack([values.random(102 + i).permutation(pool) for i in range(3)])
 
 
@@ -52,6 +53,7 @@ def along(name, of, given, empty=True):
 
 
 ORDERED = "pred integer float"
+SORTED = "all"
 
 
 def sorts():
@@ -62,7 +64,7 @@ def sorts():
         return np.take_along_axis(x, order(key, axis, descending), axis)
 
     both_ways = lambda name: [case for down in (0, 1) for case in along(name, name, {"descending": down})]
-    yield Operation("sort_along", ORDERED, sort_along, twice(by), both_ways, in_order=by)
+    yield Operation("sort_along", SORTED, sort_along, twice(by), both_ways, in_order=by)
 
     def argsort(world, x, axis, descending, dtype):
         return world.make("lxla_argsort", x, axis, descending, 1, DTYPES[dtype][0])
@@ -74,7 +76,7 @@ def sorts():
         dtype = name if kind(name) in ("signed", "unsigned") else "s32"
         return [case for down in (0, 1) for case in along(name, dtype, {"descending": down, "dtype": dtype})]
 
-    yield Operation("argsort", ORDERED, argsort, places, cases)
+    yield Operation("argsort", SORTED, argsort, places, cases)
 
 
 def top_k():
@@ -94,7 +96,7 @@ def top_k():
                 made += [Case([x], given | {"result": i}, given["dtype"] if i else name) for i in (0, 1)]
         return made + [Case([rows_of(name)], {"axis": 0, "k": 3, "largest": 1, "dtype": "s32", "result": 0})]
 
-    return Operation("top_k", ORDERED, call, twice(first), cases, in_order=first)
+    return Operation("top_k", SORTED, call, twice(first), cases, in_order=first)
 
 
 def top_k_total_order():
@@ -199,8 +201,8 @@ def sort_by():
 
 def cumulatives():
     rows = [
-        ("sum", "number", lambda a, b: a + b),
-        ("product", "number", lambda a, b: a * b),
+        ("sum", "all", lambda a, b: a + b),
+        ("product", "all", lambda a, b: a * b),
         ("max", "integer float", reference.maximum),
         ("min", "integer float", reference.minimum),
         ("all", "pred", np.logical_and),
@@ -215,13 +217,14 @@ def cumulative(number, name, takes, function):
         return world.make("lxla_cumulative", number, x, axis, reverse)
 
     def passed(x, axis, reverse):
+        x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "product") else x
         out = np.moveaxis(x, axis, 0)[:: -1 if reverse else 1].copy()
         for i in range(1, len(out)):
             out[i] = function(out[i - 1], out[i])
         return np.moveaxis(out[:: -1 if reverse else 1], 0, axis)
 
     def size(x, axis, reverse):
-        return passed(np.abs(x), axis, reverse)
+        return passed(x if x.dtype.kind == "b" else np.abs(x), axis, reverse)
 
     def cases(dtype):
         shapes = [(3, 17), (2, 9)] if dtype in ("f32", "bf16") else [(3, 7)]
@@ -230,7 +233,8 @@ def cumulative(number, name, takes, function):
             rows += [(plain(dtype, shape, 109), axis) for shape, axis in SHAPES]
         if kind(dtype) == "float":
             rows.append((np.ascontiguousarray(rows_of(dtype)[:, :9]) if name in ("max", "min") else spoilt(dtype), 1))
-        return [Case([x], {"axis": axis, "reverse": i % 2}) for i, (x, axis) in enumerate(rows)]
+        of = "s64" if dtype == "pred" and name in ("sum", "product") else dtype
+        return [Case([x], {"axis": axis, "reverse": i % 2}, of) for i, (x, axis) in enumerate(rows)]
 
     return Operation(f"cumulative {name}", takes, call, passed, cases, size if name in ("sum", "product") else None)
 

@@ -24,13 +24,14 @@ from ops_products import products
 from ops_random import randoms
 from ops_rearrange import rearranged
 from ops_regions import regions
+from ops_scalars import scalars
 from ops_selection import selected
 from ops_sorting import ordered
 from ops_values import DTYPES, NAMES, dtypes, kind
 from ops_windows import windowed
 
 SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
-SUBJECTS += [regions, composed, rearranged, selected]
+SUBJECTS += [regions, composed, rearranged, scalars, selected]
 
 # How far a result may be from the true value, in units of its last place: the most that was measured lazily (on three CPU
 # plugins) and natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their larger part, and have a row of their own where
@@ -66,6 +67,14 @@ ULPS = {
     "power": 1,
     "power complex": 6,
     "atan2": 2,
+    "log2": 3,
+    "log2 complex": 30,
+    "log10": 3,
+    "log10 complex": 30,
+    "floor_divide": 1,
+    "modulo": 1,
+    "hypot": 2,
+    "logaddexp": 3,
     "sum": 2,
     "product": 5,
     "matmul": 4,
@@ -114,14 +123,17 @@ ULPS = {
     "batch_norm_grad": 4,
     "arange": 2,
     "linspace": 2,
+    "linspace_with_scalars": 2,
 }
 
 
 # What is the nearest number, or bit for bit what is wanted; as are integers and pred, of every operation.
 EXACT = """
-negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite
+negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite is_nan is_inf
+signbit trunc conj copysign
 add subtract multiply divide remainder maximum minimum and or xor shift_left shift_right_arithmetic shift_right_logical
-compare compare_scalar select convert full iota max min all any
+compare compare_scalar select convert full iota
+full_with_scalar arange_with_scalars select_with_scalars clamp_with_scalars pad_with_scalar max min all any
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
 sort sort_along argsort top_k top_k_total_order argmax argmin cumulative

@@ -22,7 +22,7 @@ static void means(void) {
   NEAR(out, DIMS(2), 3, 4);
   OK(lxla_mean(x, DIMS(0, 1), 1, &out));
   NEAR(out, DIMS(1, 1), 3.5);
-  OK(lxla_mean(x, NULL, 0, 0, &out));
+  OK(lxla_mean(x, (int64_t[1]){0}, 0, 0, &out));
   NEAR(out, DIMS(2, 3), 1, 2, 6, 4, 4, 4);
   OK(lxla_mean(edges, DIMS(1), 0, &out));
   NEAR(out, DIMS(3), INFINITY, NAN, NAN);
@@ -61,7 +61,7 @@ static void variances(void) {
   NEAR(out, DIMS(2), INFINITY, NAN);
   OK(lxla_variance(nothing, DIMS(0), 0, 0, &out));
   NEAR(out, SCALAR, NAN);
-  OK(lxla_variance(x, NULL, 0, 0, 0, &out));
+  OK(lxla_variance(x, (int64_t[1]){0}, 0, 0, 0, &out));
   NEAR(out, DIMS(2, 3), 0, 0, 0, 0, 0, 0);
   // The differences of large numbers are what counts.
   lxla_tensor far = F32S(DIMS(3), 16777216, 16777218, 16777220);
@@ -127,7 +127,7 @@ static void layers(void) {
   EQUAL(got[1], 0x4040);
   RELEASE(out);
   lxla_tensor wide = ARRAY(LXLA_DTYPE_F64, double, DIMS(2), 1, 2), three = F32S(DIMS(3), 1, 2, 3), whole = ARRAY(LXLA_DTYPE_S32, int32_t, DIMS(2), 1, 2);
-  REFUSED(lxla_layer_norm(x, NULL, 0, none, none, 0, &out), BAD, "axes: none given; want at least 1");
+  REFUSED(lxla_layer_norm(x, (int64_t[1]){0}, 0, none, none, 0, &out), BAD, "axes: none given; want at least 1");
   REFUSED(lxla_layer_norm(x, DIMS(1), wide, none, 0, &out), BAD, "scale: it is f64[2]; x is f32[2,2], and wants f32");
   REFUSED(lxla_layer_norm(narrow, DIMS(0), none, wide, 0, &out), BAD, "offset: it is f64[2]; x is bf16[2], and wants bf16 or f32");
   REFUSED(lxla_layer_norm(x, DIMS(1), three, none, 0, &out), BAD, "scale: it is f32[3], which does not broadcast to x, f32[2,2]");

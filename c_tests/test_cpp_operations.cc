@@ -16,8 +16,15 @@ TEST(elements_and_activations) {
   on_both([](const Place &at) {
     const Tensor x = matrix({-2, 0, 2}, {3}, at), low = Tensor::full({}, -1, LXLA_DTYPE_F32, at);
     CHECK(near(lazyxla::clamp(low, x, -low), {-1, 0, 1}));
+    CHECK(near(lazyxla::clamp(-1, x, 1), {-1, 0, 1}) && near(lazyxla::at_least(x, 0), {0, 0, 2}) && near(lazyxla::at_most(x, 1), {-2, 0, 1}));
+    CHECK(near(lazyxla::select(lazyxla::lt(x, 0), 7, x), {7, 0, 2}) && near(lazyxla::select(lazyxla::lt(x, 0), x, 7), {-2, 7, 7}));
+    CHECK(has<int64_t>(lazyxla::select(lazyxla::lt(x, 0), 1, 2), {1, 2, 2}));
+    CHECK(near(lazyxla::floor_divide(x, 3), {-1, 0, 0}) && near(lazyxla::modulo(x, 3), {1, 0, 2}) && near(lazyxla::hypot(x, x), {2.828427f, 0, 2.828427f}));
+    CHECK(near(lazyxla::copysign(x, -1), {-2, 0, -2}) && near(lazyxla::logaddexp(x, x), {-1.306853f, 0.693147f, 2.693147f}));
+    CHECK(near(lazyxla::trunc(x * 0.75), {-1, 0, 1}) && near(lazyxla::log2(x + 6), {2, 2.584963f, 3}) && near(lazyxla::log10(x + 3), {0, 0.477121f, 0.698970f}));
+    CHECK(has<bool>(lazyxla::is_nan(x / 0), {false, true, false}) && has<bool>(lazyxla::is_inf(x / 0), {true, false, true}) && has<bool>(lazyxla::signbit(x), {true, false, false}));
     const Tensor z = lazyxla::complex(x, x * 2);
-    CHECK(near(lazyxla::real(z), {-2, 0, 2}) && near(lazyxla::imag(z), {-4, 0, 4}));
+    CHECK(near(lazyxla::real(z), {-2, 0, 2}) && near(lazyxla::imag(z), {-4, 0, 4}) && near(lazyxla::imag(lazyxla::conj(z)), {4, 0, -4}));
     CHECK(has<int32_t>(lazyxla::bitcast_convert(x, LXLA_DTYPE_S32), {int32_t(0xC0000000), 0, 0x40000000}));
     CHECK(near(lazyxla::reduce_precision(x * 1.2, 8, 1), {-2, 0, 2}));
     const auto kept = lazyxla::optimization_barrier({x, z});
@@ -33,7 +40,16 @@ TEST(elements_and_activations) {
     Tensor big = Tensor::from_host(std::vector<int64_t>{1}, {1}, at);
     big += int64_t{1} << 62;
     CHECK(has<int64_t>(big, {(int64_t{1} << 62) + 1}));
+    CHECK(has<uint64_t>(Tensor::full_exact({1}, UINT64_MAX, LXLA_DTYPE_U64, at), {UINT64_MAX}));
+    CHECK(has<int64_t>(Tensor::arange_exact(INT64_MAX - 2, INT64_MAX, 1, LXLA_DTYPE_S64, at), {INT64_MAX - 2, INT64_MAX - 1}));
+    CHECK(has<int64_t>(Tensor::linspace_exact(INT64_MIN, INT64_MAX, 2, true, LXLA_DTYPE_S64, at), {INT64_MIN, INT64_MAX}));
   });
+}
+
+TEST(dtypes) {
+  CHECK(lazyxla::dtype_size(LXLA_DTYPE_C128) == 16 && lazyxla::dtype_promote(LXLA_DTYPE_S64, LXLA_DTYPE_F16) == LXLA_DTYPE_F16);
+  CHECK(lazyxla::dtype_can_cast(LXLA_DTYPE_U8, LXLA_DTYPE_S16) && !lazyxla::dtype_can_cast(LXLA_DTYPE_F64, LXLA_DTYPE_F32));
+  CHECK(lazyxla::dtype_info(LXLA_DTYPE_F32).digits == 6);
 }
 
 TEST(arrangements) {
@@ -43,7 +59,8 @@ TEST(arrangements) {
     CHECK(near(lazyxla::stack({x, x}, 1), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
     CHECK(near(lazyxla::split(x, Dims{1, 2}, 1)[1], {2, 3, 5, 6}) && near(lazyxla::split(x, size_t{2}, 0)[1], {4, 5, 6}));
     CHECK(near(lazyxla::slice_axis(x, 1, -2, 3), {2, 3, 5, 6}) && near(lazyxla::reverse(x, {0}), {4, 5, 6, 1, 2, 3}));
-    CHECK(near(lazyxla::flip(x), {6, 5, 4, 3, 2, 1}) && near(lazyxla::roll(x, {1}, {1}), {3, 1, 2, 6, 4, 5}));
+    CHECK(near(lazyxla::flip(x), {6, 5, 4, 3, 2, 1}) && near(lazyxla::flip(x, Dims{}), {1, 2, 3, 4, 5, 6}) && near(lazyxla::roll(x, {1}, {1}), {3, 1, 2, 6, 4, 5}));
+    CHECK(near(lazyxla::pad(x, 9, {0, 1}, {0, -1}), {9, 1, 2, 9, 4, 5}) && lazyxla::squeeze(lazyxla::expand_dims(x, {0}), Dims{}).rank() == 3);
     CHECK(near(lazyxla::tile(x, {1, 2}), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
     CHECK(near(lazyxla::repeat(x, 2, 0), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
     CHECK(near(lazyxla::tril(x), {1, 0, 0, 4, 5, 0}) && near(lazyxla::triu(x, 1), {0, 2, 3, 0, 0, 6}));
@@ -65,6 +82,7 @@ TEST(arrangements) {
 TEST(statistics_and_products) {
   on_both([](const Place &at) {
     const Tensor x = matrix({1, 2, 3, 4, 5, 9}, {2, 3}, at), square = matrix({4, 2, 2, 5}, {2, 2}, at);
+    CHECK(near(lazyxla::sum(x), {24}) && near(lazyxla::mean(x, Dims{}), {1, 2, 3, 4, 5, 9}));
     CHECK(near(lazyxla::mean(x), {4}) && near(lazyxla::mean(x, {1}), {2, 6}) && near(lazyxla::logsumexp(x * 0, {1}), {1.098612f, 1.098612f}));
     CHECK(near(lazyxla::variance(x, {1}, 1), {1, 7}) && near(lazyxla::standard_deviation(x, {1}, 1), {1, 2.645751f}));
     CHECK(near(lazyxla::norm(matrix({3, 4}, {2}, at)), {5}) && near(lazyxla::norm(x, {0}, 1), {5, 7, 12}));

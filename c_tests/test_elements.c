@@ -205,7 +205,7 @@ static void reverses(void) {
   HAS(out, S16, int16_t, DIMS(2, 3), 3, 2, 1, 6, 5, 4);
   OK(lxla_reverse(x, DIMS(1, -2), &out));
   HAS(out, S16, int16_t, DIMS(2, 3), 6, 5, 4, 3, 2, 1);
-  OK(lxla_reverse(x, NULL, 0, &out));
+  OK(lxla_reverse(x, (int64_t[1]){0}, 0, &out));
   HAS(out, S16, int16_t, DIMS(2, 3), 1, 2, 3, 4, 5, 6);
   lxla_tensor yes = ARRAY(PRED, uint8_t, DIMS(3), 1, 0, 0), z = ARRAY(C128, double, DIMS(2), 1, 2, 3, 4);
   OK(lxla_reverse(yes, DIMS(0), &out));

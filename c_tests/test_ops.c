@@ -309,7 +309,7 @@ TEST(reductions) {
   is(reduce(LXLA_REDUCE_PRODUCT, x, DIMS(0, 1), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){720}, 4);
   IS_F32(reduce(LXLA_REDUCE_MAX, x, DIMS(1), 0), 3, 6);
   IS_F32(reduce(LXLA_REDUCE_MIN, x, DIMS(1), 0), 1, 4);
-  IS_SHAPED(reduce(LXLA_REDUCE_SUM, x, NULL, 0, 0), LXLA_DTYPE_F32, DIMS(2, 3), (float[]){1, 2, 3, 4, 5, 6});
+  IS_SHAPED(reduce(LXLA_REDUCE_SUM, x, (int64_t[1]){0}, 0, 0), LXLA_DTYPE_F32, DIMS(2, 3), (float[]){1, 2, 3, 4, 5, 6});
   RELEASE(x);
   x = VALUES(LXLA_DTYPE_S8, int8_t, -128, 127);
   is(reduce(LXLA_REDUCE_MAX, x, DIMS(0), 0), LXLA_DTYPE_S8, NULL, 0, (int8_t[]){127}, 1);

@@ -83,10 +83,11 @@ static void sorts_of_numbers(void) {
   lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), UINT64_MAX, 0, 1), p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 0, 1, 0);
   HAS(sorted(u64, 0, 0), LXLA_DTYPE_U64, uint64_t, DIMS(3), 0, 1, UINT64_MAX);
   HAS(indices(p, 0, 0, S32), S32, int32_t, DIMS(4), 1, 3, 0, 2);
-  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), z = ARRAY(LXLA_DTYPE_C64, float, DIMS(1), 1, 2);
+  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), z = ARRAY(LXLA_DTYPE_C64, float, DIMS(5), 1, 2, NAN, 0, 1, -1, 0, 5, 3, NAN);
   HAS(sorted(empty, 1, 0), F32, float, DIMS(2, 0), 0);
   HAS(indices(empty, 1, 0, U8), U8, uint8_t, DIMS(2, 0), 0);
-  REFUSED(lxla_sort_along(z, 0, 0, 0, &out), LXLA_INVALID_ARGUMENT, "x: sort_along takes pred, integers and floats, not c64[1]");
+  HAS(indices(z, 0, 0, S32), S32, int32_t, DIMS(5), 3, 2, 0, 4, 1);
+  HAS(indices(z, 0, 1, S32), S32, int32_t, DIMS(5), 1, 4, 0, 2, 3);
   REFUSED(lxla_sort_along(x, 1, 0, 0, &out), LXLA_INVALID_ARGUMENT, "axis 1 is out of range for rank 1");
   REFUSED(lxla_sort_along(x, 0, 3, 0, &out), LXLA_INVALID_ARGUMENT, "descending: 3 given");
   REFUSED(lxla_argsort(x, 0, 0, 0, F32, &out), LXLA_INVALID_ARGUMENT, "index_dtype: it is f32; want an integer");

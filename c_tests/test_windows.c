@@ -31,7 +31,7 @@ static void reductions(void) {
   HAS(out[0], S32, int32_t, DIMS(2), 6, INT32_MIN + 8);
   OK(lxla_reduce_with(add, &x, &zero, 1, (int64_t[]){1, 0}, 2, out));
   HAS(out[0], S32, int32_t, SCALAR, INT32_MIN + 14);
-  OK(lxla_reduce_with(add, &x, &zero, 1, NULL, 0, out));
+  OK(lxla_reduce_with(add, &x, &zero, 1, (int64_t[1]){0}, 0, out));
   HAS(out[0], S32, int32_t, DIMS(2, 3), 1, 2, 3, 4, 5, INT32_MAX);
   lxla_tensor empty = array(S32, DIMS(2, 0), NULL, 0);
   OK(lxla_reduce_with(add, &empty, &zero, 1, (int64_t[]){1}, 1, out));

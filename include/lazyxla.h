@@ -21,6 +21,11 @@
  * Values     The value of a tensor is immutable and shared; an in-place operation gives the tensor another one. Snapshots,
  *            and operations recorded before, keep what they had.
  * Shapes     Lists of int64 sizes, major to minor; row-major data. Rank 0 is a scalar. Rank is at most 64.
+ * Axes       A list of axes that is NULL (with length 0) is all of them, as None in NumPy; a list of length 0 that is not NULL is
+ *            none of them, as (). Negative axes count from the end. So it is in every function that takes a list of x's axes.
+ * Scalars    A double holds no integer beyond 2^53 and no complex number. Each function that takes one has another that takes a
+ *            lxla_scalar: lxla_*_with_scalar. A scalar takes the dtype of the tensor beside it, and is refused if that cannot
+ *            represent it. One that changes from step to step costs one more compile, ever, and stays exact.
  * Enums      int32_t with LXLA_* constants of frozen value; a value out of range is LXLA_INVALID_ARGUMENT.
  * Devices    Tensors on cpu, or made without a device, are native: every operation runs at once, on the calling thread. Tensors
  *            on xla:N are lazy. The option mixed_device_policy says what an operation does that meets both.
@@ -214,6 +219,31 @@
 #define LXLA_DTYPE_F8E8M0FNU 28
 
 /**
+ * True or false.
+ */
+#define LXLA_KIND_PRED 1
+
+/**
+ * Signed integers.
+ */
+#define LXLA_KIND_SIGNED 2
+
+/**
+ * Unsigned integers.
+ */
+#define LXLA_KIND_UNSIGNED 3
+
+/**
+ * Floats, those of 8 bits among them.
+ */
+#define LXLA_KIND_FLOAT 4
+
+/**
+ * Complex numbers.
+ */
+#define LXLA_KIND_COMPLEX 5
+
+/**
  * Recorded, not run.
  */
 #define LXLA_STATE_PENDING 1
@@ -268,6 +298,25 @@
 
 #define LXLA_BINARY_SHIFT_RIGHT_LOGICAL 15
 
+/**
+ * The quotient, rounded down.
+ */
+#define LXLA_BINARY_FLOOR_DIVIDE 16
+
+/**
+ * What is left of FLOOR_DIVIDE, with the divisor's sign.
+ */
+#define LXLA_BINARY_MODULO 17
+
+#define LXLA_BINARY_COPYSIGN 18
+
+#define LXLA_BINARY_HYPOT 19
+
+/**
+ * log(e^lhs + e^rhs).
+ */
+#define LXLA_BINARY_LOGADDEXP 20
+
 #define LXLA_UNARY_NEGATE 1
 
 #define LXLA_UNARY_ABS 2
@@ -313,6 +362,26 @@
 #define LXLA_UNARY_COUNT_LEADING_ZEROS 22
 
 #define LXLA_UNARY_IS_FINITE 23
+
+#define LXLA_UNARY_IS_NAN 24
+
+#define LXLA_UNARY_IS_INF 25
+
+#define LXLA_UNARY_SIGNBIT 26
+
+/**
+ * The integer next to it on the side of 0.
+ */
+#define LXLA_UNARY_TRUNC 27
+
+#define LXLA_UNARY_LOG2 28
+
+#define LXLA_UNARY_LOG10 29
+
+/**
+ * The complex conjugate.
+ */
+#define LXLA_UNARY_CONJ 30
 
 #define LXLA_COMPARE_EQ 1
 
@@ -462,6 +531,77 @@ typedef int32_t lxla_status;
  * Receives the library's log: `level` 1 error, 2 warning, 3 information. `message` lives for the call only.
  */
 typedef void (*lxla_log_fn)(int32_t level, const char *message, void *user);
+
+/**
+ * What elements of a dtype there are: NumPy's `finfo` and `iinfo`. Set `struct_size` to `sizeof(lxla_dtype_limits)`; what is
+ * written is never more than that. Of complex numbers everything but `kind` is that of their parts. What a dtype has not is 0.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * `LXLA_KIND_*`.
+   */
+  int32_t kind;
+  /**
+   * Bits of an element, or of a part; of pred 8, of which one is used.
+   */
+  int32_t bits;
+  /**
+   * Floats: bits of the mantissa, without the leading 1.
+   */
+  int32_t mantissa_bits;
+  /**
+   * Floats: bits of the exponent.
+   */
+  int32_t exponent_bits;
+  /**
+   * Floats: how many decimal digits every number keeps (C's FLT_DIG), at least 1.
+   */
+  int32_t digits;
+  /**
+   * 1 if there are infinities.
+   */
+  int32_t has_infinity;
+  /**
+   * 1 if there is NaN.
+   */
+  int32_t has_nan;
+  /**
+   * 1 if there is a -0.
+   */
+  int32_t has_negative_zero;
+  /**
+   * Floats: from 1 to the next number.
+   */
+  double eps;
+  /**
+   * The least finite number; of 64-bit integers the nearest double.
+   */
+  double min;
+  /**
+   * The greatest finite number; of 64-bit integers the nearest double.
+   */
+  double max;
+  /**
+   * Floats: the least positive number with all bits of the mantissa. XLA may take smaller ones for 0.
+   */
+  double smallest_normal;
+  /**
+   * Floats: the least positive number.
+   */
+  double smallest_subnormal;
+  /**
+   * Integers and pred: the least one.
+   */
+  int64_t integer_min;
+  /**
+   * Integers and pred: the greatest one.
+   */
+  uint64_t integer_max;
+} lxla_dtype_limits;
 
 /**
  * Options of `lxla_env_create`. Set `struct_size` to `sizeof(lxla_env_options)`, call `lxla_env_options_init`, then change
@@ -937,6 +1077,43 @@ lxla_status lxla_set_log_callback(lxla_log_fn fn_,
                                   void *user);
 
 /**
+ * Bytes of one element. Any thread.
+ */
+lxla_status lxla_dtype_size(int32_t dtype, size_t *out_size_bytes);
+
+/**
+ * The dtype that two dtypes have in common, of whatever kinds: what a frontend converts both operands to. It is JAX's lattice,
+ * without weak types:
+ *
+ * pred with any: that one. Two signed or two unsigned integers: the wider one. Signed with unsigned: the least signed one that
+ * holds both, and f64 for u64, which none holds. An integer with a float, an 8-bit float or a complex number: the latter, whatever its
+ * width. Two floats: the wider one; f16 with bf16: f32. A float with a complex number: c64, or c128 if one of them has 64-bit parts.
+ * An 8-bit float with any other float or complex number: INVALID_ARGUMENT.
+ *
+ * Operations themselves promote by the Python array API standard, which is the same where it says anything, and refuse what it
+ * leaves open: pred with numbers, integers with floats, u64 with signed integers. Any thread.
+ */
+lxla_status lxla_dtype_promote(int32_t a,
+                               int32_t b,
+                               int32_t *out_dtype);
+
+/**
+ * Whether `from` may be cast to `to` by the rules of promotion, as the Python array API standard has it: 1 if
+ * `lxla_dtype_promote` gives `to` for the two, else 0. From integers to floats it may round. `lxla_convert` takes all. Any
+ * thread.
+ */
+lxla_status lxla_dtype_can_cast(int32_t from,
+                                int32_t to,
+                                int32_t *out_flag);
+
+/**
+ * The limits of a dtype. `out_limits->struct_size` is set by the caller before, and at most that many bytes are written. Any
+ * thread.
+ */
+lxla_status lxla_dtype_info(int32_t dtype,
+                            lxla_dtype_limits *out_limits);
+
+/**
  * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
  * written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
  */
@@ -1150,6 +1327,17 @@ lxla_status lxla_tensor_dims(lxla_tensor tensor,
                              size_t capacity);
 
 /**
+ * Element type, number of axes and their sizes in one call; `out_dims` has `capacity` places, of which the first `rank` are
+ * written (INVALID_ARGUMENT if they do not fit: 64 always do). Each of the three places may be NULL: then it is not asked
+ * for. Any thread.
+ */
+lxla_status lxla_tensor_info(lxla_tensor tensor,
+                             int32_t *out_dtype,
+                             size_t *out_rank,
+                             int64_t *out_dims,
+                             size_t capacity);
+
+/**
  * The device. Any thread.
  */
 lxla_status lxla_tensor_device(lxla_tensor tensor, lxla_device *out_device);
@@ -1195,9 +1383,9 @@ lxla_status lxla_tensor_to_device(lxla_tensor tensor,
                                   lxla_tensor *out_tensor);
 
 /**
- * A tensor of rank 1 with start, start + step, ..., as long as they do not reach stop: as NumPy's arange, of integers and
- * floats. All are finite, and step is not 0; every number is one of the dtype (INVALID_ARGUMENT otherwise). Recorded. Gives
- * one reference. Any thread.
+ * A tensor of rank 1 with start, start + step, ..., as long as they do not reach stop: as NumPy's arange, of any dtype. All are
+ * finite, and step is not 0; every number is one of the dtype (INVALID_ARGUMENT otherwise). Integers are exact; those that a
+ * double cannot hold are given to `lxla_arange_with_scalars`. Recorded. Gives one reference. Any thread.
  */
 lxla_status lxla_arange(lxla_env env,
                         lxla_device device,
@@ -1208,8 +1396,9 @@ lxla_status lxla_arange(lxla_env env,
                         lxla_tensor *out_tensor);
 
 /**
- * A tensor of rank 1 with `count` floats at equal distances from start to stop, which is the last one; with `endpoint` 0 it
- * is the one that would follow. Recorded. Gives one reference. Any thread.
+ * A tensor of rank 1 with `count` numbers at equal distances from start to stop, which is the last one; with `endpoint` 0 it
+ * is the one that would follow: as NumPy's linspace, of any dtype. start and stop are finite numbers of the dtype. Integers are
+ * rounded down, exactly; of pred what is not 0 is true. Recorded. Gives one reference. Any thread.
  */
 lxla_status lxla_linspace(lxla_env env,
                           lxla_device device,
@@ -1234,8 +1423,14 @@ lxla_status lxla_eye(lxla_env env,
 
 /**
  * Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
- * real, IS_FINITE gives pred. Functions of f16 and bf16 are computed in f32, and rounded once. docs/operations.md says what
- * each takes, and how accurate it is. Gives one reference. Any thread.
+ * real, IS_FINITE, IS_NAN, IS_INF and SIGNBIT give pred. Functions of f16 and bf16 are computed in f32, and rounded once.
+ * docs/operations.md says what each takes, and how accurate it is.
+ *
+ * FLOOR, CEIL, ROUND_* and TRUNC of integers, ABS of unsigned ones and CONJ of what is real give x. Integers and pred are
+ * finite, and neither NaN nor infinite. A complex number is finite if both parts are, NaN if one is, infinite if one is. SIGNBIT
+ * is true of every float with a sign: negative ones, -0, NaN with its sign bit set; and of negative integers. TRUNC rounds
+ * towards 0 and keeps the sign, so that -0.5 gives -0. LOG2 of a power of 2 is exact; of 0 LOG2 and LOG10 are -infinity, of negative
+ * numbers NaN. Gives one reference. Any thread.
  */
 lxla_status lxla_unary(int32_t op,
                        lxla_tensor x,
@@ -1245,7 +1440,14 @@ lxla_status lxla_unary(int32_t op,
  * Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
  * array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
  * 0 gives all ones, with x left over; an integer to a negative power is 0, but for 1 and -1; a complex 0 to a power without
- * positive real part is NaN. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
+ * positive real part is NaN. XLA may contract a*b+c, and flushes denormals.
+ *
+ * FLOOR_DIVIDE and MODULO are Python's and NumPy's `//` and `%`: the quotient is rounded down, what is left has the divisor's
+ * sign (REMAINDER is C's `%` and `fmod`, with the dividend's). Integers by 0 give 0 for both, and the lowest one by -1 gives
+ * itself and 0; floats by 0 give the quotient, infinite or NaN, and NaN; a finite number modulo an infinity of the other sign is
+ * that infinity. COPYSIGN gives floats of lhs with the signs of rhs, those of -0 and NaN among them. HYPOT is the root of the
+ * sum of squares without overflow on the way, and infinite if an operand is, beside NaN too. LOGADDEXP is log(e^lhs + e^rhs) without
+ * overflow, and -infinity for two of them. The latter three take floats. Gives one reference. Any thread.
  */
 lxla_status lxla_binary(int32_t op,
                         lxla_tensor lhs,
@@ -1356,10 +1558,10 @@ lxla_status lxla_transpose(lxla_tensor x,
                            lxla_tensor *out_tensor);
 
 /**
- * Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once; no axes give x.
- * With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in f32; MAX and
- * MIN of nothing are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one
- * reference. Any thread.
+ * Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once, or over all axes if
+ * `axes` is NULL. With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in
+ * f32; of pred they take 0 and 1 as numbers and give s64, as NumPy does (a sum counts what is true). MAX and MIN of nothing
+ * are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one reference. Any thread.
  */
 lxla_status lxla_reduce(int32_t op,
                         lxla_tensor x,
@@ -1438,6 +1640,78 @@ lxla_status lxla_pad(lxla_tensor x,
                      const int64_t *interior,
                      size_t rank,
                      lxla_tensor *out_tensor);
+
+/**
+ * A tensor with `value` in every element, as `lxla_tensor_full`, for values that a double cannot hold. A value that the dtype
+ * cannot represent is INVALID_ARGUMENT. Gives one reference. Any thread.
+ */
+lxla_status lxla_tensor_full_with_scalar(lxla_env env,
+                                         lxla_device device,
+                                         int32_t dtype,
+                                         const int64_t *dims,
+                                         size_t rank,
+                                         const lxla_scalar *value,
+                                         lxla_tensor *out_tensor);
+
+/**
+ * A tensor of rank 1 with start, start + step, ..., as `lxla_arange`, for numbers that a double cannot hold. Of a complex
+ * dtype they are reals, too: an imaginary part is INVALID_ARGUMENT. Gives one reference. Any thread.
+ */
+lxla_status lxla_arange_with_scalars(lxla_env env,
+                                     lxla_device device,
+                                     int32_t dtype,
+                                     const lxla_scalar *start,
+                                     const lxla_scalar *stop,
+                                     const lxla_scalar *step,
+                                     lxla_tensor *out_tensor);
+
+/**
+ * A tensor of rank 1 with `count` numbers from start to stop, as `lxla_linspace`, for numbers that a double cannot hold; complex
+ * ones go from start to stop in a straight line. Of integers `count` is at most 2^32. Gives one reference. Any thread.
+ */
+lxla_status lxla_linspace_with_scalars(lxla_env env,
+                                       lxla_device device,
+                                       int32_t dtype,
+                                       const lxla_scalar *start,
+                                       const lxla_scalar *stop,
+                                       int64_t count,
+                                       int32_t endpoint,
+                                       lxla_tensor *out_tensor);
+
+/**
+ * Records pred ? on_true : on_false, as `lxla_select`, where each side is a tensor (and its scalar NULL) or a scalar (and its
+ * tensor the handle 0). A scalar beside a tensor takes its dtype, and is INVALID_ARGUMENT if that cannot represent it; two
+ * scalars take the dtype that theirs promote to. A scalar that changes from step to step costs one more compile, ever. Gives
+ * one reference. Any thread.
+ */
+lxla_status lxla_select_with_scalars(lxla_tensor pred,
+                                     lxla_tensor on_true,
+                                     const lxla_scalar *true_scalar,
+                                     lxla_tensor on_false,
+                                     const lxla_scalar *false_scalar,
+                                     lxla_tensor *out_tensor);
+
+/**
+ * Records x with its elements held between two scalars, which take x's dtype (INVALID_ARGUMENT if it cannot represent them): at
+ * least `min`, then at most `max`, as `lxla_clamp`. NULL is no bound, as None in NumPy's clip. Takes pred, integers and floats; NaN
+ * stays. A scalar that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
+ */
+lxla_status lxla_clamp_with_scalars(lxla_tensor x,
+                                    const lxla_scalar *min,
+                                    const lxla_scalar *max,
+                                    lxla_tensor *out_tensor);
+
+/**
+ * Records x with `value` around and between its elements, as `lxla_pad`, with a scalar, which takes x's dtype (INVALID_ARGUMENT
+ * if that cannot represent it). Gives one reference. Any thread.
+ */
+lxla_status lxla_pad_with_scalar(lxla_tensor x,
+                                 const lxla_scalar *value,
+                                 const int64_t *low,
+                                 const int64_t *high,
+                                 const int64_t *interior,
+                                 size_t rank,
+                                 lxla_tensor *out_tensor);
 
 /**
  * Records a product of two tensors, as StableHLO's dot_general: `n_batching` axes of each (negative: from the end) are
@@ -1602,7 +1876,7 @@ lxla_status lxla_fft(int32_t op,
                      lxla_tensor *out_tensor);
 
 /**
- * Records the norm of vectors along `n_axes` axes (negative: from the end), NULL for all axes: the sum of |x|^ord to the
+ * Records the norm of vectors along `n_axes` axes (negative: from the end), or along all axes if `axes` is NULL: the sum of |x|^ord to the
  * power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
  * `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
  * f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
@@ -1668,8 +1942,8 @@ lxla_status lxla_reduce_precision(lxla_tensor x,
                                   lxla_tensor *out_tensor);
 
 /**
- * Records x backwards along `n_axes` axes (negative: from the end), each once; no axes give x. Gives one reference. Any
- * thread.
+ * Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL: the same
+ * as `lxla_flip`. Gives one reference. Any thread.
  */
 lxla_status lxla_reverse(lxla_tensor x,
                          const int64_t *axes,
@@ -1794,8 +2068,8 @@ lxla_status lxla_random_bernoulli(int32_t algorithm,
                                   lxla_tensor *out_tensor);
 
 /**
- * Records x without `n_axes` axes (negative: from the end) that are of size 1; with none given, without all that are. Gives
- * one reference. Any thread.
+ * Records x without `n_axes` axes (negative: from the end) that are of size 1, or without all axes that are if `axes` is NULL.
+ * Gives one reference. Any thread.
  */
 lxla_status lxla_squeeze(lxla_tensor x,
                          const int64_t *axes,
@@ -1803,8 +2077,8 @@ lxla_status lxla_squeeze(lxla_tensor x,
                          lxla_tensor *out_tensor);
 
 /**
- * Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Gives one
- * reference. Any thread.
+ * Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Without a list
+ * there are none. Gives one reference. Any thread.
  */
 lxla_status lxla_expand_dims(lxla_tensor x,
                              const int64_t *axes,
@@ -1843,7 +2117,7 @@ lxla_status lxla_slice_axis(lxla_tensor x,
                             lxla_tensor *out_tensor);
 
 /**
- * Records x backwards along `n_axes` axes (negative: from the end), each once; with none given, along all. Gives one
+ * Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL. Gives one
  * reference. Any thread.
  */
 lxla_status lxla_flip(lxla_tensor x,
@@ -1922,8 +2196,8 @@ lxla_status lxla_special(int32_t op,
                          lxla_tensor *out_tensor);
 
 /**
- * Records the mean of floats over `n_axes` axes (negative: from the end), each once; no axes give x. With `keep_dims` 1
- * the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
+ * Records the mean of floats over `n_axes` axes (negative: from the end), each once, or over all axes if `axes` is NULL. With
+ * `keep_dims` 1 the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
  * reference. Any thread.
  */
 lxla_status lxla_mean(lxla_tensor x,
@@ -1981,8 +2255,8 @@ lxla_status lxla_log_softmax(lxla_tensor x,
                              lxla_tensor *out_tensor);
 
 /**
- * Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end), times `scale`, plus
- * `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
+ * Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end; all if `axes` is
+ * NULL), times `scale`, plus `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
  * which are computed in f32, and rounded once. epsilon is finite, and at least 0. Gives one reference. Any thread.
  */
 lxla_status lxla_layer_norm(lxla_tensor x,
@@ -2103,8 +2377,9 @@ lxla_status lxla_sort(lxla_computation comparator,
 /**
  * Records x sorted along `axis` (negative: from the end), ascending, or with `descending` 1 descending. NaN counts as greater
  * than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. On XLA's CPU so may
- * be 0 and denormal numbers, which stay as they are. With `stable` 1 equal elements stay in their order. Takes pred, integers
- * and floats. Gives one reference. Any thread.
+ * be 0 and denormal numbers, which stay as they are. Complex numbers are sorted as in NumPy, by real parts and where these are
+ * equal by imaginary parts, with those behind all others of which the imaginary part is NaN, then the real part, then both. With
+ * `stable` 1 equal elements stay in their order. Takes every dtype. Gives one reference. Any thread.
  */
 lxla_status lxla_sort_along(lxla_tensor x,
                             int64_t axis,
@@ -2284,7 +2559,7 @@ lxla_status lxla_slice_assign(lxla_tensor x,
 
 /**
  * Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
- * each once; no axes give the tensors. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
+ * each once, or over all axes if `axes` is NULL. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
  * `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
  * nothing: elements are combined in an order that is up to the plugin, and `inits` as often as it likes. It may capture
  * scalars. Gives `n` tensors, one reference each. Any thread.

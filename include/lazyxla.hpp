@@ -5,6 +5,7 @@
 
 #include "lazyxla/arrays.hpp"
 #include "lazyxla/computation.hpp"
+#include "lazyxla/dtypes.hpp"
 #include "lazyxla/elementwise.hpp"
 #include "lazyxla/environment.hpp"
 #include "lazyxla/products.hpp"

@@ -15,12 +15,14 @@ fn generated_header() -> String {
         "types",
         "constants",
         "library",
+        "dtypes",
         "environment",
         "device",
         "tensor",
         "creation",
         "operations",
         "indexing",
+        "scalars",
         "products",
         "normalization",
         "linear_algebra",
@@ -87,7 +89,7 @@ fn version_macros_are_the_crates() {
 }
 
 /// What C++ has by itself, or by a more general function.
-const C_ONLY: [&str; 8] = [
+const C_ONLY: [&str; 9] = [
     "lxla_abi_version",
     "lxla_binary_scalar",
     "lxla_binary_scalar_inplace",
@@ -95,6 +97,7 @@ const C_ONLY: [&str; 8] = [
     "lxla_save_ticket_retain",
     "lxla_set_log_callback",
     "lxla_status_name",
+    "lxla_tensor_dims",
     "lxla_tensor_release_many",
 ];
 

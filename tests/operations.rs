@@ -6,7 +6,7 @@
 use lazyxla::device_data::{DeviceData, State};
 use lazyxla::error::Result;
 use lazyxla::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
-use lazyxla::ops::{self, ActivationOp, SpecialOp};
+use lazyxla::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
 use lazyxla::types::{DType, Kind, TensorType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -205,7 +205,22 @@ fn composed_families(accuracy: &Accuracy) -> Vec<Row> {
         dtypes: taken(|trace, x| ops::special(trace, op, x)),
         accuracy: accuracy.of(op.name()),
     };
-    ActivationOp::ALL.iter().map(activation).chain(SpecialOp::ALL.iter().map(special)).collect()
+    let of_one = |&function: &UnaryFunction| Row {
+        name: function.name().to_string(),
+        function: call("lxla_unary", "UNARY", function.name(), function as i32),
+        stablehlo: String::new(),
+        dtypes: taken(|trace, x| ops::unary_function(trace, function, x)),
+        accuracy: accuracy.of(function.name()),
+    };
+    let of_two = |&function: &BinaryFunction| Row {
+        name: function.name().to_string(),
+        function: call("lxla_binary", "BINARY", function.name(), function as i32),
+        stablehlo: String::new(),
+        dtypes: taken(|trace, x| ops::binary_function(trace, function, x, x)),
+        accuracy: accuracy.of(function.name()),
+    };
+    let functions = UnaryFunction::ALL.iter().map(of_one).chain(BinaryFunction::ALL.iter().map(of_two));
+    functions.chain(ActivationOp::ALL.iter().map(activation)).chain(SpecialOp::ALL.iter().map(special)).collect()
 }
 
 fn is_family(op: &Op) -> bool {

@@ -50,8 +50,18 @@ inline Tensor pad(const Tensor &x, const Tensor &value, const Dims &low, const D
   return Tensor::make<lxla_pad>(x.handle(), value.handle(), low.data(), high.data(), between, low.size());
 }
 
-/// Without axes that are of size 1; with none named, without all that are.
-inline Tensor squeeze(const Tensor &x, const Dims &axes = {}) { return detail::listed<lxla_squeeze>(x, axes); }
+/// x with a number before, after and between its elements.
+inline Tensor pad(const Tensor &x, const Scalar &value, const Dims &low, const Dims &high, const Dims &interior = {}) {
+  const int64_t *between = interior.empty() ? nullptr : interior.data();
+  if (low.size() != high.size() || (between && low.size() != interior.size()))
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::pad: low, high and interior differ in length");
+  return Tensor::make<lxla_pad_with_scalar>(x.handle(), value.get(), low.data(), high.data(), between, low.size());
+}
+
+/// Without all axes that are of size 1.
+inline Tensor squeeze(const Tensor &x) { return detail::along_all<lxla_squeeze>(x); }
+/// Without these axes, which are of size 1; no axes, {}, give x.
+inline Tensor squeeze(const Tensor &x, const Dims &axes) { return detail::listed<lxla_squeeze>(x, axes); }
 /// With further axes of size 1, by their numbers in the result.
 inline Tensor expand_dims(const Tensor &x, const Dims &axes) { return detail::listed<lxla_expand_dims>(x, axes); }
 /// Tensors of one shape along a new axis.
@@ -73,8 +83,10 @@ inline Tensor slice_axis(const Tensor &x, int64_t axis, int64_t start, int64_t s
 }
 /// Backwards along axes; no axes, {}, give x.
 inline Tensor reverse(const Tensor &x, const Dims &axes) { return detail::listed<lxla_reverse>(x, axes); }
-/// Backwards along axes; with none named, along all.
-inline Tensor flip(const Tensor &x, const Dims &axes = {}) { return detail::listed<lxla_flip>(x, axes); }
+/// Backwards along all axes.
+inline Tensor flip(const Tensor &x) { return detail::along_all<lxla_flip>(x); }
+/// Backwards along these axes; no axes, {}, give x.
+inline Tensor flip(const Tensor &x, const Dims &axes) { return detail::listed<lxla_flip>(x, axes); }
 /// Elements moved forward along axes, round the end.
 inline Tensor roll(const Tensor &x, const Dims &shifts, const Dims &axes) {
   if (shifts.size() != axes.size()) throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::roll: shifts and axes differ in length");

@@ -31,6 +31,11 @@ LAZYXLA_BINARY(maximum, LXLA_BINARY_MAXIMUM)        ///< The greater one.
 LAZYXLA_BINARY(minimum, LXLA_BINARY_MINIMUM)        ///< The smaller one.
 LAZYXLA_BINARY(power, LXLA_BINARY_POWER)            ///< l to the power of r.
 LAZYXLA_BINARY(atan2, LXLA_BINARY_ATAN2)            ///< The angle of the point (r, l).
+LAZYXLA_BINARY(floor_divide, LXLA_BINARY_FLOOR_DIVIDE)  ///< Quotient, rounded down: Python's //.
+LAZYXLA_BINARY(modulo, LXLA_BINARY_MODULO)          ///< What is left of it, with the divisor's sign: Python's %.
+LAZYXLA_BINARY(copysign, LXLA_BINARY_COPYSIGN)      ///< l with the sign of r.
+LAZYXLA_BINARY(hypot, LXLA_BINARY_HYPOT)            ///< The root of the sum of squares.
+LAZYXLA_BINARY(logaddexp, LXLA_BINARY_LOGADDEXP)    ///< log(e^l + e^r).
 #undef LAZYXLA_BINARY
 
 /// Shift to the right: logical of unsigned integers, else arithmetic.
@@ -69,6 +74,13 @@ inline Tensor bitwise_not(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); } 
 inline Tensor popcnt(const Tensor &x) { return unary(LXLA_UNARY_POPCNT, x); }  ///< How many bits are set.
 inline Tensor count_leading_zeros(const Tensor &x) { return unary(LXLA_UNARY_COUNT_LEADING_ZEROS, x); }  ///< High 0s.
 inline Tensor is_finite(const Tensor &x) { return unary(LXLA_UNARY_IS_FINITE, x); }  ///< Not infinite or NaN; pred.
+inline Tensor is_nan(const Tensor &x) { return unary(LXLA_UNARY_IS_NAN, x); }  ///< NaN, or with a part that is; pred.
+inline Tensor is_inf(const Tensor &x) { return unary(LXLA_UNARY_IS_INF, x); }  ///< Infinite, or with a part that is; pred.
+inline Tensor signbit(const Tensor &x) { return unary(LXLA_UNARY_SIGNBIT, x); }  ///< With a minus, -0 and NaN too; pred.
+inline Tensor trunc(const Tensor &x) { return unary(LXLA_UNARY_TRUNC, x); }  ///< Rounded towards 0.
+inline Tensor log2(const Tensor &x) { return unary(LXLA_UNARY_LOG2, x); }  ///< Logarithm to base 2.
+inline Tensor log10(const Tensor &x) { return unary(LXLA_UNARY_LOG10, x); }  ///< Logarithm to base 10.
+inline Tensor conj(const Tensor &x) { return unary(LXLA_UNARY_CONJ, x); }  ///< Complex conjugate.
 
 /// l (op) r, one of LXLA_COMPARE_*, element by element, as pred: two tensors, or a tensor and a number on either side.
 template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l, const R &r) {
@@ -93,12 +105,34 @@ LAZYXLA_COMPARE(lt, LXLA_COMPARE_LT)  ///< l < r.
 inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on_false) {
   return Tensor::make<lxla_select>(pred.handle(), on_true.handle(), on_false.handle());
 }
+/// pred ? on_true : on_false, where one side or both are numbers.
+inline Tensor select(const Tensor &pred, const Scalar &on_true, const Tensor &on_false) {
+  return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), on_false.handle(), nullptr);
+}
+inline Tensor select(const Tensor &pred, const Tensor &on_true, const Scalar &on_false) {
+  return Tensor::make<lxla_select_with_scalars>(pred.handle(), on_true.handle(), nullptr, lxla_tensor{}, on_false.get());
+}
+inline Tensor select(const Tensor &pred, const Scalar &on_true, const Scalar &on_false) {
+  return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), lxla_tensor{}, on_false.get());
+}
 /// To another dtype, one of LXLA_DTYPE_*.
 inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
 
 /// At least min and at most max; all three broadcast.
 inline Tensor clamp(const Tensor &min, const Tensor &x, const Tensor &max) {
   return Tensor::make<lxla_clamp>(min.handle(), x.handle(), max.handle());
+}
+/// At least min and at most max, two numbers.
+inline Tensor clamp(const Scalar &min, const Tensor &x, const Scalar &max) {
+  return Tensor::make<lxla_clamp_with_scalars>(x.handle(), min.get(), max.get());
+}
+/// At least a number.
+inline Tensor at_least(const Tensor &x, const Scalar &min) {
+  return Tensor::make<lxla_clamp_with_scalars>(x.handle(), min.get(), static_cast<const lxla_scalar *>(nullptr));
+}
+/// At most a number.
+inline Tensor at_most(const Tensor &x, const Scalar &max) {
+  return Tensor::make<lxla_clamp_with_scalars>(x.handle(), static_cast<const lxla_scalar *>(nullptr), max.get());
 }
 /// Complex numbers of two parts.
 inline Tensor complex(const Tensor &re, const Tensor &im) { return Tensor::make<lxla_complex>(re.handle(), im.handle()); }

@@ -71,6 +71,10 @@ class Tensor {
   static Tensor full(const Dims &dims, double value, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_tensor_full>(at.env, at.device, dtype, dims.data(), dims.size(), value);
   }
+  /// A tensor with one number in every element, exact: integers of 64 bits and complex numbers, too.
+  static Tensor full_exact(const Dims &dims, const Scalar &value, int32_t dtype, const Place &at = {}) {
+    return make<lxla_tensor_full_with_scalar>(at.env, at.device, dtype, dims.data(), dims.size(), value.get());
+  }
   /// A tensor that counts 0, 1, 2, ... along an axis.
   static Tensor iota(const Dims &dims, int64_t axis, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);
@@ -79,7 +83,17 @@ class Tensor {
   static Tensor arange(double start, double stop, double step = 1, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_arange>(at.env, at.device, dtype, start, stop, step);
   }
-  /// `count` floats from start to stop, which is the last one, or without `endpoint` the one that would follow.
+  /// start, start + step, ..., exact: integers of 64 bits, too.
+  static Tensor arange_exact(const Scalar &start, const Scalar &stop, const Scalar &step, int32_t dtype,
+                             const Place &at = {}) {
+    return make<lxla_arange_with_scalars>(at.env, at.device, dtype, start.get(), stop.get(), step.get());
+  }
+  /// `count` numbers from start to stop, exact: integers of 64 bits and complex numbers, too.
+  static Tensor linspace_exact(const Scalar &start, const Scalar &stop, int64_t count, bool endpoint, int32_t dtype,
+                               const Place &at = {}) {
+    return make<lxla_linspace_with_scalars>(at.env, at.device, dtype, start.get(), stop.get(), count, endpoint ? 1 : 0);
+  }
+  /// `count` numbers from start to stop, which is the last one, or without `endpoint` the one that would follow.
   static Tensor linspace(double start, double stop, int64_t count, bool endpoint = true, int32_t dtype = LXLA_DTYPE_F32,
                          const Place &at = {}) {
     return make<lxla_linspace>(at.env, at.device, dtype, start, stop, count, endpoint ? 1 : 0);
@@ -123,8 +137,10 @@ class Tensor {
   lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }  ///< Where it is.
   /// The sizes of the axes.
   Dims dims() const {
-    Dims dims(rank());
-    return check(lxla_tensor_dims(tensor_, dims.data(), dims.size())), dims;
+    Dims dims(64);
+    size_t rank = 0;
+    check(lxla_tensor_info(tensor_, nullptr, &rank, dims.data(), dims.size()));
+    return dims.resize(rank), dims;
   }
   /// The number of elements.
   size_t size() const {
@@ -201,11 +217,13 @@ inline std::vector<Tensor> adopted(const std::vector<lxla_tensor> &handles) {
   return out;
 }
 
-inline Dims all_axes(const Tensor &x) {
-  Dims axes(x.rank());
-  for (size_t i = 0; i < axes.size(); i++) axes[i] = static_cast<int64_t>(i);
-  return axes;
+// A list of axes, which with no axes is not NULL: that would be all of them.
+inline const int64_t *axes_of(const Dims &axes) {
+  static constexpr int64_t none = 0;
+  return axes.empty() ? &none : axes.data();
 }
+// All axes.
+inline constexpr const int64_t *all_axes = nullptr;
 
 // What a call gives that writes `n` tensors through its last parameter.
 template <auto call, class... Inputs> std::vector<Tensor> several(size_t n, Inputs... inputs) {
@@ -242,8 +260,10 @@ template <class Options, lxla_status (*init)(Options *)> Options defaults() {
 
 // A call with one tensor and a list of sizes or axes.
 template <auto call> Tensor listed(const Tensor &x, const Dims &list) {
-  return Tensor::make<call>(x.handle(), list.data(), list.size());
+  return Tensor::make<call>(x.handle(), axes_of(list), list.size());
 }
+// A call with one tensor and all its axes.
+template <auto call> Tensor along_all(const Tensor &x) { return Tensor::make<call>(x.handle(), all_axes, size_t{0}); }
 }  // namespace detail
 
 }  // namespace lazyxla

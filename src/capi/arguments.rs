@@ -1,9 +1,12 @@
 //! From raw pointers to what the rest of the library takes. Here, and only here, a caller's pointers are looked through;
 //! each function's promise is the one of [`crate::capi`].
 
+use super::types::{lxla_scalar, lxla_tensor};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::types::{DType, MAX_RANK, TensorType, element_count};
+use crate::tensor;
+use crate::types::{DType, Kind, MAX_RANK, ScalarValue, TensorType, element_count};
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 
 /// `length` elements at `start`. With no elements the pointer is not looked at.
@@ -56,6 +59,43 @@ pub unsafe fn ranked<'a>(name: &str, start: *const i64, rank: usize) -> Result<&
     }
     // SAFETY: the caller's promise.
     unsafe { slice(name, start, rank) }
+}
+
+/// Axes of `x`: those listed, none with a length of 0, and all if there is no list.
+pub unsafe fn axes_of<'a>(x: lxla_tensor, start: *const i64, n_axes: usize) -> Result<Cow<'a, [i64]>> {
+    if start.is_null() && n_axes == 0 {
+        // A handle that is none is told of by what takes it, under its name there.
+        let rank = tensor::ty(x.into()).map_or(0, |ty| ty.dims.len());
+        return Ok((0..rank as i64).collect());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { ranked("axes", start, n_axes) }.map(Cow::Borrowed)
+}
+
+/// The value of a scalar that has to be given.
+pub unsafe fn scalar(name: &str, scalar: *const lxla_scalar) -> Result<(DType, ScalarValue)> {
+    // SAFETY: the caller's promise.
+    let scalar = unsafe { slice(name, scalar, 1)?[0] };
+    let dtype = DType::from_number(scalar.dtype).map_err(|e| e.context(name))?;
+    // SAFETY: every bit pattern is a value of every member, and the caller set the one that the dtype selects.
+    let value = unsafe {
+        match dtype.kind() {
+            Kind::Float | Kind::Float8 => ScalarValue::Float(scalar.value.f),
+            Kind::Signed => ScalarValue::Signed(scalar.value.i),
+            Kind::Unsigned | Kind::Pred => ScalarValue::Unsigned(scalar.value.u),
+            Kind::Complex => ScalarValue::Complex(scalar.value.c[0], scalar.value.c[1]),
+        }
+    };
+    Ok((dtype, value))
+}
+
+/// The value of a scalar, or none if it is NULL.
+pub unsafe fn optional_scalar(name: &str, given: *const lxla_scalar) -> Result<Option<ScalarValue>> {
+    if given.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { scalar(name, given) }.map(|(_, value)| Some(value))
 }
 
 /// A dtype and a shape.

@@ -76,6 +76,17 @@ pub const LXLA_DTYPE_F8E4M3: i32 = 26;
 pub const LXLA_DTYPE_F8E3M4: i32 = 27;
 pub const LXLA_DTYPE_F8E8M0FNU: i32 = 28;
 
+/// True or false.
+pub const LXLA_KIND_PRED: i32 = 1;
+/// Signed integers.
+pub const LXLA_KIND_SIGNED: i32 = 2;
+/// Unsigned integers.
+pub const LXLA_KIND_UNSIGNED: i32 = 3;
+/// Floats, those of 8 bits among them.
+pub const LXLA_KIND_FLOAT: i32 = 4;
+/// Complex numbers.
+pub const LXLA_KIND_COMPLEX: i32 = 5;
+
 /// Recorded, not run.
 pub const LXLA_STATE_PENDING: i32 = 1;
 /// It has its value, or a run that makes it is under way.
@@ -102,6 +113,14 @@ pub const LXLA_BINARY_XOR: i32 = 12;
 pub const LXLA_BINARY_SHIFT_LEFT: i32 = 13;
 pub const LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC: i32 = 14;
 pub const LXLA_BINARY_SHIFT_RIGHT_LOGICAL: i32 = 15;
+/// The quotient, rounded down.
+pub const LXLA_BINARY_FLOOR_DIVIDE: i32 = 16;
+/// What is left of FLOOR_DIVIDE, with the divisor's sign.
+pub const LXLA_BINARY_MODULO: i32 = 17;
+pub const LXLA_BINARY_COPYSIGN: i32 = 18;
+pub const LXLA_BINARY_HYPOT: i32 = 19;
+/// log(e^lhs + e^rhs).
+pub const LXLA_BINARY_LOGADDEXP: i32 = 20;
 
 pub const LXLA_UNARY_NEGATE: i32 = 1;
 pub const LXLA_UNARY_ABS: i32 = 2;
@@ -126,6 +145,15 @@ pub const LXLA_UNARY_NOT: i32 = 20;
 pub const LXLA_UNARY_POPCNT: i32 = 21;
 pub const LXLA_UNARY_COUNT_LEADING_ZEROS: i32 = 22;
 pub const LXLA_UNARY_IS_FINITE: i32 = 23;
+pub const LXLA_UNARY_IS_NAN: i32 = 24;
+pub const LXLA_UNARY_IS_INF: i32 = 25;
+pub const LXLA_UNARY_SIGNBIT: i32 = 26;
+/// The integer next to it on the side of 0.
+pub const LXLA_UNARY_TRUNC: i32 = 27;
+pub const LXLA_UNARY_LOG2: i32 = 28;
+pub const LXLA_UNARY_LOG10: i32 = 29;
+/// The complex conjugate.
+pub const LXLA_UNARY_CONJ: i32 = 30;
 
 pub const LXLA_COMPARE_EQ: i32 = 1;
 pub const LXLA_COMPARE_NE: i32 = 2;
@@ -197,7 +225,7 @@ mod tests {
     use super::*;
     use crate::error::Code;
     use crate::ir::{BinaryOp, CompareOp, FftOp, ReduceOp, ScatterOp, Transposition, UnaryOp};
-    use crate::ops::{ActivationOp, SpecialOp};
+    use crate::ops::{ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
     use crate::ops::{ApiVersion, RngAlgorithm};
     use crate::types::DType;
 
@@ -213,6 +241,10 @@ mod tests {
         assert_eq!(LXLA_BINARY_SHIFT_RIGHT_LOGICAL, BinaryOp::ShiftRightLogical as i32);
         assert_eq!(LXLA_BINARY_MAXIMUM, BinaryOp::Maximum as i32);
         assert_eq!(LXLA_UNARY_IS_FINITE, UnaryOp::IsFinite as i32);
+        assert_eq!(LXLA_UNARY_IS_NAN, UnaryFunction::IsNan as i32);
+        assert_eq!(LXLA_UNARY_CONJ, UnaryFunction::Conj as i32);
+        assert_eq!(LXLA_BINARY_FLOOR_DIVIDE, BinaryFunction::FloorDivide as i32);
+        assert_eq!(LXLA_BINARY_LOGADDEXP, BinaryFunction::Logaddexp as i32);
         assert_eq!(LXLA_UNARY_TANH, UnaryOp::Tanh as i32);
         assert_eq!(LXLA_COMPARE_LT, CompareOp::Lt as i32);
         assert_eq!(LXLA_REDUCE_ANY, ReduceOp::Any as i32);

@@ -5,11 +5,11 @@ use super::device::kept_device;
 use super::guard::guard;
 use super::types::*;
 use crate::tensor;
-use crate::types::DType;
+use crate::types::{DType, ScalarValue};
 
-/// A tensor of rank 1 with start, start + step, ..., as long as they do not reach stop: as NumPy's arange, of integers and
-/// floats. All are finite, and step is not 0; every number is one of the dtype (INVALID_ARGUMENT otherwise). Recorded. Gives
-/// one reference. Any thread.
+/// A tensor of rank 1 with start, start + step, ..., as long as they do not reach stop: as NumPy's arange, of any dtype. All are
+/// finite, and step is not 0; every number is one of the dtype (INVALID_ARGUMENT otherwise). Integers are exact; those that a
+/// double cannot hold are given to `lxla_arange_with_scalars`. Recorded. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_arange(
     env: lxla_env,
@@ -25,12 +25,13 @@ pub unsafe extern "C" fn lxla_arange(
         let place = unsafe { out("out_tensor", out_tensor)? };
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
-        place.set(tensor::arange(target.device, dtype, start, stop, step)?.into())
+        place.set(tensor::arange(target.device, dtype, [start, stop, step].map(ScalarValue::Float))?.into())
     })
 }
 
-/// A tensor of rank 1 with `count` floats at equal distances from start to stop, which is the last one; with `endpoint` 0 it
-/// is the one that would follow. Recorded. Gives one reference. Any thread.
+/// A tensor of rank 1 with `count` numbers at equal distances from start to stop, which is the last one; with `endpoint` 0 it
+/// is the one that would follow: as NumPy's linspace, of any dtype. start and stop are finite numbers of the dtype. Integers are
+/// rounded down, exactly; of pred what is not 0 is true. Recorded. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_linspace(
     env: lxla_env,
@@ -47,7 +48,8 @@ pub unsafe extern "C" fn lxla_linspace(
         let place = unsafe { out("out_tensor", out_tensor)? };
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
         let target = kept_device(env, device)?;
-        place.set(tensor::linspace(target.device, dtype, start, stop, count, endpoint)?.into())
+        place
+            .set(tensor::linspace(target.device, dtype, [start, stop].map(ScalarValue::Float), count, endpoint)?.into())
     })
 }
 

@@ -1,6 +1,6 @@
 //! Chapter Operations, third part: bounds, complex numbers, bits, order, barriers, calls of what a plugin knows.
 
-use super::arguments::{optional_text, out, ranked, slice, slice_mut, text};
+use super::arguments::{axes_of, optional_text, out, ranked, slice, slice_mut, text};
 use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
@@ -95,8 +95,8 @@ pub unsafe extern "C" fn lxla_reduce_precision(
     })
 }
 
-/// Records x backwards along `n_axes` axes (negative: from the end), each once; no axes give x. Gives one reference. Any
-/// thread.
+/// Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL: the same
+/// as `lxla_flip`. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reverse(
     x: lxla_tensor,
@@ -106,8 +106,8 @@ pub unsafe extern "C" fn lxla_reverse(
 ) -> lxla_status {
     guard("lxla_reverse", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::reverse(x.into(), axes)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::reverse(x.into(), &over)?.into())
     })
 }
 

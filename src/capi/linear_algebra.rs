@@ -1,6 +1,6 @@
 //! Chapter Linear algebra.
 
-use super::arguments::{flag, out, ranked};
+use super::arguments::{axes_of, flag, out, ranked};
 use super::guard::guard;
 use super::types::*;
 use crate::ir::{FftOp, Transposition};
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn lxla_fft(
     })
 }
 
-/// Records the norm of vectors along `n_axes` axes (negative: from the end), NULL for all axes: the sum of |x|^ord to the
+/// Records the norm of vectors along `n_axes` axes (negative: from the end), or along all axes if `axes` is NULL: the sum of |x|^ord to the
 /// power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
 /// `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
 /// f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
@@ -98,10 +98,7 @@ pub unsafe extern "C" fn lxla_norm(
 ) -> lxla_status {
     guard("lxla_norm", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe {
-            let axes = if axes.is_null() { None } else { Some(ranked("axes", axes, n_axes)?) };
-            (axes, out("out_tensor", out_tensor)?)
-        };
-        place.set(tensor::norm(x.into(), ord, axes, flag("keep_dims", keep_dims)?)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::norm(x.into(), ord, &over, flag("keep_dims", keep_dims)?)?.into())
     })
 }

@@ -1,30 +1,43 @@
 //! Chapter Operations.
 
-use super::arguments::{flag, out, ranked, slice};
+use super::arguments::{axes_of, flag, out, ranked, scalar};
 use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
-use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use crate::ir::{CompareOp, ReduceOp};
+use crate::ops::{BinaryMember, UnaryMember};
 use crate::tensor;
-use crate::types::{DType, Kind, ScalarValue};
+use crate::types::{DType, ScalarValue};
 
 /// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
-/// real, IS_FINITE gives pred. Functions of f16 and bf16 are computed in f32, and rounded once. docs/operations.md says what
-/// each takes, and how accurate it is. Gives one reference. Any thread.
+/// real, IS_FINITE, IS_NAN, IS_INF and SIGNBIT give pred. Functions of f16 and bf16 are computed in f32, and rounded once.
+/// docs/operations.md says what each takes, and how accurate it is.
+///
+/// FLOOR, CEIL, ROUND_* and TRUNC of integers, ABS of unsigned ones and CONJ of what is real give x. Integers and pred are
+/// finite, and neither NaN nor infinite. A complex number is finite if both parts are, NaN if one is, infinite if one is. SIGNBIT
+/// is true of every float with a sign: negative ones, -0, NaN with its sign bit set; and of negative integers. TRUNC rounds
+/// towards 0 and keeps the sign, so that -0.5 gives -0. LOG2 of a power of 2 is exact; of 0 LOG2 and LOG10 are -infinity, of negative
+/// numbers NaN. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_unary", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::unary(UnaryOp::from_number(op)?, x.into())?.into())
+        place.set(tensor::unary(UnaryMember::from_number(op)?, x.into())?.into())
     })
 }
 
 /// Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
 /// array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
 /// 0 gives all ones, with x left over; an integer to a negative power is 0, but for 1 and -1; a complex 0 to a power without
-/// positive real part is NaN. XLA may contract a*b+c, and flushes denormals. Gives one reference. Any thread.
+/// positive real part is NaN. XLA may contract a*b+c, and flushes denormals.
+///
+/// FLOOR_DIVIDE and MODULO are Python's and NumPy's `//` and `%`: the quotient is rounded down, what is left has the divisor's
+/// sign (REMAINDER is C's `%` and `fmod`, with the dividend's). Integers by 0 give 0 for both, and the lowest one by -1 gives
+/// itself and 0; floats by 0 give the quotient, infinite or NaN, and NaN; a finite number modulo an infinity of the other sign is
+/// that infinity. COPYSIGN gives floats of lhs with the signs of rhs, those of -0 and NaN among them. HYPOT is the root of the
+/// sum of squares without overflow on the way, and infinite if an operand is, beside NaN too. LOGADDEXP is log(e^lhs + e^rhs) without
+/// overflow, and -infinity for two of them. The latter three take floats. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_binary(
     op: i32,
@@ -35,7 +48,7 @@ pub unsafe extern "C" fn lxla_binary(
     guard("lxla_binary", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::binary(BinaryOp::from_number(op)?, lhs.into(), rhs.into())?.into())
+        place.set(tensor::binary(BinaryMember::from_number(op)?, lhs.into(), rhs.into())?.into())
     })
 }
 
@@ -43,7 +56,7 @@ pub unsafe extern "C" fn lxla_binary(
 /// otherwise). Snapshots of dst, and what was recorded with it before, keep the old value. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tensor) -> lxla_status {
-    guard("lxla_binary_inplace", || tensor::binary_inplace(BinaryOp::from_number(op)?, dst.into(), rhs.into()))
+    guard("lxla_binary_inplace", || tensor::binary_inplace(BinaryMember::from_number(op)?, dst.into(), rhs.into()))
 }
 
 /// Records lhs (op) scalar. The scalar takes the tensor's dtype; one that it cannot represent is INVALID_ARGUMENT. A scalar
@@ -58,7 +71,7 @@ pub unsafe extern "C" fn lxla_binary_scalar(
     guard("lxla_binary_scalar", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
-        let op = BinaryOp::from_number(op)?;
+        let op = BinaryMember::from_number(op)?;
         place.set(tensor::binary_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)?.into())
     })
 }
@@ -67,7 +80,7 @@ pub unsafe extern "C" fn lxla_binary_scalar(
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64) -> lxla_status {
     guard("lxla_binary_scalar_inplace", || {
-        tensor::binary_scalar_inplace(BinaryOp::from_number(op)?, dst.into(), ScalarValue::Float(rhs))
+        tensor::binary_scalar_inplace(BinaryMember::from_number(op)?, dst.into(), ScalarValue::Float(rhs))
     })
 }
 
@@ -84,10 +97,10 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
 ) -> lxla_status {
     guard("lxla_binary_with_scalar", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (rhs, place) = unsafe { (slice("rhs", rhs, 1)?[0], out("out_tensor", out_tensor)?) };
-        let op = BinaryOp::from_number(op)?;
+        let (rhs, place) = unsafe { (scalar("rhs", rhs)?.1, out("out_tensor", out_tensor)?) };
+        let op = BinaryMember::from_number(op)?;
         let scalar_on_left = flag("scalar_on_left", scalar_on_left)?;
-        place.set(tensor::binary_scalar(op, lhs.into(), scalar_value(&rhs)?, scalar_on_left)?.into())
+        place.set(tensor::binary_scalar(op, lhs.into(), rhs, scalar_on_left)?.into())
     })
 }
 
@@ -101,22 +114,9 @@ pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
 ) -> lxla_status {
     guard("lxla_binary_with_scalar_inplace", || {
         // SAFETY: the caller's promise, see `capi`.
-        let rhs = unsafe { slice("rhs", rhs, 1)?[0] };
-        let (op, scalar_on_left) = (BinaryOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        tensor::binary_with_scalar_inplace(op, dst.into(), scalar_value(&rhs)?, scalar_on_left)
-    })
-}
-
-fn scalar_value(scalar: &lxla_scalar) -> Result<ScalarValue> {
-    let dtype = DType::from_number(scalar.dtype).map_err(|e| e.context("rhs"))?;
-    // SAFETY: every bit pattern is a value of every member, and the caller set the one that the dtype selects.
-    Ok(unsafe {
-        match dtype.kind() {
-            Kind::Float | Kind::Float8 => ScalarValue::Float(scalar.value.f),
-            Kind::Signed => ScalarValue::Signed(scalar.value.i),
-            Kind::Unsigned | Kind::Pred => ScalarValue::Unsigned(scalar.value.u),
-            Kind::Complex => ScalarValue::Complex(scalar.value.c[0], scalar.value.c[1]),
-        }
+        let rhs = unsafe { scalar("rhs", rhs)?.1 };
+        let (op, scalar_on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
+        tensor::binary_with_scalar_inplace(op, dst.into(), rhs, scalar_on_left)
     })
 }
 
@@ -165,9 +165,9 @@ pub unsafe extern "C" fn lxla_compare_with_scalar(
 ) -> lxla_status {
     guard("lxla_compare_with_scalar", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (rhs, place) = unsafe { (slice("rhs", rhs, 1)?[0], out("out_tensor", out_tensor)?) };
+        let (rhs, place) = unsafe { (scalar("rhs", rhs)?.1, out("out_tensor", out_tensor)?) };
         let (op, scalar_on_left) = (CompareOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        place.set(tensor::compare_scalar(op, lhs.into(), scalar_value(&rhs)?, scalar_on_left)?.into())
+        place.set(tensor::compare_scalar(op, lhs.into(), rhs, scalar_on_left)?.into())
     })
 }
 
@@ -245,10 +245,10 @@ pub unsafe extern "C" fn lxla_transpose(
     })
 }
 
-/// Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once; no axes give x.
-/// With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in f32; MAX and
-/// MIN of nothing are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one
-/// reference. Any thread.
+/// Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once, or over all axes if
+/// `axes` is NULL. With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in
+/// f32; of pred they take 0 and 1 as numbers and give s64, as NumPy does (a sum counts what is true). MAX and MIN of nothing
+/// are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reduce(
     op: i32,
@@ -260,9 +260,9 @@ pub unsafe extern "C" fn lxla_reduce(
 ) -> lxla_status {
     guard("lxla_reduce", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
         let keep_dims = flag("keep_dims", keep_dims)?;
-        place.set(tensor::reduce(ReduceOp::from_number(op)?, x.into(), axes, keep_dims)?.into())
+        place.set(tensor::reduce(ReduceOp::from_number(op)?, x.into(), &over, keep_dims)?.into())
     })
 }
 

@@ -1,14 +1,15 @@
 //! Chapter Operations, fifth part: other arrangements of elements, of any dtype.
 
-use super::arguments::{out, ranked, slice, slice_mut};
+use super::arguments::{axes_of, out, ranked, slice, slice_mut};
 use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
 use crate::tensor;
 use crate::types::DType;
+use std::borrow::Cow;
 
-/// Records x without `n_axes` axes (negative: from the end) that are of size 1; with none given, without all that are. Gives
-/// one reference. Any thread.
+/// Records x without `n_axes` axes (negative: from the end) that are of size 1, or without all axes that are if `axes` is NULL.
+/// Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_squeeze(
     x: lxla_tensor,
@@ -18,13 +19,17 @@ pub unsafe extern "C" fn lxla_squeeze(
 ) -> lxla_status {
     guard("lxla_squeeze", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::squeeze(x.into(), axes)?.into())
+        let (mut over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        if let Cow::Owned(all) = &mut over {
+            let dims = tensor::ty(x.into()).map(|ty| ty.dims).unwrap_or_default();
+            all.retain(|&axis| dims.get(axis as usize) == Some(&1));
+        }
+        place.set(tensor::squeeze(x.into(), &over)?.into())
     })
 }
 
-/// Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Gives one
-/// reference. Any thread.
+/// Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Without a list
+/// there are none. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_expand_dims(
     x: lxla_tensor,
@@ -96,7 +101,7 @@ pub unsafe extern "C" fn lxla_slice_axis(
     })
 }
 
-/// Records x backwards along `n_axes` axes (negative: from the end), each once; with none given, along all. Gives one
+/// Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL. Gives one
 /// reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_flip(
@@ -107,8 +112,8 @@ pub unsafe extern "C" fn lxla_flip(
 ) -> lxla_status {
     guard("lxla_flip", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::flip(x.into(), axes)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::flip(x.into(), &over)?.into())
     })
 }
 

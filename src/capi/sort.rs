@@ -37,8 +37,9 @@ pub unsafe extern "C" fn lxla_sort(
 
 /// Records x sorted along `axis` (negative: from the end), ascending, or with `descending` 1 descending. NaN counts as greater
 /// than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. On XLA's CPU so may
-/// be 0 and denormal numbers, which stay as they are. With `stable` 1 equal elements stay in their order. Takes pred, integers
-/// and floats. Gives one reference. Any thread.
+/// be 0 and denormal numbers, which stay as they are. Complex numbers are sorted as in NumPy, by real parts and where these are
+/// equal by imaginary parts, with those behind all others of which the imaginary part is NaN, then the real part, then both. With
+/// `stable` 1 equal elements stay in their order. Takes every dtype. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_sort_along(
     x: lxla_tensor,
@@ -81,7 +82,8 @@ pub(super) fn index(dtype: i32) -> Result<DType> {
 /// Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
 /// and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
 /// numbers count as in `lxla_sort_along`: NaN is the greatest, of either sign, and -0 equals 0, unlike in `chlo.top_k`, for
-/// which there is `lxla_topk_total_order`. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
+/// which there is `lxla_topk_total_order`. Complex numbers are ordered as there, too. Takes every dtype. Gives two tensors, one reference each. Any
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_topk(
     x: lxla_tensor,

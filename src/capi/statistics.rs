@@ -1,12 +1,12 @@
 //! Chapter Operations, third part: statistics, and what normalises by them.
 
-use super::arguments::{flag, out, ranked};
+use super::arguments::{axes_of, flag, out};
 use super::guard::guard;
 use super::types::*;
 use crate::tensor;
 
-/// Records the mean of floats over `n_axes` axes (negative: from the end), each once; no axes give x. With `keep_dims` 1
-/// the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
+/// Records the mean of floats over `n_axes` axes (negative: from the end), each once, or over all axes if `axes` is NULL. With
+/// `keep_dims` 1 the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
 /// reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mean(
@@ -18,8 +18,8 @@ pub unsafe extern "C" fn lxla_mean(
 ) -> lxla_status {
     guard("lxla_mean", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::mean(x.into(), axes, flag("keep_dims", keep_dims)?)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::mean(x.into(), &over, flag("keep_dims", keep_dims)?)?.into())
     })
 }
 
@@ -37,8 +37,8 @@ pub unsafe extern "C" fn lxla_variance(
 ) -> lxla_status {
     guard("lxla_variance", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::variance(x.into(), axes, correction, flag("keep_dims", keep_dims)?)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::variance(x.into(), &over, correction, flag("keep_dims", keep_dims)?)?.into())
     })
 }
 
@@ -54,8 +54,8 @@ pub unsafe extern "C" fn lxla_standard_deviation(
 ) -> lxla_status {
     guard("lxla_standard_deviation", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::standard_deviation(x.into(), axes, correction, flag("keep_dims", keep_dims)?)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::standard_deviation(x.into(), &over, correction, flag("keep_dims", keep_dims)?)?.into())
     })
 }
 
@@ -71,8 +71,8 @@ pub unsafe extern "C" fn lxla_logsumexp(
 ) -> lxla_status {
     guard("lxla_logsumexp", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::logsumexp(x.into(), axes, flag("keep_dims", keep_dims)?)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::logsumexp(x.into(), &over, flag("keep_dims", keep_dims)?)?.into())
     })
 }
 
@@ -98,8 +98,8 @@ pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor:
     })
 }
 
-/// Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end), times `scale`, plus
-/// `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
+/// Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end; all if `axes` is
+/// NULL), times `scale`, plus `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
 /// which are computed in f32, and rounded once. epsilon is finite, and at least 0. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_layer_norm(
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn lxla_layer_norm(
 ) -> lxla_status {
     guard("lxla_layer_norm", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::layer_norm(x.into(), axes, scale.into(), offset.into(), epsilon)?.into())
+        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::layer_norm(x.into(), &over, scale.into(), offset.into(), epsilon)?.into())
     })
 }

@@ -218,6 +218,37 @@ pub unsafe extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: *mut i6
     })
 }
 
+/// Element type, number of axes and their sizes in one call; `out_dims` has `capacity` places, of which the first `rank` are
+/// written (INVALID_ARGUMENT if they do not fit: 64 always do). Each of the three places may be NULL: then it is not asked
+/// for. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_info(
+    tensor: lxla_tensor,
+    out_dtype: *mut i32,
+    out_rank: *mut usize,
+    out_dims: *mut i64,
+    capacity: usize,
+) -> lxla_status {
+    guard("lxla_tensor_info", || {
+        let ty = tensor::ty(tensor.into())?;
+        let rank = ty.dims.len();
+        if !out_dims.is_null() && rank > capacity {
+            return Err(error!(InvalidArgument, "capacity: {capacity} given; the tensor has rank {rank}"));
+        }
+        // SAFETY: the caller's promise, see `capi`; all are checked before one is written, no more than `capacity` of the list.
+        let (dtype, rank_place, dims) = unsafe {
+            let dtype = if out_dtype.is_null() { None } else { Some(out("out_dtype", out_dtype)?) };
+            let rank_place = if out_rank.is_null() { None } else { Some(out("out_rank", out_rank)?) };
+            (dtype, rank_place, slice_mut("out_dims", out_dims, if out_dims.is_null() { 0 } else { rank })?)
+        };
+        if !dims.is_empty() {
+            dims.copy_from_slice(&ty.dims);
+        }
+        dtype.map_or(Ok(()), |place| place.set(ty.dtype as i32))?;
+        rank_place.map_or(Ok(()), |place| place.set(rank))
+    })
+}
+
 /// The device. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mut lxla_device) -> lxla_status {

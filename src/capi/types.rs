@@ -246,6 +246,44 @@ pub struct lxla_window_options {
     pub high: *const i64,
 }
 
+/// What elements of a dtype there are: NumPy's `finfo` and `iinfo`. Set `struct_size` to `sizeof(lxla_dtype_limits)`; what is
+/// written is never more than that. Of complex numbers everything but `kind` is that of their parts. What a dtype has not is 0.
+#[repr(C)]
+pub struct lxla_dtype_limits {
+    /// Size of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// `LXLA_KIND_*`.
+    pub kind: i32,
+    /// Bits of an element, or of a part; of pred 8, of which one is used.
+    pub bits: i32,
+    /// Floats: bits of the mantissa, without the leading 1.
+    pub mantissa_bits: i32,
+    /// Floats: bits of the exponent.
+    pub exponent_bits: i32,
+    /// Floats: how many decimal digits every number keeps (C's FLT_DIG), at least 1.
+    pub digits: i32,
+    /// 1 if there are infinities.
+    pub has_infinity: i32,
+    /// 1 if there is NaN.
+    pub has_nan: i32,
+    /// 1 if there is a -0.
+    pub has_negative_zero: i32,
+    /// Floats: from 1 to the next number.
+    pub eps: f64,
+    /// The least finite number; of 64-bit integers the nearest double.
+    pub min: f64,
+    /// The greatest finite number; of 64-bit integers the nearest double.
+    pub max: f64,
+    /// Floats: the least positive number with all bits of the mantissa. XLA may take smaller ones for 0.
+    pub smallest_normal: f64,
+    /// Floats: the least positive number.
+    pub smallest_subnormal: f64,
+    /// Integers and pred: the least one.
+    pub integer_min: i64,
+    /// Integers and pred: the greatest one.
+    pub integer_max: u64,
+}
+
 /// The member of a `lxla_scalar` that its dtype selects.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Chapter Operations, fifth part: reductions by computations, windows, and cumulative ones.
 
-use super::arguments::{out, ranked};
+use super::arguments::{axes_of, out, ranked};
 use super::computation::{Results, computation_of};
 use super::gather::switch;
 use super::guard::guard;
@@ -17,7 +17,7 @@ unsafe impl Options for lxla_window_options {
 }
 
 /// Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
-/// each once; no axes give the tensors. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
+/// each once, or over all axes if `axes` is NULL. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
 /// `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
 /// nothing: elements are combined in an order that is up to the plugin, and `inits` as often as it likes. It may capture
 /// scalars. Gives `n` tensors, one reference each. Any thread.
@@ -33,15 +33,13 @@ pub unsafe extern "C" fn lxla_reduce_with(
 ) -> lxla_status {
     guard("lxla_reduce_with", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (inputs, inits, axes, mut places) = unsafe {
-            (
-                handles("inputs", inputs, n)?,
-                handles("inits", inits, n)?,
-                ranked("axes", axes, n_axes)?,
-                Results::at("out_results", out_results, n)?,
-            )
+        let (inputs, inits, mut places) = unsafe {
+            (handles("inputs", inputs, n)?, handles("inits", inits, n)?, Results::at("out_results", out_results, n)?)
         };
-        places.set(&computation::reduce_with(&*computation_of("body", body)?, &inputs, &inits, axes)?);
+        let first = inputs.first().map_or(lxla_tensor { id: 0 }, |&input| input.into());
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(first, axes, n_axes)? };
+        places.set(&computation::reduce_with(&*computation_of("body", body)?, &inputs, &inits, &axes)?);
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use crate::error;
 use crate::error::{Error, Result};
 
-/// An enum whose members carry the numbers 1, 2, 3, ... of C constants, with their names in StableHLO.
+/// An enum whose members carry consecutive numbers of C constants, with their names in StableHLO or in the documentation.
 macro_rules! numbered {
     ($(#[$doc:meta])* $name:ident, $argument:literal, $constants:literal, { $($member:ident = $number:literal => $text:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -19,7 +19,7 @@ macro_rules! numbered {
             /// The member with this number of the C ABI.
             #[inline]
             pub fn from_number(number: i32) -> Result<$name> {
-                match $name::ALL.get((number as usize).wrapping_sub(1)) {
+                match $name::ALL.get((number as usize).wrapping_sub($name::ALL[0] as usize)) {
                     Some(&member) => Ok(member),
                     None => Err($name::no_such(number)),
                 }
@@ -29,11 +29,15 @@ macro_rules! numbered {
             fn no_such(number: i32) -> Error {
                 error!(
                     InvalidArgument,
-                    "{}: {number} is no {} constant (1 to {})", $argument, $constants, $name::ALL.len()
+                    "{}: {number} is no {} constant ({} to {})",
+                    $argument,
+                    $constants,
+                    $name::ALL[0] as u8,
+                    $name::ALL[$name::ALL.len() - 1] as u8
                 )
             }
 
-            /// Its StableHLO name.
+            /// Its name in StableHLO, or in the documentation if StableHLO has no such operation.
             pub fn name(self) -> &'static str {
                 match self { $($name::$member => $text),* }
             }

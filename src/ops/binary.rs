@@ -79,18 +79,19 @@ pub fn binary_scalar(
     let node = trace.node(x);
     let (dtype, shape) = (node.dtype, node.shape);
     if dtype.is_float8() {
-        let rounded = types::float8::format(dtype).decode(right_operand(dtype, scalar)?.bits() as u8);
+        let rounded = types::float8::format(dtype).decode(scalar_operand(dtype, scalar)?.bits() as u8);
         let scalar = ScalarValue::Float(rounded.into());
         return float8::in_f32(trace, [x], |trace, [x]| binary_scalar(trace, op, x, scalar, scalar_on_left));
     }
     check(op, dtype)?;
-    let scalar = right_operand(dtype, scalar)?;
+    let scalar = scalar_operand(dtype, scalar)?;
     let op = if scalar_on_left { Op::ScalarBinary(op) } else { Op::BinaryScalar(op) };
     Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
 }
 
-/// The scalar of an operation as an element of the tensor's dtype.
-pub fn right_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {
+/// A scalar operand, which takes the tensor's dtype.
+#[inline]
+pub fn scalar_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {
     Scalar::new(dtype, scalar).map_err(|e| e.context("rhs"))
 }
 

@@ -15,6 +15,7 @@ enum Purpose {
     Combine(u8),
     Replace,
     Order { descending: bool },
+    Lexicographic { keys: usize, descending: bool },
     Extreme { greatest: bool },
 }
 
@@ -66,6 +67,35 @@ pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
         let only_one = is_number_and_nan(trace, number, nan)?;
         Ok(vec![binary(trace, BinaryOp::Or, precedes, only_one)?])
     })
+}
+
+/// Two elements of each dtype in turn, to whether the first ones precede the second ones by the first `keys` dtypes: by the
+/// first of them, where that is equal by the next one, and so on. Keys are integers.
+pub fn lexicographic(dtypes: &[DType], keys: usize, descending: bool) -> Result<Arc<Body>> {
+    let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
+    made(Purpose::Lexicographic { keys, descending }, &twice, |trace, p| {
+        let op = if descending { CompareOp::Gt } else { CompareOp::Lt };
+        let mut precedes = compare(trace, op, p[2 * keys - 2], p[2 * keys - 1])?;
+        for key in (0..keys - 1).rev() {
+            let (a, b) = (p[2 * key], p[2 * key + 1]);
+            let are_equal = compare(trace, CompareOp::Eq, a, b)?;
+            let by_the_rest = binary(trace, BinaryOp::And, are_equal, precedes)?;
+            let by_this = compare(trace, op, a, b)?;
+            precedes = binary(trace, BinaryOp::Or, by_this, by_the_rest)?;
+        }
+        Ok(vec![precedes])
+    })
+}
+
+/// By how many keys a computation compares, if it is one of [`lexicographic`], and whether greater ones come first.
+pub fn known_keys(body: &Body) -> Option<(usize, bool)> {
+    let dtypes: Vec<DType> = body.parameters().iter().step_by(2).map(|ty| ty.dtype).collect();
+    let is = |keys: usize, descending: bool| lexicographic(&dtypes, keys, descending).is_ok_and(|made| *made == *body);
+    // Of complex numbers: what is NaN, real part, imaginary part.
+    if dtypes.len() <= 3 || !body.captures().is_empty() {
+        return None;
+    }
+    [false, true].into_iter().find(|&descending| is(3, descending)).map(|descending| (3, descending))
 }
 
 /// Whether the first is a number and the second is none.
@@ -169,6 +199,17 @@ mod tests {
             compare(t, CompareOp::Lt, a, b).unwrap()
         });
         assert_eq!(negated, None);
+    }
+
+    #[test]
+    fn lexicographic_orders_are_recognised() {
+        let dtypes = [DType::S32, DType::S32, DType::S32, DType::C64];
+        for descending in [false, true] {
+            let body = lexicographic(&dtypes, 3, descending).unwrap();
+            assert_eq!((known_keys(&body), known_order(&body)), (Some((3, descending)), None));
+        }
+        assert_eq!(known_keys(&lexicographic(&dtypes, 2, false).unwrap()), None);
+        assert_eq!(known_keys(&order(&dtypes, false).unwrap()), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Comparisons, and choosing by them.
 
-use super::binary::right_operand;
+use super::binary::scalar_operand;
 use super::creation::constant;
 use super::definition::{Call, Definition, Native};
 use super::{common_dims, common_dtype, float8, refuse, typed};
@@ -9,7 +9,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{CompareOp, NodeId, Op, Trace};
 use crate::native::{self, Array};
-use crate::types::{DType, Kind, ScalarValue, TensorType, broadcast, element_count};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// One of [`CompareOp`].
 pub const COMPARE: Definition = Definition {
@@ -48,7 +48,8 @@ pub fn compare_scalar(
     scalar: ScalarValue,
     scalar_on_left: bool,
 ) -> Result<NodeId> {
-    let scalar = constant(trace, &[], right_operand(trace.node(x).dtype, scalar)?);
+    let scalar = scalar_operand(trace.node(x).dtype, scalar)?;
+    let scalar = constant(trace, &[], scalar);
     if scalar_on_left { compare(trace, op, scalar, x) } else { compare(trace, op, x, scalar) }
 }
 
@@ -56,6 +57,38 @@ pub fn compare_scalar(
 pub fn select(trace: &mut Trace, pred: NodeId, on_true: NodeId, on_false: NodeId) -> Result<NodeId> {
     let ty = infer_select(&trace.ty(pred), &trace.ty(on_true), &trace.ty(on_false))?;
     Ok(typed(trace, Op::Select, &ty, &[pred, on_true, on_false]))
+}
+
+/// One side of a choice: a tensor, or a scalar as it was given, with its own dtype.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    /// A tensor.
+    Tensor(NodeId),
+    /// A scalar.
+    Scalar(DType, ScalarValue),
+}
+
+/// `pred ? on_true : on_false`, where a side may be a scalar. Beside a tensor it takes the tensor's dtype; two scalars take
+/// the one that theirs promote to.
+pub fn select_sides(trace: &mut Trace, pred: NodeId, sides: [Side; 2]) -> Result<NodeId> {
+    let dtype = match sides {
+        [Side::Tensor(x), _] | [_, Side::Tensor(x)] => trace.node(x).dtype,
+        [Side::Scalar(a, _), Side::Scalar(b, _)] => {
+            a.promote(b).map_err(|e| e.context(format_args!("on_true is a scalar of {a}, on_false one of {b}")))?
+        }
+    };
+    let names = ["true_scalar", "false_scalar"];
+    let mut nodes = [pred; 2];
+    for ((node, side), name) in nodes.iter_mut().zip(sides).zip(names) {
+        *node = match side {
+            Side::Tensor(x) => x,
+            Side::Scalar(_, value) => {
+                let scalar = Scalar::new(dtype, value).map_err(|e| e.context(name))?;
+                constant(trace, &[], scalar)
+            }
+        };
+    }
+    select(trace, pred, nodes[0], nodes[1])
 }
 
 /// A comparison; the type given back is that of the result, pred.

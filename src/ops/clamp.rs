@@ -1,13 +1,15 @@
 //! Values between two bounds.
 
+use super::binary::binary;
+use super::creation::constant;
 use super::definition::{Call, Definition, Native};
-use super::{float8, typed};
+use super::{float8, refuse, typed};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
-use crate::types::{Kind, TensorType, broadcast, element_count};
+use crate::types::{Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// The operands, in the order min, x, max.
 pub const CLAMP: Definition = Definition {
@@ -26,6 +28,31 @@ pub fn clamp(trace: &mut Trace, min: NodeId, x: NodeId, max: NodeId) -> Result<N
         return float8::in_f32(trace, [min, x, max], |trace, [min, x, max]| clamp(trace, min, x, max));
     }
     Ok(typed(trace, Op::Clamp, &ty, &[min, x, max]))
+}
+
+/// `x`, but at least and at most these scalars, which take its dtype; none is no bound.
+pub fn clamp_scalars(
+    trace: &mut Trace,
+    min: Option<ScalarValue>,
+    x: NodeId,
+    max: Option<ScalarValue>,
+) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    if ty.dtype.kind() == Kind::Complex {
+        return Err(refuse("clamp", "x", &ty, "pred, integers and floats"));
+    }
+    let of = |name, value: Option<ScalarValue>| {
+        let element = |value| Scalar::new(ty.dtype, value).map_err(|e| e.context(name));
+        value.map(element).transpose()
+    };
+    let (min, max) = (of("min", min)?, of("max", max)?);
+    let [min, max] = [min, max].map(|bound| bound.map(|scalar| constant(trace, &[], scalar)));
+    match (min, max) {
+        (Some(min), Some(max)) => clamp(trace, min, x, max),
+        (Some(min), None) => binary(trace, BinaryOp::Maximum, x, min),
+        (None, Some(max)) => binary(trace, BinaryOp::Minimum, x, max),
+        (None, None) => Ok(x),
+    }
 }
 
 fn infer(min: &TensorType, x: &TensorType, max: &TensorType) -> Result<TensorType> {

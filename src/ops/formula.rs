@@ -30,6 +30,11 @@ impl Formula<'_> {
         binary_scalar(self.trace, op, x, ScalarValue::Float(value), false)
     }
 
+    /// `x (op) value`, of any dtype.
+    pub fn with_scalar(&mut self, op: BinaryOp, x: NodeId, value: ScalarValue) -> Result<NodeId> {
+        binary_scalar(self.trace, op, x, value, false)
+    }
+
     /// `value (op) x`.
     pub fn of(&mut self, value: f64, op: BinaryOp, x: NodeId) -> Result<NodeId> {
         binary_scalar(self.trace, op, x, ScalarValue::Float(value), true)

@@ -29,14 +29,14 @@ pub const TILE: Composed = Composed { name: "tile", function: "lxla_tile", dtype
 /// Copies of each slice.
 pub const REPEAT: Composed = Composed { name: "repeat", function: "lxla_repeat", dtypes: "all" };
 
-/// Without these axes, which are of size 1; without all that are, if none are given.
+/// Without these axes, which are of size 1.
 pub fn squeeze(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let given = distinct_axes("axes", axes, ty.dims.len())?;
     if let Some(&axis) = given.iter().find(|&&axis| ty.dims[axis as usize] != 1) {
         return Err(error!(InvalidArgument, "axes: axis {axis} of x, which is {ty}, is not of size 1"));
     }
-    let goes = |axis: usize| if given.is_empty() { ty.dims[axis] == 1 } else { given.contains(&(axis as i64)) };
+    let goes = |axis: usize| given.contains(&(axis as i64));
     let dims: Dims = (0..ty.dims.len()).filter(|&axis| !goes(axis)).map(|axis| ty.dims[axis]).collect();
     reshape(trace, x, &dims)
 }
@@ -136,10 +136,9 @@ fn cut(trace: &mut Trace, x: NodeId, axis: usize, start: i64, limit: i64, stride
     slice(trace, x, &starts, &limits, &strides)
 }
 
-/// Backwards along these axes; along all, if none are given.
+/// Backwards along these axes.
 pub fn flip(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
-    let all: Vec<i64> = (0..trace.ty(x).dims.len() as i64).collect();
-    reverse(trace, x, if axes.is_empty() { &all } else { axes })
+    reverse(trace, x, axes)
 }
 
 /// Elements moved forward by `shifts[i]` along `axes[i]`; what goes over the end comes in at the start. An axis may come

@@ -1,5 +1,6 @@
 //! Reductions over axes.
 
+use super::convert::convert;
 use super::definition::{Call, Definition, Native};
 use super::{axis_set, float8, refuse};
 use crate::emit::{Emitter, emit, identity, mlir};
@@ -23,6 +24,7 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
     if float8::is_any(trace, &[x]) {
         return float8::in_f32(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
     }
+    let x = counted(trace, op, x);
     let ty = trace.ty(x);
     check(op, &ty)?;
     let reduced = axis_set("axes", axes, ty.dims.len())?;
@@ -41,6 +43,12 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
     }
     let shape = trace.intern(&dims);
     Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &ascending))
+}
+
+/// Sums and products of pred are of numbers, 0 and 1 in s64, as in NumPy.
+pub fn counted(trace: &mut Trace, op: ReduceOp, x: NodeId) -> NodeId {
+    let counts = matches!(op, ReduceOp::Sum | ReduceOp::Product) && trace.node(x).dtype == DType::Pred;
+    if counts { convert(trace, x, DType::S64) } else { x }
 }
 
 /// An error unless `op` reduces elements of this type.

@@ -1,12 +1,13 @@
 //! Parts of a tensor, tensors side by side, and padding.
 
+use super::creation::constant;
 use super::definition::{Definition, Native};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native::{self, Array};
-use crate::types::{Dims, TensorType, element_count, normalize_axis};
+use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
 /// Starts, then limits, then strides, in the attributes.
 pub const SLICE: Definition = Definition {
@@ -97,6 +98,20 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
     }
     let shape = trace.intern(&dims);
     Ok(trace.operation_with_attributes(Op::Pad, ty.dtype, shape, &[x, value], &[low, high, interior].concat()))
+}
+
+/// [`pad()`] with a scalar, which takes the dtype of `x`.
+pub fn pad_scalar(
+    trace: &mut Trace,
+    x: NodeId,
+    value: ScalarValue,
+    low: &[i64],
+    high: &[i64],
+    interior: &[i64],
+) -> Result<NodeId> {
+    let scalar = Scalar::new(trace.node(x).dtype, value).map_err(|e| e.context("value"))?;
+    let value = constant(trace, &[], scalar);
+    pad(trace, x, value, low, high, interior)
 }
 
 /// `x[start:limit:stride]` on every axis.

@@ -1,17 +1,21 @@
 //! Sorting by a traced computation, and in the order of numbers.
 
-use super::bodies::{self, KnownOrder, known_order};
+use super::bits::bitcast_convert;
+use super::bodies::{self, KnownOrder, known_keys, known_order};
+use super::complex::{imag, real};
 use super::control::Applied;
 use super::convert::convert;
 use super::creation::iota;
 use super::definition::{Call, Definition, Native};
 use super::float8;
+use super::formula::Formula;
+use super::functions_of_one::{UnaryFunction, unary_function};
 use super::opaque::unsigned;
 use super::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, CompareOp, NodeId, Op, Trace};
+use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
@@ -60,14 +64,60 @@ fn check_strict(comparator: &Body) -> Result<()> {
 
 /// `x`, sorted along an axis. NaN is greater than every number.
 pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, stable: bool) -> Result<NodeId> {
-    let ty = trace.ty(x);
-    check_ordered("sort_along", "x", &ty)?;
+    if trace.node(x).dtype.kind() == Kind::Complex {
+        return sort_complex(trace, x, x, axis, descending, stable);
+    }
     let key = key(trace, x);
     let arrays = if key == x { vec![x] } else { vec![key, x] };
     let dtypes: Vec<DType> = arrays.iter().map(|&id| trace.node(id).dtype).collect();
     let body = bodies::order(&dtypes, descending)?;
     let mut sorted = sort(trace, &Applied { body: &body, captures: &[] }, &arrays, axis, stable)?;
     Ok(sorted.pop().expect("as many results as arrays"))
+}
+
+/// Sorts `with`, which has the shape of `x`, in the order of the complex numbers `x`: by real parts, where they are equal by
+/// imaginary parts, and behind them all, as in NumPy, those of which the imaginary part is NaN, then those of which the real
+/// part is, then those of which both are. Descending it is the other way round.
+fn sort_complex(
+    trace: &mut Trace,
+    x: NodeId,
+    with: NodeId,
+    axis: i64,
+    descending: bool,
+    stable: bool,
+) -> Result<NodeId> {
+    let (re, im) = (real(trace, x)?, imag(trace, x)?);
+    let [of_re, of_im] =
+        [unary_function(trace, UnaryFunction::IsNan, re)?, unary_function(trace, UnaryFunction::IsNan, im)?];
+    let keys = [ordered_bits(trace, re, of_re)?, ordered_bits(trace, im, of_im)?];
+    let mut f = Formula { trace };
+    let [of_re, of_im] = [of_re, of_im].map(|is| convert(f.trace, is, DType::S32));
+    let twice = f.times(of_re, 2.0)?;
+    let class = f.add(twice, of_im)?;
+    let arrays = [class, keys[0], keys[1], with];
+    let dtypes = arrays.map(|id| trace.node(id).dtype);
+    let body = bodies::lexicographic(&dtypes, 3, descending)?;
+    let mut sorted = sort(trace, &Applied { body: &body, captures: &[] }, &arrays, axis, stable)?;
+    Ok(sorted.pop().expect("as many results as arrays"))
+}
+
+/// Integers in the order of the floats `x`, of 32 or 64 bits, equal for both zeros and for what is NaN: XLA's CPU compares floats
+/// that are denormal as it is compiled, and integers always alike.
+fn ordered_bits(trace: &mut Trace, x: NodeId, is_nan: NodeId) -> Result<NodeId> {
+    let (dtype, last, most) = match trace.node(x).dtype {
+        DType::F32 => (DType::S32, 31, i64::from(i32::MAX)),
+        _ => (DType::S64, 63, i64::MAX),
+    };
+    let bits = bitcast_convert(trace, x, dtype)?;
+    let mut f = Formula { trace };
+    let sign = f.with_scalar(BinaryOp::ShiftRightArithmetic, bits, ScalarValue::Signed(last))?;
+    let flips = f.with_scalar(BinaryOp::And, sign, ScalarValue::Signed(most))?;
+    let ordered = f.binary(BinaryOp::Xor, bits, flips)?;
+    let size = f.add(bits, bits)?;
+    let is_zero = f.compare(CompareOp::Eq, size, 0.0)?;
+    let is_one = f.binary(BinaryOp::Or, is_zero, is_nan)?;
+    let zero = f.scalar(bits, 0.0)?;
+    f.select(is_one, zero, ordered)
 }
 
 /// What elements are put in order by: f32 has every float of 8 bits, in the same order; all else is itself.
@@ -85,12 +135,15 @@ pub fn argsort(
     index_dtype: DType,
 ) -> Result<NodeId> {
     let ty = trace.ty(x);
-    check_ordered("argsort", "x", &ty)?;
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     check_index_dtype(index_dtype, ty.dims[axis])?;
     // XLA knows a sort with s32 for its places best.
     let counted = places_dtype(ty.dims[axis]);
     let places = iota(trace, &TensorType { dtype: counted, dims: ty.dims.clone() }, axis as i64)?;
+    if ty.dtype.kind() == Kind::Complex {
+        let order = sort_complex(trace, x, places, axis as i64, descending, stable)?;
+        return Ok(convert(trace, order, index_dtype));
+    }
     let key = key(trace, x);
     let body = bodies::order(&[trace.node(key).dtype, counted], descending)?;
     let applied = Applied { body: &body, captures: &[] };
@@ -131,6 +184,11 @@ fn native_sort(call: &Call) -> Result<Vec<Array>> {
     let arrays = call.arrays(0..count);
     if let Some(order) = known_order(&call.bodies[0]) {
         return native::sort_by_key(&arrays, axis, order.key, order.descending);
+    }
+    if let Some((keys, descending)) = known_keys(&call.bodies[0]) {
+        // Equal elements stay in their order, so that the last key comes first.
+        let by = |arrays: Vec<Array>, key: usize| native::sort_by_key(&arrays, axis, key, descending);
+        return (0..keys).rev().try_fold(arrays, by);
     }
     let captures = call.arrays(count..call.operands.len());
     native::sort_with(&arrays, axis, &each(call, 0, &captures))

@@ -6,9 +6,10 @@ use super::bits::bitcast_convert;
 use super::convert::convert;
 use super::creation::nothing;
 use super::definition::{Composed, Definition, Native};
+use super::rearrange::slice_axis;
 use super::regions::scalar;
 use super::shape::transpose;
-use super::sort::{canonical, check_index_dtype, check_ordered, key, places_dtype};
+use super::sort::{argsort, canonical, check_index_dtype, check_ordered, key, places_dtype};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -21,7 +22,7 @@ pub const TOP_K: Definition = Definition {
     name: "top_k",
     stablehlo: "sort",
     function: "lxla_topk",
-    dtypes: "all but complex numbers",
+    dtypes: "all",
     lower,
     native: Native::One(|call| {
         native::top_k(call.ty, call.operands[0], call.attributes[0] as usize, call.attributes[1] == 1)
@@ -42,7 +43,6 @@ pub fn top_k(
     index_dtype: DType,
 ) -> Result<[NodeId; 2]> {
     let ty = trace.ty(x);
-    check_ordered("topk", "x", &ty)?;
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     let dim = ty.dims[axis];
     if k < 0 || k > dim {
@@ -54,6 +54,11 @@ pub fn top_k(
     if TensorType::new(ty.dtype, &dims).elements() == 0 {
         let none = |trace: &mut Trace, dtype| nothing(trace, &TensorType { dtype, dims: dims.clone() });
         return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
+    }
+    if ty.dtype.kind() == Kind::Complex {
+        let order = argsort(trace, x, axis as i64, greatest, true, places_dtype(dim))?;
+        let places = slice_axis(trace, order, axis as i64, 0, k, 1)?;
+        return Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)]);
     }
     let key = key(trace, x);
     let places = places(trace, key, k, axis, greatest)?;

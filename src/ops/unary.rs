@@ -1,14 +1,17 @@
 //! Elementwise operations of one operand.
 
+use super::binary::{binary, binary_scalar};
+use super::complex::{imag, real};
 use super::complex_functions;
 use super::definition::{Call, Definition, Native};
 use super::functions::{function, is_wide};
+use super::functions_of_one::every;
 use super::{float8, refuse};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, UnaryOp};
+use crate::ir::{BinaryOp, NodeId, Op, Trace, UnaryOp};
 use crate::native;
-use crate::types::{DType, Kind, TensorType};
+use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 /// One of [`UnaryOp`].
 pub const UNARY: Definition = Definition {
@@ -29,12 +32,36 @@ fn member(call: &Call) -> UnaryOp {
 
 /// An elementwise operation of one operand.
 pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
-    if float8::is_any(trace, &[x]) {
-        return float8::in_f32(trace, [x], |trace, [x]| unary(trace, op, x));
+    match trace.node(x).dtype.kind() {
+        Kind::Float8 => return float8::in_f32(trace, [x], |trace, [x]| unary(trace, op, x)),
+        Kind::Float => {}
+        kind => {
+            if let Some(known) = beyond_stablehlo(trace, op, x, kind)? {
+                return Ok(known);
+            }
+        }
     }
     let shape = trace.node(x).shape;
     let dtype = infer(op, &trace.ty(x))?;
     Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))
+}
+
+/// The result for dtypes that StableHLO's operation does not take and NumPy's does: integers are their own magnitude if they
+/// are unsigned, are whole, and are finite; complex numbers are finite if both parts are.
+fn beyond_stablehlo(trace: &mut Trace, op: UnaryOp, x: NodeId, kind: Kind) -> Result<Option<NodeId>> {
+    use UnaryOp::*;
+    Ok(match (op, kind) {
+        (Abs, Kind::Unsigned) => Some(x),
+        (Sign, Kind::Unsigned) => Some(binary_scalar(trace, BinaryOp::Minimum, x, ScalarValue::Unsigned(1), false)?),
+        (Floor | Ceil | RoundNearestEven | RoundNearestAfz, Kind::Signed | Kind::Unsigned) => Some(x),
+        (IsFinite, Kind::Pred | Kind::Signed | Kind::Unsigned) => Some(every(trace, x, true)?),
+        (IsFinite, Kind::Complex) => {
+            let (re, im) = (real(trace, x)?, imag(trace, x)?);
+            let (re, im) = (unary(trace, op, re)?, unary(trace, op, im)?);
+            Some(binary(trace, BinaryOp::And, re, im)?)
+        }
+        _ => None,
+    })
 }
 
 /// The dtype of the result.
@@ -44,12 +71,13 @@ fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
     let (fits, wanted) = match op {
         Negate => (kind != Kind::Pred, "integers, floats and complex numbers"),
         Abs | Sign => {
-            (matches!(kind, Kind::Signed | Kind::Float | Kind::Complex), "signed integers, floats and complex numbers")
+            (matches!(kind, Kind::Signed | Kind::Float | Kind::Complex), "integers, floats and complex numbers")
         }
         Exponential | ExponentialMinusOne | Log | LogPlusOne | Logistic | Tanh | Sqrt | Rsqrt | Sine | Cosine | Tan => {
             (matches!(kind, Kind::Float | Kind::Complex), "floats and complex numbers")
         }
-        Cbrt | Floor | Ceil | RoundNearestEven | RoundNearestAfz | IsFinite => (kind == Kind::Float, "floats"),
+        Cbrt | IsFinite => (kind == Kind::Float, "floats"),
+        Floor | Ceil | RoundNearestEven | RoundNearestAfz => (kind == Kind::Float, "integers and floats"),
         Not => (kind == Kind::Pred || x.dtype.is_integer(), "pred and integers"),
         Popcnt | CountLeadingZeros => (x.dtype.is_integer(), "integers"),
     };

@@ -116,6 +116,7 @@ pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse
     if float8::is_any(trace, &[x]) {
         return float8::in_f32(trace, [x], |trace, [x]| cumulative(trace, op, x, axis, reverse));
     }
+    let x = reduce::counted(trace, op, x);
     let ty = trace.ty(x);
     reduce::check(op, &ty)?;
     let axis = normalize_axis("axis", axis, ty.dims.len())?;

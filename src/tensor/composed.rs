@@ -6,8 +6,8 @@ use super::recording::{finish, finish_all, finish_in_place};
 use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
-use crate::ops::{self, ActivationOp, SpecialOp};
+use crate::ir::{CompareOp, NodeId, Trace};
+use crate::ops::{self, ActivationOp, BinaryMember, SpecialOp};
 use crate::types::{DType, ScalarValue};
 
 /// What one operand gives.
@@ -158,20 +158,19 @@ pub fn eye(device: &'static Device, dtype: DType, rows: i64, columns: i64, k: i6
 }
 
 /// Numbers by their distance.
-pub fn arange(device: &'static Device, dtype: DType, start: f64, stop: f64, step: f64) -> Result<TensorHandle> {
-    create(device, |trace| ops::arange(trace, dtype, start, stop, step))
+pub fn arange(device: &'static Device, dtype: DType, start_stop_step: [ScalarValue; 3]) -> Result<TensorHandle> {
+    create(device, |trace| ops::arange(trace, dtype, start_stop_step))
 }
 
 /// Numbers by how many they are.
 pub fn linspace(
     device: &'static Device,
     dtype: DType,
-    start: f64,
-    stop: f64,
+    ends: [ScalarValue; 2],
     count: i64,
     endpoint: bool,
 ) -> Result<TensorHandle> {
-    create(device, |trace| ops::linspace(trace, dtype, start, stop, count, endpoint))
+    create(device, |trace| ops::linspace(trace, dtype, ends, count, endpoint))
 }
 
 /// A comparison with a scalar.
@@ -186,12 +185,12 @@ pub fn compare_scalar(
 
 /// `dst = dst (op) scalar`, or `dst = scalar (op) dst`.
 pub fn binary_with_scalar_inplace(
-    op: BinaryOp,
+    op: impl Into<BinaryMember>,
     dst: TensorHandle,
     scalar: ScalarValue,
     scalar_on_left: bool,
 ) -> Result<()> {
     let (mut state, [x]) = operands([("dst", dst)])?;
-    let id = ops::binary_scalar(&mut state.trace, op, x, scalar, scalar_on_left)?;
+    let id = ops::binary_member_scalar(&mut state.trace, op.into(), x, scalar, scalar_on_left)?;
     finish_in_place(state, dst, id)
 }

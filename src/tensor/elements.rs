@@ -7,12 +7,19 @@ use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
 use crate::ops::{self, CustomCall};
-use crate::types::DType;
+use crate::types::{DType, ScalarValue};
 
 /// `x`, but at least `min`, and at most `max`.
 pub fn clamp(min: TensorHandle, x: TensorHandle, max: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [min, x, max]) = operands([("min", min), ("x", x), ("max", max)])?;
     let id = ops::clamp(&mut state.trace, min, x, max)?;
+    finish(state, id)
+}
+
+/// `x`, but at least and at most these scalars, if they are given.
+pub fn clamp_with_scalars(min: Option<ScalarValue>, x: TensorHandle, max: Option<ScalarValue>) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let id = ops::clamp_scalars(&mut state.trace, min, x, max)?;
     finish(state, id)
 }
 

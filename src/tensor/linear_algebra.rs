@@ -35,10 +35,9 @@ pub fn fft(op: FftOp, x: TensorHandle, lengths: Option<&[i64]>, axes: usize) -> 
     finish(state, id)
 }
 
-/// A norm over axes, or over all.
-pub fn norm(x: TensorHandle, order: f64, axes: Option<&[i64]>, keep_dims: bool) -> Result<TensorHandle> {
+/// A norm over axes.
+pub fn norm(x: TensorHandle, order: f64, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let all: Vec<i64> = (0..state.trace.ty(x).dims.len() as i64).collect();
-    let id = ops::norm(&mut state.trace, x, order, axes.unwrap_or(&all), keep_dims)?;
+    let id = ops::norm(&mut state.trace, x, order, axes, keep_dims)?;
     finish(state, id)
 }

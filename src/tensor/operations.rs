@@ -6,8 +6,8 @@ use super::recording::{finish, finish_in_place, to_record};
 use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
-use crate::ops;
+use crate::ir::{CompareOp, NodeId, ReduceOp, Trace};
+use crate::ops::{self, BinaryMember, Side, UnaryMember};
 use crate::types::{DType, ScalarValue, TensorType};
 
 /// A tensor made from nothing but its type and an attribute.
@@ -31,25 +31,26 @@ pub fn iota(device: &'static Device, ty: &TensorType, axis: i64) -> Result<Tenso
 }
 
 /// An elementwise operation of one operand.
-pub fn unary(op: UnaryOp, x: TensorHandle) -> Result<TensorHandle> {
+pub fn unary(op: impl Into<UnaryMember>, x: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
-    let id = ops::unary(&mut state.trace, op, x)?;
+    let id = ops::unary_member(&mut state.trace, op.into(), x)?;
     finish(state, id)
 }
 
 /// An elementwise operation of two operands.
 #[inline]
-pub fn binary(op: BinaryOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
+pub fn binary(op: impl Into<BinaryMember>, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
-    let id = ops::binary(&mut state.trace, op, lhs, rhs)?;
+    let id = ops::binary_member(&mut state.trace, op.into(), lhs, rhs)?;
     finish(state, id)
 }
 
 /// `dst = dst (op) rhs`.
-pub fn binary_inplace(op: BinaryOp, dst: TensorHandle, rhs: TensorHandle) -> Result<()> {
+pub fn binary_inplace(op: impl Into<BinaryMember>, dst: TensorHandle, rhs: TensorHandle) -> Result<()> {
     let (mut state, [left, right]) = operands([("dst", dst), ("rhs", rhs)])?;
     let (to, from) = (state.trace.ty(left), state.trace.ty(right));
-    let id = ops::binary(&mut state.trace, op, left, right).map_err(|e| e.context("in place (lhs is dst)"))?;
+    let id =
+        ops::binary_member(&mut state.trace, op.into(), left, right).map_err(|e| e.context("in place (lhs is dst)"))?;
     let result = state.trace.ty(id);
     if result != to {
         return Err(not_in_place(&to, &from, &result));
@@ -66,16 +67,21 @@ fn not_in_place(dst: &TensorType, rhs: &TensorType, result: &TensorType) -> Erro
 
 /// tensor (op) scalar, or scalar (op) tensor.
 #[inline]
-pub fn binary_scalar(op: BinaryOp, x: TensorHandle, scalar: ScalarValue, scalar_on_left: bool) -> Result<TensorHandle> {
+pub fn binary_scalar(
+    op: impl Into<BinaryMember>,
+    x: TensorHandle,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("lhs", x)])?;
-    let id = ops::binary_scalar(&mut state.trace, op, x, scalar, scalar_on_left)?;
+    let id = ops::binary_member_scalar(&mut state.trace, op.into(), x, scalar, scalar_on_left)?;
     finish(state, id)
 }
 
 /// `dst = dst (op) scalar`.
-pub fn binary_scalar_inplace(op: BinaryOp, dst: TensorHandle, scalar: ScalarValue) -> Result<()> {
+pub fn binary_scalar_inplace(op: impl Into<BinaryMember>, dst: TensorHandle, scalar: ScalarValue) -> Result<()> {
     let (mut state, [x]) = operands([("dst", dst)])?;
-    let id = ops::binary_scalar(&mut state.trace, op, x, scalar, false)?;
+    let id = ops::binary_member_scalar(&mut state.trace, op.into(), x, scalar, false)?;
     finish_in_place(state, dst, id)
 }
 
@@ -91,6 +97,31 @@ pub fn select(pred: TensorHandle, on_true: TensorHandle, on_false: TensorHandle)
     let (mut state, [pred, on_true, on_false]) =
         operands([("pred", pred), ("on_true", on_true), ("on_false", on_false)])?;
     let id = ops::select(&mut state.trace, pred, on_true, on_false)?;
+    finish(state, id)
+}
+
+/// A tensor or a scalar where a choice takes either.
+#[derive(Clone, Copy, Debug)]
+pub enum Choice {
+    /// A tensor.
+    Tensor(TensorHandle),
+    /// A scalar with the dtype that it was given with.
+    Scalar(DType, ScalarValue),
+}
+
+/// `pred ? on_true : on_false`, of which each may be a scalar.
+pub fn select_with_scalars(pred: TensorHandle, on_true: Choice, on_false: Choice) -> Result<TensorHandle> {
+    let named = [("on_true", on_true), ("on_false", on_false)].into_iter().filter_map(|(name, choice)| match choice {
+        Choice::Tensor(handle) => Some((name.to_string(), handle)),
+        Choice::Scalar(..) => None,
+    });
+    let (mut state, nodes) = operand_list(std::iter::once(("pred".to_string(), pred)).chain(named))?;
+    let mut tensors = nodes[1..].iter().copied();
+    let sides = [on_true, on_false].map(|choice| match choice {
+        Choice::Tensor(_) => Side::Tensor(tensors.next().expect("a node for each tensor")),
+        Choice::Scalar(dtype, value) => Side::Scalar(dtype, value),
+    });
+    let id = ops::select_sides(&mut state.trace, nodes[0], sides)?;
     finish(state, id)
 }
 
@@ -181,6 +212,22 @@ pub fn pad(
     check_rank(low.len(), &ty)?;
     let zeros = vec![0; low.len()];
     let id = ops::pad(&mut state.trace, x, value, low, high, interior.unwrap_or(&zeros))?;
+    finish(state, id)
+}
+
+/// `x` with a scalar around and between its elements.
+pub fn pad_with_scalar(
+    x: TensorHandle,
+    value: ScalarValue,
+    low: &[i64],
+    high: &[i64],
+    interior: Option<&[i64]>,
+) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([("x", x)])?;
+    let ty = state.trace.ty(x);
+    check_rank(low.len(), &ty)?;
+    let zeros = vec![0; low.len()];
+    let id = ops::pad_scalar(&mut state.trace, x, value, low, high, interior.unwrap_or(&zeros))?;
     finish(state, id)
 }
 

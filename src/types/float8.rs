@@ -62,6 +62,11 @@ impl Format {
         sign * (f64::from(digits) * power_of_two(exponent - self.bias - self.mantissa)) as f32
     }
 
+    /// Bits of the mantissa, without the leading 1.
+    pub fn mantissa_bits(self) -> i32 {
+        self.mantissa
+    }
+
     /// The nearest number's code, ties to even. What is too large is infinite, or NaN where there is no infinity.
     pub fn encode(self, x: f64) -> u8 {
         if self.kind == Kind::Scale {

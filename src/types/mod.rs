@@ -2,11 +2,14 @@
 
 mod dtype;
 pub mod float8;
+mod lattice;
+mod limits;
 mod memory;
 mod scalar;
 mod shape;
 
 pub use dtype::{DType, Kind};
+pub use limits::{FloatLimits, IntegerLimits, float_limits, integer_limits};
 pub use memory::{SharedBytes, zeroed_bytes};
 pub use scalar::{Scalar, ScalarValue};
 pub use shape::{Axes, Dims, MAX_RANK, TensorType, broadcast, count, element_count, normalize_axis};

@@ -4,6 +4,7 @@ use super::{DType, Kind, float8};
 use crate::error;
 use crate::error::Result;
 use half::{bf16, f16};
+use std::fmt;
 
 /// A value as a caller hands it over, before it takes a tensor's element type.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +14,59 @@ pub enum ScalarValue {
     Signed(i64),
     Unsigned(u64),
     Complex(f64, f64),
+}
+
+impl ScalarValue {
+    /// The value as an integer, if it is one.
+    pub fn whole(self) -> Option<i128> {
+        match self {
+            ScalarValue::Signed(v) => Some(v.into()),
+            ScalarValue::Unsigned(v) => Some(v.into()),
+            ScalarValue::Float(v) | ScalarValue::Complex(v, 0.0) => {
+                (v.trunc() == v && v.abs() < 1e30).then_some(v as i128)
+            }
+            ScalarValue::Complex(..) => None,
+        }
+    }
+
+    /// The value as a real number, if it is one.
+    pub fn real(self) -> Option<f64> {
+        match self {
+            ScalarValue::Float(v) | ScalarValue::Complex(v, 0.0) => Some(v),
+            ScalarValue::Signed(v) => Some(v as f64),
+            ScalarValue::Unsigned(v) => Some(v as f64),
+            ScalarValue::Complex(..) => None,
+        }
+    }
+
+    /// An integer: exactly if it has 64 bits, else as the nearest float.
+    pub fn of_whole(value: i128) -> ScalarValue {
+        match (i64::try_from(value), u64::try_from(value)) {
+            (Ok(value), _) => ScalarValue::Signed(value),
+            (_, Ok(value)) => ScalarValue::Unsigned(value),
+            _ => ScalarValue::Float(value as f64),
+        }
+    }
+
+    /// Whether no part is infinite or NaN.
+    pub fn is_finite(self) -> bool {
+        match self {
+            ScalarValue::Float(v) => v.is_finite(),
+            ScalarValue::Complex(re, im) => re.is_finite() && im.is_finite(),
+            ScalarValue::Signed(_) | ScalarValue::Unsigned(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for ScalarValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScalarValue::Float(v) => write!(f, "{v:?}"),
+            ScalarValue::Signed(v) => write!(f, "{v}"),
+            ScalarValue::Unsigned(v) => write!(f, "{v}"),
+            ScalarValue::Complex(re, im) => write!(f, "{re:?}{im:+?}i"),
+        }
+    }
 }
 
 /// One element: its type and its bytes (little endian, in the low [`DType::size_bytes`] bytes). Compared by bits, so
@@ -28,22 +82,14 @@ impl Scalar {
     /// range, a fraction or NaN for an integer, anything but 0 and 1 for pred, an imaginary part) is an error, which does
     /// not name the argument.
     pub fn new(dtype: DType, value: ScalarValue) -> Result<Scalar> {
-        let refuse = || {
-            let text = match value {
-                ScalarValue::Float(v) => format!("{v:?}"),
-                ScalarValue::Signed(v) => v.to_string(),
-                ScalarValue::Unsigned(v) => v.to_string(),
-                ScalarValue::Complex(re, im) => format!("{re:?}{im:+?}i"),
-            };
-            error!(InvalidArgument, "{text} cannot be represented in {dtype}")
-        };
+        let refuse = || error!(InvalidArgument, "{value} cannot be represented in {dtype}");
         let bits = match dtype.kind() {
-            Kind::Pred => match integer(value) {
+            Kind::Pred => match value.whole() {
                 Some(v @ 0..=1) => [v as u64, 0],
                 _ => return Err(refuse()),
             },
             Kind::Signed | Kind::Unsigned => {
-                let v = integer(value).ok_or_else(refuse)?;
+                let v = value.whole().ok_or_else(refuse)?;
                 let (low, high) = range(dtype);
                 if v < low || v > high {
                     return Err(refuse());
@@ -51,11 +97,11 @@ impl Scalar {
                 let mask = u64::MAX >> (64 - 8 * dtype.size_bytes());
                 [v as u64 & mask, 0]
             }
-            Kind::Float | Kind::Float8 => [float_bits(dtype, real(value).ok_or_else(refuse)?).ok_or_else(refuse)?, 0],
+            Kind::Float | Kind::Float8 => [float_bits(dtype, value.real().ok_or_else(refuse)?).ok_or_else(refuse)?, 0],
             Kind::Complex => {
                 let (re, im) = match value {
                     ScalarValue::Complex(re, im) => (re, im),
-                    other => (real(other).ok_or_else(refuse)?, 0.0),
+                    other => (other.real().ok_or_else(refuse)?, 0.0),
                 };
                 let part = |v| float_bits(dtype.real(), v).ok_or_else(refuse);
                 match dtype {
@@ -83,26 +129,6 @@ impl Scalar {
     /// Its element's bytes in 128 bits, little endian.
     pub fn bits(&self) -> u128 {
         u128::from(self.bits[0]) | u128::from(self.bits[1]) << 64
-    }
-}
-
-/// The value as an integer, if it is one.
-fn integer(value: ScalarValue) -> Option<i128> {
-    match value {
-        ScalarValue::Signed(v) => Some(v.into()),
-        ScalarValue::Unsigned(v) => Some(v.into()),
-        ScalarValue::Float(v) | ScalarValue::Complex(v, 0.0) => (v.trunc() == v && v.abs() < 1e30).then_some(v as i128),
-        ScalarValue::Complex(..) => None,
-    }
-}
-
-/// The value as a real number, if it is one.
-fn real(value: ScalarValue) -> Option<f64> {
-    match value {
-        ScalarValue::Float(v) | ScalarValue::Complex(v, 0.0) => Some(v),
-        ScalarValue::Signed(v) => Some(v as f64),
-        ScalarValue::Unsigned(v) => Some(v as f64),
-        ScalarValue::Complex(..) => None,
     }
 }
 

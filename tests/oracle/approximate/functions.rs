@@ -4,7 +4,7 @@ use super::bounded::{Bounded, Host, Rounding};
 use lazyxla::device::TensorHandle;
 use lazyxla::error::Result;
 use lazyxla::ir::{ReduceOp, UnaryOp};
-use lazyxla::ops::{ActivationOp, SpecialOp};
+use lazyxla::ops::{ActivationOp, SpecialOp, UnaryFunction};
 use lazyxla::tensor;
 use lazyxla::types::ScalarValue;
 
@@ -12,6 +12,7 @@ use lazyxla::types::ScalarValue;
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
     Unary(UnaryOp),
+    Composed(UnaryFunction),
     Activation(ActivationOp),
     Special(SpecialOp),
 }
@@ -40,6 +41,8 @@ pub const FUNCTIONS: &[(Function, Slope, f64)] = &[
     (Function::Unary(UnaryOp::Cbrt), Slope::Monotonic, 1.0),
     (Function::Unary(UnaryOp::Sine), Slope::AtMost(1.0), 1.0),
     (Function::Unary(UnaryOp::Cosine), Slope::AtMost(1.0), 1.0),
+    (Function::Composed(UnaryFunction::Log2), Slope::Monotonic, 3.0),
+    (Function::Composed(UnaryFunction::Log10), Slope::Monotonic, 3.0),
     (Function::Activation(ActivationOp::Relu), Slope::Monotonic, 1.0),
     (Function::Activation(ActivationOp::Gelu), Slope::AtMost(1.13), 4.0),
     (Function::Activation(ActivationOp::GeluTanh), Slope::AtMost(1.13), 260.0),
@@ -60,6 +63,7 @@ impl Function {
     pub fn act(self, x: TensorHandle) -> Result<TensorHandle> {
         match self {
             Function::Unary(op) => tensor::unary(op, x),
+            Function::Composed(function) => tensor::unary(function, x),
             Function::Activation(op) => tensor::activation(op, x),
             Function::Special(op) => tensor::special(op, x),
         }

@@ -17,6 +17,7 @@ pub enum Creation {
     Iota,
     Eye,
     Arange,
+    Linspace,
     OneHot,
     RandomBits,
     RandomUniform,
@@ -32,6 +33,7 @@ impl Creation {
         (3, Creation::Iota),
         (1, Creation::Eye),
         (1, Creation::Arange),
+        (1, Creation::Linspace),
         (2, Creation::OneHot),
         (1, Creation::RandomBits),
         (1, Creation::RandomUniform),
@@ -62,8 +64,15 @@ impl Creation {
                 twin.computed(1.0, |world| tensor::eye(world.device, dtype, rows, columns, k))
             }
             Creation::Arange => {
-                let (start, step) = ((seed % 8) as f64, [1.0, 2.0, -1.0][more as usize % 3]);
-                twin.computed(20.0, |world| tensor::arange(world.device, dtype, start, start + 5.0 * step, step))
+                let (start, step) = (seed % 8, [1, 2, -1][more as usize % 3]);
+                let numbers = [start, start + 5 * step, step].map(ScalarValue::Signed);
+                twin.computed(20.0, |world| tensor::arange(world.device, dtype, numbers))
+            }
+            Creation::Linspace => {
+                // Gaps of a power of two: each number is exact, of whatever dtype.
+                let (start, gaps) = (seed % 8, [1, 2, 4][more as usize % 3]);
+                let ends = [start, start + gaps].map(ScalarValue::Signed);
+                twin.computed(20.0, |world| tensor::linspace(world.device, dtype, ends, gaps + 1, true))
             }
             Creation::OneHot => {
                 let Some(indices) = twin.pick_where(action.tensors[1], |pair| pair.dtype().is_integer()) else {

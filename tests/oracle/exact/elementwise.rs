@@ -7,8 +7,8 @@ use crate::scratch::Scratch;
 use lazyxla::device::TensorHandle;
 use lazyxla::error::Result;
 use lazyxla::ir::{BinaryOp, CompareOp, UnaryOp};
-use lazyxla::ops::ActivationOp;
-use lazyxla::tensor;
+use lazyxla::ops::{ActivationOp, BinaryFunction, UnaryFunction, UnaryMember};
+use lazyxla::tensor::{self, Choice};
 use lazyxla::types::{DType, Kind, ScalarValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,9 @@ pub enum Elementwise {
     Select,
     Convert,
     Clamp,
+    ClampScalars,
+    SelectScalars,
+    Division,
     Activation,
     Complex,
     Real,
@@ -36,20 +39,25 @@ pub enum Elementwise {
 pub const EXACT: [BinaryOp; 5] =
     [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
 /// Some of these are errors, for some dtypes.
-const UNARY: [UnaryOp; 13] = [
-    UnaryOp::Negate,
-    UnaryOp::Abs,
-    UnaryOp::Sign,
-    UnaryOp::Floor,
-    UnaryOp::Ceil,
-    UnaryOp::RoundNearestEven,
-    UnaryOp::RoundNearestAfz,
-    UnaryOp::IsFinite,
-    UnaryOp::Not,
-    UnaryOp::Popcnt,
-    UnaryOp::CountLeadingZeros,
-    UnaryOp::Exponential,
-    UnaryOp::Sqrt,
+const UNARY: [UnaryMember; 18] = [
+    UnaryMember::Operation(UnaryOp::Negate),
+    UnaryMember::Operation(UnaryOp::Abs),
+    UnaryMember::Operation(UnaryOp::Sign),
+    UnaryMember::Operation(UnaryOp::Floor),
+    UnaryMember::Operation(UnaryOp::Ceil),
+    UnaryMember::Operation(UnaryOp::RoundNearestEven),
+    UnaryMember::Operation(UnaryOp::RoundNearestAfz),
+    UnaryMember::Operation(UnaryOp::IsFinite),
+    UnaryMember::Operation(UnaryOp::Not),
+    UnaryMember::Operation(UnaryOp::Popcnt),
+    UnaryMember::Operation(UnaryOp::CountLeadingZeros),
+    UnaryMember::Operation(UnaryOp::Exponential),
+    UnaryMember::Operation(UnaryOp::Sqrt),
+    UnaryMember::Function(UnaryFunction::IsNan),
+    UnaryMember::Function(UnaryFunction::IsInf),
+    UnaryMember::Function(UnaryFunction::Signbit),
+    UnaryMember::Function(UnaryFunction::Trunc),
+    UnaryMember::Function(UnaryFunction::Conj),
 ];
 
 impl Elementwise {
@@ -64,6 +72,9 @@ impl Elementwise {
         (3, Elementwise::Select),
         (6, Elementwise::Convert),
         (2, Elementwise::Clamp),
+        (2, Elementwise::ClampScalars),
+        (2, Elementwise::SelectScalars),
+        (3, Elementwise::Division),
         (1, Elementwise::Activation),
         (3, Elementwise::Complex),
         (2, Elementwise::Real),
@@ -83,8 +94,10 @@ impl Elementwise {
                 twin.several(act, |i, _| Some(bounds[i]))
             }
             Elementwise::Select => select(twin, action, a),
+            Elementwise::SelectScalars => select_scalars(twin, action, a),
             Elementwise::Bitcast => bitcast(twin, a, dtype(action.numbers[0])),
             _ if !a.is_whole() => Ok(()),
+            Elementwise::Division => division(twin, action, a),
             Elementwise::Binary | Elementwise::BinaryInPlace => self.binary(twin, action, a),
             Elementwise::Scalar | Elementwise::ScalarInPlace => self.scalar(twin, action, a),
             Elementwise::Compare | Elementwise::Complex | Elementwise::Clamp => self.of_several(twin, action, a),
@@ -103,6 +116,12 @@ impl Elementwise {
             Elementwise::Activation => {
                 let op = member(&[ActivationOp::Relu, ActivationOp::Relu6], choice);
                 twin.computed(a.bound.max(6.0), |world| tensor::activation(op, world.of(a)))
+            }
+            Elementwise::ClampScalars => {
+                let bound = |number: u8| (number < 192).then_some(ScalarValue::Signed(i64::from(number % 7) - 3));
+                twin.computed(a.bound.max(3.0), |world| {
+                    tensor::clamp_with_scalars(bound(choice), world.of(a), bound(more))
+                })
             }
             Elementwise::Real => twin.computed(a.bound, |world| tensor::real(world.of(a))),
             Elementwise::Imag => twin.computed(a.bound, |world| tensor::imag(world.of(a))),
@@ -194,22 +213,61 @@ pub fn bound(op: BinaryOp, dtype: DType, a: f64, b: f64) -> f64 {
 }
 
 fn unary(twin: &mut Twin, a: Pair, choice: u8) -> Outcome {
-    let op = member(&UNARY, choice);
-    let is_inexact = match a.dtype().kind() {
-        Kind::Complex => !matches!(op, UnaryOp::Negate | UnaryOp::Floor | UnaryOp::Not),
-        Kind::Float | Kind::Float8 => matches!(op, UnaryOp::Exponential | UnaryOp::Sqrt),
+    use UnaryMember::{Function, Operation};
+    let member = member(&UNARY, choice);
+    let is_inexact = match (a.dtype().kind(), member) {
+        (Kind::Complex, Operation(op)) => {
+            !matches!(op, UnaryOp::Negate | UnaryOp::Floor | UnaryOp::Not | UnaryOp::IsFinite)
+        }
+        // Zeros might have either sign.
+        (Kind::Float | Kind::Float8, Function(UnaryFunction::Signbit)) => true,
+        (Kind::Float | Kind::Float8, Operation(op)) => matches!(op, UnaryOp::Exponential | UnaryOp::Sqrt),
         _ => false,
     };
     if is_inexact {
         return Ok(());
     }
-    let bound = match op {
-        UnaryOp::Sign | UnaryOp::IsFinite => 1.0,
-        UnaryOp::Popcnt | UnaryOp::CountLeadingZeros => 64.0,
+    let bound = match member {
+        Operation(UnaryOp::Sign | UnaryOp::IsFinite) => 1.0,
+        Function(UnaryFunction::IsNan | UnaryFunction::IsInf | UnaryFunction::Signbit) => 1.0,
+        Operation(UnaryOp::Popcnt | UnaryOp::CountLeadingZeros) => 64.0,
         _ if is_floating(a.dtype()) => a.bound,
         _ => ANY,
     };
-    twin.computed(bound, |world| tensor::unary(op, world.of(a)))
+    twin.computed(bound, |world| tensor::unary(member, world.of(a)))
+}
+
+/// Of integers by each other, also by 0; of whole floats by scalars that are not 0.
+fn division(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+    let [choice, value, left, _] = action.numbers;
+    let function = member(&[BinaryFunction::FloorDivide, BinaryFunction::Modulo], choice);
+    if is_floating(a.dtype()) {
+        let by = ScalarValue::Signed([1, 2, 3, -1, -2, -3][value as usize % 6]);
+        return twin.computed(a.bound + 3.0, |world| tensor::binary_scalar(function, world.of(a), by, false));
+    }
+    if left < 128 {
+        let by = ScalarValue::Signed(i64::from(value % 7) - 3);
+        return twin.computed(ANY, |world| tensor::binary_scalar(function, world.of(a), by, left < 64));
+    }
+    let b = twin.pick_like(action.tensors[1], a);
+    if !b.is_whole() || is_floating(b.dtype()) {
+        return Ok(());
+    }
+    twin.computed(ANY, |world| tensor::binary(function, world.of(a), world.of(b)))
+}
+
+/// With scalars on one side or both.
+fn select_scalars(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
+    let pred = twin.pick_where(action.tensors[0], |pair| pair.dtype() == DType::Pred).unwrap_or(pred);
+    let Some(b) = twin.pick(action.tensors[1]) else { return Ok(()) };
+    let [which, value, ..] = action.numbers;
+    let scalar = Choice::Scalar(b.dtype(), ScalarValue::Signed(i64::from(value % 3)));
+    let act = |world: World| {
+        let x = Choice::Tensor(world.of(b));
+        let [on_true, on_false] = [[scalar, x], [x, scalar], [scalar, scalar]][which as usize % 3];
+        tensor::select_with_scalars(world.of(pred), on_true, on_false)
+    };
+    twin.moved(b.bound.max(2.0), act)
 }
 
 /// What a conversion does with values that do not fit is the plugin's affair.

@@ -1,0 +1,123 @@
+//! Chapter Dtypes: what there is to know of element types, without a tensor.
+
+use super::arguments::out;
+use super::constants::*;
+use super::guard::guard;
+use super::types::*;
+use crate::error;
+use crate::error::Result;
+use crate::types::{DType, FloatLimits, Kind, float_limits, integer_limits};
+
+/// Bytes of one element. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize) -> lxla_status {
+    guard("lxla_dtype_size", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_size_bytes", out_size_bytes)? };
+        place.set(DType::from_number(dtype)?.size_bytes())
+    })
+}
+
+/// The dtype that two dtypes have in common, of whatever kinds: what a frontend converts both operands to. It is JAX's lattice,
+/// without weak types:
+///
+/// pred with any: that one. Two signed or two unsigned integers: the wider one. Signed with unsigned: the least signed one that
+/// holds both, and f64 for u64, which none holds. An integer with a float, an 8-bit float or a complex number: the latter, whatever its
+/// width. Two floats: the wider one; f16 with bf16: f32. A float with a complex number: c64, or c128 if one of them has 64-bit parts.
+/// An 8-bit float with any other float or complex number: INVALID_ARGUMENT.
+///
+/// Operations themselves promote by the Python array API standard, which is the same where it says anything, and refuse what it
+/// leaves open: pred with numbers, integers with floats, u64 with signed integers. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32) -> lxla_status {
+    guard("lxla_dtype_promote", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_dtype", out_dtype)? };
+        let (a, b) = (named("a", a)?, named("b", b)?);
+        place.set(a.join(b)? as i32)
+    })
+}
+
+/// Whether `from` may be cast to `to` by the rules of promotion, as the Python array API standard has it: 1 if
+/// `lxla_dtype_promote` gives `to` for the two, else 0. From integers to floats it may round. `lxla_convert` takes all. Any
+/// thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_dtype_can_cast(from: i32, to: i32, out_flag: *mut i32) -> lxla_status {
+    guard("lxla_dtype_can_cast", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_flag", out_flag)? };
+        let (from, to) = (named("from", from)?, named("to", to)?);
+        place.set(i32::from(from.can_cast(to)))
+    })
+}
+
+fn named(name: &str, number: i32) -> Result<DType> {
+    DType::from_number(number).map_err(|e| e.context(name))
+}
+
+/// The limits of a dtype. `out_limits->struct_size` is set by the caller before, and at most that many bytes are written. Any
+/// thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_dtype_info(dtype: i32, out_limits: *mut lxla_dtype_limits) -> lxla_status {
+    guard("lxla_dtype_info", || {
+        // SAFETY: the caller's promise, see `capi`.
+        unsafe { out("out_limits", out_limits)? };
+        // SAFETY: checked just now; only the first field is read, which the caller has set.
+        let size = unsafe { (&raw const (*out_limits).struct_size).read() };
+        if size < size_of::<usize>() {
+            return Err(error!(
+                InvalidArgument,
+                "out_limits: struct_size is {size}; set it to sizeof(lxla_dtype_limits), {}",
+                size_of::<lxla_dtype_limits>()
+            ));
+        }
+        let limits = limits(DType::from_number(dtype)?, size);
+        let known = size.min(size_of::<lxla_dtype_limits>());
+        // SAFETY: the caller says that its struct is `size` bytes long, and ours is at least `known`.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const limits).cast::<u8>(), out_limits.cast::<u8>(), known) };
+        Ok(())
+    })
+}
+
+fn limits(dtype: DType, struct_size: usize) -> lxla_dtype_limits {
+    let none = FloatLimits {
+        min: 0.0,
+        max: 0.0,
+        eps: 0.0,
+        smallest_normal: 0.0,
+        smallest_subnormal: 0.0,
+        mantissa_bits: 0,
+        exponent_bits: 0,
+        digits: 0,
+        has_infinity: false,
+        has_negative_zero: false,
+    };
+    let (integer, float) = (integer_limits(dtype), float_limits(dtype));
+    let as_float = |limits: crate::types::IntegerLimits| (limits.min as f64, limits.max as f64);
+    let of = float.unwrap_or(none);
+    let (min, max) = integer.map_or((of.min, of.max), as_float);
+    lxla_dtype_limits {
+        struct_size,
+        kind: match dtype.kind() {
+            Kind::Pred => LXLA_KIND_PRED,
+            Kind::Signed => LXLA_KIND_SIGNED,
+            Kind::Unsigned => LXLA_KIND_UNSIGNED,
+            Kind::Float | Kind::Float8 => LXLA_KIND_FLOAT,
+            Kind::Complex => LXLA_KIND_COMPLEX,
+        },
+        bits: 8 * dtype.real().size_bytes() as i32,
+        mantissa_bits: of.mantissa_bits,
+        exponent_bits: of.exponent_bits,
+        digits: of.digits,
+        has_infinity: of.has_infinity.into(),
+        has_nan: float.is_some().into(),
+        has_negative_zero: of.has_negative_zero.into(),
+        eps: of.eps,
+        min,
+        max,
+        smallest_normal: of.smallest_normal,
+        smallest_subnormal: of.smallest_subnormal,
+        integer_min: integer.map_or(0, |limits| limits.min),
+        integer_max: integer.map_or(0, |limits| limits.max),
+    }
+}

@@ -1,0 +1,147 @@
+//! The limits of element types: NumPy's `iinfo` and `finfo`.
+
+use super::{DType, Kind, float8};
+
+/// The greatest and the least integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntegerLimits {
+    /// The least one.
+    pub min: i64,
+    /// The greatest one.
+    pub max: u64,
+}
+
+/// What floats of a type there are. Every number here is an f64.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FloatLimits {
+    /// The least finite number.
+    pub min: f64,
+    /// The greatest finite number.
+    pub max: f64,
+    /// From 1 to the next number.
+    pub eps: f64,
+    /// The least positive number with all bits of the mantissa.
+    pub smallest_normal: f64,
+    /// The least positive number.
+    pub smallest_subnormal: f64,
+    /// Bits of the mantissa, without the leading 1.
+    pub mantissa_bits: i32,
+    /// Bits of the exponent.
+    pub exponent_bits: i32,
+    /// How many decimal digits every number keeps.
+    pub digits: i32,
+    /// Whether there are infinities.
+    pub has_infinity: bool,
+    /// Whether there is a -0.
+    pub has_negative_zero: bool,
+}
+
+/// The limits of integers, and of pred.
+pub fn integer_limits(dtype: DType) -> Option<IntegerLimits> {
+    let bits = 8 * dtype.size_bytes() as u32;
+    match dtype.kind() {
+        Kind::Pred => Some(IntegerLimits { min: 0, max: 1 }),
+        Kind::Signed => Some(IntegerLimits { min: i64::MIN >> (64 - bits), max: i64::MAX as u64 >> (64 - bits) }),
+        Kind::Unsigned => Some(IntegerLimits { min: 0, max: u64::MAX >> (64 - bits) }),
+        _ => None,
+    }
+}
+
+/// The limits of floats, and of the parts of complex numbers.
+pub fn float_limits(dtype: DType) -> Option<FloatLimits> {
+    let ieee = |mantissa_bits: i32, exponent_bits: i32| {
+        let least = 2 - (1 << (exponent_bits - 1));
+        let greatest = 1 - least;
+        let max = (2.0 - power(-mantissa_bits)) * power(greatest);
+        FloatLimits {
+            min: -max,
+            max,
+            eps: power(-mantissa_bits),
+            smallest_normal: power(least),
+            smallest_subnormal: power(least - mantissa_bits),
+            mantissa_bits,
+            exponent_bits,
+            digits: digits(mantissa_bits),
+            has_infinity: true,
+            has_negative_zero: true,
+        }
+    };
+    match dtype.real() {
+        DType::F16 => Some(ieee(10, 5)),
+        DType::BF16 => Some(ieee(7, 8)),
+        DType::F32 => Some(ieee(23, 8)),
+        DType::F64 => Some(ieee(52, 11)),
+        dtype if dtype.is_float8() => Some(of_8_bits(dtype)),
+        _ => None,
+    }
+}
+
+/// As a C compiler's `FLT_DIG`, and at least 1.
+fn digits(mantissa_bits: i32) -> i32 {
+    ((f64::from(mantissa_bits) * std::f64::consts::LOG10_2) as i32).max(1)
+}
+
+/// By looking at every code.
+fn of_8_bits(dtype: DType) -> FloatLimits {
+    let format = float8::format(dtype);
+    let all: Vec<f64> = (0..=255u8).map(|code| f64::from(format.decode(code))).collect();
+    let finite = || all.iter().copied().filter(|x| x.is_finite());
+    let positive = || finite().filter(|&x| x > 0.0);
+    let (max, min) = (finite().fold(f64::MIN, f64::max), finite().fold(f64::MAX, f64::min));
+    let next = positive().filter(|&x| x > 1.0).fold(f64::MAX, f64::min);
+    let smallest_subnormal = positive().fold(f64::MAX, f64::min);
+    let mantissa_bits = format.mantissa_bits();
+    let has_sign = dtype != DType::F8E8M0FNU;
+    FloatLimits {
+        min,
+        max,
+        eps: next - 1.0,
+        smallest_normal: smallest_subnormal * power(mantissa_bits),
+        smallest_subnormal,
+        mantissa_bits,
+        exponent_bits: 8 - i32::from(has_sign) - mantissa_bits,
+        digits: digits(mantissa_bits),
+        has_infinity: all.iter().any(|x| x.is_infinite()),
+        has_negative_zero: all.iter().any(|x| *x == 0.0 && x.is_sign_negative()),
+    }
+}
+
+/// Two to a power that is in the range of an f64, denormal numbers included.
+fn power(exponent: i32) -> f64 {
+    if exponent >= -1022 {
+        f64::from_bits(((exponent + 1023) as u64) << 52)
+    } else {
+        f64::from_bits(1 << (exponent + 1074))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::{bf16, f16};
+
+    #[test]
+    fn floats_have_the_limits_of_their_types() {
+        let of = |dtype| float_limits(dtype).map(|l| (l.min, l.max, l.eps, l.smallest_normal, l.smallest_subnormal));
+        let f32_bits = |bits| f64::from(f32::from_bits(bits));
+        let wanted = (f32::MIN.into(), f32::MAX.into(), f32::EPSILON.into(), f32::MIN_POSITIVE.into(), f32_bits(1));
+        assert_eq!((of(DType::F32), of(DType::C64)), (Some(wanted), Some(wanted)));
+        let wanted = (f64::MIN, f64::MAX, f64::EPSILON, f64::MIN_POSITIVE, f64::from_bits(1));
+        assert_eq!((of(DType::F64), of(DType::C128)), (Some(wanted), Some(wanted)));
+        let half = [f16::MIN, f16::MAX, f16::EPSILON, f16::MIN_POSITIVE, f16::from_bits(1)].map(f64::from);
+        assert_eq!(of(DType::F16), Some(half.into()));
+        let brain = [bf16::MIN, bf16::MAX, bf16::EPSILON, bf16::MIN_POSITIVE, bf16::from_bits(1)].map(f64::from);
+        assert_eq!(of(DType::BF16), Some(brain.into()));
+        assert_eq!(of(DType::S32), None);
+    }
+
+    #[test]
+    fn integers_have_the_limits_of_their_types() {
+        let of = |dtype| integer_limits(dtype).map(|l| (l.min, l.max));
+        assert_eq!(of(DType::S8), Some((-128, 127)));
+        assert_eq!(of(DType::S64), Some((i64::MIN, i64::MAX as u64)));
+        assert_eq!(of(DType::U16), Some((0, 65535)));
+        assert_eq!(of(DType::U64), Some((0, u64::MAX)));
+        assert_eq!((of(DType::Pred), of(DType::F32)), (Some((0, 1)), None));
+    }
+}
