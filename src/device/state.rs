@@ -9,6 +9,7 @@ use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{NONE, NodeId, Trace};
+use crate::later;
 use crate::native::Array;
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ impl DeviceState {
     /// Forgets what is dead, which does not count as pending.
     pub fn forget_dead(&mut self) {
         if !self.syncing {
-            drop(self.compact());
+            later::drop_later(self.compact());
         }
     }
 
@@ -202,7 +203,10 @@ impl DeviceState {
     #[inline]
     pub fn clear_native(&mut self) {
         if !self.trace.is_empty() || !self.inputs.is_empty() {
-            drop(self.trace.clear());
+            let leaves = self.trace.clear();
+            if self.inputs.iter().any(|input| matches!(input, Input::Array(_))) || !leaves.is_empty() {
+                later::drop_later((leaves, std::mem::take(&mut self.inputs)));
+            }
             self.inputs.clear();
         }
     }
@@ -251,7 +255,7 @@ impl DeviceState {
         if self.trace.count_needed() > self.trace.len() / 2 {
             self.compact_at = 2 * self.trace.len();
         } else {
-            drop(self.compact());
+            later::drop_later(self.compact());
         }
     }
 

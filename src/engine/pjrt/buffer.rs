@@ -4,6 +4,7 @@ use super::api::{Args, call, function};
 use super::client::Client;
 use super::event::Event;
 use super::{exit, layout, sys};
+use crate::allocation::filled;
 use crate::engine::{Buffer, HostCopy};
 use crate::error;
 use crate::error::{Error, Result};
@@ -181,7 +182,7 @@ struct PluginCopy {
 impl PluginCopy {
     fn start(buffer: Arc<PjrtBuffer>) -> Result<PluginCopy> {
         let (asked, reorder) = buffer.host_order();
-        let mut bytes = vec![0; buffer.ty.size_bytes()];
+        let mut bytes = filled(0, buffer.ty.size_bytes(), format_args!("a copy of {}", buffer.ty))?;
         let event = buffer.transfer_to_host(&mut bytes, asked.as_deref())?;
         Ok(PluginCopy { buffer, bytes, event, reorder })
     }
@@ -192,7 +193,7 @@ impl HostCopy for PluginCopy {
         let _inside = exit::enter()?;
         self.event.wait()?;
         if let Some(order) = self.reorder.take() {
-            let mut ordered = vec![0; self.bytes.len()];
+            let mut ordered = filled(0, self.bytes.len(), format_args!("a copy of {}", self.buffer.ty))?;
             layout::to_row_major(&self.buffer.ty, &order, &self.bytes, &mut ordered);
             self.bytes = ordered;
         }
@@ -246,7 +247,7 @@ impl Buffer for PjrtBuffer {
         match reorder {
             None => self.transfer_to_host(destination, asked.as_deref())?.wait(),
             Some(order) => {
-                let mut raw = vec![0; destination.len()];
+                let mut raw = filled(0, destination.len(), format_args!("a copy of {}", self.ty))?;
                 self.transfer_to_host(&mut raw, asked.as_deref())?.wait()?;
                 layout::to_row_major(&self.ty, &order, &raw, destination);
                 Ok(())

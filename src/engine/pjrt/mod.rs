@@ -16,6 +16,7 @@ mod event;
 mod executable;
 mod exit;
 mod find;
+mod host_memory;
 mod layout;
 mod plugin;
 mod plugin_file;
