@@ -48,7 +48,7 @@ TEST(convolutions_of_an_empty_batch_may_have_any_padding) {
   int64_t huge = LARGE;
   lxla_convolution_options options = {.struct_size = sizeof options};
   OK(lxla_convolution_options_init(&options));
-  options.padding_low = &huge;
+  options.spatial_rank = 1, options.padding_low = &huge;
   lxla_tensor kernel = full_of(cpu, F32, DIMS(1, 1, 2), 1), empty = full_of(cpu, F32, DIMS(0, 1, 4), 1), out;
   OK(lxla_convolution(empty, kernel, &options, &out));
   int64_t dims[3];
