@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 static EXITING: AtomicBool = AtomicBool::new(false);
@@ -137,7 +138,10 @@ fn limit() -> Duration {
 
 /// A thread that ends the process if the handler has not ended in time. The handler itself is blocked meanwhile: in the plugin,
 /// which waits without a limit, or for a save.
-struct Watch(Arc<AtomicBool>);
+struct Watch {
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Watch {
     /// None if there can be no such thread: then nothing but the wait for threads inside the plugin has a limit.
@@ -151,20 +155,26 @@ impl Watch {
                 if since.elapsed() >= limit {
                     end(status, limit);
                 }
-                std::thread::sleep(TICK.min(limit));
+                std::thread::park_timeout(TICK.min(limit));
                 let now = progress();
                 if now != seen {
                     (seen, since) = (now, Instant::now());
                 }
             }
         };
-        std::thread::Builder::new().name("lazyxla-exit".to_string()).spawn(watch).ok().map(|_| Watch(ended))
+        let thread = std::thread::Builder::new().name("lazyxla-exit".to_string()).spawn(watch).ok();
+        thread.map(|thread| Watch { ended, thread: Some(thread) })
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.ended.store(true, Ordering::SeqCst);
+        // It ends before the process does: no thread of ours runs beside the destructors that come next.
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
     }
 }
 
