@@ -3,6 +3,7 @@
 #include "saved_values.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +56,27 @@ static int leave_while_compiling(int microseconds) {
   return 7;
 }
 
+static void *step_once(void *unused) {
+  if (lxla_mark_step(env, device, 0)) abort();
+  return unused;
+}
+
+// Leaves while a step runs that never ends: a loop whose condition is always true.
+static int leave_a_step_that_never_ends(void) {
+  lxla_tensor p, more, next, x, out;
+  lxla_computation condition, body;
+  if (lxla_tensor_placeholder(env, device, LXLA_DTYPE_F32, NULL, 0, &p)) abort();
+  if (lxla_compare_scalar(LXLA_COMPARE_GE, p, 0, &more) || lxla_binary_scalar(LXLA_BINARY_MULTIPLY, p, 0.5, &next)) abort();
+  if (lxla_computation_trace(&p, 1, &more, 1, &condition) || lxla_computation_trace(&p, 1, &next, 1, &body)) abort();
+  if (lxla_tensor_full(env, device, LXLA_DTYPE_F32, NULL, 0, 1, &x)) abort();
+  if (lxla_while(condition, body, &x, 1, &out)) abort();
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, step_once, NULL)) abort();
+  usleep(300000);
+  printf("written as it leaves");  // no line end: stdio has it
+  return 7;
+}
+
 // --- Saves: see saved_values.h for what is in the file ---------------------------------------------------------------
 
 static lxla_tensor saved[SAVED];
@@ -103,6 +125,7 @@ static void leave_while_saving(const char *mode, char *path, int microseconds) {
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
   if (strcmp(mode, "compile") == 0 && argc > 2) return leave_while_compiling(atoi(argv[2]));
+  if (strcmp(mode, "endless") == 0) return leave_a_step_that_never_ends();
   if (strncmp(mode, "save", 4) == 0 && argc > 3) {
     leave_while_saving(mode, argv[3], atoi(argv[2]));
     if (strcmp(mode, "save_exit") == 0) exit(7);

@@ -26,7 +26,7 @@ LEFT_OUT = re.compile(
 )
 HEADER = (Path(__file__).parent.parent / "include/lazyxla.h").read_text()
 DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]
-SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4)]
+SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4), (0, 2**40), (1,) * 63, (1,) * 64]
 MOST_RESULTS = 12
 U32, F32, S32, PRED, C64 = 8, 11, 4, 1, 14
 # Arguments that are right, of which one is changed: of functions that hardly ever take what comes by chance. Tensors by
@@ -131,7 +131,7 @@ class Fuzzer:
 
     def number(self):
         r = self.rng
-        return r.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, -1, -2, r.randint(-4, 6), r.choice([2**63 - 1, -(2**63), 2**50, 255])])
+        return r.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, -1, -2, r.randint(-4, 6), r.choice([2**63 - 1, -(2**63), 2**50, 2**40, 2**33, 255])])
 
     def named(self, name, kind):
         """A number that is often what a parameter of this name takes."""

@@ -3,6 +3,7 @@
 #include "saved_values.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -38,6 +39,26 @@ TEST(h5_nobody_holds_what_is_in_flight) { leave_25_times("released"); }
 TEST(h5_transfers) { leave_25_times("transfer"); }
 TEST(h5_another_thread_compiles) { leave_25_times("compile"); }
 TEST(h5_other_threads_go_on) { leave_25_times("threads"); }
+
+// A step that never ends: the process leaves it after as many seconds as it is told, with its status and what stdio has.
+TEST(h5_a_step_that_never_ends) {
+  static const char *const output = "test_process.endless";
+  // The child's standard output is a file.
+  fflush(stdout);
+  int own = dup(STDOUT_FILENO), fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  CHECK(own >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
+  CHECK(setenv("LXLA_EXIT_TIMEOUT_SECONDS", "1", 1) == 0);
+  alarm(120);
+  leave("endless", 0, NULL);
+  alarm(0);
+  CHECK(unsetenv("LXLA_EXIT_TIMEOUT_SECONDS") == 0);
+  CHECK(dup2(own, STDOUT_FILENO) >= 0 && close(own) == 0 && close(fd) == 0);
+  char got[64] = "";
+  FILE *file = fopen(output, "r");
+  CHECK(file && fgets(got, sizeof got, file) && fclose(file) == 0);
+  CHECK(strcmp(got, "written as it leaves") == 0);
+  CHECK(remove(output) == 0);
+}
 
 static const char *const FOLDER = "test_process.saves", *const SAVED_FILE = "test_process.saves/file";
 

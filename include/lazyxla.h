@@ -37,7 +37,14 @@
  * Numbers    XLA compiles whole programs: it may contract a*b+c into one rounding, simplify ((x + c) - c may be x), divide
  *            by a constant by multiplying, and flush denormals. bf16 and f16 intermediates are rounded as recorded.
  * Exit       A process may return from main or call exit with work in flight: the library waits for the plugin first. Not,
- *            though, while another thread is starting the plugin: the first use of an XLA device does, once.
+ *            though, while another thread is starting the plugin: the first use of an XLA device does, once. A step may never
+ *            end: after 60 seconds, or as many as the variable LXLA_EXIT_TIMEOUT_SECONDS says, in which no save wrote a byte,
+ *            the process ends at once (_exit), with its status and stdio's buffers written, but without the exit handlers that
+ *            were registered before the plugin was loaded.
+ * Limits     Rank 64. 1023 XLA devices of an environment. Computations that call each other 1000 deep; they are compiled, and
+ *            run where they are deep, on a stack of the library's own. 2^32 - 1 references to one handle. What has no memory
+ *            is RESOURCE_EXHAUSTED, and changes nothing: also a program on the CPU plugin whose temporaries and results are
+ *            larger than the machine's memory and swap, the control group's limit, or what RLIMIT_AS leaves.
  */
 
 
@@ -632,7 +639,7 @@ typedef struct {
    */
   size_t max_program_ops;
   /**
-   * How many devices to ask the plugin for. Default: the plugin's own; one on a CPU.
+   * How many devices to ask the plugin for, at most 1023. Default: the plugin's own; one on a CPU.
    */
   int32_t device_count;
   /**
@@ -1071,7 +1078,10 @@ void lxla_string_free(char *text);
 
 /**
  * Sends the library's log to `fn_`, with `user` handed through; NULL turns it off, which is the default. The function may
- * be called from any thread at any time until another one is set, and must not call the library. Any thread.
+ * be called from any thread at any time until another one is set, and must not call the library but for this function.
+ * Returns when no other thread is in the function set before: then `user` may be freed, and its code unloaded. So the caller
+ * must hold nothing that the function set before waits for. Called from within that function, it does not wait. Any
+ * thread.
  */
 lxla_status lxla_set_log_callback(lxla_log_fn fn_,
                                   void *user);
@@ -1972,7 +1982,10 @@ lxla_status lxla_custom_call_options_init(lxla_custom_call_options *options);
  * device: what it computes and what it takes is the plugin's affair. It sees row-major arrays. Result i has dtype
  * `dtypes[i]` and rank `ranks[i]`; `dims` has the sizes of all results, one result after another. NULL options are the
  * defaults. Like any other operation, it runs when its results are needed, and as often as a program that needs them runs.
- * A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed nothing.
+ * Targets that are XLA's own (`TopK`, `SliceToDynamic`, names that begin with `__`, `xla.`, `SPMD`, ...) are refused: its passes
+ * end the process where such a call is not as XLA writes it. Of those that expand on every device `Qr`, `Eigh` and
+ * `ProductOfElementaryHouseholderReflectors` are taken, with f32 or f64 matrices and results of the shapes that they have; and
+ * `Sharding`, with one operand and a result of its type. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed nothing.
  * Native tensors have no plugin: UNIMPLEMENTED. Gives `n_results` tensors (at least 1), one reference each. Any thread.
  */
 lxla_status lxla_custom_call(const char *target,
@@ -2630,7 +2643,8 @@ lxla_status lxla_cumulative(int32_t op,
  * function (`lxla_tensor_full`) gave, and a call with native arguments is evaluated at once.
  *
  * Moves no bytes and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT for a param that has a value
- * or is given twice, and for tensors of different devices. Gives one reference. Any thread.
+ * or is given twice, for tensors of different devices, and for computations that call each other more than 1000 deep. Gives
+ * one reference. Any thread.
  */
 lxla_status lxla_computation_trace(const lxla_tensor *params,
                                    size_t n_params,
@@ -2921,7 +2935,7 @@ lxla_status lxla_tensor_to_dlpack_unversioned(lxla_tensor tensor,
  * shares the memory if it is row-major and aligned for its dtype, and so does one on a device that computes in host memory (the CPU plugin) if
  * it is aligned to 64 bytes: then nobody may change it until the `deleter` was called. Otherwise, and with `copy` 1, the values
  * are copied. On success the library owns the struct, and calls its `deleter` when nothing needs the memory any more, on
- * whatever thread that is; on failure it is still the caller's. UNIMPLEMENTED for memory of other devices, several lanes and dtypes
+ * whatever thread that is, with no lock of the library held: it may call the library. On failure the struct is still the caller's. UNIMPLEMENTED for memory of other devices, several lanes and dtypes
  * that the library lacks; pred takes 0 or 1. Gives one reference. Any thread.
  */
 lxla_status lxla_tensor_from_dlpack(lxla_env env,

@@ -16,8 +16,9 @@
 //! | [`ir`] | names and forms of operations, the trace, the program |
 //! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |
 //! | [`engine`], [`io`] | what runs programs, over any PJRT plugin; files |
-//! | [`types`], [`metrics`], [`log`], [`error`](mod@error) | dtypes and shapes; counts; the log; the error |
+//! | [`types`], [`metrics`], [`log`], [`later`], [`allocation`], [`stack`], [`error`](mod@error) | dtypes and shapes; counts; the log; what waits for the end of a call; fallible allocations; deep stacks; the error |
 
+pub mod allocation;
 pub mod cache;
 pub mod capi;
 pub mod computation;
@@ -30,11 +31,13 @@ pub mod error;
 pub mod interpret;
 pub mod io;
 pub mod ir;
+pub mod later;
 pub mod log;
 pub mod lower;
 pub mod metrics;
 pub mod native;
 pub mod ops;
+pub mod stack;
 pub mod sync;
 pub mod tensor;
 pub mod types;

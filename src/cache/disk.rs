@@ -3,11 +3,11 @@
 //! is odd is a miss. The files hold machine code, so both folders are this user's alone. Files that were not made here are
 //! neither counted nor removed.
 
+use crate::allocation::zeroed_bytes;
 use crate::error;
 use crate::error::{Code, Result};
 use crate::io;
 use crate::log::{Level, log};
-use crate::types::zeroed_bytes;
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};

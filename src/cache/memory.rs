@@ -7,6 +7,7 @@ use crate::types::Scalar;
 use lru::LruCache;
 use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
+use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -86,13 +87,7 @@ impl<T> Drop for Removal<'_, T> {
 impl<T> ProgramCache<T> {
     /// An empty cache for so many compiled programs.
     pub fn new(capacity: NonZeroUsize) -> ProgramCache<T> {
-        ProgramCache {
-            inner: Mutex::new(Inner {
-                families: LruCache::with_hasher(capacity, FxBuildHasher),
-                variants: LruCache::with_hasher(capacity, FxBuildHasher),
-                next_family: 0,
-            }),
-        }
+        ProgramCache { inner: Mutex::new(Inner { families: lru(capacity), variants: lru(capacity), next_family: 0 }) }
     }
 
     /// What was compiled for this, compiled now by `make` if it was not: one compile however many threads ask, with no
@@ -134,6 +129,14 @@ impl<T> ProgramCache<T> {
             None => Variant { varying: vec![false; wanted.scalars.len()].into(), donors: wanted.donors.into() },
         }
     }
+}
+
+/// An empty cache of this capacity. It takes memory as it fills: one that is made with its capacity takes room for all of it
+/// at once.
+fn lru<K: Hash + Eq, V>(capacity: NonZeroUsize) -> LruCache<K, V, FxBuildHasher> {
+    let mut cache = LruCache::unbounded_with_hasher(FxBuildHasher);
+    cache.resize(capacity);
+    cache
 }
 
 /// The holes that are parameters, or become so now.

@@ -58,7 +58,8 @@ impl Results<'_> {
 /// function (`lxla_tensor_full`) gave, and a call with native arguments is evaluated at once.
 ///
 /// Moves no bytes and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT for a param that has a value
-/// or is given twice, and for tensors of different devices. Gives one reference. Any thread.
+/// or is given twice, for tensors of different devices, and for computations that call each other more than 1000 deep. Gives
+/// one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_trace(
     params: *const lxla_tensor,

@@ -4,9 +4,11 @@ use super::arguments::{flag, out, ranked, slice_mut};
 use super::device::kept_device;
 use super::guard::guard;
 use super::types::*;
+use crate::allocation::with_room;
 use crate::error;
 use crate::error::Result;
 use crate::io::dlpack::{self, Device, HOST, IS_COPIED, Managed, READ_ONLY, Tensor, Unversioned, VERSION};
+use crate::later;
 use crate::native::Array;
 use crate::sync;
 use crate::types::{DType, SharedBytes, TensorType, count, element_count};
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A struct that hands memory over.
-trait Carrier: Sized {
+trait Carrier: Sized + 'static {
     /// One that describes a tensor; its deleter is ours, and its context is set later.
     fn of(tensor: Tensor, is_copied: bool) -> Self;
     /// An error unless its version is one that is known.
@@ -158,7 +160,7 @@ unsafe extern "C" fn delete<M: Carrier>(managed: *mut M) {
 /// shares the memory if it is row-major and aligned for its dtype, and so does one on a device that computes in host memory (the CPU plugin) if
 /// it is aligned to 64 bytes: then nobody may change it until the `deleter` was called. Otherwise, and with `copy` 1, the values
 /// are copied. On success the library owns the struct, and calls its `deleter` when nothing needs the memory any more, on
-/// whatever thread that is; on failure it is still the caller's. UNIMPLEMENTED for memory of other devices, several lanes and dtypes
+/// whatever thread that is, with no lock of the library held: it may call the library. On failure the struct is still the caller's. UNIMPLEMENTED for memory of other devices, several lanes and dtypes
 /// that the library lacks; pred takes 0 or 1. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_from_dlpack(
@@ -190,7 +192,7 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack_unversioned(
 }
 
 /// See `lxla_tensor_from_dlpack`, whose caller's promise is this one's.
-unsafe fn imported<M: Carrier + 'static>(
+unsafe fn imported<M: Carrier>(
     env: lxla_env,
     device: lxla_device,
     managed: *mut M,
@@ -240,12 +242,16 @@ impl<M: Carrier> Drop for Owned<M> {
         if !self.is_ours.load(Ordering::Relaxed) {
             return;
         }
-        // SAFETY: the struct is ours, and nothing uses it after this.
-        unsafe {
-            if let Some(deleter) = (*self.managed).deleter() {
-                deleter(self.managed);
+        let managed = self.managed;
+        // Where this thread is in a call, it may hold a lock; and the deleter may call the library.
+        later::run_later(move || {
+            // SAFETY: the struct is ours, and nothing uses it after this.
+            unsafe {
+                if let Some(deleter) = (*managed).deleter() {
+                    deleter(managed);
+                }
             }
-        }
+        });
     }
 }
 
@@ -294,13 +300,13 @@ impl Import {
         std::ptr::slice_from_raw_parts(start, size)
     }
 
-    /// Calls `visit` with each element's bytes, in row-major order.
-    fn each(&self, mut visit: impl FnMut(&[u8])) {
+    /// Calls `visit` with the bytes of each element of an array of these dimensions, in row-major order.
+    fn each(&self, dims: &[i64], mut visit: impl FnMut(&[u8])) {
         let size = self.ty.dtype.size_bytes();
-        let dims = &self.ty.dims;
         let mut place = vec![0; dims.len()];
-        for _ in 0..self.ty.elements() {
-            let offset: i64 = place.iter().zip(&self.strides).map(|(index, stride)| index * stride).sum();
+        for _ in 0..count(dims) {
+            let offset =
+                place.iter().zip(&self.strides).fold(0i64, |sum, (index, stride)| sum.wrapping_add(index * stride));
             let element = self.start.wrapping_offset(offset as isize * size as isize);
             // SAFETY: the struct says that there is an element at every index within its shape.
             visit(unsafe { std::slice::from_raw_parts(element, size) });
@@ -315,15 +321,18 @@ impl Import {
     }
 
     fn copied(&self) -> Result<Array> {
-        let mut bytes = Vec::with_capacity(self.ty.size_bytes());
-        self.each(|element| bytes.extend_from_slice(element));
+        let mut bytes = with_room(self.ty.size_bytes(), format_args!("managed: a copy of {}", self.ty))?;
+        self.each(&self.ty.dims, |element| bytes.extend_from_slice(element));
         Array::from_bytes(&self.ty, &bytes)
     }
 
     fn check_pred(&self) -> Result<()> {
         let mut wrong = None;
         if self.ty.dtype == DType::Pred {
-            self.each(|element| wrong = wrong.or(Some(element[0]).filter(|&byte| byte > 1)));
+            // A broadcast axis has one element in memory, however long it is.
+            let own = |(&dim, &stride): (&i64, &i64)| if stride == 0 { dim.min(1) } else { dim };
+            let dims: Vec<i64> = self.ty.dims.iter().zip(&self.strides).map(own).collect();
+            self.each(&dims, |element| wrong = wrong.or(Some(element[0]).filter(|&byte| byte > 1)));
         }
         wrong.map_or(Ok(()), |byte| {
             Err(error!(InvalidArgument, "managed: an element of {} is {byte}; pred takes 0 or 1", self.ty))

@@ -4,7 +4,7 @@
 use super::types::lxla_status;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::log;
+use crate::{later, log};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,9 +30,12 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
         return fail(function, error!(Forked, "the process was forked; the library works in the parent only"));
     }
     // Unwind safety: state is changed only after everything that may panic, or by types that undo themselves when dropped.
-    log::set_call(Some(function));
+    let outer = log::set_call(Some(function));
+    let scope = later::enter();
     let outcome = catch_unwind(AssertUnwindSafe(body));
-    log::set_call(None);
+    // What the call let go of under a lock ends here, before the error is remembered: its end may make calls of its own.
+    drop(scope);
+    log::set_call(outer);
     match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => fail(function, error),

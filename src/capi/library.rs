@@ -55,7 +55,10 @@ pub unsafe extern "C" fn lxla_string_free(text: *mut c_char) {
 }
 
 /// Sends the library's log to `fn_`, with `user` handed through; NULL turns it off, which is the default. The function may
-/// be called from any thread at any time until another one is set, and must not call the library. Any thread.
+/// be called from any thread at any time until another one is set, and must not call the library but for this function.
+/// Returns when no other thread is in the function set before: then `user` may be freed, and its code unloaded. So the caller
+/// must hold nothing that the function set before waits for. Called from within that function, it does not wait. Any
+/// thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_set_log_callback(fn_: lxla_log_fn, user: *mut std::ffi::c_void) -> lxla_status {
     guard("lxla_set_log_callback", || {

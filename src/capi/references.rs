@@ -43,7 +43,9 @@ impl<T> References<T> {
     pub fn retain(&self, id: u64) -> Result<()> {
         let mut entries = self.entries.lock();
         let (_, references) = entries.known.get_mut(&id).ok_or_else(|| self.none(self.kind, id))?;
-        *references += 1;
+        *references = references
+            .checked_add(1)
+            .ok_or_else(|| error!(ResourceExhausted, "{}: it has 2^32 - 1 references already", self.kind))?;
         Ok(())
     }
 
@@ -73,6 +75,18 @@ impl<T> References<T> {
 mod tests {
     use super::*;
     use crate::error::Code;
+
+    #[test]
+    fn references_do_not_wrap() {
+        let things = References::new("thing");
+        let id = things.insert(Arc::new(7));
+        things.entries.lock().known.get_mut(&id).unwrap().1 = u32::MAX - 1;
+        things.retain(id).unwrap();
+        assert_eq!(things.retain(id).unwrap_err().code, Code::ResourceExhausted);
+        things.release(id).unwrap();
+        things.retain(id).unwrap();
+        assert!(things.get("thing", id).is_ok());
+    }
 
     #[test]
     fn handles_end_with_their_last_reference() {

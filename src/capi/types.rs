@@ -65,7 +65,7 @@ pub struct lxla_env_options {
     pub cache_capacity: usize,
     /// The most operations of one program; more are cut into several. Default 16384.
     pub max_program_ops: usize,
-    /// How many devices to ask the plugin for. Default: the plugin's own; one on a CPU.
+    /// How many devices to ask the plugin for, at most 1023. Default: the plugin's own; one on a CPU.
     pub device_count: i32,
     /// Switch: tensors on `cpu`, or made without a device, are native (on), or lazy on xla:0 (off). Default on.
     pub use_native_for_cpu_tensor: i32,

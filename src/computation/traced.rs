@@ -5,6 +5,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, take_body};
 use crate::ops::{self, Applied};
+use crate::stack::MOST_DEPTH;
 use crate::tensor::{self, brought, finish_all, to_record};
 use crate::types::TensorType;
 use parking_lot::Mutex;
@@ -47,6 +48,13 @@ impl Computation {
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
         let (body, captured) = take_body(&state.trace, &params, &results);
+        if body.depth() > MOST_DEPTH {
+            return Err(error!(
+                InvalidArgument,
+                "results: computations call each other {} deep in them; want at most {MOST_DEPTH}",
+                body.depth()
+            ));
+        }
         for &id in &captured {
             if let Some(failure) = state.trace.data(state.trace.node(id)).and_then(|data| data.failure()) {
                 return Err(failure.context("results: they need a value that is lost"));

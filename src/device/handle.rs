@@ -25,6 +25,8 @@ impl std::fmt::Display for Place {
 
 /// How many tables there can be at once.
 pub const TABLES: usize = 1 << 10;
+/// How many XLA devices an environment can have: its `cpu` has a table, too.
+pub const MOST_DEVICES: usize = TABLES - 1;
 /// How many slots a table can have.
 pub const SLOTS: usize = 1 << 26;
 /// The last generation of a slot; a slot that has reached it is not used again, so that no stale handle ever fits.

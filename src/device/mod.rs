@@ -11,7 +11,7 @@ mod state;
 mod table;
 mod work;
 
-pub use handle::{Place, TensorHandle};
+pub use handle::{MOST_DEVICES, Place, TensorHandle};
 pub use lifetime::{release, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use registry::{common_device, device_of};

@@ -3,7 +3,7 @@
 use super::options::Options;
 use crate::cache::{DiskCache, ProgramCache};
 use crate::emit::Pack;
-use crate::engine::{Engine, Executable};
+use crate::engine::{Engine, Executable, ProgramMemory};
 use crate::metrics::Metrics;
 use std::sync::{Arc, OnceLock};
 
@@ -42,4 +42,8 @@ pub struct Compiled {
     pub executable: Arc<dyn Executable>,
     /// The scalars that each run hands over.
     pub packs: Vec<Pack>,
+    /// What it takes of its device's memory; nothing, where the runtime cannot say.
+    pub memory: ProgramMemory,
+    /// How deep computations call each other in it.
+    pub depth: usize,
 }

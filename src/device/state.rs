@@ -10,6 +10,7 @@ use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{Mark, NONE, NodeId, Trace};
+use crate::later;
 use crate::native::Array;
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ impl DeviceState {
     /// Forgets what is dead, which does not count as pending.
     pub fn forget_dead(&mut self) {
         if !self.syncing {
-            drop(self.compact());
+            later::drop_later(self.compact());
         }
     }
 
@@ -219,6 +220,10 @@ impl DeviceState {
         if self.trace.len() == self.kept.nodes() && self.inputs.is_empty() {
             return Garbage::default();
         }
+        // The last reference to an array may be here, and its memory another library's.
+        if self.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
+            later::drop_later(std::mem::take(&mut self.inputs));
+        }
         self.inputs.clear();
         if self.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(self.kept).into() }
     }
@@ -273,7 +278,7 @@ impl DeviceState {
         if self.trace.count_needed() > self.trace.len() / 2 {
             self.compact_at = 2 * self.trace.len();
         } else {
-            drop(self.compact());
+            later::drop_later(self.compact());
         }
     }
 

@@ -41,6 +41,12 @@ pub trait Engine: Send + Sync {
     /// Blocks until everything enqueued on `device` has ended; the first failure among it.
     fn wait(&self, device: usize) -> Result<()>;
 
+    /// The most bytes that a device can have at all besides what it holds, and what sets that limit; none if that is not
+    /// known, or far from the `needed` bytes.
+    fn memory_limit(&self, _needed: u64) -> Option<(u64, &'static str)> {
+        None
+    }
+
     /// Bytes held by buffers.
     fn memory(&self) -> Memory;
 

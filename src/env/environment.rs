@@ -1,7 +1,7 @@
 //! One environment.
 
 use crate::cache::{DiskCache, ProgramCache};
-use crate::device::{Device, OPTION_NAMES, Options, Place, Runtime, Shared};
+use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
 use crate::engine::{Engine, pjrt};
 use crate::error;
 use crate::error::Result;
@@ -70,6 +70,12 @@ impl Environment {
             metrics: Metrics::default(),
             runtime: OnceLock::new(),
         });
+        if options.device_count > MOST_DEVICES {
+            return Err(error!(
+                InvalidArgument,
+                "options.device_count: {} given; want at most {MOST_DEVICES}", options.device_count
+            ));
+        }
         let at_once = options.plugin_path.is_some();
         let cache_dir = options.cache_dir.or_else(from_variable);
         let environment = Environment {

@@ -62,7 +62,11 @@ pub fn enter(id: u64) -> Result<()> {
 pub fn retain(id: u64) -> Result<()> {
     let mut registry = REGISTRY.write();
     let entry = registry.entries.iter_mut().find(|(known, _)| *known == id).ok_or_else(|| invalid(id))?;
-    entry.1.references += 1;
+    entry.1.references = entry
+        .1
+        .references
+        .checked_add(1)
+        .ok_or_else(|| error!(ResourceExhausted, "env: it has 2^32 - 1 references already"))?;
     Ok(())
 }
 
@@ -95,4 +99,24 @@ pub fn default() -> Result<u64> {
     let number = create(EnvironmentOptions::default())?;
     *default = Some(number);
     Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn references_do_not_wrap() {
+        let id = create(EnvironmentOptions::default()).unwrap();
+        let set = |references: u32| {
+            let mut registry = REGISTRY.write();
+            registry.entries.iter_mut().find(|(known, _)| *known == id).unwrap().1.references = references;
+        };
+        set(u32::MAX);
+        assert_eq!(retain(id).unwrap_err().code, Code::ResourceExhausted);
+        assert!(resolve(id).is_ok());
+        set(1);
+        release(id).unwrap();
+    }
 }

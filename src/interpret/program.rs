@@ -1,16 +1,26 @@
 //! Whole programs, operation by operation.
 
+use crate::allocation::with_room;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
 use crate::native::{Array, broadcast_to, row, stack};
 use crate::ops::{self, Call, Native};
+use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
+/// Stack for one computation within another, several times what it takes; and for the innermost one's operations.
+const LEVEL: usize = 32 << 10;
+const ROOM: usize = 8 << 20;
+
 /// The outputs of a program, with `scalars` in its holes, for `inputs`, one for each parameter in order.
 pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Vec<Array>> {
-    Function::new(program.decode(), scalars).call(inputs)
+    let call = || Function::new(program.decode(), scalars).call(inputs);
+    match program.depth() {
+        0..=SHALLOW => call(),
+        depth => with_stack(ROOM + depth * LEVEL, depth, call),
+    }
 }
 
 /// A decoded program with what stands in its holes.
@@ -50,7 +60,8 @@ impl<'a> Function<'a> {
         if self.is_elementwise() {
             return self.run(&inputs, Some(length));
         }
-        let mut rows: Vec<Vec<Array>> = vec![Vec::with_capacity(length as usize); self.outputs.len()];
+        let rows = self.outputs.iter().map(|_| with_room(length as usize, format_args!("{length} results")));
+        let mut rows: Vec<Vec<Array>> = rows.collect::<Result<_>>()?;
         for i in 0..length as usize {
             let arguments: Vec<Array> = inputs.iter().map(|x| row(x, i)).collect::<Result<_>>()?;
             rows.iter_mut().zip(self.call(&arguments)?).for_each(|(rows, made)| rows.push(made));
@@ -110,7 +121,7 @@ impl<'a> Function<'a> {
             apply_each: &|body, arguments| bodies[body].call_each(arguments, arguments[0].ty().dims[0]),
         };
         match &ops::definition(value.op).native {
-            Native::One(native) => native(&call).map(|made| SmallVec::from_elem(made, 1)),
+            Native::One(native) => call.one(*native).map(|made| SmallVec::from_elem(made, 1)),
             Native::Several(native) => native(&call).map(SmallVec::from_vec),
             Native::Nothing => Err(error!(Internal, "{:?} is no operation on arrays", value.op)),
         }

@@ -2,7 +2,7 @@
 //! Nothing of it is trusted before.
 
 use super::safetensors::METADATA_NAME;
-use crate::types::zeroed_bytes;
+use crate::allocation::zeroed_bytes;
 use safetensors::tensor::{Metadata, TensorInfo};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::{HashMap, HashSet};

@@ -3,9 +3,10 @@
 
 use super::atomic_file::{open_regular, replace_durably};
 use super::header;
+use crate::allocation::zeroed_bytes;
 use crate::error;
 use crate::error::{Code, Error, Result, quoted, shortened};
-use crate::types::{DType, MAX_RANK, TensorType, zeroed_bytes};
+use crate::types::{DType, MAX_RANK, TensorType};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::collections::HashMap;
 use std::fs::File;

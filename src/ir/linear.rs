@@ -99,7 +99,7 @@ impl Linear<'_> {
     /// are never cut apart.
     pub fn segments(mut self, trace: &Trace, max_ops: usize) -> Vec<Segment> {
         let mut order = std::mem::take(&mut self.workspace.order);
-        let total: usize = order.iter().map(|&id| weight(trace, id)).sum();
+        let total = order.iter().fold(0usize, |sum, &id| sum.saturating_add(weight(trace, id)));
         let mut cuts = vec![];
         if total > max_ops {
             order = with_results_together(trace, &order, &self.workspace.marks);
@@ -132,7 +132,11 @@ impl Linear<'_> {
 /// How many operations a node counts for.
 fn weight(trace: &Trace, id: NodeId) -> usize {
     let node = trace.node(id);
-    if node.op.has_results() { 1 + trace.bodies(node).map(|body| body.weight()).sum::<usize>() } else { 1 }
+    if node.op.has_results() {
+        trace.bodies(node).fold(1usize, |sum, body| sum.saturating_add(body.weight()))
+    } else {
+        1
+    }
 }
 
 /// The same order, but with all visited results of an application directly behind it.
@@ -153,11 +157,11 @@ fn cut(trace: &Trace, order: &[NodeId], max_ops: usize) -> Vec<usize> {
     let mut sum = 0;
     for (i, &id) in order.iter().enumerate() {
         let weight = weight(trace, id);
-        if sum > 0 && sum + weight > max_ops && trace.node(id).op != Op::Result {
+        if sum > 0 && weight.saturating_add(sum) > max_ops && trace.node(id).op != Op::Result {
             cuts.push(i);
             sum = 0;
         }
-        sum += weight;
+        sum = weight.saturating_add(sum);
     }
     cuts
 }

@@ -48,6 +48,11 @@ impl Program {
         &self.bodies
     }
 
+    /// How deep the computations that it applies call each other: 0 if it applies none.
+    pub fn depth(&self) -> usize {
+        self.bodies.iter().map(|body| body.depth).max().unwrap_or(0)
+    }
+
     /// Its values in order, and the positions of its outputs.
     pub fn decode(&self) -> (Vec<Instruction>, Vec<usize>) {
         let mut reader = Reader { program: self, at: 0, shapes: Vec::new() };
@@ -123,6 +128,7 @@ pub struct Body {
     passed_through: Vec<Option<usize>>,
     digest: [u32; DIGEST_WORDS],
     weight: usize,
+    depth: usize,
 }
 
 impl PartialEq for Body {
@@ -138,14 +144,17 @@ impl Body {
     pub(super) fn new(program: Program, scalars: Vec<Scalar>, explicit: usize) -> Body {
         let (values, outputs) = program.decode();
         let leaves: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
-        let within: usize = values.iter().flat_map(|value| &value.bodies).map(|body| body.weight).sum();
+        // A body that applies the one before it twice, again and again, soon has more operations than a number holds.
+        let within =
+            values.iter().flat_map(|value| &value.bodies).fold(0usize, |sum, body| sum.saturating_add(body.weight));
         Body {
             parameters: leaves.iter().map(|&i| values[i].ty.clone()).collect(),
             explicit,
             results: outputs.iter().map(|&i| values[i].ty.clone()).collect(),
             passed_through: outputs.iter().map(|output| leaves.binary_search(output).ok()).collect(),
             digest: digest(&program, &scalars, explicit),
-            weight: values.len() - leaves.len() + within,
+            weight: (values.len() - leaves.len()).saturating_add(within),
+            depth: program.depth() + 1,
             program,
             scalars,
         }
@@ -196,9 +205,26 @@ impl Body {
         format!("body_{:08x}{:08x}{:08x}", self.digest[0], self.digest[1], self.digest[2])
     }
 
+    /// How deep computations call each other in it, itself among them: at least 1.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// How many operations it has, with those of the bodies that it applies.
     pub fn weight(&self) -> usize {
         self.weight
+    }
+}
+
+impl Drop for Body {
+    /// Ends the bodies within it one after another, so that no depth is too deep for the stack.
+    fn drop(&mut self) {
+        let mut ending = std::mem::take(&mut self.program.bodies);
+        while let Some(body) = ending.pop() {
+            if let Some(mut last) = Arc::into_inner(body) {
+                ending.append(&mut last.program.bodies);
+            }
+        }
     }
 }
 

@@ -202,6 +202,23 @@ impl Array {
         })
     }
 
+    /// The same by what may fail, and then leaves elements unwritten.
+    pub(super) fn try_write<T: Element>(
+        ty: &TensorType,
+        fill: impl FnOnce(&mut Writer<T>) -> Result<()>,
+    ) -> Result<Array> {
+        let mut outcome = Ok(());
+        let array = Array::make::<T>(ty, |slots| {
+            let mut writer = Writer::new(slots);
+            outcome = fill(&mut writer);
+            if outcome.is_err() {
+                writer.repeat(T::zeroed(), writer.remaining());
+            }
+            writer.finish();
+        })?;
+        outcome.map(|()| array)
+    }
+
     /// The same, by pieces of at most `size` elements, which are shared out to threads: `fill` is given the range of
     /// elements to write.
     pub(super) fn write_pieces<T: Element>(ty: &TensorType, size: usize, fill: &Fill<T>) -> Result<Array> {

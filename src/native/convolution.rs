@@ -4,13 +4,17 @@ use super::array::Array;
 use super::convert::convert;
 use super::element::by_integer_width;
 use super::matmul::{Factor, Shape, by_factor};
-use super::parallel::collect;
+use super::parallel::try_collect;
 use super::walk::strides;
+use crate::allocation::{collected, filled, with_room};
 use crate::error::Result;
 use crate::types::{DType, TensorType, count};
 
 /// At most so many elements of windows are laid out at a time, unless one window has more.
 const WINDOWS: usize = 1 << 20;
+
+/// What messages say that memory is needed for.
+const PURPOSE: &str = "the windows of a convolution";
 
 /// How windows lie on one spatial axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +60,7 @@ fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAx
     let (images, features) = (ty.dims[0] as usize, ty.dims[1] as usize);
     let group_count = groups.feature * groups.batch;
     let (rows, depth) = (features / group_count, count(&kernel.ty().dims[1..]));
-    let windows = Windows::new(&x.ty().dims, &kernel.ty().dims, &ty.dims, axes);
+    let windows = Windows::new(&x.ty().dims, &kernel.ty().dims, &ty.dims, axes)?;
     let (image_size, kernel_features) = (count(&x.ty().dims[1..]), kernel.ty().dims[1] as usize);
     let (x, kernel) = (x.elements::<T>(), kernel.elements::<T>());
     // One of the two counts of groups is 1.
@@ -64,42 +68,43 @@ fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAx
         let image = &x[(image + group % groups.batch * images) * image_size..][..image_size];
         &image[group % groups.feature * (image_size / groups.feature)..][..image_size / groups.feature]
     };
-    Array::write::<T>(ty, |out| {
+    Array::try_write::<T>(ty, |out| {
         let all = out.repeat_mut(T::zeroed(), ty.elements());
         if all.is_empty() {
-            return;
+            return Ok(());
         }
         let at_once = (WINDOWS / depth.max(1)).clamp(1, windows.count);
         for start in (0..windows.count).step_by(at_once) {
             let columns = at_once.min(windows.count - start);
-            let places = windows.places(start, columns);
+            let places = windows.places(start, columns)?;
             let part = |number: usize| {
                 let (image, group) = (number / group_count, number % group_count);
-                let windows = laid_out(input(image, group), kernel_features, &places);
-                let mut product = vec![T::zeroed(); rows * columns];
+                let windows = laid_out(input(image, group), kernel_features, &places)?;
+                let mut product = filled(T::zeroed(), rows * columns, PURPOSE)?;
                 let kernel = &kernel[group * rows * depth..][..rows * depth];
                 T::product(Shape { rows, depth, columns }, kernel, &windows, &mut product);
-                product
+                Ok(product)
             };
-            let parts = collect(images * group_count, &part);
+            let parts = try_collect(images * group_count, &part)?;
             let lines =
                 all.chunks_exact_mut(windows.count).zip(parts.iter().flat_map(|part| part.chunks_exact(columns)));
             lines.for_each(|(all, part)| all[start..][..columns].copy_from_slice(part));
         }
+        Ok(())
     })
 }
 
 /// A row for each tap of each feature, a column for each window.
-fn laid_out<T: Factor>(x: &[T], features: usize, places: &[Vec<Option<usize>>]) -> Vec<T> {
+fn laid_out<T: Factor>(x: &[T], features: usize, places: &[Vec<Option<usize>>]) -> Result<Vec<T>> {
     let (size, columns) = (x.len() / features.max(1), places[0].len());
-    let mut windows = Vec::with_capacity(features * places.len() * columns);
+    let mut windows = with_room(features * places.len() * columns, PURPOSE)?;
     for feature in 0..features {
         let x = &x[feature * size..][..size];
         for places in places {
             windows.extend(places.iter().map(|place| place.map_or(T::zeroed(), |place| x[place])));
         }
     }
-    windows
+    Ok(windows)
 }
 
 /// The windows of one feature of an image.
@@ -120,14 +125,15 @@ struct Axis {
 }
 
 impl Windows {
-    fn new(x: &[i64], kernel: &[i64], out: &[i64], axes: &[WindowAxis]) -> Windows {
+    fn new(x: &[i64], kernel: &[i64], out: &[i64], axes: &[WindowAxis]) -> Result<Windows> {
         let steps = strides(&x[2..]);
         let axis = |i: usize| Axis::new(&axes[i], x[2 + i], kernel[2 + i], out[2 + i], steps[i]);
-        Windows { taps: count(&kernel[2..]), count: count(&out[2..]), axes: (0..axes.len()).map(axis).collect() }
+        let axes = (0..axes.len()).map(axis).collect::<Result<_>>()?;
+        Ok(Windows { taps: count(&kernel[2..]), count: count(&out[2..]), axes })
     }
 
     /// Where each tap finds its element, for `columns` windows from `start` on.
-    fn places(&self, start: usize, columns: usize) -> Vec<Vec<Option<usize>>> {
+    fn places(&self, start: usize, columns: usize) -> Result<Vec<Vec<Option<usize>>>> {
         let place = |tap: usize, window: usize| {
             let (mut tap, mut window, mut place) = (tap, window, 0);
             for axis in self.axes.iter().rev() {
@@ -136,12 +142,16 @@ impl Windows {
             }
             Some(place)
         };
-        (0..self.taps).map(|tap| (start..start + columns).map(|window| place(tap, window)).collect()).collect()
+        let mut places = with_room(self.taps, PURPOSE)?;
+        for tap in 0..self.taps {
+            places.push(collected((start..start + columns).map(|window| place(tap, window)), PURPOSE)?);
+        }
+        Ok(places)
     }
 }
 
 impl Axis {
-    fn new(window: &WindowAxis, size: i64, taps: i64, windows: i64, step: usize) -> Axis {
+    fn new(window: &WindowAxis, size: i64, taps: i64, windows: i64, step: usize) -> Result<Axis> {
         let place = |tap: i64, number: i64| {
             let tap = if window.reversed { taps - 1 - tap } else { tap };
             let at = number * window.stride + tap * window.kernel_dilation - window.low;
@@ -149,8 +159,9 @@ impl Axis {
             let is_element = at >= 0 && at % window.input_dilation == 0 && element < size;
             is_element.then(|| element as usize * step)
         };
-        let places = (0..taps).flat_map(|tap| (0..windows).map(move |number| place(tap, number))).collect();
-        Axis { taps: taps as usize, windows: windows as usize, places }
+        let mut places = with_room((taps as usize).saturating_mul(windows as usize), PURPOSE)?;
+        places.extend((0..taps).flat_map(|tap| (0..windows).map(move |number| place(tap, number))));
+        Ok(Axis { taps: taps as usize, windows: windows as usize, places })
     }
 }
 

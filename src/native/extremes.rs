@@ -6,6 +6,7 @@ use super::indexing::integers;
 use super::movement::concatenate;
 use super::places::elements_at;
 use super::sort::{Ordered, by_order};
+use crate::allocation::filled;
 use crate::error::Result;
 use crate::types::{DType, Dims, TensorType, count};
 use half::{bf16, f16};
@@ -23,7 +24,7 @@ pub fn extreme(axis: usize, greatest: bool, x: &Array, indices: &Array, init: [&
             Ordering::Equal => index(place_a) < index_of(place_b),
             order => order == Ordering::Greater,
         };
-        Ok(best(x.elements::<T>(), sizes, init[0].elements::<T>()[0], &is_better))
+        best(x.elements::<T>(), sizes, init[0].elements::<T>()[0], &is_better)
     })?;
     let mut left: Dims = dims.clone();
     left.remove(axis);
@@ -41,9 +42,9 @@ fn best<T: Ordered>(
     [outer, length, inner]: [usize; 3],
     init: T,
     is_better: &impl Fn(T, T, usize, Option<usize>) -> bool,
-) -> Vec<Option<usize>> {
-    let mut places = vec![None; outer * inner];
-    let mut values = vec![init; inner];
+) -> Result<Vec<Option<usize>>> {
+    let mut places = filled(None, outer * inner, "the places of extremes")?;
+    let mut values = filled(init, inner, "the extremes of a row")?;
     for (block, places) in places.chunks_mut(inner.max(1)).enumerate() {
         values.fill(init);
         for row in block * length..(block + 1) * length {
@@ -55,7 +56,7 @@ fn best<T: Ordered>(
             }
         }
     }
-    places
+    Ok(places)
 }
 
 /// Elements at places, and `init` where there is none.

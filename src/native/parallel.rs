@@ -4,6 +4,8 @@
 //! The calling thread works as well, from the first moment on: threads that slept take 20 to 50 us to wake up, and while others
 //! use the machine much longer. What takes less than some hundred is better done by one thread alone; the callers see to that.
 
+use crate::allocation::{collected, with_room};
+use crate::error::Result;
 use parking_lot::Mutex;
 
 /// Calls `work` with every piece of at most `size` elements, and the place where it starts.
@@ -23,6 +25,17 @@ pub fn collect<T: Send>(count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec
     let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
     each_piece(&mut made, 1, &|i, place| place[0] = Some(work(i)));
     made.into_iter().map(|one| one.expect("every piece was worked on")).collect()
+}
+
+/// The same, of what may fail, and of a count that comes from outside.
+pub fn try_collect<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
+    let mut made: Vec<Option<Result<T>>> = collected((0..count).map(|_| None), "the parts of an operation")?;
+    each_piece(&mut made, 1, &|i, place| place[0] = Some(work(i)));
+    let mut all = with_room(count, "the parts of an operation")?;
+    for one in made {
+        all.push(one.expect("every piece was worked on")?);
+    }
+    Ok(all)
 }
 
 /// Does both, at once if a thread is free.
@@ -57,6 +70,7 @@ mod tests {
                 piece.iter_mut().enumerate().for_each(|(i, x)| *x += start + i + 1);
             });
             assert_eq!(all, collect(count, &|i| i + 1));
+            assert_eq!(all, try_collect(count, &|i| Ok(i + 1)).unwrap());
         }
         let (mut a, mut b) = (1, 2);
         both(|| a += 10, || b += 20);
@@ -72,6 +86,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "piece 3")]
     fn a_panic_comes_back() {
-        collect(8, &|i| assert_ne!(i, 3, "piece {i}"));
+        let _ = collect(8, &|i| assert_ne!(i, 3, "piece {i}"));
     }
 }

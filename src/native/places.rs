@@ -2,6 +2,7 @@
 
 use super::array::Array;
 use super::element::by_width;
+use crate::allocation::{copied, filled, with_room};
 use crate::error::Result;
 use crate::types::TensorType;
 use rustc_hash::FxHashMap;
@@ -26,13 +27,13 @@ struct Slots {
 }
 
 impl Slots {
-    fn new(x: &Array) -> Slots {
-        Slots { ty: x.ty().clone(), bytes: x.bytes().to_vec() }
+    fn new(x: &Array) -> Result<Slots> {
+        Ok(Slots { ty: x.ty().clone(), bytes: copied(x.bytes(), x.ty())? })
     }
 
     fn read(&self, places: &[(usize, usize)]) -> Result<Array> {
         let size = self.ty.dtype.size_bytes();
-        let mut bytes = Vec::with_capacity(places.len() * size);
+        let mut bytes = with_room(places.len() * size, "elements at places")?;
         places.iter().for_each(|(place, _)| bytes.extend_from_slice(&self.bytes[place * size..][..size]));
         Array::from_bytes(&TensorType::new(self.ty.dtype, &[places.len() as i64]), &bytes)
     }
@@ -52,8 +53,8 @@ impl Slots {
 /// `arrays` with elements of `updates` combined into them, pair by pair of (place in the arrays, place in the updates); those
 /// of one place in their order.
 pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)], combine: &Each) -> Result<Vec<Array>> {
-    let mut slots: Vec<Slots> = arrays.iter().map(Slots::new).collect();
-    for round in rounds(pairs, arrays[0].ty().elements()) {
+    let mut slots: Vec<Slots> = arrays.iter().map(Slots::new).collect::<Result<_>>()?;
+    for round in rounds(pairs, arrays[0].ty().elements())? {
         let mut arguments: Vec<Array> = slots.iter().map(|slots| slots.read(&round)).collect::<Result<_>>()?;
         for updates in updates {
             arguments.push(elements_at(updates, round.iter().map(|(_, from)| *from))?);
@@ -65,9 +66,9 @@ pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)],
 }
 
 /// The pairs in as many rounds as some place comes up: in each round a place comes up once. There are so many places.
-fn rounds(pairs: &[(usize, usize)], places: usize) -> Vec<Vec<(usize, usize)>> {
+fn rounds(pairs: &[(usize, usize)], places: usize) -> Result<Vec<Vec<(usize, usize)>>> {
     // How often each place has come up. Few pairs in a large array are looked up.
-    let mut table = vec![0u32; if places / 8 <= pairs.len() { places } else { 0 }];
+    let mut table = filled(0u32, if places / 8 <= pairs.len() { places } else { 0 }, "the places of updates")?;
     let mut few: FxHashMap<usize, u32> = FxHashMap::default();
     let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();
     for &pair in pairs {
@@ -81,7 +82,7 @@ fn rounds(pairs: &[(usize, usize)], places: usize) -> Vec<Vec<(usize, usize)>> {
         rounds[*seen as usize].push(pair);
         *seen += 1;
     }
-    rounds
+    Ok(rounds)
 }
 
 #[cfg(test)]
@@ -101,9 +102,9 @@ mod tests {
         let made = combine_at(&[x], &[updates], &[(3, 0), (0, 1), (3, 2)], &subtract).unwrap();
         assert_eq!(made[0].elements::<i32>(), [8, 20, 30, 36]);
         for places in [3, 1000] {
-            let made = rounds(&[(1, 0), (2, 1), (1, 2), (1, 3)], places);
+            let made = rounds(&[(1, 0), (2, 1), (1, 2), (1, 3)], places).unwrap();
             assert_eq!(made, [vec![(1, 0), (2, 1)], vec![(1, 2)], vec![(1, 3)]]);
-            assert!(rounds(&[], places).is_empty());
+            assert!(rounds(&[], places).unwrap().is_empty());
         }
     }
 }

@@ -6,6 +6,7 @@ use super::element::{Element, unsupported};
 use super::movement::transpose;
 use super::parallel::each_piece;
 use super::places::{Each, elements_at};
+use crate::allocation::{collected, filled, with_room};
 use crate::error::Result;
 use crate::types::{DType, Dims, TensorType};
 use half::{bf16, f16};
@@ -75,14 +76,13 @@ pub(super) use by_order;
 pub fn sort_by_key(arrays: &[Array], axis: usize, key: usize, descending: bool) -> Result<Vec<Array>> {
     let turned = turn_all(arrays, axis)?;
     let length = arrays[0].ty().dims[axis] as usize;
-    let order =
-        by_order!(arrays[key].ty().dtype, T => Ok(row_orders::<T>(turned[key].elements(), length, descending)))?;
+    let order = by_order!(arrays[key].ty().dtype, T => row_orders::<T>(turned[key].elements(), length, descending))?;
     reordered(arrays, axis, &turned, &order)
 }
 
 /// For each row of `keys` the places of its elements in order.
-fn row_orders<T: Ordered>(keys: &[T], length: usize, descending: bool) -> Vec<usize> {
-    let mut order = vec![0; keys.len()];
+fn row_orders<T: Ordered>(keys: &[T], length: usize, descending: bool) -> Result<Vec<usize>> {
+    let mut order = filled(0, keys.len(), "the order of a sort")?;
     let rows = (PARALLEL / length.max(1)).max(1) * length.max(1);
     each_piece(&mut order, rows, &|start, order| {
         for (number, row) in order.chunks_mut(length).enumerate() {
@@ -96,7 +96,7 @@ fn row_orders<T: Ordered>(keys: &[T], length: usize, descending: bool) -> Vec<us
             row.iter_mut().zip(pairs).for_each(|(place, (_, from))| *place = from);
         }
     });
-    order
+    Ok(order)
 }
 
 /// Arrays of one shape, sorted together along an axis. `precedes` is given two elements of each array in turn, and says
@@ -107,7 +107,10 @@ fn row_orders<T: Ordered>(keys: &[T], length: usize, descending: bool) -> Vec<us
 pub fn sort_with(arrays: &[Array], axis: usize, precedes: &Each) -> Result<Vec<Array>> {
     let turned = turn_all(arrays, axis)?;
     let (length, elements) = (arrays[0].ty().dims[axis] as usize, arrays[0].ty().elements());
-    let mut order: Vec<usize> = (0..elements).collect();
+    if elements == 0 {
+        return Ok(arrays.to_vec());
+    }
+    let mut order: Vec<usize> = collected(0..elements, "the order of a sort")?;
     for stage in network(length) {
         let rows = (0..elements).step_by(length);
         let pairs: Vec<[usize; 2]> =
@@ -161,7 +164,7 @@ pub fn top_k(ty: &TensorType, x: &Array, k: usize, greatest: bool) -> Result<Arr
     let length = *x.ty().dims.last().expect("at least one axis") as usize;
     let places = by_order!(x.ty().dtype, T => {
         let rows = x.elements::<T>().chunks_exact(length.max(1));
-        let mut places: Vec<i64> = Vec::with_capacity(ty.elements());
+        let mut places: Vec<i64> = with_room(ty.elements(), "the places of top_k")?;
         rows.for_each(|row| places.extend(first_places(row, k, greatest)));
         Ok(places)
     })?;

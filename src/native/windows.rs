@@ -8,6 +8,7 @@ use super::folds::row_of;
 use super::movement::{broadcast_to, pad, scatter, slice};
 use super::places::{Each, combine_at, elements_at};
 use super::walk::{Walk, strides};
+use crate::allocation::filled;
 use crate::error::Result;
 use crate::ir::Window;
 use crate::types::{Dims, Scalar, TensorType, count};
@@ -230,7 +231,7 @@ pub fn select_and_scatter(
 
 /// For each window the place of the element that is chosen; none in windows of padding alone.
 fn selected(windows: &[Window], x: &Array, dims: &[i64], select: &Each) -> Result<Vec<Option<usize>>> {
-    let mut chosen: Vec<Option<usize>> = vec![None; count(dims)];
+    let mut chosen: Vec<Option<usize>> = filled(None, count(dims), "the windows of select_and_scatter")?;
     if chosen.is_empty() {
         return Ok(chosen);
     }

@@ -9,7 +9,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native::{self, Array};
-use crate::types::{DType, Dims, Kind, TensorType};
+use crate::types::{DType, Dims, Kind, TensorType, check_rank};
 
 /// The bits as elements of the node's dtype.
 pub const BITCAST_CONVERT: Definition = Definition {
@@ -119,6 +119,7 @@ fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
             ));
         }
     }
+    check_rank(&dims)?;
     Ok(TensorType { dtype, dims })
 }
 

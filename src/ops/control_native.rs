@@ -1,6 +1,7 @@
 //! Applications of traced computations to arrays.
 
 use super::definition::Call;
+use crate::allocation::with_room;
 use crate::error::Result;
 use crate::native::{Array, integer, row, stack};
 
@@ -51,7 +52,9 @@ pub fn scan(call: &Call) -> Result<Vec<Array>> {
     let mut carried = call.arrays(0..count);
     let stacks = call.arrays(count..count + arrays);
     let captures = call.arrays(count + arrays..call.operands.len());
-    let mut rows: Vec<Vec<Array>> = vec![Vec::with_capacity(length); call.bodies[0].results().len() - count];
+    let results = call.bodies[0].results().len() - count;
+    let mut rows: Vec<Vec<Array>> =
+        (0..results).map(|_| with_room(length, format_args!("{length} slices of a scan"))).collect::<Result<_>>()?;
     for number in 0..length {
         let place = if reverse == 1 { length - 1 - number } else { number };
         let slices: Vec<Array> = stacks.iter().map(|stack| row(stack, place)).collect::<Result<_>>()?;

@@ -1,5 +1,6 @@
 //! Calls of what a plugin knows under a name. All that is said of one stands in the node's integers: its strings, too.
 
+use super::custom_targets;
 use super::definition::{Call, Definition, Native};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -71,6 +72,8 @@ pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) ->
             "backend_config: \"{config}\" given; the typed FFI wants a dictionary, such as {{lower = true, n = 3 : i64}}"
         ));
     }
+    let types: Vec<TensorType> = operands.iter().map(|&id| trace.ty(id)).collect();
+    custom_targets::check(call, &types)?;
     Ok(trace.application(Op::CustomCall, operands, &call.encode(), &[], &call.results))
 }
 

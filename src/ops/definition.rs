@@ -69,6 +69,12 @@ pub struct Call<'a> {
 pub type Apply<'a> = dyn Fn(usize, &[Array]) -> Result<Vec<Array>> + 'a;
 
 impl Call<'_> {
+    /// The result of an operation with one result. One without elements is made at once: what its evaluation would lay out
+    /// on the way (windows, plans, matrices) may be of any size beside an axis of size 0.
+    pub fn one(&self, native: fn(&Call) -> Result<Array>) -> Result<Array> {
+        if self.ty.elements() == 0 { Array::from_bytes(self.ty, &[]) } else { native(self) }
+    }
+
     /// What stands in its hole.
     pub fn scalar(&self) -> Result<Scalar> {
         self.scalar.ok_or_else(|| error!(Internal, "an operation with a scalar came without it"))

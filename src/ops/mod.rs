@@ -25,6 +25,7 @@ mod convert;
 mod convolution;
 mod creation;
 mod custom_call;
+mod custom_targets;
 mod definition;
 mod dot_general;
 mod einsum;

@@ -5,6 +5,7 @@ use super::distinct_axes;
 use super::shape::reverse;
 use super::shape::{broadcast_to, reshape};
 use super::slicing::{concatenate, slice};
+use crate::allocation::filled;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
@@ -98,7 +99,7 @@ pub fn split_equally(trace: &mut Trace, x: NodeId, count: usize, axis: i64) -> R
     if count == 0 || dim % count as i64 != 0 {
         return Err(error!(InvalidArgument, "n: axis {from_start} of x, which is {ty}, has no {count} equal parts"));
     }
-    split(trace, x, &vec![dim / count as i64; count], axis)
+    split(trace, x, &filled(dim / count as i64, count, "n parts")?, axis)
 }
 
 /// `x[start:stop:step]` along an axis, as in Python.
@@ -210,6 +211,13 @@ fn checked(ty: &TensorType, repeats: i64, dims: &[i64]) -> Result<()> {
 fn spread(trace: &mut Trace, x: NodeId, parts: &[(i64, bool)], dims: &[i64]) -> Result<NodeId> {
     // Single copies need no axis.
     let parts: Vec<(i64, bool)> = parts.iter().copied().filter(|&(size, is_copy)| !is_copy || size != 1).collect();
+    if parts.len() > MAX_RANK {
+        let (ty, rank) = (trace.ty(x), parts.len());
+        return Err(error!(
+            InvalidArgument,
+            "repeats: x is {ty}, whose copies go through rank {rank}; want at most {MAX_RANK}"
+        ));
+    }
     let apart: Vec<i64> = parts.iter().map(|&(size, is_copy)| if is_copy { 1 } else { size }).collect();
     let all: Vec<i64> = parts.iter().map(|&(size, _)| size).collect();
     let apart = reshape(trace, x, &apart)?;

@@ -146,7 +146,7 @@ pub fn evaluate(
     let call = Call { op, ty, attributes, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };
     let fits = op.arity().is_none_or(|arity| arity == operands.len());
     match &definition(op).native {
-        Native::One(native) if fits => native(&call),
+        Native::One(native) if fits => call.one(*native),
         _ => Err(error!(Internal, "{op:?} of {} arrays is no operation with one array as its result", operands.len())),
     }
 }

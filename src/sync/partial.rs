@@ -55,7 +55,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| explain(e, device, plan.output_bytes).context(name))?;
+    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.output_bytes)).context(name))?;
     transaction.commit();
     Ok(())
 }

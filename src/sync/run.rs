@@ -6,10 +6,12 @@ use crate::cache::{DiskCache, Lookup};
 use crate::device::{Compiled, Owner, Shared};
 use crate::emit::Pack;
 use crate::engine::{Buffer, Executable, cpu};
+use crate::error;
 use crate::error::Result;
 use crate::log::{Level, log};
 use crate::lower::{Module, lower};
 use crate::metrics::Counter;
+use crate::stack::{SHALLOW, with_stack};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,7 +27,24 @@ pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
         let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
         ready.push((run, compiled, packs));
     }
+    ready.iter().try_for_each(|(_, compiled, _)| check_memory(owner, compiled))?;
     ready.into_iter().try_for_each(|(run, compiled, packs)| execute(owner, run, &compiled, packs, made))
+}
+
+/// An error if the device can never have what a program needs besides its arguments. Asked before anything is consumed: on
+/// the way, such a program fails without what it was to overwrite.
+fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
+    let memory = &compiled.memory;
+    let results = memory.outputs.saturating_sub(memory.aliases);
+    let needed = memory.temporaries.saturating_add(results);
+    match owner.shared.runtime().engine.memory_limit(needed) {
+        Some((limit, source)) if needed > limit => Err(error!(
+            ResourceExhausted,
+            "the program needs {needed} bytes, {} for temporaries and {results} for results; {source} leaves {limit}",
+            memory.temporaries
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Sends the scalars of one pack.
@@ -43,16 +62,19 @@ pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
         let platform = shared.runtime().engine.platform();
         let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, platform);
+        let depth = run.program.depth();
         let executable = match &shared.runtime().disk {
-            None => compile_anew(shared, &module)?,
+            None => compile_anew(shared, &module, depth)?,
             Some(disk) => {
                 let mut hasher = key::hasher(shared)?;
                 hasher.update(cpu::features().as_bytes());
                 key::add(&mut hasher, &lookup, variant);
-                load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module)?
+                load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module, depth)?
             }
         };
-        Ok(Compiled { executable, packs: module.packs })
+        // A runtime that cannot say what a program takes is not asked again.
+        let memory = executable.memory().unwrap_or_default();
+        Ok(Compiled { executable, packs: module.packs, memory, depth })
     })?;
     if !now {
         shared.metrics.add(Counter::CachedCompile, 1);
@@ -60,19 +82,33 @@ pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     Ok(compiled)
 }
 
-fn compile_anew(shared: &Shared, module: &Module) -> Result<Arc<dyn Executable>> {
+/// A stack for XLA's compiler, which recurses over computations within computations, 30 KB and more for each.
+fn compiler_stack(depth: usize) -> usize {
+    (64 << 20) + depth * (256 << 10)
+}
+
+fn compile_anew(shared: &Shared, module: &Module, depth: usize) -> Result<Arc<dyn Executable>> {
     let start = Instant::now();
-    let executable = shared.runtime().engine.compile(&module.text, module.signature.clone(), module)?;
+    let engine = &shared.runtime().engine;
+    let compile = || engine.compile(&module.text, module.signature.clone(), module);
+    let executable = with_stack(compiler_stack(depth), depth, compile)?;
     shared.metrics.add(Counter::CompileNanoseconds, start.elapsed().as_nanos() as u64);
     shared.metrics.add(Counter::UncachedCompile, 1);
     Ok(executable)
 }
 
 /// Loads from disk what this or another process has compiled; a file that the plugin refuses is replaced.
-fn load_or_compile(shared: &Shared, disk: &DiskCache, key: &[u8; 32], module: &Module) -> Result<Arc<dyn Executable>> {
+fn load_or_compile(
+    shared: &Shared,
+    disk: &DiskCache,
+    key: &[u8; 32],
+    module: &Module,
+    depth: usize,
+) -> Result<Arc<dyn Executable>> {
     let meaning = blake3::hash(format!("{:?}", module.signature).as_bytes());
     if let Some(bytes) = disk.get(key, meaning.as_bytes()) {
-        match shared.runtime().engine.deserialize(&bytes, module.signature.clone()) {
+        let load = || shared.runtime().engine.deserialize(&bytes, module.signature.clone());
+        match with_stack(compiler_stack(depth), depth, load) {
             Ok(executable) => {
                 shared.metrics.add(Counter::PersistentCacheHit, 1);
                 return Ok(executable);
@@ -84,7 +120,7 @@ fn load_or_compile(shared: &Shared, disk: &DiskCache, key: &[u8; 32], module: &M
         }
     }
     shared.metrics.add(Counter::PersistentCacheMiss, 1);
-    let executable = compile_anew(shared, module)?;
+    let executable = compile_anew(shared, module, depth)?;
     disk.put(key, meaning.as_bytes(), executable.serialize());
     Ok(executable)
 }
@@ -106,7 +142,11 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     let is_held = |donor: usize| matches!(&run.arguments[donor], Source::Data(data) if data.is_held());
     let withheld = |donor: &usize| run.donors.binary_search(donor).is_err() || is_held(*donor);
     let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
-    let execution = compiled.executable.execute(device, &arguments, &keep)?;
+    let execute = || compiled.executable.execute(device, &arguments, &keep);
+    let execution = match compiled.depth {
+        0..=SHALLOW => execute()?,
+        depth => with_stack(compiler_stack(depth), depth, execute)?,
+    };
 
     let of_tensors =
         |indices: &[usize]| indices.iter().filter(|&&i| matches!(run.arguments[i], Source::Data(_))).count() as u64;

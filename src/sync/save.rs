@@ -4,6 +4,7 @@
 use super::partial::sync;
 use super::saver::{self, Ticket};
 use super::transfer::{Settled, from_host, settled};
+use crate::allocation::zeroed_bytes;
 use crate::device::{Device, Owner, TensorHandle, Value, device_of, release};
 use crate::device_data::Hold;
 use crate::engine::HostCopy;
@@ -12,7 +13,7 @@ use crate::error::{Error, Result, quoted};
 use crate::io::{self, Entry};
 use crate::metrics::Counter;
 use crate::native::Array;
-use crate::types::{TensorType, zeroed_bytes};
+use crate::types::TensorType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

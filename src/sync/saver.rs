@@ -8,13 +8,9 @@ use parking_lot::{Condvar, Mutex};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 /// Saves wait for room when this many bytes are on their way; one alone may be larger.
 const MOST_BYTES_IN_FLIGHT: u64 = 4 << 30;
-
-/// How long leaving the process waits for saves.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Writes a file, counting bytes as they go.
 pub type Write = Box<dyn FnOnce(&AtomicU64) -> Result<()> + Send>;
@@ -67,6 +63,9 @@ struct Load {
     bytes: Mutex<u64>,
     less: Condvar,
 }
+
+/// The save that is being written, and how many have ended.
+static CURRENT: Mutex<(Option<Arc<Ticket>>, u64)> = Mutex::new((None, 0));
 
 static LOAD: Load = Load { bytes: Mutex::new(0), less: Condvar::new() };
 static QUEUE: OnceLock<Sender<Job>> = OnceLock::new();
@@ -127,16 +126,20 @@ fn queue() -> Result<&'static Sender<Job>> {
     let (sender, receiver) = unbounded::<Job>();
     let writer = move || {
         for Job { write, size, ticket } in receiver {
+            CURRENT.lock().0 = Some(ticket.clone());
             let write = std::panic::AssertUnwindSafe(|| write(&ticket.written));
             let outcome = std::panic::catch_unwind(write).unwrap_or_else(|_| Err(writer_panicked()));
             ticket.end(outcome);
             forget(&ticket);
+            let mut current = CURRENT.lock();
+            *current = (None, current.1 + 1);
+            drop(current);
             unload(size);
         }
     };
     let named = std::thread::Builder::new().name("lazyxla-save".to_string());
     named.spawn(writer).map_err(|e| error!(Unavailable, "cannot start the background writer: {e}"))?;
-    pjrt::register_last_work(settle);
+    pjrt::register_last_work(settle, progress);
     // If another thread was faster, its channel is the one; ours closes, and our writer ends.
     Ok(QUEUE.get_or_init(|| sender))
 }
@@ -145,12 +148,18 @@ fn writer_panicked() -> Error {
     error!(Panic, "a defect of the library: the background writer panicked")
 }
 
-/// For leaving the process: the saves on their way end first.
+/// For leaving the process: the saves on their way end first. However long they take, as long as they go on; the exit handler
+/// has the limit.
 fn settle() {
     let mut bytes = LOAD.bytes.lock();
     while *bytes > 0 {
-        if LOAD.less.wait_for(&mut bytes, PATIENCE).timed_out() {
-            return;
-        }
+        LOAD.less.wait(&mut bytes);
     }
+}
+
+/// A number that changes as saves go on.
+fn progress() -> u64 {
+    let current = CURRENT.lock();
+    let written = current.0.as_ref().map_or(0, |ticket| ticket.progress().0);
+    written.wrapping_add(current.1 << 48)
 }

@@ -31,7 +31,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         Transaction::start(device, &mut state, owner, "step", plan, Vec::new())
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| explain(e, device, plan.output_bytes).context(name))?;
+    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.output_bytes)).context(name))?;
     transaction.commit();
     Ok(())
 }
@@ -39,7 +39,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
 /// Blocks until everything that was enqueued on a device has ended.
 pub fn wait(device: &'static Device) -> Result<()> {
     let owner = device.state().owner()?.clone();
-    owner.shared.runtime().engine.wait(owner.ordinal())
+    owner.shared.runtime().engine.wait(owner.ordinal()).map_err(|e| explain(e, device, None))
 }
 
 /// What a step would run now.

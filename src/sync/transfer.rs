@@ -55,7 +55,7 @@ fn value_of_host(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -
 /// Sends the host's values to an XLA device.
 pub(super) fn upload(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
     let sent = owner.shared.runtime().engine.transfer_to_device(owner.ordinal(), ty, data);
-    let buffer = sent.map_err(|e| explain(e, device, data.len() as u64))?;
+    let buffer = sent.map_err(|e| explain(e, device, Some(data.len() as u64)))?;
     owner.shared.metrics.add(Counter::TransferToDevice, 1);
     owner.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
     Ok(DeviceData::ready(buffer))
@@ -89,7 +89,7 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
     match settled(device, tensor)? {
         Settled::Native(array) => destination.copy_from_slice(array.bytes()),
         Settled::Device(hold, owner) => {
-            read_data(hold.data(), destination)?;
+            read_data(hold.data(), destination).map_err(|e| explain(e, device, None))?;
             owner.shared.metrics.add(Counter::TransferFromDevice, 1);
             owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
         }
@@ -186,7 +186,7 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
         (Settled::Device(hold, from), Place::Cpu) => array_of(hold, &from).map(|(array, _)| Value::Native(array)),
         (Settled::Device(hold, _), Place::Xla(ordinal)) => {
             let size = hold.data().ty().size_bytes() as u64;
-            let copy = hold.data().buffer()?.copy_to_device(ordinal).map_err(|e| explain(e, target, size))?;
+            let copy = hold.data().buffer()?.copy_to_device(ordinal).map_err(|e| explain(e, target, Some(size)))?;
             owner.shared.metrics.add(Counter::TransferToDevice, 1);
             Ok(Value::Data(DeviceData::ready(copy)))
         }
@@ -197,7 +197,7 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
 fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>> {
     let engine = &owner.shared.runtime().engine;
     let lent = engine.lend_to_device(owner.ordinal(), array.ty(), &array.memory());
-    match lent.map_err(|e| explain(e, target, array.bytes().len() as u64))? {
+    match lent.map_err(|e| explain(e, target, Some(array.bytes().len() as u64)))? {
         Some(buffer) => {
             count_shared(owner, array.ty());
             Ok(DeviceData::lent(buffer))

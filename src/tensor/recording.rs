@@ -5,6 +5,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::NodeId;
 use crate::sync;
+use crate::types::check_rank;
 use parking_lot::MutexGuard;
 
 /// A device's state, locked.
@@ -33,6 +34,7 @@ pub fn to_record(device: &'static Device) -> Result<State> {
 /// without the lock, unless it waits for a placeholder's value.
 #[inline]
 pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
+    check_ranks(&state, &[id])?;
     if !state.is_native() {
         return state.new_tensor(id);
     }
@@ -48,8 +50,15 @@ pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     state.new_tensor_of(Value::Native(made.remove(0)))
 }
 
+/// No tensor is of more axes than the library takes, whatever an operation's own rule says.
+#[inline]
+fn check_ranks(state: &State, ids: &[NodeId]) -> Result<()> {
+    ids.iter().try_for_each(|&id| check_rank(state.trace.dims(state.trace.node(id).shape)))
+}
+
 /// The same for several results: a tensor for each, or none for any.
 pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
+    check_ranks(&state, ids)?;
     let mut tensors = Unfinished(Vec::with_capacity(ids.len()));
     let made = if state.is_native() {
         let waits: Vec<bool> = ids.iter().map(|&id| state.waits(id)).collect();

@@ -10,6 +10,6 @@ mod shape;
 
 pub use dtype::{DType, Kind};
 pub use limits::{FloatLimits, IntegerLimits, float_limits, integer_limits};
-pub use memory::{SharedBytes, zeroed_bytes};
+pub use memory::SharedBytes;
 pub use scalar::{Scalar, ScalarValue};
-pub use shape::{Axes, Dims, MAX_RANK, TensorType, broadcast, count, element_count, normalize_axis};
+pub use shape::{Axes, Dims, MAX_RANK, TensorType, broadcast, check_rank, count, element_count, normalize_axis};

@@ -2,7 +2,7 @@
 
 use super::DType;
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -82,8 +82,10 @@ pub fn count(dims: &[i64]) -> usize {
     dims.iter().product::<i64>() as usize
 }
 
-/// The number of elements of `dims`, checked: no negative size, and the bytes of 16-byte elements fit an `i64`.
+/// The number of elements of `dims`, checked: at most [`MAX_RANK`] axes, no negative size, and the bytes of 16-byte
+/// elements fit an `i64`.
 pub fn element_count(dims: &[i64]) -> Result<usize> {
+    check_rank(dims)?;
     if let Some(axis) = dims.iter().position(|&d| d < 0) {
         return Err(error!(InvalidArgument, "dims: dims[{axis}] is {}; a dimension cannot be negative", dims[axis]));
     }
@@ -93,6 +95,17 @@ pub fn element_count(dims: &[i64]) -> Result<usize> {
         .filter(|n| *n <= i64::MAX / 16)
         .map(|_| count(dims))
         .ok_or_else(|| error!(InvalidArgument, "dims: {dims:?} has more elements than an address space has bytes"))
+}
+
+/// An error if there are more than [`MAX_RANK`] axes.
+#[inline]
+pub fn check_rank(dims: &[i64]) -> Result<()> {
+    if dims.len() > MAX_RANK { Err(too_high(dims.len())) } else { Ok(()) }
+}
+
+#[cold]
+fn too_high(rank: usize) -> Error {
+    error!(InvalidArgument, "rank: the result would be of rank {rank}; want at most {MAX_RANK}")
 }
 
 /// The shape to which `lhs` and `rhs` broadcast by NumPy's rules.
@@ -150,6 +163,8 @@ mod tests {
         assert!(element_count(&[-1]).is_err());
         assert!(element_count(&[1 << 40, 1 << 40]).is_err());
         assert!(element_count(&[i64::MAX]).is_err());
+        assert!(element_count(&[1; MAX_RANK]).is_ok());
+        assert!(element_count(&[1; MAX_RANK + 1]).is_err());
     }
 
     #[test]

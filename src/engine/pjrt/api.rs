@@ -1,5 +1,11 @@
 //! Calling a plugin's function table: availability, struct sizes, errors. The rules here make one binary work with
 //! plugins older and newer than our binding.
+//!
+//! A plugin's functions are `extern "C"`: nothing may unwind out of them. A C++ exception that does ends the process, and
+//! nothing here could prevent that: `catch_unwind` around an `extern "C-unwind"` call does not catch foreign exceptions (Rust
+//! leaves open what happens, and its runtime ends the process), and a shim in C++ that did would hand back a plugin whose
+//! locks and queues are as the exception left them. So what is known to throw is refused before the call: more devices than
+//! the library has numbers for or than the process can have threads for (`client`).
 
 use super::sys;
 use crate::error;
@@ -106,7 +112,7 @@ impl Api {
             // SAFETY: the error is ours to free, and is not used after this.
             unsafe { destroy(args.as_mut_ptr()) };
         }
-        Err(Error::new(code, message))
+        Err(Error::new(code_of(code, &message), message))
     }
 
     fn error_code(&self, error: *mut sys::PJRT_Error) -> Code {
@@ -137,6 +143,13 @@ impl Api {
         // SAFETY: the plugin gave pointer and length, which live as long as the error.
         unsafe { text(args.message, args.message_size) }
     }
+}
+
+/// The code that a plugin's words mean. An allocation that fails within a run comes as INTERNAL by some ways.
+fn code_of(code: Code, message: &str) -> Code {
+    const WORDS: [&str; 4] = ["RESOURCE_EXHAUSTED", "Out of memory", "out of memory", "std::bad_alloc"];
+    let is_vague = matches!(code, Code::Internal | Code::Unknown | Code::Aborted);
+    if is_vague && WORDS.iter().any(|words| message.contains(words)) { Code::ResourceExhausted } else { code }
 }
 
 /// A string that a plugin gave as pointer and length.

@@ -39,6 +39,7 @@ unsafe impl Sync for Client {}
 impl Client {
     /// A client with `device_count` devices (0: the plugin's own default, but one device on a CPU).
     pub fn start(api: &'static Api, device_count: usize) -> Result<Arc<Client>> {
+        check_threads(device_count)?;
         let mut client = Client {
             api,
             raw: create(api, device_count)?,
@@ -165,6 +166,40 @@ impl exit::Settle for Client {
             let _ = self.wait(device);
         }
     }
+}
+
+/// From so many devices on it is tried whether the process can have their threads.
+const MANY_DEVICES: usize = 16;
+/// Threads that a client has besides one for each device.
+const OTHER_THREADS: usize = 64;
+/// The stack of a plugin's thread: the usual limit.
+const THREAD_STACK: usize = 8 << 20;
+
+/// An error if the process cannot have a thread for each device (limits on processes and address space): a CPU plugin starts
+/// them, and ends the process where it cannot.
+fn check_threads(device_count: usize) -> Result<()> {
+    if device_count < MANY_DEVICES {
+        return Ok(());
+    }
+    let wanted = device_count + OTHER_THREADS;
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    std::thread::scope(|scope| {
+        // Each waits for its turn to see that the channel has closed.
+        let start = |_: &usize| {
+            let builder = std::thread::Builder::new().stack_size(THREAD_STACK);
+            builder.spawn_scoped(scope, || held.lock().recv().is_err()).is_ok()
+        };
+        let started = (0..wanted).take_while(start).count();
+        drop(release);
+        if started == wanted {
+            return Ok(());
+        }
+        Err(error!(
+            ResourceExhausted,
+            "options.device_count: {device_count} devices need {wanted} threads; this process can have {started} more"
+        ))
+    })
 }
 
 /// `cpu_device_count` is an option of the CPU plugin, whose default is four; other plugins may refuse it. It is an int64:

@@ -7,7 +7,7 @@ use super::event::Event;
 use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
 use super::settings::{self, Settings};
-use super::{check, compile_options, exit, sys};
+use super::{check, compile_options, exit, host_memory, sys};
 use crate::engine::{Buffer, Engine, Executable, Memory, Signature};
 use crate::error;
 use crate::error::Result;
@@ -185,6 +185,11 @@ impl Engine for PjrtEngine {
     fn wait(&self, device: usize) -> Result<()> {
         let _inside = exit::enter()?;
         self.client.wait(device)
+    }
+
+    fn memory_limit(&self, needed: u64) -> Option<(u64, &'static str)> {
+        let is_asked = self.client.host_readable && needed >= host_memory::MUCH;
+        is_asked.then(host_memory::limit)
     }
 
     fn memory(&self) -> Memory {

@@ -16,6 +16,7 @@ mod event;
 mod executable;
 mod exit;
 mod find;
+mod host_memory;
 mod layout;
 mod plugin;
 mod plugin_file;
@@ -30,8 +31,12 @@ pub use exit::register_last_work;
 
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::stack::with_stack;
 use std::path::Path;
 use std::sync::Arc;
+
+/// A stack for starting one.
+const STACK: usize = 64 << 20;
 
 /// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, makes a client.
 /// `device_count` 0 means the plugin's default; one on a CPU.
@@ -39,5 +44,7 @@ pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn 
     let _inside = exit::enter()?;
     let plugin = plugin::Plugin::load(&find::find(plugin_path)?)?;
     exit::register_again();
-    Ok(Arc::new(engine::PjrtEngine::new(plugin, device_count)?))
+    // The first start compiles programs, on whatever thread of the caller's that is.
+    let engine = || engine::PjrtEngine::new(plugin, device_count);
+    Ok(Arc::new(with_stack(STACK, 0, engine)?))
 }
