@@ -26,6 +26,7 @@ CHUNK = 1 << 15
 # More precision costs too much for millions of values.
 PAIRS = {"power", "atan2", "divide"}
 LEFT_OUT = {"gelu", "erf", "erfc", "relu", "relu6"}
+PREDICATES = ("is_finite", "is_nan", "is_inf", "signbit")
 FLOAT8 = {
     "float8_e5m2": 16,
     "float8_e4m3fn": 17,
@@ -183,7 +184,7 @@ def sweep(operation, name, worlds, bits, failures):
     for start in range(0, len(values[0]), CHUNK):
         arrays = [fill(operand, start) for operand in values]
         array = arrays[0]
-        case = Case(arrays, {}, "pred" if operation.name == "is_finite" else real(name) if operation.name == "abs" else name)
+        case = Case(arrays, {}, "pred" if operation.name in PREDICATES else real(name) if operation.name == "abs" else name)
         found = ops_test.wanted(operation, case, allowed == 0)
         for world in worlds:
             made = operation.call(world, *map(world.put, arrays))
@@ -232,13 +233,13 @@ def float8(operation, worlds, failures):
         with np.errstate(all="ignore"):
             want = np.asarray(operation.reference(x.astype(np.float64)))
             sides = [(want * (1 + way * allowed * 2.0**-23)).astype(np.float32).astype(x.dtype) for way in (-1, 0, 1)]
-            if operation.name == "is_finite":
+            if operation.name in PREDICATES:
                 sides = [want]
         for world in worlds:
             sizes = abi.dims(256)
             given = world.make("lxla_tensor_from_host", world.env, world.device, number, *sizes, codes.ctypes.data, 256)
             made = operation.call(world, given)
-            out = np.empty(256, bool if operation.name == "is_finite" else x.dtype)
+            out = np.empty(256, bool if operation.name in PREDICATES else x.dtype)
             abi.ok(abi.lib.lxla_tensor_read(made, out.ctypes.data, 256))
             release(made)
             release(given)

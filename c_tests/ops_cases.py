@@ -47,6 +47,7 @@ class Operation:
     scale: Callable = None
     refuses: bool = True
     in_order: Callable = None
+    again: bool = True  # whether all operands may be halved: sorted denormal numbers do not stay sorted
 
 
 class World:
@@ -70,7 +71,7 @@ class World:
     def write(self, changed):
         """Writes other values into the tensors of arrays, given by the arrays' ids; from then on they are of the new arrays."""
         for key, array in changed.items():
-            tensor, _ = self.known[key]
+            tensor, _ = self.known.pop(key)
             dense = np.ascontiguousarray(array)
             abi.ok(abi.lib.lxla_tensor_write(tensor, dense.ctypes.data if dense.size else None, dense.nbytes))
             self.known[id(array)] = tensor, array

@@ -32,7 +32,7 @@ def lists(function):
 
 
 def rearrangements():
-    squeezed = lambda x, axes: np.squeeze(x, tuple(axes) if axes else None)
+    squeezed = lambda x, axes: np.squeeze(x, tuple(axes))
     yield moved(
         "squeeze",
         squeezed,
@@ -57,7 +57,7 @@ def rearrangements():
     )
     yield moved(
         "flip",
-        lambda x, axes: np.flip(x, tuple(axes) if axes else None),
+        lambda x, axes: np.flip(x, tuple(axes)),
         lists("lxla_flip"),
         [
             (one((3, 4)), {"axes": [-1]}),

@@ -133,20 +133,21 @@ def searchsorted():
 
     @functools.cache
     def ascending(name):
-        row = rows_of(name).ravel()
+        # NumPy tells complex numbers with one NaN from those with two, searchsorted does not.
+        row = rows_of(name, False).ravel()
         return row[np.argsort(row if row.dtype.kind in "biuc" else row.astype(np.float64), kind="stable")]
 
     def cases(name):
         other = {"s8": "s32", "u16": "u8", "f32": "bf16", "f16": "f32"}.get(name, name)
-        pairs = [(ascending(name), rows_of(name))]
+        pairs = [(ascending(name), rows_of(name, False))]
         for n in [0, 1, 2, 3, 7, 8] if name in ("f32", "s64", "c128") else []:
-            pairs.append((ascending(name)[-n:] if n else ascending(name)[:0], rows_of(name)[0, :9]))
+            pairs.append((ascending(name)[-n:] if n else ascending(name)[:0], rows_of(name, False)[0, :9]))
         pairs.append((ascending(name), plain(other, (3, 2), 117)))
         pairs.append((ascending(name), plain(name, (), 118)))
         pairs.append((ascending(name), plain(name, (0, 2), 118)))
         return [Case([*pair], {"right": right, "dtype": "s32"}, "s32") for pair in pairs for right in (0, 1)]
 
-    return Operation("searchsorted", "all", call, of, cases, refuses=False)
+    return Operation("searchsorted", "all", call, of, cases, refuses=False, again=False)
 
 
 # By several arrays of indices.

@@ -20,10 +20,11 @@ declare("lxla_cumulative", "i32 tensor i64 i32")
 
 
 @functools.cache
-def rows_of(name):
-    """Rows with equal elements, edges, and for floats zeros of both signs and several NaN."""
+def rows_of(name, has_infinite=True):
+    """Rows with equal elements, edges, and for floats zeros of both signs and several NaN. Complex numbers have infinities and
+    NaN only if asked."""
     pool = [edges(name), edges(name)[:3], values.spread(name, 20, 101)]
-    pool = np.concatenate([*pool, values.infinite(name)] if kind(name) == "complex" else pool)
+    pool = np.concatenate([*pool, values.infinite(name)] if has_infinite and kind(name) == "complex" else pool)
     return np.stack([values.random(102 + i).permutation(pool) for i in range(3)])
 
 
@@ -185,7 +186,8 @@ def sort_by():
         return np.take_along_axis(arrays[result], order(key, axis, descending), axis)
 
     def cases(name):
-        made = [Case([rows_of(name)], {"axis": 1, "descending": down}) for down in (0, 1)]
+        # A comparator that calls lxla_real leaves the order of NaN open.
+        made = [Case([rows_of(name, False)], {"axis": 1, "descending": down}) for down in (0, 1)]
         keys = np.array([[3, 1, 3, -1], [0, 0, 2, 0]], np.int16)
         together, given = [counted(name, (2, 4)), keys], {"axis": 1, "descending": 1}
         made += [Case(together, given | {"result": 0}), Case(together, given | {"result": 1}, "s16")]

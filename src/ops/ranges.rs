@@ -45,7 +45,7 @@ pub fn arange(trace: &mut Trace, dtype: DType, [start, stop, step]: [ScalarValue
         return Err(too_many(format_args!("{count:e}")));
     }
     let dims = [count as i64];
-    element_count(&dims)?;
+    element_count(&dims).map_err(|_| too_many(format_args!("{count:e}")))?;
     let last = first + (count - 1.0).max(0.0) * by;
     for value in [first, last] {
         Scalar::new(dtype, ScalarValue::Float(value)).map_err(|e| e.context("start, stop, step"))?;
@@ -71,7 +71,7 @@ fn whole_stop(stop: ScalarValue, step: ScalarValue) -> Option<i128> {
 fn too_many(count: impl std::fmt::Display) -> Error {
     error!(
         InvalidArgument,
-        "start, stop, step: they give {count} elements: more elements than an address space has bytes"
+        "start, stop, step: they give {count} elements, more than an address space has bytes"
     )
 }
 
@@ -80,7 +80,7 @@ fn arange_of_integers(trace: &mut Trace, dtype: DType, start: i128, stop: i128, 
     let (distance, by) = if step > 0 { (stop - start, step) } else { (start - stop, -step) };
     let count = if distance <= 0 { 0 } else { (distance - 1) / by + 1 };
     let size = i64::try_from(count).map_err(|_| too_many(count))?;
-    element_count(&[size])?;
+    element_count(&[size]).map_err(|_| too_many(count))?;
     let last = start + (count - 1).max(0) * step;
     for value in [start, last] {
         Scalar::new(dtype, ScalarValue::of_whole(value)).map_err(|e| e.context("start, stop, step"))?;
@@ -143,7 +143,12 @@ pub fn linspace(
     count: i64,
     endpoint: bool,
 ) -> Result<NodeId> {
-    element_count(&[count]).map_err(|e| e.context("count"))?;
+    if count < 0 {
+        return Err(error!(InvalidArgument, "count: {count} given; want 0 or more"));
+    }
+    element_count(&[count]).map_err(|_| {
+        error!(InvalidArgument, "count: {count} given; more elements than an address space has bytes")
+    })?;
     for value in [start, stop] {
         Scalar::new(dtype, value).map_err(|e| e.context("start, stop"))?;
         if !value.is_finite() {
