@@ -2415,7 +2415,8 @@ lxla_status lxla_argsort(lxla_tensor x,
  * Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
  * and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
  * numbers count as in `lxla_sort_along`: NaN is the greatest, of either sign, and -0 equals 0, unlike in `chlo.top_k`, for
- * which there is `lxla_topk_total_order`. Takes pred, integers and floats. Gives two tensors, one reference each. Any thread.
+ * which there is `lxla_topk_total_order`. Complex numbers are ordered as there, too. Takes every dtype. Gives two tensors, one reference each. Any
+ * thread.
  */
 lxla_status lxla_topk(lxla_tensor x,
                       int64_t k,
