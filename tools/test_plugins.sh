@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs the C suite, the oracle and the demo on each plugin: test_plugins.sh BUILD_TREE CTEST JOBS PLUGIN ...
-# Tests that use no plugin (label `native`) and those that compare with the plugin of another process (label `once`) run in
-# `make test` only. LXLA_TEST_PLUGINS_SHORT=1 leaves out the tests with label `long`, for continuous integration.
+# Tests that use no plugin (label `once`) run in `make test` only. LXLA_TEST_PLUGINS_SHORT=1 leaves out the tests with label
+# `long` as well, for continuous integration.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tree=$1 ctest=$2 jobs=$3
 shift 3
-leave_out='^(once|native)$'
-[ "${LXLA_TEST_PLUGINS_SHORT:-0}" = 0 ] || leave_out='^(once|native|long)$'
+leave_out='^once$'
+[ "${LXLA_TEST_PLUGINS_SHORT:-0}" = 0 ] || leave_out='^(once|long)$'
 for plugin in "$@"; do
   export LXLA_PJRT_PLUGIN=$PWD/$plugin TF_CPP_MIN_LOG_LEVEL=1
   echo "=== $plugin"
