@@ -69,10 +69,7 @@ fn whole_stop(stop: ScalarValue, step: ScalarValue) -> Option<i128> {
 }
 
 fn too_many(count: impl std::fmt::Display) -> Error {
-    error!(
-        InvalidArgument,
-        "start, stop, step: they give {count} elements, more than an address space has bytes"
-    )
+    error!(InvalidArgument, "start, stop, step: they give {count} elements, more than an address space has bytes")
 }
 
 /// Exact in integers, of which the last ones are known to fit.
@@ -146,9 +143,8 @@ pub fn linspace(
     if count < 0 {
         return Err(error!(InvalidArgument, "count: {count} given; want 0 or more"));
     }
-    element_count(&[count]).map_err(|_| {
-        error!(InvalidArgument, "count: {count} given; more elements than an address space has bytes")
-    })?;
+    element_count(&[count])
+        .map_err(|_| error!(InvalidArgument, "count: {count} given; more elements than an address space has bytes"))?;
     for value in [start, stop] {
         Scalar::new(dtype, value).map_err(|e| e.context("start, stop"))?;
         if !value.is_finite() {
