@@ -49,7 +49,7 @@ pub fn replace_durably(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) 
     })
 }
 
-/// As [`replace_durably`], for files that may be lost with the machine, and that are for this user alone.
+/// As `replace_durably`, for files that may be lost with the machine, and that are for this user alone.
 pub fn replace_privately(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let mut temporary = Temporary::create(path, PRIVATE_MODE)?;
     fill(&mut temporary.file)?;

@@ -40,7 +40,7 @@ pub struct Entry<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Writes a file whole, or not at all: see [`replace_durably`]. `written` counts bytes as they go.
+/// Writes a file whole, or not at all: see `replace_durably`. `written` counts bytes as they go.
 pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> {
     let (header, in_order) = header(entries)?;
     let fill = |file: &mut File| {

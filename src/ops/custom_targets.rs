@@ -138,19 +138,19 @@ mod tests {
         let ty = TensorType::new;
         let (tall, wide, square) = (ty(DType::F32, &[5, 3, 2]), ty(DType::F32, &[2, 3]), ty(DType::F64, &[3, 3]));
         let ok = |target, operands: &[TensorType], results: &[TensorType]| checked(target, operands, results).is_ok();
-        assert!(ok("Qr", &[tall.clone()], &[tall.clone(), ty(DType::F32, &[5, 2])]));
-        assert!(ok("Qr", &[wide.clone()], &[wide.clone(), ty(DType::F32, &[2])]));
-        assert!(!ok("Qr", &[wide.clone()], &[wide.clone(), ty(DType::F32, &[3])]));
-        assert!(!ok("Qr", &[wide.clone()], &[wide.clone()]));
+        assert!(ok("Qr", std::slice::from_ref(&tall), &[tall.clone(), ty(DType::F32, &[5, 2])]));
+        assert!(ok("Qr", std::slice::from_ref(&wide), &[wide.clone(), ty(DType::F32, &[2])]));
+        assert!(!ok("Qr", std::slice::from_ref(&wide), &[wide.clone(), ty(DType::F32, &[3])]));
+        assert!(!ok("Qr", std::slice::from_ref(&wide), std::slice::from_ref(&wide)));
         assert!(!ok("Qr", &[ty(DType::S32, &[2, 2])], &[ty(DType::S32, &[2, 2]), ty(DType::S32, &[2])]));
         assert!(!ok("Qr", &[ty(DType::F32, &[0, 2])], &[ty(DType::F32, &[0, 2]), ty(DType::F32, &[0])]));
-        assert!(ok("Eigh", &[square.clone()], &[square.clone(), ty(DType::F64, &[3])]));
-        assert!(!ok("Eigh", &[wide.clone()], &[wide.clone(), ty(DType::F32, &[3])]));
+        assert!(ok("Eigh", std::slice::from_ref(&square), &[square.clone(), ty(DType::F64, &[3])]));
+        assert!(!ok("Eigh", std::slice::from_ref(&wide), &[wide.clone(), ty(DType::F32, &[3])]));
         let reflectors = "ProductOfElementaryHouseholderReflectors";
-        assert!(ok(reflectors, &[tall.clone(), ty(DType::F32, &[5, 2])], &[tall.clone()]));
-        assert!(!ok(reflectors, &[wide.clone(), ty(DType::F32, &[2])], &[wide.clone()]));
-        assert!(!ok(reflectors, &[tall.clone()], &[tall.clone()]));
-        assert!(ok("Sharding", &[square.clone()], &[square.clone()]));
+        assert!(ok(reflectors, &[tall.clone(), ty(DType::F32, &[5, 2])], std::slice::from_ref(&tall)));
+        assert!(!ok(reflectors, &[wide.clone(), ty(DType::F32, &[2])], std::slice::from_ref(&wide)));
+        assert!(!ok(reflectors, std::slice::from_ref(&tall), std::slice::from_ref(&tall)));
+        assert!(ok("Sharding", std::slice::from_ref(&square), std::slice::from_ref(&square)));
         assert!(!ok("Sharding", &[square.clone(), square.clone()], &[square]));
     }
 }
