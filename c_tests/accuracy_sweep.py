@@ -148,7 +148,7 @@ def functions():
     found += [operation for operation in binaries() if operation.name in PAIRS]
     for operation in found:
         for name in dtypes(operation.takes):
-            # What quotients of infinite complex numbers are is up to the device.
+            # Quotients of infinite complex numbers differ between devices.
             if kind(name) in ("float", "complex") and (operation.name, kind(name)) != ("divide", "complex"):
                 yield operation, name
 
@@ -219,7 +219,7 @@ def signs_differ(array, got, found, name, lazy):
     # Where no part of the argument is 0, it is 0 because it is too small.
     differ = reference.zeros_differ(got, want) & np.isfinite(array) & ((array.real == 0) | (array.imag == 0))
     with np.errstate(all="ignore"):
-        # What is too small to be more than 0 has no sign.
+        # A result that underflows to 0 may have either sign.
         differ &= ~np.any([(part != 0) & (np.abs(part) < reference.limits(name)[0]) for part in reference.parts(found[0][0])], axis=0)
     return differ & ~reference.denormal(array) if lazy else differ
 

@@ -36,7 +36,7 @@ static inline int open_folder(void) {
   return folder;
 }
 
-// How many files have this in their names.
+// Counts the files whose names contain the text.
 static inline int files(const char *part) { return walk_folder(open_folder(), part, "", 0); }
 
 // Removes all that is in the folder but the file of this name. Makes the folder if it is not there.

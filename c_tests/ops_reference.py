@@ -194,7 +194,7 @@ def logistic(x):
         return 1 / (1 + np.exp(-x))
     # Near its poles by the hyperbolic tangent, of which nothing is lost there.
     power = np.exp(x)
-    # Of what vanishes, the quotient has no sign.
+    # A quotient that underflows to 0 may have either sign.
     far = np.where(x.real < -1000, power, power / (1 + power))
     near = (1 + np.tanh(x / 2)) / 2
     is_near, is_end = x.real > -1, np.isinf(x.real)

@@ -227,7 +227,7 @@ TEST(a_relative_folder_is_where_it_was_when_it_was_checked) {
   clear();
 }
 
-// What a process that was killed has left is removed by the next that writes.
+// The next process that writes removes the temporary files of one that was killed.
 TEST(temporary_files_do_not_stay) {
   clear();
   CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(OWN, 0700) == 0);

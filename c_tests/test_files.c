@@ -1,5 +1,5 @@
-// What saves and loads do to the files of others: access rights, links, what is no regular file, what is left of processes that
-// were killed, folders and names at their limits, damaged and huge files. Native tensors: no plugin is needed.
+// Saves and loads on every kind of file: access rights, links, special files, temporary files of killed processes, folders and
+// names at their limits, damaged and huge files. Native tensors: no plugin is needed.
 #define _GNU_SOURCE
 #define FOLDER "test_files.folder"
 #include "folder.h"
@@ -294,7 +294,7 @@ TEST(a_save_removes_what_a_killed_save_of_that_name_has_left) {
   CHECK(utimensat(AT_FDCWD, others, (struct timespec[]){two_hours_ago, two_hours_ago}, 0) == 0);
   OK(save(env, PATH, 6));
   EQUAL(find_temporary(), 0);
-  // What only looks a little like one is somebody's.
+  // A file whose name is only similar belongs to somebody else.
   const char *theirs[] = {FOLDER "/.saved.tmp", FOLDER "/.saved.1.2.tmp", FOLDER "/saved.tmp"};
   for (int i = 0; i < 3; i++) write_file(theirs[i], "x", 1);
   OK(save(env, PATH, 7));

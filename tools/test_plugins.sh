@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the C suite, the oracle and the demo on each plugin: test_plugins.sh BUILD_TREE CTEST JOBS PLUGIN ...
-# Tests that use no plugin (label `once`) run in `make test` only. LXLA_TEST_PLUGINS_SHORT=1 leaves out the tests with label
+# Tests that use no plugin (label `once`) are left out. LXLA_TEST_PLUGINS_SHORT=1 leaves out the tests with label
 # `long` as well, for continuous integration.
 set -euo pipefail
 cd "$(dirname "$0")/.."
