@@ -70,6 +70,7 @@ TEST(child_counts_the_compiles_of_a_start) {
   if (!getenv("LXLA_TEST_STATE_DIR")) return;
   lxla_env env = fault_env();
   printf("number %d\n", FAULT(calls)("Client_Compile"));
+  EQUAL(counter(env, "PeakLiveBytes"), 0);
   OK(lxla_env_release(env));
 }
 

@@ -39,6 +39,8 @@ impl PjrtEngine {
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
         let mut engine = PjrtEngine { client, plugin, platform, version, settings: Settings::default() };
         engine.settings = plugin.settings(|| engine.find_settings())?.clone();
+        // The buffers of the checks are not the caller's.
+        engine.client.reset_peak();
         Ok(engine)
     }
 
