@@ -15,7 +15,8 @@
 //! | [`emit`], [`native`] | writing StableHLO; arrays of the host and their kernels |
 //! | [`ir`] | names and forms of operations, the trace, the program |
 //! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |
-//! | [`engine`], [`io`] | what runs programs, over any PJRT plugin; files |
+//! | [`engine`] | what runs programs, over any PJRT plugin |
+//! | [`io`] | files, and arrays of other libraries |
 //! | [`types`], [`metrics`], [`log`], [`later`], [`allocation`], [`stack`], [`error`](mod@error) | dtypes and shapes; counts; the log; what waits for the end of a call; fallible allocations; deep stacks; the error |
 
 pub mod allocation;

@@ -2,10 +2,11 @@
 //! They are kept in files of our own below `LXLA_STATE_DIR`, `$XDG_CACHE_HOME/lazyxla` or `$HOME/.cache/lazyxla`, the first
 //! that is set; an empty `LXLA_STATE_DIR`, or a folder that is not ours alone, means that nothing is remembered.
 
+use crate::io;
 use crate::log::{Level, log};
 use std::fs::{self, DirBuilder};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 
 /// First bytes of every file; changes with the format.
@@ -17,9 +18,8 @@ const MAX_BYTES: u64 = 4096;
 /// Returns a fact; None if it is not known or its file is damaged.
 pub fn get(name: &str) -> Option<Vec<u8>> {
     let path = folder()?.join(name);
-    let file = fs::File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    if !metadata.is_file() || metadata.uid() != user() {
+    let (file, metadata) = io::open_regular(&path).ok()?;
+    if metadata.uid() != io::user() {
         return None;
     }
     let mut bytes = Vec::new();
@@ -32,13 +32,10 @@ pub fn get(name: &str) -> Option<Vec<u8>> {
 /// Remembers a fact. A failure is only logged.
 pub fn put(name: &str, fact: &[u8]) {
     let Some(folder) = folder() else { return };
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".").tempfile_in(&folder)?;
-        [MAGIC, checksum(name, fact).as_bytes(), fact].iter().try_for_each(|part| file.write_all(part))?;
-        file.persist(folder.join(name))?;
-        Ok(())
-    };
-    if let Err(error) = write() {
+    let written = io::replace_privately(&folder.join(name), |file| {
+        [MAGIC, checksum(name, fact).as_bytes(), fact].iter().try_for_each(|part| file.write_all(part))
+    });
+    if let Err(error) = written {
         log(Level::Information, || format!("{} cannot be written: {error}", folder.display()));
     }
 }
@@ -46,11 +43,6 @@ pub fn put(name: &str, fact: &[u8]) {
 /// Covers the name, so that a file copied over another one is not taken for it.
 fn checksum(name: &str, fact: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(name.as_bytes()).update(&[0]).update(fact).finalize()
-}
-
-fn user() -> u32 {
-    // SAFETY: geteuid only reads a number of this process, and cannot fail.
-    unsafe { libc::geteuid() }
 }
 
 /// The folder, made if it is not there; None if there is none that only we can write.
@@ -68,5 +60,5 @@ fn folder() -> Option<PathBuf> {
     }
     DirBuilder::new().recursive(true).mode(0o700).create(&base).ok()?;
     let metadata = fs::metadata(&base).ok()?;
-    (metadata.is_dir() && metadata.uid() == user() && metadata.mode() & 0o022 == 0).then_some(base)
+    (metadata.is_dir() && metadata.uid() == io::user() && metadata.mode() & 0o022 == 0).then_some(base)
 }
