@@ -112,7 +112,7 @@ def top_k_total_order():
             # Kept as they are: this operation is exact, and sees denormal numbers.
             bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}")
             key = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
-        # What is taken for -key has no number without another.
+        # Descending order takes ~key, since -key overflows for the smallest integer.
         key = key.astype(np.uint64 if key.dtype == np.uint64 else np.int64)
         at = np.take(np.argsort(~key if largest else key, axis, kind="stable"), range(k), axis)
         return at.astype(np.int32) if result else np.take_along_axis(x, at, axis)

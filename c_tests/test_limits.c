@@ -1,5 +1,5 @@
-// What is too much: sizes that no memory holds, ranks, depths, devices, names of XLA's own, programs that do not fit. Each is
-// an error that changes nothing; before it was one, the process ended or hung.
+// Arguments beyond the library's limits: sizes that no memory holds, ranks, depths, devices, XLA's own custom call targets,
+// programs that do not fit. Each gives an error that changes nothing; without it the process ended or hung.
 #include "check.h"
 
 #include <pthread.h>
@@ -350,7 +350,7 @@ TEST(custom_calls_of_xlas_own_are_refused) {
 
 // --- Memory of programs ---
 
-// What the process has of its address space now.
+// Returns the size of the process's address space now.
 static rlim_t address_space(void) {
   unsigned long pages;
   FILE *file = fopen("/proc/self/statm", "r");

@@ -53,7 +53,7 @@ static void placeholders(void) {
   EQUAL(where.kind, device.kind);
   REFUSED(lxla_tensor_read(p, values, sizeof values), LXLA_FAILED_PRECONDITION, "placeholder f32[2] has no value");
   REFUSED(lxla_sync(&p, 1), LXLA_FAILED_PRECONDITION, "placeholder f32[2]");
-  // What needs one waits for it; all else has its value.
+  // An operation on a placeholder waits for its value; all others are evaluated at once.
   lxla_tensor sum = binary(ADD, p, w), own = scalar(MUL, w, 2), later = binary(MUL, sum, own);
   EQUAL(state_of(sum), LXLA_STATE_PENDING);
   EQUAL(state_of(later), LXLA_STATE_PENDING);
@@ -187,7 +187,7 @@ static void regions(void) {
 }
 TEST(computations_of_scalars_capture_arrays) { on_both(regions); }
 
-// What waits, keeps and is released at random moments: operations of their own are as they were.
+// Operations that wait for placeholders, and tensors released at random moments, do not change other operations.
 static void many(void) {
   lxla_tensor w = F32S(DIMS(2), 1, 2), p = hole(F32, DIMS(2)), x = binary(ADD, p, w);
   for (int i = 0; i < 300; i++) {
@@ -231,7 +231,7 @@ TEST(what_was_captured_on_cpu_goes_to_a_device_as_the_option_says) {
   lxla_computation unbound = trace_of(&q, 1, &sum, 1);
   REFUSED(lxla_computation_call(unbound, &x, 1, &out, 1), LXLA_FAILED_PRECONDITION, "placeholder f32[2] has no value");
   OK(lxla_computation_release(unbound));
-  // What was captured on a device stays there.
+  // A tensor captured on a device stays on that device.
   device = XLA(0);
   lxla_tensor there = from_f32(env, DIMS(2), (float[]){1, 2});
   lxla_computation far = weighted(there);

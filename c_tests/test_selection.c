@@ -94,7 +94,7 @@ static void eight_bits(void) {
 }
 TEST(floats_of_8_bits) { on_both(eight_bits); }
 
-// What is far beyond an end, in dtypes that the axis does not need.
+// Indices far out of range, of dtypes wider than the axis needs.
 static void far_away(void) {
   lxla_tensor x = F32S(DIMS(2, 2), 1, 2, 3, 4), one = at(F32, 10), out;
   lxla_tensor big = ARRAY(U64, uint64_t, DIMS(3), UINT64_MAX, 0, 1ull << 32), far = ARRAY(S64, int64_t, DIMS(3), INT64_MIN, 1, INT64_MAX);

@@ -311,7 +311,7 @@
 #define LXLA_BINARY_FLOOR_DIVIDE 16
 
 /**
- * What is left of FLOOR_DIVIDE, with the divisor's sign.
+ * Remainder of FLOOR_DIVIDE; it has the divisor's sign.
  */
 #define LXLA_BINARY_MODULO 17
 

@@ -115,7 +115,7 @@ pub const LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC: i32 = 14;
 pub const LXLA_BINARY_SHIFT_RIGHT_LOGICAL: i32 = 15;
 /// The quotient, rounded down.
 pub const LXLA_BINARY_FLOOR_DIVIDE: i32 = 16;
-/// What is left of FLOOR_DIVIDE, with the divisor's sign.
+/// Remainder of FLOOR_DIVIDE; it has the divisor's sign.
 pub const LXLA_BINARY_MODULO: i32 = 17;
 pub const LXLA_BINARY_COPYSIGN: i32 = 18;
 pub const LXLA_BINARY_HYPOT: i32 = 19;
