@@ -38,8 +38,8 @@ demo: plugin configure  ## Trains a network on real handwritten digits.
 	$(CMAKE) --build $(TREE) --target train_digits
 	$(TREE)/examples/train_digits examples/data/digits.csv
 
-test: build $(JAX_STAMP)  ## Tests: Rust, then C, on the default CPU plugin; all but those with label `long`.
-	cargo test --release
+test: build  ## Tests: Rust, then C, on the default CPU plugin; all but those with label `long`.
+	cargo test
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
 test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, the sweep, JAX.
@@ -76,11 +76,11 @@ check:  ## What must hold besides the tests: format, lints, docs, header, symbol
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib
 	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | diff include/lazyxla.symbols -
-	cargo test --release --test header --test operations
+	cargo test --test header --test operations
 
 header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md anew.
-	LXLA_WRITE_HEADER=1 cargo test --release --test header
-	LXLA_WRITE_HEADER=1 cargo test --release --test operations
+	LXLA_WRITE_HEADER=1 cargo test --test header
+	LXLA_WRITE_HEADER=1 cargo test --test operations
 
 plugin: $(PLUGIN_STAMP)  ## Installs the default CPU plugin below build/plugins.
 

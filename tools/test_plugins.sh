@@ -12,6 +12,6 @@ for plugin in "$@"; do
   export LXLA_PJRT_PLUGIN=$PWD/$plugin TF_CPP_MIN_LOG_LEVEL=1
   echo "=== $plugin"
   "$ctest" --test-dir "$tree" --output-on-failure -j "$jobs" -LE "$leave_out"
-  cargo test --release --test oracle
+  cargo test --test oracle
   "$tree/examples/train_digits" examples/data/digits.csv
 done

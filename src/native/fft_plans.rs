@@ -1,14 +1,13 @@
-//! Plans of Fourier transforms: what a transform of one length needs to know, kept for the next one of that length.
+//! Plans of Fourier transforms, kept for the next transform of the same length.
 
 use super::element::Element;
+use lazyxla_fourier::{ComplexToReal, Fft, FftDirection, Planned, RealToComplex};
 use lru::LruCache;
 use parking_lot::Mutex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 
-/// How many plans of a kind are kept.
+/// Number of plans of a kind that are kept.
 const KEPT: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 /// A longer plan is not kept: beside the transform it costs little, and it takes memory.
 const LONG: usize = 1 << 20;
@@ -20,15 +19,15 @@ pub struct Plans<T> {
     to_reals: LruCache<usize, Arc<dyn ComplexToReal<T>>>,
 }
 
-/// A float that is transformed.
-pub trait Planned: FftNum + Element {
-    /// Its plans.
+/// A float type whose plans are kept: f32 or f64.
+pub trait Float: Planned + Element {
+    /// The plans kept for this type.
     fn plans() -> &'static Mutex<Plans<Self>>;
 }
 
-macro_rules! planned {
+macro_rules! floats {
     ($($T:ty)*) => {
-        $(impl Planned for $T {
+        $(impl Float for $T {
             fn plans() -> &'static Mutex<Plans<$T>> {
                 static PLANS: LazyLock<Mutex<Plans<$T>>> = LazyLock::new(|| Mutex::new(Plans::new()));
                 &PLANS
@@ -37,31 +36,31 @@ macro_rules! planned {
     };
 }
 
-planned! { f32 f64 }
+floats! { f32 f64 }
 
-impl<T: Planned> Plans<T> {
+impl<T: Float> Plans<T> {
     fn new() -> Plans<T> {
         Plans { complex: LruCache::new(KEPT), of_reals: LruCache::new(KEPT), to_reals: LruCache::new(KEPT) }
     }
 }
 
-/// For complex numbers.
-pub fn complex<T: Planned>(length: usize, direction: FftDirection) -> Arc<dyn Fft<T>> {
-    let make = || FftPlanner::new().plan_fft(length, direction);
+/// The plan of a transform of complex numbers.
+pub fn complex<T: Float>(length: usize, direction: FftDirection) -> Arc<dyn Fft<T>> {
+    let make = || T::plan_complex(length, direction);
     if length > LONG {
         return make();
     }
     T::plans().lock().complex.get_or_insert((length, direction == FftDirection::Forward), make).clone()
 }
 
-/// From reals.
-pub fn of_reals<T: Planned>(length: usize) -> Arc<dyn RealToComplex<T>> {
-    let make = || RealFftPlanner::new().plan_fft_forward(length);
+/// The plan of a transform of `length` reals.
+pub fn of_reals<T: Float>(length: usize) -> Arc<dyn RealToComplex<T>> {
+    let make = || T::plan_of_reals(length);
     if length > LONG { make() } else { T::plans().lock().of_reals.get_or_insert(length, make).clone() }
 }
 
-/// To reals.
-pub fn to_reals<T: Planned>(length: usize) -> Arc<dyn ComplexToReal<T>> {
-    let make = || RealFftPlanner::new().plan_fft_inverse(length);
+/// The plan of a transform to `length` reals.
+pub fn to_reals<T: Float>(length: usize) -> Arc<dyn ComplexToReal<T>> {
+    let make = || T::plan_to_reals(length);
     if length > LONG { make() } else { T::plans().lock().to_reals.get_or_insert(length, make).clone() }
 }

@@ -2,13 +2,13 @@
 
 use super::array::Array;
 use super::element::{Element, unsupported};
-use super::fft_plans::{self, Planned};
+use super::fft_plans::{self, Float};
 use super::movement::transpose;
 use crate::error::Result;
 use crate::ir::FftOp;
 use crate::types::{DType, TensorType};
+use lazyxla_fourier::FftDirection;
 use num_complex::Complex;
-use rustfft::FftDirection;
 
 /// Elements of lines that one thread transforms at a time.
 const PIECE: usize = 1 << 15;
@@ -23,7 +23,7 @@ pub fn fft(op: FftOp, ty: &TensorType, axes: usize, x: &Array) -> Result<Array> 
     }
 }
 
-fn transform<T: Planned>(op: FftOp, ty: &TensorType, axes: usize, x: &Array) -> Result<Array>
+fn transform<T: Float>(op: FftOp, ty: &TensorType, axes: usize, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
 {
@@ -40,7 +40,7 @@ where
 }
 
 /// Along axes before the last.
-fn along<T: Planned>(mut x: Array, axes: std::ops::Range<usize>, direction: FftDirection) -> Result<Array>
+fn along<T: Float>(mut x: Array, axes: std::ops::Range<usize>, direction: FftDirection) -> Result<Array>
 where
     Complex<T>: Element,
 {
@@ -63,7 +63,7 @@ fn whole_lines(length: usize) -> usize {
 }
 
 /// Along the last axis.
-fn lines<T: Planned>(x: &Array, direction: FftDirection) -> Result<Array>
+fn lines<T: Float>(x: &Array, direction: FftDirection) -> Result<Array>
 where
     Complex<T>: Element,
 {
@@ -81,7 +81,7 @@ where
 }
 
 /// Of reals, along the last axis.
-fn of_reals<T: Planned>(ty: &TensorType, x: &Array) -> Result<Array>
+fn of_reals<T: Float>(ty: &TensorType, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
 {
@@ -100,7 +100,7 @@ where
 
 /// To reals, along the last axis. What a transform of reals cannot have, an imaginary part of the first element and of
 /// the middle one, is not looked at.
-fn to_reals<T: Planned>(ty: &TensorType, x: &Array) -> Result<Array>
+fn to_reals<T: Float>(ty: &TensorType, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
 {
