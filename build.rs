@@ -1,13 +1,35 @@
-//! Link arguments of the shared library, and the source tree, in whose build folder `make plugin` leaves plugins.
+//! Link arguments of the shared library; the source tree, in whose build folder `make plugin` leaves plugins; a hash of the sources.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src");
     let major = std::env::var("CARGO_PKG_VERSION_MAJOR").unwrap();
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     println!("cargo:rustc-env=LXLA_BUILD_ROOT={root}");
+    let mut hasher = DefaultHasher::new();
+    hash_folder(&Path::new(&root).join("src"), &mut hasher);
+    println!("cargo:rustc-env=LXLA_SOURCE_HASH={:016x}", hasher.finish());
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,liblazyxla.so.{major}");
         // Our exit handler and a plugin's threads outlive any dlclose, so the code must stay mapped.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    }
+}
+
+/// Hashes the names and contents of all files below a folder, in the order of their names.
+fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) {
+    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        path.file_name().hash(hasher);
+        if path.is_dir() {
+            hash_folder(&path, hasher);
+        } else {
+            std::fs::read(&path).unwrap().hash(hasher);
+        }
     }
 }

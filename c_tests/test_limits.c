@@ -344,7 +344,19 @@ TEST(custom_calls_of_xlas_own_are_refused) {
   read_f32(q, columns, 6);
   CHECK(fabsf(fabsf(packed[0]) - sqrtf(3)) < 1e-5f);
   for (int i = 0; i < 3; i++) CHECK(fabsf(packed[0] * columns[2 * i] - 1) < 1e-5f);
-  RELEASE(out[0], out[1], q, x);
+  RELEASE(out[0], out[1], q);
+  // Triton kernels are passed on; a CPU plugin knows none, and says so when the program is compiled.
+  lxla_custom_call_options triton = {.struct_size = sizeof triton};
+  OK(lxla_custom_call_options_init(&triton));
+  triton.backend_config = "{name = \"k\", ir = \"module {}\", num_stages = 1 : i32, num_warps = 1 : i32}";
+  triton.api_version = 4;
+  OK(lxla_custom_call("__gpu$xla.gpu.triton", in, 1, dtypes, ranks, dims, 1, &triton, out));
+  CHECK(lxla_sync(out, 1) != LXLA_OK);
+  CHECK(strstr(lxla_last_error_message(), "triton"));
+  float kept[6];
+  read_f32(x, kept, 6);
+  CHECK(kept[0] == 1 && kept[5] == 1);
+  RELEASE(out[0], x);
   OK(lxla_env_release(env));
 }
 

@@ -1985,7 +1985,9 @@ lxla_status lxla_custom_call_options_init(lxla_custom_call_options *options);
  * Targets that are XLA's own (`TopK`, `SliceToDynamic`, names that begin with `__`, `xla.`, `SPMD`, ...) are refused: its passes
  * end the process where such a call is not as XLA writes it. Of those that expand on every device `Qr`, `Eigh` and
  * `ProductOfElementaryHouseholderReflectors` are taken, with f32 or f64 matrices and results of the shapes that they have; and
- * `Sharding`, with one operand and a result of its type. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed nothing.
+ * `Sharding`, with one operand and a result of its type. `__gpu$xla.gpu.triton`, by which XLA runs a Triton kernel, is passed
+ * on as it is. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed
+ * nothing.
  * Native tensors have no plugin: UNIMPLEMENTED. Gives `n_results` tensors (at least 1), one reference each. Any thread.
  */
 lxla_status lxla_custom_call(const char *target,
@@ -2519,7 +2521,7 @@ lxla_status lxla_unique(lxla_tensor x,
 /**
  * Records NumPy's searchsorted: for each of `values`, of any shape, the place in `sorted`, which has one axis and ascends, before
  * which it would be put: with `right` 0 before elements that are equal, with 1 behind them. NaN is greater than every number
- * and equal to itself, 0 and -0 are equal, complex numbers are ordered as in `lxla_unique`. Both are converted to the dtype
+ * and equal to itself, 0 and -0 are equal, complex numbers are in the order of `lxla_sort_along`. Both are converted to the dtype
  * that `lxla_binary` gives them. The result has the shape of `values` and an integer dtype that can count `sorted`. What comes
  * of a row that does not ascend is unspecified. Takes all dtypes. Gives one reference. Any thread.
  */

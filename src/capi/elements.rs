@@ -155,7 +155,9 @@ pub unsafe extern "C" fn lxla_custom_call_options_init(options: *mut lxla_custom
 /// Targets that are XLA's own (`TopK`, `SliceToDynamic`, names that begin with `__`, `xla.`, `SPMD`, ...) are refused: its passes
 /// end the process where such a call is not as XLA writes it. Of those that expand on every device `Qr`, `Eigh` and
 /// `ProductOfElementaryHouseholderReflectors` are taken, with f32 or f64 matrices and results of the shapes that they have; and
-/// `Sharding`, with one operand and a result of its type. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed nothing.
+/// `Sharding`, with one operand and a result of its type. `__gpu$xla.gpu.triton`, by which XLA runs a Triton kernel, is passed
+/// on as it is. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed
+/// nothing.
 /// Native tensors have no plugin: UNIMPLEMENTED. Gives `n_results` tensors (at least 1), one reference each. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_custom_call(

@@ -117,7 +117,7 @@ pub unsafe extern "C" fn lxla_unique(
 
 /// Records NumPy's searchsorted: for each of `values`, of any shape, the place in `sorted`, which has one axis and ascends, before
 /// which it would be put: with `right` 0 before elements that are equal, with 1 behind them. NaN is greater than every number
-/// and equal to itself, 0 and -0 are equal, complex numbers are ordered as in `lxla_unique`. Both are converted to the dtype
+/// and equal to itself, 0 and -0 are equal, complex numbers are in the order of `lxla_sort_along`. Both are converted to the dtype
 /// that `lxla_binary` gives them. The result has the shape of `values` and an integer dtype that can count `sorted`. What comes
 /// of a row that does not ascend is unspecified. Takes all dtypes. Gives one reference. Any thread.
 #[unsafe(no_mangle)]

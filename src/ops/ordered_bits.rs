@@ -29,20 +29,35 @@ pub fn keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
         }
         Kind::Float => Ok(vec![key_of_float(trace, x)?]),
         Kind::Complex => {
-            let parts = [real(trace, x)?, imag(trace, x)?];
-            let mut keys = Vec::new();
-            for part in parts {
-                keys.push(key_of_float(trace, part)?);
-            }
+            let (keys, [re_is_nan, im_is_nan]) = keys_of_parts(trace, x)?;
+            let either = binary(trace, BinaryOp::Or, re_is_nan, im_is_nan)?;
             let nan = constant(trace, &[], key_of_nan(trace.node(keys[0]).dtype));
-            let mut is_nan = Vec::new();
-            for &key in &keys {
-                is_nan.push(compare(trace, CompareOp::Eq, key, nan)?);
-            }
-            let either = binary(trace, BinaryOp::Or, is_nan[0], is_nan[1])?;
             keys.into_iter().map(|key| select(trace, either, nan, key)).collect()
         }
     }
+}
+
+/// Integers in the order in which NumPy sorts `x`, to be compared one after the other. As [`keys`], but complex numbers with a
+/// NaN in one part differ: those with a NaN come last, first of the imaginary part, then of the real part, then of both, each in
+/// the order of the other part.
+pub fn sort_keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
+    if trace.node(x).dtype.kind() != Kind::Complex {
+        return keys(trace, x);
+    }
+    let ([re, im], is_nan) = keys_of_parts(trace, x)?;
+    let [re_is_nan, im_is_nan] = is_nan.map(|is| convert(trace, is, DType::S32));
+    let twice = binary_scalar(trace, BinaryOp::Multiply, re_is_nan, ScalarValue::Signed(2), false)?;
+    let class = binary(trace, BinaryOp::Add, twice, im_is_nan)?;
+    Ok(vec![class, re, im])
+}
+
+/// The keys of the real and of the imaginary parts of complex numbers, and whether each is NaN.
+fn keys_of_parts(trace: &mut Trace, x: NodeId) -> Result<([NodeId; 2], [NodeId; 2])> {
+    let parts = [real(trace, x)?, imag(trace, x)?];
+    let keys = [key_of_float(trace, parts[0])?, key_of_float(trace, parts[1])?];
+    let nan = constant(trace, &[], key_of_nan(trace.node(keys[0]).dtype));
+    let is_nan = [compare(trace, CompareOp::Eq, keys[0], nan)?, compare(trace, CompareOp::Eq, keys[1], nan)?];
+    Ok((keys, is_nan))
 }
 
 /// Whether elements are not 0: NaN is not.

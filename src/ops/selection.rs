@@ -10,7 +10,7 @@ use super::convert::convert;
 use super::creation::{full, nothing};
 use super::definition::Composed;
 use super::indexing::take;
-use super::ordered_bits::{counted, is_nonzero, keys, search};
+use super::ordered_bits::{counted, is_nonzero, keys, search, sort_keys};
 use super::shape::{broadcast_to, reshape};
 use super::slicing::{concatenate, slice};
 use super::sort::{check_index_dtype, places_dtype, sort};
@@ -260,7 +260,7 @@ pub fn searchsorted(
     let dtype = common_dtype(&ty, &of)
         .map_err(|_| error!(InvalidArgument, "sorted is {ty} and values are {of}: there is no dtype for both"))?;
     let (sorted, values) = (convert(trace, sorted, dtype), convert(trace, values, dtype));
-    let (row, wanted) = (keys(trace, sorted)?, keys(trace, values)?);
+    let (row, wanted) = (sort_keys(trace, sorted)?, sort_keys(trace, values)?);
     let found = search(trace, &row, n, &wanted, right)?;
     Ok(convert(trace, found, index_dtype))
 }

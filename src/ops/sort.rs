@@ -1,16 +1,13 @@
 //! Sorting by a traced computation, and in the order of numbers.
 
-use super::bits::bitcast_convert;
 use super::bodies::{self, KnownOrder, known_keys, known_order};
-use super::complex::{imag, real};
 use super::control::Applied;
 use super::convert::convert;
 use super::creation::iota;
 use super::definition::{Call, Definition, Native};
 use super::float8;
-use super::formula::Formula;
-use super::functions_of_one::{UnaryFunction, unary_function};
 use super::opaque::unsigned;
+use super::ordered_bits::sort_keys;
 use super::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -86,38 +83,11 @@ fn sort_complex(
     descending: bool,
     stable: bool,
 ) -> Result<NodeId> {
-    let (re, im) = (real(trace, x)?, imag(trace, x)?);
-    let [of_re, of_im] =
-        [unary_function(trace, UnaryFunction::IsNan, re)?, unary_function(trace, UnaryFunction::IsNan, im)?];
-    let keys = [ordered_bits(trace, re, of_re)?, ordered_bits(trace, im, of_im)?];
-    let mut f = Formula { trace };
-    let [of_re, of_im] = [of_re, of_im].map(|is| convert(f.trace, is, DType::S32));
-    let twice = f.times(of_re, 2.0)?;
-    let class = f.add(twice, of_im)?;
-    let arrays = [class, keys[0], keys[1], with];
-    let dtypes = arrays.map(|id| trace.node(id).dtype);
-    let body = bodies::lexicographic(&dtypes, 3, descending)?;
+    let arrays = [sort_keys(trace, x)?, vec![with]].concat();
+    let dtypes: Vec<DType> = arrays.iter().map(|&id| trace.node(id).dtype).collect();
+    let body = bodies::lexicographic(&dtypes, arrays.len() - 1, descending)?;
     let mut sorted = sort(trace, &Applied { body: &body, captures: &[] }, &arrays, axis, stable)?;
     Ok(sorted.pop().expect("as many results as arrays"))
-}
-
-/// Integers in the order of the floats `x`, of 32 or 64 bits, equal for both zeros and for what is NaN: XLA's CPU compares floats
-/// that are denormal as it is compiled, and integers always alike.
-fn ordered_bits(trace: &mut Trace, x: NodeId, is_nan: NodeId) -> Result<NodeId> {
-    let (dtype, last, most) = match trace.node(x).dtype {
-        DType::F32 => (DType::S32, 31, i64::from(i32::MAX)),
-        _ => (DType::S64, 63, i64::MAX),
-    };
-    let bits = bitcast_convert(trace, x, dtype)?;
-    let mut f = Formula { trace };
-    let sign = f.with_scalar(BinaryOp::ShiftRightArithmetic, bits, ScalarValue::Signed(last))?;
-    let flips = f.with_scalar(BinaryOp::And, sign, ScalarValue::Signed(most))?;
-    let ordered = f.binary(BinaryOp::Xor, bits, flips)?;
-    let size = f.add(bits, bits)?;
-    let is_zero = f.compare(CompareOp::Eq, size, 0.0)?;
-    let is_one = f.binary(BinaryOp::Or, is_zero, is_nan)?;
-    let zero = f.scalar(bits, 0.0)?;
-    f.select(is_one, zero, ordered)
 }
 
 /// What elements are put in order by: f32 has every float of 8 bits, in the same order; all else is itself.

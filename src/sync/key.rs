@@ -1,20 +1,17 @@
-//! The key of a program as a hash that is the same in every process: the engine's fingerprint, the versions of this library
-//! and of its lowerings, then words, constants and donors, each list behind its length. (In memory, keys are compared whole.)
+//! The key of a program as a hash that is the same in every process: the version of this library, a hash of its sources, the
+//! engine's fingerprint, then words, constants and donors, each list behind its length. (In memory, keys are compared whole.)
 
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use crate::error::Result;
 use crate::types::Scalar;
 
-/// Raised whenever an operation lowers to another text than before: executables of the disk cache would give the numbers of
-/// the old one.
-const LOWERING: u32 = 2;
-
 /// A hash that has taken in everything but programs.
 pub fn hasher(shared: &Shared) -> Result<blake3::Hasher> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    hasher.update(&LOWERING.to_le_bytes());
+    // An operation may lower to another text in another build: its executables would give the numbers of the old one.
+    hasher.update(env!("LXLA_SOURCE_HASH").as_bytes());
     hasher.update(&shared.runtime().engine.fingerprint()?);
     Ok(hasher)
 }
