@@ -30,7 +30,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo test rust-tests test-long test-plugins test-torch soak sweep fuzz tsan bench check header plugin plugins configure build install clean
+.PHONY: all demo test test-long test-plugins test-torch soak sweep fuzz tsan bench check header plugin plugins configure build install clean
 
 all: build
 
@@ -38,15 +38,11 @@ demo: plugin configure  ## Trains a network on real handwritten digits.
 	$(CMAKE) --build $(TREE) --target train_digits
 	$(TREE)/examples/train_digits examples/data/digits.csv
 
-test:  ## Tests: Rust, then C, on the default CPU plugin; all but those with label `long`.
-	$(MAKE) -j2 build rust-tests
+test: build  ## Tests: Rust, then C, on the default CPU plugin; all but those with label `long`.
 	cargo test
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
-rust-tests:
-	cargo test --no-run
-
-test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, the sweep, JAX.
+test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, the sweep, the fuzzer, JAX.
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
 
 test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.

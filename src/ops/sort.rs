@@ -12,7 +12,7 @@ use super::regions::{begin, check_alike, check_scalars, comparing, each, end, sc
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace};
+use crate::ir::{Body, CompareOp, NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
