@@ -1,0 +1,249 @@
+//! Applications of traced computations: calls, loops, branches and scans. Types are checked here, at the call; a result
+//! that is an argument unchanged is that argument.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{Body, NodeId, Op, Trace};
+use crate::ops::control::evaluate as control_native;
+use crate::ops::control::lower as control_lower;
+use crate::ops::creation::constants::nothing;
+use crate::ops::definition::{Definition, Native};
+use crate::types::{DType, Dims, TensorType, element_count};
+use std::sync::Arc;
+
+/// A body, applied to arguments, then captures.
+pub const CALL: Definition = Definition {
+    name: "call",
+    stablehlo: "func.call",
+    function: "lxla_computation_call",
+    dtypes: "all",
+    lower: control_lower::call,
+    native: Native::Several(control_native::call),
+};
+
+/// A loop with a condition.
+pub const WHILE: Definition = Definition {
+    name: "while",
+    stablehlo: "while",
+    function: "lxla_while",
+    dtypes: "all",
+    lower: control_lower::while_loop,
+    native: Native::Several(control_native::while_loop),
+};
+
+/// One of two bodies.
+pub const IF: Definition = Definition {
+    name: "cond",
+    stablehlo: "if",
+    function: "lxla_cond",
+    dtypes: "all",
+    lower: control_lower::branch,
+    native: Native::Several(control_native::branch),
+};
+
+/// One of several bodies.
+pub const CASE: Definition = Definition {
+    name: "case",
+    stablehlo: "case",
+    function: "lxla_case",
+    dtypes: "all; index integers",
+    lower: control_lower::case,
+    native: Native::Several(control_native::case),
+};
+
+/// A loop over slices.
+pub const SCAN: Definition = Definition {
+    name: "scan",
+    stablehlo: "while",
+    function: "lxla_scan",
+    dtypes: "all",
+    lower: control_lower::scan,
+    native: Native::Several(control_native::scan),
+};
+
+/// A body with the nodes of what it captured.
+pub struct Applied<'a> {
+    /// What is applied.
+    pub body: &'a Arc<Body>,
+    /// One node for each capture.
+    pub captures: &'a [NodeId],
+}
+
+/// Applies a body to arguments.
+pub fn call(trace: &mut Trace, applied: &Applied, arguments: &[NodeId]) -> Result<Vec<NodeId>> {
+    check_arguments(trace, "args", arguments, applied.body.parameters(), "the computation")?;
+    let operands = [arguments, applied.captures].concat();
+    let body = applied.body;
+    let through: Vec<Option<NodeId>> =
+        (0..body.results().len()).map(|i| body.passed_through(i).map(|parameter| operands[parameter])).collect();
+    if let Some(all) = through.iter().copied().collect::<Option<Vec<NodeId>>>() {
+        return Ok(all);
+    }
+    let made = trace.application(Op::Call, &operands, &[], &[body], body.results());
+    Ok(through.into_iter().zip(made).map(|(through, made)| through.unwrap_or(made)).collect())
+}
+
+/// Applies `body` to values, starting with `init`, as long as `condition` gives true for them.
+pub fn while_loop(trace: &mut Trace, condition: &Applied, body: &Applied, init: &[NodeId]) -> Result<Vec<NodeId>> {
+    check_arguments(trace, "init", init, condition.body.parameters(), "cond")?;
+    check_arguments(trace, "init", init, body.body.parameters(), "body")?;
+    match condition.body.results() {
+        [only] if *only == TensorType::new(DType::Pred, &[]) => {}
+        other => return Err(error!(InvalidArgument, "cond: it gives {}; want pred[]", listed(other))),
+    }
+    check_types("body: its results", body.body.results(), "the values that it carries", body.body.parameters())?;
+    let operands = [init, condition.captures, body.captures].concat();
+    let attributes = [init.len() as i64, condition.captures.len() as i64];
+    Ok(trace.application(Op::While, &operands, &attributes, &[condition.body, body.body], body.body.results()))
+}
+
+/// Applies `on_true` or `on_false` to arguments.
+pub fn branch(
+    trace: &mut Trace,
+    pred: NodeId,
+    on_true: &Applied,
+    on_false: &Applied,
+    arguments: &[NodeId],
+) -> Result<Vec<NodeId>> {
+    let ty = trace.ty(pred);
+    if ty != TensorType::new(DType::Pred, &[]) {
+        return Err(error!(InvalidArgument, "pred: it is {ty}; want pred[]"));
+    }
+    check_arguments(trace, "args", arguments, on_true.body.parameters(), "on_true")?;
+    check_arguments(trace, "args", arguments, on_false.body.parameters(), "on_false")?;
+    check_types("on_false: its results", on_false.body.results(), "those of on_true", on_true.body.results())?;
+    let operands = [&[pred], arguments, on_true.captures, on_false.captures].concat();
+    let attributes = [arguments.len() as i64, on_true.captures.len() as i64];
+    let bodies = [on_true.body, on_false.body];
+    Ok(trace.application(Op::If, &operands, &attributes, &bodies, on_true.body.results()))
+}
+
+/// Applies the branch that `index` numbers to arguments; the last one, if it numbers none.
+pub fn case(trace: &mut Trace, index: NodeId, branches: &[Applied], arguments: &[NodeId]) -> Result<Vec<NodeId>> {
+    let ty = trace.ty(index);
+    if !ty.dtype.is_integer() || !ty.dims.is_empty() {
+        return Err(error!(InvalidArgument, "index: it is {ty}; want an integer scalar"));
+    }
+    let [first, others @ ..] = branches else {
+        return Err(error!(InvalidArgument, "n_branches: 0 given; want at least 1"));
+    };
+    for (i, branch) in branches.iter().enumerate() {
+        check_arguments(trace, "args", arguments, branch.body.parameters(), &format!("branches[{i}]"))?;
+        let what = format!("branches[{i}]: its results");
+        check_types(&what, branch.body.results(), "those of branches[0]", first.body.results())?;
+    }
+    if others.is_empty() {
+        return call(trace, first, arguments);
+    }
+    let mut operands = [&[index], arguments].concat();
+    let mut attributes = vec![branches.len() as i64, arguments.len() as i64];
+    for branch in branches {
+        operands.extend_from_slice(branch.captures);
+        attributes.push(branch.captures.len() as i64);
+    }
+    let bodies: Vec<&Arc<Body>> = branches.iter().map(|branch| branch.body).collect();
+    Ok(trace.application(Op::Case, &operands, &attributes, &bodies, first.body.results()))
+}
+
+/// Applies `body` `length` times: to what it carries, and to one slice of each array. Gives what was carried last, then
+/// the other results, stacked.
+pub fn scan(
+    trace: &mut Trace,
+    body: &Applied,
+    init: &[NodeId],
+    arrays: &[NodeId],
+    length: i64,
+    reverse: bool,
+) -> Result<Vec<NodeId>> {
+    let (parameters, results) = (body.body.parameters(), body.body.results());
+    let carried = init.len();
+    let wanted = parameters.len();
+    if carried + arrays.len() != wanted {
+        return Err(error!(
+            InvalidArgument,
+            "init, xs: {carried} and {} given; body takes {wanted} parameters",
+            arrays.len()
+        ));
+    }
+    check_arguments(trace, "init", init, &parameters[..carried], "body")?;
+    if results.len() < carried {
+        return Err(error!(InvalidArgument, "body: it gives {} results; it carries {carried}", results.len()));
+    }
+    check_types("body: its first results", &results[..carried], "what it carries", &parameters[..carried])?;
+    let length = scan_length(trace, arrays, length)?;
+    for (i, (&array, slice)) in arrays.iter().zip(&parameters[carried..]).enumerate() {
+        let (ty, wanted) = (trace.ty(array), stacked(slice, length));
+        if ty != wanted {
+            return Err(error!(
+                InvalidArgument,
+                "xs: xs[{i}] is {ty}; body's parameter {} is {slice}, and {length} of them are {wanted}",
+                carried + i
+            ));
+        }
+    }
+    let mut types = results[..carried].to_vec();
+    types.extend(results[carried..].iter().map(|ty| stacked(ty, length)));
+    types.iter().try_for_each(|ty| element_count(&ty.dims).map(drop))?;
+    if length == 0 {
+        let stacks: Vec<NodeId> = types[carried..].iter().map(|ty| nothing(trace, ty)).collect::<Result<_>>()?;
+        return Ok([init, &stacks].concat());
+    }
+    let operands = [init, arrays, body.captures].concat();
+    let attributes = [carried as i64, arrays.len() as i64, length, i64::from(reverse)];
+    Ok(trace.application(Op::Scan, &operands, &attributes, &[body.body], &types))
+}
+
+/// How many slices the arrays have; without arrays, as many as the caller says.
+fn scan_length(trace: &Trace, arrays: &[NodeId], length: i64) -> Result<i64> {
+    for (i, &array) in arrays.iter().enumerate() {
+        let ty = trace.ty(array);
+        match ty.dims.first() {
+            Some(&slices) if slices == length => {}
+            _ => return Err(error!(InvalidArgument, "xs: xs[{i}] is {ty}; want {length} slices (length)")),
+        }
+    }
+    if length < 0 {
+        return Err(error!(InvalidArgument, "length: {length} given; want at least 0"));
+    }
+    Ok(length)
+}
+
+/// The type of so many slices.
+fn stacked(slice: &TensorType, length: i64) -> TensorType {
+    let mut dims = Dims::from_slice(&[length]);
+    dims.extend_from_slice(&slice.dims);
+    TensorType { dtype: slice.dtype, dims }
+}
+
+fn check_arguments(trace: &Trace, name: &str, nodes: &[NodeId], wanted: &[TensorType], whose: &str) -> Result<()> {
+    if nodes.len() != wanted.len() {
+        return Err(error!(
+            InvalidArgument,
+            "{name}: {} given; {whose} takes {} parameters",
+            nodes.len(),
+            wanted.len()
+        ));
+    }
+    for (i, (&node, wanted)) in nodes.iter().zip(wanted).enumerate() {
+        let ty = trace.ty(node);
+        if ty != *wanted {
+            return Err(error!(InvalidArgument, "{name}: {name}[{i}] is {ty}; {whose}'s parameter {i} is {wanted}"));
+        }
+    }
+    Ok(())
+}
+
+/// An error unless two lists of types are the same.
+pub fn check_types(what: &str, types: &[TensorType], whose: &str, wanted: &[TensorType]) -> Result<()> {
+    if types != wanted {
+        return Err(error!(InvalidArgument, "{what} are {}; {whose} are {}", listed(types), listed(wanted)));
+    }
+    Ok(())
+}
+
+fn listed(types: &[TensorType]) -> String {
+    if types.is_empty() {
+        return "none".to_string();
+    }
+    types.iter().map(TensorType::to_string).collect::<Vec<_>>().join(", ")
+}

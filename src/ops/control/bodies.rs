@@ -1,0 +1,223 @@
+//! Traced computations that operations of ours apply, made once for each list of dtypes.
+
+use crate::device_data::{DeviceData, State};
+use crate::error::Result;
+use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace, take_body};
+use crate::ops::binary;
+use crate::ops::{compare, select};
+use crate::types::{DType, Kind, TensorType};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, LazyLock};
+
+/// What a body computes, apart from its dtypes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Purpose {
+    Combine(u8),
+    Replace,
+    Order { descending: bool },
+    Lexicographic { keys: usize, descending: bool },
+    Extreme { greatest: bool },
+}
+
+type Made = FxHashMap<(Purpose, Vec<DType>), Arc<Body>>;
+
+/// There are few, and none is ever forgotten.
+static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Default::default);
+
+/// The computation that `record` makes of scalars of these dtypes.
+fn made(
+    purpose: Purpose,
+    dtypes: &[DType],
+    record: impl FnOnce(&mut Trace, &[NodeId]) -> Result<Vec<NodeId>>,
+) -> Result<Arc<Body>> {
+    let key = (purpose, dtypes.to_vec());
+    if let Some(body) = MADE.lock().get(&key) {
+        return Ok(body.clone());
+    }
+    let mut trace = Trace::new();
+    let parameter = |dtype: &DType| trace.leaf(&DeviceData::new(TensorType::new(*dtype, &[]), State::Placeholder));
+    let parameters: Vec<NodeId> = dtypes.iter().map(parameter).collect();
+    let results = record(&mut trace, &parameters)?;
+    let body = take_body(&trace, &parameters, &results).0;
+    MADE.lock().insert(key, body.clone());
+    Ok(body)
+}
+
+/// `(a, b)` to `a (op) b`.
+pub fn combine(op: BinaryOp, dtype: DType) -> Result<Arc<Body>> {
+    made(Purpose::Combine(op as u8), &[dtype; 2], |trace, p| Ok(vec![binary(trace, op, p[0], p[1])?]))
+}
+
+/// `(a, b)` to `b`.
+pub fn replace(dtype: DType) -> Result<Arc<Body>> {
+    made(Purpose::Replace, &[dtype; 2], |_, p| Ok(vec![p[1]]))
+}
+
+/// Two elements of each dtype in turn, to whether the first one of the first dtype precedes the second one. NaN is greater
+/// than every number: last, or with `descending` first.
+pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
+    let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
+    made(Purpose::Order { descending }, &twice, |trace, p| {
+        let op = if descending { CompareOp::Gt } else { CompareOp::Lt };
+        let precedes = compare(trace, op, p[0], p[1])?;
+        if dtypes[0].kind() != Kind::Float {
+            return Ok(vec![precedes]);
+        }
+        let (number, nan) = if descending { (p[1], p[0]) } else { (p[0], p[1]) };
+        let only_one = is_number_and_nan(trace, number, nan)?;
+        Ok(vec![binary(trace, BinaryOp::Or, precedes, only_one)?])
+    })
+}
+
+/// Two elements of each dtype in turn, to whether the first ones precede the second ones by the first `keys` dtypes: by the
+/// first of them, where that is equal by the next one, and so on. Keys are integers.
+pub fn lexicographic(dtypes: &[DType], keys: usize, descending: bool) -> Result<Arc<Body>> {
+    let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
+    made(Purpose::Lexicographic { keys, descending }, &twice, |trace, p| {
+        let op = if descending { CompareOp::Gt } else { CompareOp::Lt };
+        let mut precedes = compare(trace, op, p[2 * keys - 2], p[2 * keys - 1])?;
+        for key in (0..keys - 1).rev() {
+            let (a, b) = (p[2 * key], p[2 * key + 1]);
+            let are_equal = compare(trace, CompareOp::Eq, a, b)?;
+            let by_the_rest = binary(trace, BinaryOp::And, are_equal, precedes)?;
+            let by_this = compare(trace, op, a, b)?;
+            precedes = binary(trace, BinaryOp::Or, by_this, by_the_rest)?;
+        }
+        Ok(vec![precedes])
+    })
+}
+
+/// By how many keys a computation compares, if it is one of [`lexicographic`], and whether greater ones come first.
+pub fn known_keys(body: &Body) -> Option<(usize, bool)> {
+    let dtypes: Vec<DType> = body.parameters().iter().step_by(2).map(|ty| ty.dtype).collect();
+    let is = |keys: usize, descending: bool| lexicographic(&dtypes, keys, descending).is_ok_and(|made| *made == *body);
+    // Of complex numbers: what is NaN, real part, imaginary part.
+    if dtypes.len() <= 3 || !body.captures().is_empty() {
+        return None;
+    }
+    [false, true].into_iter().find(|&descending| is(3, descending)).map(|descending| (3, descending))
+}
+
+/// Whether the first is a number and the second is none.
+fn is_number_and_nan(trace: &mut Trace, number: NodeId, nan: NodeId) -> Result<NodeId> {
+    let is_number = compare(trace, CompareOp::Eq, number, number)?;
+    let is_nan = compare(trace, CompareOp::Ne, nan, nan)?;
+    binary(trace, BinaryOp::And, is_number, is_nan)
+}
+
+/// Two elements with an index each, `(a, i, b, j)`, to the greater (or smaller) one with its index: NaN if one is, and of
+/// equal ones that with the smaller index.
+pub fn extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> {
+    made(Purpose::Extreme { greatest }, &[dtype, index, dtype, index], |trace, p| {
+        let (a, i, b, j) = (p[0], p[1], p[2], p[3]);
+        let op = if greatest { CompareOp::Gt } else { CompareOp::Lt };
+        let mut is_better = compare(trace, op, a, b)?;
+        let mut is_equal = compare(trace, CompareOp::Eq, a, b)?;
+        if dtype.kind() == Kind::Float {
+            let only_a = is_number_and_nan(trace, b, a)?;
+            is_better = binary(trace, BinaryOp::Or, is_better, only_a)?;
+            let (nan_a, nan_b) = (compare(trace, CompareOp::Ne, a, a)?, compare(trace, CompareOp::Ne, b, b)?);
+            let both = binary(trace, BinaryOp::And, nan_a, nan_b)?;
+            is_equal = binary(trace, BinaryOp::Or, is_equal, both)?;
+        }
+        let is_earlier = compare(trace, CompareOp::Lt, i, j)?;
+        let breaks_tie = binary(trace, BinaryOp::And, is_equal, is_earlier)?;
+        let takes_a = binary(trace, BinaryOp::Or, is_better, breaks_tie)?;
+        Ok(vec![select(trace, takes_a, a, b)?, select(trace, takes_a, i, j)?])
+    })
+}
+
+/// An order that a computation is known to be. NaN is greater than every number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownOrder {
+    /// By which of the arrays.
+    pub key: usize,
+    /// Greater elements come first.
+    pub descending: bool,
+}
+
+/// The order that a computation is, if that can be seen: one of [`order`], or one comparison of the two elements of an array,
+/// which leaves open where NaN is.
+pub fn known_order(body: &Body) -> Option<KnownOrder> {
+    let (values, results) = body.decode();
+    let value = |position: usize| &values[position];
+    let compared = |position: usize, wanted: &[CompareOp]| match value(position).op {
+        Op::Compare(op) if wanted.contains(&op) => Some((op, value(position).operands[0], value(position).operands[1])),
+        _ => None,
+    };
+    let strict = |position: usize| {
+        let (op, a, b) = compared(position, &[CompareOp::Lt, CompareOp::Gt])?;
+        let is_pair = b == a ^ 1 && b.max(a) < body.parameters().len();
+        is_pair.then_some(KnownOrder { key: a / 2, descending: (op == CompareOp::Gt) == (a < b) })
+    };
+    let result = results[0];
+    let Op::Binary(BinaryOp::Or) = value(result).op else { return strict(result) };
+    let known = strict(value(result).operands[0])?;
+    let both = value(result).operands[1];
+    let Op::Binary(BinaryOp::And) = value(both).op else { return None };
+    let (_, number, same) = compared(value(both).operands[0], &[CompareOp::Eq])?;
+    let (_, nan, itself) = compared(value(both).operands[1], &[CompareOp::Ne])?;
+    let (first, second) = (2 * known.key, 2 * known.key + 1);
+    let wanted = if known.descending { (second, first) } else { (first, second) };
+    ((number, nan) == wanted && same == number && itself == nan).then_some(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::binary_scalar;
+    use crate::types::ScalarValue;
+
+    fn order_of(record: impl FnOnce(&mut Trace, &[NodeId]) -> NodeId) -> Option<KnownOrder> {
+        let mut trace = Trace::new();
+        let mut parameter = || trace.leaf(&DeviceData::new(TensorType::new(DType::F32, &[]), State::Placeholder));
+        let p = [parameter(), parameter(), parameter(), parameter()];
+        let result = record(&mut trace, &p);
+        known_order(&take_body(&trace, &p, &[result]).0)
+    }
+
+    #[test]
+    fn orders_are_recognised() {
+        let known = |key, descending| Some(KnownOrder { key, descending });
+        for descending in [false, true] {
+            let of = |dtypes: &[DType]| known_order(&order(dtypes, descending).unwrap());
+            assert_eq!(of(&[DType::F32]), known(0, descending));
+            assert_eq!(of(&[DType::BF16, DType::S32]), known(0, descending));
+            assert_eq!(of(&[DType::U8, DType::S32]), known(0, descending));
+        }
+        let one = |op, a: usize, b: usize| order_of(move |t, p| compare(t, op, p[a], p[b]).unwrap());
+        assert_eq!(one(CompareOp::Lt, 0, 1), known(0, false));
+        assert_eq!(one(CompareOp::Lt, 1, 0), known(0, true));
+        assert_eq!(one(CompareOp::Gt, 2, 3), known(1, true));
+        assert_eq!(one(CompareOp::Gt, 3, 2), known(1, false));
+        assert_eq!(one(CompareOp::Le, 0, 1), None);
+        assert_eq!(one(CompareOp::Lt, 1, 2), None);
+        assert_eq!(one(CompareOp::Lt, 0, 0), None);
+        let negated = order_of(|t, p| {
+            let [a, b] =
+                [0, 1].map(|i| binary_scalar(t, BinaryOp::Multiply, p[i], ScalarValue::Signed(-1), false).unwrap());
+            compare(t, CompareOp::Lt, a, b).unwrap()
+        });
+        assert_eq!(negated, None);
+    }
+
+    #[test]
+    fn lexicographic_orders_are_recognised() {
+        let dtypes = [DType::S32, DType::S32, DType::S32, DType::C64];
+        for descending in [false, true] {
+            let body = lexicographic(&dtypes, 3, descending).unwrap();
+            assert_eq!((known_keys(&body), known_order(&body)), (Some((3, descending)), None));
+        }
+        assert_eq!(known_keys(&lexicographic(&dtypes, 2, false).unwrap()), None);
+        assert_eq!(known_keys(&order(&dtypes, false).unwrap()), None);
+    }
+
+    #[test]
+    fn bodies_are_made_once() {
+        let first = combine(BinaryOp::Add, DType::F32).unwrap();
+        assert!(Arc::ptr_eq(&first, &combine(BinaryOp::Add, DType::F32).unwrap()));
+        assert!(!Arc::ptr_eq(&first, &combine(BinaryOp::Add, DType::F64).unwrap()));
+        assert_eq!(replace(DType::F32).unwrap().passed_through(0), Some(1));
+    }
+}

@@ -1,0 +1,206 @@
+//! Calls of what a plugin knows under a name. All that is said of one stands in the node's integers: its strings, too.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native::Array;
+use crate::ops::control::custom_targets;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::types::{DType, TensorType, element_count};
+
+/// What the plugin knows under a name.
+pub const CUSTOM_CALL: Definition = Definition {
+    name: "custom_call",
+    stablehlo: "custom_call",
+    function: "lxla_custom_call",
+    dtypes: "all",
+    lower,
+    native: Native::Several(refuse_native),
+};
+
+/// How the plugin calls a target. The numbers are StableHLO's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ApiVersion {
+    Original = 1,
+    StatusReturning = 2,
+    StatusReturningUnified = 3,
+    TypedFfi = 4,
+}
+
+impl ApiVersion {
+    /// The version of a number of the ABI.
+    pub fn from_number(number: i32) -> Result<ApiVersion> {
+        use ApiVersion::*;
+        [Original, StatusReturning, StatusReturningUnified, TypedFfi]
+            .into_iter()
+            .find(|&version| version as i32 == number)
+            .ok_or_else(|| error!(InvalidArgument, "api_version: {number} is no LXLA_CUSTOM_CALL_* constant (1 to 4)"))
+    }
+}
+
+/// What is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomCall {
+    /// The name under which the plugin knows it.
+    pub target: String,
+    /// For the target: text, or with [`ApiVersion::TypedFfi`] a dictionary as MLIR writes it.
+    pub backend_config: String,
+    /// How it is called.
+    pub api_version: ApiVersion,
+    /// Whether XLA must neither leave it out nor do it once for two.
+    pub has_side_effect: bool,
+    /// The types of what it gives.
+    pub results: Vec<TensorType>,
+}
+
+/// Calls what the plugin knows under a name.
+pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) -> Result<Vec<NodeId>> {
+    if call.target.is_empty() {
+        return Err(error!(InvalidArgument, "target: it is empty"));
+    }
+    if call.results.is_empty() {
+        return Err(error!(InvalidArgument, "n_results: 0 given; want at least 1"));
+    }
+    call.results.iter().try_for_each(|ty| element_count(&ty.dims).map(drop))?;
+    let config = call.backend_config.trim();
+    let is_dictionary = config.starts_with('{') && config.ends_with('}');
+    if call.api_version == ApiVersion::TypedFfi && !config.is_empty() && !is_dictionary {
+        return Err(error!(
+            InvalidArgument,
+            "backend_config: \"{config}\" given; the typed FFI wants a dictionary, such as {{lower = true, n = 3 : i64}}"
+        ));
+    }
+    let types: Vec<TensorType> = operands.iter().map(|&id| trace.ty(id)).collect();
+    custom_targets::check(call, &types)?;
+    Ok(trace.application(Op::CustomCall, operands, &call.encode(), &[], &call.results))
+}
+
+impl CustomCall {
+    /// As the integers of a node: both strings, the version, whether it has a side effect, the results.
+    fn encode(&self) -> Vec<i64> {
+        let mut words = Vec::new();
+        for text in [&self.target, &self.backend_config] {
+            words.push(text.len() as i64);
+            words.extend(text.as_bytes().chunks(8).map(|bytes| {
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(bytes);
+                i64::from_le_bytes(word)
+            }));
+        }
+        words.extend([self.api_version as i64, i64::from(self.has_side_effect), self.results.len() as i64]);
+        for ty in &self.results {
+            words.extend([ty.dtype as i64, ty.dims.len() as i64]);
+            words.extend_from_slice(&ty.dims);
+        }
+        words
+    }
+
+    /// What [`CustomCall::encode`] wrote.
+    fn decode(words: &[i64]) -> CustomCall {
+        const KNOWN: &str = "encode wrote it";
+        let mut rest = words.iter().copied();
+        let mut next = || rest.next().expect(KNOWN);
+        let mut text = || {
+            let length = next() as usize;
+            let mut bytes: Vec<u8> = (0..length.div_ceil(8)).flat_map(|_| next().to_le_bytes()).collect();
+            bytes.truncate(length);
+            String::from_utf8(bytes).expect(KNOWN)
+        };
+        let (target, backend_config) = (text(), text());
+        let api_version = ApiVersion::from_number(next() as i32).expect(KNOWN);
+        let has_side_effect = next() == 1;
+        let results = (0..next())
+            .map(|_| {
+                let dtype = DType::from_number(next() as i32).expect(KNOWN);
+                let dims = (0..next()).map(|_| next()).collect();
+                TensorType { dtype, dims }
+            })
+            .collect();
+        CustomCall { target, backend_config, api_version, has_side_effect, results }
+    }
+}
+
+/// A string of MLIR.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | 0..0x20 | 0x7F.. => out.push_str(&format!("\\{byte:02X}")),
+            _ => out.push(byte as char),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Layouts are named, since XLA chooses them otherwise: the target sees row-major arrays.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let call = CustomCall::decode(&value.attributes);
+    let config = match call.api_version {
+        ApiVersion::TypedFfi if call.backend_config.trim().is_empty() => "{}".to_string(),
+        ApiVersion::TypedFfi => call.backend_config,
+        _ => quoted(&call.backend_config),
+    };
+    let (names, types) = e.listed(&value.operands);
+    let operands: Vec<&TensorType> = value.operands.iter().map(|&operand| &e.values[operand].ty).collect();
+    let results: Vec<&TensorType> = call.results.iter().collect();
+    let result_types: Vec<String> = call.results.iter().map(mlir).collect();
+    emit!(
+        e,
+        "    {name}:{} = \"stablehlo.custom_call\"({}) <{{call_target_name = {}, backend_config = {config}, api_version = {} : i32, has_side_effect = {}, operand_layouts = {}, result_layouts = {}}}> : ({}) -> ({})",
+        results.len(),
+        names.join(", "),
+        quoted(&call.target),
+        call.api_version as i32,
+        call.has_side_effect,
+        row_major(&operands),
+        row_major(&results),
+        types.join(", "),
+        result_types.join(", ")
+    );
+}
+
+fn row_major(types: &[&TensorType]) -> String {
+    let layout = |ty: &&TensorType| {
+        let rank = ty.dims.len();
+        let axes: Vec<String> = (0..rank).rev().map(|axis| axis.to_string()).collect();
+        let axes = if rank == 0 { String::new() } else { format!("[{}]", axes.join(", ")) };
+        format!("dense<{axes}> : tensor<{rank}xindex>")
+    };
+    format!("[{}]", types.iter().map(layout).collect::<Vec<_>>().join(", "))
+}
+
+fn refuse_native(call: &Call) -> Result<Vec<Array>> {
+    let target = CustomCall::decode(call.attributes).target;
+    Err(error!(Unimplemented, "target: {target} is known to plugins, if at all, and native tensors have none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_call_comes_back() {
+        for (target, backend_config) in [("a", ""), ("exactly8", "1,1,100,1e-6"), ("größer", "{x = \"\\\"\"}")] {
+            let call = CustomCall {
+                target: target.to_string(),
+                backend_config: backend_config.to_string(),
+                api_version: ApiVersion::StatusReturning,
+                has_side_effect: true,
+                results: vec![TensorType::new(DType::F32, &[2, 0, 5]), TensorType::new(DType::C128, &[])],
+            };
+            assert_eq!(CustomCall::decode(&call.encode()), call);
+        }
+    }
+
+    #[test]
+    fn strings_are_quoted_and_layouts_row_major() {
+        assert_eq!(quoted("a\"b\\\n\u{e9}"), "\"a\\22b\\5C\\0A\\C3\\A9\"");
+        let (matrix, scalar) = (TensorType::new(DType::F32, &[2, 3]), TensorType::new(DType::F32, &[]));
+        assert_eq!(row_major(&[&matrix, &scalar]), "[dense<[1, 0]> : tensor<2xindex>, dense<> : tensor<0xindex>]");
+    }
+}

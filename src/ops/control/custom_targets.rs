@@ -1,0 +1,159 @@
+//! Targets of custom calls that are XLA's own. Its passes rewrite and expand them, and take for granted that they come from
+//! XLA: other operands, results or settings than theirs end the process (a failed CHECK, memory that is not theirs). So they
+//! are refused, but for those whose conventions are checked here.
+
+use crate::error;
+use crate::error::Result;
+use crate::ops::control::custom_call::CustomCall;
+use crate::types::{DType, TensorType};
+
+/// Names that XLA's passes know: whole ones, and those that begin so. From the sources and from the plugins' own words; also
+/// of passes for other devices than a CPU, since a plugin may have them.
+const OWN: [&str; 28] = [
+    "AggregateToTopK",
+    "AllocateBuffer",
+    "ApproxTopK",
+    "CreateBuffer",
+    "InspectSharding",
+    "LayoutConstraint",
+    "LuDecomposition",
+    "MoveToDevice",
+    "MoveToHost",
+    "PadToStatic",
+    "PartialReduce",
+    "Pin",
+    "PinToDevice",
+    "PinToDeviceSram",
+    "ResizeBilinear",
+    "ResizeBilinearGrad",
+    "ResizeNearest",
+    "ResizeNearestGrad",
+    "SetBound",
+    "SetDimensionSize",
+    "SliceToDynamic",
+    "TopK",
+    "TopKUnique",
+    "Unpin",
+    "X64Combine",
+    "annotate_device_placement",
+    "inspect_sharding",
+    "shape_assertion",
+];
+/// Names that begin so, and that XLA offers to frontends: a Triton kernel, whose module is in the configuration.
+const OFFERED: [&str; 1] = ["__gpu$xla.gpu.triton"];
+const OWN_PREFIXES: [&str; 9] = ["__", "SPMD", "X64", "chlo.", "mhlo.", "sdy.", "stablehlo.", "vhlo.", "xla."];
+
+/// An error for a call of XLA's own that is not as XLA takes it.
+pub fn check(call: &CustomCall, operands: &[TensorType]) -> Result<()> {
+    let target = &*call.target;
+    let results = &call.results[..];
+    let fits = match target {
+        "Sharding" => matches!((operands, results), ([x], [y]) if x == y),
+        "Qr" => is_qr(operands, results),
+        "Eigh" => is_eigh(operands, results),
+        "ProductOfElementaryHouseholderReflectors" => is_product(operands, results),
+        _ if OFFERED.contains(&target) => return Ok(()),
+        _ if OWN.contains(&target) || OWN_PREFIXES.iter().any(|prefix| target.starts_with(prefix)) => {
+            return Err(error!(InvalidArgument, "target: {target} is a name of XLA's own, and is not to be called"));
+        }
+        _ => return Ok(()),
+    };
+    if fits {
+        return Ok(());
+    }
+    let wanted = match target {
+        "Sharding" => "one operand, and one result of its type",
+        "Qr" => "f32 or f64 [..., m, n]; gives the same and [..., min(m, n)]",
+        "Eigh" => "f32 or f64 [..., n, n]; gives the same and [..., n]",
+        _ => "f32 or f64 [..., m, n] with n at most m and [..., k] with k at most n; gives the first's type",
+    };
+    let listed = |types: &[TensorType]| types.iter().map(TensorType::to_string).collect::<Vec<_>>().join(", ");
+    Err(error!(
+        InvalidArgument,
+        "target: {target} takes {wanted}; operands are {}, results {}",
+        listed(operands),
+        listed(results)
+    ))
+}
+
+/// Batch axes, rows and columns of matrices of floats that have elements.
+fn matrices(ty: &TensorType) -> Option<(&[i64], i64, i64)> {
+    let is_float = matches!(ty.dtype, DType::F32 | DType::F64);
+    match &ty.dims[..] {
+        [batch @ .., rows, columns] if is_float && ty.elements() > 0 => Some((batch, *rows, *columns)),
+        _ => None,
+    }
+}
+
+/// Vectors, one for each matrix of a batch.
+fn is_vectors(ty: &TensorType, of: &TensorType, batch: &[i64], length: i64) -> bool {
+    ty.dtype == of.dtype && ty.dims[..] == [batch, &[length]].concat()
+}
+
+fn is_qr(operands: &[TensorType], results: &[TensorType]) -> bool {
+    let ([x], [packed, taus]) = (operands, results) else { return false };
+    matrices(x).is_some_and(|(batch, m, n)| packed == x && is_vectors(taus, x, batch, m.min(n)))
+}
+
+fn is_eigh(operands: &[TensorType], results: &[TensorType]) -> bool {
+    let ([x], [vectors, values]) = (operands, results) else { return false };
+    matrices(x).is_some_and(|(batch, m, n)| m == n && vectors == x && is_vectors(values, x, batch, n))
+}
+
+fn is_product(operands: &[TensorType], results: &[TensorType]) -> bool {
+    let ([x, taus], [q]) = (operands, results) else { return false };
+    let length = taus.dims.last().copied().unwrap_or(0);
+    matrices(x).is_some_and(|(batch, m, n)| {
+        n <= m && (1..=n).contains(&length) && q == x && is_vectors(taus, x, batch, length)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::ApiVersion;
+
+    fn checked(target: &str, operands: &[TensorType], results: &[TensorType]) -> Result<()> {
+        let call = CustomCall {
+            target: target.to_string(),
+            backend_config: String::new(),
+            api_version: ApiVersion::Original,
+            has_side_effect: false,
+            results: results.to_vec(),
+        };
+        check(&call, operands)
+    }
+
+    #[test]
+    fn xlas_own_are_refused_by_name_and_others_are_the_plugins_affair() {
+        let x = [TensorType::new(DType::F32, &[4])];
+        for target in ["TopK", "__onednn$matmul", "xla.sdy.FuncResultSharding", "SPMDFullToShardShape", "mhlo.topk"] {
+            let e = checked(target, &x, &x).unwrap_err();
+            assert!(e.message.contains(target), "{e}");
+        }
+        for target in ["lapack_sgetrf_ffi", "my_target", "Topk", "_x", "__gpu$xla.gpu.triton"] {
+            checked(target, &x, &x).unwrap();
+        }
+    }
+
+    #[test]
+    fn decompositions_take_what_they_are_for() {
+        let ty = TensorType::new;
+        let (tall, wide, square) = (ty(DType::F32, &[5, 3, 2]), ty(DType::F32, &[2, 3]), ty(DType::F64, &[3, 3]));
+        let ok = |target, operands: &[TensorType], results: &[TensorType]| checked(target, operands, results).is_ok();
+        assert!(ok("Qr", std::slice::from_ref(&tall), &[tall.clone(), ty(DType::F32, &[5, 2])]));
+        assert!(ok("Qr", std::slice::from_ref(&wide), &[wide.clone(), ty(DType::F32, &[2])]));
+        assert!(!ok("Qr", std::slice::from_ref(&wide), &[wide.clone(), ty(DType::F32, &[3])]));
+        assert!(!ok("Qr", std::slice::from_ref(&wide), std::slice::from_ref(&wide)));
+        assert!(!ok("Qr", &[ty(DType::S32, &[2, 2])], &[ty(DType::S32, &[2, 2]), ty(DType::S32, &[2])]));
+        assert!(!ok("Qr", &[ty(DType::F32, &[0, 2])], &[ty(DType::F32, &[0, 2]), ty(DType::F32, &[0])]));
+        assert!(ok("Eigh", std::slice::from_ref(&square), &[square.clone(), ty(DType::F64, &[3])]));
+        assert!(!ok("Eigh", std::slice::from_ref(&wide), &[wide.clone(), ty(DType::F32, &[3])]));
+        let reflectors = "ProductOfElementaryHouseholderReflectors";
+        assert!(ok(reflectors, &[tall.clone(), ty(DType::F32, &[5, 2])], std::slice::from_ref(&tall)));
+        assert!(!ok(reflectors, &[wide.clone(), ty(DType::F32, &[2])], std::slice::from_ref(&wide)));
+        assert!(!ok(reflectors, std::slice::from_ref(&tall), std::slice::from_ref(&tall)));
+        assert!(ok("Sharding", std::slice::from_ref(&square), std::slice::from_ref(&square)));
+        assert!(!ok("Sharding", &[square.clone(), square.clone()], &[square]));
+    }
+}

@@ -1,0 +1,133 @@
+//! Operations whose StableHLO has a region that applies a traced computation. XLA's regions see nothing from outside: what
+//! the computation captured, scalars, goes with the arrays, in every element.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{Body, Instruction, NodeId, Op, Trace};
+use crate::native::Array;
+use crate::ops::control::apply::{Applied, check_types};
+use crate::ops::control::lower::apply;
+use crate::ops::definition::Call;
+use crate::types::{DType, TensorType};
+
+/// A scalar of a dtype.
+pub fn scalar(dtype: DType) -> TensorType {
+    TensorType::new(dtype, &[])
+}
+
+/// An error unless what was captured are scalars.
+pub fn check_captures(name: &str, applied: &Applied) -> Result<()> {
+    match applied.body.captures().iter().find(|ty| !ty.dims.is_empty()) {
+        Some(ty) => Err(error!(InvalidArgument, "{name}: it captured {ty}; want scalars only")),
+        None => Ok(()),
+    }
+}
+
+/// An error unless the computation takes these scalars, and gives those.
+pub fn check_scalars(name: &str, applied: &Applied, takes: &[DType], gives: &[DType]) -> Result<()> {
+    let listed = |dtypes: &[DType]| dtypes.iter().map(|&dtype| scalar(dtype)).collect::<Vec<TensorType>>();
+    check_types(&format!("{name}: its parameters"), applied.body.parameters(), "those wanted", &listed(takes))?;
+    check_types(&format!("{name}: its results"), applied.body.results(), "those wanted", &listed(gives))?;
+    check_captures(name, applied)
+}
+
+/// An error unless all are of one shape.
+pub fn check_alike(trace: &Trace, name: &str, nodes: &[NodeId]) -> Result<Vec<TensorType>> {
+    let types: Vec<TensorType> = nodes.iter().map(|&id| trace.ty(id)).collect();
+    let first = types.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
+    match types.iter().position(|ty| ty.dims != first.dims) {
+        Some(i) => {
+            Err(error!(InvalidArgument, "{name}: {name}[{i}] is {} and {name}[0] is {first}; want one shape", types[i]))
+        }
+        None => Ok(types),
+    }
+}
+
+/// The body with this number, element by element; behind the arguments stand what it captured.
+pub fn each<'a>(call: &'a Call, number: usize, captures: &'a [Array]) -> impl Fn(&[Array]) -> Result<Vec<Array>> + 'a {
+    move |arguments| (call.apply_each)(number, &[arguments, captures].concat())
+}
+
+/// Captured scalars in every element of `dims`, as operands of an operation: their names and types.
+pub fn spread(e: &mut Emitter, captures: &[usize], dims: &[i64]) -> (Vec<String>, Vec<String>) {
+    let mut names = Vec::new();
+    let mut types = Vec::new();
+    for &capture in captures {
+        let ty = TensorType::new(e.values[capture].ty.dtype, dims);
+        names.push(e.cast(capture, &ty));
+        types.push(mlir(&ty));
+    }
+    (names, types)
+}
+
+/// The region of an operation that compares: two parameters for each array, then two for each capture.
+pub fn comparing(e: &mut Emitter, position: usize, body: &Body) {
+    let dtypes = body.parameters().iter().map(|ty| ty.dtype);
+    let captures = body.captures().iter().flat_map(|ty| [ty.dtype; 2]);
+    let parameters: Vec<DType> = dtypes.chain(captures).collect();
+    let names = open(e, position, &parameters);
+    let explicit = body.parameters().len();
+    let captured = (0..body.captures().len()).map(|i| names[explicit + 2 * i].clone());
+    let arguments: Vec<String> = names[..explicit].iter().cloned().chain(captured).collect();
+    apply_and_return(e, position, body, &arguments, &[]);
+}
+
+/// The region of an operation that combines: what was combined so far, then what comes; captures behind each of the two.
+pub fn combining(e: &mut Emitter, position: usize, body: &Body) {
+    let count = body.results().len();
+    let dtypes = |types: &[TensorType]| types.iter().map(|ty| ty.dtype).collect::<Vec<DType>>();
+    let captures = dtypes(body.captures());
+    let parameters = dtypes(body.parameters());
+    let (so_far, next) = parameters.split_at(count);
+    let names = open(e, position, &[so_far, &captures, next, &captures].concat());
+    let behind = count + captures.len();
+    let arguments = [&names[..count], &names[behind..]].concat();
+    let carried: Vec<(String, DType)> = names[behind + count..].iter().cloned().zip(captures).collect();
+    apply_and_return(e, position, body, &arguments, &carried);
+}
+
+/// `({ ^bb0(parameters):`; their names.
+fn open(e: &mut Emitter, position: usize, parameters: &[DType]) -> Vec<String> {
+    let names: Vec<String> = (0..parameters.len()).map(|i| format!("%in{position}_{i}")).collect();
+    let typed: Vec<String> =
+        names.iter().zip(parameters).map(|(name, &dtype)| format!("{name}: {}", mlir(&scalar(dtype)))).collect();
+    emit!(e, "    ^bb0({}):", typed.join(", "));
+    names
+}
+
+/// What is written out in regions has at most so many values.
+const MOST_VALUES: usize = 256;
+
+/// Applies a body: written out, unless it is large or has bodies itself. XLA takes an operation whose results nothing needs
+/// out of a program only if it sees that it does nothing else, and of a call it does not; a reduction that is left so ends
+/// the process.
+pub fn written_out(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
+    let (values, results) = body.decode();
+    let is_plain = |value: &Instruction| value.bodies.is_empty() && value.op != Op::CustomCall;
+    if values.len() > MOST_VALUES || !values.iter().all(is_plain) {
+        return apply(e, name, body, arguments);
+    }
+    e.write_out(&values, body.scalars(), &format!("{}_", name.trim_start_matches('%')), arguments, &results)
+}
+
+/// Applies the body, and returns its results, then what is carried along.
+fn apply_and_return(e: &mut Emitter, position: usize, body: &Body, arguments: &[String], carried: &[(String, DType)]) {
+    let mut results = written_out(e, &format!("%next{position}"), body, arguments);
+    let mut types: Vec<String> = body.results().iter().map(mlir).collect();
+    for (name, dtype) in carried {
+        results.push(name.clone());
+        types.push(mlir(&scalar(*dtype)));
+    }
+    emit!(e, "    stablehlo.return {} : {}", results.join(", "), types.join(", "));
+}
+
+/// `name:n = "stablehlo.op"(operands) <{attributes}> (`, before regions.
+pub fn begin(e: &mut Emitter, results: &str, op: &str, operands: &[String], attributes: &str) {
+    emit!(e, "    {results} = \"stablehlo.{op}\"({}) <{{{attributes}}}> ({{", operands.join(", "));
+}
+
+/// `}) : (types) -> (types)`, behind regions.
+pub fn end(e: &mut Emitter, operands: &[String], results: &[String]) {
+    emit!(e, "    }}) : ({}) -> ({})", operands.join(", "), results.join(", "));
+}

@@ -1,0 +1,73 @@
+//! Tensors made from nothing.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::convert::convert;
+use crate::types::{DType, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
+
+/// `value` in every element.
+pub const FULL: Definition = Definition {
+    name: "full",
+    stablehlo: "constant",
+    function: "lxla_tensor_full",
+    dtypes: "all",
+    lower: |e, at| e.scalar(&e.name_of(at), &e.instruction(at).ty),
+    native: Native::One(|call| native::full(call.ty, call.scalar()?)),
+};
+
+/// 0, 1, 2, ... along an axis.
+pub const IOTA: Definition = Definition {
+    name: "iota",
+    stablehlo: "iota",
+    function: "lxla_iota",
+    dtypes: "integers, floats and complex numbers",
+    lower: lower_iota,
+    native: Native::One(native_iota),
+};
+
+/// `value` in every element.
+pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<NodeId> {
+    element_count(&ty.dims)?;
+    let scalar = Scalar::new(ty.dtype, value).map_err(|e| e.context("value"))?;
+    let shape = trace.intern(&ty.dims);
+    Ok(trace.operation_with_scalar(Op::Full, ty.dtype, shape, &[], scalar))
+}
+
+/// A tensor without elements, of any dtype: f8e8m0fnu has no 0.
+pub fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
+    full(trace, ty, ScalarValue::Unsigned(1))
+}
+
+/// A scalar that is known as an element, in every element.
+pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
+    let shape = trace.intern(dims);
+    trace.operation_with_scalar(Op::Full, scalar.dtype(), shape, &[], scalar)
+}
+
+/// 0, 1, 2, ... along `axis`.
+pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
+    element_count(&ty.dims)?;
+    if ty.dtype == DType::Pred {
+        return Err(error!(InvalidArgument, "dtype: iota counts in numbers, not pred"));
+    }
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    if ty.dtype.is_float8() {
+        let counted = iota(trace, &TensorType { dtype: DType::F32, dims: ty.dims.clone() }, axis as i64)?;
+        return Ok(convert(trace, counted, ty.dtype));
+    }
+    let shape = trace.intern(&ty.dims);
+    Ok(trace.operation_with_attributes(Op::Iota, ty.dtype, shape, &[], &[axis as i64]))
+}
+
+fn lower_iota(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    emit!(e, "    {} = stablehlo.iota dim = {} : {}", e.name_of(at), value.attributes[0], mlir(&value.ty));
+}
+
+fn native_iota(call: &Call) -> Result<Array> {
+    native::iota(call.ty, call.attributes[0] as usize)
+}

@@ -1,0 +1,85 @@
+//! What depends on where an element stands: triangles, and numbers as rows of zeros with a one.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{CompareOp, NodeId, Trace};
+use crate::ops::creation::constants::{full, iota};
+use crate::ops::definition::Composed;
+use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::refuse;
+use crate::ops::shape::rearrange::expand_dims;
+use crate::types::{DType, ScalarValue, TensorType, element_count, normalize_axis};
+
+/// The lower triangle.
+pub const TRIL: Composed = Composed { name: "tril", function: "lxla_tril", dtypes: "all" };
+/// The upper triangle.
+pub const TRIU: Composed = Composed { name: "triu", function: "lxla_triu", dtypes: "all" };
+/// Ones on a diagonal.
+pub const EYE: Composed = Composed { name: "eye", function: "lxla_eye", dtypes: "all" };
+/// A one at the place that a number says.
+pub const ONE_HOT: Composed = Composed { name: "one_hot", function: "lxla_one_hot", dtypes: "all; indices integers" };
+
+/// Up to the diagonal `k` (1 is the one above the main one), and 0 beyond it.
+pub fn tril(trace: &mut Trace, x: NodeId, k: i64) -> Result<NodeId> {
+    triangle(trace, x, "tril", CompareOp::Le, k)
+}
+
+/// From the diagonal `k` on, and 0 before it.
+pub fn triu(trace: &mut Trace, x: NodeId, k: i64) -> Result<NodeId> {
+    triangle(trace, x, "triu", CompareOp::Ge, k)
+}
+
+fn triangle(trace: &mut Trace, x: NodeId, name: &str, op: CompareOp, k: i64) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let [.., rows, columns] = ty.dims[..] else {
+        return Err(refuse(name, "x", &ty, "matrices, of rank 2 and more"));
+    };
+    let stays = diagonals(trace, rows, columns, op, k)?;
+    let zero = full(trace, &TensorType::new(ty.dtype, &[]), ScalarValue::Unsigned(0))?;
+    select(trace, stays, x, zero)
+}
+
+/// Ones where the column is `k` more than the row.
+pub fn eye(trace: &mut Trace, dtype: DType, rows: i64, columns: i64, k: i64) -> Result<NodeId> {
+    element_count(&[rows, columns])?;
+    let ones = diagonals(trace, rows, columns, CompareOp::Eq, k)?;
+    Ok(convert(trace, ones, dtype))
+}
+
+/// Whether `column (op) row + k`.
+fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) -> Result<NodeId> {
+    // Diagonals further away hold nothing, either; and in s32 no place overflows.
+    let k = k.clamp(-rows - 1, columns + 1);
+    let narrow = rows + columns < i64::from(i32::MAX) / 2;
+    let dtype = if narrow { DType::S32 } else { DType::S64 };
+    let line = iota(trace, &TensorType::new(dtype, &[rows, 1]), 0)?;
+    let offset = full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(k))?;
+    let line = crate::ops::binary(trace, crate::ir::BinaryOp::Add, line, offset)?;
+    let column = iota(trace, &TensorType::new(dtype, &[columns]), 0)?;
+    compare(trace, op, column, line)
+}
+
+/// A new axis of size `depth`, with 1 where an element of `indices` says, and 0 elsewhere: everywhere, if it is below 0 or
+/// not below `depth`.
+pub fn one_hot(trace: &mut Trace, indices: NodeId, depth: i64, axis: i64, dtype: DType) -> Result<NodeId> {
+    let ty = trace.ty(indices);
+    if !ty.dtype.is_integer() {
+        return Err(refuse("one_hot", "indices", &ty, "integers"));
+    }
+    if depth < 0 {
+        return Err(error!(InvalidArgument, "depth: {depth} given; want at least 0"));
+    }
+    let rank = ty.dims.len() + 1;
+    let axis = normalize_axis("axis", axis, rank)?;
+    // In what holds every index and the depth; what wraps around in it is negative, and so nowhere.
+    let narrow = ty.dtype.size_bytes() <= 4 && depth <= i64::from(i32::MAX);
+    let wide = if narrow { DType::S32 } else { DType::S64 };
+    let indices = convert(trace, indices, wide);
+    let indices = expand_dims(trace, indices, &[axis as i64])?;
+    let mut dims = vec![1; rank];
+    dims[axis] = depth;
+    let places = iota(trace, &TensorType::new(wide, &dims), axis as i64)?;
+    let hot = compare(trace, CompareOp::Eq, indices, places)?;
+    Ok(convert(trace, hot, dtype))
+}

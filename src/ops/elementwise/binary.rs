@@ -1,0 +1,198 @@
+//! Elementwise operations of two operands, one of which may be a scalar.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{BinaryOp, NodeId, Op, Trace};
+use crate::native::{self, Array, Source};
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::arc::atan2;
+use crate::ops::elementwise::complex_functions;
+use crate::ops::elementwise::float8;
+use crate::ops::elementwise::integers::{integer_division, integer_power};
+use crate::ops::{common_dims, common_dtype, typed};
+use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
+
+/// Two tensors, which broadcast and promote.
+pub const BINARY: Definition = Definition {
+    name: "binary",
+    stablehlo: "",
+    function: "lxla_binary",
+    dtypes: "",
+    lower,
+    native: Native::One(native_of_two),
+};
+
+/// A tensor and a scalar.
+pub const BINARY_SCALAR: Definition = Definition {
+    name: "binary_scalar",
+    stablehlo: "",
+    function: "lxla_binary_scalar",
+    dtypes: "",
+    lower: lower_with_scalar,
+    native: Native::One(|call| {
+        native::binary(member(call), call.ty, Source::Array(call.operands[0]), Source::Scalar(call.scalar()?))
+    }),
+};
+
+/// A scalar and a tensor.
+pub const SCALAR_BINARY: Definition = Definition {
+    name: "scalar_binary",
+    function: "lxla_binary_with_scalar",
+    native: Native::One(|call| {
+        native::binary(member(call), call.ty, Source::Scalar(call.scalar()?), Source::Array(call.operands[0]))
+    }),
+    ..BINARY_SCALAR
+};
+
+fn member(call: &Call) -> BinaryOp {
+    match call.op {
+        Op::Binary(op) | Op::BinaryScalar(op) | Op::ScalarBinary(op) => op,
+        _ => unreachable!("asked for {:?}", call.op),
+    }
+}
+
+/// An elementwise operation of two operands.
+#[inline]
+pub fn binary(trace: &mut Trace, op: BinaryOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
+    let (l, r) = (trace.node(lhs), trace.node(rhs));
+    if l.shape == r.shape && l.dtype == r.dtype && !l.dtype.is_float8() {
+        let (dtype, shape) = (l.dtype, l.shape);
+        check(op, dtype)?;
+        return Ok(trace.operation(Op::Binary(op), dtype, shape, &[lhs, rhs]));
+    }
+    if float8::is_any(trace, &[lhs, rhs]) {
+        common_dtype(&trace.ty(lhs), &trace.ty(rhs))?;
+        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| binary(trace, op, lhs, rhs));
+    }
+    let ty = infer(op, &trace.ty(lhs), &trace.ty(rhs))?;
+    Ok(typed(trace, Op::Binary(op), &ty, &[lhs, rhs]))
+}
+
+/// An elementwise operation of a tensor and a scalar, which takes the tensor's dtype.
+pub fn binary_scalar(
+    trace: &mut Trace,
+    op: BinaryOp,
+    x: NodeId,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<NodeId> {
+    let node = trace.node(x);
+    let (dtype, shape) = (node.dtype, node.shape);
+    if dtype.is_float8() {
+        let rounded = types::float8::format(dtype).decode(scalar_operand(dtype, scalar)?.bits() as u8);
+        let scalar = ScalarValue::Float(rounded.into());
+        return float8::in_f32(trace, [x], |trace, [x]| binary_scalar(trace, op, x, scalar, scalar_on_left));
+    }
+    check(op, dtype)?;
+    let scalar = scalar_operand(dtype, scalar)?;
+    let op = if scalar_on_left { Op::ScalarBinary(op) } else { Op::BinaryScalar(op) };
+    Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
+}
+
+/// A scalar operand, which takes the tensor's dtype.
+#[inline]
+pub fn scalar_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {
+    Scalar::new(dtype, scalar).map_err(|e| e.context("rhs"))
+}
+
+/// An error unless `op` computes in `dtype`.
+#[inline]
+fn check(op: BinaryOp, dtype: DType) -> Result<()> {
+    if kinds(op).contains(&dtype.kind()) { Ok(()) } else { Err(refuse(op, dtype)) }
+}
+
+/// What an operation computes in.
+#[inline]
+fn kinds(op: BinaryOp) -> &'static [Kind] {
+    use BinaryOp::*;
+    use Kind::*;
+    match op {
+        Add | Subtract | Multiply | Divide | Power => &[Float, Signed, Unsigned, Complex],
+        Remainder => &[Float, Signed, Unsigned],
+        Maximum | Minimum => &[Float, Signed, Unsigned, Pred],
+        Atan2 => &[Float],
+        And | Or | Xor => &[Pred, Signed, Unsigned],
+        ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => &[Signed, Unsigned],
+    }
+}
+
+#[cold]
+fn refuse(op: BinaryOp, dtype: DType) -> Error {
+    use BinaryOp::*;
+    let wanted = match op {
+        Add | Subtract | Multiply | Divide | Power => "integers, floats and complex numbers",
+        Remainder => "integers and floats",
+        Maximum | Minimum => "pred, integers and floats",
+        Atan2 => "floats",
+        And | Or | Xor => "pred and integers",
+        ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => "integers",
+    };
+    error!(InvalidArgument, "{} takes {wanted}, not {dtype}", op.name())
+}
+
+/// An elementwise operation of two operands.
+fn infer(op: BinaryOp, lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
+    let dtype = common_dtype(lhs, rhs)?;
+    check(op, dtype).map_err(|e| e.context(format_args!("lhs is {lhs} and rhs is {rhs}")))?;
+    Ok(TensorType { dtype, dims: common_dims(lhs, rhs)? })
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let Op::Binary(op) = value.op else { return };
+    let lhs = e.cast(value.operands[0], &value.ty);
+    let rhs = e.cast(value.operands[1], &value.ty);
+    write(e, &e.name_of(at), op, &lhs, &rhs, &value.ty);
+}
+
+fn lower_with_scalar(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let scalar = e.temporary();
+    e.scalar(&scalar, &value.ty);
+    let x = e.name(value.operands[0]);
+    match value.op {
+        Op::ScalarBinary(op) => write(e, &e.name_of(at), op, &scalar, &x, &value.ty),
+        Op::BinaryScalar(op) => write(e, &e.name_of(at), op, &x, &scalar, &value.ty),
+        _ => {}
+    }
+}
+
+fn write(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
+    if matches!(op, BinaryOp::Divide | BinaryOp::Remainder) && ty.dtype.is_integer() {
+        return integer_division(e, name, op, lhs, rhs, ty);
+    }
+    if op == BinaryOp::Power && ty.dtype.is_integer() {
+        return integer_power(e, name, lhs, rhs, ty);
+    }
+    if op == BinaryOp::Power && ty.dtype.kind() == Kind::Complex {
+        return complex_functions::power(e, name, lhs, rhs, ty);
+    }
+    if op == BinaryOp::Atan2 {
+        return atan2(e, name, lhs, rhs, ty);
+    }
+    emit!(e, "    {name} = stablehlo.{} {lhs}, {rhs} : {}", op.name(), mlir(ty));
+}
+
+fn native_of_two(call: &Call) -> Result<Array> {
+    let (op, ty, a, b) = (member(call), call.ty, call.operands[0], call.operands[1]);
+    if a.ty().dtype == ty.dtype && b.ty().dtype == ty.dtype {
+        return native::binary(op, ty, Source::Array(a), Source::Array(b));
+    }
+    let (a, b) = (native::convert(a, ty.dtype)?, native::convert(b, ty.dtype)?);
+    native::binary(op, ty, Source::Array(&a), Source::Array(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_what_came_and_what_was_wanted() {
+        let f32s = |dims: &[i64]| TensorType::new(DType::F32, dims);
+        let e = infer(BinaryOp::Add, &f32s(&[2, 3]), &f32s(&[4])).unwrap_err();
+        assert!(e.message.contains("f32[2,3]") && e.message.contains("f32[4]"), "{e}");
+        let e = infer(BinaryOp::And, &f32s(&[2]), &f32s(&[2])).unwrap_err();
+        assert!(e.message.contains("and takes pred and integers"), "{e}");
+    }
+}

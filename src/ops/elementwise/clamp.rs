@@ -1,0 +1,120 @@
+//! Values between two bounds.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, Op, Trace};
+use crate::native::{self, Array, Source};
+use crate::ops::creation::constants::constant;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::float8;
+use crate::ops::{refuse, typed};
+use crate::types::{Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
+
+/// The operands, in the order min, x, max.
+pub const CLAMP: Definition = Definition {
+    name: "clamp",
+    stablehlo: "clamp",
+    function: "lxla_clamp",
+    dtypes: "pred, integers, floats, 8-bit floats",
+    lower,
+    native: Native::One(native_clamp),
+};
+
+/// `x`, but at least `min`, and at most `max`.
+pub fn clamp(trace: &mut Trace, min: NodeId, x: NodeId, max: NodeId) -> Result<NodeId> {
+    let ty = infer(&trace.ty(min), &trace.ty(x), &trace.ty(max))?;
+    if float8::is_any(trace, &[x]) {
+        return float8::in_f32(trace, [min, x, max], |trace, [min, x, max]| clamp(trace, min, x, max));
+    }
+    Ok(typed(trace, Op::Clamp, &ty, &[min, x, max]))
+}
+
+/// `x`, but at least and at most these scalars, which take its dtype; none is no bound.
+pub fn clamp_scalars(
+    trace: &mut Trace,
+    min: Option<ScalarValue>,
+    x: NodeId,
+    max: Option<ScalarValue>,
+) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    if ty.dtype.kind() == Kind::Complex {
+        return Err(refuse("clamp", "x", &ty, "pred, integers and floats"));
+    }
+    let of = |name, value: Option<ScalarValue>| {
+        let element = |value| Scalar::new(ty.dtype, value).map_err(|e| e.context(name));
+        value.map(element).transpose()
+    };
+    let (min, max) = (of("min", min)?, of("max", max)?);
+    let [min, max] = [min, max].map(|bound| bound.map(|scalar| constant(trace, &[], scalar)));
+    match (min, max) {
+        (Some(min), Some(max)) => clamp(trace, min, x, max),
+        (Some(min), None) => binary(trace, BinaryOp::Maximum, x, min),
+        (None, Some(max)) => binary(trace, BinaryOp::Minimum, x, max),
+        (None, None) => Ok(x),
+    }
+}
+
+fn infer(min: &TensorType, x: &TensorType, max: &TensorType) -> Result<TensorType> {
+    let named = || format!("min is {min}, x is {x}, max is {max}");
+    let dtype =
+        min.dtype.promote(x.dtype).and_then(|dtype| dtype.promote(max.dtype)).map_err(|e| e.context(named()))?;
+    if dtype.kind() == Kind::Complex {
+        return Err(error!(InvalidArgument, "{}: complex numbers have no order", named()));
+    }
+    let dims = broadcast(&min.dims, &x.dims)
+        .and_then(|dims| broadcast(&dims, &max.dims))
+        .ok_or_else(|| error!(InvalidArgument, "{}: their shapes do not broadcast", named()))?;
+    element_count(&dims)?;
+    Ok(TensorType { dtype, dims })
+}
+
+/// StableHLO wants bounds that are scalars or have the shape of x; here all three have the result's.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let operands: Vec<String> = value.operands.iter().map(|&operand| e.cast(operand, &value.ty)).collect();
+    emit!(e, "    {name} = stablehlo.clamp {} : {}", operands.join(", "), mlir(&value.ty));
+}
+
+/// First `min`, then `max`: where they cross, the result is `max`.
+fn native_clamp(call: &Call) -> Result<Array> {
+    let converted = |i: usize| native::convert(call.operands[i], call.ty.dtype);
+    let (min, x, max) = (converted(0)?, converted(1)?, converted(2)?);
+    let dims = broadcast(&min.ty().dims, &x.ty().dims).expect("inference broadcast them");
+    let ty = TensorType { dtype: call.ty.dtype, dims };
+    let raised = native::binary(BinaryOp::Maximum, &ty, Source::Array(&min), Source::Array(&x))?;
+    native::binary(BinaryOp::Minimum, call.ty, Source::Array(&raised), Source::Array(&max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::testing::{apply, array, row};
+    use crate::types::DType;
+
+    #[test]
+    fn all_three_broadcast_and_promote() {
+        let ty = |dtype, dims: &[i64]| TensorType::new(dtype, dims);
+        let clamped = infer(&ty(DType::S8, &[]), &ty(DType::U8, &[2, 1]), &ty(DType::S32, &[3])).unwrap();
+        assert_eq!(clamped, ty(DType::S32, &[2, 3]));
+        assert!(infer(&ty(DType::C64, &[]), &ty(DType::F32, &[2]), &ty(DType::F32, &[])).is_err());
+        assert!(infer(&ty(DType::S32, &[]), &ty(DType::F32, &[2]), &ty(DType::F32, &[])).is_err());
+        assert!(infer(&ty(DType::F32, &[2]), &ty(DType::F32, &[3]), &ty(DType::F32, &[])).is_err());
+    }
+
+    #[test]
+    fn where_bounds_cross_the_upper_one_wins_and_nan_stays() {
+        let nan = f32::NAN;
+        let (min, max) = (array(&[], &[2.0f32]), row(&[5.0f32, 1.0, nan, 3.0]));
+        let x = row(&[7.0f32, 7.0, 7.0, nan]);
+        let got: Vec<f32> = apply(Op::Clamp, x.ty(), &[], &[&min, &x, &max]);
+        assert_eq!(got[..2], [5.0, 1.0]);
+        assert!(got[2].is_nan() && got[3].is_nan());
+        let wide = TensorType::new(DType::S16, &[2, 2]);
+        let got: Vec<i16> =
+            apply(Op::Clamp, &wide, &[], &[&array(&[2, 1], &[-1i8, 3]), &row(&[0u8, 200]), &array(&[], &[100u8])]);
+        assert_eq!(got, [0, 100, 3, 100]);
+    }
+}

@@ -1,0 +1,158 @@
+//! Comparisons, and choosing by them.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{CompareOp, NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::ops::creation::constants::constant;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::binary::scalar_operand;
+use crate::ops::elementwise::float8;
+use crate::ops::{common_dims, common_dtype, refuse, typed};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
+
+/// One of [`CompareOp`].
+pub const COMPARE: Definition = Definition {
+    name: "compare",
+    stablehlo: "compare",
+    function: "lxla_compare",
+    dtypes: "all; complex numbers EQ and NE only",
+    lower: lower_compare,
+    native: Native::One(native_compare),
+};
+
+/// pred ? a : b.
+pub const SELECT: Definition = Definition {
+    name: "select",
+    stablehlo: "select",
+    function: "lxla_select",
+    dtypes: "all",
+    lower: lower_select,
+    native: Native::One(|call| native::select(call.ty, call.operands[0], call.operands[1], call.operands[2])),
+};
+
+/// A comparison.
+pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
+    let ty = infer_compare(op, &trace.ty(lhs), &trace.ty(rhs))?;
+    if float8::is_any(trace, &[lhs, rhs]) {
+        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| compare(trace, op, lhs, rhs));
+    }
+    Ok(typed(trace, Op::Compare(op), &ty, &[lhs, rhs]))
+}
+
+/// A comparison with a scalar, which takes the tensor's dtype.
+pub fn compare_scalar(
+    trace: &mut Trace,
+    op: CompareOp,
+    x: NodeId,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<NodeId> {
+    let scalar = scalar_operand(trace.node(x).dtype, scalar)?;
+    let scalar = constant(trace, &[], scalar);
+    if scalar_on_left { compare(trace, op, scalar, x) } else { compare(trace, op, x, scalar) }
+}
+
+/// `pred ? on_true : on_false`.
+pub fn select(trace: &mut Trace, pred: NodeId, on_true: NodeId, on_false: NodeId) -> Result<NodeId> {
+    let ty = infer_select(&trace.ty(pred), &trace.ty(on_true), &trace.ty(on_false))?;
+    Ok(typed(trace, Op::Select, &ty, &[pred, on_true, on_false]))
+}
+
+/// One side of a choice: a tensor, or a scalar as it was given, with its own dtype.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    /// A tensor.
+    Tensor(NodeId),
+    /// A scalar.
+    Scalar(DType, ScalarValue),
+}
+
+/// `pred ? on_true : on_false`, where a side may be a scalar. Beside a tensor it takes the tensor's dtype; two scalars take
+/// the one that theirs promote to.
+pub fn select_sides(trace: &mut Trace, pred: NodeId, sides: [Side; 2]) -> Result<NodeId> {
+    let dtype = match sides {
+        [Side::Tensor(x), _] | [_, Side::Tensor(x)] => trace.node(x).dtype,
+        [Side::Scalar(a, _), Side::Scalar(b, _)] => {
+            a.promote(b).map_err(|e| e.context(format_args!("on_true is a scalar of {a}, on_false one of {b}")))?
+        }
+    };
+    let names = ["true_scalar", "false_scalar"];
+    let mut nodes = [pred; 2];
+    for ((node, side), name) in nodes.iter_mut().zip(sides).zip(names) {
+        *node = match side {
+            Side::Tensor(x) => x,
+            Side::Scalar(_, value) => {
+                let scalar = Scalar::new(dtype, value).map_err(|e| e.context(name))?;
+                constant(trace, &[], scalar)
+            }
+        };
+    }
+    select(trace, pred, nodes[0], nodes[1])
+}
+
+/// A comparison; the type given back is that of the result, pred.
+fn infer_compare(op: CompareOp, lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
+    let dtype = common_dtype(lhs, rhs)?;
+    if dtype.kind() == Kind::Complex && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
+        return Err(error!(InvalidArgument, "lhs is {lhs} and rhs is {rhs}: complex numbers have no order"));
+    }
+    Ok(TensorType { dtype: DType::Pred, dims: common_dims(lhs, rhs)? })
+}
+
+/// `pred ? on_true : on_false`.
+fn infer_select(pred: &TensorType, on_true: &TensorType, on_false: &TensorType) -> Result<TensorType> {
+    if pred.dtype != DType::Pred {
+        return Err(refuse("select", "pred", pred, "pred"));
+    }
+    let named = || format!("pred is {pred}, on_true is {on_true}, on_false is {on_false}");
+    let dtype = on_true.dtype.promote(on_false.dtype).map_err(|e| e.context(named()))?;
+    let dims = broadcast(&on_true.dims, &on_false.dims)
+        .and_then(|dims| broadcast(&pred.dims, &dims))
+        .ok_or_else(|| error!(InvalidArgument, "{}: their shapes do not broadcast", named()))?;
+    element_count(&dims)?;
+    Ok(TensorType { dtype, dims })
+}
+
+fn lower_compare(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let Op::Compare(op) = value.op else { return };
+    let name = e.name_of(at);
+    let (l, r) = (value.operands[0], value.operands[1]);
+    let common = TensorType { dtype: e.promoted(&[l, r]), dims: value.ty.dims.clone() };
+    let lhs = e.cast(l, &common);
+    let rhs = e.cast(r, &common);
+    let kind = match common.dtype.kind() {
+        Kind::Signed => "SIGNED",
+        Kind::Unsigned | Kind::Pred => "UNSIGNED",
+        Kind::Float | Kind::Float8 | Kind::Complex => "FLOAT",
+    };
+    let from = mlir(&common);
+    let ty = mlir(&value.ty);
+    emit!(e, "    {name} = stablehlo.compare {}, {lhs}, {rhs}, {kind} : ({from}, {from}) -> {ty}", op.name());
+}
+
+fn lower_select(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let pred_ty = TensorType { dtype: DType::Pred, dims: value.ty.dims.clone() };
+    let pred = e.cast(value.operands[0], &pred_ty);
+    let on_true = e.cast(value.operands[1], &value.ty);
+    let on_false = e.cast(value.operands[2], &value.ty);
+    let ty = mlir(&value.ty);
+    emit!(e, "    {name} = stablehlo.select {pred}, {on_true}, {on_false} : {}, {ty}", mlir(&pred_ty));
+}
+
+fn native_compare(call: &Call) -> Result<Array> {
+    let (a, b) = (call.operands[0], call.operands[1]);
+    let op = match call.op {
+        Op::Compare(op) => op,
+        _ => unreachable!("asked for {:?}", call.op),
+    };
+    if a.ty().dtype == b.ty().dtype {
+        return native::compare(op, call.ty, a, b);
+    }
+    let dtype = a.ty().dtype.promote(b.ty().dtype)?;
+    native::compare(op, call.ty, &native::convert(a, dtype)?, &native::convert(b, dtype)?)
+}

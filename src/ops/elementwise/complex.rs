@@ -1,0 +1,131 @@
+//! Complex numbers and their parts.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::ops::creation::constants::full;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::{common_dims, common_dtype, refuse, typed};
+use crate::types::{DType, Kind, ScalarValue, TensorType};
+
+/// The operands, in the order real part, imaginary part.
+pub const COMPLEX: Definition = Definition {
+    name: "complex",
+    stablehlo: "complex",
+    function: "lxla_complex",
+    dtypes: "f32 and f64",
+    lower: lower_complex,
+    native: Native::One(native_complex),
+};
+
+/// The real part of complex numbers.
+pub const REAL: Definition = Definition {
+    name: "real",
+    stablehlo: "real",
+    function: "lxla_real",
+    dtypes: "all",
+    lower: |e, at| e.one_operand(at, "real", ""),
+    native: Native::One(|call| native::real(call.ty, call.operands[0])),
+};
+
+/// The imaginary part of complex numbers.
+pub const IMAG: Definition = Definition {
+    name: "imag",
+    stablehlo: "imag",
+    function: "lxla_imag",
+    dtypes: "all",
+    lower: |e, at| e.one_operand(at, "imag", ""),
+    native: Native::One(|call| native::imag(call.ty, call.operands[0])),
+};
+
+/// Complex numbers of their parts.
+pub fn complex(trace: &mut Trace, real: NodeId, imag: NodeId) -> Result<NodeId> {
+    let ty = infer(&trace.ty(real), &trace.ty(imag))?;
+    Ok(typed(trace, Op::Complex, &ty, &[real, imag]))
+}
+
+/// The real part; all else is its own.
+pub fn real(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    if ty.dtype.kind() != Kind::Complex {
+        return Ok(x);
+    }
+    Ok(typed(trace, Op::Real, &part(&ty), &[x]))
+}
+
+/// The imaginary part, which for all else is 0.
+pub fn imag(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    if ty.dtype.kind() != Kind::Complex {
+        return full(trace, &ty, ScalarValue::Unsigned(0));
+    }
+    Ok(typed(trace, Op::Imag, &part(&ty), &[x]))
+}
+
+fn part(ty: &TensorType) -> TensorType {
+    TensorType { dtype: ty.dtype.real(), dims: ty.dims.clone() }
+}
+
+fn infer(real: &TensorType, imag: &TensorType) -> Result<TensorType> {
+    for (name, ty) in [("real", real), ("imag", imag)] {
+        if ty.dtype.kind() != Kind::Float {
+            return Err(refuse("complex", name, ty, "floats"));
+        }
+    }
+    let dtype = match common_dtype(real, imag)? {
+        DType::F32 => DType::C64,
+        DType::F64 => DType::C128,
+        other => {
+            return Err(error!(InvalidArgument, "real, imag: there are no complex numbers of {other}; convert to f32"));
+        }
+    };
+    let dims = common_dims(real, imag).map_err(|e| e.context("complex (lhs is real, rhs is imag)"))?;
+    Ok(TensorType { dtype, dims })
+}
+
+fn lower_complex(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let (name, parts) = (e.name_of(at), part(&value.ty));
+    let (real, imag) = (e.cast(value.operands[0], &parts), e.cast(value.operands[1], &parts));
+    emit!(e, "    {name} = stablehlo.complex {real}, {imag} : {}", mlir(&value.ty));
+}
+
+fn native_complex(call: &Call) -> Result<Array> {
+    let dtype = call.ty.dtype.real();
+    let (real, imag) = (native::convert(call.operands[0], dtype)?, native::convert(call.operands[1], dtype)?);
+    native::complex(call.ty, &real, &imag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::testing::{apply, array, row};
+    use num_complex::Complex;
+
+    #[test]
+    fn parts_promote_and_broadcast() {
+        let ty = |dtype, dims: &[i64]| TensorType::new(dtype, dims);
+        let of = |real, imag| infer(&ty(real, &[2, 1]), &ty(imag, &[3])).map(|ty| ty.dtype).ok();
+        assert_eq!(of(DType::F32, DType::BF16), Some(DType::C64));
+        assert_eq!(of(DType::F32, DType::F64), Some(DType::C128));
+        assert_eq!(of(DType::F16, DType::F16), None);
+        assert_eq!(of(DType::S32, DType::F32), None);
+        assert_eq!(of(DType::C64, DType::F32), None);
+    }
+
+    #[test]
+    fn parts_come_back() {
+        let wide = TensorType::new(DType::C64, &[2, 2]);
+        let z: Vec<Complex<f32>> =
+            apply(Op::Complex, &wide, &[], &[&array(&[2, 1], &[1.0f32, -0.0]), &row(&[f32::INFINITY, 2.0])]);
+        assert_eq!(z[1], Complex::new(1.0, 2.0));
+        assert!(z[2].re.is_sign_negative() && z[2].im.is_infinite());
+        let ty = TensorType::new(DType::F64, &[2]);
+        let z = row(&[Complex::new(1.0f64, -2.0), Complex::new(f64::NAN, 4.0)]);
+        let (re, im): (Vec<f64>, Vec<f64>) = (apply(Op::Real, &ty, &[], &[&z]), apply(Op::Imag, &ty, &[], &[&z]));
+        assert!(re[0] == 1.0 && re[1].is_nan());
+        assert_eq!(im, [-2.0, 4.0]);
+    }
+}

@@ -1,0 +1,192 @@
+//! Functions of complex numbers in StableHLO, spelt out on their parts: XLA's own lose bits near poles, zeros and the
+//! unit circle, overflow before their results do, and differ from C (ISO/IEC 9899:2018, annex G) and the array API
+//! standard at infinities and NaN.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::ir::UnaryOp;
+use crate::ops::elementwise::arc::arc_tangent;
+use crate::ops::elementwise::builder::Steps;
+use crate::ops::elementwise::complex_circle::{cosine, logistic, sine, tangent};
+use crate::ops::elementwise::complex_exponential::{exponential, exponential_minus_one, logarithm, logarithm_plus_one};
+use crate::types::{DType, ScalarValue, TensorType};
+
+/// Names of the real and the imaginary part.
+pub type Parts = [String; 2];
+
+/// `name` is the function of `x`, which is of this type.
+pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorType) {
+    let formula: fn(&mut Steps, &Parts) -> Parts = match op {
+        UnaryOp::Sign => sign,
+        UnaryOp::Exponential => exponential,
+        UnaryOp::ExponentialMinusOne => exponential_minus_one,
+        UnaryOp::Log => |s, z| with_angle(s, z, logarithm),
+        UnaryOp::LogPlusOne => logarithm_plus_one,
+        UnaryOp::Logistic => logistic,
+        UnaryOp::Tanh => |s, [a, b]| tangent(s, a, b),
+        // tan z = -i tanh(i z), of which tanh(conj z) = conj(tanh z) leaves the parts in each other's place.
+        UnaryOp::Tan => |s, [a, b]| {
+            let [re, im] = tangent(s, b, a);
+            [im, re]
+        },
+        UnaryOp::Sqrt => root,
+        UnaryOp::Rsqrt => reciprocal_root,
+        UnaryOp::Sine => sine,
+        UnaryOp::Cosine => cosine,
+        _ => return emit!(e, "    {name} = stablehlo.{} {x} : {}", op.name(), mlir(ty)),
+    };
+    let given = parts(e, x, ty);
+    let [re, im] = formula(&mut Steps::of(e, &part(ty)), &given);
+    join(e, name, &re, &im, ty);
+}
+
+/// The type of the parts.
+fn part(ty: &TensorType) -> TensorType {
+    TensorType { dtype: ty.dtype.real(), dims: ty.dims.clone() }
+}
+
+fn parts(e: &mut Emitter, x: &str, ty: &TensorType) -> Parts {
+    let (whole, part) = (mlir(ty), mlir(&part(ty)));
+    ["real", "imag"].map(|which| {
+        let name = e.temporary();
+        emit!(e, "    {name} = stablehlo.{which} {x} : ({whole}) -> {part}");
+        name
+    })
+}
+
+fn join(e: &mut Emitter, name: &str, re: &str, im: &str, ty: &TensorType) {
+    let (whole, part) = (mlir(ty), mlir(&part(ty)));
+    emit!(e, "    {name} = stablehlo.complex {re}, {im} : ({part}, {part}) -> {whole}");
+}
+
+/// A number times a power of four that lets its parts be squared.
+struct Scaled {
+    /// The larger part of the number itself, in absolute value.
+    large: String,
+    parts: Parts,
+    /// The absolute value of the scaled number.
+    size: String,
+    /// What to multiply the absolute value by for that of the number itself.
+    back: String,
+    /// The roots of that, and of its reciprocal.
+    root_back: String,
+    root: String,
+}
+
+fn scaled(s: &mut Steps, [a, b]: &Parts) -> Scaled {
+    let (above, below, exponent) = if s.dtype() == DType::F64 { (500, -450, 260) } else { (60, -50, 36) };
+    let [width, height] = [a, b].map(|part| s.step("abs", &[part]));
+    let large = s.step("maximum", &[&width, &height]);
+    let (is_large, is_small) =
+        (s.compare_with("GT", &large, 2f64.powi(above)), s.compare_with("LT", &large, 2f64.powi(below)));
+    let mut power = |exponent: i32| {
+        let [large, small, one] = [-exponent, exponent, 0].map(|exponent| s.constant(2f64.powi(exponent)));
+        let upper = s.choose(&is_small, &small, &one);
+        s.choose(&is_large, &large, &upper)
+    };
+    let (scale, back, root, root_back) = (power(2 * exponent), power(-2 * exponent), power(exponent), power(-exponent));
+    let parts = [a, b].map(|part| s.step("multiply", &[part, &scale]));
+    let squares = parts.each_ref().map(|part| s.step("multiply", &[part, part]));
+    let sum = s.step("add", &[&squares[0], &squares[1]]);
+    let size = s.step("sqrt", &[&sum]);
+    Scaled { large, parts, size, back, root_back, root }
+}
+
+/// Infinite where a part is, also beside NaN. `name` is of the parts' type.
+pub fn magnitude(e: &mut Emitter, name: &str, x: &str, ty: &TensorType) {
+    let given = parts(e, x, ty);
+    let mut s = Steps::of(e, &part(ty));
+    let number = scaled(&mut s, &given);
+    let size = s.step("multiply", &[&number.size, &number.back]);
+    let (any, infinity) = (s.any_infinite(&given), s.constant(f64::INFINITY));
+    s.select(name, &any, &infinity, &size);
+}
+
+/// `z / |z|`; of 0 of whatever signs, 0.
+fn sign(s: &mut Steps, z: &Parts) -> Parts {
+    let number = scaled(s, z);
+    let (is_zero, zero) = (s.compare_with("EQ", &number.large, 0.0), s.constant(0.0));
+    number.parts.map(|part| {
+        let share = s.step("divide", &[&part, &number.size]);
+        s.choose(&is_zero, &zero, &share)
+    })
+}
+
+/// The root of the scaled number.
+fn root_of_scaled(s: &mut Steps, number: &Scaled) -> Parts {
+    let [a, b] = &number.parts;
+    let [width, height] = [a, b].map(|part| s.step("abs", &[part]));
+    let sum = s.step("add", &[&width, &number.size]);
+    let mean = s.times(&sum, 0.5);
+    let half = s.step("sqrt", &[&mean]);
+    let twice = s.step("add", &[&half, &half]);
+    let quotient = s.step("divide", &[&height, &twice]);
+    let (is_zero, zero) = (s.compare_with("EQ", &number.large, 0.0), s.constant(0.0));
+    let other = s.choose(&is_zero, &zero, &quotient);
+    let is_right = s.compare("GE", a, &zero);
+    let (re, im) = (s.choose(&is_right, &half, &other), s.choose(&is_right, &other, &half));
+    [re, s.with_sign_of(&im, b)]
+}
+
+/// The root of a number below the cut lies below, too.
+fn root(s: &mut Steps, z: &Parts) -> Parts {
+    let number = scaled(s, z);
+    let [re, im] = root_of_scaled(s, &number).map(|part| s.step("multiply", &[&part, &number.root_back]));
+    let [a, b] = z;
+    let (infinity, height) = (s.constant(f64::INFINITY), s.step("abs", &[b]));
+    let (is_tall, is_wide) = (s.is_infinite(&height), s.is_infinite(a));
+    let is_low = s.compare_with("EQ", a, f64::NEG_INFINITY);
+    let (grows, above) = (s.either(&is_tall, &is_wide), s.either(&is_tall, &is_low));
+    let (re, im) = (s.choose(&grows, &infinity, &re), s.choose(&above, &infinity, &im));
+    [re, s.with_sign_of(&im, b)]
+}
+
+/// The conjugate of the root over the absolute value; 0 of infinity; of 0, infinity and no number, as quotients have it.
+fn reciprocal_root(s: &mut Steps, z: &Parts) -> Parts {
+    let number = scaled(s, z);
+    let (any, is_zero) = (s.any_infinite(z), s.compare_with("EQ", &number.large, 0.0));
+    let (zero, infinity) = (s.constant(0.0), s.constant(f64::INFINITY));
+    let [re, im] = root_of_scaled(s, &number).map(|part| {
+        let share = s.step("divide", &[&part, &number.size]);
+        let share = s.step("multiply", &[&share, &number.root]);
+        s.choose(&any, &zero, &share)
+    });
+    [s.choose(&is_zero, &infinity, &re), s.step("negate", &[&im])]
+}
+
+/// Logarithm by a formula for its real part.
+pub fn with_angle(s: &mut Steps, [a, b]: &Parts, real: fn(&mut Steps, &str, &str) -> String) -> Parts {
+    [real(s, a, b), arc_tangent(s, b, a)]
+}
+
+/// `e^(exponent log base)`. 0 to the power of 0 is 1, of an exponent with a positive real part 0, of anything else no
+/// number, as in NumPy. Errors grow with the exponential's argument, so c64 is computed in c128.
+pub fn power(e: &mut Emitter, name: &str, base: &str, exponent: &str, ty: &TensorType) {
+    if ty.dtype == DType::C64 {
+        let wide = TensorType { dtype: DType::C128, dims: ty.dims.clone() };
+        let (from, to, result) = (mlir(ty), mlir(&wide), e.temporary());
+        let [base, exponent] = [base, exponent].map(|x| {
+            let name = e.temporary();
+            emit!(e, "    {name} = stablehlo.convert {x} : ({from}) -> {to}");
+            name
+        });
+        power(e, &result, &base, &exponent, &wide);
+        return emit!(e, "    {name} = stablehlo.convert {result} : ({to}) -> {from}");
+    }
+    let (z, w) = (parts(e, base, ty), parts(e, exponent, ty));
+    let mut s = Steps::of(e, &part(ty));
+    let [size, angle] = with_angle(&mut s, &z, logarithm);
+    let [c, d] = &w;
+    let [c_size, d_size] = [c, d].map(|part| s.step("multiply", &[part, &size]));
+    let [c_angle, d_angle] = [c, d].map(|part| s.step("multiply", &[part, &angle]));
+    let (a, b) = (s.step("subtract", &[&c_size, &d_angle]), s.step("add", &[&d_size, &c_angle]));
+    let [re, im] = exponential(&mut s, &[a, b]);
+    let grows = s.compare_with("GT", c, 0.0);
+    let power = e.temporary();
+    join(e, &power, &re, &im, ty);
+    let mut s = Steps::of(e, ty);
+    let (zero, one, nan) = (s.constant(0.0), s.constant(1.0), s.scalar(ScalarValue::Complex(f64::NAN, f64::NAN)));
+    let (base_is_zero, is_one) = (s.compare("EQ", base, &zero), s.compare("EQ", exponent, &zero));
+    let of_zero = s.choose(&grows, &zero, &nan);
+    let other = s.choose(&base_is_zero, &of_zero, &power);
+    s.select(name, &is_one, &one, &other);
+}

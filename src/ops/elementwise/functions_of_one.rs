@@ -1,0 +1,214 @@
+//! Elementwise functions of one operand that StableHLO has no operation for, recorded as several operations: with NumPy's
+//! results at NaN, infinities and zeros, natively and lazily alike.
+
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::ops::creation::constants::full;
+use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::compare_select::compare_scalar;
+use crate::ops::elementwise::complex::{complex, imag, real};
+use crate::ops::elementwise::float8;
+use crate::ops::elementwise::formula::{Formula, in_wide};
+use crate::ops::elementwise::functions_of_two::with_sign_of;
+use crate::ops::refuse;
+use crate::types::{DType, Kind, ScalarValue, TensorType};
+
+numbered! {
+    /// Functions of one operand.
+    UnaryFunction, "op", "LXLA_UNARY_*", {
+        IsNan = 24 => "is_nan",
+        IsInf = 25 => "is_inf",
+        Signbit = 26 => "signbit",
+        Trunc = 27 => "trunc",
+        Log2 = 28 => "log2",
+        Log10 = 29 => "log10",
+        Conj = 30 => "conj",
+    }
+}
+
+/// A function of every element.
+pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    match function {
+        UnaryFunction::IsNan => either_part(trace, x, |trace, x| crate::ops::compare(trace, CompareOp::Ne, x, x)),
+        UnaryFunction::IsInf => either_part(trace, x, is_inf),
+        UnaryFunction::Signbit => signbit(trace, x),
+        UnaryFunction::Trunc => trunc(trace, x),
+        UnaryFunction::Log2 | UnaryFunction::Log10 => match ty.dtype.kind() {
+            Kind::Float | Kind::Float8 => in_wide(trace, x, |f, x| logarithm(f, function, x)),
+            Kind::Complex => complex_logarithm(trace, function, x),
+            _ => Err(refuse(function.name(), "x", &ty, "floats and complex numbers")),
+        },
+        UnaryFunction::Conj => match ty.dtype.kind() {
+            Kind::Complex => {
+                let (re, im) = (real(trace, x)?, imag(trace, x)?);
+                let opposite = crate::ops::unary(trace, UnaryOp::Negate, im)?;
+                complex(trace, re, opposite)
+            }
+            Kind::Pred => Err(refuse("conj", "x", &ty, "integers, floats and complex numbers")),
+            _ => Ok(x),
+        },
+    }
+}
+
+/// One truth value for every element of `x`.
+pub fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result<NodeId> {
+    let ty = TensorType { dtype: DType::Pred, dims: trace.ty(x).dims };
+    full(trace, &ty, ScalarValue::Unsigned(value.into()))
+}
+
+/// Whether a float, or a part of a complex number, is so; no integer is.
+fn either_part(trace: &mut Trace, x: NodeId, is: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> Result<NodeId> {
+    match trace.node(x).dtype.kind() {
+        Kind::Float => is(trace, x),
+        Kind::Float8 => float8::in_f32(trace, [x], |trace, [x]| is(trace, x)),
+        Kind::Complex => {
+            let (re, im) = (real(trace, x)?, imag(trace, x)?);
+            let (re, im) = (is(trace, re)?, is(trace, im)?);
+            binary(trace, BinaryOp::Or, re, im)
+        }
+        Kind::Pred | Kind::Signed | Kind::Unsigned => every(trace, x, false),
+    }
+}
+
+fn is_inf(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let size = crate::ops::unary(trace, UnaryOp::Abs, x)?;
+    compare_scalar(trace, CompareOp::Eq, size, ScalarValue::Float(f64::INFINITY), false)
+}
+
+/// The signed integer of a dtype's width.
+fn signed(dtype: DType) -> DType {
+    match dtype.size_bytes() {
+        1 => DType::S8,
+        2 => DType::S16,
+        4 => DType::S32,
+        _ => DType::S64,
+    }
+}
+
+/// Of floats by their bits: -0 and NaN have a sign, too.
+pub fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let bits = match ty.dtype.kind() {
+        _ if ty.dtype == DType::F8E8M0FNU => return every(trace, x, false),
+        Kind::Unsigned => return every(trace, x, false),
+        Kind::Signed => x,
+        Kind::Float | Kind::Float8 => bitcast_convert(trace, x, signed(ty.dtype))?,
+        Kind::Pred | Kind::Complex => return Err(refuse("signbit", "x", &ty, "integers and floats")),
+    };
+    compare_scalar(trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)
+}
+
+/// The integer next to `x` on the side of 0, with the sign of `x`.
+fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    match ty.dtype.kind() {
+        Kind::Signed | Kind::Unsigned => Ok(x),
+        Kind::Float8 => float8::in_f32(trace, [x], |trace, [x]| trunc(trace, x)),
+        Kind::Float => {
+            let size = crate::ops::unary(trace, UnaryOp::Abs, x)?;
+            let below = crate::ops::unary(trace, UnaryOp::Floor, size)?;
+            with_sign_of(trace, below, x)
+        }
+        Kind::Pred | Kind::Complex => Err(refuse("trunc", "x", &ty, "integers and floats")),
+    }
+}
+
+/// What a logarithm of floats of one width takes a number apart with.
+struct Parts {
+    /// Bits of the mantissa.
+    mantissa: i64,
+    /// The bits of the square root of a half.
+    root_half: i64,
+    /// The least normal number, and by what power of two smaller ones are multiplied.
+    tiny: f64,
+    lift: i32,
+    /// log10(2) in two parts, of which the first times any exponent is exact.
+    high: f64,
+    low: f64,
+}
+
+const PARTS_F32: Parts = Parts {
+    mantissa: 23,
+    root_half: 0x3F35_04F3,
+    tiny: f32::MIN_POSITIVE as f64,
+    lift: 24,
+    high: 0.301_025_390_625,
+    low: 4.605_038_981_195_214e-6,
+};
+const PARTS_F64: Parts = Parts {
+    mantissa: 52,
+    root_half: 0x3FE6_A09E_667F_3BCD,
+    tiny: f64::MIN_POSITIVE,
+    lift: 54,
+    high: 0.301_029_995_663_839_14,
+    low: 1.420_502_322_726_61e-13,
+};
+
+/// `k + log2(m)` of `x = 2^k m` with m between the square roots of a half and of 2, so that powers of two have exact
+/// logarithms, and a large `k` takes no bits from what is computed of `m`. What has no logarithm is as that of [`UnaryOp::Log`].
+fn logarithm(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+    let dtype = f.trace.node(x).dtype;
+    let (parts, bits) = if dtype == DType::F64 { (PARTS_F64, DType::S64) } else { (PARTS_F32, DType::S32) };
+    let int = |value: i64| ScalarValue::Signed(value);
+    let is_small = f.compare(CompareOp::Lt, x, parts.tiny)?;
+    let lifted = f.times(x, 2f64.powi(parts.lift))?;
+    let normal = f.select(is_small, lifted, x)?;
+
+    let code = bitcast_convert(f.trace, normal, bits)?;
+    let above = f.with_scalar(BinaryOp::Subtract, code, int(parts.root_half))?;
+    let exponent = f.with_scalar(BinaryOp::ShiftRightArithmetic, above, int(parts.mantissa))?;
+    let rest = f.with_scalar(BinaryOp::And, above, int((1 << parts.mantissa) - 1))?;
+    let code = f.with_scalar(BinaryOp::Add, rest, int(parts.root_half))?;
+    let m = bitcast_convert(f.trace, code, dtype)?;
+
+    let k = crate::ops::convert(f.trace, exponent, dtype);
+    let taken = f.plus(k, -f64::from(parts.lift))?;
+    let k = f.select(is_small, taken, k)?;
+    let natural = f.unary(UnaryOp::Log, m)?;
+    let sum = if function == UnaryFunction::Log2 {
+        let small = f.times(natural, std::f64::consts::LOG2_E)?;
+        f.add(k, small)?
+    } else {
+        let (small, large, rest) =
+            (f.times(natural, std::f64::consts::LOG10_E)?, f.times(k, parts.high)?, f.times(k, parts.low)?);
+        let small = f.add(small, rest)?;
+        f.add(large, small)?
+    };
+
+    let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
+    let is_finite = f.unary(UnaryOp::IsFinite, x)?;
+    let has_one = f.binary(BinaryOp::And, is_positive, is_finite)?;
+    let none = f.unary(UnaryOp::Log, x)?;
+    f.select(has_one, sum, none)
+}
+
+/// Part by part: a product with a complex constant would make NaN of an infinite part.
+fn complex_logarithm(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+    let by = if function == UnaryFunction::Log2 { std::f64::consts::LOG2_E } else { std::f64::consts::LOG10_E };
+    let natural = crate::ops::unary(trace, UnaryOp::Log, x)?;
+    let (re, im) = (real(trace, natural)?, imag(trace, natural)?);
+    let mut f = Formula { trace };
+    let (re, im) = (f.times(re, by)?, f.times(im, by)?);
+    complex(trace, re, im)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_log10_of_2_make_it_up() {
+        for (parts, bits) in [(&PARTS_F32, 8), (&PARTS_F64, 12)] {
+            let sum = parts.high + parts.low;
+            assert!((sum - std::f64::consts::LOG10_2).abs() < 1e-16, "{sum}");
+            let width = parts.mantissa + 1 - bits;
+            let scaled = parts.high * 2f64.powi(width as i32 + 1);
+            assert_eq!(scaled, scaled.round(), "the first part has more than {width} bits");
+        }
+        assert_eq!(PARTS_F32.root_half, i64::from(std::f32::consts::FRAC_1_SQRT_2.to_bits()));
+        assert_eq!(PARTS_F64.root_half, std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64);
+    }
+}

@@ -1,0 +1,201 @@
+//! Elementwise functions of two operands that StableHLO has no operation for, recorded as several operations: with NumPy's
+//! results at NaN, infinities, zeros and integer divisors of 0, natively and lazily alike.
+
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::ops::creation::constants::constant;
+use crate::ops::elementwise::binary::{binary, binary_scalar, scalar_operand};
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::elementwise::complex::complex;
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::formula::{Formula, widened};
+use crate::ops::elementwise::functions_of_one::signbit;
+use crate::ops::elementwise::unary::unary;
+use crate::ops::{common_dims, common_dtype};
+use crate::types::{DType, Kind, ScalarValue};
+
+numbered! {
+    /// Functions of two operands.
+    BinaryFunction, "op", "LXLA_BINARY_*", {
+        FloorDivide = 16 => "floor_divide",
+        Modulo = 17 => "modulo",
+        Copysign = 18 => "copysign",
+        Hypot = 19 => "hypot",
+        Logaddexp = 20 => "logaddexp",
+    }
+}
+
+/// A function of two tensors, which broadcast and promote. 8-bit and 16-bit floats are computed in f32 and rounded once.
+pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
+    let (l, r) = (trace.ty(lhs), trace.ty(rhs));
+    let dtype = common_dtype(&l, &r)?;
+    check(function, dtype).map_err(|e| e.context(format_args!("lhs is {l} and rhs is {r}")))?;
+    common_dims(&l, &r)?;
+    if function == BinaryFunction::Copysign && dtype.is_float8() {
+        return copysign_of_8_bits(trace, lhs, rhs);
+    }
+    // Bits are copied in the dtype itself.
+    let computed_in = if function == BinaryFunction::Copysign { dtype } else { widened(dtype) };
+    let [a, b] = [lhs, rhs].map(|x| convert(trace, x, computed_in));
+    let f = &mut Formula { trace };
+    let result = match function {
+        BinaryFunction::FloorDivide if dtype.is_integer() => integer_floor_divide(f, a, b)?,
+        BinaryFunction::Modulo if dtype.is_integer() => integer_modulo(f, a, b)?,
+        BinaryFunction::FloorDivide => floor_divide(f, a, b)?,
+        BinaryFunction::Modulo => modulo(f, a, b)?,
+        BinaryFunction::Copysign => with_sign_of(f.trace, a, b)?,
+        BinaryFunction::Hypot => {
+            let z = complex(f.trace, a, b)?;
+            f.unary(UnaryOp::Abs, z)?
+        }
+        BinaryFunction::Logaddexp => logaddexp(f, a, b)?,
+    };
+    Ok(convert(trace, result, dtype))
+}
+
+/// A function of a tensor and a scalar, which takes the tensor's dtype.
+pub fn binary_function_scalar(
+    trace: &mut Trace,
+    function: BinaryFunction,
+    x: NodeId,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
+    check(function, dtype)?;
+    let scalar = constant(trace, &[], scalar_operand(dtype, scalar)?);
+    let (lhs, rhs) = if scalar_on_left { (scalar, x) } else { (x, scalar) };
+    binary_function(trace, function, lhs, rhs)
+}
+
+/// An error unless `function` computes in `dtype`.
+fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
+    let (takes_integers, wanted) = match function {
+        BinaryFunction::FloorDivide | BinaryFunction::Modulo => (true, "integers and floats"),
+        _ => (false, "floats"),
+    };
+    if dtype.is_float() || (takes_integers && dtype.is_integer()) {
+        return Ok(());
+    }
+    Err(error!(InvalidArgument, "{} takes {wanted}, not {dtype}", function.name()))
+}
+
+/// Whether the quotient of `a` and `b` is below the one that was cut off towards 0: there is a remainder, of the other sign
+/// than the divisor.
+fn is_below(f: &mut Formula, remainder: NodeId, b: NodeId) -> Result<NodeId> {
+    let [of_remainder, of_divisor] = [f.compare(CompareOp::Lt, remainder, 0.0)?, f.compare(CompareOp::Lt, b, 0.0)?];
+    let differ = f.binary(BinaryOp::Xor, of_remainder, of_divisor)?;
+    let is_left = f.compare(CompareOp::Ne, remainder, 0.0)?;
+    f.binary(BinaryOp::And, differ, is_left)
+}
+
+/// By 0: 0, as in NumPy. The lowest number by -1 is itself.
+fn integer_floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let mut quotient = f.divide(a, b)?;
+    if f.trace.node(quotient).dtype.kind() == Kind::Signed {
+        let product = f.multiply(quotient, b)?;
+        let remainder = f.subtract(a, product)?;
+        let is_below = is_below(f, remainder, b)?;
+        let one_less = f.plus(quotient, -1.0)?;
+        quotient = f.select(is_below, one_less, quotient)?;
+    }
+    zero_by_zero(f, b, quotient)
+}
+
+/// By 0: 0, as in NumPy.
+fn integer_modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let mut remainder = f.binary(BinaryOp::Remainder, a, b)?;
+    if f.trace.node(remainder).dtype.kind() == Kind::Signed {
+        let is_below = is_below(f, remainder, b)?;
+        let sum = f.add(remainder, b)?;
+        remainder = f.select(is_below, sum, remainder)?;
+    }
+    zero_by_zero(f, b, remainder)
+}
+
+fn zero_by_zero(f: &mut Formula, b: NodeId, otherwise: NodeId) -> Result<NodeId> {
+    let by_zero = f.compare(CompareOp::Eq, b, 0.0)?;
+    let zero = f.scalar(b, 0.0)?;
+    f.select(by_zero, zero, otherwise)
+}
+
+/// As Python and NumPy divide: what is left of the exact remainder is taken off first, so that the quotient is whole but for
+/// its rounding. By 0 it is the quotient itself, infinite or NaN.
+fn floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let remainder = f.binary(BinaryOp::Remainder, a, b)?;
+    let whole = f.subtract(a, remainder)?;
+    let quotient = f.divide(whole, b)?;
+    let is_below = is_below(f, remainder, b)?;
+    let one_less = f.plus(quotient, -1.0)?;
+    let quotient = f.select(is_below, one_less, quotient)?;
+
+    let floor = f.unary(UnaryOp::Floor, quotient)?;
+    let rest = f.subtract(quotient, floor)?;
+    let was_rounded_down = f.compare(CompareOp::Gt, rest, 0.5)?;
+    let next = f.plus(floor, 1.0)?;
+    let nearest = f.select(was_rounded_down, next, floor)?;
+
+    let plain = f.divide(a, b)?;
+    let zero = f.scalar(a, 0.0)?;
+    let signed_zero = with_sign_of(f.trace, zero, plain)?;
+    let is_zero = f.compare(CompareOp::Eq, quotient, 0.0)?;
+    let result = f.select(is_zero, signed_zero, nearest)?;
+    let by_zero = f.compare(CompareOp::Eq, b, 0.0)?;
+    f.select(by_zero, plain, result)
+}
+
+/// With the sign of the divisor, also where it is 0; by 0 it is NaN.
+fn modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let remainder = f.binary(BinaryOp::Remainder, a, b)?;
+    let is_below = is_below(f, remainder, b)?;
+    let sum = f.add(remainder, b)?;
+    let result = f.select(is_below, sum, remainder)?;
+    let zero = f.scalar(b, 0.0)?;
+    let signed_zero = with_sign_of(f.trace, zero, b)?;
+    let is_zero = f.compare(CompareOp::Eq, remainder, 0.0)?;
+    f.select(is_zero, signed_zero, result)
+}
+
+/// `max(a, b) + log(1 + e^-|a - b|)`; where they are equal, infinities among them, `a + log 2`.
+fn logaddexp(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let greater = f.binary(BinaryOp::Maximum, a, b)?;
+    let difference = f.subtract(a, b)?;
+    let distance = f.unary(UnaryOp::Abs, difference)?;
+    let opposite = f.unary(UnaryOp::Negate, distance)?;
+    let share = f.exp(opposite)?;
+    let more = f.unary(UnaryOp::LogPlusOne, share)?;
+    let sum = f.add(greater, more)?;
+    let twice = f.plus(a, std::f64::consts::LN_2)?;
+    let are_equal = compare(f.trace, CompareOp::Eq, a, b)?;
+    f.select(are_equal, twice, sum)
+}
+
+/// The floats of `x` with the signs of `y`, of one dtype of 16 bits or more, bit by bit: NaN and -0 have signs, too.
+pub fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
+    let bits = match dtype.size_bytes() {
+        2 => DType::U16,
+        4 => DType::U32,
+        _ => DType::U64,
+    };
+    let sign = 1u64 << (8 * dtype.size_bytes() - 1);
+    let size = bitcast_convert(trace, x, bits)?;
+    let size = binary_scalar(trace, BinaryOp::And, size, ScalarValue::Unsigned(sign - 1), false)?;
+    let signs = bitcast_convert(trace, y, bits)?;
+    let signs = binary_scalar(trace, BinaryOp::And, signs, ScalarValue::Unsigned(sign), false)?;
+    let both = binary(trace, BinaryOp::Or, size, signs)?;
+    bitcast_convert(trace, both, dtype)
+}
+
+/// By the number and not its code: some dtypes of 8 bits have no -0, and NaN in its place.
+fn copysign_of_8_bits(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
+    let is_negative = signbit(trace, y)?;
+    let dtype = trace.node(x).dtype;
+    let wide = convert(trace, x, DType::F32);
+    let size = unary(trace, UnaryOp::Abs, wide)?;
+    let opposite = unary(trace, UnaryOp::Negate, size)?;
+    let result = select(trace, is_negative, opposite, size)?;
+    Ok(convert(trace, result, dtype))
+}

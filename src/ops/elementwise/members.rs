@@ -1,0 +1,141 @@
+//! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: operations of StableHLO, which are one node each, and functions that
+//! are recorded as several operations.
+
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{BinaryOp, NodeId, Trace, UnaryOp};
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::functions_of_one::{UnaryFunction, unary_function};
+use crate::ops::elementwise::functions_of_two::{BinaryFunction, binary_function, binary_function_scalar};
+use crate::ops::elementwise::unary::unary;
+use crate::types::ScalarValue;
+
+/// A member of `LXLA_UNARY_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryMember {
+    /// An operation of StableHLO.
+    Operation(UnaryOp),
+    /// A function made of several.
+    Function(UnaryFunction),
+}
+
+/// A member of `LXLA_BINARY_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryMember {
+    /// An operation of StableHLO.
+    Operation(BinaryOp),
+    /// A function made of several.
+    Function(BinaryFunction),
+}
+
+impl UnaryMember {
+    /// The member with this number of the C ABI.
+    #[inline]
+    pub fn from_number(number: i32) -> Result<UnaryMember> {
+        // Asked in this order, no error is made that nobody sees.
+        if number < UnaryFunction::ALL[0] as i32
+            && let Ok(op) = UnaryOp::from_number(number)
+        {
+            return Ok(op.into());
+        }
+        let last = UnaryFunction::ALL[UnaryFunction::ALL.len() - 1] as i32;
+        UnaryFunction::from_number(number).map(Into::into).map_err(|_| no_such(number, "LXLA_UNARY_*", last))
+    }
+}
+
+impl BinaryMember {
+    /// The member with this number of the C ABI.
+    #[inline]
+    pub fn from_number(number: i32) -> Result<BinaryMember> {
+        // Asked in this order, no error is made that nobody sees.
+        if number < BinaryFunction::ALL[0] as i32
+            && let Ok(op) = BinaryOp::from_number(number)
+        {
+            return Ok(op.into());
+        }
+        let last = BinaryFunction::ALL[BinaryFunction::ALL.len() - 1] as i32;
+        BinaryFunction::from_number(number).map(Into::into).map_err(|_| no_such(number, "LXLA_BINARY_*", last))
+    }
+}
+
+#[cold]
+fn no_such(number: i32, constants: &str, last: i32) -> Error {
+    error!(InvalidArgument, "op: {number} is no {constants} constant (1 to {last})")
+}
+
+impl From<UnaryOp> for UnaryMember {
+    #[inline]
+    fn from(op: UnaryOp) -> UnaryMember {
+        UnaryMember::Operation(op)
+    }
+}
+
+impl From<UnaryFunction> for UnaryMember {
+    fn from(function: UnaryFunction) -> UnaryMember {
+        UnaryMember::Function(function)
+    }
+}
+
+impl From<BinaryOp> for BinaryMember {
+    #[inline]
+    fn from(op: BinaryOp) -> BinaryMember {
+        BinaryMember::Operation(op)
+    }
+}
+
+impl From<BinaryFunction> for BinaryMember {
+    fn from(function: BinaryFunction) -> BinaryMember {
+        BinaryMember::Function(function)
+    }
+}
+
+/// An elementwise operation or function of one operand.
+pub fn unary_member(trace: &mut Trace, member: UnaryMember, x: NodeId) -> Result<NodeId> {
+    match member {
+        UnaryMember::Operation(op) => unary(trace, op, x),
+        UnaryMember::Function(function) => unary_function(trace, function, x),
+    }
+}
+
+/// An elementwise operation or function of two operands.
+#[inline]
+pub fn binary_member(trace: &mut Trace, member: BinaryMember, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
+    match member {
+        BinaryMember::Operation(op) => binary(trace, op, lhs, rhs),
+        BinaryMember::Function(function) => binary_function(trace, function, lhs, rhs),
+    }
+}
+
+/// An elementwise operation or function of a tensor and a scalar, which takes the tensor's dtype.
+#[inline]
+pub fn binary_member_scalar(
+    trace: &mut Trace,
+    member: BinaryMember,
+    x: NodeId,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<NodeId> {
+    match member {
+        BinaryMember::Operation(op) => binary_scalar(trace, op, x, scalar, scalar_on_left),
+        BinaryMember::Function(function) => binary_function_scalar(trace, function, x, scalar, scalar_on_left),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_follow_the_operations_without_a_gap() {
+        assert_eq!(UnaryFunction::ALL[0] as usize, UnaryOp::ALL.len() + 1);
+        assert_eq!(BinaryFunction::ALL[0] as usize, BinaryOp::ALL.len() + 1);
+        assert_eq!(UnaryMember::from_number(1).unwrap(), UnaryOp::Negate.into());
+        assert_eq!(BinaryMember::from_number(16).unwrap(), BinaryFunction::FloorDivide.into());
+        for bad in [0, -1, 31, i32::MIN, i32::MAX] {
+            let e = UnaryMember::from_number(bad).unwrap_err();
+            assert!(e.message.contains("is no LXLA_UNARY_* constant (1 to 30)"), "{e}");
+        }
+        let e = BinaryMember::from_number(21).unwrap_err();
+        assert!(e.message.contains("is no LXLA_BINARY_* constant (1 to 20)"), "{e}");
+    }
+}

@@ -1,0 +1,177 @@
+//! The error function and its kin.
+//!
+//! All of them come from two approximations, made by interpolating the true function (in 60 digits) at Chebyshev nodes: of
+//! `erf(x) / x` by a polynomial of `x^2`, for `|x| < 1`; and of `(1 + 2a) e^(a^2) erfc(a)`, for `a` from 0 on, by a polynomial
+//! of `(a - 3) / (a + 3)`, the form that M. Shepherd and J. Laframboise found (Chebyshev Approximation of (1 + 2x)exp(x^2)erfc x
+//! in 0 <= x < infinity, Mathematics of Computation 36, 1981). They are off by less than 1.4e-9 in f32 and 9e-18 in f64.
+
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::ops::definition::Composed;
+use crate::ops::elementwise::formula::{Formula, in_wide};
+use crate::ops::refuse;
+use crate::types::DType;
+
+numbered! {
+    /// Functions that StableHLO has no operation for.
+    SpecialOp, "op", "LXLA_SPECIAL_*", {
+        Erf = 1 => "erf",
+        Erfc = 2 => "erfc",
+    }
+}
+
+/// One of [`SpecialOp`].
+pub const SPECIAL: Composed = Composed { name: "special", function: "lxla_special", dtypes: "" };
+
+/// A function of a float.
+pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    if !ty.dtype.is_float() {
+        return Err(refuse(op.name(), "x", &ty, "floats"));
+    }
+    in_wide(trace, x, |f, x| match op {
+        SpecialOp::Erf => erf(f, x),
+        SpecialOp::Erfc => erfc(f, x),
+    })
+}
+
+/// Near 0 by its own polynomial; beyond 1 there is nothing to lose in the difference.
+fn erf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let coefficients: &[f64] = if f.trace.node(x).dtype == DType::F64 { &NEAR_F64 } else { &NEAR_F32 };
+    let square = f.multiply(x, x)?;
+    let slope = f.polynomial(square, coefficients)?;
+    let near = f.multiply(x, slope)?;
+
+    let size = f.unary(UnaryOp::Abs, x)?;
+    let tail = gaussian_tail(f, size, 1.0)?;
+    let rest = f.of(1.0, BinaryOp::Subtract, tail)?;
+    let sign = f.unary(UnaryOp::Sign, x)?;
+    let far = f.multiply(rest, sign)?;
+    let is_near = f.compare(CompareOp::Lt, size, 1.0)?;
+    f.select(is_near, near, far)
+}
+
+fn erfc(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let size = f.unary(UnaryOp::Abs, x)?;
+    let tail = gaussian_tail(f, size, 1.0)?;
+    let other = f.of(2.0, BinaryOp::Subtract, tail)?;
+    let is_negative = f.compare(CompareOp::Lt, x, 0.0)?;
+    f.select(is_negative, other, tail)
+}
+
+/// The share of the standard normal distribution below `x`.
+pub fn normal_below(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let size = f.unary(UnaryOp::Abs, x)?;
+    let both = gaussian_tail(f, size, 0.5)?;
+    let tail = f.times(both, 0.5)?;
+    let rest = f.of(1.0, BinaryOp::Subtract, tail)?;
+    let is_negative = f.compare(CompareOp::Lt, x, 0.0)?;
+    f.select(is_negative, tail, rest)
+}
+
+/// `erfc(sqrt(scale) a)` for `a` that are not negative, as `e^(-scale a^2)` times what changes slowly. The square would lose
+/// the bits that the exponential needs, so it is taken of `a` rounded to sixteenths, which is exact, and the rest is a factor of its own.
+/// XLA makes one exponential of a product of two, with the bits lost: there stands something between them.
+fn gaussian_tail(f: &mut Formula, a: NodeId, scale: f64) -> Result<NodeId> {
+    let double = f.trace.node(a).dtype == DType::F64;
+    let (end, coefficients): (f64, &[f64]) = if double { (END_F64, &TAIL_F64) } else { (END_F32, &TAIL_F32) };
+    let a = f.at_most(a, end / scale.sqrt())?;
+
+    let z = f.times(a, scale.sqrt())?;
+    let (above, below) = (f.plus(z, -3.0)?, f.plus(z, 3.0)?);
+    let place = f.divide(above, below)?;
+    let numerator = f.polynomial(place, coefficients)?;
+    let twice = f.times(z, 2.0)?;
+    let denominator = f.plus(twice, 1.0)?;
+    let slow = f.divide(numerator, denominator)?;
+
+    let sixteenths = f.times(a, 16.0)?;
+    let whole = f.unary(UnaryOp::RoundNearestEven, sixteenths)?;
+    let coarse = f.times(whole, 1.0 / 16.0)?;
+    let (square, sum, rest) = (f.multiply(coarse, coarse)?, f.add(a, coarse)?, f.subtract(a, coarse)?);
+    let product = f.multiply(rest, sum)?;
+    let (large, small) = (f.times(square, -scale)?, f.times(product, -scale)?);
+    let (large, small) = (f.exp(large)?, f.exp(small)?);
+    let first = f.multiply(large, slow)?;
+    f.multiply(first, small)
+}
+
+/// Beyond it, `e^(-a^2)` is 0.
+const END_F32: f64 = 11.0;
+const END_F64: f64 = 28.0;
+
+/// `(1 + 2a) e^(a^2) erfc(a)` of `(a - 3) / (a + 3)`, up to those ends.
+const TAIL_F32: [f64; 12] = [
+    1.253008059,
+    -0.1356211087,
+    -0.04756240441,
+    0.1296452434,
+    -0.1192713771,
+    0.06830799958,
+    -0.02378773599,
+    0.002520801146,
+    0.001943095161,
+    -0.0007303181188,
+    -0.000165138855,
+    4.188165159e-05,
+];
+const TAIL_F64: [f64; 25] = [
+    1.2530080582697296,
+    -0.13562110612458114,
+    -0.047562294353450885,
+    0.12964515870275692,
+    -0.11927366341529412,
+    0.06830802734413972,
+    -0.0237705149191233,
+    0.002529391812930737,
+    0.0018886903660093953,
+    -0.0007798322389793649,
+    -0.00010515985007185607,
+    0.00012509914192410698,
+    4.949692873058816e-06,
+    -2.0099719336350727e-05,
+    -7.319994916300909e-07,
+    3.47018936843861e-06,
+    3.5740689528477796e-07,
+    -6.128658435976342e-07,
+    -1.416150470656424e-07,
+    9.784444456871524e-08,
+    4.1021252342694524e-08,
+    -1.0890349506249294e-08,
+    -7.636882562087531e-09,
+    3.483752094731445e-10,
+    5.774514059472329e-10,
+];
+/// `erf(x) / x` of `x^2`.
+const NEAR_F32: [f64; 7] =
+    [1.128379166, -0.3761262667, 0.1128359472, -0.02685421201, 0.005189087423, -0.0008016864287, 7.875875063e-5];
+const NEAR_F64: [f64; 12] = [
+    std::f64::consts::FRAC_2_SQRT_PI,
+    -0.37612638903183543,
+    0.11283791670945006,
+    -0.02686617064323777,
+    0.0052239776071164225,
+    -0.0008548325975389692,
+    0.00012055294904839707,
+    -1.492473690741966e-05,
+    1.6447424703317362e-06,
+    -1.6208483801871705e-07,
+    1.3720064546777686e-08,
+    -7.795898827002142e-10,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device_data::{DeviceData, State};
+    use crate::types::TensorType;
+
+    #[test]
+    fn only_floats_are_taken() {
+        let mut trace = Trace::new();
+        let x = trace.leaf(&DeviceData::new(TensorType::new(DType::S32, &[2]), State::Placeholder));
+        let e = special(&mut trace, SpecialOp::Erf, x).unwrap_err();
+        assert!(e.message.contains("x: erf takes floats, not s32[2]"), "{e}");
+    }
+}

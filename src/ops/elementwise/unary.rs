@@ -1,0 +1,125 @@
+//! Elementwise operations of one operand.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, Op, Trace, UnaryOp};
+use crate::native;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::complex::{imag, real};
+use crate::ops::elementwise::complex_functions;
+use crate::ops::elementwise::float8;
+use crate::ops::elementwise::functions::{function, is_wide};
+use crate::ops::elementwise::functions_of_one::every;
+use crate::ops::refuse;
+use crate::types::{DType, Kind, ScalarValue, TensorType};
+
+/// One of [`UnaryOp`].
+pub const UNARY: Definition = Definition {
+    name: "unary",
+    stablehlo: "",
+    function: "lxla_unary",
+    dtypes: "",
+    lower,
+    native: Native::One(|call| native::unary(member(call), call.ty, call.operands[0])),
+};
+
+fn member(call: &Call) -> UnaryOp {
+    match call.op {
+        Op::Unary(op) => op,
+        _ => unreachable!("asked for {:?}", call.op),
+    }
+}
+
+/// An elementwise operation of one operand.
+pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
+    match trace.node(x).dtype.kind() {
+        Kind::Float8 => return float8::in_f32(trace, [x], |trace, [x]| unary(trace, op, x)),
+        Kind::Float => {}
+        kind => {
+            if let Some(known) = beyond_stablehlo(trace, op, x, kind)? {
+                return Ok(known);
+            }
+        }
+    }
+    let shape = trace.node(x).shape;
+    let dtype = infer(op, &trace.ty(x))?;
+    Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))
+}
+
+/// The result for dtypes that StableHLO's operation does not take and NumPy's does: integers are their own magnitude if they
+/// are unsigned, are whole, and are finite; complex numbers are finite if both parts are.
+fn beyond_stablehlo(trace: &mut Trace, op: UnaryOp, x: NodeId, kind: Kind) -> Result<Option<NodeId>> {
+    use UnaryOp::*;
+    Ok(match (op, kind) {
+        (Abs, Kind::Unsigned) => Some(x),
+        (Sign, Kind::Unsigned) => Some(binary_scalar(trace, BinaryOp::Minimum, x, ScalarValue::Unsigned(1), false)?),
+        (Floor | Ceil | RoundNearestEven | RoundNearestAfz, Kind::Signed | Kind::Unsigned) => Some(x),
+        (IsFinite, Kind::Pred | Kind::Signed | Kind::Unsigned) => Some(every(trace, x, true)?),
+        (IsFinite, Kind::Complex) => {
+            let (re, im) = (real(trace, x)?, imag(trace, x)?);
+            let (re, im) = (unary(trace, op, re)?, unary(trace, op, im)?);
+            Some(binary(trace, BinaryOp::And, re, im)?)
+        }
+        _ => None,
+    })
+}
+
+/// The dtype of the result.
+fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
+    use UnaryOp::*;
+    let kind = x.dtype.kind();
+    let (fits, wanted) = match op {
+        Negate => (kind != Kind::Pred, "integers, floats and complex numbers"),
+        Abs | Sign => {
+            (matches!(kind, Kind::Signed | Kind::Float | Kind::Complex), "integers, floats and complex numbers")
+        }
+        Exponential | ExponentialMinusOne | Log | LogPlusOne | Logistic | Tanh | Sqrt | Rsqrt | Sine | Cosine | Tan => {
+            (matches!(kind, Kind::Float | Kind::Complex), "floats and complex numbers")
+        }
+        Cbrt | IsFinite => (kind == Kind::Float, "floats"),
+        Floor | Ceil | RoundNearestEven | RoundNearestAfz => (kind == Kind::Float, "integers and floats"),
+        Not => (kind == Kind::Pred || x.dtype.is_integer(), "pred and integers"),
+        Popcnt | CountLeadingZeros => (x.dtype.is_integer(), "integers"),
+    };
+    match (fits, op) {
+        (false, _) => Err(refuse(op.name(), "x", x, wanted)),
+        (true, IsFinite) => Ok(DType::Pred),
+        (true, Abs) => Ok(x.dtype.real()),
+        (true, _) => Ok(x.dtype),
+    }
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let Op::Unary(op) = value.op else { return };
+    let operand = e.values[value.operands[0]].ty.clone();
+    if op == UnaryOp::Abs && operand.dtype.kind() == Kind::Complex {
+        return complex_functions::magnitude(e, &e.name_of(at), &e.name(value.operands[0]), &operand);
+    }
+    if op == UnaryOp::Sign && operand.dtype.kind() == Kind::Complex {
+        return function(e, &e.name_of(at), op, &e.name(value.operands[0]), &operand);
+    }
+    if !is_wide(op) {
+        return e.one_operand(at, op.name(), "");
+    }
+    let (name, x) = (e.name_of(at), value.operands[0]);
+    if !matches!(value.ty.dtype, DType::F16 | DType::BF16) {
+        return function(e, &name, op, &e.name(x), &value.ty);
+    }
+    let wide = TensorType { dtype: DType::F32, dims: value.ty.dims.clone() };
+    let (operand, result) = (e.cast(x, &wide), e.temporary());
+    function(e, &result, op, &operand, &wide);
+    emit!(e, "    {name} = stablehlo.convert {result} : ({}) -> {}", mlir(&wide), mlir(&value.ty));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_what_came_and_what_was_wanted() {
+        let e = infer(UnaryOp::Popcnt, &TensorType::new(DType::F32, &[2])).unwrap_err();
+        assert!(e.message.contains("integers, not f32[2]"), "{e}");
+    }
+}

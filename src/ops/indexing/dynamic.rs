@@ -1,0 +1,196 @@
+//! Reading and writing at places that are computed.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native;
+use crate::ops::creation::constants::nothing;
+use crate::ops::definition::{Definition, Native};
+use crate::ops::indexing::dimension_numbers as placement;
+use crate::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
+
+/// A part of the first operand, from where the others say.
+pub const DYNAMIC_SLICE: Definition = Definition {
+    name: "dynamic_slice",
+    stablehlo: "dynamic_slice",
+    function: "lxla_dynamic_slice",
+    dtypes: "all",
+    lower: lower_dynamic_slice,
+    native: Native::One(|call| native::dynamic_slice(call.ty, call.operands[0], &call.operands[1..])),
+};
+
+/// The first operand with the second written over it, from where the others say.
+pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
+    name: "dynamic_update_slice",
+    stablehlo: "dynamic_update_slice",
+    function: "lxla_dynamic_update_slice",
+    dtypes: "all",
+    lower: lower_dynamic_update_slice,
+    native: Native::One(|call| native::dynamic_update_slice(call.operands[0], call.operands[1], &call.operands[2..])),
+};
+
+/// Slices of the first operand at the indices in the second.
+pub const TAKE: Definition = Definition {
+    name: "take",
+    stablehlo: "gather",
+    function: "lxla_take",
+    dtypes: "all; indices integers",
+    lower: lower_take,
+    native: Native::One(|call| native::take(call.ty, call.attributes[0] as usize, call.operands[0], call.operands[1])),
+};
+
+/// `sizes` elements on each axis of `x`, from `starts`: one integer scalar for each axis.
+pub fn dynamic_slice(trace: &mut Trace, x: NodeId, starts: &[NodeId], sizes: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    check_starts(trace, &ty, starts)?;
+    if sizes.len() != ty.dims.len() {
+        return Err(error!(InvalidArgument, "sizes: {} given for x, which is {ty}", sizes.len()));
+    }
+    for (axis, (&size, &dim)) in sizes.iter().zip(&ty.dims).enumerate() {
+        if size < 0 || size > dim {
+            return Err(error!(InvalidArgument, "sizes: sizes[{axis}] is {size}; x is {ty}, want 0 to {dim}"));
+        }
+    }
+    // All of it, wherever it starts: starts are clamped.
+    if sizes == ty.dims.as_slice() {
+        return Ok(x);
+    }
+    let shape = trace.intern(sizes);
+    Ok(trace.operation(Op::DynamicSlice, ty.dtype, shape, &[&[x], starts].concat()))
+}
+
+/// `x` with `update` written over it, from `starts`: one integer scalar for each axis.
+pub fn dynamic_update_slice(trace: &mut Trace, x: NodeId, update: NodeId, starts: &[NodeId]) -> Result<NodeId> {
+    let (ty, part) = (trace.ty(x), trace.ty(update));
+    check_starts(trace, &ty, starts)?;
+    let fits = part.dims.len() == ty.dims.len() && part.dims.iter().zip(&ty.dims).all(|(part, dim)| part <= dim);
+    if part.dtype != ty.dtype || !fits {
+        return Err(error!(
+            InvalidArgument,
+            "update: it is {part}; x is {ty}, and wants its dtype and a part of its shape"
+        ));
+    }
+    if part.dims == ty.dims {
+        return Ok(update);
+    }
+    let shape = trace.node(x).shape;
+    Ok(trace.operation(Op::DynamicUpdateSlice, ty.dtype, shape, &[&[x, update], starts].concat()))
+}
+
+fn check_starts(trace: &Trace, ty: &TensorType, starts: &[NodeId]) -> Result<()> {
+    if starts.len() != ty.dims.len() {
+        return Err(error!(InvalidArgument, "starts: {} given for x, which is {ty}", starts.len()));
+    }
+    for (axis, &start) in starts.iter().enumerate() {
+        let start_ty = trace.ty(start);
+        if !start_ty.dtype.is_integer() || !start_ty.dims.is_empty() {
+            return Err(error!(InvalidArgument, "starts: starts[{axis}] is {start_ty}; want an integer scalar"));
+        }
+        let first = trace.node(starts[0]).dtype;
+        if start_ty.dtype != first {
+            return Err(error!(InvalidArgument, "starts: starts[{axis}] is {}, starts[0] is {first}", start_ty.dtype));
+        }
+    }
+    Ok(())
+}
+
+/// Slices of `x` along an axis, at `indices`: the axis gives way to the indices' axes.
+pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<NodeId> {
+    let (ty, at) = (trace.ty(x), trace.ty(indices));
+    if !at.dtype.is_integer() {
+        return Err(error!(InvalidArgument, "indices: they are {at}; want integers"));
+    }
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    let mut dims = Dims::from_slice(&ty.dims[..axis]);
+    dims.extend_from_slice(&at.dims);
+    dims.extend_from_slice(&ty.dims[axis + 1..]);
+    let elements = element_count(&dims)?;
+    if ty.dims[axis] == 0 && elements > 0 {
+        return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
+    }
+    if elements == 0 {
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims });
+    }
+    let shape = trace.intern(&dims);
+    Ok(trace.operation_with_attributes(Op::Take, ty.dtype, shape, &[x, indices], &[axis as i64]))
+}
+
+fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let (names, types) = with_starts(e, &value.operands, 1);
+    let sizes = &value.ty.dims[..];
+    emit!(
+        e,
+        "    {name} = stablehlo.dynamic_slice {}, sizes = {sizes:?} : ({}) -> {}",
+        names.join(", "),
+        types.join(", "),
+        mlir(&value.ty)
+    );
+}
+
+/// Names and types of `arrays` operands, and of the starts behind them.
+fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize) -> (Vec<String>, Vec<String>) {
+    let (mut names, mut types) = e.listed(&operands[..arrays]);
+    for &start in &operands[arrays..] {
+        let (name, ty) = placement::indices(e, start);
+        names.push(name);
+        types.push(mlir(&ty));
+    }
+    (names, types)
+}
+
+fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let (names, types) = with_starts(e, &value.operands, 2);
+    emit!(
+        e,
+        "    {name} = stablehlo.dynamic_update_slice {} : ({}) -> {}",
+        names.join(", "),
+        types.join(", "),
+        mlir(&value.ty)
+    );
+}
+
+/// A gather of whole slices. Negative indices count from the end, as in NumPy; the rest is clamped by the gather.
+fn lower_take(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let (x, indices) = (value.operands[0], value.operands[1]);
+    let axis = value.attributes[0] as usize;
+    let (from, at_ty) = (e.values[x].ty.clone(), e.values[indices].ty.clone());
+    let (indices, indices_ty) = nonnegative(e, indices, from.dims[axis]);
+    let rank = at_ty.dims.len();
+    let offsets: Vec<usize> = (0..axis).chain(axis + rank..value.ty.dims.len()).collect();
+    let sizes: Vec<String> =
+        from.dims.iter().enumerate().map(|(i, dim)| if i == axis { 1 } else { *dim }.to_string()).collect();
+    emit!(
+        e,
+        "    {name} = \"stablehlo.gather\"({}, {indices}) <{{dimension_numbers = #stablehlo.gather<offset_dims = {offsets:?}, collapsed_slice_dims = [{axis}], start_index_map = [{axis}], index_vector_dim = {rank}>, slice_sizes = array<i64: {}>, indices_are_sorted = false}}> : ({}, {}) -> {}",
+        e.name(x),
+        sizes.join(", "),
+        mlir(&from),
+        mlir(&indices_ty),
+        mlir(&value.ty)
+    );
+}
+
+/// Indices of an axis of `dim`, with `dim` added to the negative ones; wide enough to hold that.
+fn nonnegative(e: &mut Emitter, position: usize, dim: i64) -> (String, TensorType) {
+    let given = e.values[position].ty.clone();
+    if given.dtype.kind() != Kind::Signed {
+        return placement::indices(e, position);
+    }
+    let wide = if given.dtype == DType::S64 || dim > i64::from(i32::MAX) { DType::S64 } else { DType::S32 };
+    let ty = TensorType { dtype: wide, dims: given.dims };
+    let indices = e.cast(position, &ty);
+    let (zero, size) = (e.constant(&ty, 0), e.constant(&ty, dim as u128));
+    let (is_negative, moved, result) = (e.temporary(), e.temporary(), e.temporary());
+    let (text, pred) = (mlir(&ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
+    emit!(e, "    {is_negative} = stablehlo.compare LT, {indices}, {zero}, SIGNED : ({text}, {text}) -> {pred}");
+    emit!(e, "    {moved} = stablehlo.add {indices}, {size} : {text}");
+    emit!(e, "    {result} = stablehlo.select {is_negative}, {moved}, {indices} : {pred}, {text}");
+    (result, ty)
+}

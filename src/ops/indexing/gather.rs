@@ -1,0 +1,172 @@
+//! Slices that begin where indices say, with all of StableHLO's dimension numbers.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Placement, Trace};
+use crate::native;
+use crate::ops::creation::constants::nothing;
+use crate::ops::definition::{Definition, Native};
+use crate::ops::indexing::dimension_numbers::{self, GATHER as NAMES};
+use crate::types::{Dims, TensorType, element_count};
+
+/// Slices of the first operand, from where the second says. Attributes: whether indices are sorted, the slices' sizes, how
+/// they lie.
+pub const GATHER: Definition = Definition {
+    name: "gather",
+    stablehlo: "gather",
+    function: "lxla_gather",
+    dtypes: "all; indices integers",
+    lower,
+    native: Native::One(|call| {
+        let (_, placement) = numbers(call.attributes, call.operands[0].ty().dims.len());
+        native::gather(call.ty, &placement, call.operands[0], call.operands[1])
+    }),
+};
+
+/// Slices of `x` of these sizes.
+pub fn gather(
+    trace: &mut Trace,
+    x: NodeId,
+    indices: NodeId,
+    placement: &Placement,
+    slice_sizes: &[i64],
+    indices_are_sorted: bool,
+) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let dims = infer(&ty, &trace.ty(indices), placement, slice_sizes)?;
+    if element_count(&dims)? == 0 {
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims });
+    }
+    let shape = trace.intern(&dims);
+    let attributes = [&[i64::from(indices_are_sorted)], slice_sizes, &placement.to_attributes()].concat();
+    Ok(trace.operation_with_attributes(Op::Gather, ty.dtype, shape, &[x, indices], &attributes))
+}
+
+/// The slices' sizes, and how they lie.
+fn numbers(attributes: &[i64], rank: usize) -> (&[i64], Placement) {
+    (&attributes[1..1 + rank], Placement::from_attributes(&attributes[1 + rank..]))
+}
+
+fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i64]) -> Result<Dims> {
+    let vector_axes = usize::from((0..indices.dims.len() as i64).contains(&placement.index_vector_dim));
+    let rank = indices.dims.len() - vector_axes + placement.window_dims.len();
+    dimension_numbers::check(&NAMES, placement, x, indices, rank)?;
+    if sizes.len() != x.dims.len() {
+        return Err(error!(InvalidArgument, "slice_sizes: {} given; the array is {x}", sizes.len()));
+    }
+    for (axis, (&size, &dim)) in sizes.iter().zip(&x.dims).enumerate() {
+        if size < 0 || size > dim {
+            return Err(error!(
+                InvalidArgument,
+                "slice_sizes: slice_sizes[{axis}] is {size}; the array is {x}, want 0 to {dim}"
+            ));
+        }
+        let is_gone =
+            [&placement.collapsed_dims, &placement.batching_dims].iter().any(|axes| axes.contains(&(axis as i64)));
+        if is_gone && size != 1 {
+            return Err(error!(
+                InvalidArgument,
+                "slice_sizes: slice_sizes[{axis}] is {size}; want 1 on an axis that the result has not"
+            ));
+        }
+    }
+    let mut through = placement.array_axes(x.dims.len()).into_iter().map(|axis| sizes[axis]);
+    let mut between = placement.indices_axes(indices.dims.len()).into_iter().map(|axis| indices.dims[axis]);
+    let size = |axis: usize| {
+        let from = if placement.window_dims.contains(&(axis as i64)) {
+            &mut through as &mut dyn Iterator<Item = i64>
+        } else {
+            &mut between
+        };
+        from.next().expect("as many axes as were counted")
+    };
+    Ok((0..rank).map(size).collect())
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let (x, from) = (value.operands[0], e.values[value.operands[0]].ty.clone());
+    let (sizes, placement) = numbers(&value.attributes, from.dims.len());
+    let (indices, indices_ty) = dimension_numbers::indices(e, value.operands[1]);
+    let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+    // An empty list is written without its colon.
+    let sizes = if sizes.is_empty() { String::new() } else { format!(": {}", sizes.join(", ")) };
+    emit!(
+        e,
+        "    {} = \"stablehlo.gather\"({}, {indices}) <{{dimension_numbers = {}, slice_sizes = array<i64{sizes}>, indices_are_sorted = {}}}> : ({}, {}) -> {}",
+        e.name_of(at),
+        e.name(x),
+        dimension_numbers::text(&NAMES, &placement),
+        value.attributes[0] == 1,
+        mlir(&from),
+        mlir(&indices_ty),
+        mlir(&value.ty)
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::DType;
+
+    fn rows() -> Placement {
+        Placement {
+            window_dims: vec![1],
+            collapsed_dims: vec![0],
+            index_map: vec![0],
+            index_vector_dim: 1,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn the_result_has_the_axes_of_both() {
+        let (x, indices) = (TensorType::new(DType::F32, &[5, 7]), TensorType::new(DType::S32, &[2, 3]));
+        let dims =
+            |placement: &Placement, sizes: &[i64]| infer(&x, &indices, placement, sizes).map(|dims| dims.to_vec());
+        let alone = Placement { index_vector_dim: 2, window_dims: vec![1], ..rows() };
+        assert_eq!(dims(&alone, &[1, 4]).unwrap(), [2, 4, 3]);
+        let vectors = Placement {
+            window_dims: vec![0, 2],
+            collapsed_dims: vec![],
+            index_map: vec![1, 0],
+            index_vector_dim: 0,
+            ..rows()
+        };
+        assert_eq!(dims(&vectors, &[4, 6]).unwrap(), [4, 3, 6]);
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_named() {
+        let (x, indices) = (TensorType::new(DType::F32, &[5, 7]), TensorType::new(DType::S32, &[2]));
+        let message = |placement: Placement, sizes: &[i64]| infer(&x, &indices, &placement, sizes).unwrap_err().message;
+        for (placement, sizes, words) in [
+            (Placement { window_dims: vec![2], ..rows() }, &[1, 7][..], "offset_dims: 2 is no axis; there are 2"),
+            (
+                Placement { collapsed_dims: vec![0, 0], ..rows() },
+                &[1, 7],
+                "collapsed_slice_dims: axis 0 is given twice",
+            ),
+            (Placement { collapsed_dims: vec![1, 0], ..rows() }, &[1, 7], "want them ascending"),
+            (Placement { collapsed_dims: vec![], ..rows() }, &[1, 7], "1 axes given in all; the array is f32[5,7]"),
+            (
+                Placement { index_map: vec![0, 1], ..rows() },
+                &[1, 7],
+                "start_index_map: 2 axes given; indices are s32[2] with index_vector_dim 1: want 1",
+            ),
+            (Placement { index_vector_dim: 2, ..rows() }, &[1, 7], "index_vector_dim: it is 2"),
+            (rows(), &[1, 8], "slice_sizes[1] is 8; the array is f32[5,7], want 0 to 7"),
+            (rows(), &[2, 7], "slice_sizes[0] is 2; want 1"),
+            (rows(), &[1], "slice_sizes: 1 given"),
+            (
+                Placement { batching_dims: vec![0], ..rows() },
+                &[1, 7],
+                "operand_batching_dims: axis 0 is in collapsed_slice_dims, too",
+            ),
+        ] {
+            let said = message(placement, sizes);
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}

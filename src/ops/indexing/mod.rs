@@ -1,0 +1,9 @@
+//! Reading and writing at computed indices: gather, scatter, masks, NumPy's advanced indexing.
+
+pub mod advanced;
+pub mod along;
+pub mod dimension_numbers;
+pub mod dynamic;
+pub mod gather;
+pub mod scatter;
+pub mod selection;

@@ -1,0 +1,243 @@
+//! Slices that are combined into arrays where indices say, with all of StableHLO's dimension numbers.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Placement, Trace};
+use crate::native::{self, Array};
+use crate::ops::control::apply::Applied;
+use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
+use crate::ops::creation::constants::full;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
+use crate::ops::indexing::dimension_numbers::{self, SCATTER as NAMES};
+use crate::ops::shape::axes::reshape;
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+
+/// Arrays, with slices of others combined into them. Attributes: whether indices are sorted, whether they are unique, how
+/// slices lie.
+pub const SCATTER: Definition = Definition {
+    name: "scatter",
+    stablehlo: "scatter",
+    function: "lxla_scatter",
+    dtypes: "all; indices integers",
+    lower,
+    native: Native::Several(native_scatter),
+};
+
+/// What is promised of indices.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Promises {
+    /// They are in ascending order.
+    pub sorted: bool,
+    /// No element is updated twice.
+    pub unique: bool,
+}
+
+/// `arrays` with slices of `updates` combined into them.
+pub fn scatter(
+    trace: &mut Trace,
+    combiner: &Applied,
+    arrays: &[NodeId],
+    indices: NodeId,
+    updates: &[NodeId],
+    placement: &Placement,
+    promises: Promises,
+) -> Result<Vec<NodeId>> {
+    let types = check_alike(trace, "inputs", arrays)?;
+    check_updates(&types, &check_alike(trace, "updates", updates)?, &trace.ty(indices), placement)?;
+    let dtypes: Vec<DType> = types.iter().map(|ty| ty.dtype).collect();
+    check_scalars("combiner", combiner, &[&dtypes[..], &dtypes].concat(), &dtypes)?;
+    if types[0].elements() == 0 || trace.ty(updates[0]).elements() == 0 {
+        return Ok(arrays.to_vec());
+    }
+    if let Some(axis) = axis_for_nothing(placement, types[0].dims.len()) {
+        return scatter_at_start(trace, combiner, arrays, indices, updates, placement, axis);
+    }
+    let operands = [arrays, &[indices], updates, combiner.captures].concat();
+    let flags = [i64::from(promises.sorted), i64::from(promises.unique)];
+    let attributes = [&flags[..], &placement.to_attributes()].concat();
+    Ok(trace.application(Op::Scatter, &operands, &attributes, &[combiner.body], &types))
+}
+
+/// An axis to which indices could belong, if they belong to none: 0 of a scalar, which has none itself.
+fn axis_for_nothing(placement: &Placement, rank: usize) -> Option<usize> {
+    let is_free = |axis: &usize| !placement.batching_dims.contains(&(*axis as i64));
+    if placement.index_map.is_empty() { (0..rank.max(1)).find(is_free) } else { None }
+}
+
+/// With indices that say 0 for an axis, where they said nothing: of several updates by index vectors without elements XLA
+/// applies one, or fails.
+fn scatter_at_start(
+    trace: &mut Trace,
+    combiner: &Applied,
+    arrays: &[NodeId],
+    indices: NodeId,
+    updates: &[NodeId],
+    placement: &Placement,
+    axis: usize,
+) -> Result<Vec<NodeId>> {
+    let vector_dim = placement.index_vector_dim;
+    let mut dims = trace.ty(indices).dims;
+    dims.remove(vector_dim as usize);
+    let zeros = full(trace, &TensorType { dtype: DType::S32, dims: dims.clone() }, ScalarValue::Unsigned(0))?;
+    let mut placement = placement.clone();
+    placement.index_map.push(axis as i64);
+    placement.index_vector_dim = dims.len() as i64;
+    placement.indices_batching_dims.iter_mut().filter(|at| **at > vector_dim).for_each(|at| *at -= 1);
+    let is_scalar = trace.ty(arrays[0]).dims.is_empty();
+    if !is_scalar {
+        return scatter(trace, combiner, arrays, zeros, updates, &placement, Promises::default());
+    }
+    placement.collapsed_dims.push(0);
+    let rows: Vec<NodeId> = arrays.iter().map(|&x| reshape(trace, x, &[1])).collect::<Result<_>>()?;
+    let made = scatter(trace, combiner, &rows, zeros, updates, &placement, Promises::default())?;
+    made.into_iter().map(|x| reshape(trace, x, &[])).collect()
+}
+
+fn check_updates(
+    arrays: &[TensorType],
+    updates: &[TensorType],
+    indices: &TensorType,
+    placement: &Placement,
+) -> Result<()> {
+    let (x, side) = (&arrays[0], &updates[0]);
+    dimension_numbers::check(&NAMES, placement, x, indices, side.dims.len())?;
+    if let Some(i) = (0..arrays.len()).find(|&i| updates.get(i).is_none_or(|ty| ty.dtype != arrays[i].dtype)) {
+        let given = updates.get(i).map_or("not there".to_string(), TensorType::to_string);
+        return Err(error!(InvalidArgument, "updates: updates[{i}] is {given}; inputs[{i}] is {}", arrays[i]));
+    }
+    let between: Vec<i64> =
+        placement.indices_axes(indices.dims.len()).into_iter().map(|axis| indices.dims[axis]).collect();
+    let given: Vec<i64> = placement.batch_axes(side.dims.len()).into_iter().map(|axis| side.dims[axis]).collect();
+    if between != given {
+        return Err(error!(
+            InvalidArgument,
+            "updates: they are {side}, with {given:?} beside update_window_dims; indices are {indices} with index_vector_dim {}: want {between:?}",
+            placement.index_vector_dim
+        ));
+    }
+    for (axis, &at) in placement.array_axes(x.dims.len()).into_iter().zip(&placement.window_dims) {
+        if side.dims[at as usize] > x.dims[axis] {
+            return Err(error!(
+                InvalidArgument,
+                "updates: they are {side}; axis {at} goes through axis {axis} of {x}, and is longer"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How slices lie.
+fn placement_of(attributes: &[i64]) -> Placement {
+    Placement::from_attributes(&attributes[2..])
+}
+
+fn native_scatter(call: &Call) -> Result<Vec<Array>> {
+    let (count, placement) = (call.bodies[0].results().len(), placement_of(call.attributes));
+    let (indices, updates) = (call.operands[count], call.operands[count + 1]);
+    let pairs = native::targets(&call.operands[0].ty().dims, &updates.ty().dims, &placement, indices);
+    let captures = call.arrays(2 * count + 1..call.operands.len());
+    let (arrays, updates) = (call.arrays(0..count), call.arrays(count + 1..2 * count + 1));
+    native::combine_at(&arrays, &updates, &pairs, &each(call, 0, &captures))
+}
+
+/// What was captured is scattered along, into itself.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let body = &value.bodies[0];
+    let (count, placement) = (body.results().len(), placement_of(&value.attributes));
+    let dims_of = |position: usize| e.values[value.operands[position]].ty.dims.clone();
+    let (dims, side) = (dims_of(0), dims_of(count + 1));
+    let captures = &value.operands[2 * count + 1..];
+    let (mut names, mut types) = e.listed(&value.operands[..count]);
+    let mut add = |more: (Vec<String>, Vec<String>)| {
+        names.extend(more.0);
+        types.extend(more.1);
+    };
+    add(spread(e, captures, &dims));
+    let (indices, indices_ty) = indices_apart(e, &value.operands[..=count]);
+    add((vec![indices], vec![mlir(&indices_ty)]));
+    add(e.listed(&value.operands[count + 1..2 * count + 1]));
+    add(spread(e, captures, &side));
+    let attributes = format!(
+        "scatter_dimension_numbers = {}, indices_are_sorted = {}, unique_indices = {}",
+        dimension_numbers::text(&NAMES, &placement),
+        value.attributes[0] == 1,
+        value.attributes[1] == 1
+    );
+    let results = &types[..count + captures.len()];
+    if e.platform == "cpu" {
+        let into: Vec<usize> = [&value.operands[..count], captures].concat();
+        let dtypes: Vec<DType> = into.iter().map(|&position| e.values[position].ty.dtype).collect();
+        tell_apart(e, &mut names, &dtypes, &dims, &indices_ty);
+    }
+    begin(e, &format!("{}:{}", e.name_of(at), results.len()), "scatter", &names, &attributes);
+    combining(e, at, body);
+    end(e, &types, results);
+}
+
+/// Of operands that are one value, in the end, XLA's CPU backend updates both in the same memory, and writes beyond it. So
+/// none is, as far as XLA knows, what an earlier one of its type is. Behind those of `dtypes` stand the indices.
+fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i64], indices: &TensorType) {
+    for i in 1..dtypes.len() {
+        if dtypes[..i].contains(&dtypes[i]) {
+            let ty = TensorType::new(dtypes[i], dims);
+            let known = [(names[i].clone(), &ty), (names[dtypes.len()].clone(), indices)];
+            let zero = zero_of_all(e, &known, i as u128);
+            names[i] = with_zero(e, &names[i], &ty, &zero);
+        }
+    }
+}
+
+/// The indices, never the same value as an array: XLA's CPU makes one operand of two that are the same, and updates it in
+/// place while it still reads indices from it. Whatever they are made of, only arrays of their dtype and size could be so;
+/// there, negative indices become -1, which is outside as well.
+fn indices_apart(e: &mut Emitter, operands: &[usize]) -> (String, TensorType) {
+    let (&position, arrays) = operands.split_last().expect("indices are there");
+    let (indices, ty) = dimension_numbers::indices(e, position);
+    let is_alike =
+        |&array: &usize| e.values[array].ty.dtype == ty.dtype && e.values[array].ty.elements() == ty.elements();
+    if !arrays.iter().any(is_alike) {
+        return (indices, ty);
+    }
+    let apart = e.temporary();
+    if ty.dtype.kind() == Kind::Signed {
+        let outside = e.constant(&ty, Scalar::new(ty.dtype, ScalarValue::Signed(-1)).expect("it is signed").bits());
+        emit!(e, "    {apart} = stablehlo.maximum {indices}, {outside} : {}", mlir(&ty));
+        return (apart, ty);
+    }
+    let signed = TensorType { dtype: DType::S64, dims: ty.dims.clone() };
+    emit!(e, "    {apart} = stablehlo.convert {indices} : ({}) -> {}", mlir(&ty), mlir(&signed));
+    (apart, signed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates_that_do_not_fit_are_named() {
+        let rows = Placement {
+            window_dims: vec![1],
+            collapsed_dims: vec![0],
+            index_map: vec![0],
+            index_vector_dim: 1,
+            ..Default::default()
+        };
+        let f32s = |dims: &[i64]| TensorType::new(DType::F32, dims);
+        let indices = TensorType::new(DType::S32, &[2]);
+        let check = |updates: &[TensorType]| check_updates(&[f32s(&[5, 7])], updates, &indices, &rows);
+        assert!(check(&[f32s(&[2, 7])]).is_ok());
+        assert!(check(&[f32s(&[2, 3])]).is_ok());
+        for (updates, words) in [
+            (f32s(&[3, 7]), "updates: they are f32[3,7], with [3] beside update_window_dims; indices are s32[2]"),
+            (f32s(&[2, 8]), "axis 1 goes through axis 1 of f32[5,7], and is longer"),
+            (TensorType::new(DType::S32, &[2, 7]), "updates[0] is s32[2,7]; inputs[0] is f32[5,7]"),
+            (f32s(&[2]), "update_window_dims: 1 is no axis; there are 1"),
+        ] {
+            let said = check(&[updates]).unwrap_err().message;
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Products over chosen axes.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::float8;
+use crate::ops::{common_dtype, distinct_axes};
+use crate::types::{DType, Dims, TensorType, element_count};
+
+/// Attributes: how many axes are batches, and which of the left and of the right operand; the same for contracted ones.
+pub const DOT_GENERAL: Definition = Definition {
+    name: "dot_general",
+    stablehlo: "dot_general",
+    function: "lxla_dot_general",
+    dtypes: "integers, floats, 8-bit floats, complex numbers",
+    lower,
+    native: Native::One(native_dot_general),
+};
+
+/// Which axes of the operands belong together: those that stand at the same place in two lists.
+pub struct DotAxes<'a> {
+    /// Batches of the left operand.
+    pub lhs_batching: &'a [i64],
+    /// Batches of the right operand.
+    pub rhs_batching: &'a [i64],
+    /// Axes of the left operand that are summed over.
+    pub lhs_contracting: &'a [i64],
+    /// Axes of the right operand that are summed over.
+    pub rhs_contracting: &'a [i64],
+}
+
+/// A product over axes, computed in the operands' common dtype or in a wider one. The result has the batch axes, then what
+/// is left of the left operand, then of the right one.
+pub fn dot_general(
+    trace: &mut Trace,
+    lhs: NodeId,
+    rhs: NodeId,
+    axes: &DotAxes,
+    dtype: Option<DType>,
+) -> Result<NodeId> {
+    if float8::is_any(trace, &[lhs, rhs]) {
+        return float8::product(trace, [lhs, rhs], dtype, |trace, [lhs, rhs], dtype| {
+            dot_general(trace, lhs, rhs, axes, dtype)
+        });
+    }
+    let (attributes, ty) = infer(&trace.ty(lhs), &trace.ty(rhs), axes, dtype)?;
+    let shape = trace.intern(&ty.dims);
+    Ok(trace.operation_with_attributes(Op::DotGeneral, ty.dtype, shape, &[lhs, rhs], &attributes))
+}
+
+/// The attributes, with axes from the start, and the type of the result.
+fn infer(lhs: &TensorType, rhs: &TensorType, axes: &DotAxes, dtype: Option<DType>) -> Result<(Vec<i64>, TensorType)> {
+    let dtype = product_dtype("dot_general", lhs, rhs, dtype)?;
+    let (batches, contracted) = (axes.lhs_batching.len(), axes.lhs_contracting.len());
+    let of = |names: &str, ty: &TensorType, batching: &[i64], contracting: &[i64]| {
+        let all = distinct_axes(names, &[batching, contracting].concat(), ty.dims.len());
+        all.map_err(|e| e.context(format_args!("lhs is {lhs} and rhs is {rhs}")))
+    };
+    let left = of("lhs_batching, lhs_contracting", lhs, axes.lhs_batching, axes.lhs_contracting)?;
+    let right = of("rhs_batching, rhs_contracting", rhs, axes.rhs_batching, axes.rhs_contracting)?;
+    for (place, (&l, &r)) in left.iter().zip(&right).enumerate() {
+        let sizes = (lhs.dims[l as usize], rhs.dims[r as usize]);
+        if sizes.0 != sizes.1 {
+            let lists = if place < batches { "lhs_batching, rhs_batching" } else { "lhs_contracting, rhs_contracting" };
+            return Err(error!(
+                InvalidArgument,
+                "{lists}: lhs is {lhs} and rhs is {rhs}; axis {l} of lhs is {} and axis {r} of rhs is {}",
+                sizes.0,
+                sizes.1
+            ));
+        }
+    }
+    let free = |ty: &TensorType, taken: &[i64]| {
+        let is_free = |axis: &usize| !taken.contains(&(*axis as i64));
+        (0..ty.dims.len()).filter(is_free).map(|axis| ty.dims[axis]).collect::<Dims>()
+    };
+    let mut dims: Dims = left[..batches].iter().map(|&axis| lhs.dims[axis as usize]).collect();
+    dims.extend(free(lhs, &left));
+    dims.extend(free(rhs, &right));
+    element_count(&dims)?;
+    let attributes = [
+        &[batches as i64],
+        &left[..batches],
+        &right[..batches],
+        &[contracted as i64],
+        &left[batches..],
+        &right[batches..],
+    ];
+    Ok((attributes.concat(), TensorType { dtype, dims }))
+}
+
+/// The dtype in which a product of tensors is computed and given: their common one, or a wanted one to which that promotes.
+pub fn product_dtype(name: &str, lhs: &TensorType, rhs: &TensorType, wanted: Option<DType>) -> Result<DType> {
+    let common = common_dtype(lhs, rhs)?;
+    if common == DType::Pred {
+        return Err(error!(InvalidArgument, "lhs is {lhs} and rhs is {rhs}: {name} takes numbers"));
+    }
+    match wanted {
+        Some(wanted) if common.promote(wanted).ok() != Some(wanted) => Err(error!(
+            InvalidArgument,
+            "dtype: {wanted} given; lhs is {lhs} and rhs is {rhs}, and {common} does not promote to it"
+        )),
+        wanted => Ok(wanted.unwrap_or(common)),
+    }
+}
+
+/// In which dtype the operands are handed to XLA for a product in `dtype`. Halves and bytes are widened by the product
+/// itself, which is what matrix units are made for; before a product of other dtypes operands are widened, so that nothing
+/// is lost.
+pub fn factor_dtype(common: DType, dtype: DType) -> DType {
+    match (common, dtype) {
+        (DType::F16 | DType::BF16, DType::F32) | (DType::S8 | DType::U8, DType::S32) => common,
+        _ => dtype,
+    }
+}
+
+/// The lists in the attributes: batches of the left and the right operand, contracted axes of the left and the right one.
+fn lists(attributes: &[i64]) -> [&[i64]; 4] {
+    let (batches, rest) = attributes.split_at(1 + 2 * attributes[0] as usize);
+    let (lhs_batching, rhs_batching) = batches[1..].split_at(batches.len() / 2);
+    let (lhs_contracting, rhs_contracting) = rest[1..].split_at(rest.len() / 2);
+    [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting]
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
+    let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
+    let lhs = e.cast(value.operands[0], &l_ty);
+    let rhs = e.cast(value.operands[1], &r_ty);
+    let [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting] = lists(&value.attributes);
+    emit!(
+        e,
+        "    {name} = stablehlo.dot_general {lhs}, {rhs}, batching_dims = {lhs_batching:?} x {rhs_batching:?}, contracting_dims = {lhs_contracting:?} x {rhs_contracting:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
+        mlir(&l_ty),
+        mlir(&r_ty),
+        mlir(&value.ty)
+    );
+}
+
+fn native_dot_general(call: &Call) -> Result<Array> {
+    let [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting] = lists(call.attributes);
+    let (a, b) = (call.operands[0], call.operands[1]);
+    native::dot_general(call.ty, a, b, [lhs_batching, rhs_batching], [lhs_contracting, rhs_contracting])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes<'a>(batching: [&'a [i64]; 2], contracting: [&'a [i64]; 2]) -> DotAxes<'a> {
+        DotAxes {
+            lhs_batching: batching[0],
+            rhs_batching: batching[1],
+            lhs_contracting: contracting[0],
+            rhs_contracting: contracting[1],
+        }
+    }
+
+    #[test]
+    fn batches_come_first_and_attributes_are_read_back() {
+        let (l, r) = (TensorType::new(DType::BF16, &[2, 3, 4]), TensorType::new(DType::BF16, &[4, 5, 2]));
+        let (attributes, ty) = infer(&l, &r, &axes([&[0], &[-1]], [&[2], &[0]]), Some(DType::F32)).unwrap();
+        assert_eq!(ty, TensorType::new(DType::F32, &[2, 3, 5]));
+        assert_eq!(lists(&attributes), [[0], [2], [2], [0]]);
+        let (attributes, ty) = infer(&l, &r, &axes([&[]; 2], [&[]; 2]), None).unwrap();
+        assert_eq!(ty, TensorType::new(DType::BF16, &[2, 3, 4, 4, 5, 2]));
+        assert_eq!(lists(&attributes), [[0i64; 0]; 4]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let (l, r) = (TensorType::new(DType::S8, &[2, 3]), TensorType::new(DType::U8, &[3, 4]));
+        let message = |batching, contracting, dtype| {
+            infer(&l, &r, &axes(batching, contracting), dtype).unwrap_err().message.to_string()
+        };
+        let text = message([&[]; 2], [&[0], &[0]], None);
+        assert!(text.contains("lhs_contracting, rhs_contracting: lhs is s8[2,3]"), "{text}");
+        assert!(text.contains("axis 0 of lhs is 2 and axis 0 of rhs is 3"), "{text}");
+        let text = message([&[1], &[0]], [&[-1], &[1]], None);
+        assert!(text.contains("lhs_batching, lhs_contracting: axis -1 is given twice"), "{text}");
+        let text = message([&[]; 2], [&[1], &[0]], Some(DType::F32));
+        assert!(text.contains("dtype: f32 given") && text.contains("s16 does not promote to it"), "{text}");
+        assert!(infer(&l, &r, &axes([&[]; 2], [&[1], &[0]]), Some(DType::S64)).is_ok());
+    }
+}

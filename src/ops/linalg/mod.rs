@@ -1,0 +1,8 @@
+//! Matrix products, einsum, factorizations, norms and Fourier transforms.
+
+pub mod dot_general;
+pub mod einsum;
+pub mod factorization;
+pub mod fourier;
+pub mod matmul;
+pub mod norm;

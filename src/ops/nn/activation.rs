@@ -1,0 +1,139 @@
+//! Activations of neural networks. Each has its limits at both infinities, also where the formula as it is written in papers
+//! is infinity times 0: what multiplies the rest is held above where the rest is 0.
+
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::ops::definition::Composed;
+use crate::ops::elementwise::formula::{Formula, in_wide};
+use crate::ops::elementwise::special::normal_below;
+use crate::ops::refuse;
+use crate::types::Kind;
+
+numbered! {
+    /// Activations.
+    ActivationOp, "op", "LXLA_ACTIVATION_*", {
+        Relu = 1 => "relu",
+        Gelu = 2 => "gelu",
+        GeluTanh = 3 => "gelu_tanh",
+        Silu = 4 => "silu",
+        Relu6 = 5 => "relu6",
+        Elu = 6 => "elu",
+        Selu = 7 => "selu",
+        Softplus = 8 => "softplus",
+        Mish = 9 => "mish",
+        LogSigmoid = 10 => "log_sigmoid",
+        HardSigmoid = 11 => "hard_sigmoid",
+        HardSwish = 12 => "hard_swish",
+    }
+}
+
+/// One of [`ActivationOp`].
+pub const ACTIVATION: Composed = Composed { name: "activation", function: "lxla_activation", dtypes: "" };
+
+/// Below it, every tail of an exponential is 0 in f64, too.
+const LOWEST: f64 = -1000.0;
+/// Of G. Klambauer and others, Self-Normalizing Neural Networks, 2017.
+const SELU_ALPHA: f64 = 1.673_263_242_354_377_3;
+const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+
+/// An activation of every element.
+pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<NodeId> {
+    use ActivationOp::*;
+    let ty = trace.ty(x);
+    match (op, ty.dtype.kind()) {
+        (Relu | Relu6, Kind::Signed | Kind::Unsigned) => return clipped(&mut Formula { trace }, op, x),
+        (_, Kind::Float | Kind::Float8) => {}
+        (Relu | Relu6, _) => return Err(refuse(op.name(), "x", &ty, "integers and floats")),
+        _ => return Err(refuse(op.name(), "x", &ty, "floats")),
+    }
+    in_wide(trace, x, |f, x| match op {
+        Relu | Relu6 => clipped(f, op, x),
+        Gelu => gelu(f, x),
+        GeluTanh => gelu_tanh(f, x),
+        Silu => {
+            let x = f.at_least(x, LOWEST)?;
+            let share = f.unary(UnaryOp::Logistic, x)?;
+            f.multiply(x, share)
+        }
+        Elu => elu(f, x, 1.0),
+        Selu => {
+            let whole = elu(f, x, SELU_ALPHA)?;
+            f.times(whole, SELU_SCALE)
+        }
+        Softplus => softplus(f, x),
+        Mish => mish(f, x),
+        LogSigmoid => {
+            let opposite = f.unary(UnaryOp::Negate, x)?;
+            let result = softplus(f, opposite)?;
+            f.unary(UnaryOp::Negate, result)
+        }
+        HardSigmoid => hard_sigmoid(f, x),
+        HardSwish => {
+            let x = f.at_least(x, -4.0)?;
+            let share = hard_sigmoid(f, x)?;
+            f.multiply(x, share)
+        }
+    })
+}
+
+fn clipped(f: &mut Formula, op: ActivationOp, x: NodeId) -> Result<NodeId> {
+    let positive = f.at_least(x, 0.0)?;
+    if op == ActivationOp::Relu6 { f.at_most(positive, 6.0) } else { Ok(positive) }
+}
+
+/// x times the share of the normal distribution below it.
+fn gelu(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let x = f.at_least(x, LOWEST)?;
+    let share = normal_below(f, x)?;
+    f.multiply(x, share)
+}
+
+/// `0.5 (1 + tanh u)` is the logistic function of `2u`, which does not lose the small ones.
+fn gelu_tanh(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let x = f.at_least(x, LOWEST)?;
+    let square = f.multiply(x, x)?;
+    let slope = f.times(square, 0.044715)?;
+    let slope = f.plus(slope, 1.0)?;
+    let slope = f.times(slope, 2.0 * (2.0 / std::f64::consts::PI).sqrt())?;
+    let twice_u = f.multiply(x, slope)?;
+    let share = f.unary(UnaryOp::Logistic, twice_u)?;
+    f.multiply(x, share)
+}
+
+fn elu(f: &mut Formula, x: NodeId, alpha: f64) -> Result<NodeId> {
+    let below = f.unary(UnaryOp::ExponentialMinusOne, x)?;
+    let below = if alpha == 1.0 { below } else { f.times(below, alpha)? };
+    let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
+    f.select(is_positive, x, below)
+}
+
+/// `log(1 + e^x)`.
+fn softplus(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let size = f.unary(UnaryOp::Abs, x)?;
+    let opposite = f.unary(UnaryOp::Negate, size)?;
+    let small = f.exp(opposite)?;
+    let rest = f.unary(UnaryOp::LogPlusOne, small)?;
+    let positive = f.at_least(x, 0.0)?;
+    f.add(positive, rest)
+}
+
+/// `x tanh(softplus(x))`, where the tangent is `n / (n + 2)` with `n = e^x (e^x + 2)`: 1 from 20 on.
+fn mish(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let x = f.at_least(x, LOWEST)?;
+    let limited = f.at_most(x, 20.0)?;
+    let power = f.exp(limited)?;
+    let more = f.plus(power, 2.0)?;
+    let n = f.multiply(power, more)?;
+    let denominator = f.plus(n, 2.0)?;
+    let share = f.divide(n, denominator)?;
+    f.multiply(x, share)
+}
+
+/// `x / 6 + 1 / 2`, from 0 to 1.
+fn hard_sigmoid(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let sum = f.plus(x, 3.0)?;
+    let above = f.at_least(sum, 0.0)?;
+    let within = f.at_most(above, 6.0)?;
+    f.with(BinaryOp::Divide, within, 6.0)
+}

@@ -1,0 +1,250 @@
+//! Batch normalization, put together from other operations. XLA's own computes the variance as `E[x^2] - E[x]^2`, of which
+//! nothing is left where the mean is large: for f32 around 10,000 it is negative, and in f16 infinite. Here it is the mean of
+//! the squared distances from the mean.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::formula::{check_wide, widened};
+use crate::ops::elementwise::unary::unary;
+use crate::ops::reduction::reduce::reduce;
+use crate::ops::shape::axes::reshape;
+use crate::types::{DType, Dims, ScalarValue, TensorType, normalize_axis};
+
+/// `x` normalized over all axes but one; the mean and the variance of each feature.
+pub fn batch_norm_training(
+    trace: &mut Trace,
+    x: NodeId,
+    scale: NodeId,
+    offset: NodeId,
+    epsilon: f64,
+    feature_axis: i64,
+) -> Result<[NodeId; 3]> {
+    let batch = Batch::of(trace, x, feature_axis, epsilon)?;
+    let [scale, offset] = batch.features(trace, [("scale", scale), ("offset", offset)])?;
+    let wide = batch.wide(trace, x);
+    let mean = batch.mean(trace, wide)?;
+    let centered = binary(trace, BinaryOp::Subtract, wide, mean)?;
+    let squares = binary(trace, BinaryOp::Multiply, centered, centered)?;
+    let variance = batch.mean(trace, squares)?;
+    let result = batch.scaled(trace, centered, variance, scale.wide, offset.wide)?;
+    let mean = scale.narrowed(trace, mean)?;
+    Ok([convert(trace, result, batch.ty.dtype), mean, scale.narrowed(trace, variance)?])
+}
+
+/// `x`, `scale`, `offset`, `mean` and `variance`: the first, normalized by the others.
+pub fn batch_norm_inference(
+    trace: &mut Trace,
+    [x, scale, offset, mean, variance]: [NodeId; 5],
+    epsilon: f64,
+    feature_axis: i64,
+) -> Result<NodeId> {
+    let batch = Batch::of(trace, x, feature_axis, epsilon)?;
+    let named = [("scale", scale), ("offset", offset), ("mean", mean), ("variance", variance)];
+    let [scale, offset, mean, variance] = batch.features(trace, named)?;
+    let wide = batch.wide(trace, x);
+    let centered = binary(trace, BinaryOp::Subtract, wide, mean.wide)?;
+    let result = batch.scaled(trace, centered, variance.wide, scale.wide, offset.wide)?;
+    Ok(convert(trace, result, batch.ty.dtype))
+}
+
+/// `x`, `scale`, `mean`, `variance` and the gradient of what the training gave: those of `x`, `scale` and `offset`.
+pub fn batch_norm_grad(
+    trace: &mut Trace,
+    [x, scale, mean, variance, grad_output]: [NodeId; 5],
+    epsilon: f64,
+    feature_axis: i64,
+) -> Result<[NodeId; 3]> {
+    let batch = Batch::of(trace, x, feature_axis, epsilon)?;
+    let [scale, mean, variance] = batch.features(trace, [("scale", scale), ("mean", mean), ("variance", variance)])?;
+    let grad_ty = trace.ty(grad_output);
+    if grad_ty != batch.ty {
+        return Err(error!(InvalidArgument, "grad_output: it is {grad_ty}; x is {}, and wants its type", batch.ty));
+    }
+    let (wide, grad) = (batch.wide(trace, x), batch.wide(trace, grad_output));
+    let inverse = batch.inverse_deviation(trace, variance.wide)?;
+    let centered = binary(trace, BinaryOp::Subtract, wide, mean.wide)?;
+    let normalized = binary(trace, BinaryOp::Multiply, centered, inverse)?;
+
+    let grad_offset = batch.sum(trace, grad)?;
+    let products = binary(trace, BinaryOp::Multiply, grad, normalized)?;
+    let grad_scale = batch.sum(trace, products)?;
+    // What the gradient has in common with the mean and with the variance does not change the result.
+    let mean_grad = batch.over_count(trace, grad_offset)?;
+    let without_mean = binary(trace, BinaryOp::Subtract, grad, mean_grad)?;
+    let mean_product = batch.over_count(trace, grad_scale)?;
+    let along_variance = binary(trace, BinaryOp::Multiply, normalized, mean_product)?;
+    let rest = binary(trace, BinaryOp::Subtract, without_mean, along_variance)?;
+    let factor = binary(trace, BinaryOp::Multiply, scale.wide, inverse)?;
+    let grad_x = binary(trace, BinaryOp::Multiply, rest, factor)?;
+
+    let grad_scale = scale.narrowed(trace, grad_scale)?;
+    Ok([convert(trace, grad_x, batch.ty.dtype), grad_scale, scale.narrowed(trace, grad_offset)?])
+}
+
+/// What is normalized.
+struct Batch {
+    ty: TensorType,
+    epsilon: f64,
+    /// The dtype in which all is computed.
+    dtype: DType,
+    /// All axes but that of features.
+    axes: Vec<i64>,
+    /// The shape of what there is once for each feature: with 1 for all other axes.
+    feature_dims: Dims,
+    features: i64,
+    /// Elements of a feature.
+    count: i64,
+}
+
+/// A number for each feature.
+struct Feature {
+    /// As it was given.
+    ty: TensorType,
+    /// In the shape that broadcasts, and the dtype in which all is computed.
+    wide: NodeId,
+}
+
+impl Batch {
+    fn of(trace: &Trace, x: NodeId, feature_axis: i64, epsilon: f64) -> Result<Batch> {
+        let ty = trace.ty(x);
+        if !ty.dtype.is_float() {
+            return Err(error!(InvalidArgument, "x: batch normalization takes floats, not {ty}"));
+        }
+        if !(epsilon >= 0.0 && epsilon.is_finite()) {
+            return Err(error!(InvalidArgument, "epsilon: {epsilon} given; want 0 or more, and finite"));
+        }
+        check_wide("epsilon", trace, x, epsilon)?;
+        let axis = normalize_axis("feature_axis", feature_axis, ty.dims.len())?;
+        let mut feature_dims = Dims::from_elem(1, ty.dims.len());
+        feature_dims[axis] = ty.dims[axis];
+        let axes: Vec<i64> = (0..ty.dims.len() as i64).filter(|&other| other != axis as i64).collect();
+        Ok(Batch {
+            epsilon,
+            dtype: widened(ty.dtype),
+            count: axes.iter().map(|&axis| ty.dims[axis as usize]).product(),
+            axes,
+            features: ty.dims[axis],
+            feature_dims,
+            ty,
+        })
+    }
+
+    /// Operands with a number for each feature, all of one dtype: that of `x`, or that in which it is computed.
+    fn features<const N: usize>(&self, trace: &mut Trace, named: [(&str, NodeId); N]) -> Result<[Feature; N]> {
+        let mut made = Vec::with_capacity(N);
+        for (name, node) in named {
+            let ty = trace.ty(node);
+            let first = trace.node(named[0].1).dtype;
+            let is_known = ty.dtype == self.ty.dtype || ty.dtype == self.dtype;
+            if ty.dims[..] != [self.features] || !is_known || ty.dtype != first {
+                let of = |dtype| TensorType::new(dtype, &[self.features]);
+                let wanted = match (is_known, self.ty.dtype == self.dtype) {
+                    (true, false) => of(first).to_string(),
+                    (false, false) => format!("{} or {}", of(self.ty.dtype), of(self.dtype)),
+                    (_, true) => of(self.dtype).to_string(),
+                };
+                return Err(error!(InvalidArgument, "{name}: it is {ty}; x is {}, and wants {wanted}", self.ty));
+            }
+            let shaped = reshape(trace, node, &self.feature_dims)?;
+            made.push(Feature { ty, wide: convert(trace, shaped, self.dtype) });
+        }
+        Ok(made.try_into().unwrap_or_else(|_| unreachable!("one for each operand")))
+    }
+
+    fn wide(&self, trace: &mut Trace, x: NodeId) -> NodeId {
+        convert(trace, x, self.dtype)
+    }
+
+    fn sum(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+        reduce(trace, ReduceOp::Sum, x, &self.axes, true)
+    }
+
+    fn over_count(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+        binary_scalar(trace, BinaryOp::Divide, x, ScalarValue::Signed(self.count), false)
+    }
+
+    fn mean(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+        let sum = self.sum(trace, x)?;
+        self.over_count(trace, sum)
+    }
+
+    /// One over the root of the variance, to which epsilon is added.
+    fn inverse_deviation(&self, trace: &mut Trace, variance: NodeId) -> Result<NodeId> {
+        let moved = binary_scalar(trace, BinaryOp::Add, variance, ScalarValue::Float(self.epsilon), false)?;
+        unary(trace, UnaryOp::Rsqrt, moved)
+    }
+
+    fn scaled(
+        &self,
+        trace: &mut Trace,
+        centered: NodeId,
+        variance: NodeId,
+        scale: NodeId,
+        offset: NodeId,
+    ) -> Result<NodeId> {
+        let inverse = self.inverse_deviation(trace, variance)?;
+        let normalized = binary(trace, BinaryOp::Multiply, centered, inverse)?;
+        let stretched = binary(trace, BinaryOp::Multiply, normalized, scale)?;
+        binary(trace, BinaryOp::Add, stretched, offset)
+    }
+}
+
+impl Feature {
+    /// A result for each feature, in the type of this operand.
+    fn narrowed(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+        let flat = reshape(trace, x, &self.ty.dims)?;
+        Ok(convert(trace, flat, self.ty.dtype))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device_data::{DeviceData, State};
+
+    fn leaf(trace: &mut Trace, dtype: DType, dims: &[i64]) -> NodeId {
+        trace.leaf(&DeviceData::new(TensorType::new(dtype, dims), State::Placeholder))
+    }
+
+    #[test]
+    fn halves_may_have_wide_features() {
+        for (dtype, of_features) in [(DType::BF16, DType::F32), (DType::BF16, DType::BF16), (DType::F64, DType::F64)] {
+            let mut trace = Trace::new();
+            let x = leaf(&mut trace, dtype, &[8, 3, 5]);
+            let feature = leaf(&mut trace, of_features, &[3]);
+            let training = batch_norm_training(&mut trace, x, feature, feature, 1e-5, -2).unwrap();
+            let grad = batch_norm_grad(&mut trace, [x, feature, feature, feature, x], 1e-5, 1).unwrap();
+            for results in [training, grad] {
+                assert_eq!(trace.ty(results[0]), TensorType::new(dtype, &[8, 3, 5]));
+                assert_eq!(trace.ty(results[1]), TensorType::new(of_features, &[3]));
+                assert_eq!(trace.ty(results[2]), TensorType::new(of_features, &[3]));
+            }
+            let inference = batch_norm_inference(&mut trace, [x, feature, feature, feature, feature], 0.0, 1).unwrap();
+            assert_eq!(trace.ty(inference), TensorType::new(dtype, &[8, 3, 5]));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let mut trace = Trace::new();
+        let t = &mut trace;
+        let (x, half) = (leaf(t, DType::F32, &[8, 3]), leaf(t, DType::F16, &[8, 3]));
+        let (good, short) = (leaf(t, DType::F32, &[3]), leaf(t, DType::F32, &[2]));
+        let (halves, doubles, whole) =
+            (leaf(t, DType::F16, &[3]), leaf(t, DType::F64, &[3]), leaf(t, DType::S32, &[8, 3]));
+        let mut message = |x, scale, offset, epsilon, axis| {
+            batch_norm_training(t, x, scale, offset, epsilon, axis).unwrap_err().message.to_string()
+        };
+        assert!(message(x, short, good, 0.0, 1).contains("scale: it is f32[2]; x is f32[8,3], and wants f32[3]"));
+        assert!(message(x, good, halves, 0.0, 1).contains("offset: it is f16[3]; x is f32[8,3], and wants f32[3]"));
+        assert!(message(half, doubles, good, 0.0, 1).contains("and wants f16[3] or f32[3]"));
+        assert!(message(half, good, halves, 0.0, 1).contains("offset: it is f16[3]; x is f16[8,3], and wants f32[3]"));
+        assert!(message(whole, good, good, 0.0, 1).contains("takes floats, not s32[8,3]"));
+        assert!(message(x, good, good, -1.0, 1).contains("epsilon: -1 given"));
+        assert!(message(x, good, good, f64::NAN, 1).contains("epsilon: NaN given"));
+        assert!(message(x, good, good, 0.0, 2).contains("feature_axis: axis 2 is out of range"));
+    }
+}

@@ -1,0 +1,417 @@
+//! Convolutions of any number of spatial axes.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native::{self, Array, WindowAxis};
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::distinct_axes;
+use crate::ops::elementwise::float8;
+use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
+use crate::types::{Axes, DType, Dims, TensorType, element_count};
+
+/// Attributes: strides, low, high, dilations of the left and of the right operand, and whether it is reversed, for each
+/// spatial axis; where the axes are in the left operand, in the right one and in the result; the two numbers of groups.
+pub const CONVOLUTION: Definition = Definition {
+    name: "convolution",
+    stablehlo: "convolution",
+    function: "lxla_convolution",
+    dtypes: "integers, floats, 8-bit floats, complex numbers",
+    lower,
+    native: Native::One(native_convolution),
+};
+
+/// How windows lie, and what the axes are. Lists have one entry for each spatial axis, those of dimensions two more.
+#[derive(Clone, Copy, Default)]
+pub struct ConvolutionOptions<'a> {
+    /// From window to window; else 1.
+    pub window_strides: Option<&'a [i64]>,
+    /// Zeros before the first element; else none.
+    pub padding_low: Option<&'a [i64]>,
+    /// Zeros behind the last element; else none.
+    pub padding_high: Option<&'a [i64]>,
+    /// From element to element of the left operand; else 1.
+    pub lhs_dilation: Option<&'a [i64]>,
+    /// From element to element of the kernel; else 1.
+    pub rhs_dilation: Option<&'a [i64]>,
+    /// 1 where the kernel is applied backwards; else 0.
+    pub window_reversal: Option<&'a [i64]>,
+    /// Batch, feature and spatial axes of the left operand; else in that order.
+    pub lhs_dimensions: Option<&'a [i64]>,
+    /// Output feature, input feature and spatial axes of the kernel; else in that order.
+    pub rhs_dimensions: Option<&'a [i64]>,
+    /// Batch, feature and spatial axes of the result; else in that order.
+    pub out_dimensions: Option<&'a [i64]>,
+    /// In how many groups features are.
+    pub feature_groups: i64,
+    /// In how many groups images are.
+    pub batch_groups: i64,
+    /// Else the operands' common one.
+    pub dtype: Option<DType>,
+}
+
+/// Windows of the left operand times the right one, the kernel.
+pub fn convolution(trace: &mut Trace, lhs: NodeId, rhs: NodeId, options: &ConvolutionOptions) -> Result<NodeId> {
+    if float8::is_any(trace, &[lhs, rhs]) {
+        return float8::product(trace, [lhs, rhs], options.dtype, |trace, [lhs, rhs], dtype| {
+            convolution(trace, lhs, rhs, &ConvolutionOptions { dtype, ..*options })
+        });
+    }
+    let (attributes, ty) = infer(&trace.ty(lhs), &trace.ty(rhs), options)?;
+    let shape = trace.intern(&ty.dims);
+    Ok(trace.operation_with_attributes(Op::Convolution, ty.dtype, shape, &[lhs, rhs], &attributes))
+}
+
+/// The attributes, all of them given, and the type of the result.
+fn infer(lhs: &TensorType, rhs: &TensorType, options: &ConvolutionOptions) -> Result<(Vec<i64>, TensorType)> {
+    let dtype = product_dtype("convolution", lhs, rhs, options.dtype)?;
+    let rank = lhs.dims.len();
+    if rank < 2 || rhs.dims.len() != rank {
+        return Err(error!(
+            InvalidArgument,
+            "lhs is {lhs} and rhs is {rhs}: convolution takes operands of one rank, at least 2"
+        ));
+    }
+    let spatial = rank - 2;
+    let list = |name: &str, given: Option<&[i64]>, default: i64| match given {
+        None => Ok(vec![default; spatial]),
+        Some(given) if given.len() == spatial => Ok(given.to_vec()),
+        Some(given) => {
+            Err(error!(InvalidArgument, "{name}: {} given; lhs is {lhs}, with {spatial} spatial axes", given.len()))
+        }
+    };
+    let mut attributes = Attributes {
+        strides: list("window_strides", options.window_strides, 1)?,
+        low: list("padding_low", options.padding_low, 0)?,
+        high: list("padding_high", options.padding_high, 0)?,
+        lhs_dilation: list("lhs_dilation", options.lhs_dilation, 1)?,
+        rhs_dilation: list("rhs_dilation", options.rhs_dilation, 1)?,
+        reversal: list("window_reversal", options.window_reversal, 0)?,
+        lhs: dimensions("lhs_dimensions", options.lhs_dimensions, rank)?,
+        rhs: dimensions("rhs_dimensions", options.rhs_dimensions, rank)?,
+        out: dimensions("out_dimensions", options.out_dimensions, rank)?,
+        groups: [options.feature_groups, options.batch_groups],
+    };
+    attributes.check_values()?;
+    let size = |ty: &TensorType, axes: &[i64], i: usize| ty.dims[axes[i] as usize];
+    let [batch, features] = check_groups(lhs, rhs, &attributes)?;
+    let mut dims = Dims::from_elem(0, rank);
+    dims[attributes.out[0] as usize] = batch;
+    dims[attributes.out[1] as usize] = features;
+    for axis in 0..spatial {
+        let sizes = [size(lhs, &attributes.lhs, 2 + axis), size(rhs, &attributes.rhs, 2 + axis)];
+        if sizes[1] < 1 {
+            return Err(error!(
+                InvalidArgument,
+                "rhs: it is {rhs}; a kernel has at least 1 element on each spatial axis"
+            ));
+        }
+        let windows = attributes.fit_windows(axis, sizes).ok_or_else(|| {
+            error!(
+                InvalidArgument,
+                "padding_low, padding_high, lhs_dilation, rhs_dilation: on spatial axis {axis} of lhs, which is {lhs}, they leave no shape"
+            )
+        })?;
+        dims[attributes.out[2 + axis] as usize] = windows;
+    }
+    element_count(&dims)?;
+    Ok((attributes.words(), TensorType { dtype, dims }))
+}
+
+/// All axes of a tensor, each once.
+fn dimensions(name: &str, given: Option<&[i64]>, rank: usize) -> Result<Vec<i64>> {
+    match given {
+        None => Ok((0..rank as i64).collect()),
+        Some(given) if given.len() == rank => distinct_axes(name, given, rank).map(Axes::into_vec),
+        Some(given) => {
+            Err(error!(InvalidArgument, "{name}: {} given; want {rank}, 2 more than spatial axes", given.len()))
+        }
+    }
+}
+
+/// How large the batch is, and how many features the result has.
+fn check_groups(lhs: &TensorType, rhs: &TensorType, attributes: &Attributes) -> Result<[i64; 2]> {
+    let [feature_groups, batch_groups] = attributes.groups;
+    for (name, groups) in [("feature_group_count", feature_groups), ("batch_group_count", batch_groups)] {
+        if groups < 1 {
+            return Err(error!(InvalidArgument, "{name}: {groups} given; want at least 1"));
+        }
+    }
+    if feature_groups > 1 && batch_groups > 1 {
+        return Err(error!(
+            InvalidArgument,
+            "feature_group_count, batch_group_count: {feature_groups} and {batch_groups} given; one of them must be 1"
+        ));
+    }
+    let [batch, features] = [0, 1].map(|i| lhs.dims[attributes.lhs[i] as usize]);
+    let [out_features, in_features] = [0, 1].map(|i| rhs.dims[attributes.rhs[i] as usize]);
+    if in_features.checked_mul(feature_groups) != Some(features) {
+        return Err(error!(
+            InvalidArgument,
+            "feature_group_count: lhs is {lhs}, with {features} features, and rhs is {rhs}, which takes {in_features} in each of {feature_groups} groups"
+        ));
+    }
+    if out_features % feature_groups != 0 || out_features % batch_groups != 0 {
+        return Err(error!(
+            InvalidArgument,
+            "feature_group_count, batch_group_count: the {out_features} output features of rhs, which is {rhs}, are not to be shared out to {} groups",
+            feature_groups.max(batch_groups)
+        ));
+    }
+    if batch % batch_groups != 0 {
+        return Err(error!(
+            InvalidArgument,
+            "batch_group_count: the batch of lhs, which is {lhs}, is {batch}, and not to be shared out to {batch_groups} groups"
+        ));
+    }
+    Ok([batch / batch_groups, out_features])
+}
+
+/// The attributes by their names.
+struct Attributes {
+    strides: Vec<i64>,
+    low: Vec<i64>,
+    high: Vec<i64>,
+    lhs_dilation: Vec<i64>,
+    rhs_dilation: Vec<i64>,
+    reversal: Vec<i64>,
+    lhs: Vec<i64>,
+    rhs: Vec<i64>,
+    out: Vec<i64>,
+    groups: [i64; 2],
+}
+
+impl Attributes {
+    fn words(&self) -> Vec<i64> {
+        let windows =
+            [&self.strides, &self.low, &self.high, &self.lhs_dilation, &self.rhs_dilation, &self.reversal].into_iter();
+        windows.chain([&self.lhs, &self.rhs, &self.out]).flatten().copied().chain(self.groups).collect()
+    }
+
+    fn of(words: &[i64]) -> Attributes {
+        // Six lists of one entry for each spatial axis, three of two more, and two numbers.
+        let spatial = (words.len() - 8) / 9;
+        let mut rest = words;
+        let mut take = |count: usize| {
+            let (taken, behind) = rest.split_at(count);
+            rest = behind;
+            taken.to_vec()
+        };
+        Attributes {
+            strides: take(spatial),
+            low: take(spatial),
+            high: take(spatial),
+            lhs_dilation: take(spatial),
+            rhs_dilation: take(spatial),
+            reversal: take(spatial),
+            lhs: take(spatial + 2),
+            rhs: take(spatial + 2),
+            out: take(spatial + 2),
+            groups: [words[words.len() - 2], words[words.len() - 1]],
+        }
+    }
+
+    fn check_values(&self) -> Result<()> {
+        let positive = [
+            ("window_strides", &self.strides),
+            ("lhs_dilation", &self.lhs_dilation),
+            ("rhs_dilation", &self.rhs_dilation),
+        ];
+        for (name, list) in positive {
+            if let Some(axis) = list.iter().position(|&value| value < 1) {
+                return Err(error!(InvalidArgument, "{name}: {name}[{axis}] is {}; want at least 1", list[axis]));
+            }
+        }
+        if let Some(axis) = self.reversal.iter().position(|value| !(0..=1).contains(value)) {
+            let given = self.reversal[axis];
+            return Err(error!(InvalidArgument, "window_reversal: window_reversal[{axis}] is {given}; want 0 or 1"));
+        }
+        Ok(())
+    }
+
+    /// How many windows a spatial axis has, on which there are so many elements of the left operand and of the kernel.
+    /// What has no effect takes its plainest value: large ones would overflow XLA's arithmetic.
+    fn fit_windows(&mut self, axis: usize, [elements, taps]: [i64; 2]) -> Option<i64> {
+        if elements <= 1 {
+            self.lhs_dilation[axis] = 1;
+        }
+        if taps <= 1 {
+            self.rhs_dilation[axis] = 1;
+        }
+        let spread =
+            |count: i64, step: i64| if count == 0 { Some(0) } else { (count - 1).checked_mul(step)?.checked_add(1) };
+        let padded =
+            spread(elements, self.lhs_dilation[axis])?.checked_add(self.high[axis])?.checked_add(self.low[axis])?;
+        let window = spread(taps, self.rhs_dilation[axis])?;
+        self.strides[axis] = self.strides[axis].min(padded.max(1));
+        Some(if padded < window { 0 } else { (padded - window) / self.strides[axis] + 1 })
+    }
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
+    let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
+    let lhs = e.cast(value.operands[0], &l_ty);
+    let attributes = Attributes::of(&value.attributes);
+    let rhs = e.cast(value.operands[1], &r_ty);
+    let rhs = reversed(e, rhs, &r_ty, &attributes);
+    let pads: Vec<[i64; 2]> = attributes.low.iter().zip(&attributes.high).map(|(&low, &high)| [low, high]).collect();
+    let [feature_groups, batch_groups] = attributes.groups;
+    // Without a spatial axis the parser wants no lists.
+    let windows = if pads.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "stride = {:?}, pad = {pads:?}, lhs_dilate = {:?}, rhs_dilate = {:?}",
+            attributes.strides, attributes.lhs_dilation, attributes.rhs_dilation
+        )
+    };
+    emit!(
+        e,
+        "    {name} = stablehlo.convolution({lhs}, {rhs}) dim_numbers = {}x{}->{}, window = {{{windows}}} {{feature_group_count = {feature_groups} : i64, batch_group_count = {batch_groups} : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}} : ({}, {}) -> {}",
+        letters(&attributes.lhs, ["b", "f"]),
+        letters(&attributes.rhs, ["o", "i"]),
+        letters(&attributes.out, ["b", "f"]),
+        mlir(&l_ty),
+        mlir(&r_ty),
+        mlir(&value.ty)
+    );
+}
+
+/// The kernel, backwards on the axes on which it is applied so. XLA forgets a reversal in the window where it makes a product
+/// of a convolution, which is where the kernel is as large as what it is applied to.
+fn reversed(e: &mut Emitter, kernel: String, ty: &TensorType, attributes: &Attributes) -> String {
+    let spatial = attributes.rhs[2..].iter().zip(&attributes.reversal);
+    let axes: Vec<i64> = spatial.filter(|&(_, &reversal)| reversal == 1).map(|(&axis, _)| axis).collect();
+    if axes.is_empty() {
+        return kernel;
+    }
+    let backwards = e.temporary();
+    emit!(e, "    {backwards} = stablehlo.reverse {kernel}, dims = {axes:?} : {}", mlir(ty));
+    backwards
+}
+
+/// What the axes are, in their order: `[b, 0, 1, f]`.
+fn letters(axes: &[i64], first: [&str; 2]) -> String {
+    let mut names = vec![String::new(); axes.len()];
+    for (i, &axis) in axes.iter().enumerate() {
+        names[axis as usize] = if i < 2 { first[i].to_string() } else { (i - 2).to_string() };
+    }
+    format!("[{}]", names.join(", "))
+}
+
+fn native_convolution(call: &Call) -> Result<Array> {
+    let attributes = Attributes::of(call.attributes);
+    let lhs = in_order(call.operands[0], &attributes.lhs)?;
+    let rhs = in_order(call.operands[1], &attributes.rhs)?;
+    let axes: Vec<WindowAxis> = (0..attributes.strides.len())
+        .map(|i| WindowAxis {
+            stride: attributes.strides[i],
+            low: attributes.low[i],
+            input_dilation: attributes.lhs_dilation[i],
+            kernel_dilation: attributes.rhs_dilation[i],
+            reversed: attributes.reversal[i] == 1,
+        })
+        .collect();
+    let dims = attributes.out.iter().map(|&axis| call.ty.dims[axis as usize]).collect();
+    let plain = TensorType { dtype: call.ty.dtype, dims };
+    let result = native::convolution(&plain, &lhs, &rhs, &axes, attributes.groups)?;
+    let mut back = vec![0; attributes.out.len()];
+    attributes.out.iter().enumerate().for_each(|(i, &axis)| back[axis as usize] = i as i64);
+    in_order(&result, &back)
+}
+
+/// With these axes first, second, and so on.
+fn in_order(x: &Array, axes: &[i64]) -> Result<Array> {
+    if axes.is_sorted() {
+        return Ok(x.clone());
+    }
+    let dims = axes.iter().map(|&axis| x.ty().dims[axis as usize]).collect();
+    native::transpose(&TensorType { dtype: x.ty().dtype, dims }, axes, x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f32s(dims: &[i64]) -> TensorType {
+        TensorType::new(DType::F32, dims)
+    }
+
+    fn plain<'a>() -> ConvolutionOptions<'a> {
+        ConvolutionOptions { feature_groups: 1, batch_groups: 1, ..ConvolutionOptions::default() }
+    }
+
+    #[test]
+    fn shapes_follow_windows_groups_and_dimensions() {
+        let dims = |lhs: &[i64], rhs: &[i64], options: &ConvolutionOptions| {
+            infer(&f32s(lhs), &f32s(rhs), options).unwrap().1.dims.to_vec()
+        };
+        assert_eq!(dims(&[2, 3, 8, 8], &[5, 3, 3, 3], &plain()), [2, 5, 6, 6]);
+        assert_eq!(dims(&[2, 3], &[5, 3], &plain()), [2, 5]);
+        let same = ConvolutionOptions { padding_low: Some(&[1]), padding_high: Some(&[1]), ..plain() };
+        assert_eq!(dims(&[2, 3, 8], &[5, 3, 3], &same), [2, 5, 8]);
+        let strided = ConvolutionOptions { window_strides: Some(&[i64::MAX]), ..plain() };
+        assert_eq!(dims(&[2, 3, 8], &[5, 3, 3], &strided), [2, 5, 1]);
+        let dilated = ConvolutionOptions { lhs_dilation: Some(&[3]), rhs_dilation: Some(&[2]), ..plain() };
+        assert_eq!(dims(&[2, 3, 8], &[5, 3, 3], &dilated), [2, 5, 18]);
+        assert_eq!(dims(&[2, 3, 8], &[5, 3, 9], &plain()), [2, 5, 0]);
+        let groups = ConvolutionOptions { feature_groups: 3, ..plain() };
+        assert_eq!(dims(&[2, 3, 8], &[6, 1, 1], &groups), [2, 6, 8]);
+        let images = ConvolutionOptions { batch_groups: 2, ..plain() };
+        assert_eq!(dims(&[4, 3, 8], &[6, 3, 1], &images), [2, 6, 8]);
+        let last = ConvolutionOptions {
+            lhs_dimensions: Some(&[0, -1, 1, 2]),
+            rhs_dimensions: Some(&[3, 2, 0, 1]),
+            out_dimensions: Some(&[0, 3, 1, 2]),
+            ..plain()
+        };
+        assert_eq!(dims(&[2, 8, 9, 3], &[3, 3, 3, 5], &last), [2, 6, 7, 5]);
+    }
+
+    #[test]
+    fn attributes_are_read_back() {
+        for spatial in 0..4 {
+            let lists: Vec<Vec<i64>> = (0..6).map(|i| (0..spatial).map(|axis| 10 * i + axis).collect()).collect();
+            let axes: Vec<i64> = (0..spatial + 2).collect();
+            let mut words = lists.concat();
+            (0..3).for_each(|_| words.extend(&axes));
+            words.extend([7, 8]);
+            assert_eq!(Attributes::of(&words).words(), words);
+        }
+        assert_eq!(letters(&[0, 3, 1, 2], ["b", "f"]), "[b, 0, 1, f]");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let message = |options: ConvolutionOptions, words: &str| {
+            let text = infer(&f32s(&[4, 3, 8]), &f32s(&[6, 3, 3]), &options).unwrap_err().message.to_string();
+            assert!(text.contains(words), "{text}");
+        };
+        message(
+            ConvolutionOptions { window_strides: Some(&[]), ..plain() },
+            "window_strides: 0 given; lhs is f32[4,3,8]",
+        );
+        message(ConvolutionOptions { lhs_dilation: Some(&[0]), ..plain() }, "lhs_dilation[0] is 0; want at least 1");
+        message(ConvolutionOptions { window_reversal: Some(&[2]), ..plain() }, "window_reversal[0] is 2; want 0 or 1");
+        message(
+            ConvolutionOptions { feature_groups: 3, ..plain() },
+            "rhs is f32[6,3,3], which takes 3 in each of 3 groups",
+        );
+        message(ConvolutionOptions { batch_groups: 5, ..plain() }, "6 output features");
+        message(ConvolutionOptions { batch_groups: 3, ..plain() }, "is 4, and not to be shared out to 3 groups");
+        message(ConvolutionOptions { batch_groups: 0, ..plain() }, "batch_group_count: 0 given; want at least 1");
+        message(ConvolutionOptions { batch_groups: 2, feature_groups: 3, ..plain() }, "one of them must be 1");
+        message(ConvolutionOptions { padding_low: Some(&[i64::MAX]), ..plain() }, "leave no shape");
+        message(
+            ConvolutionOptions { out_dimensions: Some(&[0, 1, 1]), ..plain() },
+            "out_dimensions: axis 1 is given twice",
+        );
+        message(ConvolutionOptions { rhs_dimensions: Some(&[0, 1]), ..plain() }, "rhs_dimensions: 2 given; want 3");
+        assert!(infer(&f32s(&[4, 3, 8]), &f32s(&[6, 3, 0]), &plain()).is_err());
+        assert!(infer(&f32s(&[4]), &f32s(&[6]), &plain()).is_err());
+    }
+}

@@ -1,0 +1,6 @@
+//! Activations, normalizations and convolutions of neural networks.
+
+pub mod activation;
+pub mod batch_norm;
+pub mod convolution;
+pub mod normalize;

@@ -1,0 +1,100 @@
+//! Normalisations: softmax over an axis, and of layers.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ops::convert;
+use crate::ops::definition::Composed;
+use crate::ops::elementwise::formula::{Formula, check_wide, in_wide, widened};
+use crate::ops::reduction::reduce::reduce;
+use crate::ops::reduction::statistics::{axes_of_floats, count, deviations};
+use crate::types::{DType, broadcast};
+
+/// Exponentials, divided by their sum.
+pub const SOFTMAX: Composed = Composed { name: "softmax", function: "lxla_softmax", dtypes: "floats, 8-bit floats" };
+/// Their logarithms.
+pub const LOG_SOFTMAX: Composed =
+    Composed { name: "log_softmax", function: "lxla_log_softmax", dtypes: "floats, 8-bit floats" };
+/// What differs from the mean, divided by the standard deviation.
+pub const LAYER_NORM: Composed =
+    Composed { name: "layer_norm", function: "lxla_layer_norm", dtypes: "floats, 8-bit floats" };
+
+/// `e^x`, divided by their sum over an axis.
+pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
+    let axes = axes_of_floats(trace, "softmax", x, &[axis])?;
+    in_wide(trace, x, |f, x| {
+        let below = below_greatest(f, x, &axes)?;
+        let powers = f.exp(below)?;
+        let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
+        f.divide(powers, sum)
+    })
+}
+
+/// The logarithm of that.
+pub fn log_softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
+    let axes = axes_of_floats(trace, "log_softmax", x, &[axis])?;
+    in_wide(trace, x, |f, x| {
+        let below = below_greatest(f, x, &axes)?;
+        let powers = f.exp(below)?;
+        let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
+        let log = f.unary(UnaryOp::Log, sum)?;
+        f.subtract(below, log)
+    })
+}
+
+fn below_greatest(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
+    let greatest = f.kept(ReduceOp::Max, x, axes)?;
+    f.subtract(x, greatest)
+}
+
+/// `(x - mean) / sqrt(variance + epsilon)` over axes, times `scale`, plus `offset`, which broadcast to `x`.
+pub fn layer_norm(
+    trace: &mut Trace,
+    x: NodeId,
+    axes: &[i64],
+    scale: Option<NodeId>,
+    offset: Option<NodeId>,
+    epsilon: f64,
+) -> Result<NodeId> {
+    let axes = axes_of_floats(trace, "layer_norm", x, axes)?;
+    if axes.is_empty() {
+        return Err(error!(InvalidArgument, "axes: none given; want at least 1"));
+    }
+    if !(epsilon.is_finite() && epsilon >= 0.0) {
+        return Err(error!(InvalidArgument, "epsilon: {epsilon} given; want a finite number, at least 0"));
+    }
+    check_wide("epsilon", trace, x, epsilon)?;
+    let mut fitting = |name: &str, operand: Option<NodeId>| operand.map(|id| fitted(trace, name, id, x)).transpose();
+    let (scale, offset) = (fitting("scale", scale)?, fitting("offset", offset)?);
+    in_wide(trace, x, |f, x| {
+        let count = count(&f.trace.ty(x), &axes);
+        let difference = deviations(f, x, &axes)?;
+        let square = f.multiply(difference, difference)?;
+        let sum = reduce(f.trace, ReduceOp::Sum, square, &axes, true)?;
+        let variance = f.with(BinaryOp::Divide, sum, count)?;
+        let shifted = f.plus(variance, epsilon)?;
+        let inverse = f.unary(UnaryOp::Rsqrt, shifted)?;
+        let mut result = f.multiply(difference, inverse)?;
+        if let Some(scale) = scale {
+            result = f.multiply(result, scale)?;
+        }
+        if let Some(offset) = offset {
+            result = f.add(result, offset)?;
+        }
+        Ok(result)
+    })
+}
+
+/// A scale or an offset, in what is computed in.
+fn fitted(trace: &mut Trace, name: &str, operand: NodeId, x: NodeId) -> Result<NodeId> {
+    let (ty, of) = (trace.ty(operand), trace.ty(x));
+    let wide = widened(of.dtype);
+    if ty.dtype != of.dtype && ty.dtype != wide {
+        let or = if wide == DType::F32 && of.dtype != wide { " or f32" } else { "" };
+        return Err(error!(InvalidArgument, "{name}: it is {ty}; x is {of}, and wants {}{or}", of.dtype));
+    }
+    if broadcast(&ty.dims, &of.dims).as_ref() != Some(&of.dims) {
+        return Err(error!(InvalidArgument, "{name}: it is {ty}, which does not broadcast to x, {of}"));
+    }
+    Ok(convert(trace, operand, wide))
+}

@@ -1,0 +1,204 @@
+//! Random numbers of a key, put together from other operations. A key is `u32[2]`. With THREE_FRY, bits, splits and uniform
+//! numbers are those of `jax.random` with the same key (`threefry2x32`, `jax_threefry_partitionable`); with PHILOX, the bits
+//! are those of [`rng_bit_generator`] from the state {key, 0, 0}, of which the key's first word is the high one, and the rest
+//! is made of them in the same way.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, NodeId, Op, Trace};
+use crate::ops::convert;
+use crate::ops::creation::constants::full;
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::compare_select::compare;
+use crate::ops::elementwise::erf_inv::erf_inv;
+use crate::ops::random::rng::{RngAlgorithm, rng_bit_generator, unsigned};
+use crate::ops::{binary_scalar, pad, reshape, reverse, typed};
+use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
+use half::{bf16, f16};
+
+/// Random integers of all values.
+pub fn random_bits(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {
+    check_key(trace, key)?;
+    if !ty.dtype.is_integer() {
+        return Err(error!(InvalidArgument, "dtype: {} given; want integers", ty.dtype));
+    }
+    if element_count(&ty.dims)? == 0 {
+        return full(trace, ty, ScalarValue::Unsigned(0));
+    }
+    match algorithm {
+        RngAlgorithm::ThreeFry => {
+            let bits = TensorType { dtype: unsigned(ty.dtype)?, dims: ty.dims.clone() };
+            let bits = typed(trace, Op::RandomBits, &bits, &[key]);
+            bitcast_convert(trace, bits, ty.dtype)
+        }
+        RngAlgorithm::Philox => {
+            let state = philox_state(trace, key)?;
+            rng_bit_generator(trace, algorithm, state, ty).map(|[_, bits]| bits)
+        }
+    }
+}
+
+/// `n` new keys, one in each row.
+pub fn random_split(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, n: i64) -> Result<NodeId> {
+    let bits = random_bits(trace, algorithm, key, &TensorType::new(DType::U64, &[n]))?;
+    let words = bitcast_convert(trace, bits, DType::U32)?;
+    reverse(trace, words, &[1])
+}
+
+/// Floats that are at least `low`, and less than `high`.
+pub fn random_uniform(
+    trace: &mut Trace,
+    algorithm: RngAlgorithm,
+    key: NodeId,
+    ty: &TensorType,
+    low: f64,
+    high: f64,
+) -> Result<NodeId> {
+    check_key(trace, key)?;
+    check_float(ty)?;
+    let interval = Interval::new(ty.dtype, low, high)?;
+    let unit = unit_interval(trace, algorithm, key, ty)?;
+    interval.stretch(trace, unit)
+}
+
+/// Floats of the standard normal distribution.
+pub fn random_normal(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {
+    if !ty.dtype.is_float() {
+        return Err(error!(InvalidArgument, "dtype: {} given; want floats", ty.dtype));
+    }
+    // Fewer bits would have few different values, and none far out.
+    let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let wide = TensorType { dtype, dims: ty.dims.clone() };
+    let above = if dtype == DType::F64 { (-1f64).next_up() } else { (-1f32).next_up().into() };
+    let uniform = random_uniform(trace, algorithm, key, &wide, above, 1.0)?;
+    let inverse = erf_inv(trace, uniform)?;
+    let normal = scalar(trace, BinaryOp::Multiply, inverse, std::f64::consts::SQRT_2)?;
+    Ok(convert(trace, normal, ty.dtype))
+}
+
+/// True with a probability.
+pub fn random_bernoulli(
+    trace: &mut Trace,
+    algorithm: RngAlgorithm,
+    key: NodeId,
+    probability: f64,
+    dims: &[i64],
+) -> Result<NodeId> {
+    check_key(trace, key)?;
+    if !(0.0..=1.0).contains(&probability) {
+        return Err(error!(InvalidArgument, "p: {probability} given; want 0 to 1"));
+    }
+    let uniform = random_uniform(trace, algorithm, key, &TensorType::new(DType::F32, dims), 0.0, 1.0)?;
+    let probability = full(trace, &TensorType::new(DType::F32, &[]), ScalarValue::Float(probability))?;
+    compare(trace, CompareOp::Lt, uniform, probability)
+}
+
+fn check_key(trace: &Trace, key: NodeId) -> Result<()> {
+    let ty = trace.ty(key);
+    if ty != TensorType::new(DType::U32, &[2]) {
+        return Err(error!(InvalidArgument, "key: it is {ty}; want u32[2]"));
+    }
+    Ok(())
+}
+
+fn check_float(ty: &TensorType) -> Result<()> {
+    if ty.dtype.kind() != Kind::Float {
+        return Err(error!(InvalidArgument, "dtype: {} given; want floats", ty.dtype));
+    }
+    Ok(())
+}
+
+/// {key, 0, 0}.
+fn philox_state(trace: &mut Trace, key: NodeId) -> Result<NodeId> {
+    let low_first = reverse(trace, key, &[0])?;
+    let number = bitcast_convert(trace, low_first, DType::U64)?;
+    let row = reshape(trace, number, &[1])?;
+    let zero = full(trace, &TensorType::new(DType::U64, &[]), ScalarValue::Unsigned(0))?;
+    pad(trace, row, zero, &[0], &[2], &[0])
+}
+
+/// Multiples of an ulp of 1 that are at least 0, and less than 1: random bits are the mantissa of a number between 1 and 2,
+/// and 1 is taken away, which is exact.
+fn unit_interval(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {
+    // The integers drawn, how many of their bits are left out, and the bits of 1.
+    let (drawn, unused, one) = match ty.dtype {
+        DType::F16 => (DType::U16, 6, u64::from(f16::ONE.to_bits())),
+        DType::BF16 => (DType::U8, 1, u64::from(bf16::ONE.to_bits())),
+        DType::F32 => (DType::U32, 9, u64::from(1f32.to_bits())),
+        _ => (DType::U64, 12, 1f64.to_bits()),
+    };
+    let bits = random_bits(trace, algorithm, key, &TensorType { dtype: drawn, dims: ty.dims.clone() })?;
+    let bits = convert(trace, bits, unsigned(ty.dtype)?);
+    let mantissa = binary_scalar(trace, BinaryOp::ShiftRightLogical, bits, ScalarValue::Unsigned(unused), false)?;
+    let number = binary_scalar(trace, BinaryOp::Or, mantissa, ScalarValue::Unsigned(one), false)?;
+    let float = bitcast_convert(trace, number, ty.dtype)?;
+    scalar(trace, BinaryOp::Subtract, float, 1.0)
+}
+
+fn scalar(trace: &mut Trace, op: BinaryOp, x: NodeId, value: f64) -> Result<NodeId> {
+    binary_scalar(trace, op, x, ScalarValue::Float(value), false)
+}
+
+/// Bounds, each a number of the dtype.
+struct Interval {
+    low: f64,
+    high: f64,
+    /// Their distance, rounded to the dtype.
+    span: f64,
+    /// The greatest number less than `high`.
+    below: f64,
+}
+
+impl Interval {
+    fn new(dtype: DType, low: f64, high: f64) -> Result<Interval> {
+        let (low_given, high_given) = (low, high);
+        let (low, high, span, below) = match dtype {
+            DType::F16 => {
+                let (low, high) = (f16::from_f64_const(low), f16::from_f64_const(high));
+                let below = f16::from_bits(one_less(high.to_bits().into(), 15) as u16);
+                let span = f16::from_f32_const(high.to_f32() - low.to_f32());
+                (low.to_f64(), high.to_f64(), span.to_f64(), below.to_f64())
+            }
+            DType::BF16 => {
+                let (low, high) = (bf16::from_f64_const(low), bf16::from_f64_const(high));
+                let below = bf16::from_bits(one_less(high.to_bits().into(), 15) as u16);
+                let span = bf16::from_f32_const(high.to_f32() - low.to_f32());
+                (low.to_f64(), high.to_f64(), span.to_f64(), below.to_f64())
+            }
+            DType::F32 => {
+                let (low, high) = (low as f32, high as f32);
+                (low.into(), high.into(), (high - low).into(), high.next_down().into())
+            }
+            _ => (low, high, high - low, high.next_down()),
+        };
+        if !low.is_finite() || !high.is_finite() || !span.is_finite() || low >= high {
+            return Err(error!(
+                InvalidArgument,
+                "low, high: {low_given:?} and {high_given:?} in {dtype}; want low < high, and their distance finite"
+            ));
+        }
+        Ok(Interval { low, high, span, below })
+    }
+
+    /// From what is at least 0, and less than 1. A processor may round a product and a sum once, and another one twice:
+    /// between them stands a minimum that changes nothing, so that all round twice. The last minimum is for sums that are
+    /// rounded up to `high`.
+    fn stretch(&self, trace: &mut Trace, unit: NodeId) -> Result<NodeId> {
+        if (self.low, self.span) == (0.0, 1.0) {
+            return Ok(unit);
+        }
+        let product = scalar(trace, BinaryOp::Multiply, unit, self.span)?;
+        if self.low == 0.0 {
+            return Ok(product);
+        }
+        let product = scalar(trace, BinaryOp::Minimum, product, self.span)?;
+        let sum = scalar(trace, BinaryOp::Add, product, self.low)?;
+        // Sums next to 0 are exact.
+        if self.high == 0.0 { Ok(sum) } else { scalar(trace, BinaryOp::Minimum, sum, self.below) }
+    }
+}
+
+/// The bits of the next float below one of which `sign` is the number of the sign bit; not of 0.
+fn one_less(bits: u64, sign: u32) -> u64 {
+    if bits >> sign & 1 == 1 { bits + 1 } else { bits.wrapping_sub(1) }
+}

@@ -1,0 +1,129 @@
+//! Random bits of a key: JAX's, of `jax.random.bits` with a `threefry2x32` key and `jax_threefry_partitionable`. Element i
+//! is made of the key and of i alone: of Threefry's two words for the counter (i >> 32, i) the exclusive or, of which a
+//! narrow element is the low bits, or, for 64 bits, both words, the first one high.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::native;
+use crate::ops::definition::{Definition, Native};
+use crate::types::{DType, TensorType};
+
+/// Of a key `u32[2]`, unsigned integers.
+pub const RANDOM_BITS: Definition = Definition {
+    name: "random_bits",
+    stablehlo: "xor",
+    function: "lxla_random_bits",
+    dtypes: "integers; key u32",
+    lower,
+    native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
+};
+
+/// Values of one type, written one after another.
+struct Writer<'a, 'b> {
+    e: &'a mut Emitter<'b>,
+    text: String,
+    ty: TensorType,
+}
+
+impl Writer<'_, '_> {
+    fn constant(&mut self, value: u32) -> String {
+        self.e.constant(&self.ty, value.into())
+    }
+
+    fn binary(&mut self, op: &str, a: &str, b: &str) -> String {
+        let result = self.e.temporary();
+        emit!(self.e, "    {result} = stablehlo.{op} {a}, {b} : {}", self.text);
+        result
+    }
+
+    fn rotated(&mut self, x: &str, by: u32) -> String {
+        let (left, right) = (self.constant(by), self.constant(32 - by));
+        let (high, low) = (self.binary("shift_left", x, &left), self.binary("shift_right_logical", x, &right));
+        self.binary("or", &high, &low)
+    }
+}
+
+/// Written out, so that it is one fusion with what uses it; over the elements in a row, of which any shape is a view.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let count = value.ty.elements() as i64;
+    let ty = TensorType::new(DType::U32, &[count]);
+    let keys = [key(e, value.operands[0], 0, &ty), key(e, value.operands[0], 1, &ty)];
+    let counter = counter(e, count, &ty);
+    let mut w = Writer { e, text: mlir(&ty), ty };
+    let words = threefry(&mut w, keys, counter);
+    let (made, made_ty) = match value.ty.dtype {
+        DType::U64 => joined(w.e, &words, count),
+        _ => (w.binary("xor", &words[0], &words[1]), w.ty),
+    };
+    let narrow = TensorType::new(value.ty.dtype, &[count]);
+    let mut bits = made;
+    if narrow != made_ty {
+        let converted = e.temporary();
+        emit!(e, "    {converted} = stablehlo.convert {bits} : ({}) -> {}", mlir(&made_ty), mlir(&narrow));
+        bits = converted;
+    }
+    emit!(e, "    {name} = stablehlo.reshape {bits} : ({}) -> {}", mlir(&narrow), mlir(&value.ty));
+}
+
+/// One word of the key, for every element.
+fn key(e: &mut Emitter, position: usize, word: usize, ty: &TensorType) -> String {
+    let (key, from) = (e.name(position), mlir(&e.values[position].ty));
+    let (cell, wide) = (e.temporary(), e.temporary());
+    let cell_ty = TensorType::new(DType::U32, &[1]);
+    emit!(e, "    {cell} = stablehlo.slice {key} [{word}:{}] : ({from}) -> {}", word + 1, mlir(&cell_ty));
+    e.broadcast(&wide, &cell, &cell_ty, ty);
+    wide
+}
+
+/// The place of each element: the high word, the low word.
+fn counter(e: &mut Emitter, count: i64, ty: &TensorType) -> [String; 2] {
+    let low = e.temporary();
+    if count <= 1 << 32 {
+        emit!(e, "    {low} = stablehlo.iota dim = 0 : {}", mlir(ty));
+        return [e.constant(ty, 0), low];
+    }
+    let wide_ty = TensorType::new(DType::U64, &[count]);
+    let (wide, shifted, high) = (e.temporary(), e.temporary(), e.temporary());
+    let (wide_text, text) = (mlir(&wide_ty), mlir(ty));
+    let by = e.constant(&wide_ty, 32);
+    emit!(e, "    {wide} = stablehlo.iota dim = 0 : {wide_text}");
+    emit!(e, "    {shifted} = stablehlo.shift_right_logical {wide}, {by} : {wide_text}");
+    emit!(e, "    {high} = stablehlo.convert {shifted} : ({wide_text}) -> {text}");
+    emit!(e, "    {low} = stablehlo.convert {wide} : ({wide_text}) -> {text}");
+    [high, low]
+}
+
+/// Twenty rounds, as in the native kernel.
+fn threefry(w: &mut Writer, [k0, k1]: [String; 2], [high, low]: [String; 2]) -> [String; 2] {
+    const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+    let (parity, both) = (w.constant(0x1BD1_1BDA), w.binary("xor", &k0, &k1));
+    let k2 = w.binary("xor", &both, &parity);
+    let (mut a, mut b) = (w.binary("add", &high, &k0), w.binary("add", &low, &k1));
+    let keys = [k0, k1, k2];
+    for group in 0..5 {
+        for rotation in ROTATIONS[group % 2] {
+            a = w.binary("add", &a, &b);
+            b = w.rotated(&b, rotation);
+            b = w.binary("xor", &b, &a);
+        }
+        let number = w.constant(group as u32 + 1);
+        a = w.binary("add", &a, &keys[(group + 1) % 3]);
+        b = w.binary("add", &b, &keys[(group + 2) % 3]);
+        b = w.binary("add", &b, &number);
+    }
+    [a, b]
+}
+
+/// Both words in one number.
+fn joined(e: &mut Emitter, words: &[String; 2], count: i64) -> (String, TensorType) {
+    let (narrow, ty) = (TensorType::new(DType::U32, &[count]), TensorType::new(DType::U64, &[count]));
+    let (from, to) = (mlir(&narrow), mlir(&ty));
+    let (high, low, shifted, all) = (e.temporary(), e.temporary(), e.temporary(), e.temporary());
+    let by = e.constant(&ty, 32);
+    emit!(e, "    {high} = stablehlo.convert {} : ({from}) -> {to}", words[0]);
+    emit!(e, "    {low} = stablehlo.convert {} : ({from}) -> {to}", words[1]);
+    emit!(e, "    {shifted} = stablehlo.shift_left {high}, {by} : {to}");
+    emit!(e, "    {all} = stablehlo.or {shifted}, {low} : {to}");
+    (all, ty)
+}

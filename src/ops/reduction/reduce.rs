@@ -1,0 +1,132 @@
+//! Reductions over axes.
+
+use crate::emit::{Emitter, emit, identity, mlir};
+use crate::error::Result;
+use crate::ir::{NodeId, Op, ReduceOp, Trace};
+use crate::native::{self, Array};
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::float8;
+use crate::ops::{axis_set, refuse};
+use crate::types::{Axes, DType, Dims, Kind, TensorType};
+
+/// One of [`ReduceOp`].
+pub const REDUCE: Definition = Definition {
+    name: "reduce",
+    stablehlo: "reduce",
+    function: "lxla_reduce",
+    dtypes: "",
+    lower,
+    native: Native::One(native_reduce),
+};
+
+/// A reduction over axes.
+pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
+    if float8::is_any(trace, &[x]) {
+        return float8::in_f32(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
+    }
+    let x = counted(trace, op, x);
+    let ty = trace.ty(x);
+    check(op, &ty)?;
+    let reduced = axis_set("axes", axes, ty.dims.len())?;
+    if reduced == 0 {
+        return Ok(x);
+    }
+    let (mut ascending, mut dims) = (Axes::new(), Dims::new());
+    for (axis, &dim) in ty.dims.iter().enumerate() {
+        match (reduced >> axis & 1 == 1, keep_dims) {
+            (false, _) => dims.push(dim),
+            (true, keep_dims) => {
+                ascending.push(axis as i64);
+                dims.extend(keep_dims.then_some(1));
+            }
+        }
+    }
+    let shape = trace.intern(&dims);
+    Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &ascending))
+}
+
+/// Sums and products of pred are of numbers, 0 and 1 in s64, as in NumPy.
+pub fn counted(trace: &mut Trace, op: ReduceOp, x: NodeId) -> NodeId {
+    let counts = matches!(op, ReduceOp::Sum | ReduceOp::Product) && trace.node(x).dtype == DType::Pred;
+    if counts { convert(trace, x, DType::S64) } else { x }
+}
+
+/// An error unless `op` reduces elements of this type.
+pub fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
+    let kind = x.dtype.kind();
+    let (fits, wanted) = match op {
+        ReduceOp::Sum | ReduceOp::Product => (kind != Kind::Pred, "integers, floats and complex numbers"),
+        ReduceOp::Max | ReduceOp::Min => (x.dtype.is_integer() || kind == Kind::Float, "integers and floats"),
+        ReduceOp::All | ReduceOp::Any => (kind == Kind::Pred, "pred"),
+    };
+    if !fits {
+        return Err(refuse("this reduction", "x", x, wanted));
+    }
+    Ok(())
+}
+
+/// The type in which a reduction accumulates: f16 and bf16 sums and products are kept in f32 and rounded once.
+pub fn accumulator(op: ReduceOp, dtype: DType) -> DType {
+    match (op, dtype) {
+        (ReduceOp::Sum | ReduceOp::Product, DType::F16 | DType::BF16) => DType::F32,
+        _ => dtype,
+    }
+}
+
+/// Accumulates in [`accumulator`]; the axes that are kept come back by a reshape.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let Op::Reduce(op) = value.op else { return };
+    let name = e.name_of(at);
+    let x = value.operands[0];
+    let dtype = accumulator(op, value.ty.dtype);
+    let from = TensorType { dtype, dims: e.values[x].ty.dims.clone() };
+    let kept = |axis: &usize| !value.attributes.contains(&(*axis as i64));
+    let dims = (0..from.dims.len()).filter(kept).map(|axis| from.dims[axis]).collect();
+    let reduced = TensorType { dtype, dims };
+    let operand = e.cast(x, &from);
+    let element = TensorType::new(dtype, &[]);
+    let init = e.constant(&element, identity(op, dtype));
+    let total = e.temporary();
+    emit!(
+        e,
+        "    {total} = stablehlo.reduce({operand} init: {init}) applies stablehlo.{} across dimensions = {:?} : ({}, {}) -> {}",
+        op.name(),
+        value.attributes,
+        mlir(&from),
+        mlir(&element),
+        mlir(&reduced)
+    );
+    let shaped = e.temporary();
+    let wide = TensorType { dtype, dims: value.ty.dims.clone() };
+    emit!(e, "    {shaped} = stablehlo.reshape {total} : ({}) -> {}", mlir(&reduced), mlir(&wide));
+    emit!(e, "    {name} = stablehlo.convert {shaped} : ({}) -> {}", mlir(&wide), mlir(&value.ty));
+}
+
+fn native_reduce(call: &Call) -> Result<Array> {
+    match call.op {
+        Op::Reduce(op) => native::reduce(op, call.ty, call.attributes, call.operands[0]),
+        _ => unreachable!("asked for {:?}", call.op),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_keep_or_drop_axes() {
+        let mut trace = Trace::new();
+        let x = trace.input(&TensorType::new(DType::F32, &[2, 3, 4]));
+        let mut run = |op, axes: &[i64], keep_dims| {
+            let id = reduce(&mut trace, op, x, axes, keep_dims)?;
+            Ok::<_, crate::error::Error>((trace.attributes(trace.node(id)).to_vec(), trace.ty(id).dims.to_vec()))
+        };
+        assert_eq!(run(ReduceOp::Sum, &[-1, 0], false).unwrap(), (vec![0, 2], vec![3]));
+        assert_eq!(run(ReduceOp::Sum, &[1], true).unwrap(), (vec![1], vec![2, 1, 4]));
+        assert_eq!(run(ReduceOp::Sum, &[], false).unwrap(), (vec![], vec![2, 3, 4]));
+        assert!(run(ReduceOp::Sum, &[0, -3], false).is_err());
+        assert!(run(ReduceOp::All, &[0], false).is_err());
+    }
+}

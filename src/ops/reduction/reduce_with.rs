@@ -1,0 +1,162 @@
+//! Reductions by a traced computation, and where the greatest and the smallest elements are.
+
+use crate::emit::{Emitter, identity, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, ReduceOp, Trace};
+use crate::native::{self, Array};
+use crate::ops::control::apply::Applied;
+use crate::ops::control::bodies;
+use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
+use crate::ops::creation::constants::{constant, full, iota};
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::distinct_axes;
+use crate::ops::shape::axes::reshape;
+use crate::ops::sorting::sort::{check_index_dtype, check_ordered, key};
+use crate::types::{DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
+
+/// Arrays, reduced together over the axes in the attributes.
+pub const REDUCE_WITH: Definition = Definition {
+    name: "reduce_with",
+    stablehlo: "reduce",
+    function: "lxla_reduce_with",
+    dtypes: "all",
+    lower,
+    native: Native::Several(native_reduce_with),
+};
+
+/// `arrays`, reduced together over axes: the body is given what was combined so far of each, then an element of each.
+pub fn reduce_with(
+    trace: &mut Trace,
+    body: &Applied,
+    arrays: &[NodeId],
+    inits: &[NodeId],
+    axes: &[i64],
+) -> Result<Vec<NodeId>> {
+    let types = check_alike(trace, "inputs", arrays)?;
+    check_reducer(trace, body, &types, inits)?;
+    let mut axes = distinct_axes("axes", axes, types[0].dims.len())?;
+    if axes.is_empty() {
+        return Ok(arrays.to_vec());
+    }
+    axes.sort_unstable();
+    let operands = [arrays, inits, body.captures].concat();
+    let results: Vec<TensorType> = types.iter().map(|ty| without(ty, &axes)).collect();
+    Ok(trace.application(Op::ReduceWith, &operands, &axes, &[body.body], &results))
+}
+
+/// An error unless a body combines elements of such arrays, and starts from such scalars.
+pub fn check_reducer(trace: &Trace, body: &Applied, arrays: &[TensorType], inits: &[NodeId]) -> Result<()> {
+    for (i, ty) in arrays.iter().enumerate() {
+        let (given, wanted) = (inits.get(i).map(|&init| trace.ty(init)), TensorType::new(ty.dtype, &[]));
+        if given.as_ref() != Some(&wanted) {
+            let given = given.map_or("not there".to_string(), |ty| ty.to_string());
+            return Err(error!(InvalidArgument, "inits: inits[{i}] is {given}; inputs[{i}] is {ty}, want {wanted}"));
+        }
+    }
+    let dtypes: Vec<DType> = arrays.iter().map(|ty| ty.dtype).collect();
+    check_scalars("body", body, &[&dtypes[..], &dtypes].concat(), &dtypes)
+}
+
+fn without(ty: &TensorType, axes: &[i64]) -> TensorType {
+    let kept = (0..ty.dims.len()).filter(|&axis| !axes.contains(&(axis as i64)));
+    TensorType { dtype: ty.dtype, dims: kept.map(|axis| ty.dims[axis]).collect() }
+}
+
+/// The index along an axis of the greatest (or smallest) element: of the first NaN if there is one, and of equal elements
+/// the first.
+pub fn arg_extreme(
+    trace: &mut Trace,
+    x: NodeId,
+    axis: i64,
+    keep_dims: bool,
+    greatest: bool,
+    index_dtype: DType,
+) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    check_ordered(if greatest { "argmax" } else { "argmin" }, "x", &ty)?;
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    check_index_dtype(index_dtype, ty.dims[axis])?;
+    let mut kept: Dims = ty.dims.clone();
+    kept[axis] = 1;
+    let left = without(&ty, &[axis as i64]).dims;
+    let wanted = if keep_dims { &kept } else { &left };
+    if TensorType::new(index_dtype, wanted).elements() == 0 {
+        return full(trace, &TensorType::new(index_dtype, wanted), ScalarValue::Unsigned(0));
+    }
+    if ty.dims[axis] == 0 {
+        return Err(error!(InvalidArgument, "x: it is {ty}, and has no element on axis {axis}"));
+    }
+    let indices = iota(trace, &TensorType { dtype: index_dtype, dims: ty.dims.clone() }, axis as i64)?;
+    let key = key(trace, x);
+    let dtype = trace.node(key).dtype;
+    let inits = [worst(dtype, greatest), worst(index_dtype, false)].map(|scalar| constant(trace, &[], scalar));
+    let body = bodies::extreme(dtype, index_dtype, greatest)?;
+    let applied = Applied { body: &body, captures: &[] };
+    let found = reduce_with(trace, &applied, &[key, indices], &inits, &[axis as i64])?[1];
+    reshape(trace, found, wanted)
+}
+
+/// What any element is at least as great (or as small) as.
+fn worst(dtype: DType, greatest: bool) -> Scalar {
+    if dtype == DType::Pred {
+        return Scalar::from_bytes(dtype, &[u8::from(!greatest)]);
+    }
+    let bits = identity(if greatest { ReduceOp::Max } else { ReduceOp::Min }, dtype);
+    Scalar::from_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()])
+}
+
+fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
+    let body = &call.bodies[0];
+    let count = body.results().len();
+    if let ([axis], [x, indices, init, index]) = (call.attributes, call.operands)
+        && count == 2
+        && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
+        && indices.ty().dtype.is_integer()
+    {
+        for greatest in [true, false] {
+            if **body == *bodies::extreme(x.ty().dtype, indices.ty().dtype, greatest)? {
+                return native::extreme(*axis as usize, greatest, x, indices, [init, index]).map(Vec::from);
+            }
+        }
+    }
+    let captures = call.arrays(2 * count..call.operands.len());
+    native::reduce_with(
+        call.attributes,
+        &call.arrays(0..count),
+        &call.arrays(count..2 * count),
+        &each(call, 0, &captures),
+    )
+}
+
+/// What was captured is reduced along, into itself.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let body = &value.bodies[0];
+    let types = e.values[value.operands[0]].ty.clone();
+    let axes: Vec<String> = value.attributes.iter().map(i64::to_string).collect();
+    let attributes = format!("dimensions = array<i64: {}>", axes.join(", "));
+    let (names, operand_types) = operands(e, at);
+    let all = body.results().iter().chain(body.captures());
+    let results: Vec<String> =
+        all.map(|ty| mlir(&TensorType { dtype: ty.dtype, dims: without(&types, &value.attributes).dims })).collect();
+    begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce", &names, &attributes);
+    combining(e, at, body);
+    end(e, &operand_types, &results);
+}
+
+/// Arrays and captures in every element, then what each starts from: as reductions have them.
+pub fn operands(e: &mut Emitter, at: usize) -> (Vec<String>, Vec<String>) {
+    let value = e.instruction(at);
+    let count = value.bodies[0].results().len();
+    let dims = e.values[value.operands[0]].ty.dims.clone();
+    let captures = &value.operands[2 * count..];
+    let parts = [
+        e.listed(&value.operands[..count]),
+        spread(e, captures, &dims),
+        e.listed(&value.operands[count..2 * count]),
+        e.listed(captures),
+    ];
+    let (names, types): (Vec<Vec<String>>, Vec<Vec<String>>) = parts.into_iter().unzip();
+    (names.concat(), types.concat())
+}

@@ -1,0 +1,116 @@
+//! Means and deviations over axes, as NumPy has them: of nothing, and with fewer elements than are taken off, no number.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ops::definition::Composed;
+use crate::ops::distinct_axes;
+use crate::ops::elementwise::formula::{Formula, check_wide, in_wide};
+use crate::ops::reduction::reduce::reduce;
+use crate::ops::refuse;
+use crate::types::{Axes, TensorType};
+
+/// The sum of the elements, divided by how many they are.
+pub const MEAN: Composed = Composed { name: "mean", function: "lxla_mean", dtypes: "floats, 8-bit floats" };
+/// The mean of the squares of what differs from the mean.
+pub const VARIANCE: Composed = Composed { name: "variance", function: "lxla_variance", dtypes: "floats, 8-bit floats" };
+/// Its square root.
+pub const STANDARD_DEVIATION: Composed =
+    Composed { name: "standard_deviation", function: "lxla_standard_deviation", dtypes: "floats, 8-bit floats" };
+/// The logarithm of the sum of the exponentials.
+pub const LOGSUMEXP: Composed =
+    Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats, 8-bit floats" };
+
+/// The mean over axes.
+pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
+    let axes = axes_of_floats(trace, "mean", x, axes)?;
+    in_wide(trace, x, |f, x| {
+        let count = count(&f.trace.ty(x), &axes);
+        let sum = reduce(f.trace, ReduceOp::Sum, x, &axes, keep_dims)?;
+        f.with(BinaryOp::Divide, sum, count)
+    })
+}
+
+/// The variance over axes: the sum of squares is divided by the number of elements less `correction`, but not by less than 0.
+pub fn variance(trace: &mut Trace, x: NodeId, axes: &[i64], correction: f64, keep_dims: bool) -> Result<NodeId> {
+    let axes = axes_of_floats(trace, "variance", x, axes)?;
+    check_correction(trace, x, correction)?;
+    in_wide(trace, x, |f, x| spread(f, x, &axes, correction, keep_dims))
+}
+
+/// The square root of the variance, rounded once.
+pub fn standard_deviation(
+    trace: &mut Trace,
+    x: NodeId,
+    axes: &[i64],
+    correction: f64,
+    keep_dims: bool,
+) -> Result<NodeId> {
+    let axes = axes_of_floats(trace, "standard_deviation", x, axes)?;
+    check_correction(trace, x, correction)?;
+    in_wide(trace, x, |f, x| {
+        let variance = spread(f, x, &axes, correction, keep_dims)?;
+        f.unary(UnaryOp::Sqrt, variance)
+    })
+}
+
+/// `log(sum(e^x))` over axes, by way of the greatest: nothing overflows.
+pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
+    let axes = axes_of_floats(trace, "logsumexp", x, axes)?;
+    in_wide(trace, x, |f, x| {
+        let top = top(f, x, &axes)?;
+        let below = f.subtract(x, top)?;
+        let powers = f.exp(below)?;
+        let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
+        let log = f.unary(UnaryOp::Log, sum)?;
+        let result = f.add(log, top)?;
+        // All axes are of size 1 now.
+        if keep_dims { Ok(result) } else { reduce(f.trace, ReduceOp::Sum, result, &axes, false) }
+    })
+}
+
+/// The greatest over axes that stay; 0 where that is no finite number, so that nothing becomes the difference of infinities.
+fn top(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
+    let greatest = f.kept(ReduceOp::Max, x, axes)?;
+    let is_finite = f.unary(UnaryOp::IsFinite, greatest)?;
+    let zero = f.scalar(greatest, 0.0)?;
+    f.select(is_finite, greatest, zero)
+}
+
+/// What differs from the mean over axes.
+pub fn deviations(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
+    let count = count(&f.trace.ty(x), axes);
+    let sum = f.kept(ReduceOp::Sum, x, axes)?;
+    let mean = f.with(BinaryOp::Divide, sum, count)?;
+    f.subtract(x, mean)
+}
+
+/// The variance over axes, which are counted from the start.
+fn spread(f: &mut Formula, x: NodeId, axes: &[i64], correction: f64, keep_dims: bool) -> Result<NodeId> {
+    let count = count(&f.trace.ty(x), axes);
+    let difference = deviations(f, x, axes)?;
+    let square = f.multiply(difference, difference)?;
+    let sum = reduce(f.trace, ReduceOp::Sum, square, axes, keep_dims)?;
+    f.with(BinaryOp::Divide, sum, (count - correction).max(0.0))
+}
+
+/// How many elements come together over axes.
+pub fn count(ty: &TensorType, axes: &[i64]) -> f64 {
+    axes.iter().map(|&axis| ty.dims[axis as usize] as f64).product()
+}
+
+/// Axes from the start, if `x` has floats.
+pub fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Axes> {
+    let ty = trace.ty(x);
+    if !ty.dtype.is_float() {
+        return Err(refuse(name, "x", &ty, "floats"));
+    }
+    distinct_axes("axes", axes, ty.dims.len())
+}
+
+fn check_correction(trace: &Trace, x: NodeId, correction: f64) -> Result<()> {
+    if correction.is_finite() {
+        return check_wide("correction", trace, x, correction);
+    }
+    Err(error!(InvalidArgument, "correction: {correction} given; want a finite number"))
+}

@@ -1,0 +1,224 @@
+//! Reductions by a traced computation of each window over arrays.
+
+use crate::emit::{Emitter, identity, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, ReduceOp, Trace, Window};
+use crate::native::{self, Array};
+use crate::ops::control::apply::Applied;
+use crate::ops::control::bodies;
+use crate::ops::control::regions::{begin, check_alike, combining, each, end};
+use crate::ops::creation::constants::constant;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::float8;
+use crate::ops::reduction::reduce;
+use crate::ops::reduction::reduce_with::{check_reducer, operands};
+use crate::ops::shape::slicing::pad;
+use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
+
+/// Arrays, reduced together window by window.
+pub const REDUCE_WINDOW: Definition = Definition {
+    name: "reduce_window",
+    stablehlo: "reduce_window",
+    function: "lxla_reduce_window",
+    dtypes: "all",
+    lower,
+    native: Native::Several(native_reduce_window),
+};
+
+/// `arrays`, reduced together window by window, with one window for each axis.
+pub fn reduce_window(
+    trace: &mut Trace,
+    body: &Applied,
+    arrays: &[NodeId],
+    inits: &[NodeId],
+    windows: &[Window],
+) -> Result<Vec<NodeId>> {
+    let types = check_alike(trace, "inputs", arrays)?;
+    check_reducer(trace, body, &types, inits)?;
+    let (windows, dims) = infer(&types[0], windows)?;
+    if windows.is_empty() {
+        return Ok(arrays.to_vec());
+    }
+    if windows.iter().any(Window::cuts) {
+        return without_cuts(trace, body, arrays, inits, &windows);
+    }
+    let operands = [arrays, inits, body.captures].concat();
+    let results: Vec<TensorType> = types.iter().map(|ty| TensorType { dtype: ty.dtype, dims: dims.clone() }).collect();
+    Ok(trace.application(Op::ReduceWindow, &operands, &Window::to_attributes(&windows), &[body.body], &results))
+}
+
+/// Elements are taken away beforehand: XLA's simplifier ends the process where windows of one element shall do it.
+fn without_cuts(
+    trace: &mut Trace,
+    body: &Applied,
+    arrays: &[NodeId],
+    inits: &[NodeId],
+    windows: &[Window],
+) -> Result<Vec<NodeId>> {
+    let of = |field: fn(&Window) -> i64| windows.iter().map(field).collect::<Vec<i64>>();
+    let (low, high, between) = (of(|w| w.low), of(|w| w.high), of(|w| w.base_dilation - 1));
+    let pairs = arrays.iter().zip(inits);
+    let padded =
+        pairs.map(|(&x, &init)| pad(trace, x, init, &low, &high, &between)).collect::<Result<Vec<NodeId>>>()?;
+    let plain = windows.iter().map(|window| Window { low: 0, high: 0, base_dilation: 1, ..*window });
+    reduce_window(trace, body, &padded, inits, &plain.collect::<Vec<Window>>())
+}
+
+/// The windows, without steps beyond the end (they might overflow XLA's arithmetic), and how many there are.
+pub fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, Dims)> {
+    if windows.len() != x.dims.len() {
+        return Err(error!(
+            InvalidArgument,
+            "rank: {} given; the array is {x}, of rank {}",
+            windows.len(),
+            x.dims.len()
+        ));
+    }
+    let mut dims = Dims::new();
+    let mut plain = Vec::with_capacity(windows.len());
+    for (axis, (window, &dim)) in windows.iter().zip(&x.dims).enumerate() {
+        let least = [
+            ("window_dimensions", window.size),
+            ("strides", window.stride),
+            ("base_dilations", window.base_dilation),
+            ("window_dilations", window.dilation),
+        ];
+        if let Some((name, given)) = least.into_iter().find(|(_, given)| *given < 1) {
+            return Err(error!(InvalidArgument, "{name}: {name}[{axis}] is {given}; want at least 1"));
+        }
+        let mut window = *window;
+        if window.size == 1 {
+            window.dilation = 1;
+        }
+        if dim < 2 {
+            window.base_dilation = 1;
+        }
+        let Some(count) = window.count(dim) else {
+            return Err(error!(
+                InvalidArgument,
+                "low, high: {} and {} on axis {axis} of {x} leave no shape", window.low, window.high
+            ));
+        };
+        // A stride beyond the end ends it like any other.
+        let room = window.padded(dim).zip(window.span()).map_or(0, |(padded, span)| padded.saturating_sub(span));
+        window.stride = window.stride.min(room.max(0) + 1);
+        dims.push(count);
+        plain.push(window);
+    }
+    element_count(&dims)?;
+    Ok((plain, dims))
+}
+
+/// What is combined of the elements of `x` along an axis up to each, or with `reverse` from each on.
+pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse: bool) -> Result<NodeId> {
+    if float8::is_any(trace, &[x]) {
+        return float8::in_f32(trace, [x], |trace, [x]| cumulative(trace, op, x, axis, reverse));
+    }
+    let x = reduce::counted(trace, op, x);
+    let ty = trace.ty(x);
+    reduce::check(op, &ty)?;
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    if ty.dims[axis] < 2 || ty.elements() == 0 {
+        return Ok(x);
+    }
+    let dtype = reduce::accumulator(op, ty.dtype);
+    let bits = identity(op, dtype).to_le_bytes();
+    let init = constant(trace, &[], Scalar::from_bytes(dtype, &bits[..dtype.size_bytes()]));
+    let before = ty.dims[axis] - 1;
+    let edges = if reverse { (0, before) } else { (before, 0) };
+    let mut windows = vec![Window::ONE; ty.dims.len()];
+    windows[axis] = Window { size: ty.dims[axis], low: edges.0, high: edges.1, ..Window::ONE };
+    let body = bodies::combine(op.binary(), dtype)?;
+    let applied = Applied { body: &body, captures: &[] };
+    let wide = convert(trace, x, dtype);
+    let made = reduce_window(trace, &applied, &[wide], &[init], &windows)?[0];
+    Ok(convert(trace, made, ty.dtype))
+}
+
+fn native_reduce_window(call: &Call) -> Result<Vec<Array>> {
+    let count = call.bodies[0].results().len();
+    let captures = call.arrays(2 * count..call.operands.len());
+    let windows = Window::from_attributes(call.attributes);
+    native::reduce_window(
+        &counts(call.operands[0].ty(), &windows),
+        &windows,
+        &call.arrays(0..count),
+        &call.arrays(count..2 * count),
+        &each(call, 0, &captures),
+    )
+}
+
+/// How many windows there are.
+fn counts(x: &TensorType, windows: &[Window]) -> Dims {
+    let count = |(window, &dim): (&Window, &i64)| window.count(dim).expect("inference counted them");
+    windows.iter().zip(&x.dims).map(count).collect()
+}
+
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let body = &value.bodies[0];
+    let windows = Window::from_attributes(&value.attributes);
+    let dims = counts(&e.values[value.operands[0]].ty, &windows);
+    let (names, types) = operands(e, at);
+    let all = body.results().iter().chain(body.captures());
+    let results: Vec<String> = all.map(|ty| mlir(&TensorType { dtype: ty.dtype, dims: dims.clone() })).collect();
+    begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce_window", &names, &text(&windows));
+    combining(e, at, body);
+    end(e, &types, &results);
+}
+
+/// Windows as attributes of a reduce_window.
+pub fn text(windows: &[Window]) -> String {
+    let padding: Vec<String> = windows.iter().map(|window| format!("[{}, {}]", window.low, window.high)).collect();
+    format!(
+        "window_dimensions = {}, window_strides = {}, base_dilations = {}, window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>",
+        array_text(windows, |window| window.size),
+        array_text(windows, |window| window.stride),
+        array_text(windows, |window| window.base_dilation),
+        array_text(windows, |window| window.dilation),
+        padding.join(", "),
+        windows.len()
+    )
+}
+
+fn array_text(windows: &[Window], field: impl Fn(&Window) -> i64) -> String {
+    let fields: Vec<String> = windows.iter().map(|window| field(window).to_string()).collect();
+    format!("array<i64: {}>", fields.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::DType;
+
+    #[test]
+    fn windows_that_do_not_fit_are_named() {
+        let x = TensorType::new(DType::F32, &[5, 7]);
+        let with = |window: Window| infer(&x, &[Window::ONE, window]);
+        assert_eq!(with(Window { size: 3, stride: 2, ..Window::ONE }).unwrap().1.to_vec(), [5, 3]);
+        for (window, words) in [
+            (Window { size: 0, ..Window::ONE }, "window_dimensions[1] is 0; want at least 1"),
+            (Window { stride: -1, ..Window::ONE }, "strides[1] is -1"),
+            (Window { base_dilation: 0, ..Window::ONE }, "base_dilations[1] is 0"),
+            (Window { dilation: 0, ..Window::ONE }, "window_dilations[1] is 0"),
+            (Window { low: -8, ..Window::ONE }, "low, high: -8 and 0 on axis 1 of f32[5,7] leave no shape"),
+            (Window { high: i64::MAX, ..Window::ONE }, "leave no shape"),
+        ] {
+            let said = with(window).unwrap_err().message;
+            assert!(said.contains(words), "{said}");
+        }
+        assert!(infer(&x, &[Window::ONE]).unwrap_err().message.contains("rank: 1 given"));
+    }
+
+    #[test]
+    fn steps_beyond_the_end_are_not_kept() {
+        let x = TensorType::new(DType::F32, &[1]);
+        let far = Window { stride: i64::MAX, base_dilation: i64::MAX, dilation: i64::MAX, ..Window::ONE };
+        assert_eq!(infer(&x, &[far]).unwrap().0, [Window::ONE]);
+        let wide = TensorType::new(DType::F32, &[4]);
+        let (windows, dims) = infer(&wide, &[Window { size: 2, stride: i64::MAX, ..Window::ONE }]).unwrap();
+        assert_eq!((windows[0].stride, windows[0].count(4), dims.to_vec()), (3, Some(1), vec![1]));
+    }
+}

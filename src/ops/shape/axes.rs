@@ -1,0 +1,139 @@
+//! Other shapes of the same elements.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native;
+use crate::ops::definition::{Definition, Native};
+use crate::ops::{distinct_axes, typed};
+use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
+
+/// To the node's shape, elements in row-major order.
+pub const RESHAPE: Definition = Definition {
+    name: "reshape",
+    stablehlo: "reshape",
+    function: "lxla_reshape",
+    dtypes: "all",
+    lower: |e, at| e.one_operand(at, "reshape", ""),
+    native: Native::One(|call| Ok(call.operands[0].reshape(&call.ty.dims))),
+};
+
+/// To the node's shape, by NumPy's rules.
+pub const BROADCAST_TO: Definition = Definition {
+    name: "broadcast_to",
+    stablehlo: "broadcast_in_dim",
+    function: "lxla_broadcast_to",
+    dtypes: "all",
+    lower: lower_broadcast_to,
+    native: Native::One(|call| native::broadcast_to(call.operands[0], call.ty)),
+};
+
+/// Axis i of the result is axis `attribute[i]` of the operand.
+pub const TRANSPOSE: Definition = Definition {
+    name: "transpose",
+    stablehlo: "transpose",
+    function: "lxla_transpose",
+    dtypes: "all",
+    lower: |e, at| e.one_operand(at, "transpose", &format!(", dims = {:?}", e.instruction(at).attributes)),
+    native: Native::One(|call| native::transpose(call.ty, call.attributes, call.operands[0])),
+};
+
+/// Backwards along the axes in the attributes.
+pub const REVERSE: Definition = Definition {
+    name: "reverse",
+    stablehlo: "reverse",
+    function: "lxla_reverse",
+    dtypes: "all",
+    lower: lower_reverse,
+    native: Native::One(|call| native::reverse(call.attributes, call.operands[0])),
+};
+
+/// To another shape of as many elements.
+pub fn reshape(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    check_reshape(&ty, dims)?;
+    Ok(if ty.dims.as_slice() == dims { x } else { typed(trace, Op::Reshape, &TensorType::new(ty.dtype, dims), &[x]) })
+}
+
+/// To a shape that it broadcasts to.
+pub fn broadcast_to(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    check_broadcast_to(&ty, dims)?;
+    Ok(if ty.dims.as_slice() == dims {
+        x
+    } else {
+        typed(trace, Op::BroadcastTo, &TensorType::new(ty.dtype, dims), &[x])
+    })
+}
+
+/// Axis i of the result is axis `permutation[i]` of `x`.
+pub fn transpose(trace: &mut Trace, x: NodeId, permutation: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let (axes, dims) = infer_transpose(&ty, permutation)?;
+    if axes.iter().copied().eq(0..axes.len() as i64) {
+        return Ok(x);
+    }
+    let shape = trace.intern(&dims);
+    Ok(trace.operation_with_attributes(Op::Transpose, ty.dtype, shape, &[x], &axes))
+}
+
+/// Backwards along some axes.
+pub fn reverse(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let mut axes = distinct_axes("axes", axes, ty.dims.len())?;
+    // One element is the same backwards.
+    axes.retain(|axis| ty.dims[*axis as usize] > 1);
+    axes.sort_unstable();
+    if axes.is_empty() {
+        return Ok(x);
+    }
+    let shape = trace.node(x).shape;
+    Ok(trace.operation_with_attributes(Op::Reverse, ty.dtype, shape, &[x], &axes))
+}
+
+/// A reshape keeps the number of elements.
+fn check_reshape(x: &TensorType, dims: &[i64]) -> Result<()> {
+    if element_count(dims)? != x.elements() {
+        let wanted = TensorType::new(x.dtype, dims);
+        return Err(error!(
+            InvalidArgument,
+            "dims: {x} has {} elements and cannot be reshaped to {wanted}",
+            x.elements()
+        ));
+    }
+    Ok(())
+}
+
+/// A broadcast to exactly `dims`.
+fn check_broadcast_to(x: &TensorType, dims: &[i64]) -> Result<()> {
+    element_count(dims)?;
+    if broadcast(&x.dims, dims).as_deref() != Some(dims) {
+        let wanted = TensorType::new(x.dtype, dims);
+        return Err(error!(InvalidArgument, "dims: {x} does not broadcast to {wanted}"));
+    }
+    Ok(())
+}
+
+/// The permutation with non-negative axes, and the shape that it gives.
+fn infer_transpose(x: &TensorType, permutation: &[i64]) -> Result<(Axes, Dims)> {
+    let rank = x.dims.len();
+    if permutation.len() != rank {
+        return Err(error!(InvalidArgument, "perm: {} axes given for {x}; want {rank}", permutation.len()));
+    }
+    let axes = distinct_axes("perm", permutation, rank)?;
+    let dims = axes.iter().map(|&axis| x.dims[axis as usize]).collect();
+    Ok((axes, dims))
+}
+
+fn lower_reverse(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let (name, x) = (e.name_of(at), e.name(value.operands[0]));
+    emit!(e, "    {name} = stablehlo.reverse {x}, dims = {:?} : {}", value.attributes, mlir(&value.ty));
+}
+
+fn lower_broadcast_to(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let x = value.operands[0];
+    e.broadcast(&e.name_of(at), &e.name(x), &e.instruction(x).ty, &value.ty);
+}

@@ -1,0 +1,5 @@
+//! Operations that rearrange elements: reshapes, transposes, slices, concatenation, padding.
+
+pub mod axes;
+pub mod rearrange;
+pub mod slicing;

@@ -1,0 +1,228 @@
+//! Parts of a tensor, tensors side by side, and padding.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::ops::creation::constants::constant;
+use crate::ops::definition::{Definition, Native};
+use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
+
+/// Starts, then limits, then strides, in the attributes.
+pub const SLICE: Definition = Definition {
+    name: "slice",
+    stablehlo: "slice",
+    function: "lxla_slice",
+    dtypes: "all",
+    lower: lower_slice,
+    native: Native::One(|call| native::slice(call.ty, call.attributes, call.operands[0])),
+};
+
+/// Along the axis in the attributes.
+pub const CONCATENATE: Definition = Definition {
+    name: "concatenate",
+    stablehlo: "concatenate",
+    function: "lxla_concatenate",
+    dtypes: "all",
+    lower: lower_concatenate,
+    native: Native::One(|call| {
+        let parts =
+            call.operands.iter().map(|part| native::convert(part, call.ty.dtype)).collect::<Result<Vec<Array>>>()?;
+        native::concatenate(call.ty, call.attributes[0] as usize, &parts)
+    }),
+};
+
+/// Low, then high, then interior, in the attributes.
+pub const PAD: Definition = Definition {
+    name: "pad",
+    stablehlo: "pad",
+    function: "lxla_pad",
+    dtypes: "all",
+    lower: lower_pad,
+    native: Native::One(|call| native::pad(call.ty, call.attributes, call.operands[0], call.operands[1])),
+};
+
+/// `x[start:limit:stride]` on every axis; the three lists are as long as the rank.
+pub fn slice(trace: &mut Trace, x: NodeId, starts: &[i64], limits: &[i64], strides: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let dims = infer_slice(&ty, starts, limits, strides)?;
+    if dims == ty.dims && strides.iter().all(|&s| s == 1) {
+        return Ok(x);
+    }
+    let shape = trace.intern(&dims);
+    // A stride beyond the end takes one element like any other, and would overflow XLA's arithmetic.
+    let strides: Vec<i64> = strides.iter().zip(&ty.dims).map(|(&stride, &dim)| stride.min(dim.max(1))).collect();
+    let attributes = [starts, limits, &strides].concat();
+    Ok(trace.operation_with_attributes(Op::Slice, ty.dtype, shape, &[x], &attributes))
+}
+
+/// Along one axis.
+pub fn concatenate(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<NodeId> {
+    let types: Vec<TensorType> = tensors.iter().map(|&id| trace.ty(id)).collect();
+    let (axis, ty) = infer_concatenate(&types, axis)?;
+    if let [only] = tensors {
+        return Ok(*only);
+    }
+    let shape = trace.intern(&ty.dims);
+    Ok(trace.operation_with_attributes(Op::Concatenate, ty.dtype, shape, tensors, &[axis as i64]))
+}
+
+/// `x` with `value` before (`low`), after (`high`) and between (`interior`) its elements on each axis; negative `low` and
+/// `high` cut off.
+pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64], interior: &[i64]) -> Result<NodeId> {
+    let (ty, value_ty) = (trace.ty(x), trace.ty(value));
+    if value_ty != TensorType::new(ty.dtype, &[]) {
+        return Err(error!(InvalidArgument, "value: it is {value_ty}; x is {ty}, and wants {}[]", ty.dtype));
+    }
+    let mut dims = Dims::new();
+    for (axis, &dim) in ty.dims.iter().enumerate() {
+        if interior[axis] < 0 {
+            return Err(error!(InvalidArgument, "interior: interior[{axis}] is {}; want at least 0", interior[axis]));
+        }
+        let between = (dim - 1).max(0).checked_mul(interior[axis]);
+        let size = between.and_then(|n| n.checked_add(dim)?.checked_add(low[axis])?.checked_add(high[axis]));
+        match size {
+            Some(size) if size >= 0 => dims.push(size),
+            _ => {
+                return Err(error!(
+                    InvalidArgument,
+                    "low, high: {} and {} on axis {axis} of x, which is {ty}, leave no shape", low[axis], high[axis]
+                ));
+            }
+        }
+    }
+    element_count(&dims)?;
+    if [low, high, interior].iter().all(|list| list.iter().all(|&n| n == 0)) {
+        return Ok(x);
+    }
+    let shape = trace.intern(&dims);
+    Ok(trace.operation_with_attributes(Op::Pad, ty.dtype, shape, &[x, value], &[low, high, interior].concat()))
+}
+
+/// [`pad()`] with a scalar, which takes the dtype of `x`.
+pub fn pad_scalar(
+    trace: &mut Trace,
+    x: NodeId,
+    value: ScalarValue,
+    low: &[i64],
+    high: &[i64],
+    interior: &[i64],
+) -> Result<NodeId> {
+    let scalar = Scalar::new(trace.node(x).dtype, value).map_err(|e| e.context("value"))?;
+    let value = constant(trace, &[], scalar);
+    pad(trace, x, value, low, high, interior)
+}
+
+/// `x[start:limit:stride]` on every axis.
+fn infer_slice(x: &TensorType, starts: &[i64], limits: &[i64], strides: &[i64]) -> Result<Dims> {
+    let mut dims = Dims::new();
+    for (axis, &dim) in x.dims.iter().enumerate() {
+        let (start, limit, stride) = (starts[axis], limits[axis], strides[axis]);
+        if stride < 1 {
+            return Err(error!(InvalidArgument, "strides: strides[{axis}] is {stride}; want at least 1"));
+        }
+        if start < 0 || limit < start || limit > dim {
+            return Err(error!(
+                InvalidArgument,
+                "starts, limits: [{start}, {limit}) on axis {axis} of {x}; want 0 <= start <= limit <= {dim}"
+            ));
+        }
+        dims.push((limit - start) / stride + i64::from((limit - start) % stride != 0));
+    }
+    Ok(dims)
+}
+
+/// The axis from the start, and the type of the result.
+fn infer_concatenate(tensors: &[TensorType], axis: i64) -> Result<(usize, TensorType)> {
+    let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
+    let axis = normalize_axis("axis", axis, first.dims.len())?;
+    let mut result = first.clone();
+    for (i, ty) in tensors.iter().enumerate().skip(1) {
+        let differs = || {
+            error!(
+                InvalidArgument,
+                "tensors: tensors[{i}] is {ty} and tensors[0] is {first}; they may differ on axis {axis} only"
+            )
+        };
+        if ty.dims.len() != first.dims.len() {
+            return Err(differs());
+        }
+        if (0..ty.dims.len()).any(|a| a != axis && ty.dims[a] != first.dims[a]) {
+            return Err(differs());
+        }
+        result.dtype = result.dtype.promote(ty.dtype).map_err(|e| e.context(format_args!("tensors[{i}]")))?;
+        result.dims[axis] =
+            result.dims[axis].checked_add(ty.dims[axis]).ok_or_else(|| error!(InvalidArgument, "dims: too large"))?;
+    }
+    element_count(&result.dims)?;
+    Ok((axis, result))
+}
+
+fn lower_slice(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let x = value.operands[0];
+    let rank = value.ty.dims.len();
+    let at = |part: usize, axis: usize| value.attributes[part * rank + axis];
+    let ranges: Vec<String> =
+        (0..rank).map(|axis| format!("{}:{}:{}", at(0, axis), at(1, axis), at(2, axis))).collect();
+    let (x, from) = (e.name(x), mlir(&e.values[x].ty));
+    emit!(e, "    {name} = stablehlo.slice {x} [{}] : ({from}) -> {}", ranges.join(", "), mlir(&value.ty));
+}
+
+fn lower_concatenate(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let mut names = Vec::new();
+    let mut types = Vec::new();
+    for &operand in &value.operands {
+        let ty = TensorType { dtype: value.ty.dtype, dims: e.values[operand].ty.dims.clone() };
+        names.push(e.cast(operand, &ty));
+        types.push(mlir(&ty));
+    }
+    emit!(
+        e,
+        "    {name} = stablehlo.concatenate {}, dim = {} : ({}) -> {}",
+        names.join(", "),
+        value.attributes[0],
+        types.join(", "),
+        mlir(&value.ty)
+    );
+}
+
+fn lower_pad(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let (names, types) = e.listed(&value.operands);
+    let rank = value.ty.dims.len();
+    let part = |i: usize| &value.attributes[i * rank..(i + 1) * rank];
+    emit!(
+        e,
+        "    {name} = stablehlo.pad {}, low = {:?}, high = {:?}, interior = {:?} : ({}) -> {}",
+        names.join(", "),
+        part(0),
+        part(1),
+        part(2),
+        types.join(", "),
+        mlir(&value.ty)
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::DType;
+
+    #[test]
+    fn slices_count_partial_strides() {
+        let x = TensorType::new(DType::F32, &[10]);
+        assert_eq!(infer_slice(&x, &[1], &[10], &[3]).unwrap().to_vec(), [3]);
+        assert_eq!(infer_slice(&x, &[0], &[10], &[3]).unwrap().to_vec(), [4]);
+        assert_eq!(infer_slice(&x, &[4], &[4], &[1]).unwrap().to_vec(), [0]);
+        assert_eq!(infer_slice(&x, &[0], &[10], &[i64::MAX]).unwrap().to_vec(), [1]);
+        for (start, limit, stride) in [(-1, 3, 1), (3, 2, 1), (0, 11, 1), (0, 3, 0)] {
+            assert!(infer_slice(&x, &[start], &[limit], &[stride]).is_err());
+        }
+    }
+}

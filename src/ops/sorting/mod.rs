@@ -1,0 +1,5 @@
+//! Sorting, top-k and binary search.
+
+pub mod ordered_bits;
+pub mod sort;
+pub mod top_k;

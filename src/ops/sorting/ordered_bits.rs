@@ -1,0 +1,168 @@
+//! Elements as integers in the same order, and binary search by them. Comparisons of integers are the same on every device;
+//! those of floats are not, where numbers are denormal.
+
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
+use crate::ops::creation::constants::{constant, full, iota};
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::compare_select::{compare, compare_scalar, select};
+use crate::ops::elementwise::complex::{imag, real};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::fold_barrier::unsigned;
+use crate::ops::indexing::dynamic::take;
+use crate::ops::sorting::sort::places_dtype;
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+
+/// Integers that compare as the elements do: NaN is greater than every number and equal to itself, zeros are equal. Complex
+/// numbers have two, to be compared one after the other; with a NaN in either part both are NaN.
+pub fn keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
+    let dtype = trace.node(x).dtype;
+    match dtype.kind() {
+        Kind::Pred => Ok(vec![convert(trace, x, DType::U8)]),
+        Kind::Signed | Kind::Unsigned => Ok(vec![x]),
+        // Bits of a scale are in order, NaN last.
+        Kind::Float8 if dtype == DType::F8E8M0FNU => Ok(vec![bitcast_convert(trace, x, DType::U8)?]),
+        Kind::Float8 => {
+            let wide = convert(trace, x, DType::F32);
+            Ok(vec![key_of_float(trace, wide)?])
+        }
+        Kind::Float => Ok(vec![key_of_float(trace, x)?]),
+        Kind::Complex => {
+            let (keys, [re_is_nan, im_is_nan]) = keys_of_parts(trace, x)?;
+            let either = binary(trace, BinaryOp::Or, re_is_nan, im_is_nan)?;
+            let nan = constant(trace, &[], key_of_nan(trace.node(keys[0]).dtype));
+            keys.into_iter().map(|key| select(trace, either, nan, key)).collect()
+        }
+    }
+}
+
+/// Integers in the order in which NumPy sorts `x`, to be compared one after the other. As [`keys`], but complex numbers with a
+/// NaN in one part differ: those with a NaN come last, first of the imaginary part, then of the real part, then of both, each in
+/// the order of the other part.
+pub fn sort_keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
+    if trace.node(x).dtype.kind() != Kind::Complex {
+        return keys(trace, x);
+    }
+    let ([re, im], is_nan) = keys_of_parts(trace, x)?;
+    let [re_is_nan, im_is_nan] = is_nan.map(|is| convert(trace, is, DType::S32));
+    let twice = binary_scalar(trace, BinaryOp::Multiply, re_is_nan, ScalarValue::Signed(2), false)?;
+    let class = binary(trace, BinaryOp::Add, twice, im_is_nan)?;
+    Ok(vec![class, re, im])
+}
+
+/// The keys of the real and of the imaginary parts of complex numbers, and whether each is NaN.
+fn keys_of_parts(trace: &mut Trace, x: NodeId) -> Result<([NodeId; 2], [NodeId; 2])> {
+    let parts = [real(trace, x)?, imag(trace, x)?];
+    let keys = [key_of_float(trace, parts[0])?, key_of_float(trace, parts[1])?];
+    let nan = constant(trace, &[], key_of_nan(trace.node(keys[0]).dtype));
+    let is_nan = [compare(trace, CompareOp::Eq, keys[0], nan)?, compare(trace, CompareOp::Eq, keys[1], nan)?];
+    Ok((keys, is_nan))
+}
+
+/// Whether elements are not 0: NaN is not.
+pub fn is_nonzero(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    match ty.dtype.kind() {
+        Kind::Pred => Ok(x),
+        Kind::Signed | Kind::Unsigned => compare_scalar(trace, CompareOp::Ne, x, ScalarValue::Unsigned(0), false),
+        Kind::Float8 if ty.dtype == DType::F8E8M0FNU => {
+            full(trace, &TensorType { dtype: DType::Pred, dims: ty.dims }, ScalarValue::Unsigned(1))
+        }
+        Kind::Float8 => {
+            let wide = convert(trace, x, DType::F32);
+            is_nonzero(trace, wide)
+        }
+        Kind::Float => {
+            let bits = bitcast_convert(trace, x, unsigned(&ty).dtype)?;
+            let size = binary(trace, BinaryOp::Add, bits, bits)?;
+            compare_scalar(trace, CompareOp::Ne, size, ScalarValue::Unsigned(0), false)
+        }
+        Kind::Complex => {
+            let (re, im) = (real(trace, x)?, imag(trace, x)?);
+            let (re, im) = (is_nonzero(trace, re)?, is_nonzero(trace, im)?);
+            binary(trace, BinaryOp::Or, re, im)
+        }
+    }
+}
+
+/// An unsigned scalar of a dtype.
+fn bits_of(dtype: DType, value: u64) -> Scalar {
+    Scalar::new(dtype, ScalarValue::Unsigned(value)).expect("bits of the dtype's width")
+}
+
+/// The key of NaN.
+fn key_of_nan(dtype: DType) -> Scalar {
+    bits_of(dtype, u64::MAX >> (64 - 8 * dtype.size_bytes()))
+}
+
+/// Bits of the greatest float that is no NaN: infinity.
+fn infinity(dtype: DType) -> u64 {
+    match dtype {
+        DType::F16 => 0x7C00,
+        DType::BF16 => 0x7F80,
+        DType::F32 => 0x7F80_0000,
+        _ => 0x7FF0_0000_0000_0000,
+    }
+}
+
+/// Positive numbers behind negative ones, whose bits are in the opposite order.
+fn key_of_float(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let dtype = unsigned(&ty).dtype;
+    let bits = bitcast_convert(trace, x, dtype)?;
+    let all = u64::MAX >> (64 - 8 * dtype.size_bytes());
+    let sign = all ^ (all >> 1);
+    let scalar = |trace: &mut Trace, value: u64| constant(trace, &[], bits_of(dtype, value));
+    let (signs, rest) = (scalar(trace, sign), scalar(trace, all ^ sign));
+    let size = binary(trace, BinaryOp::And, bits, rest)?;
+    let infinity = scalar(trace, infinity(ty.dtype));
+    let is_nan = compare(trace, CompareOp::Gt, size, infinity)?;
+    let is_positive = compare(trace, CompareOp::Lt, bits, signs)?;
+    let above = binary(trace, BinaryOp::Add, size, signs)?;
+    let below = binary(trace, BinaryOp::Subtract, signs, size)?;
+    let key = select(trace, is_positive, above, below)?;
+    let nan = constant(trace, &[], key_of_nan(dtype));
+    select(trace, is_nan, nan, key)
+}
+
+/// Whether `a` comes before `b`, of keys that are compared one after the other; with `or_equal`, or is equal.
+fn precedes(trace: &mut Trace, a: &[NodeId], b: &[NodeId], or_equal: bool) -> Result<NodeId> {
+    let ([first, rest_a @ ..], [other, rest_b @ ..]) = (a, b) else { unreachable!("elements have keys") };
+    if rest_a.is_empty() {
+        return compare(trace, if or_equal { CompareOp::Le } else { CompareOp::Lt }, *first, *other);
+    }
+    let less = compare(trace, CompareOp::Lt, *first, *other)?;
+    let equal = compare(trace, CompareOp::Eq, *first, *other)?;
+    let later = precedes(trace, rest_a, rest_b, or_equal)?;
+    let decided = binary(trace, BinaryOp::And, equal, later)?;
+    binary(trace, BinaryOp::Or, less, decided)
+}
+
+/// Where `values` go in a row of `n` elements that are in order: how many of those come before each of them, or with `right`
+/// are not behind it. Both are given by their keys. As many steps as `n` has bits, each of which looks at one element.
+pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], right: bool) -> Result<NodeId> {
+    let dtype = places_dtype(n);
+    let dims = trace.ty(values[0]).dims;
+    let ty = TensorType { dtype, dims };
+    let mut found = full(trace, &ty, ScalarValue::Unsigned(0))?;
+    if n == 0 || ty.elements() == 0 {
+        return Ok(found);
+    }
+    for bit in (0..=n.ilog2()).rev() {
+        let next = binary_scalar(trace, BinaryOp::Add, found, ScalarValue::Signed(1 << bit), false)?;
+        let is_within = compare_scalar(trace, CompareOp::Le, next, ScalarValue::Signed(n), false)?;
+        // Beyond the end the last element is looked at, for nothing.
+        let at = binary_scalar(trace, BinaryOp::Subtract, next, ScalarValue::Signed(1), false)?;
+        let seen = row.iter().map(|&row| take(trace, row, at, 0)).collect::<Result<Vec<NodeId>>>()?;
+        let goes_on = precedes(trace, &seen, values, right)?;
+        let goes_on = binary(trace, BinaryOp::And, goes_on, is_within)?;
+        found = select(trace, goes_on, next, found)?;
+    }
+    Ok(found)
+}
+
+/// 0, 1, 2, ... in a row, as places of a row of `n` elements are counted.
+pub fn counted(trace: &mut Trace, length: i64, n: i64) -> Result<NodeId> {
+    iota(trace, &TensorType::new(places_dtype(n.max(length)), &[length]), 0)
+}

@@ -1,0 +1,272 @@
+//! Sorting by a traced computation, and in the order of numbers.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{Body, CompareOp, NodeId, Op, Trace};
+use crate::native::{self, Array};
+use crate::ops::control::apply::Applied;
+use crate::ops::control::bodies::{self, KnownOrder, known_keys, known_order};
+use crate::ops::control::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
+use crate::ops::creation::constants::iota;
+use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::float8;
+use crate::ops::elementwise::fold_barrier::unsigned;
+use crate::ops::sorting::ordered_bits::sort_keys;
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
+
+/// Arrays, sorted together. Attributes: the axis, whether equal elements stay in their order.
+pub const SORT: Definition = Definition {
+    name: "sort",
+    stablehlo: "sort",
+    function: "lxla_sort",
+    dtypes: "all",
+    lower,
+    native: Native::Several(native_sort),
+};
+
+/// `arrays`, sorted together along an axis: the comparator is given two elements of each in turn.
+pub fn sort(
+    trace: &mut Trace,
+    comparator: &Applied,
+    arrays: &[NodeId],
+    axis: i64,
+    stable: bool,
+) -> Result<Vec<NodeId>> {
+    let types = check_alike(trace, "inputs", arrays)?;
+    let axis = normalize_axis("axis", axis, types[0].dims.len())?;
+    let dtypes: Vec<DType> = types.iter().flat_map(|ty| [ty.dtype; 2]).collect();
+    check_scalars("comparator", comparator, &dtypes, &[DType::Pred])?;
+    check_strict(comparator.body)?;
+    if types[0].dims[axis] < 2 || types[0].elements() == 0 {
+        return Ok(arrays.to_vec());
+    }
+    let operands = [arrays, comparator.captures].concat();
+    Ok(trace.application(Op::Sort, &operands, &[axis as i64, i64::from(stable)], &[comparator.body], &types))
+}
+
+/// What is true of equal elements, too, is no order: a sort may go beyond the end of its array by it.
+fn check_strict(comparator: &Body) -> Result<()> {
+    let (values, results) = comparator.decode();
+    match values[results[0]].op {
+        Op::Compare(op) if !matches!(op, CompareOp::Lt | CompareOp::Gt) => Err(error!(
+            InvalidArgument,
+            "comparator: it compares by {}, which is no strict order; want LT or GT",
+            op.name()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// `x`, sorted along an axis. NaN is greater than every number.
+pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, stable: bool) -> Result<NodeId> {
+    if trace.node(x).dtype.kind() == Kind::Complex {
+        return sort_complex(trace, x, x, axis, descending, stable);
+    }
+    let key = key(trace, x);
+    let arrays = if key == x { vec![x] } else { vec![key, x] };
+    let dtypes: Vec<DType> = arrays.iter().map(|&id| trace.node(id).dtype).collect();
+    let body = bodies::order(&dtypes, descending)?;
+    let mut sorted = sort(trace, &Applied { body: &body, captures: &[] }, &arrays, axis, stable)?;
+    Ok(sorted.pop().expect("as many results as arrays"))
+}
+
+/// Sorts `with`, which has the shape of `x`, in the order of the complex numbers `x`: by real parts, where they are equal by
+/// imaginary parts, and behind them all, as in NumPy, those of which the imaginary part is NaN, then those of which the real
+/// part is, then those of which both are. Descending it is the other way round.
+fn sort_complex(
+    trace: &mut Trace,
+    x: NodeId,
+    with: NodeId,
+    axis: i64,
+    descending: bool,
+    stable: bool,
+) -> Result<NodeId> {
+    let arrays = [sort_keys(trace, x)?, vec![with]].concat();
+    let dtypes: Vec<DType> = arrays.iter().map(|&id| trace.node(id).dtype).collect();
+    let body = bodies::lexicographic(&dtypes, arrays.len() - 1, descending)?;
+    let mut sorted = sort(trace, &Applied { body: &body, captures: &[] }, &arrays, axis, stable)?;
+    Ok(sorted.pop().expect("as many results as arrays"))
+}
+
+/// What elements are put in order by: f32 has every float of 8 bits, in the same order; all else is itself.
+pub fn key(trace: &mut Trace, x: NodeId) -> NodeId {
+    if float8::is_any(trace, &[x]) { convert(trace, x, DType::F32) } else { x }
+}
+
+/// The indices that sort `x` along an axis, as [`sort_along`] does.
+pub fn argsort(
+    trace: &mut Trace,
+    x: NodeId,
+    axis: i64,
+    descending: bool,
+    stable: bool,
+    index_dtype: DType,
+) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    check_index_dtype(index_dtype, ty.dims[axis])?;
+    // XLA knows a sort with s32 for its places best.
+    let counted = places_dtype(ty.dims[axis]);
+    let places = iota(trace, &TensorType { dtype: counted, dims: ty.dims.clone() }, axis as i64)?;
+    if ty.dtype.kind() == Kind::Complex {
+        let order = sort_complex(trace, x, places, axis as i64, descending, stable)?;
+        return Ok(convert(trace, order, index_dtype));
+    }
+    let key = key(trace, x);
+    let body = bodies::order(&[trace.node(key).dtype, counted], descending)?;
+    let applied = Applied { body: &body, captures: &[] };
+    let order = sort(trace, &applied, &[key, places], axis as i64, stable)?[1];
+    Ok(convert(trace, order, index_dtype))
+}
+
+/// A dtype for the places on an axis.
+pub fn places_dtype(dim: i64) -> DType {
+    if dim <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }
+}
+
+/// An error unless elements have an order.
+pub fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
+    match ty.dtype.kind() {
+        Kind::Complex => Err(crate::ops::refuse(name, operand, ty, "pred, integers and floats")),
+        _ => Ok(()),
+    }
+}
+
+/// An error unless this is a dtype for the places on an axis.
+pub fn check_index_dtype(dtype: DType, dim: i64) -> Result<()> {
+    if !dtype.is_integer() {
+        return Err(error!(InvalidArgument, "index_dtype: it is {dtype}; want an integer"));
+    }
+    if Scalar::new(dtype, ScalarValue::Signed((dim - 1).max(0))).is_err() {
+        return Err(error!(
+            InvalidArgument,
+            "index_dtype: it is {dtype}, which cannot count the {dim} elements of the axis"
+        ));
+    }
+    Ok(())
+}
+
+fn native_sort(call: &Call) -> Result<Vec<Array>> {
+    let axis = call.attributes[0] as usize;
+    let count = call.bodies[0].parameters().len() / 2;
+    let arrays = call.arrays(0..count);
+    if let Some(order) = known_order(&call.bodies[0]) {
+        return native::sort_by_key(&arrays, axis, order.key, order.descending);
+    }
+    if let Some((keys, descending)) = known_keys(&call.bodies[0]) {
+        // Equal elements stay in their order, so that the last key comes first.
+        let by = |arrays: Vec<Array>, key: usize| native::sort_by_key(&arrays, axis, key, descending);
+        return (0..keys).rev().try_fold(arrays, by);
+    }
+    let captures = call.arrays(count..call.operands.len());
+    native::sort_with(&arrays, axis, &each(call, 0, &captures))
+}
+
+/// What was captured is sorted along.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let body = &value.bodies[0];
+    let count = body.parameters().len() / 2;
+    let dims = e.values[value.operands[0]].ty.dims.clone();
+    let (mut names, mut types) = e.listed(&value.operands[..count]);
+    let (more, more_types) = spread(e, &value.operands[count..], &dims);
+    names.extend(more);
+    types.extend(more_types);
+    let attributes = format!("dimension = {} : i64, is_stable = {}", value.attributes[0], value.attributes[1] == 1);
+    begin(e, &format!("{}:{}", e.name_of(at), names.len()), "sort", &names, &attributes);
+    match known_order(body) {
+        Some(order) if is_float(body, order) && body.captures().is_empty() => numpys_order(e, at, body, order),
+        _ => comparing(e, at, body),
+    }
+    end(e, &types, &types);
+}
+
+fn is_float(body: &Body, order: KnownOrder) -> bool {
+    body.parameters()[2 * order.key].dtype.kind() == Kind::Float
+}
+
+/// An order of floats with NaN as one number and zeros as one, in their total order: so JAX writes it, and XLA sorts by bits
+/// where a device is fast at that. By a comparison alone XLA's CPU sorts NaN to some place or other, and where places are
+/// sorted along and a few are taken, it takes -0 for less than 0.
+fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
+    let parameters = body.parameters();
+    let typed = |(i, ty): (usize, &TensorType)| format!("%in{at}_{i}: {}", mlir(ty));
+    let parameters_text: Vec<String> = parameters.iter().enumerate().map(typed).collect();
+    emit!(e, "    ^bb0({}):", parameters_text.join(", "));
+    let ty = scalar(parameters[2 * order.key].dtype);
+    let sides = [0, 1].map(|side| canonical(e, &format!("%in{at}_{}", 2 * order.key + side), &ty, false));
+    let result = e.temporary();
+    let (op, text) = (if order.descending { "GT" } else { "LT" }, mlir(&ty));
+    emit!(
+        e,
+        "    {result} = stablehlo.compare {op}, {}, {}, TOTALORDER : ({text}, {text}) -> tensor<i1>",
+        sides[0],
+        sides[1]
+    );
+    emit!(e, "    stablehlo.return {result} : tensor<i1>");
+}
+
+/// Floats with one zero and one NaN, which is positive or negative.
+pub fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
+    let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
+    let is_zero = is_zero(e, x, ty, &pred);
+    let zero = e.constant(ty, 0);
+    let nan = e.constant(ty, nan_bits(ty.dtype, negative_nan));
+    let [one_zero, is_nan, result] = [(); 3].map(|()| e.temporary());
+    emit!(e, "    {one_zero} = stablehlo.select {is_zero}, {zero}, {x} : {pred}, {text}");
+    emit!(e, "    {is_nan} = stablehlo.compare NE, {x}, {x}, FLOAT : ({text}, {text}) -> {pred}");
+    emit!(e, "    {result} = stablehlo.select {is_nan}, {nan}, {one_zero} : {pred}, {text}");
+    result
+}
+
+/// On XLA's CPU a comparison takes some denormal numbers for 0 and others not, as it is compiled: there, by the bits without
+/// their sign.
+fn is_zero(e: &mut Emitter, x: &str, ty: &TensorType, pred: &str) -> String {
+    let (text, result) = (mlir(ty), e.temporary());
+    if e.platform != "cpu" {
+        let zero = e.constant(ty, 0);
+        emit!(e, "    {result} = stablehlo.compare EQ, {x}, {zero}, FLOAT : ({text}, {text}) -> {pred}");
+        return result;
+    }
+    let bits_ty = unsigned(ty);
+    let (bits, size, zero, bits_text) = (e.temporary(), e.temporary(), e.constant(&bits_ty, 0), mlir(&bits_ty));
+    emit!(e, "    {bits} = stablehlo.bitcast_convert {x} : ({text}) -> {bits_text}");
+    emit!(e, "    {size} = stablehlo.add {bits}, {bits} : {bits_text}");
+    emit!(e, "    {result} = stablehlo.compare EQ, {size}, {zero}, UNSIGNED : ({bits_text}, {bits_text}) -> {pred}");
+    result
+}
+
+/// The quiet NaN that has no more bits than it must.
+fn nan_bits(dtype: DType, negative: bool) -> u128 {
+    let positive = match dtype {
+        DType::F16 => 0x7E00,
+        DType::BF16 => 0x7FC0,
+        DType::F32 => 0x7FC0_0000,
+        _ => 0x7FF8_0000_0000_0000,
+    };
+    positive | u128::from(negative) << (8 * dtype.size_bytes() - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::literal;
+
+    #[test]
+    fn nan_is_written_with_every_bit() {
+        assert_eq!(literal(DType::F32, nan_bits(DType::F32, false)), "0x7FC00000");
+        assert_eq!(literal(DType::BF16, nan_bits(DType::BF16, true)), "0xFFC0");
+        assert_eq!(literal(DType::F64, nan_bits(DType::F64, true)), "0xFFF8000000000000");
+        assert!(half::f16::from_bits(nan_bits(DType::F16, false) as u16).is_nan());
+    }
+
+    #[test]
+    fn indices_must_fit_their_dtype() {
+        assert!(check_index_dtype(DType::U8, 256).is_ok());
+        assert!(check_index_dtype(DType::S8, 129).unwrap_err().message.contains("cannot count the 129 elements"));
+        assert!(check_index_dtype(DType::F32, 1).unwrap_err().message.contains("want an integer"));
+        assert!(check_index_dtype(DType::S8, 0).is_ok());
+    }
+}

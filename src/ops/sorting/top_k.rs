@@ -1,0 +1,187 @@
+//! The first elements of an order.
+
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, Op, Trace};
+use crate::native;
+use crate::ops::control::regions::scalar;
+use crate::ops::creation::constants::nothing;
+use crate::ops::definition::{Composed, Definition, Native};
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::convert::convert;
+use crate::ops::indexing::along::take_along_axis;
+use crate::ops::shape::axes::transpose;
+use crate::ops::shape::rearrange::slice_axis;
+use crate::ops::sorting::sort::{argsort, canonical, check_index_dtype, check_ordered, key, places_dtype};
+use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
+
+/// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
+pub const TOP_K: Definition = Definition {
+    name: "top_k",
+    stablehlo: "sort",
+    function: "lxla_topk",
+    dtypes: "all",
+    lower,
+    native: Native::One(|call| {
+        native::top_k(call.ty, call.operands[0], call.attributes[0] as usize, call.attributes[1] == 1)
+    }),
+};
+
+/// By the total order of floats.
+pub const TOP_K_TOTAL_ORDER: Composed =
+    Composed { name: "top_k_total_order", function: "lxla_topk_total_order", dtypes: "all but complex numbers" };
+
+/// The `k` greatest (or smallest) elements along an axis, in order, and their indices.
+pub fn top_k(
+    trace: &mut Trace,
+    x: NodeId,
+    k: i64,
+    axis: i64,
+    greatest: bool,
+    index_dtype: DType,
+) -> Result<[NodeId; 2]> {
+    let ty = trace.ty(x);
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    let dim = ty.dims[axis];
+    if k < 0 || k > dim {
+        return Err(error!(InvalidArgument, "k: {k} given; x is {ty}, want 0 to {dim}"));
+    }
+    check_index_dtype(index_dtype, dim)?;
+    let mut dims = ty.dims.clone();
+    dims[axis] = k;
+    if TensorType::new(ty.dtype, &dims).elements() == 0 {
+        let none = |trace: &mut Trace, dtype| nothing(trace, &TensorType { dtype, dims: dims.clone() });
+        return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
+    }
+    if ty.dtype.kind() == Kind::Complex {
+        let order = argsort(trace, x, axis as i64, greatest, true, places_dtype(dim))?;
+        let places = slice_axis(trace, order, axis as i64, 0, k, 1)?;
+        return Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)]);
+    }
+    let key = key(trace, x);
+    let places = places(trace, key, k, axis, greatest)?;
+    Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
+}
+
+/// The same by the total order of floats (IEEE 754, section 5.10), as `chlo.top_k`: NaN with a sign bit, negative numbers,
+/// -0, 0, positive numbers, NaN without one.
+pub fn top_k_total_order(
+    trace: &mut Trace,
+    x: NodeId,
+    k: i64,
+    axis: i64,
+    greatest: bool,
+    index_dtype: DType,
+) -> Result<[NodeId; 2]> {
+    let ty = trace.ty(x);
+    check_ordered("topk_total_order", "x", &ty)?;
+    let key = key(trace, x);
+    if trace.node(key).dtype.kind() != Kind::Float {
+        return top_k(trace, x, k, axis, greatest, index_dtype);
+    }
+    let key = total_order(trace, key)?;
+    let [_, places] = top_k(trace, key, k, axis, greatest, index_dtype)?;
+    Ok([take_along_axis(trace, x, places, axis)?, places])
+}
+
+/// Signed integers in the total order of floats: their bits, and for negative floats the other ones behind the sign.
+fn total_order(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let (dtype, width) = match trace.node(x).dtype {
+        DType::F64 => (DType::S64, 64),
+        DType::F32 => (DType::S32, 32),
+        _ => (DType::S16, 16),
+    };
+    let bits = bitcast_convert(trace, x, dtype)?;
+    let all = binary_scalar(trace, BinaryOp::ShiftRightArithmetic, bits, ScalarValue::Signed(width - 1), false)?;
+    let others = ScalarValue::Signed(i64::MAX >> (64 - width));
+    let flipped = binary_scalar(trace, BinaryOp::And, all, others, false)?;
+    binary(trace, BinaryOp::Xor, bits, flipped)
+}
+
+/// The axis is the last one meanwhile.
+fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let last = ty.dims.len() - 1;
+    let to_last: Vec<i64> = (0..=last).filter(|&a| a != axis).chain([axis]).map(|a| a as i64).collect();
+    let mut back: Vec<i64> = (0..last as i64).collect();
+    back.insert(axis, last as i64);
+
+    let turned = transpose(trace, x, &to_last)?;
+    let mut dims: Dims = trace.ty(turned).dims;
+    dims[last] = k;
+    let shape = trace.intern(&dims);
+    let attributes = [k, i64::from(greatest)];
+    let dtype = places_dtype(ty.dims[axis]);
+    let places = trace.operation_with_attributes(Op::TopK, dtype, shape, &[turned], &attributes);
+    transpose(trace, places, &back)
+}
+
+/// A sort of keys with their places, of which the first ones are taken. XLA makes a search without sorting of that, where it
+/// knows how: with keys of f32, in the total order of floats, the greatest first.
+fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let ty = e.values[value.operands[0]].ty.clone();
+    let greatest = value.attributes[1] == 1;
+    let keys = keys(e, value.operands[0], greatest);
+    let axis = ty.dims.len() - 1;
+    let places_ty = TensorType { dtype: value.ty.dtype, dims: ty.dims.clone() };
+    let (places, sorted) = (e.temporary(), e.temporary());
+    let (keys_text, places_text) = (mlir(&keys.ty), mlir(&places_ty));
+    let (key, place) = (mlir(&scalar(keys.ty.dtype)), mlir(&scalar(places_ty.dtype)));
+    emit!(e, "    {places} = stablehlo.iota dim = {axis} : {places_text}");
+    emit!(
+        e,
+        "    {sorted}:2 = \"stablehlo.sort\"({}, {places}) <{{dimension = {axis} : i64, is_stable = true}}> ({{",
+        keys.name
+    );
+    emit!(e, "    ^bb0(%in{at}_0: {key}, %in{at}_1: {key}, %in{at}_2: {place}, %in{at}_3: {place}):");
+    emit!(
+        e,
+        "    %next{at} = stablehlo.compare {}, %in{at}_0, %in{at}_1, {} : ({key}, {key}) -> tensor<i1>",
+        keys.comes_first,
+        keys.order
+    );
+    emit!(e, "    stablehlo.return %next{at} : tensor<i1>");
+    emit!(e, "    }}) : ({keys_text}, {places_text}) -> ({keys_text}, {places_text})");
+    let ranges: Vec<String> = value.ty.dims.iter().map(|dim| format!("0:{dim}")).collect();
+    emit!(
+        e,
+        "    {} = stablehlo.slice {sorted}#1 [{}] : ({places_text}) -> {}",
+        e.name_of(at),
+        ranges.join(", "),
+        mlir(&value.ty)
+    );
+}
+
+/// What is sorted instead of the elements.
+struct Keys {
+    name: String,
+    ty: TensorType,
+    /// How the key that comes first compares to the others.
+    comes_first: &'static str,
+    /// By which order.
+    order: &'static str,
+}
+
+fn keys(e: &mut Emitter, position: usize, greatest: bool) -> Keys {
+    let ty = e.values[position].ty.clone();
+    let is_float = ty.dtype.kind() == Kind::Float;
+    if !is_float && ty.dtype.size_bytes() > 2 {
+        let order = if ty.dtype.kind() == Kind::Signed { "SIGNED" } else { "UNSIGNED" };
+        return Keys { name: e.name(position), ty, comes_first: if greatest { "GT" } else { "LT" }, order };
+    }
+    // f32 holds every number of 16 bits.
+    let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let ty = TensorType { dtype, dims: ty.dims };
+    let mut name = e.cast(position, &ty);
+    if !greatest {
+        let negated = e.temporary();
+        emit!(e, "    {negated} = stablehlo.negate {name} : {}", mlir(&ty));
+        name = negated;
+    }
+    // The smallest ones come first by their negatives, and NaN last.
+    let name = canonical(e, &name, &ty, !greatest);
+    Keys { name, ty, comes_first: "GT", order: "TOTALORDER" }
+}
