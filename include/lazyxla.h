@@ -731,98 +731,6 @@ typedef struct {
 } lxla_scalar;
 
 /**
- * Options of `lxla_convolution`. Set `struct_size` to `sizeof(lxla_convolution_options)`, call
- * `lxla_convolution_options_init`, then change what you want. Lists have `spatial_rank` entries, those of dimensions 2 more;
- * NULL is the default. They are read during the call only.
- */
-typedef struct {
-  /**
-   * Size of the struct as the caller knows it.
-   */
-  size_t struct_size;
-  /**
-   * How many spatial axes the lists are for: the operands' rank - 2. With all lists NULL it is not looked at.
-   */
-  size_t spatial_rank;
-  /**
-   * From window to window, at least 1. Default 1.
-   */
-  const int64_t *window_strides;
-  /**
-   * How many zeros stand before the first element; negative: elements that are cut off. Default 0.
-   */
-  const int64_t *padding_low;
-  /**
-   * The same behind the last element.
-   */
-  const int64_t *padding_high;
-  /**
-   * From element to element of lhs, at least 1, with zeros between them. Default 1.
-   */
-  const int64_t *lhs_dilation;
-  /**
-   * From element to element of rhs, at least 1. Default 1.
-   */
-  const int64_t *rhs_dilation;
-  /**
-   * 1 where rhs is applied backwards. Default 0.
-   */
-  const int32_t *window_reversal;
-  /**
-   * The axes of lhs: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
-   */
-  const int64_t *lhs_dimensions;
-  /**
-   * The axes of rhs: of output features, of input features, then the spatial ones. Default 0, 1, 2, ...: OIHW.
-   */
-  const int64_t *rhs_dimensions;
-  /**
-   * The axes of the result: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
-   */
-  const int64_t *out_dimensions;
-  /**
-   * Groups of features, each with its part of rhs. Default 1.
-   */
-  int64_t feature_group_count;
-  /**
-   * Groups of the batch, each with its part of rhs. Default 1; one of the two counts is 1.
-   */
-  int64_t batch_group_count;
-  /**
-   * In which dtype it is computed and given, as in `lxla_dot_general`. Default: the operands' common one.
-   */
-  int32_t dtype;
-  /**
-   * Set it to 0.
-   */
-  int32_t reserved;
-} lxla_convolution_options;
-
-/**
- * Options of `lxla_custom_call`. Set `struct_size` to `sizeof(lxla_custom_call_options)`, call
- * `lxla_custom_call_options_init`, then change what you want. NULL or 0 is the default. Switches: 0 default, 1 on, 2 off.
- */
-typedef struct {
-  /**
-   * Size of the struct as the caller knows it.
-   */
-  size_t struct_size;
-  /**
-   * For the target: text, or with TYPED_FFI a dictionary as MLIR writes it, such as `{lower = true, n = 3 : i64}`. Default
-   * none.
-   */
-  const char *backend_config;
-  /**
-   * How the plugin calls the target: `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
-   */
-  int32_t api_version;
-  /**
-   * Switch: XLA neither leaves the call out nor makes one of two. Default off.
-   */
-  int32_t has_side_effect;
-} lxla_custom_call_options;
-
-/**
  * Dimension numbers of `lxla_gather`, by StableHLO's names, each list with its length. Set `struct_size` to
  * `sizeof(lxla_gather_options)`, call `lxla_gather_options_init`, then set what there is. Axes are 0 or more.
  */
@@ -1001,6 +909,98 @@ typedef struct {
 } lxla_window_options;
 
 /**
+ * Options of `lxla_convolution`. Set `struct_size` to `sizeof(lxla_convolution_options)`, call
+ * `lxla_convolution_options_init`, then change what you want. Lists have `spatial_rank` entries, those of dimensions 2 more;
+ * NULL is the default. They are read during the call only.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * How many spatial axes the lists are for: the operands' rank - 2. With all lists NULL it is not looked at.
+   */
+  size_t spatial_rank;
+  /**
+   * From window to window, at least 1. Default 1.
+   */
+  const int64_t *window_strides;
+  /**
+   * How many zeros stand before the first element; negative: elements that are cut off. Default 0.
+   */
+  const int64_t *padding_low;
+  /**
+   * The same behind the last element.
+   */
+  const int64_t *padding_high;
+  /**
+   * From element to element of lhs, at least 1, with zeros between them. Default 1.
+   */
+  const int64_t *lhs_dilation;
+  /**
+   * From element to element of rhs, at least 1. Default 1.
+   */
+  const int64_t *rhs_dilation;
+  /**
+   * 1 where rhs is applied backwards. Default 0.
+   */
+  const int32_t *window_reversal;
+  /**
+   * The axes of lhs: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
+   */
+  const int64_t *lhs_dimensions;
+  /**
+   * The axes of rhs: of output features, of input features, then the spatial ones. Default 0, 1, 2, ...: OIHW.
+   */
+  const int64_t *rhs_dimensions;
+  /**
+   * The axes of the result: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
+   */
+  const int64_t *out_dimensions;
+  /**
+   * Groups of features, each with its part of rhs. Default 1.
+   */
+  int64_t feature_group_count;
+  /**
+   * Groups of the batch, each with its part of rhs. Default 1; one of the two counts is 1.
+   */
+  int64_t batch_group_count;
+  /**
+   * In which dtype it is computed and given, as in `lxla_dot_general`. Default: the operands' common one.
+   */
+  int32_t dtype;
+  /**
+   * Set it to 0.
+   */
+  int32_t reserved;
+} lxla_convolution_options;
+
+/**
+ * Options of `lxla_custom_call`. Set `struct_size` to `sizeof(lxla_custom_call_options)`, call
+ * `lxla_custom_call_options_init`, then change what you want. NULL or 0 is the default. Switches: 0 default, 1 on, 2 off.
+ */
+typedef struct {
+  /**
+   * Size of the struct as the caller knows it.
+   */
+  size_t struct_size;
+  /**
+   * For the target: text, or with TYPED_FFI a dictionary as MLIR writes it, such as `{lower = true, n = 3 : i64}`. Default
+   * none.
+   */
+  const char *backend_config;
+  /**
+   * How the plugin calls the target: `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
+   */
+  int32_t api_version;
+  /**
+   * Switch: XLA neither leaves the call out nor makes one of two. Default off.
+   */
+  int32_t has_side_effect;
+} lxla_custom_call_options;
+
+/**
  * Bytes that compiled programs take on their device. Set `struct_size` to `sizeof(lxla_memory_stats)`; what is written is
  * never more than that.
  */
@@ -1045,6 +1045,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
+/* ---- Library: version, errors, the log. ---- */
+
 /**
  * The ABI version of the library that is loaded. Never fails; any thread.
  */
@@ -1086,6 +1088,8 @@ void lxla_string_free(char *text);
 lxla_status lxla_set_log_callback(lxla_log_fn fn_,
                                   void *user);
 
+/* ---- Dtypes: sizes, limits and promotion of element types. ---- */
+
 /**
  * Bytes of one element. Any thread.
  */
@@ -1122,6 +1126,8 @@ lxla_status lxla_dtype_can_cast(int32_t from,
  */
 lxla_status lxla_dtype_info(int32_t dtype,
                             lxla_dtype_limits *out_limits);
+
+/* ---- Environments: options, scopes, counters. ---- */
 
 /**
  * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
@@ -1222,12 +1228,16 @@ lxla_status lxla_env_metrics_json(lxla_env env, char **out_text);
  */
 lxla_status lxla_env_metrics_reset(lxla_env env);
 
+/* ---- Devices: device names. ---- */
+
 /**
  * Reads "cpu" or "xla:N" (or "xla" for "xla:0"). INVALID_ARGUMENT for anything else. Whether an environment has the
  * device is not looked at. Any thread.
  */
 lxla_status lxla_device_parse(const char *text,
                               lxla_device *out_device);
+
+/* ---- Tensors: handles, values, reads and writes. ---- */
 
 /**
  * A tensor with the host's values: `size_bytes` bytes at `data`, row-major, of any alignment, copied or transferred before
@@ -1242,30 +1252,6 @@ lxla_status lxla_tensor_from_host(lxla_env env,
                                   const void *data,
                                   size_t size_bytes,
                                   lxla_tensor *out_tensor);
-
-/**
- * A tensor with `value` in every element. Recorded: takes no memory until it is needed. A value that the dtype cannot
- * represent is INVALID_ARGUMENT. Gives one reference. Any thread.
- */
-lxla_status lxla_tensor_full(lxla_env env,
-                             lxla_device device,
-                             int32_t dtype,
-                             const int64_t *dims,
-                             size_t rank,
-                             double value,
-                             lxla_tensor *out_tensor);
-
-/**
- * A tensor that counts 0, 1, 2, ... along `axis` (negative: from the end), for any dtype but pred. Recorded. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_iota(lxla_env env,
-                      lxla_device device,
-                      int32_t dtype,
-                      const int64_t *dims,
-                      size_t rank,
-                      int64_t axis,
-                      lxla_tensor *out_tensor);
 
 /**
  * A tensor with a dtype and a shape and no value: it can be recorded on, becomes a parameter of what is lowered, takes no
@@ -1392,6 +1378,44 @@ lxla_status lxla_tensor_to_device(lxla_tensor tensor,
                                   lxla_device device,
                                   lxla_tensor *out_tensor);
 
+/* ---- Creation: tensors made from values. ---- */
+
+/**
+ * A tensor with `value` in every element. Recorded: takes no memory until it is needed. A value that the dtype cannot
+ * represent is INVALID_ARGUMENT. Gives one reference. Any thread.
+ */
+lxla_status lxla_tensor_full(lxla_env env,
+                             lxla_device device,
+                             int32_t dtype,
+                             const int64_t *dims,
+                             size_t rank,
+                             double value,
+                             lxla_tensor *out_tensor);
+
+/**
+ * A tensor with `value` in every element, as `lxla_tensor_full`, for values that a double cannot hold. A value that the dtype
+ * cannot represent is INVALID_ARGUMENT. Gives one reference. Any thread.
+ */
+lxla_status lxla_tensor_full_with_scalar(lxla_env env,
+                                         lxla_device device,
+                                         int32_t dtype,
+                                         const int64_t *dims,
+                                         size_t rank,
+                                         const lxla_scalar *value,
+                                         lxla_tensor *out_tensor);
+
+/**
+ * A tensor that counts 0, 1, 2, ... along `axis` (negative: from the end), for any dtype but pred. Recorded. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_iota(lxla_env env,
+                      lxla_device device,
+                      int32_t dtype,
+                      const int64_t *dims,
+                      size_t rank,
+                      int64_t axis,
+                      lxla_tensor *out_tensor);
+
 /**
  * A tensor of rank 1 with start, start + step, ..., as long as they do not reach stop: as NumPy's arange, of any dtype. All are
  * finite, and step is not 0; every number is one of the dtype (INVALID_ARGUMENT otherwise). Integers are exact; those that a
@@ -1404,6 +1428,18 @@ lxla_status lxla_arange(lxla_env env,
                         double stop,
                         double step,
                         lxla_tensor *out_tensor);
+
+/**
+ * A tensor of rank 1 with start, start + step, ..., as `lxla_arange`, for numbers that a double cannot hold. Of a complex
+ * dtype they are reals, too: an imaginary part is INVALID_ARGUMENT. Gives one reference. Any thread.
+ */
+lxla_status lxla_arange_with_scalars(lxla_env env,
+                                     lxla_device device,
+                                     int32_t dtype,
+                                     const lxla_scalar *start,
+                                     const lxla_scalar *stop,
+                                     const lxla_scalar *step,
+                                     lxla_tensor *out_tensor);
 
 /**
  * A tensor of rank 1 with `count` numbers at equal distances from start to stop, which is the last one; with `endpoint` 0 it
@@ -1420,6 +1456,19 @@ lxla_status lxla_linspace(lxla_env env,
                           lxla_tensor *out_tensor);
 
 /**
+ * A tensor of rank 1 with `count` numbers from start to stop, as `lxla_linspace`, for numbers that a double cannot hold; complex
+ * ones go from start to stop in a straight line. Of integers `count` is at most 2^32. Gives one reference. Any thread.
+ */
+lxla_status lxla_linspace_with_scalars(lxla_env env,
+                                       lxla_device device,
+                                       int32_t dtype,
+                                       const lxla_scalar *start,
+                                       const lxla_scalar *stop,
+                                       int64_t count,
+                                       int32_t endpoint,
+                                       lxla_tensor *out_tensor);
+
+/**
  * A matrix with ones on diagonal `k` (0 for the main one, 1 for the one above it) and zeros elsewhere, of any dtype.
  * Recorded. Gives one reference. Any thread.
  */
@@ -1430,6 +1479,32 @@ lxla_status lxla_eye(lxla_env env,
                      int64_t columns,
                      int64_t k,
                      lxla_tensor *out_tensor);
+
+/**
+ * Records indices (integers) with a further axis of size `depth`, which is `axis` of the result (negative: from its end): 1
+ * at the place that the index says, 0 elsewhere, and everywhere if it says none. Of any dtype. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_one_hot(lxla_tensor indices,
+                         int64_t depth,
+                         int64_t axis,
+                         int32_t dtype,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the lower triangles of matrices (the last two axes of x): zeros beyond diagonal `k`, which is 0 for the main one,
+ * 1 for the one above it, -1 for the one below. Gives one reference. Any thread.
+ */
+lxla_status lxla_tril(lxla_tensor x,
+                      int64_t k,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the upper triangles, as `lxla_tril`: zeros before diagonal `k`. Gives one reference. Any thread.
+ */
+lxla_status lxla_triu(lxla_tensor x, int64_t k, lxla_tensor *out_tensor);
+
+/* ---- Elementwise operations: arithmetic, functions, comparisons, conversions, complex numbers, bits. ---- */
 
 /**
  * Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
@@ -1540,6 +1615,39 @@ lxla_status lxla_select(lxla_tensor pred,
                         lxla_tensor *out_tensor);
 
 /**
+ * Records pred ? on_true : on_false, as `lxla_select`, where each side is a tensor (and its scalar NULL) or a scalar (and its
+ * tensor the handle 0). A scalar beside a tensor takes its dtype, and is INVALID_ARGUMENT if that cannot represent it; two
+ * scalars take the dtype that theirs promote to. A scalar that changes from step to step costs one more compile, ever. Gives
+ * one reference. Any thread.
+ */
+lxla_status lxla_select_with_scalars(lxla_tensor pred,
+                                     lxla_tensor on_true,
+                                     const lxla_scalar *true_scalar,
+                                     lxla_tensor on_false,
+                                     const lxla_scalar *false_scalar,
+                                     lxla_tensor *out_tensor);
+
+/**
+ * Records x, but at least `min` and at most `max`, as NumPy's clip: all three broadcast and promote to one dtype. Where
+ * min is greater than max, the result is max; NaN in any of them gives NaN. Not of complex numbers. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_clamp(lxla_tensor min,
+                       lxla_tensor x,
+                       lxla_tensor max,
+                       lxla_tensor *out_tensor);
+
+/**
+ * Records x with its elements held between two scalars, which take x's dtype (INVALID_ARGUMENT if it cannot represent them): at
+ * least `min`, then at most `max`, as `lxla_clamp`. NULL is no bound, as None in NumPy's clip. Takes pred, integers and floats; NaN
+ * stays. A scalar that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
+ */
+lxla_status lxla_clamp_with_scalars(lxla_tensor x,
+                                    const lxla_scalar *min,
+                                    const lxla_scalar *max,
+                                    lxla_tensor *out_tensor);
+
+/**
  * Records a conversion to another dtype. To pred: whether it is not 0, a complex number in either part (StableHLO looks at
  * the real part only). From a float to an integer: towards 0; what does not
  * fit is up to the plugin. From complex to real: the real part. Gives one reference. Any thread.
@@ -1547,6 +1655,58 @@ lxla_status lxla_select(lxla_tensor pred,
 lxla_status lxla_convert(lxla_tensor x,
                          int32_t dtype,
                          lxla_tensor *out_tensor);
+
+/**
+ * Records a function of floats, one of `LXLA_SPECIAL_*`: ERF the error function, ERFC 1 less that, accurate where it is small.
+ * f16 and bf16 are computed in f32, and rounded once. Gives one reference. Any thread.
+ */
+lxla_status lxla_special(int32_t op,
+                         lxla_tensor x,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the complex numbers of two parts, which broadcast and promote: c64 of f32, c128 of f64. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_complex(lxla_tensor real,
+                         lxla_tensor imag,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the real part: f32 of c64, f64 of c128. Any other dtype is its own. Gives one reference. Any thread.
+ */
+lxla_status lxla_real(lxla_tensor x,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the imaginary part: f32 of c64, f64 of c128. Of any other dtype, zeros of x's dtype and shape. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_imag(lxla_tensor x,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the bits of x as elements of another dtype. With a narrower one, the result has one axis more: the parts of each
+ * element, the low bits first. With a wider one, x's last axis has as many elements as make one, and goes. Between integers
+ * and floats; pred and complex numbers are INVALID_ARGUMENT, unless the dtype is x's own. Gives one reference. Any thread.
+ */
+lxla_status lxla_bitcast_convert(lxla_tensor x,
+                                 int32_t dtype,
+                                 lxla_tensor *out_tensor);
+
+/**
+ * Records the floats of x, rounded to the nearest number of a format with `exponent_bits` (at least 1) and `mantissa_bits` (at
+ * least 0; the leading 1 is not among them); dtype and shape stay. Ties go to the even one, which without a mantissa is that
+ * whose exponent is even as the dtype writes it. What is too large is infinite, and NaN stays NaN. With fewer bits of
+ * exponent than the dtype has, what is too small to be normal in the format is 0 of its sign. Bits that the dtype does not
+ * have change nothing. Gives one reference. Any thread.
+ */
+lxla_status lxla_reduce_precision(lxla_tensor x,
+                                  int32_t exponent_bits,
+                                  int32_t mantissa_bits,
+                                  lxla_tensor *out_tensor);
+
+/* ---- Shape: operations that rearrange elements. ---- */
 
 /**
  * Records another shape of as many elements, in row-major order. Gives one reference. Any thread.
@@ -1568,25 +1728,78 @@ lxla_status lxla_transpose(lxla_tensor x,
                            lxla_tensor *out_tensor);
 
 /**
- * Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once, or over all axes if
- * `axes` is NULL. With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in
- * f32; of pred they take 0 and 1 as numbers and give s64, as NumPy does (a sum counts what is true). MAX and MIN of nothing
- * are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one reference. Any thread.
+ * Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL: the same
+ * as `lxla_flip`. Gives one reference. Any thread.
  */
-lxla_status lxla_reduce(int32_t op,
-                        lxla_tensor x,
-                        const int64_t *axes,
-                        size_t n_axes,
-                        int32_t keep_dims,
-                        lxla_tensor *out_tensor);
+lxla_status lxla_reverse(lxla_tensor x,
+                         const int64_t *axes,
+                         size_t n_axes,
+                         lxla_tensor *out_tensor);
 
 /**
- * Records a matrix product by NumPy's rules: batch axes broadcast, a rank-1 operand is a vector, scalars are refused. f32
- * is multiplied in full precision on every device. Gives one reference. Any thread.
+ * Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL. Gives one
+ * reference. Any thread.
  */
-lxla_status lxla_matmul(lxla_tensor lhs,
-                        lxla_tensor rhs,
-                        lxla_tensor *out_tensor);
+lxla_status lxla_flip(lxla_tensor x,
+                      const int64_t *axes,
+                      size_t n_axes,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records x with its elements moved forward by `shifts[i]` (negative: backward) along `axes[i]` (negative: from the end),
+ * for `n` of both; what goes over one end comes in at the other. Gives one reference. Any thread.
+ */
+lxla_status lxla_roll(lxla_tensor x,
+                      const int64_t *shifts,
+                      const int64_t *axes,
+                      size_t n,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records x without `n_axes` axes (negative: from the end) that are of size 1, or without all axes that are if `axes` is NULL.
+ * Gives one reference. Any thread.
+ */
+lxla_status lxla_squeeze(lxla_tensor x,
+                         const int64_t *axes,
+                         size_t n_axes,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Without a list
+ * there are none. Gives one reference. Any thread.
+ */
+lxla_status lxla_expand_dims(lxla_tensor x,
+                             const int64_t *axes,
+                             size_t n_axes,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records the concatenation of `n` tensors (at least 1) along an axis (negative: from the end). They promote to one dtype
+ * and have equal sizes on all other axes. Gives one reference. Any thread.
+ */
+lxla_status lxla_concatenate(const lxla_tensor *tensors,
+                             size_t n,
+                             int64_t axis,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records `n` tensors (at least 1) of one shape along a new axis of the result (negative: from its end). They promote to
+ * one dtype. Gives one reference. Any thread.
+ */
+lxla_status lxla_stack(const lxla_tensor *tensors,
+                       size_t n,
+                       int64_t axis,
+                       lxla_tensor *out_tensor);
+
+/**
+ * Records the `n` parts of x along an axis (negative: from the end) that have these sizes, which make up all of it; NULL
+ * sizes are equal ones. Gives `n` tensors, one reference each. Any thread.
+ */
+lxla_status lxla_split(lxla_tensor x,
+                       const int64_t *sizes,
+                       size_t n,
+                       int64_t axis,
+                       lxla_tensor *out_tensors);
 
 /**
  * Records x[start : limit : stride] on each of `rank` axes, with 0 <= start <= limit <= size and stride >= 1. NULL strides
@@ -1600,13 +1813,71 @@ lxla_status lxla_slice(lxla_tensor x,
                        lxla_tensor *out_tensor);
 
 /**
- * Records the concatenation of `n` tensors (at least 1) along an axis (negative: from the end). They promote to one dtype
- * and have equal sizes on all other axes. Gives one reference. Any thread.
+ * Records x[start : stop : step] along an axis (negative: from the end), as Python cuts lists: negative ends count from
+ * the end, those beyond an end are at it, and a negative step goes backwards. INT64_MAX as stop is the end; for a negative step
+ * that is INT64_MIN. Step 0 is INVALID_ARGUMENT. Gives one reference. Any thread.
  */
-lxla_status lxla_concatenate(const lxla_tensor *tensors,
-                             size_t n,
-                             int64_t axis,
-                             lxla_tensor *out_tensor);
+lxla_status lxla_slice_axis(lxla_tensor x,
+                            int64_t axis,
+                            int64_t start,
+                            int64_t stop,
+                            int64_t step,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records x with `value` (a scalar tensor of x's dtype) around it: on each of `rank` axes, `low` of them before the first
+ * element, `interior` between each two, `high` after the last. A negative low or high cuts off; NULL interior is all 0.
+ * Gives one reference. Any thread.
+ */
+lxla_status lxla_pad(lxla_tensor x,
+                     lxla_tensor value,
+                     const int64_t *low,
+                     const int64_t *high,
+                     const int64_t *interior,
+                     size_t rank,
+                     lxla_tensor *out_tensor);
+
+/**
+ * Records x with `value` around and between its elements, as `lxla_pad`, with a scalar, which takes x's dtype (INVALID_ARGUMENT
+ * if that cannot represent it). Gives one reference. Any thread.
+ */
+lxla_status lxla_pad_with_scalar(lxla_tensor x,
+                                 const lxla_scalar *value,
+                                 const int64_t *low,
+                                 const int64_t *high,
+                                 const int64_t *interior,
+                                 size_t rank,
+                                 lxla_tensor *out_tensor);
+
+/**
+ * Records `repeats[i]` copies of x along axis i, one behind the other, as NumPy's tile: where `n` is not x's rank, the
+ * shorter list has ones in front. Gives one reference. Any thread.
+ */
+lxla_status lxla_tile(lxla_tensor x,
+                      const int64_t *repeats,
+                      size_t n,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records `repeats` copies of each slice of x along an axis (negative: from the end), next to each other, as NumPy's
+ * repeat. Gives one reference. Any thread.
+ */
+lxla_status lxla_repeat(lxla_tensor x,
+                        int64_t repeats,
+                        int64_t axis,
+                        lxla_tensor *out_tensor);
+
+/* ---- Indexing: reading and writing at computed indices. ---- */
+
+/**
+ * Records the slices of x along `axis` (negative: from the end) at `indices`, integers of any shape: the result has the
+ * indices' axes where x has `axis`, as NumPy's take. A negative index counts from the end; one beyond either end is clamped
+ * to it. Gives one reference. Any thread.
+ */
+lxla_status lxla_take(lxla_tensor x,
+                      lxla_tensor indices,
+                      int64_t axis,
+                      lxla_tensor *out_tensor);
 
 /**
  * Records the `sizes` elements of x that begin at `starts`: one integer scalar tensor for each of the `rank` axes, all of
@@ -1629,99 +1900,427 @@ lxla_status lxla_dynamic_update_slice(lxla_tensor x,
                                       lxla_tensor *out_tensor);
 
 /**
- * Records the slices of x along `axis` (negative: from the end) at `indices`, integers of any shape: the result has the
- * indices' axes where x has `axis`, as NumPy's take. A negative index counts from the end; one beyond either end is clamped
- * to it. Gives one reference. Any thread.
+ * Records an element of x for each of `indices`, along `axis` (negative: from the end), as NumPy's take_along_axis: indices
+ * have x's rank, and both broadcast beside that axis. A negative index counts from the end; one beyond either end is clamped
+ * to it. All dtypes; any integers as indices. Gives one reference. Any thread.
  */
-lxla_status lxla_take(lxla_tensor x,
-                      lxla_tensor indices,
+lxla_status lxla_take_along_axis(lxla_tensor x,
+                                 lxla_tensor indices,
+                                 int64_t axis,
+                                 lxla_tensor *out_tensor);
+
+/**
+ * Records x with the elements of `updates` combined into those at `indices` along `axis`, as `op`, one of `LXLA_SCATTER_*`,
+ * says: COPY gives x the update, SUM adds it, and so on; PyTorch's scatter and scatter_add. `updates` have the indices' shape
+ * and x's dtype; beside the axis that is x's shape. A negative index counts from the end; what is beyond an end is dropped.
+ * Where several updates meet one element, SUM and PRODUCT of floats round in an order that is up to the plugin (f16 and bf16
+ * are kept in f32 and rounded once), and of a COPY one stays: natively, and on XLA's CPU, the last. SUM and PRODUCT take
+ * numbers, MAX and MIN pred, integers and floats. Gives one reference. Any thread.
+ */
+lxla_status lxla_scatter_along(int32_t op,
+                               lxla_tensor x,
+                               lxla_tensor indices,
+                               lxla_tensor updates,
+                               int64_t axis,
+                               lxla_tensor *out_tensor);
+
+/**
+ * Records x with each slice of `source` along `axis` added to that slice of x which `indices`, as many integers in a row,
+ * name: PyTorch's index_add. `source` has x's dtype, and beside the axis its shape. Equal indices add up, f16 and bf16 in
+ * f32, rounded once. A negative index counts from the end; what is beyond an end is dropped. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_index_add(lxla_tensor x,
+                           int64_t axis,
+                           lxla_tensor indices,
+                           lxla_tensor source,
+                           lxla_tensor *out_tensor);
+
+/**
+ * Records x with each slice of `source` along `axis` in the place of that slice of x which `indices` name, as
+ * `lxla_index_add` takes them: PyTorch's index_copy. All dtypes. Of equal indices one stays; natively, and on XLA's CPU, the
+ * last. Gives one reference. Any thread.
+ */
+lxla_status lxla_index_copy(lxla_tensor x,
+                            int64_t axis,
+                            lxla_tensor indices,
+                            lxla_tensor source,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records NumPy's indexing by several arrays at once, `x[i, :, j]`: `indices[a]` is a tensor of integers of any shape for x's
+ * axis `a`, or has id 0 for the whole axis; further axes are whole. The arrays broadcast together. In the result their common
+ * shape stands where their axes were, if those are next to each other, else before all whole axes, as in NumPy. A negative
+ * index counts from the end; one beyond either end is clamped to it. Dtypes of indices may differ; a mask is no index (see
+ * `lxla_nonzero`). Without any array the result is x. Takes all dtypes. INVALID_ARGUMENT for an axis without elements, unless
+ * the result has none. Gives one reference. Any thread.
+ */
+lxla_status lxla_index(lxla_tensor x,
+                       const lxla_tensor *indices,
+                       size_t n_indices,
+                       lxla_tensor *out_tensor);
+
+/**
+ * Records x with `values` combined into the elements that `lxla_index` would take with these indices, as `op`, one of
+ * `LXLA_SCATTER_*`, says: `x[i, :, j] = y` and `x[i, :, j] += y`, NumPy's `add.at`. `values` have x's dtype and broadcast to
+ * the shape that `lxla_index` gives. A negative index counts from the end; what is beyond an end is dropped. Where several
+ * values meet one element, the same holds as for `lxla_scatter_along`, and the same dtypes are taken. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_index_put(int32_t op,
+                           lxla_tensor x,
+                           const lxla_tensor *indices,
+                           size_t n_indices,
+                           lxla_tensor values,
+                           lxla_tensor *out_tensor);
+
+/**
+ * Records x with `values` in the place of `x[start : limit : stride]` on each of `rank` axes, which are given as to
+ * `lxla_slice` (NULL strides are all 1): `x[a:b:c] = y`. `values` have x's dtype and broadcast to the slice's shape. Where x's
+ * old buffer is donated, a slice without strides is written in place, and its starts are scalars: when they change, one more
+ * program is compiled, once. The positions of a slice with strides are part of the program, like those of `lxla_slice`. Takes all
+ * dtypes. Gives one reference. Any thread.
+ */
+lxla_status lxla_slice_assign(lxla_tensor x,
+                              const int64_t *starts,
+                              const int64_t *limits,
+                              const int64_t *strides,
+                              size_t rank,
+                              lxla_tensor values,
+                              lxla_tensor *out_tensor);
+
+/**
+ * Records where x is not 0 (NaN is not 0; a complex number is 0 if both its parts are): `n_indices` tensors of `index_dtype`,
+ * one for each of x's axes, of shape `[size]`, with the places in row-major order; JAX's `nonzero(size=, fill_value=)`. Where
+ * there are fewer places than `size`, the rest of each is `fill`; where there are more, the first `size` are given.
+ * `out_count`, if it is not NULL, gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count
+ * each axis. Takes all dtypes and at least one axis. Gives one reference each. Any thread.
+ */
+lxla_status lxla_nonzero(lxla_tensor x,
+                         int64_t size,
+                         int64_t fill,
+                         int32_t index_dtype,
+                         lxla_tensor *out_indices,
+                         size_t n_indices,
+                         lxla_tensor *out_count);
+
+/**
+ * Records NumPy's `x[mask]` of a stated size: the slices of x where `mask`, a pred tensor of the shape of x's first axes (at
+ * least one), is true, in row-major order, in a tensor `[size, x's other axes]`. Where there are fewer than `size`, the rest
+ * is `fill`, a scalar tensor of x's dtype; where there are more, the first `size` are given. `out_count`, if it is not NULL,
+ * gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count the mask's elements. `x[mask] = y`
+ * is `lxla_select` where y broadcasts. Takes all dtypes. Gives one reference each. Any thread.
+ */
+lxla_status lxla_mask_select(lxla_tensor x,
+                             lxla_tensor mask,
+                             int64_t size,
+                             lxla_tensor fill,
+                             int32_t index_dtype,
+                             lxla_tensor *out_tensor,
+                             lxla_tensor *out_count);
+
+/**
+ * Fills options with the defaults: no axes, an index vector along axis 0. `options->struct_size` is set by the caller before,
+ * and at most that many bytes are written. Any thread.
+ */
+lxla_status lxla_gather_options_init(lxla_gather_options *options);
+
+/**
+ * Records StableHLO's gather: slices of x of `slice_sizes`, beginning where `indices` (any integers) say, side by side. An
+ * index vector lies along `index_vector_dim` of the indices (their rank: each index is alone), and has the start on axis
+ * `start_index_map[i]` as its element i; on other axes slices start at 0, or on batching axes at the place of the index. The
+ * result has the slices' axes, without those collapsed or batching (size 1 each), at `offset_dims`, and the indices' other
+ * axes in between. Starts are clamped so that slices lie within x. `indices_are_sorted` is a promise. All dtypes. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_gather(lxla_tensor x,
+                        lxla_tensor indices,
+                        const lxla_gather_options *options,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Fills options with the defaults, as `lxla_gather_options_init`. Any thread.
+ */
+lxla_status lxla_scatter_options_init(lxla_scatter_options *options);
+
+/**
+ * Records StableHLO's scatter: `n` tensors of one shape, with slices of `updates` (one tensor for each, of its dtype, all of
+ * one shape) combined into them where `indices` (any integers) say. `combiner` takes `n` scalars of what is there, then `n` of
+ * the updates, and gives `n`; it may capture scalars. An index vector lies along `index_vector_dim` of the indices, and has
+ * the start on axis `scatter_dims_to_operand_dims[i]` as its element i. The updates go through a slice on
+ * `update_window_dims`, along all axes of the tensors but the inserted and the batching ones.
+ *
+ * A slice that does not lie within the tensors is dropped as a whole. Slices that overlap are combined in an order that is
+ * up to the plugin; natively, and on XLA's CPU, in that of the indices. `indices_are_sorted` and `unique_indices` (no element
+ * is updated twice) are promises. Where an old buffer is donated, it is updated in place; on XLA's CPU, of several tensors of
+ * a dtype, the first one's is. Gives `n` tensors, one reference each. Any thread.
+ */
+lxla_status lxla_scatter(lxla_computation combiner,
+                         const lxla_tensor *inputs,
+                         lxla_tensor indices,
+                         const lxla_tensor *updates,
+                         size_t n,
+                         const lxla_scatter_options *options,
+                         lxla_tensor *out_results);
+
+/* ---- Sorting: sorts, top-k, unique elements and binary search. ---- */
+
+/**
+ * Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
+ * takes two elements of the first tensor, then two of the second, and so on, and gives `pred[]`: whether the first of each two
+ * come before the second. It must be a strict order, false for equal elements: one comparison by LE, GE, EQ or NE is
+ * INVALID_ARGUMENT. One comparison by LT or GT of the elements of a tensor sorts as `lxla_sort_along` does, NaN included;
+ * otherwise NaN is the comparator's affair. It may capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one
+ * reference each. Any thread.
+ */
+lxla_status lxla_sort(lxla_computation comparator,
+                      const lxla_tensor *inputs,
+                      size_t n,
                       int64_t axis,
+                      int32_t stable,
+                      lxla_tensor *out_results);
+
+/**
+ * Records x sorted along `axis` (negative: from the end), ascending, or with `descending` 1 descending. NaN counts as greater
+ * than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. On XLA's CPU so may
+ * be 0 and denormal numbers, which stay as they are. Complex numbers are sorted as in NumPy, by real parts and where these are
+ * equal by imaginary parts, with those behind all others of which the imaginary part is NaN, then the real part, then both. With
+ * `stable` 1 equal elements stay in their order. Takes every dtype. Gives one reference. Any thread.
+ */
+lxla_status lxla_sort_along(lxla_tensor x,
+                            int64_t axis,
+                            int32_t descending,
+                            int32_t stable,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records the indices, of an integer dtype that can count the axis, that sort x as `lxla_sort_along` does. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_argsort(lxla_tensor x,
+                         int64_t axis,
+                         int32_t descending,
+                         int32_t stable,
+                         int32_t index_dtype,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
+ * and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
+ * numbers count as in `lxla_sort_along`: NaN is the greatest, of either sign, and -0 equals 0, unlike in `chlo.top_k`, for
+ * which there is `lxla_topk_total_order`. Complex numbers are ordered as there, too. Takes every dtype. Gives two tensors, one reference each. Any
+ * thread.
+ */
+lxla_status lxla_topk(lxla_tensor x,
+                      int64_t k,
+                      int64_t axis,
+                      int32_t largest,
+                      int32_t index_dtype,
+                      lxla_tensor *out_values,
+                      lxla_tensor *out_indices);
+
+/**
+ * As `lxla_topk`, in the total order of floats (IEEE 754), as `chlo.top_k` has it: NaN with a sign bit,
+ * -infinity, negative numbers, -0, 0, positive numbers, infinity, NaN without a sign bit; two NaN by their bits. Denormal
+ * numbers are told from 0 on every device. 8-bit floats are ordered as the f32 that they convert to. Any thread.
+ */
+lxla_status lxla_topk_total_order(lxla_tensor x,
+                                  int64_t k,
+                                  int64_t axis,
+                                  int32_t largest,
+                                  int32_t index_dtype,
+                                  lxla_tensor *out_values,
+                                  lxla_tensor *out_indices);
+
+/**
+ * Records the different elements of x in ascending order, in a tensor `[size]`: JAX's `unique(size=, fill_value=)`. Where there
+ * are fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype, or if its id is 0 the least element; where there are
+ * more, the first `size` are given. As in NumPy, NaN is greater than every number and all NaN are one (of complex numbers those
+ * with a NaN in either part); 0 and -0 are equal, and of equal elements the first in row-major order is given. Complex numbers
+ * are ordered by their real, then by their imaginary part.
+ *
+ * Four more results, each if its place is not NULL, of `index_dtype`, an integer dtype that can count x's elements:
+ * `out_indices`, `[size]`, where in row-major order each is first (where it is filled up: the least element's); `out_inverse`,
+ * of x's shape, which of the different ones each element is (`size` or more, if there are more); `out_counts`, `[size]`, how
+ * often each is there (where it is filled up: 0); `out_count`, a scalar, how many different ones there are in all.
+ *
+ * Takes all dtypes and shapes. INVALID_ARGUMENT for an x without elements, if `size` is not 0 and `fill` is none. Gives one
+ * reference each. Any thread.
+ */
+lxla_status lxla_unique(lxla_tensor x,
+                        int64_t size,
+                        lxla_tensor fill,
+                        int32_t index_dtype,
+                        lxla_tensor *out_values,
+                        lxla_tensor *out_indices,
+                        lxla_tensor *out_inverse,
+                        lxla_tensor *out_counts,
+                        lxla_tensor *out_count);
+
+/**
+ * Records NumPy's searchsorted: for each of `values`, of any shape, the place in `sorted`, which has one axis and ascends, before
+ * which it would be put: with `right` 0 before elements that are equal, with 1 behind them. NaN is greater than every number
+ * and equal to itself, 0 and -0 are equal, complex numbers are in the order of `lxla_sort_along`. Both are converted to the dtype
+ * that `lxla_binary` gives them. The result has the shape of `values` and an integer dtype that can count `sorted`. What comes
+ * of a row that does not ascend is unspecified. Takes all dtypes. Gives one reference. Any thread.
+ */
+lxla_status lxla_searchsorted(lxla_tensor sorted,
+                              lxla_tensor values,
+                              int32_t right,
+                              int32_t index_dtype,
+                              lxla_tensor *out_tensor);
+
+/* ---- Reduction: reductions over axes and windows, statistics, cumulative operations. ---- */
+
+/**
+ * Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once, or over all axes if
+ * `axes` is NULL. With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in
+ * f32; of pred they take 0 and 1 as numbers and give s64, as NumPy does (a sum counts what is true). MAX and MIN of nothing
+ * are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one reference. Any thread.
+ */
+lxla_status lxla_reduce(int32_t op,
+                        lxla_tensor x,
+                        const int64_t *axes,
+                        size_t n_axes,
+                        int32_t keep_dims,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Records the mean of floats over `n_axes` axes (negative: from the end), each once, or over all axes if `axes` is NULL. With
+ * `keep_dims` 1 the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_mean(lxla_tensor x,
+                      const int64_t *axes,
+                      size_t n_axes,
+                      int32_t keep_dims,
                       lxla_tensor *out_tensor);
 
 /**
- * Records x with `value` (a scalar tensor of x's dtype) around it: on each of `rank` axes, `low` of them before the first
- * element, `interior` between each two, `high` after the last. A negative low or high cuts off; NULL interior is all 0.
- * Gives one reference. Any thread.
+ * Records the variance of floats over axes, as `lxla_mean`: the sum of the squares of what differs from the mean, divided
+ * by the number of elements less `correction` (0 for all there are, 1 for a sample), but not by less than 0: with too few
+ * elements it is NaN or infinity, as in NumPy. Gives one reference. Any thread.
  */
-lxla_status lxla_pad(lxla_tensor x,
-                     lxla_tensor value,
-                     const int64_t *low,
-                     const int64_t *high,
-                     const int64_t *interior,
-                     size_t rank,
-                     lxla_tensor *out_tensor);
+lxla_status lxla_variance(lxla_tensor x,
+                          const int64_t *axes,
+                          size_t n_axes,
+                          double correction,
+                          int32_t keep_dims,
+                          lxla_tensor *out_tensor);
 
 /**
- * A tensor with `value` in every element, as `lxla_tensor_full`, for values that a double cannot hold. A value that the dtype
- * cannot represent is INVALID_ARGUMENT. Gives one reference. Any thread.
+ * Records the standard deviation: the square root of `lxla_variance`, rounded once. Gives one reference. Any thread.
  */
-lxla_status lxla_tensor_full_with_scalar(lxla_env env,
-                                         lxla_device device,
-                                         int32_t dtype,
-                                         const int64_t *dims,
-                                         size_t rank,
-                                         const lxla_scalar *value,
-                                         lxla_tensor *out_tensor);
-
-/**
- * A tensor of rank 1 with start, start + step, ..., as `lxla_arange`, for numbers that a double cannot hold. Of a complex
- * dtype they are reals, too: an imaginary part is INVALID_ARGUMENT. Gives one reference. Any thread.
- */
-lxla_status lxla_arange_with_scalars(lxla_env env,
-                                     lxla_device device,
-                                     int32_t dtype,
-                                     const lxla_scalar *start,
-                                     const lxla_scalar *stop,
-                                     const lxla_scalar *step,
-                                     lxla_tensor *out_tensor);
-
-/**
- * A tensor of rank 1 with `count` numbers from start to stop, as `lxla_linspace`, for numbers that a double cannot hold; complex
- * ones go from start to stop in a straight line. Of integers `count` is at most 2^32. Gives one reference. Any thread.
- */
-lxla_status lxla_linspace_with_scalars(lxla_env env,
-                                       lxla_device device,
-                                       int32_t dtype,
-                                       const lxla_scalar *start,
-                                       const lxla_scalar *stop,
-                                       int64_t count,
-                                       int32_t endpoint,
-                                       lxla_tensor *out_tensor);
-
-/**
- * Records pred ? on_true : on_false, as `lxla_select`, where each side is a tensor (and its scalar NULL) or a scalar (and its
- * tensor the handle 0). A scalar beside a tensor takes its dtype, and is INVALID_ARGUMENT if that cannot represent it; two
- * scalars take the dtype that theirs promote to. A scalar that changes from step to step costs one more compile, ever. Gives
- * one reference. Any thread.
- */
-lxla_status lxla_select_with_scalars(lxla_tensor pred,
-                                     lxla_tensor on_true,
-                                     const lxla_scalar *true_scalar,
-                                     lxla_tensor on_false,
-                                     const lxla_scalar *false_scalar,
-                                     lxla_tensor *out_tensor);
-
-/**
- * Records x with its elements held between two scalars, which take x's dtype (INVALID_ARGUMENT if it cannot represent them): at
- * least `min`, then at most `max`, as `lxla_clamp`. NULL is no bound, as None in NumPy's clip. Takes pred, integers and floats; NaN
- * stays. A scalar that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
- */
-lxla_status lxla_clamp_with_scalars(lxla_tensor x,
-                                    const lxla_scalar *min,
-                                    const lxla_scalar *max,
+lxla_status lxla_standard_deviation(lxla_tensor x,
+                                    const int64_t *axes,
+                                    size_t n_axes,
+                                    double correction,
+                                    int32_t keep_dims,
                                     lxla_tensor *out_tensor);
 
 /**
- * Records x with `value` around and between its elements, as `lxla_pad`, with a scalar, which takes x's dtype (INVALID_ARGUMENT
- * if that cannot represent it). Gives one reference. Any thread.
+ * Records the logarithm of the sum of the exponentials of floats over axes, as `lxla_mean`, without overflow on the way. Of
+ * nothing, and of -infinity alone, it is -infinity. Gives one reference. Any thread.
  */
-lxla_status lxla_pad_with_scalar(lxla_tensor x,
-                                 const lxla_scalar *value,
-                                 const int64_t *low,
-                                 const int64_t *high,
-                                 const int64_t *interior,
-                                 size_t rank,
-                                 lxla_tensor *out_tensor);
+lxla_status lxla_logsumexp(lxla_tensor x,
+                           const int64_t *axes,
+                           size_t n_axes,
+                           int32_t keep_dims,
+                           lxla_tensor *out_tensor);
+
+/**
+ * Records the index of the greatest element of x along `axis` (negative: from the end), of an integer dtype that can count
+ * the axis: of the first NaN, if there is one (as in NumPy), and of equal elements of the first. With `keep_dims` 1 the axis
+ * stays, of size 1. An axis without elements is INVALID_ARGUMENT. Takes pred, integers and floats. Gives one reference. Any
+ * thread.
+ */
+lxla_status lxla_argmax(lxla_tensor x,
+                        int64_t axis,
+                        int32_t keep_dims,
+                        int32_t index_dtype,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Records the index of the smallest element of x along an axis, as `lxla_argmax` does that of the greatest; of the first NaN,
+ * too. Gives one reference. Any thread.
+ */
+lxla_status lxla_argmin(lxla_tensor x,
+                        int64_t axis,
+                        int32_t keep_dims,
+                        int32_t index_dtype,
+                        lxla_tensor *out_tensor);
+
+/**
+ * Records what a reduction, one of `LXLA_REDUCE_*`, gives for the elements of x along `axis` (negative: from the end) up to
+ * each: cumsum, cumprod, cummax, cummin. With `reverse` 1 from each on to the end. x's shape and dtype, and the dtypes of
+ * `lxla_reduce`; f16 and bf16 sums and products are kept in f32 and rounded once each. The work grows with the axis' length
+ * times its logarithm at most. Gives one reference. Any thread.
+ */
+lxla_status lxla_cumulative(int32_t op,
+                            lxla_tensor x,
+                            int64_t axis,
+                            int32_t reverse,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
+ * each once, or over all axes if `axes` is NULL. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
+ * `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
+ * nothing: elements are combined in an order that is up to the plugin, and `inits` as often as it likes. It may capture
+ * scalars. Gives `n` tensors, one reference each. Any thread.
+ */
+lxla_status lxla_reduce_with(lxla_computation body,
+                             const lxla_tensor *inputs,
+                             const lxla_tensor *inits,
+                             size_t n,
+                             const int64_t *axes,
+                             size_t n_axes,
+                             lxla_tensor *out_results);
+
+/**
+ * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
+ * written. Any thread.
+ */
+lxla_status lxla_window_options_init(lxla_window_options *options);
+
+/**
+ * Records StableHLO's reduce_window: windows go over `n` tensors of one shape, and the elements in each are reduced together
+ * as by `lxla_reduce_with`. The padding is `inits`. Gives `n` tensors with one element for each window, one reference each.
+ * Any thread.
+ */
+lxla_status lxla_reduce_window(lxla_computation body,
+                               const lxla_tensor *inputs,
+                               const lxla_tensor *inits,
+                               size_t n,
+                               const lxla_window_options *options,
+                               lxla_tensor *out_results);
+
+/**
+ * Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected, padding
+ * excepted: `select` takes two elements, in their order in x, and gives `pred[]`, whether the first one is kept. By GE that is
+ * the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a
+ * scalar of x's dtype) everywhere, and with each element of `source`, one for each window, combined into the place of its
+ * window's selected element: `combiner` takes what is there and that element. What negative padding takes away stays
+ * `init`; more than an axis has is INVALID_ARGUMENT. Dilations are 1. Neither computation captures anything. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_select_and_scatter(lxla_computation select,
+                                    lxla_computation combiner,
+                                    lxla_tensor x,
+                                    lxla_tensor source,
+                                    lxla_tensor init,
+                                    const lxla_window_options *options,
+                                    lxla_tensor *out_tensor);
+
+/* ---- Linear algebra: products, factorizations, norms, Fourier transforms. ---- */
+
+/**
+ * Records a matrix product by NumPy's rules: batch axes broadcast, a rank-1 operand is a vector, scalars are refused. f32
+ * is multiplied in full precision on every device. Gives one reference. Any thread.
+ */
+lxla_status lxla_matmul(lxla_tensor lhs,
+                        lxla_tensor rhs,
+                        lxla_tensor *out_tensor);
 
 /**
  * Records a product of two tensors, as StableHLO's dot_general: `n_batching` axes of each (negative: from the end) are
@@ -1762,26 +2361,108 @@ lxla_status lxla_einsum(const char *equation,
                         lxla_tensor *out_tensor);
 
 /**
- * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
- * written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
+ * Records the Cholesky factors of Hermitian matrices, which are the last two axes of `a`: with `lower` 1 the lower l with
+ * l l^H = a, read from a's lower triangle alone, else the upper u with u^H u = a, read from the upper one. Of the diagonal
+ * the real part is read. The other triangle of the result is 0. A matrix that is not positive definite, or has an infinity
+ * or NaN, gives NaN in the whole triangle; the other matrices of the batch are as they should be.
+ *
+ * Floats and complex numbers; f16 and bf16 are computed in f32. l l^H differs from a by at most n units in the last place of
+ * the largest element of an n x n matrix, and mostly by much less. Gives one reference. Any thread.
  */
-lxla_status lxla_convolution_options_init(lxla_convolution_options *options);
+lxla_status lxla_cholesky(lxla_tensor a,
+                          int32_t lower,
+                          lxla_tensor *out_tensor);
 
 /**
- * Records a convolution as neural networks have it, the cross-correlation of lhs with the kernel rhs, over any number of
- * spatial axes (the operands' rank - 2). NULL options are the defaults: windows next to each other without padding, lhs
- * batch x feature x spatial axes (NCHW), rhs output feature x input feature x spatial axes (OIHW), result as lhs.
+ * Records the solution x of op(a) x = b (`left_side` 1) or x op(a) = b (0), where op is one of `LXLA_TRANSPOSE_*`. The last
+ * two axes of `a` are triangular matrices, of which one triangle is read (`lower`); with `unit_diagonal` 1 their diagonal
+ * is taken to be 1, and not read. `b` has a's batch axes. A matrix with a 0 on its diagonal gives NaN in all of its
+ * solution; where else infinities and NaN spread to is up to the device.
  *
- * On each spatial axis the padded and dilated input of size p has (p - w) / stride + 1 windows of the dilated kernel's size
- * w, and none if p < w. lhs has as many features as rhs has input features times `feature_group_count`. Gradients are
- * convolutions, too, with dilations, reversal and other dimensions. dtypes and precision are those of `lxla_dot_general`.
- * Where an infinity or NaN of rhs meets padding or a gap of a dilation, it counts as NaN or not at all, as the device has
- * it. Gives one reference. Any thread.
+ * Floats and complex numbers, which promote; f16 and bf16 are computed in f32. The solution is that of a matrix that differs
+ * by about n units in the last place: its error grows with a's condition. Gives one reference. Any thread.
  */
-lxla_status lxla_convolution(lxla_tensor lhs,
-                             lxla_tensor rhs,
-                             const lxla_convolution_options *options,
+lxla_status lxla_triangular_solve(lxla_tensor a,
+                                  lxla_tensor b,
+                                  int32_t left_side,
+                                  int32_t lower,
+                                  int32_t unit_diagonal,
+                                  int32_t transpose_a,
+                                  lxla_tensor *out_tensor);
+
+/**
+ * Records the norm of vectors along `n_axes` axes (negative: from the end), or along all axes if `axes` is NULL: the sum of |x|^ord to the
+ * power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
+ * `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
+ * f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
+ * infinity. With an ord between -1 and 1 errors grow as 1/ord. Gives one reference. Any thread.
+ */
+lxla_status lxla_norm(lxla_tensor x,
+                      double ord,
+                      const int64_t *axes,
+                      size_t n_axes,
+                      int32_t keep_dims,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records a Fourier transform, one of `LXLA_FFT_*`, of the last `n_lengths` axes, of which there are 1 to 3; the axes before
+ * them are batches. FFT and IFFT take complex numbers and keep the shape. RFFT takes f32 or f64, and gives the first n/2 + 1
+ * complex elements of the last axis, of which the others follow. IRFFT is its inverse: of the last axis it takes n/2 + 1
+ * elements, and gives n reals; the imaginary part of its first element, and for even n of the last, is not looked at.
+ *
+ * `lengths` are those of x's axes, of IRFFT those of the result (n or n + 1 elements have the same half). NULL: x's own, and
+ * for IRFFT an even one. Any length, also primes; an inverse transform is divided by the number of elements.
+ *
+ * The error is within about 8 units in the last place of the largest element of the result (measured: 5, up to 65536
+ * elements). With an infinity or NaN in a line, which of its results are infinite or NaN is up to the device. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_fft(int32_t op,
+                     lxla_tensor x,
+                     const int64_t *lengths,
+                     size_t n_lengths,
+                     lxla_tensor *out_tensor);
+
+/* ---- Neural networks: activations, normalizations, convolutions. ---- */
+
+/**
+ * Records an activation, one of `LXLA_ACTIVATION_*`, of floats; RELU and RELU6 take integers, too. GELU is x times the share
+ * of the normal distribution below x; GELU_TANH its approximation by the hyperbolic tangent; ELU has alpha 1. Each has its
+ * limit at -infinity (SILU, GELU, MISH and HARD_SWISH 0). f16 and bf16 are computed in f32, and rounded once. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_activation(int32_t op,
+                            lxla_tensor x,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records e^x, divided by their sum over an axis (negative: from the end), without overflow on the way. f16 and bf16 are
+ * computed in f32, and rounded once. Beside +infinity or NaN, or of -infinity alone, all of the axis is NaN. Gives one
+ * reference. Any thread.
+ */
+lxla_status lxla_softmax(lxla_tensor x,
+                         int64_t axis,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the logarithm of `lxla_softmax`, which is accurate where that is near 0. Gives one reference. Any thread.
+ */
+lxla_status lxla_log_softmax(lxla_tensor x,
+                             int64_t axis,
                              lxla_tensor *out_tensor);
+
+/**
+ * Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end; all if `axes` is
+ * NULL), times `scale`, plus `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
+ * which are computed in f32, and rounded once. epsilon is finite, and at least 0. Gives one reference. Any thread.
+ */
+lxla_status lxla_layer_norm(lxla_tensor x,
+                            const int64_t *axes,
+                            size_t n_axes,
+                            lxla_tensor scale,
+                            lxla_tensor offset,
+                            double epsilon,
+                            lxla_tensor *out_tensor);
 
 /**
  * Records the batch normalization of x: for each place on `feature_axis` (negative: from the end), over all other axes,
@@ -1837,168 +2518,28 @@ lxla_status lxla_batch_norm_grad(lxla_tensor x,
                                  lxla_tensor *out_grad_offset);
 
 /**
- * Records the Cholesky factors of Hermitian matrices, which are the last two axes of `a`: with `lower` 1 the lower l with
- * l l^H = a, read from a's lower triangle alone, else the upper u with u^H u = a, read from the upper one. Of the diagonal
- * the real part is read. The other triangle of the result is 0. A matrix that is not positive definite, or has an infinity
- * or NaN, gives NaN in the whole triangle; the other matrices of the batch are as they should be.
- *
- * Floats and complex numbers; f16 and bf16 are computed in f32. l l^H differs from a by at most n units in the last place of
- * the largest element of an n x n matrix, and mostly by much less. Gives one reference. Any thread.
- */
-lxla_status lxla_cholesky(lxla_tensor a,
-                          int32_t lower,
-                          lxla_tensor *out_tensor);
-
-/**
- * Records the solution x of op(a) x = b (`left_side` 1) or x op(a) = b (0), where op is one of `LXLA_TRANSPOSE_*`. The last
- * two axes of `a` are triangular matrices, of which one triangle is read (`lower`); with `unit_diagonal` 1 their diagonal
- * is taken to be 1, and not read. `b` has a's batch axes. A matrix with a 0 on its diagonal gives NaN in all of its
- * solution; where else infinities and NaN spread to is up to the device.
- *
- * Floats and complex numbers, which promote; f16 and bf16 are computed in f32. The solution is that of a matrix that differs
- * by about n units in the last place: its error grows with a's condition. Gives one reference. Any thread.
- */
-lxla_status lxla_triangular_solve(lxla_tensor a,
-                                  lxla_tensor b,
-                                  int32_t left_side,
-                                  int32_t lower,
-                                  int32_t unit_diagonal,
-                                  int32_t transpose_a,
-                                  lxla_tensor *out_tensor);
-
-/**
- * Records a Fourier transform, one of `LXLA_FFT_*`, of the last `n_lengths` axes, of which there are 1 to 3; the axes before
- * them are batches. FFT and IFFT take complex numbers and keep the shape. RFFT takes f32 or f64, and gives the first n/2 + 1
- * complex elements of the last axis, of which the others follow. IRFFT is its inverse: of the last axis it takes n/2 + 1
- * elements, and gives n reals; the imaginary part of its first element, and for even n of the last, is not looked at.
- *
- * `lengths` are those of x's axes, of IRFFT those of the result (n or n + 1 elements have the same half). NULL: x's own, and
- * for IRFFT an even one. Any length, also primes; an inverse transform is divided by the number of elements.
- *
- * The error is within about 8 units in the last place of the largest element of the result (measured: 5, up to 65536
- * elements). With an infinity or NaN in a line, which of its results are infinite or NaN is up to the device. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_fft(int32_t op,
-                     lxla_tensor x,
-                     const int64_t *lengths,
-                     size_t n_lengths,
-                     lxla_tensor *out_tensor);
-
-/**
- * Records the norm of vectors along `n_axes` axes (negative: from the end), or along all axes if `axes` is NULL: the sum of |x|^ord to the
- * power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
- * `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
- * f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
- * infinity. With an ord between -1 and 1 errors grow as 1/ord. Gives one reference. Any thread.
- */
-lxla_status lxla_norm(lxla_tensor x,
-                      double ord,
-                      const int64_t *axes,
-                      size_t n_axes,
-                      int32_t keep_dims,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records x, but at least `min` and at most `max`, as NumPy's clip: all three broadcast and promote to one dtype. Where
- * min is greater than max, the result is max; NaN in any of them gives NaN. Not of complex numbers. Gives one reference. Any
- * thread.
- */
-lxla_status lxla_clamp(lxla_tensor min,
-                       lxla_tensor x,
-                       lxla_tensor max,
-                       lxla_tensor *out_tensor);
-
-/**
- * Records the complex numbers of two parts, which broadcast and promote: c64 of f32, c128 of f64. Gives one reference. Any
- * thread.
- */
-lxla_status lxla_complex(lxla_tensor real,
-                         lxla_tensor imag,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records the real part: f32 of c64, f64 of c128. Any other dtype is its own. Gives one reference. Any thread.
- */
-lxla_status lxla_real(lxla_tensor x,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records the imaginary part: f32 of c64, f64 of c128. Of any other dtype, zeros of x's dtype and shape. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_imag(lxla_tensor x,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records the bits of x as elements of another dtype. With a narrower one, the result has one axis more: the parts of each
- * element, the low bits first. With a wider one, x's last axis has as many elements as make one, and goes. Between integers
- * and floats; pred and complex numbers are INVALID_ARGUMENT, unless the dtype is x's own. Gives one reference. Any thread.
- */
-lxla_status lxla_bitcast_convert(lxla_tensor x,
-                                 int32_t dtype,
-                                 lxla_tensor *out_tensor);
-
-/**
- * Records the floats of x, rounded to the nearest number of a format with `exponent_bits` (at least 1) and `mantissa_bits` (at
- * least 0; the leading 1 is not among them); dtype and shape stay. Ties go to the even one, which without a mantissa is that
- * whose exponent is even as the dtype writes it. What is too large is infinite, and NaN stays NaN. With fewer bits of
- * exponent than the dtype has, what is too small to be normal in the format is 0 of its sign. Bits that the dtype does not
- * have change nothing. Gives one reference. Any thread.
- */
-lxla_status lxla_reduce_precision(lxla_tensor x,
-                                  int32_t exponent_bits,
-                                  int32_t mantissa_bits,
-                                  lxla_tensor *out_tensor);
-
-/**
- * Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL: the same
- * as `lxla_flip`. Gives one reference. Any thread.
- */
-lxla_status lxla_reverse(lxla_tensor x,
-                         const int64_t *axes,
-                         size_t n_axes,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records `n` tensors (at least 1) of one device as they are: what is computed of the results is not merged with what is
- * computed of the tensors, and not before all of them are computed. A checkpoint passes through it what the second
- * computation starts from, with a tensor that the backward pass has only when it gets there: else XLA would keep what the
- * first one computed. It costs nothing, but on CPUs, where XLA takes barriers away, a copy of each tensor. Gives `n` tensors,
- * one reference each. Any thread.
- */
-lxla_status lxla_optimization_barrier(const lxla_tensor *tensors,
-                                      size_t n,
-                                      lxla_tensor *out_tensors);
-
-/**
  * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
  * written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
  */
-lxla_status lxla_custom_call_options_init(lxla_custom_call_options *options);
+lxla_status lxla_convolution_options_init(lxla_convolution_options *options);
 
 /**
- * Records a call of what the device's plugin knows under the name `target`, for `n_operands` tensors (at least 1) of one
- * device: what it computes and what it takes is the plugin's affair. It sees row-major arrays. Result i has dtype
- * `dtypes[i]` and rank `ranks[i]`; `dims` has the sizes of all results, one result after another. NULL options are the
- * defaults. Like any other operation, it runs when its results are needed, and as often as a program that needs them runs.
- * Targets that are XLA's own (`TopK`, `SliceToDynamic`, names that begin with `__`, `xla.`, `SPMD`, ...) are refused: its passes
- * end the process where such a call is not as XLA writes it. Of those that expand on every device `Qr`, `Eigh` and
- * `ProductOfElementaryHouseholderReflectors` are taken, with f32 or f64 matrices and results of the shapes that they have; and
- * `Sharding`, with one operand and a result of its type. `__gpu$xla.gpu.triton`, by which XLA runs a Triton kernel, is passed
- * on as it is. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed
- * nothing.
- * Native tensors have no plugin: UNIMPLEMENTED. Gives `n_results` tensors (at least 1), one reference each. Any thread.
+ * Records a convolution as neural networks have it, the cross-correlation of lhs with the kernel rhs, over any number of
+ * spatial axes (the operands' rank - 2). NULL options are the defaults: windows next to each other without padding, lhs
+ * batch x feature x spatial axes (NCHW), rhs output feature x input feature x spatial axes (OIHW), result as lhs.
+ *
+ * On each spatial axis the padded and dilated input of size p has (p - w) / stride + 1 windows of the dilated kernel's size
+ * w, and none if p < w. lhs has as many features as rhs has input features times `feature_group_count`. Gradients are
+ * convolutions, too, with dilations, reversal and other dimensions. dtypes and precision are those of `lxla_dot_general`.
+ * Where an infinity or NaN of rhs meets padding or a gap of a dilation, it counts as NaN or not at all, as the device has
+ * it. Gives one reference. Any thread.
  */
-lxla_status lxla_custom_call(const char *target,
-                             const lxla_tensor *operands,
-                             size_t n_operands,
-                             const int32_t *dtypes,
-                             const size_t *ranks,
-                             const int64_t *dims,
-                             size_t n_results,
-                             const lxla_custom_call_options *options,
-                             lxla_tensor *out_results);
+lxla_status lxla_convolution(lxla_tensor lhs,
+                             lxla_tensor rhs,
+                             const lxla_convolution_options *options,
+                             lxla_tensor *out_tensor);
+
+/* ---- Random numbers. ---- */
 
 /**
  * Records what StableHLO's rng_bit_generator gives: the next state of a generator (`LXLA_RNG_*`), and random bits in the
@@ -2082,558 +2623,7 @@ lxla_status lxla_random_bernoulli(int32_t algorithm,
                                   size_t rank,
                                   lxla_tensor *out_tensor);
 
-/**
- * Records x without `n_axes` axes (negative: from the end) that are of size 1, or without all axes that are if `axes` is NULL.
- * Gives one reference. Any thread.
- */
-lxla_status lxla_squeeze(lxla_tensor x,
-                         const int64_t *axes,
-                         size_t n_axes,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Without a list
- * there are none. Gives one reference. Any thread.
- */
-lxla_status lxla_expand_dims(lxla_tensor x,
-                             const int64_t *axes,
-                             size_t n_axes,
-                             lxla_tensor *out_tensor);
-
-/**
- * Records `n` tensors (at least 1) of one shape along a new axis of the result (negative: from its end). They promote to
- * one dtype. Gives one reference. Any thread.
- */
-lxla_status lxla_stack(const lxla_tensor *tensors,
-                       size_t n,
-                       int64_t axis,
-                       lxla_tensor *out_tensor);
-
-/**
- * Records the `n` parts of x along an axis (negative: from the end) that have these sizes, which make up all of it; NULL
- * sizes are equal ones. Gives `n` tensors, one reference each. Any thread.
- */
-lxla_status lxla_split(lxla_tensor x,
-                       const int64_t *sizes,
-                       size_t n,
-                       int64_t axis,
-                       lxla_tensor *out_tensors);
-
-/**
- * Records x[start : stop : step] along an axis (negative: from the end), as Python cuts lists: negative ends count from
- * the end, those beyond an end are at it, and a negative step goes backwards. INT64_MAX as stop is the end; for a negative step
- * that is INT64_MIN. Step 0 is INVALID_ARGUMENT. Gives one reference. Any thread.
- */
-lxla_status lxla_slice_axis(lxla_tensor x,
-                            int64_t axis,
-                            int64_t start,
-                            int64_t stop,
-                            int64_t step,
-                            lxla_tensor *out_tensor);
-
-/**
- * Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_flip(lxla_tensor x,
-                      const int64_t *axes,
-                      size_t n_axes,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records x with its elements moved forward by `shifts[i]` (negative: backward) along `axes[i]` (negative: from the end),
- * for `n` of both; what goes over one end comes in at the other. Gives one reference. Any thread.
- */
-lxla_status lxla_roll(lxla_tensor x,
-                      const int64_t *shifts,
-                      const int64_t *axes,
-                      size_t n,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records `repeats[i]` copies of x along axis i, one behind the other, as NumPy's tile: where `n` is not x's rank, the
- * shorter list has ones in front. Gives one reference. Any thread.
- */
-lxla_status lxla_tile(lxla_tensor x,
-                      const int64_t *repeats,
-                      size_t n,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records `repeats` copies of each slice of x along an axis (negative: from the end), next to each other, as NumPy's
- * repeat. Gives one reference. Any thread.
- */
-lxla_status lxla_repeat(lxla_tensor x,
-                        int64_t repeats,
-                        int64_t axis,
-                        lxla_tensor *out_tensor);
-
-/**
- * Records the lower triangles of matrices (the last two axes of x): zeros beyond diagonal `k`, which is 0 for the main one,
- * 1 for the one above it, -1 for the one below. Gives one reference. Any thread.
- */
-lxla_status lxla_tril(lxla_tensor x,
-                      int64_t k,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records the upper triangles, as `lxla_tril`: zeros before diagonal `k`. Gives one reference. Any thread.
- */
-lxla_status lxla_triu(lxla_tensor x, int64_t k, lxla_tensor *out_tensor);
-
-/**
- * Records indices (integers) with a further axis of size `depth`, which is `axis` of the result (negative: from its end): 1
- * at the place that the index says, 0 elsewhere, and everywhere if it says none. Of any dtype. Gives one reference. Any
- * thread.
- */
-lxla_status lxla_one_hot(lxla_tensor indices,
-                         int64_t depth,
-                         int64_t axis,
-                         int32_t dtype,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records an activation, one of `LXLA_ACTIVATION_*`, of floats; RELU and RELU6 take integers, too. GELU is x times the share
- * of the normal distribution below x; GELU_TANH its approximation by the hyperbolic tangent; ELU has alpha 1. Each has its
- * limit at -infinity (SILU, GELU, MISH and HARD_SWISH 0). f16 and bf16 are computed in f32, and rounded once. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_activation(int32_t op,
-                            lxla_tensor x,
-                            lxla_tensor *out_tensor);
-
-/**
- * Records a function of floats, one of `LXLA_SPECIAL_*`: ERF the error function, ERFC 1 less that, accurate where it is small.
- * f16 and bf16 are computed in f32, and rounded once. Gives one reference. Any thread.
- */
-lxla_status lxla_special(int32_t op,
-                         lxla_tensor x,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records the mean of floats over `n_axes` axes (negative: from the end), each once, or over all axes if `axes` is NULL. With
- * `keep_dims` 1 the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_mean(lxla_tensor x,
-                      const int64_t *axes,
-                      size_t n_axes,
-                      int32_t keep_dims,
-                      lxla_tensor *out_tensor);
-
-/**
- * Records the variance of floats over axes, as `lxla_mean`: the sum of the squares of what differs from the mean, divided
- * by the number of elements less `correction` (0 for all there are, 1 for a sample), but not by less than 0: with too few
- * elements it is NaN or infinity, as in NumPy. Gives one reference. Any thread.
- */
-lxla_status lxla_variance(lxla_tensor x,
-                          const int64_t *axes,
-                          size_t n_axes,
-                          double correction,
-                          int32_t keep_dims,
-                          lxla_tensor *out_tensor);
-
-/**
- * Records the standard deviation: the square root of `lxla_variance`, rounded once. Gives one reference. Any thread.
- */
-lxla_status lxla_standard_deviation(lxla_tensor x,
-                                    const int64_t *axes,
-                                    size_t n_axes,
-                                    double correction,
-                                    int32_t keep_dims,
-                                    lxla_tensor *out_tensor);
-
-/**
- * Records the logarithm of the sum of the exponentials of floats over axes, as `lxla_mean`, without overflow on the way. Of
- * nothing, and of -infinity alone, it is -infinity. Gives one reference. Any thread.
- */
-lxla_status lxla_logsumexp(lxla_tensor x,
-                           const int64_t *axes,
-                           size_t n_axes,
-                           int32_t keep_dims,
-                           lxla_tensor *out_tensor);
-
-/**
- * Records e^x, divided by their sum over an axis (negative: from the end), without overflow on the way. f16 and bf16 are
- * computed in f32, and rounded once. Beside +infinity or NaN, or of -infinity alone, all of the axis is NaN. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_softmax(lxla_tensor x,
-                         int64_t axis,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records the logarithm of `lxla_softmax`, which is accurate where that is near 0. Gives one reference. Any thread.
- */
-lxla_status lxla_log_softmax(lxla_tensor x,
-                             int64_t axis,
-                             lxla_tensor *out_tensor);
-
-/**
- * Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end; all if `axes` is
- * NULL), times `scale`, plus `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
- * which are computed in f32, and rounded once. epsilon is finite, and at least 0. Gives one reference. Any thread.
- */
-lxla_status lxla_layer_norm(lxla_tensor x,
-                            const int64_t *axes,
-                            size_t n_axes,
-                            lxla_tensor scale,
-                            lxla_tensor offset,
-                            double epsilon,
-                            lxla_tensor *out_tensor);
-
-/**
- * Fills options with the defaults: no axes, an index vector along axis 0. `options->struct_size` is set by the caller before,
- * and at most that many bytes are written. Any thread.
- */
-lxla_status lxla_gather_options_init(lxla_gather_options *options);
-
-/**
- * Fills options with the defaults, as `lxla_gather_options_init`. Any thread.
- */
-lxla_status lxla_scatter_options_init(lxla_scatter_options *options);
-
-/**
- * Records StableHLO's gather: slices of x of `slice_sizes`, beginning where `indices` (any integers) say, side by side. An
- * index vector lies along `index_vector_dim` of the indices (their rank: each index is alone), and has the start on axis
- * `start_index_map[i]` as its element i; on other axes slices start at 0, or on batching axes at the place of the index. The
- * result has the slices' axes, without those collapsed or batching (size 1 each), at `offset_dims`, and the indices' other
- * axes in between. Starts are clamped so that slices lie within x. `indices_are_sorted` is a promise. All dtypes. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_gather(lxla_tensor x,
-                        lxla_tensor indices,
-                        const lxla_gather_options *options,
-                        lxla_tensor *out_tensor);
-
-/**
- * Records StableHLO's scatter: `n` tensors of one shape, with slices of `updates` (one tensor for each, of its dtype, all of
- * one shape) combined into them where `indices` (any integers) say. `combiner` takes `n` scalars of what is there, then `n` of
- * the updates, and gives `n`; it may capture scalars. An index vector lies along `index_vector_dim` of the indices, and has
- * the start on axis `scatter_dims_to_operand_dims[i]` as its element i. The updates go through a slice on
- * `update_window_dims`, along all axes of the tensors but the inserted and the batching ones.
- *
- * A slice that does not lie within the tensors is dropped as a whole. Slices that overlap are combined in an order that is
- * up to the plugin; natively, and on XLA's CPU, in that of the indices. `indices_are_sorted` and `unique_indices` (no element
- * is updated twice) are promises. Where an old buffer is donated, it is updated in place; on XLA's CPU, of several tensors of
- * a dtype, the first one's is. Gives `n` tensors, one reference each. Any thread.
- */
-lxla_status lxla_scatter(lxla_computation combiner,
-                         const lxla_tensor *inputs,
-                         lxla_tensor indices,
-                         const lxla_tensor *updates,
-                         size_t n,
-                         const lxla_scatter_options *options,
-                         lxla_tensor *out_results);
-
-/**
- * Records an element of x for each of `indices`, along `axis` (negative: from the end), as NumPy's take_along_axis: indices
- * have x's rank, and both broadcast beside that axis. A negative index counts from the end; one beyond either end is clamped
- * to it. All dtypes; any integers as indices. Gives one reference. Any thread.
- */
-lxla_status lxla_take_along_axis(lxla_tensor x,
-                                 lxla_tensor indices,
-                                 int64_t axis,
-                                 lxla_tensor *out_tensor);
-
-/**
- * Records x with the elements of `updates` combined into those at `indices` along `axis`, as `op`, one of `LXLA_SCATTER_*`,
- * says: COPY gives x the update, SUM adds it, and so on; PyTorch's scatter and scatter_add. `updates` have the indices' shape
- * and x's dtype; beside the axis that is x's shape. A negative index counts from the end; what is beyond an end is dropped.
- * Where several updates meet one element, SUM and PRODUCT of floats round in an order that is up to the plugin (f16 and bf16
- * are kept in f32 and rounded once), and of a COPY one stays: natively, and on XLA's CPU, the last. SUM and PRODUCT take
- * numbers, MAX and MIN pred, integers and floats. Gives one reference. Any thread.
- */
-lxla_status lxla_scatter_along(int32_t op,
-                               lxla_tensor x,
-                               lxla_tensor indices,
-                               lxla_tensor updates,
-                               int64_t axis,
-                               lxla_tensor *out_tensor);
-
-/**
- * Records x with each slice of `source` along `axis` added to that slice of x which `indices`, as many integers in a row,
- * name: PyTorch's index_add. `source` has x's dtype, and beside the axis its shape. Equal indices add up, f16 and bf16 in
- * f32, rounded once. A negative index counts from the end; what is beyond an end is dropped. Gives one reference. Any
- * thread.
- */
-lxla_status lxla_index_add(lxla_tensor x,
-                           int64_t axis,
-                           lxla_tensor indices,
-                           lxla_tensor source,
-                           lxla_tensor *out_tensor);
-
-/**
- * Records x with each slice of `source` along `axis` in the place of that slice of x which `indices` name, as
- * `lxla_index_add` takes them: PyTorch's index_copy. All dtypes. Of equal indices one stays; natively, and on XLA's CPU, the
- * last. Gives one reference. Any thread.
- */
-lxla_status lxla_index_copy(lxla_tensor x,
-                            int64_t axis,
-                            lxla_tensor indices,
-                            lxla_tensor source,
-                            lxla_tensor *out_tensor);
-
-/**
- * Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
- * takes two elements of the first tensor, then two of the second, and so on, and gives `pred[]`: whether the first of each two
- * come before the second. It must be a strict order, false for equal elements: one comparison by LE, GE, EQ or NE is
- * INVALID_ARGUMENT. One comparison by LT or GT of the elements of a tensor sorts as `lxla_sort_along` does, NaN included;
- * otherwise NaN is the comparator's affair. It may capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one
- * reference each. Any thread.
- */
-lxla_status lxla_sort(lxla_computation comparator,
-                      const lxla_tensor *inputs,
-                      size_t n,
-                      int64_t axis,
-                      int32_t stable,
-                      lxla_tensor *out_results);
-
-/**
- * Records x sorted along `axis` (negative: from the end), ascending, or with `descending` 1 descending. NaN counts as greater
- * than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. On XLA's CPU so may
- * be 0 and denormal numbers, which stay as they are. Complex numbers are sorted as in NumPy, by real parts and where these are
- * equal by imaginary parts, with those behind all others of which the imaginary part is NaN, then the real part, then both. With
- * `stable` 1 equal elements stay in their order. Takes every dtype. Gives one reference. Any thread.
- */
-lxla_status lxla_sort_along(lxla_tensor x,
-                            int64_t axis,
-                            int32_t descending,
-                            int32_t stable,
-                            lxla_tensor *out_tensor);
-
-/**
- * Records the indices, of an integer dtype that can count the axis, that sort x as `lxla_sort_along` does. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_argsort(lxla_tensor x,
-                         int64_t axis,
-                         int32_t descending,
-                         int32_t stable,
-                         int32_t index_dtype,
-                         lxla_tensor *out_tensor);
-
-/**
- * Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
- * and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
- * numbers count as in `lxla_sort_along`: NaN is the greatest, of either sign, and -0 equals 0, unlike in `chlo.top_k`, for
- * which there is `lxla_topk_total_order`. Complex numbers are ordered as there, too. Takes every dtype. Gives two tensors, one reference each. Any
- * thread.
- */
-lxla_status lxla_topk(lxla_tensor x,
-                      int64_t k,
-                      int64_t axis,
-                      int32_t largest,
-                      int32_t index_dtype,
-                      lxla_tensor *out_values,
-                      lxla_tensor *out_indices);
-
-/**
- * As `lxla_topk`, in the total order of floats (IEEE 754), as `chlo.top_k` has it: NaN with a sign bit,
- * -infinity, negative numbers, -0, 0, positive numbers, infinity, NaN without a sign bit; two NaN by their bits. Denormal
- * numbers are told from 0 on every device. 8-bit floats are ordered as the f32 that they convert to. Any thread.
- */
-lxla_status lxla_topk_total_order(lxla_tensor x,
-                                  int64_t k,
-                                  int64_t axis,
-                                  int32_t largest,
-                                  int32_t index_dtype,
-                                  lxla_tensor *out_values,
-                                  lxla_tensor *out_indices);
-
-/**
- * Records the index of the greatest element of x along `axis` (negative: from the end), of an integer dtype that can count
- * the axis: of the first NaN, if there is one (as in NumPy), and of equal elements of the first. With `keep_dims` 1 the axis
- * stays, of size 1. An axis without elements is INVALID_ARGUMENT. Takes pred, integers and floats. Gives one reference. Any
- * thread.
- */
-lxla_status lxla_argmax(lxla_tensor x,
-                        int64_t axis,
-                        int32_t keep_dims,
-                        int32_t index_dtype,
-                        lxla_tensor *out_tensor);
-
-/**
- * Records the index of the smallest element of x along an axis, as `lxla_argmax` does that of the greatest; of the first NaN,
- * too. Gives one reference. Any thread.
- */
-lxla_status lxla_argmin(lxla_tensor x,
-                        int64_t axis,
-                        int32_t keep_dims,
-                        int32_t index_dtype,
-                        lxla_tensor *out_tensor);
-
-/**
- * Records where x is not 0 (NaN is not 0; a complex number is 0 if both its parts are): `n_indices` tensors of `index_dtype`,
- * one for each of x's axes, of shape `[size]`, with the places in row-major order; JAX's `nonzero(size=, fill_value=)`. Where
- * there are fewer places than `size`, the rest of each is `fill`; where there are more, the first `size` are given.
- * `out_count`, if it is not NULL, gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count
- * each axis. Takes all dtypes and at least one axis. Gives one reference each. Any thread.
- */
-lxla_status lxla_nonzero(lxla_tensor x,
-                         int64_t size,
-                         int64_t fill,
-                         int32_t index_dtype,
-                         lxla_tensor *out_indices,
-                         size_t n_indices,
-                         lxla_tensor *out_count);
-
-/**
- * Records NumPy's `x[mask]` of a stated size: the slices of x where `mask`, a pred tensor of the shape of x's first axes (at
- * least one), is true, in row-major order, in a tensor `[size, x's other axes]`. Where there are fewer than `size`, the rest
- * is `fill`, a scalar tensor of x's dtype; where there are more, the first `size` are given. `out_count`, if it is not NULL,
- * gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count the mask's elements. `x[mask] = y`
- * is `lxla_select` where y broadcasts. Takes all dtypes. Gives one reference each. Any thread.
- */
-lxla_status lxla_mask_select(lxla_tensor x,
-                             lxla_tensor mask,
-                             int64_t size,
-                             lxla_tensor fill,
-                             int32_t index_dtype,
-                             lxla_tensor *out_tensor,
-                             lxla_tensor *out_count);
-
-/**
- * Records the different elements of x in ascending order, in a tensor `[size]`: JAX's `unique(size=, fill_value=)`. Where there
- * are fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype, or if its id is 0 the least element; where there are
- * more, the first `size` are given. As in NumPy, NaN is greater than every number and all NaN are one (of complex numbers those
- * with a NaN in either part); 0 and -0 are equal, and of equal elements the first in row-major order is given. Complex numbers
- * are ordered by their real, then by their imaginary part.
- *
- * Four more results, each if its place is not NULL, of `index_dtype`, an integer dtype that can count x's elements:
- * `out_indices`, `[size]`, where in row-major order each is first (where it is filled up: the least element's); `out_inverse`,
- * of x's shape, which of the different ones each element is (`size` or more, if there are more); `out_counts`, `[size]`, how
- * often each is there (where it is filled up: 0); `out_count`, a scalar, how many different ones there are in all.
- *
- * Takes all dtypes and shapes. INVALID_ARGUMENT for an x without elements, if `size` is not 0 and `fill` is none. Gives one
- * reference each. Any thread.
- */
-lxla_status lxla_unique(lxla_tensor x,
-                        int64_t size,
-                        lxla_tensor fill,
-                        int32_t index_dtype,
-                        lxla_tensor *out_values,
-                        lxla_tensor *out_indices,
-                        lxla_tensor *out_inverse,
-                        lxla_tensor *out_counts,
-                        lxla_tensor *out_count);
-
-/**
- * Records NumPy's searchsorted: for each of `values`, of any shape, the place in `sorted`, which has one axis and ascends, before
- * which it would be put: with `right` 0 before elements that are equal, with 1 behind them. NaN is greater than every number
- * and equal to itself, 0 and -0 are equal, complex numbers are in the order of `lxla_sort_along`. Both are converted to the dtype
- * that `lxla_binary` gives them. The result has the shape of `values` and an integer dtype that can count `sorted`. What comes
- * of a row that does not ascend is unspecified. Takes all dtypes. Gives one reference. Any thread.
- */
-lxla_status lxla_searchsorted(lxla_tensor sorted,
-                              lxla_tensor values,
-                              int32_t right,
-                              int32_t index_dtype,
-                              lxla_tensor *out_tensor);
-
-/**
- * Records NumPy's indexing by several arrays at once, `x[i, :, j]`: `indices[a]` is a tensor of integers of any shape for x's
- * axis `a`, or has id 0 for the whole axis; further axes are whole. The arrays broadcast together. In the result their common
- * shape stands where their axes were, if those are next to each other, else before all whole axes, as in NumPy. A negative
- * index counts from the end; one beyond either end is clamped to it. Dtypes of indices may differ; a mask is no index (see
- * `lxla_nonzero`). Without any array the result is x. Takes all dtypes. INVALID_ARGUMENT for an axis without elements, unless
- * the result has none. Gives one reference. Any thread.
- */
-lxla_status lxla_index(lxla_tensor x,
-                       const lxla_tensor *indices,
-                       size_t n_indices,
-                       lxla_tensor *out_tensor);
-
-/**
- * Records x with `values` combined into the elements that `lxla_index` would take with these indices, as `op`, one of
- * `LXLA_SCATTER_*`, says: `x[i, :, j] = y` and `x[i, :, j] += y`, NumPy's `add.at`. `values` have x's dtype and broadcast to
- * the shape that `lxla_index` gives. A negative index counts from the end; what is beyond an end is dropped. Where several
- * values meet one element, the same holds as for `lxla_scatter_along`, and the same dtypes are taken. Gives one reference. Any
- * thread.
- */
-lxla_status lxla_index_put(int32_t op,
-                           lxla_tensor x,
-                           const lxla_tensor *indices,
-                           size_t n_indices,
-                           lxla_tensor values,
-                           lxla_tensor *out_tensor);
-
-/**
- * Records x with `values` in the place of `x[start : limit : stride]` on each of `rank` axes, which are given as to
- * `lxla_slice` (NULL strides are all 1): `x[a:b:c] = y`. `values` have x's dtype and broadcast to the slice's shape. Where x's
- * old buffer is donated, a slice without strides is written in place, and its starts are scalars: when they change, one more
- * program is compiled, once. The positions of a slice with strides are part of the program, like those of `lxla_slice`. Takes all
- * dtypes. Gives one reference. Any thread.
- */
-lxla_status lxla_slice_assign(lxla_tensor x,
-                              const int64_t *starts,
-                              const int64_t *limits,
-                              const int64_t *strides,
-                              size_t rank,
-                              lxla_tensor values,
-                              lxla_tensor *out_tensor);
-
-/**
- * Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
- * each once, or over all axes if `axes` is NULL. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
- * `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
- * nothing: elements are combined in an order that is up to the plugin, and `inits` as often as it likes. It may capture
- * scalars. Gives `n` tensors, one reference each. Any thread.
- */
-lxla_status lxla_reduce_with(lxla_computation body,
-                             const lxla_tensor *inputs,
-                             const lxla_tensor *inits,
-                             size_t n,
-                             const int64_t *axes,
-                             size_t n_axes,
-                             lxla_tensor *out_results);
-
-/**
- * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
- * written. Any thread.
- */
-lxla_status lxla_window_options_init(lxla_window_options *options);
-
-/**
- * Records StableHLO's reduce_window: windows go over `n` tensors of one shape, and the elements in each are reduced together
- * as by `lxla_reduce_with`. The padding is `inits`. Gives `n` tensors with one element for each window, one reference each.
- * Any thread.
- */
-lxla_status lxla_reduce_window(lxla_computation body,
-                               const lxla_tensor *inputs,
-                               const lxla_tensor *inits,
-                               size_t n,
-                               const lxla_window_options *options,
-                               lxla_tensor *out_results);
-
-/**
- * Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected, padding
- * excepted: `select` takes two elements, in their order in x, and gives `pred[]`, whether the first one is kept. By GE that is
- * the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a
- * scalar of x's dtype) everywhere, and with each element of `source`, one for each window, combined into the place of its
- * window's selected element: `combiner` takes what is there and that element. What negative padding takes away stays
- * `init`; more than an axis has is INVALID_ARGUMENT. Dilations are 1. Neither computation captures anything. Gives one
- * reference. Any thread.
- */
-lxla_status lxla_select_and_scatter(lxla_computation select,
-                                    lxla_computation combiner,
-                                    lxla_tensor x,
-                                    lxla_tensor source,
-                                    lxla_tensor init,
-                                    const lxla_window_options *options,
-                                    lxla_tensor *out_tensor);
-
-/**
- * Records what a reduction, one of `LXLA_REDUCE_*`, gives for the elements of x along `axis` (negative: from the end) up to
- * each: cumsum, cumprod, cummax, cummin. With `reverse` 1 from each on to the end. x's shape and dtype, and the dtypes of
- * `lxla_reduce`; f16 and bf16 sums and products are kept in f32 and rounded once each. The work grows with the axis' length
- * times its logarithm at most. Gives one reference. Any thread.
- */
-lxla_status lxla_cumulative(int32_t op,
-                            lxla_tensor x,
-                            int64_t axis,
-                            int32_t reverse,
-                            lxla_tensor *out_tensor);
+/* ---- Computations: traced computations, their types and their text. ---- */
 
 /**
  * Takes the computation of `results` from `params`, which are different placeholders of one device, out of what was
@@ -2680,6 +2670,15 @@ lxla_status lxla_computation_info(lxla_computation computation,
 lxla_status lxla_computation_captured(lxla_computation computation,
                                       size_t index,
                                       lxla_tensor *out_tensor);
+
+/**
+ * The StableHLO text of a computation: a module whose `main` takes its parameters, then its captures. The caller frees it
+ * with `lxla_string_free`. Any thread.
+ */
+lxla_status lxla_computation_stablehlo(lxla_computation computation,
+                                       char **out_text);
+
+/* ---- Control flow: calls, loops and branches of computations, barriers, custom calls. ---- */
 
 /**
  * Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
@@ -2760,11 +2759,46 @@ lxla_status lxla_scan(lxla_computation body,
                       size_t n_ys);
 
 /**
- * The StableHLO text of a computation: a module whose `main` takes its parameters, then its captures. The caller frees it
- * with `lxla_string_free`. Any thread.
+ * Records `n` tensors (at least 1) of one device as they are: what is computed of the results is not merged with what is
+ * computed of the tensors, and not before all of them are computed. A checkpoint passes through it what the second
+ * computation starts from, with a tensor that the backward pass has only when it gets there: else XLA would keep what the
+ * first one computed. It costs nothing, but on CPUs, where XLA takes barriers away, a copy of each tensor. Gives `n` tensors,
+ * one reference each. Any thread.
  */
-lxla_status lxla_computation_stablehlo(lxla_computation computation,
-                                       char **out_text);
+lxla_status lxla_optimization_barrier(const lxla_tensor *tensors,
+                                      size_t n,
+                                      lxla_tensor *out_tensors);
+
+/**
+ * Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
+ * written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
+ */
+lxla_status lxla_custom_call_options_init(lxla_custom_call_options *options);
+
+/**
+ * Records a call of what the device's plugin knows under the name `target`, for `n_operands` tensors (at least 1) of one
+ * device: what it computes and what it takes is the plugin's affair. It sees row-major arrays. Result i has dtype
+ * `dtypes[i]` and rank `ranks[i]`; `dims` has the sizes of all results, one result after another. NULL options are the
+ * defaults. Like any other operation, it runs when its results are needed, and as often as a program that needs them runs.
+ * Targets that are XLA's own (`TopK`, `SliceToDynamic`, names that begin with `__`, `xla.`, `SPMD`, ...) are refused: its passes
+ * end the process where such a call is not as XLA writes it. Of those that expand on every device `Qr`, `Eigh` and
+ * `ProductOfElementaryHouseholderReflectors` are taken, with f32 or f64 matrices and results of the shapes that they have; and
+ * `Sharding`, with one operand and a result of its type. `__gpu$xla.gpu.triton`, by which XLA runs a Triton kernel, is passed
+ * on as it is. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed
+ * nothing.
+ * Native tensors have no plugin: UNIMPLEMENTED. Gives `n_results` tensors (at least 1), one reference each. Any thread.
+ */
+lxla_status lxla_custom_call(const char *target,
+                             const lxla_tensor *operands,
+                             size_t n_operands,
+                             const int32_t *dtypes,
+                             const size_t *ranks,
+                             const int64_t *dims,
+                             size_t n_results,
+                             const lxla_custom_call_options *options,
+                             lxla_tensor *out_results);
+
+/* ---- Sync: steps, syncs and waits. ---- */
 
 /**
  * The step: runs everything that is pending on a device (UNSPECIFIED: on every XLA device; CPU: nothing to do), and gives
@@ -2793,6 +2827,8 @@ lxla_status lxla_wait(lxla_env env,
  */
 lxla_status lxla_sync(const lxla_tensor *tensors,
                       size_t n);
+
+/* ---- Inspection: what a step or sync would run. ---- */
 
 /**
  * blake3 of the key of what a sync of these tensors would run, or with `n` 0 of what a step of the device would run now,
@@ -2832,6 +2868,8 @@ lxla_status lxla_compiled_memory(lxla_env env,
                                  const lxla_tensor *tensors,
                                  size_t n,
                                  lxla_memory_stats *out_stats);
+
+/* ---- Files: saving and loading. ---- */
 
 /**
  * Writes `n` tensors to a safetensors file, each under its name, and returns when the file and its name are on the disk. They
@@ -2911,6 +2949,8 @@ lxla_status lxla_load(lxla_env env,
  */
 lxla_status lxla_file_names(const char *path,
                             char **out_json);
+
+/* ---- DLPack: arrays shared with other libraries. ---- */
 
 /**
  * The tensor's values of now as a `DLManagedTensorVersioned` (dlpack.h 1.x), computed if they are pending, on the host.

@@ -8,45 +8,54 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The files of src/capi, in the header's order.
+const CHAPTERS: [&str; 22] = [
+    "types",
+    "constants",
+    "library",
+    "dtypes",
+    "environment",
+    "device",
+    "tensor",
+    "creation",
+    "elementwise",
+    "shape",
+    "indexing",
+    "sorting",
+    "reduction",
+    "linalg",
+    "nn",
+    "random",
+    "computation",
+    "control",
+    "sync",
+    "inspect",
+    "save",
+    "dlpack",
+];
+
+fn source(chapter: &str) -> std::path::PathBuf {
+    root().join("src/capi").join(chapter).with_extension("rs")
+}
+
 fn generated_header() -> String {
     let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
-    // Only this folder is the ABI; what the floors below make public is none of C's business. In the order of the chapters.
-    let chapters = [
-        "types",
-        "constants",
-        "library",
-        "dtypes",
-        "environment",
-        "device",
-        "tensor",
-        "creation",
-        "operations",
-        "indexing",
-        "scalars",
-        "products",
-        "normalization",
-        "linear_algebra",
-        "elements",
-        "random",
-        "rearrange",
-        "activation",
-        "statistics",
-        "gather",
-        "sort",
-        "selection",
-        "windows",
-        "computation",
-        "sync",
-        "inspect",
-        "save",
-        "dlpack",
-    ];
-    let source = |chapter: &str| root().join("src/capi").join(chapter).with_extension("rs");
-    let builder = chapters.iter().fold(cbindgen::Builder::new().with_config(config), |b, c| b.with_src(source(c)));
+    let builder = CHAPTERS.iter().fold(cbindgen::Builder::new().with_config(config), |b, c| b.with_src(source(c)));
     let bindings = builder.generate().unwrap();
     let mut header = Vec::new();
     bindings.write(&mut header);
-    String::from_utf8(header).unwrap()
+    CHAPTERS.iter().fold(String::from_utf8(header).unwrap(), |header, chapter| with_banner(header, chapter))
+}
+
+/// The header with a banner before the first function of a chapter: the first line of the chapter's source.
+fn with_banner(header: String, chapter: &str) -> String {
+    let text = std::fs::read_to_string(source(chapter)).unwrap();
+    let Some((_, function)) = text.split_once("extern \"C\" fn ") else { return header };
+    let title = text.lines().next().unwrap().trim_start_matches("//! Chapter ");
+    let name = function.split('(').next().unwrap();
+    let declared = header.find(&format!(" {name}(")).or_else(|| header.find(&format!("*{name}("))).unwrap();
+    let comment = header[..declared].rfind("/**").unwrap();
+    format!("{}/* ---- {title} ---- */\n\n{}", &header[..comment], &header[comment..])
 }
 
 /// The functions of a header, one a line, sorted.

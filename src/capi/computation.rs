@@ -1,51 +1,22 @@
-//! Chapter Computations.
+//! Chapter Computations: traced computations, their types and their text.
 
-use super::arguments::{Out, out, owned_text, slice, slice_mut};
-use super::guard::guard;
-use super::references::References;
+use super::abi::arguments::{Out, out, owned_text};
+use super::abi::guard::guard;
+use super::abi::references::References;
 use super::tensor::handles;
 use super::types::*;
-use crate::computation::{self, Computation};
-use crate::device::TensorHandle;
-use crate::error;
+use crate::computation::Computation;
 use crate::error::Result;
 use crate::lower;
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// All traced computations that somebody has.
+/// All traced computations with a counted reference.
 static COMPUTATIONS: References<Computation> = References::new("computation");
 
-/// The computation behind a handle, named as the argument that it came in.
-pub(super) fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
+/// Returns the computation behind a handle, or an error that names the argument.
+pub fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
     COMPUTATIONS.get(argument, computation.id)
-}
-
-/// Places for results: looked at before anything is done, written only when all is done.
-pub(super) struct Results<'a> {
-    name: &'static str,
-    places: &'a mut [lxla_tensor],
-}
-
-impl Results<'_> {
-    /// Those at a pointer.
-    pub(super) unsafe fn at<'a>(name: &'static str, start: *mut lxla_tensor, n: usize) -> Result<Results<'a>> {
-        // SAFETY: the caller's promise, see `capi`.
-        Ok(Results { name, places: unsafe { slice_mut(name, start, n)? } })
-    }
-
-    /// An error unless there are as many as wanted.
-    pub(super) fn check(&self, count: usize, wanted: usize) -> Result<()> {
-        if self.places.len() != wanted {
-            return Err(error!(InvalidArgument, "{}: {count} given; want {wanted}", self.name));
-        }
-        Ok(())
-    }
-
-    /// Writes them.
-    pub(super) fn set(&mut self, tensors: &[TensorHandle]) {
-        self.places.iter_mut().zip(tensors).for_each(|(place, &tensor)| *place = tensor.into());
-    }
 }
 
 /// Takes the computation of `results` from `params`, which are different placeholders of one device, out of what was
@@ -126,162 +97,6 @@ pub unsafe extern "C" fn lxla_computation_captured(
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
         place.set(computation_of("computation", computation)?.capture(index)?.into())
-    })
-}
-
-/// Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
-/// `n_results` tensors (as many as the computation has results), one reference each. A result that is an argument unchanged
-/// is that argument's value. INVALID_ARGUMENT names what does not fit. Any thread.
-///
-/// A computation without captures may be applied on any device of its environment. What was captured on cpu is taken to the
-/// XLA device of the arguments as the option `mixed_device_policy` has it: scalars as constants, others with `copy` only,
-/// once for each device. Other captures stay on their device: INVALID_ARGUMENT. The same holds for `lxla_scan`, `lxla_while`,
-/// `lxla_cond`, `lxla_case` and operations that take computations of scalars.
-///
-/// The computation is one function of the lowered text, however often it is called; XLA inlines calls, so that compile time
-/// grows with them. `lxla_scan` and `lxla_while` keep it flat.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_call(
-    computation: lxla_computation,
-    args: *const lxla_tensor,
-    n_args: usize,
-    out_results: *mut lxla_tensor,
-    n_results: usize,
-) -> lxla_status {
-    guard("lxla_computation_call", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (args, mut places) =
-            unsafe { (handles("args", args, n_args)?, Results::at("out_results", out_results, n_results)?) };
-        let computation = computation_of("computation", computation)?;
-        places.check(n_results, computation.results().len())?;
-        places.set(&computation.call(&args)?);
-        Ok(())
-    })
-}
-
-/// Records a loop over `n` values that starts with `init`: while `cond` gives true for them, they become what `body` gives
-/// for them. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n` results, of the types of
-/// `init`. Gives `n` tensors, one reference each. A large value that a body updates is updated in place, if its start is
-/// donated. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_while(
-    cond: lxla_computation,
-    body: lxla_computation,
-    init: *const lxla_tensor,
-    n: usize,
-    out_results: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_while", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (init, mut places) = unsafe { (handles("init", init, n)?, Results::at("out_results", out_results, n)?) };
-        let (cond, body) = (computation_of("cond", cond)?, computation_of("body", body)?);
-        places.set(&computation::while_loop(&cond, &body, &init)?);
-        Ok(())
-    })
-}
-
-/// Records a branch: what `on_true` gives for `args` if `pred` (`pred[]`) is true, else what `on_false` gives. Both take `args`
-/// and give results of the same types. Only the branch taken is run. Gives `n_results` tensors, one reference each. Any
-/// thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_cond(
-    pred: lxla_tensor,
-    on_true: lxla_computation,
-    on_false: lxla_computation,
-    args: *const lxla_tensor,
-    n_args: usize,
-    out_results: *mut lxla_tensor,
-    n_results: usize,
-) -> lxla_status {
-    guard("lxla_cond", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (args, mut places) =
-            unsafe { (handles("args", args, n_args)?, Results::at("out_results", out_results, n_results)?) };
-        let (on_true, on_false) = (computation_of("on_true", on_true)?, computation_of("on_false", on_false)?);
-        places.check(n_results, on_true.results().len())?;
-        places.set(&computation::branch(pred.into(), &on_true, &on_false, &args)?);
-        Ok(())
-    })
-}
-
-/// Records a choice: what `branches[index]` gives for `args`, with an integer scalar as index, and the last branch for an index
-/// that is negative or too large. All branches (at least 1) take `args` and give results of the same types. Only the branch
-/// chosen is run. Gives `n_results` tensors, one reference each. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_case(
-    index: lxla_tensor,
-    branches: *const lxla_computation,
-    n_branches: usize,
-    args: *const lxla_tensor,
-    n_args: usize,
-    out_results: *mut lxla_tensor,
-    n_results: usize,
-) -> lxla_status {
-    guard("lxla_case", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (branches, args, mut places) = unsafe {
-            (
-                slice("branches", branches, n_branches)?,
-                handles("args", args, n_args)?,
-                Results::at("out_results", out_results, n_results)?,
-            )
-        };
-        let branches: Vec<Arc<Computation>> =
-            branches.iter().map(|&branch| computation_of("branches", branch)).collect::<Result<_>>()?;
-        if let Some(first) = branches.first() {
-            places.check(n_results, first.results().len())?;
-        }
-        places.set(&computation::case(index.into(), &branches, &args)?);
-        Ok(())
-    })
-}
-
-/// Records `length` applications of `body`, one for each slice of `xs` along their leading axis, which has `length` slices.
-/// `body` takes what is carried (`n_carry` values, `init` at first), then a slice of each array; it gives what is carried on,
-/// then `n_ys` results, which are stacked along a new leading axis. With `reverse` 1 it goes from the last slice to the
-/// first; results stay at the place of their slice. Gives `n_carry` and `n_ys` tensors, one reference each: what was
-/// carried last, and the stacks. With length 0, `init` and empty stacks.
-///
-/// Lowered to one loop: text and compile time do not grow with `length`. What `body` captured is read, not copied. Any
-/// thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_scan(
-    body: lxla_computation,
-    init: *const lxla_tensor,
-    n_carry: usize,
-    xs: *const lxla_tensor,
-    n_xs: usize,
-    length: i64,
-    reverse: i32,
-    out_carry: *mut lxla_tensor,
-    out_ys: *mut lxla_tensor,
-    n_ys: usize,
-) -> lxla_status {
-    guard("lxla_scan", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (init, xs, mut carry, mut ys) = unsafe {
-            (
-                handles("init", init, n_carry)?,
-                handles("xs", xs, n_xs)?,
-                Results::at("out_carry", out_carry, n_carry)?,
-                Results::at("out_ys", out_ys, n_ys)?,
-            )
-        };
-        if !(0..=1).contains(&reverse) {
-            return Err(error!(InvalidArgument, "reverse: {reverse} given; want 0 or 1"));
-        }
-        let body = computation_of("body", body)?;
-        let given = body.results().len();
-        if given != n_carry + n_ys {
-            return Err(error!(
-                InvalidArgument,
-                "body: it gives {given} results; want {n_carry} carried (n_carry) and {n_ys} stacked (n_ys)"
-            ));
-        }
-        let results = computation::scan(&body, &init, &xs, length, reverse == 1)?;
-        carry.set(&results[..n_carry]);
-        ys.set(&results[n_carry..]);
-        Ok(())
     })
 }
 

@@ -1,7 +1,7 @@
-//! Chapter Devices.
+//! Chapter Devices: device names.
 
-use super::arguments::{out, text};
-use super::guard::guard;
+use super::abi::arguments::{out, text};
+use super::abi::guard::guard;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::Device;

@@ -1,8 +1,8 @@
-//! Chapter DLPack.
+//! Chapter DLPack: arrays shared with other libraries.
 
-use super::arguments::{flag, out, ranked, slice_mut};
+use super::abi::arguments::{flag, out, ranked, slice_mut};
+use super::abi::guard::guard;
 use super::device::kept_device;
-use super::guard::guard;
 use super::types::*;
 use crate::allocation::with_room;
 use crate::error;

@@ -1,8 +1,8 @@
-//! Chapter Dtypes: what there is to know of element types, without a tensor.
+//! Chapter Dtypes: sizes, limits and promotion of element types.
 
-use super::arguments::out;
+use super::abi::arguments::out;
+use super::abi::guard::guard;
 use super::constants::*;
-use super::guard::guard;
 use super::types::*;
 use crate::error;
 use crate::error::Result;

@@ -1,8 +1,8 @@
-//! Chapter Environment.
+//! Chapter Environments: options, scopes, counters.
 
-use super::arguments::{optional_text, out, owned_text, text};
-use super::guard::guard;
-use super::options;
+use super::abi::arguments::{optional_text, out, owned_text, text};
+use super::abi::guard::guard;
+use super::abi::options;
 use super::types::*;
 use crate::env::{self, EnvironmentOptions};
 use crate::error;

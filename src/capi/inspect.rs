@@ -1,9 +1,9 @@
-//! Chapter Inspection: looking at what a sync would run.
+//! Chapter Inspection: what a step or sync would run.
 
 use super::LXLA_DEVICE_XLA;
-use super::arguments::{out, owned_text};
+use super::abi::arguments::{out, owned_text};
+use super::abi::guard::guard;
 use super::device::{KeptDevice, kept_device, kind_of};
-use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
 use crate::env::DeviceKind;

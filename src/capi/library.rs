@@ -1,6 +1,6 @@
-//! Chapter Library.
+//! Chapter Library: version, errors, the log.
 
-use super::guard::{guard, last_message};
+use super::abi::guard::{guard, last_message};
 use super::types::*;
 use crate::error::Code;
 use crate::types::DType;

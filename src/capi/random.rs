@@ -1,11 +1,10 @@
 //! Chapter Random numbers.
 
-use super::arguments::{out, ranked, tensor_type};
-use super::guard::guard;
+use super::abi::arguments::{out, ranked, tensor_type};
+use super::abi::guard::guard;
 use super::types::*;
-use crate::error;
 use crate::ops::RngAlgorithm;
-use crate::tensor;
+use crate::{error, tensor};
 
 /// Records what StableHLO's rng_bit_generator gives: the next state of a generator (`LXLA_RNG_*`), and random bits in the
 /// shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is `u64[2]`

@@ -1,9 +1,9 @@
-//! Chapter Save.
+//! Chapter Files: saving and loading.
 
-use super::arguments::{out, owned_text, slice, text};
+use super::abi::arguments::{out, owned_text, slice, text};
+use super::abi::guard::guard;
+use super::abi::references::References;
 use super::device::kept_device;
-use super::guard::guard;
-use super::references::References;
 use super::tensor::handles;
 use super::types::*;
 use crate::device::TensorHandle;

@@ -1,7 +1,7 @@
-//! Chapter Sync.
+//! Chapter Sync: steps, syncs and waits.
 
+use super::abi::guard::guard;
 use super::device::kind_of;
-use super::guard::guard;
 use super::tensor::handles;
 use super::types::*;
 use crate::device::Device;

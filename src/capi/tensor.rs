@@ -1,15 +1,13 @@
-//! Chapter Tensors.
+//! Chapter Tensors: handles, values, reads and writes.
 
-use super::arguments::{out, slice, slice_mut, tensor_type};
+use super::abi::arguments::{out, slice, slice_mut, tensor_type};
+use super::abi::guard::guard;
 use super::device::kept_device;
-use super::guard::guard;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_XLA, device};
 use crate::device::{Place, TensorHandle, release, retain};
-use crate::error;
 use crate::error::Result;
-use crate::types::ScalarValue;
-use crate::{env, sync, tensor};
+use crate::{env, error, sync, tensor};
 use std::ffi::c_void;
 
 impl From<lxla_tensor> for TensorHandle {
@@ -54,46 +52,6 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
         let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
         let target = kept_device(env, device)?;
         place.set(sync::from_host(target.device, &ty, bytes)?.into())
-    })
-}
-
-/// A tensor with `value` in every element. Recorded: takes no memory until it is needed. A value that the dtype cannot
-/// represent is INVALID_ARGUMENT. Gives one reference. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_full(
-    env: lxla_env,
-    device: lxla_device,
-    dtype: i32,
-    dims: *const i64,
-    rank: usize,
-    value: f64,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_tensor_full", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        let target = kept_device(env, device)?;
-        place.set(tensor::full(target.device, &ty, ScalarValue::Float(value))?.into())
-    })
-}
-
-/// A tensor that counts 0, 1, 2, ... along `axis` (negative: from the end), for any dtype but pred. Recorded. Gives one
-/// reference. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_iota(
-    env: lxla_env,
-    device: lxla_device,
-    dtype: i32,
-    dims: *const i64,
-    rank: usize,
-    axis: i64,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_iota", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        let target = kept_device(env, device)?;
-        place.set(tensor::iota(target.device, &ty, axis)?.into())
     })
 }
 

@@ -1,6 +1,6 @@
 //! The types of the header.
 
-use super::options::Options;
+use super::abi::options::Options;
 use std::ffi::c_char;
 
 /// What a call says of itself: 0 (`LXLA_OK`) or one of the `LXLA_*` status codes.

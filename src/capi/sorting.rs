@@ -1,13 +1,11 @@
-//! Chapter Operations, fourth part: order.
+//! Chapter Sorting: sorts, top-k, unique elements and binary search.
 
-use super::arguments::out;
-use super::computation::{Results, computation_of};
-use super::gather::switch;
-use super::guard::guard;
+use super::abi::arguments::{flag, index_dtype_of, optional_out, out};
+use super::abi::guard::guard;
+use super::abi::results::Results;
+use super::computation::computation_of;
 use super::tensor::handles;
 use super::types::*;
-use crate::error::Result;
-use crate::types::DType;
 use crate::{computation, tensor};
 
 /// Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
@@ -29,7 +27,7 @@ pub unsafe extern "C" fn lxla_sort(
         // SAFETY: the caller's promise, see `capi`.
         let (inputs, mut places) =
             unsafe { (handles("inputs", inputs, n)?, Results::at("out_results", out_results, n)?) };
-        let stable = switch("stable", stable)?;
+        let stable = flag("stable", stable)?;
         places.set(&computation::sort(&*computation_of("comparator", comparator)?, &inputs, axis, stable)?);
         Ok(())
     })
@@ -51,7 +49,7 @@ pub unsafe extern "C" fn lxla_sort_along(
     guard("lxla_sort_along", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
-        let (descending, stable) = (switch("descending", descending)?, switch("stable", stable)?);
+        let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
         place.set(tensor::sort_along(x.into(), axis, descending, stable)?.into())
     })
 }
@@ -70,13 +68,9 @@ pub unsafe extern "C" fn lxla_argsort(
     guard("lxla_argsort", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
-        let (descending, stable) = (switch("descending", descending)?, switch("stable", stable)?);
-        place.set(tensor::argsort(x.into(), axis, descending, stable, index(index_dtype)?)?.into())
+        let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
+        place.set(tensor::argsort(x.into(), axis, descending, stable, index_dtype_of(index_dtype)?)?.into())
     })
-}
-
-pub(super) fn index(dtype: i32) -> Result<DType> {
-    DType::from_number(dtype).map_err(|e| e.context("index_dtype"))
 }
 
 /// Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
@@ -97,7 +91,7 @@ pub unsafe extern "C" fn lxla_topk(
     guard("lxla_topk", || {
         // SAFETY: the caller's promise, see `capi`.
         let (values, indices) = unsafe { (out("out_values", out_values)?, out("out_indices", out_indices)?) };
-        let made = tensor::top_k(x.into(), k, axis, switch("largest", largest)?, index(index_dtype)?)?;
+        let made = tensor::top_k(x.into(), k, axis, flag("largest", largest)?, index_dtype_of(index_dtype)?)?;
         values.set(made[0].into())?;
         indices.set(made[1].into())
     })
@@ -119,47 +113,73 @@ pub unsafe extern "C" fn lxla_topk_total_order(
     guard("lxla_topk_total_order", || {
         // SAFETY: the caller's promise, see `capi`.
         let (values, indices) = unsafe { (out("out_values", out_values)?, out("out_indices", out_indices)?) };
-        let largest = switch("largest", largest)?;
-        let made = tensor::top_k_total_order(x.into(), k, axis, largest, index(index_dtype)?)?;
+        let largest = flag("largest", largest)?;
+        let made = tensor::top_k_total_order(x.into(), k, axis, largest, index_dtype_of(index_dtype)?)?;
         values.set(made[0].into())?;
         indices.set(made[1].into())
     })
 }
 
-/// Records the index of the greatest element of x along `axis` (negative: from the end), of an integer dtype that can count
-/// the axis: of the first NaN, if there is one (as in NumPy), and of equal elements of the first. With `keep_dims` 1 the axis
-/// stays, of size 1. An axis without elements is INVALID_ARGUMENT. Takes pred, integers and floats. Gives one reference. Any
-/// thread.
+/// Records the different elements of x in ascending order, in a tensor `[size]`: JAX's `unique(size=, fill_value=)`. Where there
+/// are fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype, or if its id is 0 the least element; where there are
+/// more, the first `size` are given. As in NumPy, NaN is greater than every number and all NaN are one (of complex numbers those
+/// with a NaN in either part); 0 and -0 are equal, and of equal elements the first in row-major order is given. Complex numbers
+/// are ordered by their real, then by their imaginary part.
+///
+/// Four more results, each if its place is not NULL, of `index_dtype`, an integer dtype that can count x's elements:
+/// `out_indices`, `[size]`, where in row-major order each is first (where it is filled up: the least element's); `out_inverse`,
+/// of x's shape, which of the different ones each element is (`size` or more, if there are more); `out_counts`, `[size]`, how
+/// often each is there (where it is filled up: 0); `out_count`, a scalar, how many different ones there are in all.
+///
+/// Takes all dtypes and shapes. INVALID_ARGUMENT for an x without elements, if `size` is not 0 and `fill` is none. Gives one
+/// reference each. Any thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_argmax(
+pub unsafe extern "C" fn lxla_unique(
     x: lxla_tensor,
-    axis: i64,
-    keep_dims: i32,
+    size: i64,
+    fill: lxla_tensor,
     index_dtype: i32,
-    out_tensor: *mut lxla_tensor,
+    out_values: *mut lxla_tensor,
+    out_indices: *mut lxla_tensor,
+    out_inverse: *mut lxla_tensor,
+    out_counts: *mut lxla_tensor,
+    out_count: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_argmax", || {
+    guard("lxla_unique", || {
         // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let keep_dims = switch("keep_dims", keep_dims)?;
-        place.set(tensor::arg_extreme(x.into(), axis, keep_dims, true, index(index_dtype)?)?.into())
+        let (values, others) = unsafe {
+            let others = [
+                optional_out("out_indices", out_indices)?,
+                optional_out("out_inverse", out_inverse)?,
+                optional_out("out_counts", out_counts)?,
+                optional_out("out_count", out_count)?,
+            ];
+            (out("out_values", out_values)?, others)
+        };
+        let is_wanted = others.each_ref().map(Option::is_some);
+        let made = tensor::unique(x.into(), size, fill.into(), index_dtype_of(index_dtype)?, is_wanted)?;
+        values.set(made[0].into())?;
+        others.into_iter().flatten().zip(&made[1..]).try_for_each(|(place, &tensor)| place.set(tensor.into()))
     })
 }
 
-/// Records the index of the smallest element of x along an axis, as `lxla_argmax` does that of the greatest; of the first NaN,
-/// too. Gives one reference. Any thread.
+/// Records NumPy's searchsorted: for each of `values`, of any shape, the place in `sorted`, which has one axis and ascends, before
+/// which it would be put: with `right` 0 before elements that are equal, with 1 behind them. NaN is greater than every number
+/// and equal to itself, 0 and -0 are equal, complex numbers are in the order of `lxla_sort_along`. Both are converted to the dtype
+/// that `lxla_binary` gives them. The result has the shape of `values` and an integer dtype that can count `sorted`. What comes
+/// of a row that does not ascend is unspecified. Takes all dtypes. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_argmin(
-    x: lxla_tensor,
-    axis: i64,
-    keep_dims: i32,
+pub unsafe extern "C" fn lxla_searchsorted(
+    sorted: lxla_tensor,
+    values: lxla_tensor,
+    right: i32,
     index_dtype: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_argmin", || {
+    guard("lxla_searchsorted", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
-        let keep_dims = switch("keep_dims", keep_dims)?;
-        place.set(tensor::arg_extreme(x.into(), axis, keep_dims, false, index(index_dtype)?)?.into())
+        let right = flag("right", right)?;
+        place.set(tensor::searchsorted(sorted.into(), values.into(), right, index_dtype_of(index_dtype)?)?.into())
     })
 }

@@ -1,7 +1,7 @@
 //! From raw pointers to what the rest of the library takes. Here, and only here, a caller's pointers are looked through;
 //! each function's promise is the one of [`crate::capi`].
 
-use super::types::{lxla_scalar, lxla_tensor};
+use crate::capi::types::{lxla_scalar, lxla_tensor};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::tensor;
@@ -151,4 +151,20 @@ impl<T> Out<T> {
 /// A string for the caller, who frees it with `lxla_string_free`.
 pub fn owned_text(text: String) -> *mut c_char {
     CString::new(text.replace('\0', " ")).unwrap_or_default().into_raw()
+}
+
+/// The dtype of the accumulator: none for 0.
+pub fn optional_dtype(number: i32) -> Result<Option<DType>> {
+    if number == 0 { Ok(None) } else { DType::from_number(number).map(Some) }
+}
+
+/// The dtype of the indices in the result.
+pub fn index_dtype_of(number: i32) -> Result<DType> {
+    DType::from_number(number).map_err(|e| e.context("index_dtype"))
+}
+
+/// The place of an optional result: none if it is NULL.
+pub unsafe fn optional_out<T>(name: &str, place: *mut T) -> Result<Option<Out<T>>> {
+    // SAFETY: the caller's promise.
+    if place.is_null() { Ok(None) } else { unsafe { out(name, place) }.map(Some) }
 }

@@ -1,7 +1,7 @@
 //! What stands around every function of the ABI: panics become a status, errors are remembered for the thread, and a
 //! forked child is refused before it can touch a lock.
 
-use super::types::lxla_status;
+use crate::capi::types::lxla_status;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::{later, log};

@@ -1,13 +1,14 @@
-//! Chapter Operations.
+//! Chapter Elementwise operations: arithmetic, functions, comparisons, conversions, complex numbers, bits.
 
-use super::arguments::{axes_of, flag, out, ranked, scalar};
-use super::guard::guard;
-use super::tensor::handles;
+use super::abi::arguments::{flag, optional_scalar, out, scalar};
+use super::abi::guard::guard;
 use super::types::*;
-use crate::ir::{CompareOp, ReduceOp};
-use crate::ops::{BinaryMember, UnaryMember};
-use crate::tensor;
+use crate::error::Result;
+use crate::ir::CompareOp;
+use crate::ops::{BinaryMember, SpecialOp, UnaryMember};
+use crate::tensor::Choice;
 use crate::types::{DType, ScalarValue};
+use crate::{error, tensor};
 
 /// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
 /// real, IS_FINITE, IS_NAN, IS_INF and SIGNBIT give pred. Functions of f16 and bf16 are computed in f32, and rounded once.
@@ -187,6 +188,67 @@ pub unsafe extern "C" fn lxla_select(
     })
 }
 
+/// Records pred ? on_true : on_false, as `lxla_select`, where each side is a tensor (and its scalar NULL) or a scalar (and its
+/// tensor the handle 0). A scalar beside a tensor takes its dtype, and is INVALID_ARGUMENT if that cannot represent it; two
+/// scalars take the dtype that theirs promote to. A scalar that changes from step to step costs one more compile, ever. Gives
+/// one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_select_with_scalars(
+    pred: lxla_tensor,
+    on_true: lxla_tensor,
+    true_scalar: *const lxla_scalar,
+    on_false: lxla_tensor,
+    false_scalar: *const lxla_scalar,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_select_with_scalars", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (on_true, on_false, place) = unsafe {
+            (
+                choice(["on_true", "true_scalar"], on_true, true_scalar)?,
+                choice(["on_false", "false_scalar"], on_false, false_scalar)?,
+                out("out_tensor", out_tensor)?,
+            )
+        };
+        place.set(tensor::select_with_scalars(pred.into(), on_true, on_false)?.into())
+    })
+}
+
+/// Records x, but at least `min` and at most `max`, as NumPy's clip: all three broadcast and promote to one dtype. Where
+/// min is greater than max, the result is max; NaN in any of them gives NaN. Not of complex numbers. Gives one reference. Any
+/// thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_clamp(
+    min: lxla_tensor,
+    x: lxla_tensor,
+    max: lxla_tensor,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_clamp", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::clamp(min.into(), x.into(), max.into())?.into())
+    })
+}
+
+/// Records x with its elements held between two scalars, which take x's dtype (INVALID_ARGUMENT if it cannot represent them): at
+/// least `min`, then at most `max`, as `lxla_clamp`. NULL is no bound, as None in NumPy's clip. Takes pred, integers and floats; NaN
+/// stays. A scalar that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_clamp_with_scalars(
+    x: lxla_tensor,
+    min: *const lxla_scalar,
+    max: *const lxla_scalar,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_clamp_with_scalars", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (min, max, place) =
+            unsafe { (optional_scalar("min", min)?, optional_scalar("max", max)?, out("out_tensor", out_tensor)?) };
+        place.set(tensor::clamp_with_scalars(min, x.into(), max)?.into())
+    })
+}
+
 /// Records a conversion to another dtype. To pred: whether it is not 0, a complex number in either part (StableHLO looks at
 /// the real part only). From a float to an integer: towards 0; what does not
 /// fit is up to the plugin. From complex to real: the real part. Gives one reference. Any thread.
@@ -199,117 +261,96 @@ pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *m
     })
 }
 
-/// Records another shape of as many elements, in row-major order. Gives one reference. Any thread.
+/// Records a function of floats, one of `LXLA_SPECIAL_*`: ERF the error function, ERFC 1 less that, accurate where it is small.
+/// f16 and bf16 are computed in f32, and rounded once. Gives one reference. Any thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reshape(
-    x: lxla_tensor,
-    dims: *const i64,
-    rank: usize,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_reshape", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (dims, place) = unsafe { (ranked("dims", dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::reshape(x.into(), dims)?.into())
-    })
-}
-
-/// Records a broadcast to a shape, by NumPy's rules. Gives one reference. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_broadcast_to(
-    x: lxla_tensor,
-    dims: *const i64,
-    rank: usize,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_broadcast_to", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (dims, place) = unsafe { (ranked("dims", dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::broadcast_to(x.into(), dims)?.into())
-    })
-}
-
-/// Records a transposition: axis i of the result is axis `perm[i]` of x (negative: from the end); each axis once. Gives one
-/// reference. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_transpose(
-    x: lxla_tensor,
-    perm: *const i64,
-    rank: usize,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_transpose", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (perm, place) = unsafe { (ranked("perm", perm, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::transpose(x.into(), perm)?.into())
-    })
-}
-
-/// Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once, or over all axes if
-/// `axes` is NULL. With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in
-/// f32; of pred they take 0 and 1 as numbers and give s64, as NumPy does (a sum counts what is true). MAX and MIN of nothing
-/// are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one reference. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reduce(
-    op: i32,
-    x: lxla_tensor,
-    axes: *const i64,
-    n_axes: usize,
-    keep_dims: i32,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_reduce", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        let keep_dims = flag("keep_dims", keep_dims)?;
-        place.set(tensor::reduce(ReduceOp::from_number(op)?, x.into(), &over, keep_dims)?.into())
-    })
-}
-
-/// Records a matrix product by NumPy's rules: batch axes broadcast, a rank-1 operand is a vector, scalars are refused. f32
-/// is multiplied in full precision on every device. Gives one reference. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_matmul", || {
+pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_special", || {
         // SAFETY: the caller's promise, see `capi`.
         let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::matmul(lhs.into(), rhs.into())?.into())
+        place.set(tensor::special(SpecialOp::from_number(op)?, x.into())?.into())
     })
 }
 
-/// Records x[start : limit : stride] on each of `rank` axes, with 0 <= start <= limit <= size and stride >= 1. NULL strides
-/// are all 1. Gives one reference. Any thread.
+/// Records the complex numbers of two parts, which broadcast and promote: c64 of f32, c128 of f64. Gives one reference. Any
+/// thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_slice(
+pub unsafe extern "C" fn lxla_complex(
+    real: lxla_tensor,
+    imag: lxla_tensor,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_complex", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::complex(real.into(), imag.into())?.into())
+    })
+}
+
+/// Records the real part: f32 of c64, f64 of c128. Any other dtype is its own. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_real", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::real(x.into())?.into())
+    })
+}
+
+/// Records the imaginary part: f32 of c64, f64 of c128. Of any other dtype, zeros of x's dtype and shape. Gives one
+/// reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_imag", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::imag(x.into())?.into())
+    })
+}
+
+/// Records the bits of x as elements of another dtype. With a narrower one, the result has one axis more: the parts of each
+/// element, the low bits first. With a wider one, x's last axis has as many elements as make one, and goes. Between integers
+/// and floats; pred and complex numbers are INVALID_ARGUMENT, unless the dtype is x's own. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
+    guard("lxla_bitcast_convert", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::bitcast_convert(x.into(), DType::from_number(dtype)?)?.into())
+    })
+}
+
+/// Records the floats of x, rounded to the nearest number of a format with `exponent_bits` (at least 1) and `mantissa_bits` (at
+/// least 0; the leading 1 is not among them); dtype and shape stay. Ties go to the even one, which without a mantissa is that
+/// whose exponent is even as the dtype writes it. What is too large is infinite, and NaN stays NaN. With fewer bits of
+/// exponent than the dtype has, what is too small to be normal in the format is 0 of its sign. Bits that the dtype does not
+/// have change nothing. Gives one reference. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_reduce_precision(
     x: lxla_tensor,
-    starts: *const i64,
-    limits: *const i64,
-    strides: *const i64,
-    rank: usize,
+    exponent_bits: i32,
+    mantissa_bits: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_slice", || {
+    guard("lxla_reduce_precision", || {
         // SAFETY: the caller's promise, see `capi`.
-        let (starts, limits, strides, place) = unsafe {
-            let strides = if strides.is_null() { None } else { Some(ranked("strides", strides, rank)?) };
-            (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?, strides, out("out_tensor", out_tensor)?)
-        };
-        place.set(tensor::slice(x.into(), starts, limits, strides)?.into())
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(tensor::reduce_precision(x.into(), exponent_bits, mantissa_bits)?.into())
     })
 }
 
-/// Records the concatenation of `n` tensors (at least 1) along an axis (negative: from the end). They promote to one dtype
-/// and have equal sizes on all other axes. Gives one reference. Any thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_concatenate(
-    tensors: *const lxla_tensor,
-    n: usize,
-    axis: i64,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    guard("lxla_concatenate", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::concatenate(&tensors, axis)?.into())
-    })
+/// The one of the two that is given.
+unsafe fn choice([name, of_scalar]: [&str; 2], tensor: lxla_tensor, given: *const lxla_scalar) -> Result<Choice> {
+    if given.is_null() {
+        return Ok(Choice::Tensor(tensor.into()));
+    }
+    if tensor.id != 0 {
+        return Err(error!(
+            InvalidArgument,
+            "{name}, {of_scalar}: a tensor and a scalar given; want one of them, and the other 0 or NULL"
+        ));
+    }
+    // SAFETY: the caller's promise, see `capi`.
+    let (dtype, value) = unsafe { scalar(of_scalar, given)? };
+    Ok(Choice::Scalar(dtype, value))
 }

@@ -1,0 +1,99 @@
+// What the examples frontend_*.c share: error handling, the device, and float arrays.
+// docs/frontends.md shows the parts between the markers.
+#ifndef FRONTEND_H
+#define FRONTEND_H
+
+#include "lazyxla.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// [recipe]
+static const lxla_env env = {0};                         // id 0: the current environment, else the default one
+static const lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first XLA device
+
+#define TRY(call)                                                                        \
+  do {                                                                                   \
+    lxla_status status_ = (call);                                                        \
+    if (status_ != LXLA_OK) {                                                            \
+      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
+      exit(1);                                                                           \
+    }                                                                                    \
+  } while (0)
+// [recipe end]
+
+#define CHECK(condition)                                                    \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                              \
+    }                                                                       \
+  } while (0)
+
+#define DIMS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+
+static inline lxla_tensor from_floats(lxla_device on, const int64_t *dims, size_t rank, const float *data) {
+  size_t bytes = sizeof(float);
+  for (size_t i = 0; i < rank; i++) bytes *= (size_t)dims[i];
+  lxla_tensor out;
+  TRY(lxla_tensor_from_host(env, on, LXLA_DTYPE_F32, dims, rank, data, bytes, &out));
+  return out;
+}
+
+static inline float first_value(lxla_tensor x, size_t elements) {
+  float values[64];
+  CHECK(elements <= 64);
+  TRY(lxla_tensor_read(x, values, elements * sizeof(float)));
+  return values[0];
+}
+
+static inline uint64_t counter(lxla_env of, const char *name) {
+  uint64_t value;
+  TRY(lxla_env_counter(of, name, &value));
+  return value;
+}
+
+static inline lxla_tensor binary(int32_t op, lxla_tensor a, lxla_tensor b) {
+  lxla_tensor out;
+  TRY(lxla_binary(op, a, b, &out));
+  return out;
+}
+
+static inline lxla_tensor binary_scalar(int32_t op, lxla_tensor a, double b) {
+  lxla_tensor out;
+  TRY(lxla_binary_scalar(op, a, b, &out));
+  return out;
+}
+
+static inline lxla_tensor unary(int32_t op, lxla_tensor x) {
+  lxla_tensor out;
+  TRY(lxla_unary(op, x, &out));
+  return out;
+}
+
+static inline lxla_tensor matmul(lxla_tensor a, lxla_tensor b) {
+  lxla_tensor out;
+  TRY(lxla_matmul(a, b, &out));
+  return out;
+}
+
+static inline lxla_tensor transpose(lxla_tensor x) {
+  lxla_tensor out;
+  TRY(lxla_transpose(x, DIMS(1, 0), &out));
+  return out;
+}
+
+static inline lxla_tensor placeholder(const int64_t *dims, size_t rank) {
+  lxla_tensor out;
+  TRY(lxla_tensor_placeholder(env, device, LXLA_DTYPE_F32, dims, rank, &out));
+  return out;
+}
+
+// RELEASE(a, b, ...): one reference of each tensor.
+#define RELEASE(...)                                                    \
+  TRY(lxla_tensor_release_many((const lxla_tensor[]){__VA_ARGS__},      \
+                               sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor)))
+
+#endif

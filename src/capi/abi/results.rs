@@ -1,0 +1,34 @@
+//! Lists of tensors that a function returns.
+
+use super::arguments::slice_mut;
+use crate::capi::types::lxla_tensor;
+use crate::device::TensorHandle;
+use crate::error;
+use crate::error::Result;
+
+/// The places of a list of results: checked before the call does anything, written only when it succeeds.
+pub struct Results<'a> {
+    name: &'static str,
+    places: &'a mut [lxla_tensor],
+}
+
+impl Results<'_> {
+    /// The `n` places at a pointer; an error that names the argument if it is NULL.
+    pub unsafe fn at<'a>(name: &'static str, start: *mut lxla_tensor, n: usize) -> Result<Results<'a>> {
+        // SAFETY: the caller's promise, see `capi`.
+        Ok(Results { name, places: unsafe { slice_mut(name, start, n)? } })
+    }
+
+    /// An error unless the caller gave `wanted` places; it names the list's length, `count`.
+    pub fn check(&self, count: usize, wanted: usize) -> Result<()> {
+        if self.places.len() != wanted {
+            return Err(error!(InvalidArgument, "{}: {count} given; want {wanted}", self.name));
+        }
+        Ok(())
+    }
+
+    /// Writes the handles.
+    pub fn set(&mut self, tensors: &[TensorHandle]) {
+        self.places.iter_mut().zip(tensors).for_each(|(place, &tensor)| *place = tensor.into());
+    }
+}
