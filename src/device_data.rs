@@ -1,4 +1,4 @@
-//! Device data: the owned slot of one PJRT buffer, with a typed state. Its identity is the identity of this object, never
+//! Device data: the owned slot of one PJRT buffer, with a typed state. It is identified by the object itself, never by
 //! its contents, shape or buffer address.
 
 use crate::engine::Buffer;
@@ -10,38 +10,38 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// What a piece of device data is at the moment.
+/// Current state of device data.
 #[derive(Clone)]
 pub enum State {
-    /// Never had a buffer: it stands for one.
+    /// Placeholder: stands for a value, and never had a buffer.
     Placeholder,
-    /// A sync with this number is under way and will fill it, or give it up.
+    /// The sync with this number is in flight. It will make the data Ready, or Abandoned if it fails.
     InFlight(u64),
-    /// It is an array of the host: the leaf of a native tensor among operations that wait for a placeholder.
+    /// Array in host memory: the leaf of an eager tensor among operations that depend on a placeholder.
     Host(Array),
-    /// It has a buffer, which may still be being computed.
+    /// Has a buffer, whose computation may still be in progress.
     Ready(Arc<dyn Buffer>),
-    /// The step with this name consumed its buffer.
+    /// The buffer was consumed by the step with this name.
     Donated(Arc<str>),
-    /// Whatever should have made it failed.
+    /// The computation failed with this error.
     Failed(Error),
-    /// The sync that was to fill it failed and gave its tensors back their recorded values: nothing holds this any more
-    /// but those who were waiting, and they look at the tensor again.
+    /// The sync that was computing it failed, and restored the recorded values of its tensors. Only waiters still refer
+    /// to this data; they look at the tensor again.
     Abandoned,
 }
 
-/// See the module's documentation. Shared by reference counting; compared by address.
+/// Slot of one buffer, with its state. Shared by reference counting; compared by address.
 pub struct DeviceData {
     ty: TensorType,
     state: Mutex<State>,
     changed: Condvar,
-    /// The kind of `state`, to be asked without a lock.
+    /// Kind of `state`, readable without the lock.
     kind: AtomicU8,
-    /// Live tensors whose value this is. Changed under the device's lock.
+    /// Number of live tensors with this value. Changed under the device's lock.
     pub tensors: Count,
-    /// Reads and saves under way. Begun under the device's lock, ended at any time.
+    /// Number of reads and saves in flight. Incremented under the device's lock, decremented at any time.
     holds: AtomicU32,
-    /// Where the device's trace has its leaf, see [`DeviceData::leaf`].
+    /// Position of the leaf in the device's trace, see [`DeviceData::leaf`].
     leaf: AtomicU64,
 }
 
@@ -57,32 +57,32 @@ fn kind_of(state: &State) -> u8 {
     }
 }
 
-/// A count that is exact because it changes only under the device's lock; atomic so that no unsafe code is needed.
+/// A count that changes only under the device's lock, and is therefore exact. It is atomic to avoid unsafe code.
 #[derive(Default)]
 pub struct Count(AtomicU32);
 
 impl Count {
-    /// One more.
+    /// Adds one.
     pub fn add(&self) {
         self.0.store(self.get() + 1, Ordering::Relaxed);
     }
 
-    /// One less.
+    /// Subtracts one.
     pub fn remove(&self) {
         self.0.store(self.get() - 1, Ordering::Relaxed);
     }
 
-    /// How many.
+    /// Current count.
     pub fn get(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A promise that a read or a copy of some data is under way: while it lives, no run consumes the data's buffer.
+/// Keeps data from being consumed: while the hold is alive, no run donates the data's buffer.
 pub struct Hold(Arc<DeviceData>);
 
 impl Hold {
-    /// The data held.
+    /// Data that is held.
     pub fn data(&self) -> &DeviceData {
         &self.0
     }
@@ -95,7 +95,7 @@ impl Drop for Hold {
 }
 
 impl DeviceData {
-    /// Data in this state.
+    /// Creates data in this state.
     pub fn new(ty: TensorType, state: State) -> Arc<DeviceData> {
         Arc::new(DeviceData {
             ty,
@@ -108,24 +108,24 @@ impl DeviceData {
         })
     }
 
-    /// Data that has its buffer.
+    /// Creates data that has a buffer.
     pub fn ready(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
         DeviceData::new(buffer.tensor_type().clone(), State::Ready(buffer))
     }
 
-    /// Data whose buffer lies in memory that others use, too: no run may ever consume it.
+    /// Creates data whose buffer aliases memory with other users. No run may ever consume it.
     pub fn lent(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
         let data = DeviceData::ready(buffer);
         data.holds.fetch_add(1, Ordering::Relaxed);
         data
     }
 
-    /// Its dtype and shape.
+    /// Dtype and shape.
     pub fn ty(&self) -> &TensorType {
         &self.ty
     }
 
-    /// Its state now.
+    /// Current state.
     pub fn state(&self) -> State {
         self.state.lock().clone()
     }
@@ -135,7 +135,7 @@ impl DeviceData {
         matches!(*self.state.lock(), State::Placeholder)
     }
 
-    /// The array that it is, if it is one.
+    /// Array of the data, if its state is [`State::Host`].
     pub fn host_array(&self) -> Option<Array> {
         match &*self.state.lock() {
             State::Host(array) => Some(array.clone()),
@@ -143,22 +143,22 @@ impl DeviceData {
         }
     }
 
-    /// Whether a sync is going to fill it.
+    /// Whether a sync is computing it.
     pub fn is_in_flight(&self) -> bool {
         self.kind.load(Ordering::Acquire) == IN_FLIGHT
     }
 
-    /// Whether it has a buffer.
+    /// Whether it has a buffer or an array in host memory.
     pub fn has_buffer(&self) -> bool {
         self.kind.load(Ordering::Acquire) == SOUND
     }
 
-    /// Whether it has a buffer or is going to have one: neither a placeholder nor lost.
+    /// Whether it has a buffer or will get one: it is neither a placeholder nor lost.
     pub fn is_sound(&self) -> bool {
         self.kind.load(Ordering::Acquire) != UNUSABLE
     }
 
-    /// Changes the state and wakes whoever waits for it.
+    /// Changes the state and wakes all waiters.
     pub fn set_state(&self, state: State) {
         let kind = kind_of(&state);
         let old = {
@@ -167,11 +167,11 @@ impl DeviceData {
             std::mem::replace(&mut *current, state)
         };
         self.changed.notify_all();
-        // A buffer is freed outside the lock.
+        // The buffer is freed outside the lock.
         drop(old);
     }
 
-    /// Blocks while a sync is going to fill it; then its state.
+    /// Blocks while the data is in flight, and then returns its state.
     pub fn settled(&self) -> State {
         let mut state = self.state.lock();
         while matches!(*state, State::InFlight(_)) {
@@ -180,7 +180,7 @@ impl DeviceData {
         state.clone()
     }
 
-    /// Its buffer, for a run or a read; an error that says what became of it otherwise.
+    /// Returns the buffer, for a run or a read, or the error that explains its absence.
     pub fn buffer(&self) -> Result<Arc<dyn Buffer>> {
         match &*self.state.lock() {
             State::Ready(buffer) => Ok(buffer.clone()),
@@ -188,7 +188,7 @@ impl DeviceData {
         }
     }
 
-    /// Why this state gives no buffer.
+    /// Error for a state without a buffer.
     fn why_not(&self, state: &State) -> Error {
         match state {
             State::Placeholder => self.unbound(),
@@ -203,7 +203,7 @@ impl DeviceData {
         }
     }
 
-    /// The failure that it carries, if it is lost.
+    /// Error with which the data was lost, if it was.
     pub fn failure(&self) -> Option<Error> {
         match &*self.state.lock() {
             state @ (State::Donated(_) | State::Failed(_)) => Some(self.why_not(state)),
@@ -211,7 +211,7 @@ impl DeviceData {
         }
     }
 
-    /// What whoever needs the value of a placeholder is told.
+    /// Error for uses of an unbound placeholder's value.
     pub fn unbound(&self) -> Error {
         error!(
             FailedPrecondition,
@@ -221,24 +221,24 @@ impl DeviceData {
         )
     }
 
-    /// Begins a hold. Call under the device's lock, on data that a live tensor has.
+    /// Begins a hold. Must be called under the device's lock, on data of a live tensor.
     pub fn hold(self: &Arc<DeviceData>) -> Hold {
         self.holds.fetch_add(1, Ordering::Relaxed);
         Hold(self.clone())
     }
 
-    /// Whether reads or copies are under way.
+    /// Whether reads or copies are in flight, or the buffer aliases memory with other users.
     pub fn is_held(&self) -> bool {
         self.holds.load(Ordering::Acquire) > 0
     }
 
-    /// The index of its leaf in the trace of this epoch, if it has one there.
+    /// Index of the data's leaf in the trace of this epoch, if it has one.
     pub fn leaf(&self, epoch: u32) -> Option<u32> {
         let leaf = self.leaf.load(Ordering::Relaxed);
         (leaf >> 32 == u64::from(epoch)).then_some(leaf as u32)
     }
 
-    /// Remembers the index of its leaf in the trace of this epoch.
+    /// Stores the index of the data's leaf in the trace of this epoch.
     pub fn set_leaf(&self, epoch: u32, index: u32) {
         self.leaf.store(u64::from(epoch) << 32 | u64::from(index), Ordering::Relaxed);
     }

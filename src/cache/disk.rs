@@ -1,7 +1,7 @@
-//! Compiled programs on disk, shared by processes, in a folder of our own below the one that the user named. A file is named by
-//! its key; its header repeats the key and says what it is, and is checked before a byte of it reaches the plugin. Whatever
-//! is odd is a miss. The files hold machine code, so both folders are this user's alone. Files that were not made here are
-//! neither counted nor removed.
+//! Disk cache of compiled programs, shared by processes. It uses a folder of its own inside the folder that the user
+//! names. A file is named after its key; its header repeats the key and a digest of the payload's signature, and is
+//! checked before any of the payload reaches the plugin. A file that fails a check is a miss. The files contain machine
+//! code, so that both folders must be accessible to this user only. Other files are neither counted nor removed.
 
 use crate::allocation::zeroed_bytes;
 use crate::error;
@@ -15,33 +15,33 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-/// Our folder. It and [`MAGIC`] change whenever the header or the meaning of the payload does, so that another version of the
-/// library has its own files and its own limit.
+/// Name of the cache's folder. The name and [`MAGIC`] change whenever the header or the meaning of the payload does, so
+/// that each version of the library has its own files and its own limit.
 const FOLDER: &str = "lazyxla-v2";
 
 const MAGIC: &[u8; 16] = b"lazyxla exec v2\0";
 
-/// Magic, key, meaning, and the hash of those and the payload.
+/// Magic, key, meaning, and the hash of these and the payload.
 const HEADER_BYTES: usize = MAGIC.len() + 3 * 32;
 
-/// How the names of our files end, after the key in hexadecimal digits.
+/// File name extension, after the key in hexadecimal.
 const EXTENSION: &str = "exec";
 
-/// Least recently used files give way beyond so many bytes.
+/// Maximum total size; beyond it, the least recently used files are evicted.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// See the module's documentation.
+/// A folder of compiled programs.
 pub struct DiskCache {
-    /// Absolute: the process may change its folder after this one was checked.
+    /// Absolute path: the working directory may change after the folder was checked.
     folder: PathBuf,
     most_bytes: u64,
-    /// The plugin cannot serialize, or the folder cannot be written: noticed once, and left alone from then on.
+    /// Set if the plugin cannot serialize or the folder cannot be written to. Nothing is written from then on.
     read_only: AtomicBool,
 }
 
 impl DiskCache {
-    /// The cache in this folder, which is made if it is not there. None, with a warning in the log, if it cannot be used:
-    /// it cannot be made, is another user's, or is open to others.
+    /// Opens the cache in this folder, and creates the folder if necessary. Returns None and logs a warning if the
+    /// folder cannot be created, belongs to another user, or is accessible to others.
     pub fn open(folder: &Path) -> Option<DiskCache> {
         match checked(folder) {
             Ok(folder) => Some(DiskCache { folder, most_bytes: MOST_BYTES, read_only: AtomicBool::new(false) }),
@@ -52,12 +52,13 @@ impl DiskCache {
         }
     }
 
-    /// The serialized executable of a key, if it is there and whole. `meaning` is what the caller knows of it besides the
-    /// key (its signature), and has to agree.
+    /// Returns the serialized executable of a key if it exists and is intact. `meaning` is a digest of what the caller
+    /// expects of the executable (its signature), and must match.
     pub fn get(&self, key: &[u8; 32], meaning: &[u8; 32]) -> Option<Vec<u8>> {
         let path = self.path(key);
         let (mut file, about) = io::open_regular(&path).ok()?;
-        // The folder was checked when it was opened. Somebody who may rename the folders above it can have put another there.
+        // The folder was checked when it was opened, but a user who can rename its parent folders may have replaced it
+        // since.
         if let Err(error) = check_ours(&path, &about) {
             log(Level::Warning, || format!("a compiled program on disk is not loaded: {error}"));
             return None;
@@ -75,13 +76,13 @@ impl DiskCache {
             log(Level::Warning, || format!("{} is damaged; it is compiled again", path.display()));
             return None;
         }
-        // When it was used last, for eviction. That it cannot be noted does not matter.
+        // Last use, for eviction. A failure to record it is harmless.
         let _ = file.set_modified(SystemTime::now());
         Some(payload)
     }
 
-    /// Keeps a serialized executable. What goes wrong is only logged; a plugin that cannot serialize at all, or a folder that
-    /// cannot be written, is noticed once.
+    /// Stores a serialized executable. Errors are only logged. A plugin that cannot serialize at all, or a folder that
+    /// cannot be written to, disables further writes.
     pub fn put(&self, key: &[u8; 32], meaning: &[u8; 32], payload: Result<Vec<u8>>) {
         if self.read_only.load(Ordering::Relaxed) {
             return;
@@ -97,7 +98,7 @@ impl DiskCache {
         }
     }
 
-    /// Forgets a file that the plugin would not load.
+    /// Removes a file that the plugin failed to load.
     pub fn remove(&self, key: &[u8; 32]) {
         let _ = fs::remove_file(self.path(key));
     }
@@ -106,7 +107,7 @@ impl DiskCache {
         self.folder.join(format!("{}.{EXTENSION}", blake3::Hash::from_bytes(*key).to_hex()))
     }
 
-    /// Another process sees a whole file or none.
+    /// Writes atomically: another process sees the whole file or none.
     fn write(&self, key: &[u8; 32], meaning: &[u8; 32], payload: &[u8]) -> Result<()> {
         if payload.len() as u64 > self.most_bytes {
             return Ok(());
@@ -119,8 +120,8 @@ impl DiskCache {
         written.map_err(|e| error!(Unavailable, "{}: {e}", self.folder.display()))
     }
 
-    /// Removes the files that were used longest ago, until the rest fits. Other processes may do the same meanwhile, or read
-    /// the files; who has one open reads it to its end.
+    /// Removes the least recently used files until the rest fits the limit. Other processes may evict or read at the
+    /// same time; a process that has a file open can still read it to the end.
     fn evict(&self) {
         io::remove_abandoned(&self.folder, None);
         let Ok(entries) = fs::read_dir(&self.folder) else {
@@ -145,7 +146,7 @@ impl DiskCache {
     }
 }
 
-/// What a file's header says before its hash.
+/// The part of a file's header before the hash.
 fn described(key: &[u8; 32], meaning: &[u8; 32]) -> [u8; HEADER_BYTES - 32] {
     let mut told = [0; HEADER_BYTES - 32];
     told[..16].copy_from_slice(MAGIC);
@@ -158,13 +159,14 @@ fn hash_of(told: &[u8], payload: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(told).update(payload).finalize()
 }
 
-/// Whether a file has a name that [`DiskCache::path`] gives.
+/// Whether a file's name has the form made by [`DiskCache::path`].
 fn is_named_by_key(path: &Path) -> bool {
     let key = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     path.extension().is_some_and(|extension| extension == EXTENSION) && blake3::Hash::from_hex(key).is_ok()
 }
 
-/// Our folder below `folder`, with its absolute path. Makes both, for this user alone, and checks that they are so.
+/// Returns the absolute path of the cache's folder in `folder`. Creates both folders, accessible to this user only, and
+/// checks that they are.
 fn checked(folder: &Path) -> Result<PathBuf> {
     let failed = |e: std::io::Error| error!(Unavailable, "{}: {e}", folder.display());
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
@@ -181,7 +183,7 @@ fn checked(folder: &Path) -> Result<PathBuf> {
     Ok(own)
 }
 
-/// Files and folders of the cache are this user's, and nobody else may use them.
+/// Fails unless the file or folder belongs to this user and is inaccessible to others.
 fn check_ours(path: &Path, metadata: &Metadata) -> Result<()> {
     let (user, us, mode) = (metadata.uid(), io::user(), metadata.permissions().mode() & 0o777);
     if user != us {
@@ -203,7 +205,7 @@ mod tests {
     use std::fs::File;
     use std::time::Duration;
 
-    /// A cache in a folder that goes with it.
+    /// A temporary folder that is removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -299,7 +301,7 @@ mod tests {
             set_mode(folder, 0o700);
             assert!(DiskCache::open(&scratch.0).is_some());
         }
-        // A file that others may write to.
+        // A file to which others can write.
         cache.put(&[1; 32], &[0; 32], Ok(vec![1]));
         assert!(cache.get(&[1; 32], &[0; 32]).is_some());
         set_mode(&cache.path(&[1; 32]), 0o660);

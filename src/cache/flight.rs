@@ -1,11 +1,12 @@
-//! One making of a thing that several threads may want at once: the first makes it, the others wait for it.
+//! Single-flight: concurrent requests for a value share one computation. The first request makes the value, the others
+//! wait for it.
 
 use crate::error;
 use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
-/// A thing that is being made, was made, or could not be made.
+/// A value that is being made, was made, or could not be made.
 pub struct Flight<T> {
     state: Mutex<State<T>>,
     landed: Condvar,
@@ -18,13 +19,13 @@ enum State<T> {
 }
 
 impl<T> Flight<T> {
-    /// A thing that the caller is about to make.
+    /// Creates a flight for a value that the caller is about to make.
     pub fn new() -> Arc<Flight<T>> {
         Arc::new(Flight { state: Mutex::new(State::Making), landed: Condvar::new() })
     }
 
-    /// Makes it, for everybody. No lock is held meanwhile. A maker that panics counts as failed, so that nobody waits
-    /// for ever.
+    /// Makes the value and publishes it to all waiters. No lock is held while `make` runs. If `make` panics, waiters
+    /// get an error instead of waiting forever.
     pub fn make(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut landing =
             Landing { flight: self, outcome: Err(error!(Panic, "the thread that was compiling panicked")) };
@@ -32,7 +33,7 @@ impl<T> Flight<T> {
         landing.outcome.clone()
     }
 
-    /// Waits until it was made.
+    /// Waits until the value was made or failed.
     pub fn wait(&self) -> Result<Arc<T>> {
         let mut state = self.state.lock();
         loop {
@@ -45,7 +46,7 @@ impl<T> Flight<T> {
     }
 }
 
-/// Publishes the outcome however `make` ends.
+/// Publishes the outcome on drop, also if `make` panics.
 struct Landing<'a, T> {
     flight: &'a Flight<T>,
     outcome: Result<Arc<T>>,

@@ -1,5 +1,5 @@
-//! The programs of this process. A program is found by its words, compared whole; which of its scalar holes are
-//! parameters is remembered with it; what was compiled for it differs by constants and donors.
+//! In-memory cache of compiled programs. A program is found by its encoding, compared in full. The cache remembers
+//! which of its scalar slots have become parameters; its compiled variants differ by constants and donors.
 
 use super::flight::Flight;
 use crate::error::Result;
@@ -11,51 +11,52 @@ use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// What is looked up.
+/// A cache lookup.
 pub struct Lookup<'a> {
-    /// The program's canonical words.
+    /// Canonical encoding of the program.
     pub words: &'a [u32],
-    /// The values for its holes.
+    /// Values of the scalar slots.
     pub scalars: &'a [Scalar],
-    /// The parameters that may be consumed, ascending.
+    /// Indices of the parameters that may be donated, ascending.
     pub donors: &'a [usize],
 }
 
-/// Least recently used programs give way when there are more than its capacity. `T` is what was compiled.
+/// LRU cache of compiled programs of type `T`.
 pub struct ProgramCache<T> {
     inner: Mutex<Inner<T>>,
 }
 
 struct Inner<T> {
-    /// Programs by their words. Has as many places as `variants`, and is touched together with it, so that a program
-    /// always outlives what was compiled for it.
+    /// Programs by encoding. Has the same capacity as `variants` and is used together with it, so that a program always
+    /// outlives its variants.
     families: LruCache<Box<[u32]>, Family, FxBuildHasher>,
     variants: LruCache<VariantKey, Arc<Flight<T>>, FxBuildHasher>,
     next_family: u64,
 }
 
-/// One program, whatever its scalars and donors.
+/// A program with all its variants.
 struct Family {
-    /// Stands for the words in the keys of its variants.
+    /// Represents the encoding in the keys of the variants.
     number: u64,
-    /// The values that its holes had at first.
+    /// Initial values of the scalar slots.
     constants: Box<[Scalar]>,
-    /// The holes that have changed since: parameters for good.
+    /// Slots whose value has changed since. They remain parameters from then on.
     varying: Arc<[bool]>,
-    /// The sets of donors that it is compiled for; see [`MOST_DONOR_SETS`].
+    /// Sets of donors for which the program is compiled; see [`MOST_DONOR_SETS`].
     donor_sets: Vec<Arc<[usize]>>,
 }
 
-/// A program is compiled for at most so many sets of donors. Which inputs a frontend has let go of by a step may differ at
-/// random; beyond these sets, the nearest one runs, with what may not be consumed withheld from that one run.
+/// Maximum number of donor sets for which a program is compiled. The inputs that a frontend has released by the time of
+/// a step may vary at random; beyond this number, the nearest known set is used, and arguments that must not be
+/// consumed are excluded from donation in that run.
 const MOST_DONOR_SETS: usize = 4;
 
-/// How a program is compiled.
+/// Parameters of a compilation.
 #[derive(Clone)]
 pub struct Variant {
-    /// Which holes are parameters.
+    /// For each scalar slot, whether it is a parameter.
     pub varying: Arc<[bool]>,
-    /// Which parameters may be consumed, ascending.
+    /// Indices of the parameters that may be donated, ascending.
     pub donors: Arc<[usize]>,
 }
 
@@ -65,7 +66,7 @@ struct VariantKey {
     rest: Vec<u64>,
 }
 
-/// Takes a variant out again if its compile failed or panicked, so that the next who asks tries again.
+/// Removes a variant whose compile failed or panicked, so that the next request compiles again.
 struct Removal<'a, T> {
     cache: &'a ProgramCache<T>,
     flight: &'a Arc<Flight<T>>,
@@ -76,7 +77,7 @@ impl<T> Drop for Removal<'_, T> {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
             let variants = &mut self.cache.inner.lock().variants;
-            // It may have been evicted meanwhile, and be under way anew.
+            // The variant may have been evicted, and requested again, in the meantime.
             if variants.peek(key).is_some_and(|found| Arc::ptr_eq(found, self.flight)) {
                 variants.pop(key);
             }
@@ -85,13 +86,14 @@ impl<T> Drop for Removal<'_, T> {
 }
 
 impl<T> ProgramCache<T> {
-    /// An empty cache for so many compiled programs.
+    /// Creates an empty cache with a capacity for `capacity` compiled programs.
     pub fn new(capacity: NonZeroUsize) -> ProgramCache<T> {
         ProgramCache { inner: Mutex::new(Inner { families: lru(capacity), variants: lru(capacity), next_family: 0 }) }
     }
 
-    /// What was compiled for this, compiled now by `make` if it was not: one compile however many threads ask, with no
-    /// lock held. `make` is told how; its donors may be others than those wanted. Also says whether this call compiled.
+    /// Returns the compiled program, and whether this call compiled it. On a miss, `make` compiles the variant passed
+    /// to it, whose donors may differ from those wanted. Concurrent requests share one compile, during which no lock is
+    /// held.
     pub fn get_or_make(&self, wanted: &Lookup, make: impl FnOnce(&Variant) -> Result<T>) -> Result<(Arc<T>, bool)> {
         let (flight, key, variant) = {
             let mut inner = self.inner.lock();
@@ -103,7 +105,7 @@ impl<T> ProgramCache<T> {
             let flight = Flight::new();
             let evicted = inner.variants.push(key.clone(), flight.clone());
             drop(inner);
-            // It may be the last owner of an executable, which is freed without the lock.
+            // This may be the last owner of an executable, which is freed without the lock.
             drop(evicted);
             (flight, key, variant)
         };
@@ -113,13 +115,13 @@ impl<T> ProgramCache<T> {
         Ok((made, true))
     }
 
-    /// How many programs it holds, and how many compiled variants of them.
+    /// Number of programs, and number of compiled variants.
     pub fn sizes(&self) -> (usize, usize) {
         let inner = self.inner.lock();
         (inner.families.len(), inner.variants.len())
     }
 
-    /// How this program would run now. Changes nothing.
+    /// Returns the variant that would run now. Has no side effects.
     pub fn peek(&self, wanted: &Lookup) -> Variant {
         match self.inner.lock().families.peek(wanted.words) {
             Some(family) => {
@@ -131,23 +133,23 @@ impl<T> ProgramCache<T> {
     }
 }
 
-/// An empty cache of this capacity. It takes memory as it fills: one that is made with its capacity takes room for all of it
-/// at once.
+/// Returns an empty cache with this capacity. Its memory grows with its contents; `LruCache::new` would allocate for
+/// the whole capacity at once.
 fn lru<K: Hash + Eq, V>(capacity: NonZeroUsize) -> LruCache<K, V, FxBuildHasher> {
     let mut cache = LruCache::unbounded_with_hasher(FxBuildHasher);
     cache.resize(capacity);
     cache
 }
 
-/// The holes that are parameters, or become so now.
+/// For each slot, whether it is a parameter or becomes one with these values.
 fn changed(family: &Family, scalars: &[Scalar]) -> Vec<bool> {
     let holes = family.constants.iter().zip(scalars).zip(family.varying.iter());
     holes.map(|((constant, now), &varying)| varying || constant != now).collect()
 }
 
 impl Family {
-    /// The set of donors to run with instead of `wanted`: itself if it is known, the nearest one if there are too many
-    /// already (fewest differences; the first of those); none if it is to become a set of its own.
+    /// Returns the donor set to use instead of `wanted`: the set itself if it is known; if there are too many sets, the
+    /// first one with the fewest differences; None if `wanted` should be added as a new set.
     fn nearest(&self, wanted: &[usize]) -> Option<Arc<[usize]>> {
         if let Some(same) = self.donor_sets.iter().find(|set| ***set == *wanted) {
             return Some(same.clone());
@@ -164,7 +166,7 @@ impl Family {
 }
 
 impl<T> Inner<T> {
-    /// The key of a variant, and how it is compiled.
+    /// Returns the key of a variant, and the parameters of its compilation.
     fn key(&mut self, wanted: &Lookup) -> (VariantKey, Variant) {
         if self.families.get(wanted.words).is_none() {
             let family = Family {
@@ -190,7 +192,7 @@ impl<T> Inner<T> {
     }
 }
 
-/// What tells the variants of one program apart: constants (with their place) and donors.
+/// Returns the part of a key that distinguishes the variants of one program: constants (with their indices) and donors.
 fn rest(scalars: &[Scalar], variant: &Variant) -> Vec<u64> {
     let mut rest = Vec::with_capacity(2 + 2 * scalars.len() + variant.donors.len());
     rest.push(variant.donors.len() as u64);
@@ -236,7 +238,7 @@ mod tests {
         for i in 0..50 {
             assert_eq!(get(&cache, &[1], &[f64::from(i), 2.0], &[]), (vec![true, false], false));
         }
-        // Made equal, or back at its first value: nothing new.
+        // Values that become equal, or return to their first values, do not compile again.
         assert_eq!(get(&cache, &[1], &[2.0, 2.0], &[]), (vec![true, false], false));
         assert_eq!(get(&cache, &[1], &[0.1, 2.0], &[]), (vec![true, false], false));
     }

@@ -1,4 +1,4 @@
-//! Compiled programs, found again.
+//! Caches of compiled programs, in memory and on disk.
 
 mod disk;
 mod flight;

@@ -8,7 +8,7 @@ use crate::ops::{self, Applied};
 use crate::tensor::{finish_all, to_record};
 use std::sync::Arc;
 
-/// As long as `condition` gives true, applies `body`; starts with `init`.
+/// Applies `body` to the loop state while `condition` returns true. The state starts as `init`.
 pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
     let device = place(&[("cond", condition), ("body", body)], &[Given::List("init", init)])?;
     let mut state = to_record(device)?;
@@ -23,7 +23,7 @@ pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHan
     finish_all(state, &results)
 }
 
-/// Applies one of two computations to arguments.
+/// Applies `on_true` or `on_false` to the arguments, depending on `pred`.
 pub fn branch(
     pred: TensorHandle,
     on_true: &Computation,
@@ -48,7 +48,7 @@ pub fn branch(
     finish_all(state, &results)
 }
 
-/// Applies the branch that `index` numbers to arguments.
+/// Applies `branches[index]` to the arguments.
 pub fn case(
     index: TensorHandle,
     branches: &[Arc<Computation>],
@@ -71,7 +71,8 @@ pub fn case(
     finish_all(state, &results)
 }
 
-/// Applies `body` along the leading axis of `arrays`. Gives what it carried last, then its other results, stacked.
+/// Applies `body` along the leading axis of `arrays`. Returns the final carry, followed by the other results of all
+/// iterations, stacked.
 pub fn scan(
     body: &Computation,
     init: &[TensorHandle],

@@ -1,4 +1,5 @@
-//! Traced computations: recorded once over placeholders, taken out of the trace, and applied to tensors as often as wanted.
+//! Traced computations: recorded once over placeholders, extracted from the trace, and applicable to tensors any number
+//! of times.
 
 mod control;
 mod regions;

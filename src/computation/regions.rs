@@ -1,4 +1,4 @@
-//! Operations that apply a traced computation of scalars to elements.
+//! Operations that apply a traced computation of scalars (a StableHLO region) to the elements of tensors.
 
 use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
@@ -7,7 +7,7 @@ use crate::ir::{NodeId, Placement, Trace, Window};
 use crate::ops::{self, Applied, Promises};
 use crate::tensor::{finish_all, to_record};
 
-/// Arrays, sorted together along an axis.
+/// Sorts the inputs together along `axis`, ordered by `comparator`.
 pub fn sort(comparator: &Computation, inputs: &[TensorHandle], axis: i64, stable: bool) -> Result<Vec<TensorHandle>> {
     let device = place(&[("comparator", comparator)], &[Given::List("inputs", inputs)])?;
     let mut state = to_record(device)?;
@@ -18,7 +18,7 @@ pub fn sort(comparator: &Computation, inputs: &[TensorHandle], axis: i64, stable
     finish_all(state, &results)
 }
 
-/// Arrays, reduced together over axes.
+/// Reduces the inputs together over `axes`.
 pub fn reduce_with(
     body: &Computation,
     inputs: &[TensorHandle],
@@ -28,7 +28,7 @@ pub fn reduce_with(
     reduced(body, inputs, inits, |trace, body, inputs, inits| ops::reduce_with(trace, body, inputs, inits, axes))
 }
 
-/// Arrays, reduced together window by window.
+/// Reduces the inputs together over each window.
 pub fn reduce_window(
     body: &Computation,
     inputs: &[TensorHandle],
@@ -52,7 +52,8 @@ fn reduced(
     finish_all(state, &results)
 }
 
-/// Values, combined into what is selected of each window.
+/// Selects one element of each window of `x` with `select`, and combines the values of `source` into the selected
+/// positions with `combiner`, starting from `init`.
 pub fn select_and_scatter(
     select: &Computation,
     combiner: &Computation,
@@ -78,7 +79,7 @@ pub fn select_and_scatter(
     Ok(finish_all(state, &[id])?.remove(0))
 }
 
-/// Arrays with slices of others combined into them.
+/// Scatters slices of `updates` into the inputs at `indices`, combining values with `combiner`.
 pub fn scatter(
     combiner: &Computation,
     inputs: &[TensorHandle],

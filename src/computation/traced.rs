@@ -1,4 +1,4 @@
-//! A traced computation and its calls.
+//! A traced computation and its application.
 
 use crate::device::{self, Device, DeviceState, MixedDevicePolicy, Place, TensorHandle, Value, common_device};
 use crate::error;
@@ -11,22 +11,22 @@ use crate::types::TensorType;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// See the module's documentation. It belongs to one device. What it captured is held by tensors of its own, so that no
-/// step consumes it while the computation lives.
+/// A computation extracted from the trace. It belongs to one device. Its captured values are held by private tensors,
+/// so that no step donates them while the computation is alive.
 pub struct Computation {
     device: &'static Device,
     body: Arc<Body>,
     captures: Tensors,
-    /// Where those are.
+    /// Environment and device of the captured values.
     home: Option<Home>,
-    /// On other devices: tensors with what it captured on cpu, made when it was first applied there.
+    /// Copies of values captured on cpu for other devices, each made when the computation is first applied there.
     brought: Mutex<Vec<(Home, Tensors)>>,
 }
 
-/// Number of an environment, and which of its devices.
+/// Number of an environment, and the device within it.
 type Home = (u64, Place);
 
-/// Tensors that nobody else has a handle on.
+/// Tensors whose handles are owned by this struct and released on drop.
 struct Tensors(Vec<TensorHandle>);
 
 impl Drop for Tensors {
@@ -38,7 +38,7 @@ impl Drop for Tensors {
 }
 
 impl Computation {
-    /// Takes the computation of `results` from `params`, which are different placeholders, out of what was recorded.
+    /// Extracts the computation of `results` from the trace. `params` are distinct placeholders.
     pub fn trace(params: &[TensorHandle], results: &[TensorHandle]) -> Result<Computation> {
         if results.is_empty() {
             return Err(error!(InvalidArgument, "n_results: 0 given; want at least 1"));
@@ -61,27 +61,27 @@ impl Computation {
             }
         }
         let home = state.place();
-        // What was captured on cpu and waits for no placeholder has its value from now on.
+        // Captured cpu values that do not depend on a placeholder are materialized here.
         let captures = Tensors(finish_all(state, &captured)?);
         Ok(Computation { device, body, captures, home, brought: Mutex::default() })
     }
 
-    /// Types of its parameters.
+    /// Types of the parameters.
     pub fn parameters(&self) -> &[TensorType] {
         self.body.parameters()
     }
 
-    /// Types of its results.
+    /// Types of the results.
     pub fn results(&self) -> &[TensorType] {
         self.body.results()
     }
 
-    /// How many values it captured.
+    /// Number of captured values.
     pub fn captured(&self) -> usize {
         self.captures.0.len()
     }
 
-    /// A new tensor with the value that it captured at this place.
+    /// Returns a new tensor with the captured value at `index`.
     pub fn capture(&self, index: usize) -> Result<TensorHandle> {
         match self.captures.0.get(index) {
             Some(&handle) => tensor::snapshot(handle),
@@ -89,12 +89,13 @@ impl Computation {
         }
     }
 
-    /// What it computes.
+    /// Program of the computation.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
     }
 
-    /// The nodes of what it captured, in the trace of the device on which it is applied, for which [`place`] made it ready.
+    /// Returns the nodes of the captured values in the trace of the device on which the computation is applied.
+    /// [`place`] has made the values available there.
     pub(super) fn captures(&self, state: &mut DeviceState) -> Result<Vec<NodeId>> {
         if self.captures.0.is_empty() || state.place() == self.home {
             return nodes(state, "captured", &self.captures.0);
@@ -105,8 +106,8 @@ impl Computation {
         nodes(state, "captured", &tensors.0)
     }
 
-    /// Sees to it that what it captured can be used on another device: what is native is brought there as the option
-    /// mixed_device_policy has it, once; an error otherwise.
+    /// Makes the captured values usable on another device: values captured on cpu are copied there once, subject to the
+    /// option mixed_device_policy. Fails for values captured on any other device, or in another environment.
     fn bring_to(&self, name: &str, device: &'static Device, named: &[(String, TensorHandle)]) -> Result<()> {
         let Some(target) = device.state().place() else { return Ok(()) };
         let is_near = self.home.is_some_and(|home| home.0 == target.0);
@@ -135,7 +136,7 @@ impl Computation {
         Ok(())
     }
 
-    /// Records its application to arguments; gives its results.
+    /// Records an application to `arguments` and returns its results.
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
         let device = place(&[("the computation", self)], &[Given::List("args", arguments)])?;
         let mut state = to_record(device)?;
@@ -146,14 +147,14 @@ impl Computation {
     }
 }
 
-/// Operands of a call, as messages name them.
+/// Operands of a call, with the names used in error messages.
 #[derive(Clone, Copy)]
 pub(super) enum Given<'a> {
     One(&'a str, TensorHandle),
     List(&'a str, &'a [TensorHandle]),
 }
 
-/// Each with its name.
+/// Returns every operand with its name.
 fn named(given: &[Given]) -> Vec<(String, TensorHandle)> {
     let of_one = |given: &Given| match *given {
         Given::One(name, handle) => vec![(name.to_string(), handle)],
@@ -162,14 +163,14 @@ fn named(given: &[Given]) -> Vec<(String, TensorHandle)> {
     given.iter().flat_map(of_one).collect()
 }
 
-/// Their one device.
+/// Returns the common device of the tensors, or an error if there is none.
 fn common_place(named: &[(String, TensorHandle)]) -> Result<&'static Device> {
     let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
     common_device(&named)
 }
 
-/// Where computations are applied: on the one device of the tensors, or on their own if there are none. What captured
-/// nothing may be applied on any device of its environment.
+/// Returns the device on which the computations are applied: the common device of the tensors, or the device of the
+/// first computation if there are none. A computation without captures can be applied on any device of its environment.
 pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> Result<&'static Device> {
     let named = named(given);
     let device = if named.is_empty() { computations[0].1.device } else { common_place(&named)? };
@@ -180,7 +181,7 @@ pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> R
     Ok(device)
 }
 
-/// The leaves of params; an error for what is no placeholder, or is given twice.
+/// Returns the leaves of `params`. Fails for a tensor that is not a placeholder, or is given twice.
 fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<NodeId>> {
     let mut leaves: Vec<NodeId> = Vec::with_capacity(params.len());
     for (i, &handle) in params.iter().enumerate() {
@@ -203,10 +204,10 @@ fn numbered(name: &str, i: usize) -> String {
     format!("{name}[{i}]")
 }
 
-/// The nodes of tensors of one device.
+/// Returns the nodes of tensors that are on one device.
 pub(super) fn nodes(state: &mut DeviceState, name: &str, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
     let node = |(i, &handle): (usize, &TensorHandle)| {
-        // The name is needed only where there is an error.
+        // The indexed name is formatted only if there is an error.
         state.operand(name, handle).or_else(|_| state.operand(&numbered(name, i), handle))
     };
     tensors.iter().enumerate().map(node).collect()

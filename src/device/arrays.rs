@@ -1,5 +1,5 @@
-//! On cpu, operations that wait for a placeholder's value: they are recorded as on an XLA device, and what they need of native
-//! tensors are leaves of the trace.
+//! Operations on cpu that depend on a placeholder. They are recorded as on an XLA device; the arrays of their eager
+//! operands become leaves of the trace.
 
 use super::TensorHandle;
 use super::state::{DeviceState, Garbage};
@@ -10,8 +10,8 @@ use crate::native::Array;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, Weak};
 
-/// The leaves that arrays have, so that one array is one leaf. As long as a leaf lives, so does its memory, and no other array
-/// has its address; what is remembered of leaves that are gone is not found.
+/// Maps arrays to their leaves, so that an array has at most one leaf. A live leaf keeps its memory alive, so that no
+/// other array has the same address; entries of dropped leaves are ignored.
 #[derive(Default)]
 pub struct ArrayLeaves {
     known: FxHashMap<usize, Weak<DeviceData>>,
@@ -36,15 +36,15 @@ impl ArrayLeaves {
 }
 
 impl DeviceState {
-    /// The leaf of an array.
+    /// Returns the leaf of an array.
     #[cold]
     pub(super) fn leaf_of(&mut self, array: &Array) -> NodeId {
         let data = self.arrays.of(array);
         self.trace.leaf(&data)
     }
 
-    /// On cpu, whether a node that was just recorded waits for a placeholder's value. The nodes that tensors have do, so
-    /// that no more is looked at than one call recorded.
+    /// Whether a cpu node that was just recorded depends on a placeholder. Nodes that are values of tensors always do,
+    /// so that the search is limited to the nodes recorded by one call.
     #[inline]
     pub fn waits(&self, id: NodeId) -> bool {
         self.recorded > 0 && self.needs_placeholder(id)
@@ -69,14 +69,14 @@ impl DeviceState {
         false
     }
 
-    /// On cpu, a new tensor that waits, with the result of a node as its value. The ids of other nodes hold.
+    /// Returns a new cpu tensor whose value is a node that depends on a placeholder. Ids of other nodes remain valid.
     pub fn new_waiting(&mut self, id: NodeId) -> Result<TensorHandle> {
         let made = self.new_tensor_at(id);
         self.kept = self.trace.mark();
         made
     }
 
-    /// On cpu, gives a tensor the result of a node that waits.
+    /// Replaces the value of a cpu tensor by a node that depends on a placeholder.
     pub fn set_waiting(&mut self, slot: u32, id: NodeId) -> Garbage {
         let garbage = self.set_value(slot, id);
         self.kept = self.trace.mark();

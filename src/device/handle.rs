@@ -1,16 +1,16 @@
-//! Tensor handles: which device's table, which slot, which use of the slot.
+//! Tensor handles: the table of the tensor's device, the slot in it, and the slot's generation.
 
-/// A handle of the C ABI, taken apart. 28 bits of generation, 10 of table, 26 of slot; generations start at 1, so 0 is no
-/// handle.
+/// A tensor handle of the C ABI: 28 bits of generation, 10 of table, 26 of slot. Generations start at 1, so that 0 is
+/// never a valid handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorHandle(pub u64);
 
-/// Where a tensor is.
+/// Location of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In host memory, native.
+    /// In host memory, evaluated eagerly.
     Cpu,
-    /// On the XLA device with this number.
+    /// On the XLA device with this ordinal.
     Xla(usize),
 }
 
@@ -23,13 +23,13 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// How many tables there can be at once.
+/// Maximum number of tables at a time.
 pub const TABLES: usize = 1 << 10;
-/// How many XLA devices an environment can have: its `cpu` has a table, too.
+/// Maximum number of XLA devices of an environment. Its `cpu` device uses one table, too.
 pub const MOST_DEVICES: usize = TABLES - 1;
-/// How many slots a table can have.
+/// Maximum number of slots of a table.
 pub const SLOTS: usize = 1 << 26;
-/// The last generation of a slot; a slot that has reached it is not used again, so that no stale handle ever fits.
+/// Last generation of a slot. A slot that has reached it is not reused, so that a stale handle never becomes valid.
 pub const LAST_GENERATION: u32 = (1 << 28) - 1;
 
 impl TensorHandle {

@@ -1,16 +1,16 @@
-//! References to tensors.
+//! Reference counts of tensors.
 
 use super::{TensorHandle, device_of};
 use crate::error::Result;
 
-/// One reference more.
+/// Adds a reference.
 pub fn retain(tensor: TensorHandle) -> Result<()> {
     let mut state = device_of("tensor", tensor)?.state();
     let slot = state.check("tensor", tensor)?;
     state.retain(slot)
 }
 
-/// One reference less; the last one ends the tensor. Releasing none is fine.
+/// Removes a reference; the last one destroys the tensor. A handle of 0 is ignored.
 #[inline]
 pub fn release(tensor: TensorHandle) -> Result<()> {
     if tensor.0 == 0 {

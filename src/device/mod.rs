@@ -1,5 +1,5 @@
-//! A device: its tensors, its trace, and the one lock over both. Devices are never freed, so that a handle can be
-//! looked up without counting references; the device of an environment that is gone serves the next one.
+//! A device: its tensors, its trace, and the one lock that protects both. Devices are never freed, so that a handle can
+//! be resolved without reference counting; the device of a released environment is reused by the next one.
 
 mod arrays;
 mod handle;
@@ -23,10 +23,10 @@ pub use work::Results;
 use crate::ir::Workspace;
 use parking_lot::{Mutex, MutexGuard};
 
-/// See the module's documentation.
+/// The state of a device behind its locks.
 pub struct Device {
     state: Mutex<DeviceState>,
-    /// Held by the one sync that is under way. Recording needs only `state`, so a long compile stops nobody from it.
+    /// Held by the sync in progress. Recording needs only `state`, so that a long compile does not block it.
     order: Mutex<Workspace>,
 }
 
@@ -35,13 +35,13 @@ impl Device {
         Device { state: Mutex::new(DeviceState::new(table)), order: Mutex::default() }
     }
 
-    /// The lock for looking at tensors and recording. Never held while compiling, executing or copying.
+    /// Lock for accessing tensors and recording. Never held while compiling, executing or copying.
     #[inline]
     pub fn state(&self) -> MutexGuard<'_, DeviceState> {
         self.state.lock()
     }
 
-    /// The lock that puts the syncs of this device in order. Taken before `state`.
+    /// Lock that serializes the syncs of this device. Taken before `state`.
     pub fn order(&self) -> MutexGuard<'_, Workspace> {
         self.order.lock()
     }

@@ -1,36 +1,36 @@
-//! Options of an environment that may change while it lives.
+//! Options of an environment that can be changed during its lifetime.
 
 use crate::error;
 use crate::error::Result;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-/// What happens when an operation meets tensors of different devices.
+/// Treatment of operations whose operands are on different devices.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MixedDevicePolicy {
-    /// It is an error.
+    /// Returns an error.
     Error = 1,
-    /// One is copied, and counted.
+    /// Copies one operand, and counts the copy.
     Copy = 2,
-    /// Native tensors of one element are taken as scalars; anything else is an error.
+    /// Treats cpu tensors with one element as scalars; returns an error otherwise.
     Scalar = 3,
 }
 
-/// What happens when `max_pending_ops` operations are pending and another one comes.
+/// Treatment of an operation when `max_pending_ops` operations are already pending.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingLimitPolicy {
-    /// It is refused.
+    /// Rejects the operation.
     Error = 1,
-    /// The device is stepped first.
+    /// Steps the device first.
     Step = 2,
 }
 
-/// Every name that [`Options::set`] knows.
+/// Names of all options.
 pub const OPTION_NAMES: &str =
     "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, max_pending_ops, pending_limit_policy";
 
-/// See the module's documentation.
+/// Options of an environment, readable and writable without a lock.
 pub struct Options {
     use_native_for_cpu_tensor: AtomicBool,
     mixed_device_policy: AtomicU8,
@@ -54,7 +54,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether tensors on `cpu`, or made without a device, are native.
+    /// Whether tensors on `cpu`, or created without a device, are evaluated eagerly.
     pub fn use_native_for_cpu_tensor(&self) -> bool {
         self.use_native_for_cpu_tensor.load(Ordering::Relaxed)
     }
@@ -73,12 +73,12 @@ impl Options {
         self.donation.load(Ordering::Relaxed)
     }
 
-    /// The most operations of one program.
+    /// Maximum number of operations in one program.
     pub fn max_program_ops(&self) -> usize {
         self.max_program_ops.load(Ordering::Relaxed)
     }
 
-    /// The most operations that may be pending on a device: beyond, somebody forgot to step.
+    /// Maximum number of pending operations on a device. Exceeding it suggests that the caller forgot to step.
     pub fn max_pending_ops(&self) -> usize {
         self.max_pending_ops.load(Ordering::Relaxed)
     }
@@ -129,7 +129,7 @@ impl Options {
         Ok(())
     }
 
-    /// An option's value, as [`Options::set`] takes it.
+    /// Returns the value of an option in the form accepted by [`Options::set`].
     pub fn get(&self, name: &str) -> Result<String> {
         match name {
             "use_native_for_cpu_tensor" => Ok(self.use_native_for_cpu_tensor().to_string()),

@@ -1,4 +1,4 @@
-//! All devices of the process, by the number in their tensors' handles.
+//! All devices of the process, indexed by the table number in their tensors' handles.
 
 use super::handle::TABLES;
 use super::{Device, TensorHandle};
@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 
 static DEVICES: [OnceLock<Device>; TABLES] = [const { OnceLock::new() }; TABLES];
 
-/// Numbers of devices whose environment is gone, and the first number never used.
+/// Numbers of devices whose environment was destroyed, and the first number that was never used.
 static UNUSED: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
 
-/// A device that belongs to nobody.
+/// Takes a device that belongs to no environment.
 pub(super) fn take() -> Result<&'static Device> {
     let mut unused = UNUSED.lock();
     let table = match unused.0.pop() {
@@ -31,7 +31,7 @@ pub(super) fn take() -> Result<&'static Device> {
     Ok(DEVICES[table as usize].get_or_init(|| Device::new(table)))
 }
 
-/// Gives a device back whose environment and tensors are gone.
+/// Returns a device for reuse after its environment and tensors were destroyed.
 pub(super) fn give_back(table: u32) {
     UNUSED.lock().0.push(table);
 }
@@ -45,13 +45,13 @@ fn invalid(argument: &str, handle: TensorHandle) -> Error {
 }
 
 impl Device {
-    /// The error for a handle that names no live tensor.
+    /// Returns the error for a handle that refers to no live tensor.
     pub(super) fn no_such_tensor(argument: &str, handle: TensorHandle) -> Error {
         invalid(argument, handle)
     }
 }
 
-/// The device in whose table a handle is. Whether the handle is alive is for that table to say.
+/// Returns the device whose table a handle refers to. Does not check that the tensor is alive.
 #[inline]
 pub fn device_of(argument: &str, handle: TensorHandle) -> Result<&'static Device> {
     match DEVICES[handle.table() as usize].get() {
@@ -60,7 +60,7 @@ pub fn device_of(argument: &str, handle: TensorHandle) -> Result<&'static Device
     }
 }
 
-/// The one device on which all these tensors are; an error that says which differs otherwise.
+/// Returns the common device of these tensors, or an error that names one that differs.
 #[inline]
 pub fn common_device(operands: &[(&str, TensorHandle)]) -> Result<&'static Device> {
     let (first_name, first) = operands[0];
@@ -71,7 +71,8 @@ pub fn common_device(operands: &[(&str, TensorHandle)]) -> Result<&'static Devic
     }
 }
 
-/// Why two tensors cannot meet: one is no tensor, or they are on different devices or in different environments.
+/// Returns the error for two tensors that cannot be combined: one is invalid, or they are on different devices or in
+/// different environments.
 #[cold]
 fn differs(a: (&str, TensorHandle), b: (&str, TensorHandle)) -> Error {
     let place = |(name, handle): (&str, TensorHandle)| {

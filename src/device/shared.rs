@@ -1,4 +1,4 @@
-//! What the devices of one environment have in common.
+//! State shared by the devices of one environment.
 
 use super::options::Options;
 use crate::cache::{DiskCache, ProgramCache};
@@ -9,28 +9,28 @@ use std::sync::{Arc, OnceLock};
 
 /// Alive as long as the environment or one of its tensors is.
 pub struct Shared {
-    /// Tells environments apart.
+    /// Number of the environment.
     pub number: u64,
-    /// What may be changed.
+    /// Options that can be changed.
     pub options: Options,
-    /// What was counted.
+    /// Counters of the environment.
     pub metrics: Metrics,
-    /// What its XLA devices run on; nothing until the first of them is used.
+    /// Engine and program caches of the XLA devices. Unset until the first of them is used.
     pub runtime: OnceLock<Runtime>,
 }
 
-/// What runs programs, and what was compiled.
+/// Engine and program caches.
 pub struct Runtime {
-    /// The engine.
+    /// Engine that runs programs.
     pub engine: Arc<dyn Engine>,
-    /// What was compiled.
+    /// Compiled programs in memory.
     pub programs: ProgramCache<Compiled>,
-    /// What was compiled by this and other processes, if that is asked for.
+    /// Disk cache shared with other processes, if enabled.
     pub disk: Option<DiskCache>,
 }
 
 impl Shared {
-    /// What runs programs: it is there when there are XLA devices to ask for.
+    /// Returns the engine and the program caches. They exist once an XLA device exists.
     pub fn runtime(&self) -> &Runtime {
         self.runtime.get().expect("XLA devices are opened when the engine runs")
     }
@@ -38,12 +38,12 @@ impl Shared {
 
 /// A compiled program.
 pub struct Compiled {
-    /// The engine's.
+    /// Executable of the engine.
     pub executable: Arc<dyn Executable>,
-    /// The scalars that each run hands over.
+    /// Scalar parameters that each run passes.
     pub packs: Vec<Pack>,
-    /// What it takes of its device's memory; nothing, where the runtime cannot say.
+    /// Device memory that the program uses; 0 bytes if the runtime cannot report it.
     pub memory: ProgramMemory,
-    /// How deep computations call each other in it.
+    /// Nesting depth of the computations that it calls.
     pub depth: usize,
 }

@@ -1,4 +1,4 @@
-//! What a device's lock protects: the tensor table and the trace, kept in agreement.
+//! State protected by a device's lock: the tensor table and the trace, kept consistent.
 
 use super::arrays::ArrayLeaves;
 use super::registry;
@@ -15,10 +15,10 @@ use crate::native::Array;
 use crate::types::TensorType;
 use std::sync::Arc;
 
-/// Below this many nodes a trace is not worth compacting.
+/// Number of nodes below which a trace is not compacted.
 const COMPACT_FROM: usize = 1 << 16;
 
-/// What something let go of under the lock. Dropped by the caller after the lock, since it may free memory.
+/// Values released under the lock. The caller drops them after unlocking, because that may free memory.
 #[derive(Default)]
 pub struct Garbage {
     data: Vec<Arc<DeviceData>>,
@@ -26,7 +26,7 @@ pub struct Garbage {
 }
 
 impl Garbage {
-    /// Whether nothing was let go of.
+    /// Whether there is nothing to drop.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.data.is_empty() && self.array.is_none()
@@ -39,17 +39,17 @@ impl From<Vec<Arc<DeviceData>>> for Garbage {
     }
 }
 
-/// The environment's part of a device.
+/// Environment and location of a device.
 #[derive(Clone)]
 pub struct Owner {
-    /// What the environment's devices share.
+    /// State shared by the environment's devices.
     pub shared: Arc<Shared>,
-    /// Where its tensors are.
+    /// Location of the device's tensors.
     pub place: Place,
 }
 
 impl Owner {
-    /// The number of an XLA device.
+    /// Ordinal of an XLA device.
     pub fn ordinal(&self) -> usize {
         match self.place {
             Place::Xla(ordinal) => ordinal,
@@ -58,24 +58,26 @@ impl Owner {
     }
 }
 
-/// See the module's documentation.
+/// Tensor table and trace of a device.
 pub struct DeviceState {
     table: Table,
-    /// What was recorded. On cpu, what waits for placeholders, and behind it what one call is about to evaluate.
+    /// Recorded operations. On cpu: operations that depend on placeholders, followed by the operations that the current
+    /// call is about to evaluate.
     pub trace: Trace,
-    /// On cpu, what the trace's leaves are, as long as nothing waits for a placeholder.
+    /// On cpu: arrays of the trace's leaves, used while `recorded` is 0.
     inputs: Vec<Input>,
-    /// On cpu, up to where the trace waits for placeholders.
+    /// On cpu: end of the part of the trace that depends on placeholders.
     pub(super) kept: Mark,
-    /// How many tensors have a value that is no array of the host. On cpu: placeholders, and what waits for them.
+    /// Number of tensors whose value is not an array in host memory. On cpu: placeholders and tensors that depend on
+    /// them.
     pub(super) recorded: usize,
-    /// On cpu, the leaves of native tensors among what waits, by address.
+    /// On cpu: leaves of the arrays on which placeholder-dependent operations depend, by address.
     pub(super) arrays: ArrayLeaves,
     owner: Option<Owner>,
     is_native: bool,
-    /// The environment was released: tensors can be read, and nothing else.
+    /// Set after the environment was released. Tensors can then only be read and released.
     closed: bool,
-    /// A sync is between its collection and its commit: node ids must hold.
+    /// Set while a sync is between its collection and its commit: node ids must remain valid.
     pub syncing: bool,
     steps: u64,
     compact_at: usize,
@@ -99,12 +101,12 @@ impl DeviceState {
         }
     }
 
-    /// The environment that it belongs to.
+    /// Environment to which the device belongs.
     pub fn owner(&self) -> Result<&Owner> {
         self.owner.as_ref().ok_or_else(|| error!(FailedPrecondition, "the environment of this device was released"))
     }
 
-    /// An error if the environment was released: then nothing is recorded or stepped any more.
+    /// Returns an error if the environment was released: nothing can be recorded or stepped any more.
     #[inline]
     pub fn check_open(&self) -> Result<()> {
         if self.closed || self.owner.is_none() { Err(released()) } else { Ok(()) }
@@ -119,47 +121,47 @@ impl DeviceState {
         }
     }
 
-    /// Forgets what is dead, which does not count as pending.
+    /// Removes dead nodes, which do not count as pending.
     pub fn forget_dead(&mut self) {
         if !self.syncing {
             later::drop_later(self.compact());
         }
     }
 
-    /// Number of the environment, and which of its devices this is.
+    /// Number of the environment, and location within it.
     pub fn place(&self) -> Option<(u64, Place)> {
         self.owner.as_ref().map(|owner| (owner.shared.number, owner.place))
     }
 
-    /// Whether its tensors are native.
+    /// Whether the device evaluates eagerly (cpu).
     #[inline]
     pub fn is_native(&self) -> bool {
         self.is_native
     }
 
-    /// A new number for a sync.
+    /// Returns a new number for a sync.
     pub fn next_step(&mut self) -> u64 {
         self.steps += 1;
         self.steps
     }
 
-    /// Tensors made and destroyed so far.
+    /// Number of tensors created and destroyed so far.
     pub fn tensor_counts(&self) -> (u64, u64) {
         (self.table.created, self.table.destroyed)
     }
 
-    /// Starts counting tensors anew.
+    /// Resets the counts of created and destroyed tensors.
     pub fn reset_tensor_counts(&mut self) {
         (self.table.created, self.table.destroyed) = (0, 0);
     }
 
-    /// The slot of a live tensor, or an error that names the argument.
+    /// Returns the slot of a live tensor, or an error that names the argument.
     #[inline]
     pub fn check(&self, argument: &str, handle: TensorHandle) -> Result<u32> {
         self.table.find(handle).ok_or_else(|| Device::no_such_tensor(argument, handle))
     }
 
-    /// The value in a slot.
+    /// Value in a slot.
     pub fn value(&self, slot: u32) -> &Value {
         &self.table.slot(slot).value
     }
@@ -173,7 +175,7 @@ impl DeviceState {
         }
     }
 
-    /// The device data in a slot, whether the slot has it already or a sync in flight is filling it.
+    /// Device data of the value in a slot, including data that a sync in flight is computing.
     pub fn data(&self, slot: u32) -> Option<&Arc<DeviceData>> {
         match self.value(slot) {
             Value::Pending(id) => self.trace.data(self.trace.node(*id)),
@@ -182,7 +184,7 @@ impl DeviceState {
         }
     }
 
-    /// The node of a tensor, as an operand: its result, or the leaf of its data.
+    /// Returns the node of a tensor that is used as an operand: the node of its result, or the leaf of its data.
     #[inline]
     pub fn operand(&mut self, argument: &str, handle: TensorHandle) -> Result<NodeId> {
         let slot = self.check(argument, handle)?;
@@ -200,7 +202,7 @@ impl DeviceState {
         })
     }
 
-    /// The node of a value that no tensor has.
+    /// Returns the node of a value that belongs to no tensor.
     pub fn operand_of(&mut self, value: Value) -> NodeId {
         match value {
             Value::Pending(id) => id,
@@ -214,13 +216,14 @@ impl DeviceState {
         }
     }
 
-    /// On cpu, forgets an operation that was evaluated or given up. What is recorded next is evaluated alone, or waits.
+    /// On cpu: discards operations that were evaluated or abandoned. Operations that placeholder-dependent tensors need
+    /// are kept.
     #[inline]
     pub fn clear_native(&mut self) -> Garbage {
         if self.trace.len() == self.kept.nodes() && self.inputs.is_empty() {
             return Garbage::default();
         }
-        // The last reference to an array may be here, and its memory another library's.
+        // An input may be the last reference to an array whose memory is owned by another library.
         if self.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
             later::drop_later(std::mem::take(&mut self.inputs));
         }
@@ -228,14 +231,14 @@ impl DeviceState {
         if self.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(self.kept).into() }
     }
 
-    /// Forgets all that was recorded.
+    /// Discards everything that was recorded.
     pub(super) fn clear_trace(&mut self) -> Vec<Arc<DeviceData>> {
         self.kept = Mark::default();
         self.trace.clear()
     }
 
-    /// On cpu, the value of a node that is one small operation: done at once, it is quicker than taking it out from under the
-    /// lock. None if it is anything else.
+    /// On cpu: evaluates a node that is a single small operation immediately, which is faster than moving it out of the
+    /// lock. Returns None for any other node.
     #[inline]
     pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
         let made = work::at_once(&self.trace, Inputs::new(&self.inputs, &self.table, &self.trace), id)?;
@@ -243,14 +246,14 @@ impl DeviceState {
         Some(made)
     }
 
-    /// On cpu, what there is to do for the values of nodes.
+    /// On cpu: takes the work that computes the values of the nodes, to be run without the lock.
     pub fn take_work(&mut self, ids: &[NodeId]) -> Work {
         let work = Work::of(&self.trace, Inputs::new(&self.inputs, &self.table, &self.trace), ids);
         drop(self.clear_native());
         work
     }
 
-    /// A new tensor with the result of a node as its value.
+    /// Returns a new tensor whose value is the result of a node.
     #[inline]
     pub fn new_tensor(&mut self, id: NodeId) -> Result<TensorHandle> {
         let handle = self.new_tensor_at(id)?;
@@ -258,14 +261,14 @@ impl DeviceState {
         Ok(handle)
     }
 
-    /// The same, but the ids of other nodes hold.
+    /// Like [`DeviceState::new_tensor`], but never compacts the trace, so that ids of other nodes remain valid.
     #[inline]
     pub fn new_tensor_at(&mut self, id: NodeId) -> Result<TensorHandle> {
         let value = self.value_of(id);
         self.new_tensor_of(value)
     }
 
-    /// Keeps memory in proportion to what is alive, however long nobody syncs.
+    /// Compacts a large trace, so that memory stays proportional to the live nodes even without syncs.
     #[inline]
     pub fn compact_if_large(&mut self) {
         if self.trace.len() >= self.compact_at && !self.syncing {
@@ -282,7 +285,7 @@ impl DeviceState {
         }
     }
 
-    /// A new tensor with this value.
+    /// Returns a new tensor with this value.
     #[inline(always)]
     pub fn new_tensor_of(&mut self, value: Value) -> Result<TensorHandle> {
         let (slot, handle) = self.table.insert(value)?;
@@ -290,8 +293,8 @@ impl DeviceState {
         Ok(handle)
     }
 
-    /// The value that a node stands for. The leaf of settled data is that data; the leaf of data that a sync is filling
-    /// stays a node, since the sync may still have to turn it back into what was recorded.
+    /// Value that a node represents. The leaf of available data becomes that data; the leaf of data in flight remains a
+    /// node, because the sync may still have to restore the recorded operation.
     #[inline]
     fn value_of(&self, id: NodeId) -> Value {
         match self.trace.data(self.trace.node(id)) {
@@ -300,7 +303,7 @@ impl DeviceState {
         }
     }
 
-    /// Gives a tensor another value: what an in-place operation does.
+    /// Replaces a tensor's value by the result of a node, as an in-place operation does.
     pub fn set_value(&mut self, slot: u32, id: NodeId) -> Garbage {
         let value = self.value_of(id);
         let garbage = self.replace_value(slot, value);
@@ -308,7 +311,7 @@ impl DeviceState {
         garbage
     }
 
-    /// Gives a tensor this value.
+    /// Replaces a tensor's value.
     pub fn replace_value(&mut self, slot: u32, value: Value) -> Garbage {
         self.unlink(slot);
         let old = std::mem::replace(&mut self.table.slot_mut(slot).value, value);
@@ -316,7 +319,7 @@ impl DeviceState {
         self.garbage_of(old)
     }
 
-    /// Adds the slot to those that have its value.
+    /// Adds the slot to the holders of its value.
     #[inline]
     fn link(&mut self, slot: u32) {
         match &self.table.slot(slot).value {
@@ -339,7 +342,7 @@ impl DeviceState {
         }
     }
 
-    /// Takes the slot out of those that have its value.
+    /// Removes the slot from the holders of its value.
     #[inline]
     fn unlink(&mut self, slot: u32) {
         let old = self.table.slot(slot);
@@ -364,12 +367,12 @@ impl DeviceState {
         }
     }
 
-    /// One reference more.
+    /// Adds a reference.
     pub fn retain(&mut self, slot: u32) -> Result<()> {
         self.table.retain(slot)
     }
 
-    /// One reference less; the last one ends the tensor.
+    /// Removes a reference; the last one destroys the tensor.
     #[inline]
     pub fn release(&mut self, slot: u32) -> Garbage {
         if !self.table.drop_reference(slot) {
@@ -377,17 +380,18 @@ impl DeviceState {
         }
         self.unlink(slot);
         match self.table.free(slot) {
-            // The common case of a long computation, and the one that has to be fast.
+            // The common case in long computations, and therefore the fast path.
             Value::Pending(_) if self.trace.pending() > 0 => Garbage::default(),
             old => self.garbage_of(old),
         }
     }
 
-    /// What goes with a value that a tensor let go of: its data, and the trace if that was the last thing pending.
+    /// Collects what is unreachable after a tensor released this value: its data, and the whole trace if nothing else
+    /// is pending.
     #[inline]
     fn garbage_of(&mut self, value: Value) -> Garbage {
         if let Value::Native(array) = value {
-            // Nothing that was recorded goes with an array.
+            // Releasing an array does not affect the trace.
             return Garbage { data: Vec::new(), array: Some(array) };
         }
         let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
@@ -403,12 +407,12 @@ impl DeviceState {
         self.table.slot(slot).requires_grad
     }
 
-    /// Marks the tensor.
+    /// Marks the tensor as requiring gradients, or clears the mark.
     pub fn set_requires_grad(&mut self, slot: u32, on: bool) {
         self.table.slot_mut(slot).requires_grad = on;
     }
 
-    /// All tensors that have this node as their value get `data` instead.
+    /// Sets `data` as the value of all tensors whose value is this node.
     pub fn settle(&mut self, id: NodeId, data: &Arc<DeviceData>) {
         let mut slot = self.trace.holder(id);
         self.trace.set_holder(id, NONE);
@@ -422,7 +426,7 @@ impl DeviceState {
         }
     }
 
-    /// The data that live tensors have as their values.
+    /// Distinct device data of all live tensors.
     pub fn live_data(&self) -> Vec<Arc<DeviceData>> {
         let mut live: Vec<Arc<DeviceData>> = self.table.values().filter_map(Value::data).cloned().collect();
         live.sort_by_key(Arc::as_ptr);
@@ -430,7 +434,7 @@ impl DeviceState {
         live
     }
 
-    /// Forgets what no tensor needs: all of the trace if nothing is pending.
+    /// Removes nodes that no tensor needs: the whole trace if nothing is pending.
     pub fn tidy(&mut self) -> Garbage {
         if self.trace.pending() == 0 { self.clear_trace().into() } else { self.compact() }
     }
@@ -449,7 +453,7 @@ impl DeviceState {
         data.into()
     }
 
-    /// Gives the device to an environment.
+    /// Assigns the device to an environment.
     pub(super) fn open(&mut self, owner: Owner) {
         self.is_native = owner.place == Place::Cpu;
         self.owner = Some(owner);
@@ -458,19 +462,19 @@ impl DeviceState {
         self.reset_tensor_counts();
     }
 
-    /// The environment was released. What it leaves behind goes with its last tensor.
+    /// Marks the environment as released. Its state is freed with the device's last tensor.
     pub fn close(&mut self) -> (Option<Owner>, Garbage) {
         self.closed = true;
         self.abandon_if_unused()
     }
 
-    /// Whether the environment is gone and nothing can use the device any more.
+    /// Whether the environment was released and no tensor of the device is left.
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.closed && self.table.live() == 0 && !self.syncing && self.owner.is_some()
     }
 
-    /// Lets the environment go, and the device back to those without one, if it is unused.
+    /// If the device is unused, drops its environment and returns it to the registry.
     pub fn abandon_if_unused(&mut self) -> (Option<Owner>, Garbage) {
         if !self.is_unused() {
             return (None, Garbage::default());
@@ -487,7 +491,7 @@ fn released() -> Error {
 }
 
 impl Device {
-    /// A device for an environment.
+    /// Opens a device for an environment.
     pub fn open(shared: &Arc<Shared>, place: Place) -> Result<&'static Device> {
         let device = registry::take()?;
         device.state().open(Owner { shared: shared.clone(), place });

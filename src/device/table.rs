@@ -1,4 +1,4 @@
-//! The tensor table: counted slots behind generational handles.
+//! Tensor table: reference-counted slots behind generational handles.
 
 use super::handle::{LAST_GENERATION, SLOTS, TensorHandle};
 use crate::device_data::DeviceData;
@@ -8,19 +8,19 @@ use crate::ir::{NONE, NodeId};
 use crate::native::Array;
 use std::sync::Arc;
 
-/// The value of a tensor. Immutable and shared; an in-place operation gives the tensor another one.
+/// Value of a tensor. Immutable and shared; an in-place operation replaces it.
 #[derive(Clone)]
 pub enum Value {
-    /// The result of a node of the trace: recorded, or in flight.
+    /// Result of a node of the trace: recorded, or in flight.
     Pending(NodeId),
     /// Device data.
     Data(Arc<DeviceData>),
-    /// An array of the host.
+    /// Array in host memory.
     Native(Array),
 }
 
 impl Value {
-    /// Its device data, if it has some.
+    /// Device data of the value, if it has any.
     pub fn data(&self) -> Option<&Arc<DeviceData>> {
         match self {
             Value::Data(data) => Some(data),
@@ -29,19 +29,19 @@ impl Value {
     }
 }
 
-/// One tensor, or a free slot (no references).
+/// One tensor, or a free slot (with 0 references).
 pub(super) struct Slot {
     generation: u32,
     references: u32,
     pub value: Value,
-    /// Neighbours among the tensors that have the same node as their value.
+    /// Previous tensor with the same node as its value.
     pub previous: u32,
-    /// Likewise; in a free slot, the next free one.
+    /// Next tensor with the same node as its value; in a free slot, the next free slot.
     pub next: u32,
     pub requires_grad: bool,
 }
 
-/// See the module's documentation.
+/// Tensors of one device.
 pub(super) struct Table {
     number: u32,
     slots: Vec<Slot>,
@@ -60,12 +60,12 @@ impl Table {
         self.number
     }
 
-    /// How many tensors are alive.
+    /// Number of live tensors.
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// The slot of a live tensor.
+    /// Returns the slot of a live tensor.
     #[inline]
     pub fn find(&self, handle: TensorHandle) -> Option<u32> {
         let slot = self.slots.get(handle.slot() as usize)?;
@@ -83,13 +83,14 @@ impl Table {
         &mut self.slots[index as usize]
     }
 
-    /// The values of all live tensors.
+    /// Values of all live tensors.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.slots.iter().filter(|slot| slot.references > 0).map(|slot| &slot.value)
     }
 
-    /// A new tensor with one reference. Its value is linked by the caller.
-    // Always, so that the value goes to its slot straight away, and not by way of memory, for which the processor waits.
+    /// Inserts a new tensor with one reference. The caller links its value.
+    // Always inlined, so that the value is constructed in its slot instead of being copied through the stack, which
+    // would cost a store-forwarding stall.
     #[inline(always)]
     pub fn insert(&mut self, value: Value) -> Result<(u32, TensorHandle)> {
         let index = match self.first_free {
@@ -128,7 +129,7 @@ impl Table {
         Ok(index as u32)
     }
 
-    /// One reference more.
+    /// Adds a reference.
     pub fn retain(&mut self, index: u32) -> Result<()> {
         let references = &mut self.slots[index as usize].references;
         *references = references
@@ -137,7 +138,8 @@ impl Table {
         Ok(())
     }
 
-    /// One reference less; whether it was the last one. The caller then unlinks the value and calls [`Table::free`].
+    /// Removes a reference. Returns whether it was the last one; the caller then unlinks the value and calls
+    /// [`Table::free`].
     #[inline]
     pub fn drop_reference(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
@@ -145,7 +147,7 @@ impl Table {
         slot.references == 0
     }
 
-    /// Makes the slot free; gives its value back. A slot that ran out of generations is not used again.
+    /// Frees the slot and returns its value. A slot that has used up its generations is not reused.
     #[inline]
     pub fn free(&mut self, index: u32) -> Value {
         let slot = &mut self.slots[index as usize];

@@ -1,4 +1,4 @@
-//! What is to be evaluated on cpu, taken out from under the device's lock.
+//! Work to be evaluated on cpu after the device's lock is released.
 
 use super::table::{Table, Value};
 use crate::error::Result;
@@ -9,19 +9,19 @@ use crate::ops;
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
-/// The arrays that it gives, one for each node asked for.
+/// Result arrays, one for each requested node.
 pub type Results = SmallVec<[Array; 1]>;
 
-/// What a leaf of a trace on cpu is.
+/// A leaf of a trace on cpu.
 pub enum Input {
-    /// The array of the tensor in a slot. The slot keeps it as long as the device is locked, and before it is unlocked what was
-    /// recorded is evaluated or taken out: so nobody counts references to it.
+    /// Array of the tensor in a slot. The slot keeps the array alive while the device is locked, and recorded
+    /// operations are evaluated or taken before it is unlocked, so that no reference counting is needed.
     Tensor(u32),
-    /// An array that no tensor has.
+    /// Array that belongs to no tensor.
     Array(Array),
 }
 
-/// The arrays of the leaves of a trace on cpu, which are the first of its nodes.
+/// Arrays of the leaves of a trace on cpu. Leaf nodes come first in the trace.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     inputs: &'a [Input],
@@ -30,12 +30,12 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Those of a device.
+    /// Inputs of a device's trace.
     pub(super) fn new(inputs: &'a [Input], table: &'a Table, trace: &'a Trace) -> Inputs<'a> {
         Inputs { inputs, table, trace }
     }
 
-    /// The array of a node, if that is a leaf of a list of inputs.
+    /// Array of a node, if it is a leaf in the list of inputs.
     #[inline]
     fn get(self, id: NodeId) -> Option<&'a Array> {
         match self.inputs.get(id.0 as usize)? {
@@ -47,23 +47,23 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The array of a node that is a leaf.
+    /// Array of a node that is a leaf.
     fn array(self, id: NodeId) -> Array {
-        // Among operations that wait for a placeholder the trace has the arrays.
+        // In the presence of placeholder-dependent operations, the trace owns the arrays.
         let of_trace = || self.trace.data(self.trace.node(id)).and_then(|data| data.host_array());
         self.get(id).cloned().or_else(of_trace).expect("a leaf's array")
     }
 }
 
-/// What one call recorded.
-// An operation is taken apart at once: a box for it would cost more than the room.
+/// Operations that one call recorded.
+// Work is consumed immediately: boxing an operation would cost more than the space it saves.
 #[allow(clippy::large_enum_variant)]
 pub enum Work {
-    /// It recorded nothing: an operand is the result.
+    /// Nothing was recorded: the result is an operand.
     Nothing(Array),
     /// One operation with one result.
     One(Operation),
-    /// Several operations, or one with several results.
+    /// Several operations, or one operation with several results.
     Program(Box<Recorded>),
 }
 
@@ -78,22 +78,22 @@ pub struct Operation {
 
 /// A program with its inputs.
 pub struct Recorded {
-    /// None if all that is asked for are operands.
+    /// None if all requested results are operands.
     segment: Option<Segment>,
     inputs: Vec<Array>,
     results: Vec<Asked>,
 }
 
-/// Where a result comes from.
+/// Source of a result.
 enum Asked {
     Input(Array),
     Output(usize),
 }
 
-/// The most bytes of an operand or a result of what is done under the lock.
+/// Maximum size in bytes of the operands and the result of an operation that is evaluated under the lock.
 const SMALL: usize = 1024;
 
-/// Evaluates one small operation on leaves; none if it is anything else.
+/// Evaluates one small operation on leaves. Returns None for anything else.
 #[inline]
 pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array>> {
     let node = trace.node(id);
@@ -110,7 +110,7 @@ pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array
 }
 
 impl Work {
-    /// For the values of `ids` in a trace.
+    /// Takes the work that computes the values of `ids` in a trace.
     pub fn of(trace: &Trace, inputs: Inputs, ids: &[NodeId]) -> Work {
         let [id] = *ids else { return Work::Program(Box::new(Recorded::of(trace, inputs, ids))) };
         let node = trace.node(id);
@@ -130,7 +130,7 @@ impl Work {
         })
     }
 
-    /// Does it.
+    /// Evaluates the work.
     pub fn run(self) -> Result<Results> {
         match self {
             Work::Nothing(array) => Ok(SmallVec::from_elem(array, 1)),

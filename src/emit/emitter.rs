@@ -1,6 +1,6 @@
-//! StableHLO text of one function (the specification is at openxla.org/stablehlo/spec). Value number `i` of the program is
-//! `%v<i>`; what is added between values is `%t<i>`. One of several results is the part that it is: `%v<i>#<n>`. What is
-//! written out within an operation has that operation's name before its own.
+//! Writes the StableHLO text of one function (specification: openxla.org/stablehlo/spec). Value `i` of the program is
+//! named `%v<i>`, and intermediate values are named `%t<i>`. One of several results is named by its index: `%v<i>#<n>`.
+//! The values of an inlined function have the name of the enclosing operation as a prefix.
 
 use super::emit;
 use super::pack::Pack;
@@ -10,30 +10,31 @@ use crate::types::{DType, Scalar, TensorType};
 
 /// Writes one function.
 pub struct Emitter<'a> {
-    /// What the function consists of.
+    /// Instructions of the function.
     pub values: &'a [Instruction],
     scalars: &'a [Scalar],
-    /// Scalars that are parameters.
+    /// Scalars that are passed as parameters, packed by dtype.
     pub packs: &'a [Pack],
-    /// What the function is going to be compiled for, if that is known: `cpu`, `cuda`, ...
+    /// Platform that the function is compiled for (`cpu`, `cuda`, ...), or empty if unknown.
     pub platform: &'a str,
-    /// What is written so far.
+    /// Text written so far.
     pub text: String,
     temporaries: usize,
     holes: usize,
-    /// Writes the value at a position.
+    /// Writes the instruction at a position.
     lower: Lower,
-    /// Stands before every name.
+    /// Prefix of every name.
     prefix: String,
-    /// What parameters are called, unless by their own names.
+    /// Names of the parameters; empty if they have their own names.
     arguments: &'a [String],
 }
 
-/// Writes the value at a position.
+/// Writes the instruction at a position.
 pub type Lower = fn(&mut Emitter, usize);
 
 impl<'a> Emitter<'a> {
-    /// For the function of these values, with `scalars` in its holes, but for those that are in `packs`.
+    /// Creates an emitter for the function of `values`. `scalars` fill its scalar slots, except for the slots in
+    /// `packs`.
     pub fn new(
         values: &'a [Instruction],
         scalars: &'a [Scalar],
@@ -46,13 +47,13 @@ impl<'a> Emitter<'a> {
         Emitter { values, scalars, packs, platform, text, temporaries: 0, holes: 0, lower, prefix, arguments }
     }
 
-    /// Writes all values, one after another.
+    /// Writes all instructions in order.
     pub fn lower_all(&mut self) {
         (0..self.values.len()).for_each(|position| (self.lower)(self, position));
     }
 
-    /// Writes a function out where it is applied: its values with a prefix to their names, its parameters by the names of the
-    /// arguments. Gives the names of what is at `results`.
+    /// Inlines a function: its values get `prefix` before their names, and its parameters are replaced by `arguments`.
+    /// Returns the names of the values at `results`.
     pub fn write_out(
         &mut self,
         values: &[Instruction],
@@ -68,29 +69,29 @@ impl<'a> Emitter<'a> {
         results.iter().map(|&position| inner.name(position)).collect()
     }
 
-    /// The value at a position.
+    /// Instruction at `position`.
     pub fn instruction(&self, position: usize) -> &'a Instruction {
         &self.values[position]
     }
 
-    /// What the lowering of the value at a position defines.
+    /// Name defined by the lowering of the instruction at `position`.
     pub fn name_of(&self, position: usize) -> String {
         format!("%{}v{position}", self.prefix)
     }
 
-    /// A new name.
+    /// Returns a fresh name.
     pub fn temporary(&mut self) -> String {
         self.temporaries += 1;
         format!("%{}t{}", self.prefix, self.temporaries - 1)
     }
 
-    /// What the value at a position is called.
+    /// Name by which other instructions refer to the value at `position`.
     pub fn name(&self, position: usize) -> String {
         let value = &self.values[position];
         match value.op {
             Op::Result => {
                 let of = value.operands[0];
-                // A loop of ours counts in its first result.
+                // The first result of a lowered scan is its loop counter.
                 let first = if self.values[of].op == Op::Scan { 1 } else { 0 };
                 format!("{}#{}", self.name_of(of), first + value.attributes[0])
             }
@@ -102,12 +103,12 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Names and types of values, as lists.
+    /// Names and types of the values, as two lists.
     pub fn listed(&self, positions: &[usize]) -> (Vec<String>, Vec<String>) {
         positions.iter().map(|&i| (self.name(i), mlir(&self.values[i].ty))).unzip()
     }
 
-    /// An operation of one operand, written `op %x attributes : (from) -> to`.
+    /// Writes an operation with one operand, as `op %x attributes : (from) -> to`.
     pub fn one_operand(&mut self, position: usize, op: &str, attributes: &str) {
         let value = self.instruction(position);
         let x = value.operands[0];
@@ -115,13 +116,13 @@ impl<'a> Emitter<'a> {
         emit!(self, "    {} = stablehlo.{op} {operand}{attributes} : ({from}) -> {to}", self.name_of(position));
     }
 
-    /// The dtype to which these values promote.
+    /// Dtype to which the operands promote.
     pub fn promoted(&self, operands: &[usize]) -> DType {
         let dtypes = operands.iter().map(|&i| self.values[i].ty.dtype);
         dtypes.reduce(|a, b| a.promote(b).expect("inference promoted them")).expect("at least one operand")
     }
 
-    /// The value at `position`, converted and broadcast to `ty`.
+    /// Converts and broadcasts the value at `position` to `ty`. Returns the name of the result.
     pub fn cast(&mut self, position: usize, ty: &TensorType) -> String {
         let mut name = self.name(position);
         let mut from = self.values[position].ty.clone();
@@ -139,7 +140,7 @@ impl<'a> Emitter<'a> {
         name
     }
 
-    /// NumPy's broadcasting: axes are aligned at the end.
+    /// Writes a broadcast with NumPy's rules: axes are aligned at the end.
     pub fn broadcast(&mut self, name: &str, operand: &str, from: &TensorType, to: &TensorType) {
         let axes: Vec<usize> = (to.dims.len() - from.dims.len()..to.dims.len()).collect();
         emit!(
@@ -150,7 +151,7 @@ impl<'a> Emitter<'a> {
         );
     }
 
-    /// The next hole, in every element of `ty`: a constant, or an element of a pack.
+    /// Broadcasts the next scalar slot to `ty`. The scalar is a constant, or an element of a pack.
     pub fn scalar(&mut self, name: &str, ty: &TensorType) {
         let hole = self.holes;
         self.holes += 1;
@@ -181,7 +182,7 @@ impl<'a> Emitter<'a> {
         self.broadcast(name, &single, &element, ty);
     }
 
-    /// A constant in every element of `ty`.
+    /// Writes a constant with every element equal to `bits`. Returns its name.
     pub fn constant(&mut self, ty: &TensorType, bits: u128) -> String {
         let element = TensorType::new(ty.dtype, &[]);
         let single = self.temporary();

@@ -1,10 +1,10 @@
-//! How StableHLO is written: what the lowerings of operations are put together from.
+//! Building blocks with which the lowerings of operations write StableHLO text.
 
 mod emitter;
 mod pack;
 mod text;
 
-/// Adds a line to an emitter's text. Writing to a string cannot fail.
+/// Appends a line to an emitter's text. Writing to a string cannot fail.
 macro_rules! emit {
     ($emitter:expr, $($message:tt)*) => {{
         use std::fmt::Write as _;

@@ -1,30 +1,30 @@
-//! Scalars that are parameters.
+//! Scalars that are passed to a program as parameters.
 
 use crate::types::{DType, Scalar, TensorType};
 
-/// Those of one dtype, in one vector: many scalar parameters would make XLA slow.
+/// Scalar parameters of one dtype, packed into one vector: many scalar parameters would make XLA slow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pack {
-    /// Their dtype.
+    /// Dtype of the scalars.
     pub dtype: DType,
-    /// Which holes, in the order of the vector.
+    /// Indices of the packed scalar slots, in the order of the vector.
     pub holes: Vec<usize>,
 }
 
 impl Pack {
-    /// The vector's type.
+    /// Type of the vector.
     pub fn ty(&self) -> TensorType {
         TensorType::new(self.dtype, &[self.holes.len() as i64])
     }
 
-    /// The vector's bytes for a run with these scalars.
+    /// Bytes of the vector for a run with these scalars.
     pub fn bytes(&self, scalars: &[Scalar]) -> Vec<u8> {
         let size = self.dtype.size_bytes();
         self.holes.iter().flat_map(|&hole| scalars[hole].bits().to_le_bytes().into_iter().take(size)).collect()
     }
 }
 
-/// The varying holes, by dtype.
+/// Groups the varying scalar slots by dtype.
 pub fn gather(scalars: &[Scalar], varying: &[bool]) -> Vec<Pack> {
     let mut packs: Vec<Pack> = Vec::new();
     for hole in (0..scalars.len()).filter(|&i| varying[i]) {

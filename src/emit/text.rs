@@ -1,10 +1,10 @@
-//! How types and elements are written in MLIR.
+//! Types and elements in MLIR syntax.
 
 use crate::ir::ReduceOp;
 use crate::types::{DType, Kind, Scalar, TensorType};
 use std::fmt::Write;
 
-/// The value that a reduction starts from.
+/// Initial value of a reduction, as bits.
 pub fn identity(op: ReduceOp, dtype: DType) -> u128 {
     let one = || Scalar::new(dtype, crate::types::ScalarValue::Signed(1)).expect("every dtype has a one").bits();
     let bits = 8 * dtype.size_bytes() as u32;
@@ -25,7 +25,7 @@ pub fn identity(op: ReduceOp, dtype: DType) -> u128 {
     }
 }
 
-/// An element as MLIR reads it: floats by their bits, so that nothing is lost on the way.
+/// Formats an element in MLIR syntax. Floats are written as bits, so that they are exact.
 pub fn literal(dtype: DType, bits: u128) -> String {
     let digits = 2 * dtype.size_bytes();
     match dtype.kind() {
@@ -44,7 +44,7 @@ pub fn literal(dtype: DType, bits: u128) -> String {
     }
 }
 
-/// A tensor type in MLIR: `tensor<2x3xf32>`.
+/// Formats a tensor type in MLIR syntax: `tensor<2x3xf32>`.
 pub fn mlir(ty: &TensorType) -> String {
     let mut out = String::from("tensor<");
     for dim in &ty.dims {

@@ -1,9 +1,9 @@
-//! The processor that this process runs on.
+//! Description of the host processor.
 
 use std::sync::OnceLock;
 
-/// Names the processor model and its features. A serialized executable may be machine code that uses all of them, and a
-/// plugin chooses kernels by them.
+/// Returns the processor's model name and features. A serialized executable may be machine code that uses all of them,
+/// and a plugin selects kernels by them.
 pub fn features() -> &'static str {
     static FEATURES: OnceLock<String> = OnceLock::new();
     FEATURES.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! What runs programs. An engine compiles StableHLO text, holds buffers, and executes; it knows nothing of tensors,
-//! traces or steps. [`pjrt`] is the engine over any PJRT plugin.
+//! Execution engines. An engine compiles StableHLO text, owns buffers, and executes programs; it is independent of
+//! tensors, traces and steps. [`pjrt`] is the engine for PJRT plugins.
 
 pub mod cpu;
 pub mod pjrt;
@@ -9,61 +9,62 @@ use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 
-/// A client of some accelerator runtime with its devices, numbered from 0. Every method may be called from any thread.
+/// A client of an accelerator runtime with its devices, numbered from 0. All methods are thread-safe.
 pub trait Engine: Send + Sync {
-    /// The runtime's name for what it runs on: `cpu`, `cuda`, ...
+    /// Name of the platform: `cpu`, `cuda`, ...
     fn platform(&self) -> &str;
 
-    /// How many devices there are.
+    /// Number of devices.
     fn device_count(&self) -> usize;
 
-    /// Bytes that differ whenever an executable compiled by this engine might: platform, versions, the plugin's file,
-    /// flags, devices, compile options. The same in every process.
+    /// Bytes that differ whenever executables compiled by this engine might differ: platform, versions, the plugin's
+    /// file, flags, devices, compile options. Stable across processes.
     fn fingerprint(&self) -> Result<Vec<u8>>;
 
-    /// Copies row-major `data`, of exactly the type's size, into a new buffer. `data` is free again on return.
+    /// Copies row-major `data`, of exactly the type's size, into a new buffer. `data` may be reused on return.
     fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>>;
 
-    /// A buffer whose content is `memory`, which lies row-major and has exactly the type's size. The engine may take the
-    /// memory as it is, and then keeps it until nothing uses it any more; no run may consume such a buffer. None if
-    /// it cannot, which is no failure: then the content is to be transferred.
+    /// Creates a buffer that aliases host memory (zero-copy import). `memory` is row-major and has exactly the type's
+    /// size. The engine keeps it alive until nothing uses it any more; no run may consume the buffer. Returns None if
+    /// the engine cannot alias the memory, which is not an error: the content must then be transferred.
     fn lend_to_device(&self, _: usize, _: &TensorType, _: &Arc<dyn SharedBytes>) -> Result<Option<Arc<dyn Buffer>>> {
         Ok(None)
     }
 
-    /// Compiles a module whose `main` has this signature. `origin` is what the text was lowered from, for an engine that
-    /// interprets; others have no use for it.
+    /// Compiles a module whose `main` has this signature. `origin` is the program from which the text was lowered, for
+    /// engines that interpret it; other engines ignore it.
     fn compile(&self, text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>>;
 
-    /// Loads what [`Executable::serialize`] gave, perhaps in another process of an engine with the same fingerprint.
+    /// Loads the output of [`Executable::serialize`], which may come from another process with an engine with the same
+    /// fingerprint.
     fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>>;
 
-    /// Blocks until everything enqueued on `device` has ended; the first failure among it.
+    /// Blocks until all work enqueued on `device` has ended. Returns its first error.
     fn wait(&self, device: usize) -> Result<()>;
 
-    /// The most bytes that a device can have at all besides what it holds, and what sets that limit; none if that is not
-    /// known, or far from the `needed` bytes.
+    /// Maximum number of bytes that the device can allocate in addition to what it holds, and the source of that limit.
+    /// None if the limit is unknown, or `needed` is too small to be checked.
     fn memory_limit(&self, _needed: u64) -> Option<(u64, &'static str)> {
         None
     }
 
-    /// Bytes held by buffers.
+    /// Memory held by buffers.
     fn memory(&self) -> Memory;
 
-    /// Forgets the peak: it becomes what is live now.
+    /// Resets the peak to the bytes that are live now.
     fn reset_peak(&self);
 }
 
-/// Bytes held by an engine's buffers, by our own accounting (a donated buffer counts once, as its output).
+/// Memory held by an engine's buffers, as counted by the library (a donated buffer counts once, as the output).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Now.
+    /// Bytes held now.
     pub live: u64,
-    /// At most so far.
+    /// Maximum of the bytes held so far.
     pub peak: u64,
 }
 
-/// What a program takes and gives.
+/// Parameters and outputs of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Types of the parameters.
@@ -74,74 +75,76 @@ pub struct Signature {
     pub donors: Vec<usize>,
 }
 
-/// Bytes that a compiled program takes on its device, as the runtime says.
+/// Device memory of a compiled program in bytes, as reported by the runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramMemory {
-    /// Its arguments.
+    /// Size of the arguments.
     pub arguments: u64,
-    /// Its outputs, those in arguments' memory among them.
+    /// Size of the outputs, including those that alias arguments.
     pub outputs: u64,
-    /// Outputs that are written over consumed arguments.
+    /// Size of the outputs that alias donated arguments.
     pub aliases: u64,
-    /// What it needs besides while it runs.
+    /// Size of the temporary memory that is needed during execution.
     pub temporaries: u64,
-    /// The program itself.
+    /// Size of the program itself.
     pub code: u64,
 }
 
-/// A compiled program. Runs on any device of its engine.
+/// A compiled program. It can run on any device of its engine.
 pub trait Executable: Send + Sync {
-    /// What it was compiled for.
+    /// Signature with which the program was compiled.
     fn signature(&self) -> &Signature;
 
-    /// Bytes from which it can be loaded again; UNIMPLEMENTED if the runtime has none.
+    /// Returns bytes from which the program can be loaded; UNIMPLEMENTED if the runtime does not support it.
     fn serialize(&self) -> Result<Vec<u8>>;
 
-    /// What it takes of its device's memory.
+    /// Device memory that the program uses.
     fn memory(&self) -> Result<ProgramMemory>;
 
-    /// Enqueues one run. Refuses arguments whose type or device differs from the signature. `keep` lists the donors
-    /// (indices of parameters) that this run must not consume. On failure no argument was consumed unless it says so
-    /// by [`Buffer::is_deleted`].
+    /// Enqueues one run. Returns an error if the type or device of an argument does not match. `keep` lists the donors
+    /// (indices of parameters) that this run must not consume. On failure, only arguments for which
+    /// [`Buffer::is_deleted`] returns true were consumed.
     fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution>;
 }
 
-/// What one run gave.
+/// Result of one run.
 pub struct Execution {
-    /// One buffer per output, possibly still being computed.
+    /// One buffer per output, whose computation may still be in progress.
     pub outputs: Vec<Arc<dyn Buffer>>,
     /// Indices of the arguments that were consumed.
     pub consumed: Vec<usize>,
 }
 
-/// A copy to the host under way; or the device's own memory, where that is the host's.
+/// A copy to the host in flight, or a view of device memory that is host memory.
 pub trait HostCopy: Send {
-    /// Waits for the content, row-major; the failure of whatever should have made it.
+    /// Waits for the content and returns it, row-major. Returns an error if the computation of the buffer failed.
     fn bytes(&mut self) -> Result<&[u8]>;
 }
 
-/// Memory of a device that holds, or will hold, one array.
+/// Device memory that holds, or will hold, one array.
 pub trait Buffer: Send + Sync + Any {
-    /// What it holds.
+    /// Type of the array.
     fn tensor_type(&self) -> &TensorType;
 
-    /// The device that it is on.
+    /// Device of the buffer.
     fn device(&self) -> usize;
 
-    /// Whether a run consumed it.
+    /// Whether a run consumed the buffer.
     fn is_deleted(&self) -> bool;
 
-    /// Waits; the failure of whatever should have made it, if it failed. Not being able to ask is none.
+    /// Waits until the buffer is ready. Returns the error of the computation that defines it, if it failed, and None if
+    /// the status cannot be queried.
     fn failure(&self) -> Option<Error>;
 
-    /// Waits, then copies its content, row-major, to `destination`, which has exactly its size.
+    /// Waits until the buffer is ready, and copies its content, row-major, to `destination`, which has exactly its
+    /// size.
     fn read(&self, destination: &mut [u8]) -> Result<()>;
 
-    /// Starts a copy of its content to the host. Until that is dropped, nothing may consume the buffer.
+    /// Starts a copy of the content to the host. Nothing may consume the buffer until the copy is dropped.
     fn start_host_copy(self: Arc<Self>) -> Result<Box<dyn HostCopy>>;
 
-    /// Waits; its own memory, if that is host memory in which the content lies row-major. Until that is dropped, nothing
-    /// may consume the buffer.
+    /// Waits until the buffer is ready. Returns a view of its memory if that is host memory with row-major content.
+    /// Nothing may consume the buffer until the view is dropped.
     fn share(self: Arc<Self>) -> Result<Option<Arc<dyn SharedBytes>>> {
         Ok(None)
     }
@@ -149,6 +152,6 @@ pub trait Buffer: Send + Sync + Any {
     /// Starts a copy to another device of the same engine.
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>>;
 
-    /// For the engine that made it.
+    /// For downcasts by the engine that created the buffer.
     fn as_any(&self) -> &dyn Any;
 }

@@ -1,4 +1,4 @@
-//! One environment.
+//! An environment: its devices, options, caches and counters.
 
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
@@ -11,28 +11,28 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// How many compiled programs an environment keeps if it is not told.
+/// Default capacity of the program cache.
 const DEFAULT_CACHE_CAPACITY: usize = 1024;
 
-/// What an environment is made with.
+/// Options for creating an environment.
 #[derive(Default)]
 pub struct EnvironmentOptions {
-    /// The plugin's file; none: found as the C contract says.
+    /// Path of the plugin; None: found by the rules documented in the C header.
     pub plugin_path: Option<PathBuf>,
-    /// Folder of the disk cache; none: the variable `LXLA_CACHE_DIR`, else no disk cache.
+    /// Folder of the disk cache; None: the environment variable `LXLA_CACHE_DIR`, else no disk cache.
     pub cache_dir: Option<PathBuf>,
-    /// How many compiled programs are kept.
+    /// Capacity of the program cache; None: the default.
     pub cache_capacity: Option<NonZeroUsize>,
-    /// How many devices to ask the plugin for; 0: its default.
+    /// Number of devices to request from the plugin; 0: the plugin's default.
     pub device_count: usize,
     /// Named options (see [`Options::set`]) with their values.
     pub named: Vec<(&'static str, String)>,
 }
 
-/// What a caller can mean by a device.
+/// Kind of device in a caller's device argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
-    /// None named.
+    /// No device specified.
     Unspecified,
     /// `cpu`.
     Cpu,
@@ -40,17 +40,17 @@ pub enum DeviceKind {
     Xla,
 }
 
-/// See the module's documentation.
+/// Devices of one environment, and their shared state.
 pub struct Environment {
     shared: Arc<Shared>,
     cpu: &'static Device,
-    /// The XLA devices, once one of them was asked for.
+    /// XLA devices, opened when one of them is first requested.
     xla: OnceLock<Vec<&'static Device>>,
-    /// How the engine is to be started. Held while it is.
+    /// Arguments for starting the engine. Locked while it is being started.
     start: Mutex<Start>,
 }
 
-/// What the engine is started with.
+/// Arguments for starting the engine.
 struct Start {
     plugin_path: Option<PathBuf>,
     disk: Option<DiskCache>,
@@ -59,8 +59,9 @@ struct Start {
 }
 
 impl Environment {
-    /// Options come from environment variables (`LXLA_DONATION=false`), then from `options`. A plugin that is named is
-    /// started at once, so that its failure is told here; else the first use of an XLA device finds and starts one.
+    /// Creates an environment. Options are taken from environment variables (`LXLA_DONATION=false`), then from
+    /// `options`. A plugin given by path is started immediately, so that its errors are returned here; otherwise the
+    /// first use of an XLA device finds and starts one.
     pub fn new(number: u64, options: EnvironmentOptions) -> Result<Environment> {
         let from_variable = || std::env::var_os("LXLA_CACHE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let default = NonZeroUsize::new(DEFAULT_CACHE_CAPACITY).expect("not zero");
@@ -95,8 +96,8 @@ impl Environment {
         Ok(environment)
     }
 
-    /// An environment whose XLA devices are those of `engine`, whatever that is: for engines over something else than a
-    /// plugin, and known to whoever made it only.
+    /// Creates an environment whose XLA devices are those of `engine`, for engines that are not PJRT plugins. The
+    /// environment is not added to the registry.
     pub fn with_engine(number: u64, engine: Arc<dyn Engine>, options: EnvironmentOptions) -> Result<Environment> {
         let environment = Environment::new(number, EnvironmentOptions { plugin_path: None, ..options })?;
         let programs = ProgramCache::new(environment.start.lock().cache_capacity);
@@ -105,17 +106,17 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Its number, which is its handle.
+    /// Number of the environment, which is also its handle.
     pub fn number(&self) -> u64 {
         self.shared.number
     }
 
-    /// What may be changed.
+    /// Options that can be changed.
     pub fn options(&self) -> &Options {
         &self.shared.options
     }
 
-    /// Its XLA devices, `xla:0` first. Starts the engine if that was not done yet.
+    /// XLA devices, `xla:0` first. Starts the engine if it is not running yet.
     pub fn devices(&self) -> Result<&[&'static Device]> {
         if let Some(devices) = self.xla.get() {
             return Ok(devices);
@@ -143,12 +144,12 @@ impl Environment {
         Ok(self.xla.get_or_init(|| devices))
     }
 
-    /// Its XLA devices, if there are any yet: what was never used has nothing pending.
+    /// XLA devices that are already open. A device that was never used has nothing pending.
     pub fn devices_in_use(&self) -> &[&'static Device] {
         self.xla.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The device that a caller means.
+    /// Resolves a caller's device argument.
     pub fn device(&self, kind: DeviceKind, ordinal: i32) -> Result<&'static Device> {
         let index = match kind {
             DeviceKind::Xla => ordinal,
@@ -171,7 +172,7 @@ impl Environment {
         })
     }
 
-    /// A counter by name.
+    /// Value of a counter by name.
     pub fn counter(&self, name: &str) -> Result<u64> {
         let found = self.counters().into_iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value).ok_or_else(|| {
@@ -180,8 +181,8 @@ impl Environment {
         })
     }
 
-    /// All counters, and what is there now: programs in memory (CachedPrograms) and what was compiled of them, for other
-    /// constants and donors (CachedVariants); bytes that buffers hold (LiveBytes now, PeakLiveBytes at most).
+    /// All counters and gauges: programs in memory (CachedPrograms) and their compiled variants for different constants
+    /// and donors (CachedVariants); bytes held by buffers (LiveBytes now, PeakLiveBytes at most).
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let tensors = self.all_devices().map(|device| device.state().tensor_counts());
         let (created, destroyed) = tensors.fold((0, 0), |sum, (c, d)| (sum.0 + c, sum.1 + d));
@@ -200,7 +201,7 @@ impl Environment {
         all
     }
 
-    /// All there is to tell, as one JSON object.
+    /// All metrics and options, as one JSON object.
     pub fn metrics_json(&self) -> String {
         let counters: serde_json::Map<String, serde_json::Value> =
             self.counters().into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
@@ -218,7 +219,7 @@ impl Environment {
         .to_string()
     }
 
-    /// Counters start at 0 again, and the peak at what is live.
+    /// Resets all counters to 0, and the peak to the bytes that are live.
     pub fn reset_metrics(&self) {
         self.shared.metrics.reset();
         if let Some(runtime) = self.shared.runtime.get() {
@@ -232,7 +233,7 @@ impl Environment {
     }
 }
 
-/// The options that environment variables and the caller set.
+/// Options set by environment variables and the caller.
 fn set_options(named: &[(&'static str, String)]) -> Result<Options> {
     let options = Options::default();
     for name in OPTION_NAMES.split(", ") {
@@ -255,7 +256,7 @@ fn close(devices: &[&'static Device]) {
 }
 
 impl Drop for Environment {
-    /// Its tensors stay readable; the engine goes with the last of them.
+    /// Tensors remain readable; the engine is dropped with the last of them.
     fn drop(&mut self) {
         close(&self.all_devices().collect::<Vec<_>>());
     }

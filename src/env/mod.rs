@@ -1,4 +1,5 @@
-//! Environments: one engine client, its devices, options, caches, metrics. Scopes nest per thread.
+//! Environments: an engine client with its devices, options, caches and metrics. Each thread has a stack of entered
+//! environments.
 
 mod environment;
 mod registry;

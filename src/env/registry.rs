@@ -1,4 +1,4 @@
-//! All environments of the process, behind counted handles.
+//! All environments of the process, behind reference-counted handles.
 
 use super::environment::{Environment, EnvironmentOptions};
 use super::scope;
@@ -12,7 +12,7 @@ struct Entry {
     references: u32,
 }
 
-/// Live environments by number; numbers are never used twice.
+/// Live environments by number. Numbers are never reused.
 struct Registry {
     entries: Vec<(u64, Entry)>,
     next: u64,
@@ -20,14 +20,14 @@ struct Registry {
 
 static REGISTRY: RwLock<Registry> = RwLock::new(Registry { entries: Vec::new(), next: 1 });
 
-/// Number of the default environment, once there is one.
+/// Number of the default environment, once it exists.
 static DEFAULT: Mutex<Option<u64>> = Mutex::new(None);
 
 fn invalid(id: u64) -> Error {
     error!(InvalidHandle, "env: {id:#x} is no environment handle, or the environment was released")
 }
 
-/// A new environment with one reference; its number.
+/// Creates an environment with one reference, and returns its number.
 pub fn create(options: EnvironmentOptions) -> Result<u64> {
     let number = {
         let mut registry = REGISTRY.write();
@@ -39,7 +39,7 @@ pub fn create(options: EnvironmentOptions) -> Result<u64> {
     Ok(number)
 }
 
-/// The environment that a handle means: 0 is the thread's current one, else the default one.
+/// Resolves a handle: 0 is the thread's current environment, or else the default one.
 pub fn resolve(id: u64) -> Result<Arc<Environment>> {
     let number = match id {
         0 => match scope::current() {
@@ -58,7 +58,7 @@ pub fn enter(id: u64) -> Result<()> {
     scope::enter(resolve(id)?.number())
 }
 
-/// One reference more.
+/// Adds a reference.
 pub fn retain(id: u64) -> Result<()> {
     let mut registry = REGISTRY.write();
     let entry = registry.entries.iter_mut().find(|(known, _)| *known == id).ok_or_else(|| invalid(id))?;
@@ -70,7 +70,8 @@ pub fn retain(id: u64) -> Result<()> {
     Ok(())
 }
 
-/// One reference less; the last one ends the environment, but for its tensors. Releasing none is fine.
+/// Removes a reference; the last one destroys the environment, except for what its tensors need. A handle of 0 is
+/// ignored.
 pub fn release(id: u64) -> Result<()> {
     if id == 0 {
         return Ok(());
@@ -90,7 +91,7 @@ pub fn release(id: u64) -> Result<()> {
     Ok(())
 }
 
-/// The number of the process's default environment, made on first use.
+/// Number of the process's default environment, which is created on first use.
 pub fn default() -> Result<u64> {
     let mut default = DEFAULT.lock();
     if let Some(number) = *default {

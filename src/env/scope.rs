@@ -1,4 +1,4 @@
-//! The environments that a thread has entered, by number, innermost last.
+//! Stack of the environments that a thread has entered, by number.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ pub fn enter(number: u64) -> Result<()> {
     ENTERED.try_with(|entered| entered.borrow_mut().push(number)).map_err(|_| ending())
 }
 
-/// Leaves the environment that was entered last; 0 means whichever that is.
+/// Leaves the environment that was entered last, which must be `number`. 0 accepts any.
 pub fn exit(number: u64) -> Result<()> {
     let leave = |entered: &RefCell<Vec<u64>>| {
         let mut entered = entered.borrow_mut();

@@ -1,4 +1,4 @@
-//! Who may read and write a file: its owner, group, mode and access control list.
+//! Access rights of a file: owner, group, mode and access control list.
 
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
@@ -7,23 +7,24 @@ use std::io::Result;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// Where Linux keeps a file's access control list (acl(5)).
+/// Extended attribute in which Linux stores a file's access control list (acl(5)).
 const ACL: &str = "system.posix_acl_access";
 
-/// The most bytes that an attribute has.
+/// Maximum size in bytes of an extended attribute.
 const MOST_ACL_BYTES: usize = 1 << 16;
 
-/// The effective user of this process.
+/// Effective user id of this process.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Gives a new file the access rights of the one at `path`, which it will replace. What may not be given away is not: then
-/// nobody gets more than before. If the group or the list cannot be kept, group and others have the rights that both had.
+/// Copies the access rights of the file at `path` to the new file that will replace it. Rights that cannot be
+/// transferred are omitted, so that nobody gains access. If the group or the access control list cannot be kept, group
+/// and others get only the rights that both had.
 pub fn keep(file: &File, path: &Path, replaced: &Metadata) -> Result<()> {
     let ours = file.metadata()?;
     if ours.uid() != replaced.uid() {
-        // Only root may.
+        // Only root may change the owner.
         let _ = fchown(file, Some(replaced.uid()), None);
     }
     let keeps_group = ours.gid() == replaced.gid() || fchown(file, None, Some(replaced.gid())).is_ok();
@@ -35,23 +36,23 @@ pub fn keep(file: &File, path: &Path, replaced: &Metadata) -> Result<()> {
     }
     let now = file.metadata()?.mode() & 0o777;
     match file.set_permissions(Permissions::from_mode(mode)) {
-        // A file system that has modes of its own (vfat) keeps them. It gave nobody more than before.
+        // A file system with fixed modes (vfat) keeps its own. They grant nobody more than before.
         Err(_) if now & !mode == 0 => Ok(()),
         set => set,
     }
 }
 
-/// Whether the file has the same access control list now; having none is one, too.
+/// Copies the access control list, or its absence. Returns whether both files have the same list now.
 fn keep_list(file: &File, path: &Path) -> bool {
     let mut list = vec![0; MOST_ACL_BYTES];
     match rustix::fs::getxattr(path, ACL, &mut list[..]) {
         Ok(length) => rustix::fs::fsetxattr(file, ACL, &list[..length], XattrFlags::empty()).is_ok(),
         Err(Errno::NODATA) => match rustix::fs::fremovexattr(file, ACL) {
-            // A folder's default list is what a new file has otherwise.
+            // Without this, the new file would have its folder's default list.
             Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => true,
             Err(_) => false,
         },
-        // The file system has no such lists.
+        // The file system does not support access control lists.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => true,
         Err(_) => false,
     }

@@ -1,8 +1,9 @@
-//! Files that appear whole or not at all: written under a temporary name in the same folder, then renamed.
+//! Atomic file replacement: files are written under a temporary name in the same folder, then renamed.
 //!
-//! A temporary file is made with O_EXCL under a random name, and locked (flock) for as long as it is being written. The kernel
-//! drops the lock with the process, however that ends, so whoever gets the lock knows that the file is abandoned. That holds
-//! across containers and on network file systems that share locks; process ids, which mean nothing there, are not used.
+//! A temporary file is created with O_EXCL under a random name, and locked (flock) while it is being written. The
+//! kernel releases the lock when the process ends, for whatever reason, so that a file whose lock can be taken is
+//! abandoned. This works across containers and on network file systems that share locks, where process ids are
+//! meaningless.
 
 use super::access;
 use super::temporary::{Temporary, remove_abandoned};
@@ -12,22 +13,22 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The mode of a new file, of which the umask is taken.
+/// Mode of a new file, before the umask.
 const NEW_FILE_MODE: u32 = 0o666;
 
-/// The mode of what only this user may read.
+/// Mode of files that only this user may read.
 pub const PRIVATE_MODE: u32 = 0o600;
 
-/// Symbolic links that are followed, one after the other; the kernel's own limit.
+/// Maximum number of symbolic links that are followed; the kernel's own limit.
 const MOST_LINKS: usize = 40;
 
-/// Writes a file that is on the disk when this returns. Symbolic links are followed. The file keeps the access rights of the
-/// one that it replaces, which must be a regular file. An error leaves that one as it was, unless it says otherwise.
+/// Replaces a file atomically and durably. Symbolic links are followed. The new file has the access rights of the file
+/// that it replaces, which must be a regular file. On error, the old file is unchanged unless the error says otherwise.
 pub fn replace_durably(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let (path, replaced) = target(path)?;
     let folder = match File::open(folder_of(&path)) {
         Ok(folder) => Some(folder),
-        // Writable, but not readable.
+        // The folder may be writable without being readable.
         Err(e) if e.kind() == ErrorKind::PermissionDenied => None,
         Err(e) => return Err(e),
     };
@@ -39,7 +40,7 @@ pub fn replace_durably(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) 
         access::keep(&temporary.file, &path, replaced)?;
     }
     temporary.file.sync_all()?;
-    // A folder that cannot be brought to the disk is noticed while the old file is still there.
+    // An unsyncable folder is detected here, while the old file still exists.
     sync_folder(folder.as_ref(), &temporary.file)?;
     temporary.rename(&path)?;
     sync_folder(folder.as_ref(), &temporary.file).map_err(|e| {
@@ -49,25 +50,25 @@ pub fn replace_durably(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) 
     })
 }
 
-/// As `replace_durably`, for files that may be lost with the machine, and that are for this user alone.
+/// Like `replace_durably`, but without durability, and the new file is accessible to this user only.
 pub fn replace_privately(path: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let mut temporary = Temporary::create(path, PRIVATE_MODE)?;
     fill(&mut temporary.file)?;
     temporary.rename(path)
 }
 
-/// Opens a regular file for reading. Anything else is refused, and not even opened: opening a FIFO waits for a writer, and
-/// opening a device may set it going.
+/// Opens a regular file for reading. Other kinds of files are rejected without opening them: opening a FIFO waits for a
+/// writer, and opening a device may have side effects.
 pub fn open_regular(path: &Path) -> Result<(File, Metadata)> {
     check_regular(&fs::metadata(path)?)?;
-    // In case something else has taken its place: this open does not wait, either.
+    // The file may have been replaced since the check; with these flags, open does not block on a FIFO.
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = file.metadata()?;
     check_regular(&metadata)?;
     Ok((file, metadata))
 }
 
-/// The folder that a file is in.
+/// Folder that contains a file.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -85,12 +86,12 @@ fn check_regular(metadata: &Metadata) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidInput, format!("it is {kind}; want a regular file")))
 }
 
-/// The file that a path leads to, which need not be there yet, and what there is now.
+/// Resolves the links of a path. Returns the target, which need not exist yet, and its metadata if it exists.
 fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
         return Err(Error::new(ErrorKind::InvalidInput, "it ends with no file name"));
     }
-    // The kernel follows the links first, and refuses those that it does not trust.
+    // The kernel follows the links first, and rejects those that it does not trust.
     let there = match fs::metadata(path) {
         Ok(metadata) => check_regular(&metadata).map(|()| true)?,
         Err(e) if e.kind() == ErrorKind::NotFound => false,
@@ -104,7 +105,7 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
                 file = folder_of(&file).join(fs::read_link(&file)?);
             }
             Ok(found) => return check_regular(&found).map(|()| (file, Some(found))),
-            // Links below /proc/self/fd lead to files that have no name any more.
+            // Links in /proc/self/fd may lead to files that no longer have a name.
             Err(e) if e.kind() == ErrorKind::NotFound && there && links > 0 => return Err(e),
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok((file, None)),
             Err(e) => return Err(e),
@@ -113,7 +114,8 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     Err(Error::from_raw_os_error(libc::ELOOP))
 }
 
-/// As fs.protected_symlinks has it: in a folder where everybody may make links, only our own and its owner's are followed.
+/// Applies the rule of fs.protected_symlinks: in a folder that is sticky and writable by all, only links of this user
+/// and of the folder's owner are followed.
 fn check_trusted(link: &Metadata, folder: &Path) -> Result<()> {
     const ANYBODYS: u32 = 0o1002;
     let folder = fs::metadata(folder)?;
@@ -127,8 +129,8 @@ fn check_trusted(link: &Metadata, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Brings the names in a folder to the disk: by the folder, or, if that cannot be opened for reading or has no fsync, with all
-/// of the file system that `file` is on.
+/// Makes the names in a folder durable: by fsync of the folder, or, if it cannot be opened for reading or does not
+/// support fsync, by syncing the file system of `file`.
 fn sync_folder(folder: Option<&File>, file: &File) -> Result<()> {
     let all = || Ok(rustix::fs::syncfs(file)?);
     match folder.map(File::sync_all) {

@@ -1,4 +1,4 @@
-//! DLPack: arrays that libraries hand to each other without a copy. The structs are those of dlpack.h, version 1.1
+//! DLPack: exchange of arrays between libraries without copying. The structs are those of dlpack.h, version 1.1
 //! (github.com/dmlc/dlpack).
 
 use crate::error;
@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 use crate::types::DType;
 use std::ffi::c_void;
 
-/// The version of the structs here. Another minor version has the same structs.
+/// Version of these structs. Other minor versions have the same layout.
 pub const VERSION: Version = Version { major: 1, minor: 1 };
-/// The flag of memory that its consumer must not write to.
+/// Flag: the consumer must not write to the memory.
 pub const READ_ONLY: u64 = 1;
-/// The flag of memory that was copied for its consumer.
+/// Flag: the memory is a copy made for the consumer.
 pub const IS_COPIED: u64 = 2;
-/// The device type of host memory.
+/// Device type of host memory.
 pub const HOST: i32 = 1;
 
 /// `DLPackVersion`.
@@ -67,7 +67,7 @@ pub struct Managed {
     pub dl_tensor: Tensor,
 }
 
-/// `DLManagedTensor`, of DLPack before 1.0: without a version, and without flags.
+/// `DLManagedTensor` of DLPack before 1.0: without version and flags.
 #[repr(C)]
 #[allow(missing_docs)]
 pub struct Unversioned {
@@ -83,7 +83,7 @@ const BFLOAT: u8 = 4;
 const COMPLEX: u8 = 5;
 const BOOL: u8 = 6;
 
-/// The codes and widths of element types.
+/// DLPack type code of each dtype.
 const TYPES: [(DType, u8); 23] = [
     (DType::Pred, BOOL),
     (DType::S8, SIGNED),
@@ -114,13 +114,13 @@ fn data_type_of((dtype, code): (DType, u8)) -> DataType {
     DataType { code, bits: 8 * dtype.size_bytes() as u8, lanes: 1 }
 }
 
-/// How DLPack writes an element type.
+/// DLPack data type of a dtype.
 pub fn data_type(dtype: DType) -> Result<DataType> {
     let known = TYPES.into_iter().find(|(known, _)| *known == dtype).map(data_type_of);
     known.ok_or_else(|| error!(Unimplemented, "DLPack has no {dtype}"))
 }
 
-/// The element type that DLPack writes so.
+/// Dtype of a DLPack data type.
 pub fn dtype(given: DataType) -> Result<DType> {
     let known = TYPES.into_iter().find(|&known| data_type_of(known) == given);
     known.map(|(dtype, _)| dtype).ok_or_else(|| unknown(given))
@@ -136,7 +136,7 @@ fn unknown(given: DataType) -> Error {
     )
 }
 
-/// Whether strides (in elements) are those of row-major order. Those of axes with one element, or of nothing, do not matter.
+/// Whether strides (in elements) are row-major. Strides of axes of size 1, and of empty arrays, are ignored.
 pub fn is_row_major(dims: &[i64], strides: &[i64]) -> bool {
     let mut expected = 1;
     dims.contains(&0)

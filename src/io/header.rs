@@ -1,5 +1,5 @@
-//! The header of a safetensors file: JSON, whose syntax is serde's and whose offsets and shapes the format's own crate checks.
-//! Nothing of it is trusted before.
+//! Parses the header of a safetensors file: serde parses the JSON, and the safetensors crate validates offsets and
+//! shapes. Nothing in the header is trusted before.
 
 use super::safetensors::METADATA_NAME;
 use crate::allocation::zeroed_bytes;
@@ -8,16 +8,17 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// Memory that a parsed header takes for each of its bytes, at most: two bytes of a list, `0,`, are eight in a vector that may
-/// be moved and have twice the room. A tensor's entry has 50 bytes and takes 400.
+/// Upper bound on the memory that a parsed header takes per byte: the two bytes `0,` of a list become eight in a vector
+/// that may be reallocated at twice its size. A tensor's entry has 50 bytes and takes 400.
 const MEMORY_PER_BYTE: usize = 16;
 
-/// A list of tensors, none of which is named twice.
+/// A list of tensors with unique names.
 struct Tensors(Vec<(String, TensorInfo)>);
 
-/// Reads a header: its content, or why it is wrong. RESOURCE_EXHAUSTED if there is no memory for it.
+/// Parses a header. Returns its content, or a message for an invalid header. Fails with RESOURCE_EXHAUSTED if there is
+/// not enough memory.
 pub fn parse(json: &[u8]) -> crate::error::Result<Result<Metadata, String>> {
-    // serde allocates memory and cannot fail. What it may need at most is asked for first, and given back.
+    // serde aborts if an allocation fails. This allocates the maximum that it may need as a test, and frees it.
     drop(zeroed_bytes(json.len().saturating_mul(MEMORY_PER_BYTE))?);
     let parsed: Result<Tensors, _> = serde_json::from_slice(json);
     Ok(parsed.map_err(|e| e.to_string()).and_then(|Tensors(mut tensors)| {

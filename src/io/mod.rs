@@ -1,5 +1,5 @@
-//! How arrays leave and enter the process: files in the safetensors format, and DLPack. How a file is written whole or not at
-//! all, which the disk cache does, too.
+//! Import and export of arrays: files in the safetensors format, and DLPack. Also atomic file replacement, which the
+//! disk cache uses, too.
 
 mod access;
 mod atomic_file;

@@ -1,5 +1,5 @@
-//! The safetensors format (github.com/huggingface/safetensors), by its own crate; what is ours is that a file appears
-//! whole or not at all.
+//! Reads and writes the safetensors format (github.com/huggingface/safetensors) with its own crate. Files are replaced
+//! atomically.
 
 use super::atomic_file::{open_regular, replace_durably};
 use super::header;
@@ -14,33 +14,33 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The name under which the format keeps what is said of the whole file.
+/// Name reserved by the format for metadata of the whole file.
 pub const METADATA_NAME: &str = "__metadata__";
 
-/// How much is handed to the file system at once.
+/// Size of one write to the file system.
 const PIECE_BYTES: usize = 8 << 20;
 
-/// The longest header that is read; the format's own limit.
+/// Maximum length of a header; the format's own limit.
 const MOST_HEADER_BYTES: u64 = 100_000_000;
 
-/// How many names a message lists, and how much of each.
+/// Maximum number of names listed in a message, and maximum length of each.
 const MOST_NAMES_LISTED: usize = 10;
 const MOST_BYTES_LISTED: usize = 64;
 
-/// How much of a path or of another's message is shown: all of what a system takes for a path.
+/// Maximum length of a path or of a foreign message in a message; at least the system's limit for paths.
 const MOST_BYTES_SHOWN: usize = 4096;
 
-/// A tensor to write: row-major bytes.
+/// A tensor to write.
 pub struct Entry<'a> {
-    /// Its name in the file.
+    /// Name in the file.
     pub name: &'a str,
-    /// Its dtype and shape.
+    /// Dtype and shape.
     pub ty: &'a TensorType,
-    /// Its content.
+    /// Elements in row-major order.
     pub bytes: &'a [u8],
 }
 
-/// Writes a file whole, or not at all: see `replace_durably`. `written` counts bytes as they go.
+/// Writes a file atomically, see `replace_durably`. `written` counts the bytes of tensors written so far.
 pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> {
     let (header, in_order) = header(entries)?;
     let fill = |file: &mut File| {
@@ -55,8 +55,8 @@ pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> 
     replace_durably(path, fill).map_err(|e| io_error(path, &e))
 }
 
-/// The file's header, and the entries in the order of their content: as the format has it, the widest elements first, then
-/// by name, so that every element is aligned.
+/// Returns the file's header, and the entries in the order of their content. As in the safetensors crate, entries are
+/// sorted by decreasing element size, then by name, so that every element is aligned.
 fn header<'a, 'b>(entries: &'a [Entry<'b>]) -> Result<(Vec<u8>, Vec<&'a Entry<'b>>)> {
     let mut in_order: Vec<&Entry> = entries.iter().collect();
     in_order.sort_by_key(|entry| (std::cmp::Reverse(entry.ty.dtype.size_bytes()), entry.name));
@@ -84,19 +84,19 @@ fn header<'a, 'b>(entries: &'a [Entry<'b>]) -> Result<(Vec<u8>, Vec<&'a Entry<'b
     Ok((header, in_order))
 }
 
-/// An error unless the format has the dtype.
+/// Returns an error if the format does not support the dtype.
 pub fn check_type(name: &str, ty: &TensorType) -> Result<()> {
     check_dtype(name, ty).map(|_| ())
 }
 
-/// The format's dtype; an error if it has none.
+/// Returns the format's dtype, or an error if it has none.
 fn check_dtype(name: &str, ty: &TensorType) -> Result<Dtype> {
     to_format(ty.dtype).ok_or_else(|| {
         error!(InvalidArgument, "tensor {} is {ty}; the safetensors format has no {}", quoted(name), ty.dtype)
     })
 }
 
-/// The names in a file, in the order of their content, with dtype and shape, as a JSON object.
+/// Names of a file's tensors, in the order of their content, with dtype and shape, as a JSON object.
 pub fn names(path: &Path) -> Result<String> {
     let (_, metadata, _) = open(path)?;
     let entries = metadata.offset_keys().into_iter().map(|name| {
@@ -107,7 +107,7 @@ pub fn names(path: &Path) -> Result<String> {
     Ok(format!("{{{}}}", entries.collect::<Vec<_>>().join(",")))
 }
 
-/// One tensor of a file: its type and its row-major bytes. Reads the header and that tensor, nothing else.
+/// Reads one tensor of a file: its type and its row-major bytes. Reads only the header and that tensor.
 pub fn read(path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
     let (mut file, metadata, start) = open(path)?;
     let info = metadata.info(name).ok_or_else(|| {
@@ -148,7 +148,7 @@ fn type_of(info: &TensorInfo) -> Result<TensorType> {
     Ok(TensorType::new(dtype, &dims))
 }
 
-/// Opens a file and checks its header: the file, what the header says, and where the content starts.
+/// Opens a file and validates its header. Returns the file, the parsed header, and the offset of the content.
 fn open(path: &Path) -> Result<(File, Metadata, u64)> {
     let (mut file, about) = open_regular(path).map_err(|e| io_error(path, &e))?;
     let size = about.len();
@@ -175,7 +175,7 @@ fn open(path: &Path) -> Result<(File, Metadata, u64)> {
     Ok((file, metadata, 8 + length))
 }
 
-/// A file that was cut short since it was opened is damaged.
+/// Maps a read error. A file that was truncated after it was opened is reported as damaged.
 fn read_error(path: &Path, e: &std::io::Error) -> Error {
     match e.kind() {
         ErrorKind::UnexpectedEof => damaged(path, "it ends before its last tensor does"),
@@ -187,7 +187,7 @@ fn damaged(path: &Path, why: impl std::fmt::Display) -> Error {
     error!(DataLoss, "path: {} is no safetensors file, or is damaged: {why}", shown(path))
 }
 
-/// What a failure of the system means for a path that the caller gave.
+/// Maps an I/O error for a path given by the caller to an error of the library.
 pub fn io_error(path: &Path, e: &std::io::Error) -> Error {
     let code = match e.kind() {
         ErrorKind::NotFound => Code::NotFound,
@@ -203,7 +203,7 @@ pub fn io_error(path: &Path, e: &std::io::Error) -> Error {
     Error::new(code, format!("path: {}: {e}", shown(path)))
 }
 
-/// A path as messages show it.
+/// Formats a path for messages.
 fn shown(path: &Path) -> String {
     shortened(&path.to_string_lossy(), MOST_BYTES_SHOWN).into_owned()
 }

@@ -1,7 +1,7 @@
-//! Temporary files: names that nobody else has, and the removal of those whose process is gone.
+//! Temporary files: unique names, and removal of files whose process has ended.
 //!
-//! A name is `.model.safetensors.TAG.MACHINE.RANDOM.tmp`: the beginning of the name that the file is for, the hash of all of it,
-//! the hash of this machine's boot id, and a random number; short enough for every file system.
+//! A name is `.model.safetensors.TAG.MACHINE.RANDOM.tmp`: the beginning of the target's name, the hash of the whole
+//! name, the hash of this machine's boot id, and a random number. It is short enough for every file system.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -12,32 +12,32 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How much of the name that it is for a temporary name shows.
+/// Maximum number of bytes of the target's name in a temporary name.
 const SHOWN_BYTES: usize = 80;
 
-/// Hexadecimal digits of the last three parts of a name.
+/// Number of hexadecimal digits of the last three parts of a name.
 const TAG_DIGITS: usize = 16;
 const MACHINE_DIGITS: usize = 8;
 const RANDOM_DIGITS: usize = 16;
 
 const SUFFIX: &str = ".tmp";
 
-/// How often another name is tried.
+/// Maximum number of names tried.
 const MOST_TRIES: usize = 16;
 
-/// Another machine's locks may not reach us (NFS mounted with `nolock`): its files must not have been written for so long. This
-/// machine is another one after a restart.
+/// Locks of other machines may be invisible here (NFS mounted with `nolock`), so that their files count as abandoned
+/// only if they have not been written to for this long. After a restart, a machine counts as another one.
 const OTHER_MACHINES_WAIT: Duration = Duration::from_secs(3600);
 
-/// A new file, locked while it is open, that is removed unless it is renamed.
+/// A new file, locked while it is open, that is removed on drop unless it was renamed.
 pub struct Temporary {
-    /// What is to be written.
+    /// File to be written.
     pub file: File,
     path: Option<PathBuf>,
 }
 
 impl Temporary {
-    /// A file of this mode (less the umask) in the folder of `target`.
+    /// Creates a file with this mode (before the umask) in the folder of `target`.
     pub fn create(target: &Path, mode: u32) -> Result<Temporary> {
         let stem = stem(target.file_name().unwrap_or_default());
         for _ in 0..MOST_TRIES {
@@ -59,12 +59,14 @@ impl Temporary {
         Err(Error::new(ErrorKind::AlreadyExists, "no temporary name is free"))
     }
 
-    /// Whether the file is ours now. Before it was locked, somebody may have taken it for abandoned, and removed it.
+    /// Locks the file. Returns whether it still exists under its name: before it was locked, another process may have
+    /// removed it as abandoned.
     fn lock(&self) -> Result<bool> {
         match self.file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(false),
-            // The file system has no locks. Then nobody gets one, and nothing is ever taken for abandoned.
+            // The file system does not support locks. No process can get one, so that no file is ever considered
+            // abandoned.
             Err(TryLockError::Error(_)) => return Ok(true),
         }
         let path = self.path.as_deref().expect("it was not renamed yet");
@@ -75,7 +77,7 @@ impl Temporary {
         }
     }
 
-    /// Gives it its name, whatever had that before.
+    /// Renames the file to `target`, which is replaced if it exists.
     pub fn rename(&mut self, target: &Path) -> Result<()> {
         if let Some(path) = &self.path {
             fs::rename(path, target)?;
@@ -93,8 +95,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes the temporary files of a folder, those for one name or all, whose process is gone. A folder that cannot be read, or
-/// a file that cannot be removed, is left as it is.
+/// Removes temporary files in a folder whose process has ended: those for `target`, or all. A folder that cannot be
+/// read, or a file that cannot be removed, is ignored.
 pub fn remove_abandoned(folder: &Path, target: Option<&OsStr>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -114,26 +116,26 @@ fn remove_if_abandoned(path: &Path, name: &OsString) -> Result<()> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
         File::options().read(true).write(write).custom_flags(flags).open(path)
     };
-    // For writing, as NFS wants it for an exclusive lock; a file that keeps a mode without it is locked without.
+    // NFS requires write access for an exclusive lock; a file that cannot be opened for writing is locked without it.
     let file = open(true).or_else(|_| open(false))?;
     let metadata = file.metadata()?;
     let is_ours = machine_of(name) == Some(machine());
     if !metadata.is_file() || !(is_ours || metadata.modified()?.elapsed().is_ok_and(|age| age > OTHER_MACHINES_WAIT)) {
         return Ok(());
     }
-    // Removed under the lock, so that whoever has just made it learns of it: see `Temporary::lock`.
+    // Removed while locked, so that a process that has just created the file notices: see `Temporary::lock`.
     match file.try_lock() {
         Ok(()) => fs::remove_file(path),
         Err(_) => Ok(()),
     }
 }
 
-/// Whether a name is made as those of temporary files are.
+/// Whether a name has the form of a temporary name.
 pub fn is_temporary(name: &OsStr) -> bool {
     machine_of(name).is_some()
 }
 
-/// The part of a temporary name that says which machine made it; none if it is no temporary name.
+/// The part of a temporary name that identifies its machine; None if it is not a temporary name.
 fn machine_of(name: &OsStr) -> Option<&str> {
     let mut parts = name.to_str()?.strip_prefix('.')?.strip_suffix(SUFFIX)?.rsplit('.');
     let mut hexadecimal = |digits: usize| {
@@ -145,7 +147,7 @@ fn machine_of(name: &OsStr) -> Option<&str> {
     Some(machine)
 }
 
-/// How all temporary names for one name begin.
+/// Common prefix of all temporary names for `target`.
 fn stem(target: &OsStr) -> String {
     let shown = target.to_string_lossy();
     let mut end = shown.len().min(SHOWN_BYTES);
@@ -155,7 +157,7 @@ fn stem(target: &OsStr) -> String {
     format!(".{}.{}.", &shown[..end], digits(target.as_bytes(), TAG_DIGITS))
 }
 
-/// Tells this machine, since it was started, from others; the same in all its containers.
+/// Identifies this machine since its last boot. All containers on it share the value.
 fn machine() -> &'static str {
     static MACHINE: OnceLock<String> = OnceLock::new();
     MACHINE.get_or_init(|| digits(&fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default(), MACHINE_DIGITS))

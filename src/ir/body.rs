@@ -1,4 +1,4 @@
-//! Taking the body of a computation out of a trace, so that it lives on however the trace changes.
+//! Extracts the body of a computation from a trace, so that it is independent of later changes of the trace.
 
 use super::encode::Encoder;
 use super::linear::Workspace;
@@ -7,8 +7,8 @@ use super::program::Body;
 use super::trace::{NodeId, Trace};
 use std::sync::Arc;
 
-/// Takes the computation of `results` from `parameters` (different leaves) out of a trace. What does not depend on a
-/// parameter is captured, except what is made of constants alone. Gives the captured nodes, too.
+/// Extracts the computation of `results` from `parameters` (distinct leaves). Nodes that do not depend on a parameter
+/// are captured, except nodes computed from constants alone. Returns the body and the captured nodes.
 pub fn take_body(trace: &Trace, parameters: &[NodeId], results: &[NodeId]) -> (Arc<Body>, Vec<NodeId>) {
     let captured = capturable(trace, parameters);
     let mut workspace = Workspace::default();
@@ -17,14 +17,14 @@ pub fn take_body(trace: &Trace, parameters: &[NodeId], results: &[NodeId]) -> (A
     let mut encoder = Encoder::new(trace, &mut tables, order.len());
     parameters.iter().for_each(|&id| encoder.parameter(id));
     order.iter().for_each(|&id| encoder.operation(id));
-    // What is left without a position is captured, and a result as it is.
+    // Results without a position yet are captured nodes that are returned unchanged.
     results.iter().for_each(|&id| encoder.parameter(id));
     let encoded = encoder.finish(results);
     let captures = encoded.parameters[parameters.len()..].to_vec();
     (Arc::new(Body::new(encoded.program, encoded.scalars, parameters.len())), captures)
 }
 
-/// For every node whether a body takes it as it is: it needs some leaf, but no parameter.
+/// For each node, whether a body captures it: it depends on a leaf, but not on a parameter.
 fn capturable(trace: &Trace, parameters: &[NodeId]) -> Vec<bool> {
     let mut depends = vec![false; trace.len()];
     let mut has_leaf = vec![false; trace.len()];

@@ -1,4 +1,4 @@
-//! Writing a program's words.
+//! Encodes programs as u32 words.
 
 use super::op::Op;
 use super::program::{Body, END, Program};
@@ -6,7 +6,7 @@ use super::trace::{NONE, NodeId, Trace};
 use crate::types::Scalar;
 use std::sync::Arc;
 
-/// Memory that is used again from program to program. Everything in it is [`NONE`] in between.
+/// Lookup tables that are reused from program to program. Between programs, all entries are [`NONE`].
 #[derive(Default)]
 pub struct Tables {
     /// Position of each node in the program.
@@ -15,11 +15,11 @@ pub struct Tables {
     shapes: Vec<u32>,
 }
 
-/// What is written so far.
+/// A program that is being encoded.
 pub struct Encoder<'a> {
     trace: &'a Trace,
     tables: &'a mut Tables,
-    /// Shapes and nodes whose places in the tables are taken.
+    /// Shapes and nodes that have entries in the tables.
     known_shapes: Vec<u32>,
     known_nodes: Vec<NodeId>,
     words: Vec<u32>,
@@ -28,18 +28,18 @@ pub struct Encoder<'a> {
     scalars: Vec<Scalar>,
 }
 
-/// What was written.
+/// An encoded program.
 pub struct Encoded {
-    /// The canonical form.
+    /// Program in canonical form.
     pub program: Program,
-    /// The nodes that are its parameters.
+    /// Nodes of the program's parameters.
     pub parameters: Vec<NodeId>,
-    /// The values for its holes, in the order of its operations.
+    /// Values of the scalar slots, in the order of the operations.
     pub scalars: Vec<Scalar>,
 }
 
 impl<'a> Encoder<'a> {
-    /// An empty program, which is going to have about so many operations.
+    /// Creates an empty program, with a hint of its number of operations.
     pub fn new(trace: &'a Trace, tables: &'a mut Tables, operations: usize) -> Encoder<'a> {
         tables.positions.resize(trace.len().max(tables.positions.len()), NONE);
         Encoder {
@@ -54,7 +54,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Adds a parameter, unless the node has a position already.
+    /// Adds a parameter, unless the node already has a position.
     pub fn parameter(&mut self, id: NodeId) {
         if self.tables.positions[id.0 as usize] == NONE {
             self.parameters.push(id);
@@ -62,7 +62,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Adds an operation; operands that are not there yet become parameters.
+    /// Adds an operation. Operands without a position become parameters.
     pub fn operation(&mut self, id: NodeId) {
         let trace = self.trace;
         let node = trace.node(id);
@@ -120,7 +120,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Ends the program with its outputs, which all have positions.
+    /// Finishes the program. All outputs have positions.
     pub fn finish(mut self, outputs: &[NodeId]) -> Encoded {
         self.words.push(END);
         self.words.extend(outputs.iter().map(|id| self.tables.positions[id.0 as usize]));

@@ -1,4 +1,5 @@
-//! From a trace to programs: which operations a list of roots needs, in which order, cut where they are too many.
+//! Linearizes a trace into programs: collects the operations that a list of roots needs in post-order, and splits them
+//! if there are too many.
 
 use super::encode::{Encoder, Tables};
 use super::op::Op;
@@ -6,24 +7,24 @@ use super::program::Program;
 use super::trace::{NodeId, Trace};
 use crate::types::Scalar;
 
-/// A program with what one run of it is about.
+/// A program, and the nodes that one run of it reads and writes.
 pub struct Segment {
-    /// The canonical form.
+    /// Program in canonical form.
     pub program: Program,
-    /// The nodes that are its parameters: leaves, or results of an earlier segment.
+    /// Nodes of the parameters: leaves, or results of an earlier segment.
     pub parameters: Vec<NodeId>,
-    /// The nodes that are its outputs: roots, or what a later segment needs.
+    /// Nodes of the outputs: roots, or values that a later segment needs.
     pub outputs: Vec<NodeId>,
-    /// The values for its holes, in the order of its operations.
+    /// Values of the scalar slots, in the order of the operations.
     pub scalars: Vec<Scalar>,
 }
 
-/// The operations that a list of roots needs, operands first.
+/// The operations that a list of roots needs, in post-order.
 pub struct Linear<'a> {
     workspace: &'a mut Workspace,
 }
 
-/// Memory that is used again from sync to sync.
+/// Memory that is reused from sync to sync.
 #[derive(Default)]
 pub struct Workspace {
     order: Vec<NodeId>,
@@ -40,13 +41,13 @@ struct Mark {
 }
 
 impl Workspace {
-    /// Post-order of everything that `roots` need: first root first, operands left to right. An explicit stack, so that
-    /// no chain is too long.
+    /// Collects the operations that `roots` need in post-order: roots in order, operands left to right. Uses an
+    /// explicit stack, so that chains of any length are possible.
     pub fn linearize(&mut self, trace: &Trace, roots: &[NodeId]) -> Linear<'_> {
         self.linearize_until(trace, roots, |_| false)
     }
 
-    /// The same, but nodes of which `is_given` is true are taken as they are, like leaves.
+    /// Like [`Workspace::linearize`], but nodes for which `is_given` returns true are treated as leaves.
     pub fn linearize_until(
         &mut self,
         trace: &Trace,
@@ -89,14 +90,14 @@ impl Workspace {
 }
 
 impl Linear<'_> {
-    /// The operations, operands first.
+    /// The operations in post-order.
     pub fn order(&self) -> &[NodeId] {
         &self.workspace.order
     }
 
-    /// Cuts the order into programs of at most `max_ops` operations, those of the bodies that they apply among them. The
-    /// cut depends on the order alone, so that equal stretches become equal programs. An application and its results
-    /// are never cut apart.
+    /// Splits the order into programs of at most `max_ops` operations, including those of applied bodies. The split
+    /// depends only on the order, so that equal stretches become equal programs. An application is never separated from
+    /// its results.
     pub fn segments(mut self, trace: &Trace, max_ops: usize) -> Vec<Segment> {
         let mut order = std::mem::take(&mut self.workspace.order);
         let total = order.iter().fold(0usize, |sum, &id| sum.saturating_add(weight(trace, id)));
@@ -129,7 +130,7 @@ impl Linear<'_> {
     }
 }
 
-/// How many operations a node counts for.
+/// Number of operations for which a node counts.
 fn weight(trace: &Trace, id: NodeId) -> usize {
     let node = trace.node(id);
     if node.op.has_results() {
@@ -139,7 +140,7 @@ fn weight(trace: &Trace, id: NodeId) -> usize {
     }
 }
 
-/// The same order, but with all visited results of an application directly behind it.
+/// Reorders the operations so that all visited results of an application directly follow it.
 fn with_results_together(trace: &Trace, order: &[NodeId], marks: &[Mark]) -> Vec<NodeId> {
     let mut together = Vec::with_capacity(order.len());
     for &id in order.iter().filter(|id| trace.node(**id).op != Op::Result) {
@@ -151,7 +152,7 @@ fn with_results_together(trace: &Trace, order: &[NodeId], marks: &[Mark]) -> Vec
     together
 }
 
-/// Where segments end, but for the last one.
+/// Ends of all segments except the last.
 fn cut(trace: &Trace, order: &[NodeId], max_ops: usize) -> Vec<usize> {
     let mut cuts = Vec::new();
     let mut sum = 0;
@@ -166,7 +167,7 @@ fn cut(trace: &Trace, order: &[NodeId], max_ops: usize) -> Vec<usize> {
     cuts
 }
 
-/// Marks as outputs the operations whose results a later segment needs.
+/// Marks operations as outputs if a later segment needs their results.
 fn mark_crossings(trace: &Trace, order: &[NodeId], cuts: &[usize], marks: &mut [Mark]) {
     let mut segment = 0;
     for (i, &id) in order.iter().enumerate() {

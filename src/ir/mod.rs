@@ -1,5 +1,5 @@
-//! What was recorded: the operations' names and forms, the trace in which they stand, and the programs that syncs and traced
-//! computations make of it. What the operations are is in `ops`.
+//! Intermediate representation: the operations, the trace of recorded operations, and the programs made from it for
+//! syncs and traced computations. The semantics of the operations are defined in `ops`.
 
 mod body;
 mod encode;

@@ -1,9 +1,10 @@
-//! The operations. Numbers of the inner enums are those of the C constants, and frozen.
+//! The operations. The numbers of the inner enums are those of the C constants, and are frozen.
 
 use crate::error;
 use crate::error::{Error, Result};
 
-/// An enum whose members carry consecutive numbers of C constants, with their names in StableHLO or in the documentation.
+/// Defines an enum whose members have the consecutive numbers of C constants, with their names in StableHLO or in the
+/// documentation.
 macro_rules! numbered {
     ($(#[$doc:meta])* $name:ident, $argument:literal, $constants:literal, { $($member:ident = $number:literal => $text:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -13,10 +14,10 @@ macro_rules! numbered {
         pub enum $name { $($member = $number),* }
 
         impl $name {
-            /// Every member, in the order of its number.
+            /// All members, ordered by number.
             pub const ALL: &[$name] = &[$($name::$member),*];
 
-            /// The member with this number of the C ABI.
+            /// Returns the member with this number in the C ABI.
             #[inline]
             pub fn from_number(number: i32) -> Result<$name> {
                 match $name::ALL.get((number as usize).wrapping_sub($name::ALL[0] as usize)) {
@@ -37,7 +38,7 @@ macro_rules! numbered {
                 )
             }
 
-            /// Its name in StableHLO, or in the documentation if StableHLO has no such operation.
+            /// Name in StableHLO, or in the documentation if StableHLO has no such operation.
             pub fn name(self) -> &'static str {
                 match self { $($name::$member => $text),* }
             }
@@ -48,7 +49,7 @@ macro_rules! numbered {
 pub(crate) use numbered;
 
 numbered! {
-    /// Elementwise, of one operand.
+    /// Elementwise operations with one operand.
     UnaryOp, "op", "LXLA_UNARY_*", {
         Negate = 1 => "negate",
         Abs = 2 => "abs",
@@ -77,7 +78,7 @@ numbered! {
 }
 
 numbered! {
-    /// Elementwise, of two operands.
+    /// Elementwise operations with two operands.
     BinaryOp, "op", "LXLA_BINARY_*", {
         Add = 1 => "add",
         Subtract = 2 => "subtract",
@@ -98,7 +99,7 @@ numbered! {
 }
 
 numbered! {
-    /// Comparisons, giving pred.
+    /// Comparisons. The result is pred.
     CompareOp, "op", "LXLA_COMPARE_*", {
         Eq = 1 => "EQ",
         Ne = 2 => "NE",
@@ -122,7 +123,7 @@ numbered! {
 }
 
 impl ReduceOp {
-    /// Of two elements.
+    /// The operation that combines two elements.
     pub fn binary(self) -> BinaryOp {
         match self {
             ReduceOp::Sum => BinaryOp::Add,
@@ -136,7 +137,7 @@ impl ReduceOp {
 }
 
 numbered! {
-    /// How what is scattered meets what is there.
+    /// Combination of an update with the existing element in a scatter.
     ScatterOp, "op", "LXLA_SCATTER_*", {
         Copy = 1 => "copy",
         Sum = 2 => "add",
@@ -147,7 +148,7 @@ numbered! {
 }
 
 numbered! {
-    /// Fourier transforms: of complex numbers, of reals, and their inverses.
+    /// Fourier transforms of complex and real arrays, and their inverses.
     FftOp, "op", "LXLA_FFT_*", {
         Fft = 1 => "FFT",
         Ifft = 2 => "IFFT",
@@ -157,7 +158,7 @@ numbered! {
 }
 
 numbered! {
-    /// In which form the matrix of a triangular system stands in it.
+    /// Transposition applied to the triangular operand.
     Transposition, "transpose_a", "LXLA_TRANSPOSE_*", {
         NoTranspose = 1 => "NO_TRANSPOSE",
         Transpose = 2 => "TRANSPOSE",
@@ -165,7 +166,7 @@ numbered! {
     }
 }
 
-/// What a node of an operation consists of, besides its type.
+/// Traits of an operation: the parts of its nodes, and how it may be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     operands: Option<usize>,
@@ -192,7 +193,7 @@ impl Form {
         Form { operands: Some(operands), ..Form::NOTHING }
     }
 
-    /// The number of operands is up to the node.
+    /// Variable number of operands.
     const fn of_any() -> Form {
         Form::NOTHING
     }
@@ -213,24 +214,24 @@ impl Form {
         Form { has_results: true, ..self }
     }
 
-    /// What applies traced computations has several results.
+    /// An operation that applies traced computations has a list of results.
     const fn bodies(self, bodies: usize) -> Form {
         Form { bodies, has_results: true, ..self }
     }
 
-    /// It applies as many traced computations as the first attribute says.
+    /// The number of applied computations is the first attribute.
     const fn counted_bodies(self) -> Form {
         Form { counts_bodies: true, has_attributes: true, has_results: true, ..self }
     }
 }
 
-/// The operations, each with its number in a program's words and its form.
+/// Defines the operations, each with its code in a program's encoding and its traits.
 macro_rules! operations {
     (
         families { $($(#[$family_doc:meta])* $family:ident($Member:ident) = $family_code:literal: $family_form:expr;)* }
         single { $($(#[$doc:meta])* $single:ident = $code:literal: $form:expr;)* }
     ) => {
-        /// An operation of a node.
+        /// Operation of a node.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Op {
             $($(#[$family_doc])* $family($Member),)*
@@ -238,7 +239,7 @@ macro_rules! operations {
         }
 
         impl Op {
-            /// A number that is different for different operations: what a program's bytes hold.
+            /// Unique number of the operation, used in the encoding of programs.
             pub fn code(self) -> u32 {
                 match self {
                     $(Op::$family(member) => $family_code << 8 | member as u32,)*
@@ -246,7 +247,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The operation of a code that [`Op::code`] gave.
+            /// Inverse of [`Op::code`]. Returns None for an unknown code.
             pub fn from_code(code: u32) -> Option<Op> {
                 let member = (code & 0xFF) as i32;
                 match code >> 8 {
@@ -264,7 +265,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Every operation.
+            /// All operations.
             pub fn all() -> Vec<Op> {
                 let mut all = vec![$(Op::$single),*];
                 $(all.extend($Member::ALL.iter().map(|&member| Op::$family(member)));)*
@@ -276,149 +277,158 @@ macro_rules! operations {
 
 operations! {
     families {
-        /// An elementwise operation of one operand.
+        /// Elementwise operation with one operand.
         Unary(UnaryOp) = 3: Form::of(1).elementwise();
-        /// An elementwise operation of two operands, which broadcast and promote.
+        /// Elementwise operation with two operands, which are broadcast and promoted.
         Binary(BinaryOp) = 4: Form::of(2).elementwise();
-        /// tensor (op) scalar.
+        /// Elementwise operation: tensor (op) scalar.
         BinaryScalar(BinaryOp) = 5: Form::of(1).scalar().elementwise();
-        /// scalar (op) tensor.
+        /// Elementwise operation: scalar (op) tensor.
         ScalarBinary(BinaryOp) = 6: Form::of(1).scalar().elementwise();
-        /// A comparison of two operands, which broadcast and promote.
+        /// Comparison of two operands, which are broadcast and promoted.
         Compare(CompareOp) = 7: Form::of(2).elementwise();
-        /// Over the axes in the attributes; the node's shape says whether they are kept as 1.
+        /// Reduction over the axes in the attributes. The node's shape determines whether they are kept with size 1.
         Reduce(ReduceOp) = 13: Form::of(1).attributes();
     }
     single {
-        /// Device data; a parameter of whatever program uses it.
+        /// Device data; a parameter of every program that uses it.
         Leaf = 0: Form::of(0);
-        /// One scalar in every element.
+        /// Array filled with one scalar.
         Full = 1: Form::of(0).scalar();
-        /// 0, 1, 2, ... along one axis (attribute).
+        /// Values 0, 1, 2, ... along one axis (attribute).
         Iota = 2: Form::of(0).attributes();
-        /// pred ? a : b, all three broadcast.
+        /// Elementwise selection: pred ? a : b. All three operands are broadcast.
         Select = 8: Form::of(3).elementwise();
-        /// To the node's dtype.
+        /// Conversion to the node's dtype.
         Convert = 9: Form::of(1).elementwise();
-        /// To the node's shape, elements in row-major order.
+        /// Reshape to the node's shape, with elements in row-major order.
         Reshape = 10: Form::of(1);
-        /// To the node's shape, by NumPy's rules.
+        /// Broadcast to the node's shape, with NumPy's rules.
         BroadcastTo = 11: Form::of(1);
-        /// Axis i of the result is axis `attribute[i]` of the operand.
+        /// Permutation of axes: axis i of the result is axis `attribute[i]` of the operand.
         Transpose = 12: Form::of(1).attributes();
-        /// NumPy's matmul.
+        /// Matrix product with the semantics of NumPy's matmul.
         Matmul = 14: Form::of(2);
-        /// Starts, then limits, then strides, in the attributes.
+        /// Static slice. Attributes: starts, limits, strides.
         Slice = 15: Form::of(1).attributes();
-        /// Along the axis in the attributes; any number of operands.
+        /// Concatenation of any number of operands along the axis in the attributes.
         Concatenate = 16: Form::of_any().attributes();
-        /// Of the node's shape, out of the first operand, from where the other operands (one scalar an axis) say.
+        /// Slice with the node's shape of the first operand. The other operands are the start indices, one scalar per
+        /// axis.
         DynamicSlice = 17: Form::of_any();
-        /// The first operand with the second one written over it, from where the other operands say.
+        /// The first operand, with a slice replaced by the second. The other operands are the start indices, one scalar
+        /// per axis.
         DynamicUpdateSlice = 18: Form::of_any();
         /// Slices of the first operand along the axis in the attributes, at the indices in the second.
         Take = 19: Form::of(2).attributes();
-        /// The first operand with the second, a scalar, around it: low, then high, then interior, in the attributes.
+        /// The first operand, padded with the scalar in the second. Attributes: low, high and interior padding.
         Pad = 20: Form::of(2).attributes();
-        /// A traced computation (the body), applied to arguments, then captures.
+        /// Application of a traced computation (the body). Operands: arguments, captures.
         Call = 21: Form::of_any().bodies(1);
-        /// While the first body gives true, the second one is applied. Attributes: how many values are carried, how many
-        /// captures the first body has. Operands: start values, captures of the first body, of the second.
+        /// While loop: applies the second body while the first returns true. Attributes: number of carried values,
+        /// number of captures of the first body. Operands: initial values, captures of the first body, captures of the
+        /// second.
         While = 22: Form::of_any().attributes().bodies(2);
-        /// The first body or the second, as the first operand says. Attributes: how many arguments, how many captures the
-        /// first body has. Operands: pred, arguments, captures of the first body, of the second.
+        /// Conditional: applies the first body if the first operand is true, and the second otherwise. Attributes:
+        /// number of arguments, number of captures of the first body. Operands: pred, arguments, captures of the first
+        /// body, captures of the second.
         If = 23: Form::of_any().attributes().bodies(2);
-        /// The body over the leading axis of stacked arrays. Attributes: how many values are carried, how many arrays, how
-        /// many times, whether from the end. Operands: start values, arrays, captures.
+        /// Scan: applies the body along the leading axis of stacked arrays. Attributes: number of carried values,
+        /// number of arrays, number of iterations, whether to iterate in reverse. Operands: initial values, arrays,
+        /// captures.
         Scan = 24: Form::of_any().attributes().bodies(1);
-        /// The result with the number in the attributes, of the operand, which has several.
+        /// One result of the operand, which is an operation with several results. Attribute: its index.
         Result = 25: Form::of(1).attributes();
-        /// x, but at least min and at most max: the operands, in the order min, x, max.
+        /// Elementwise clamp of x to the range from min to max. Operands: min, x, max.
         Clamp = 26: Form::of(3).elementwise();
-        /// A complex number of two reals.
+        /// Complex number from a real and an imaginary part.
         Complex = 27: Form::of(2).elementwise();
-        /// The real part.
+        /// Real part of a complex number.
         Real = 28: Form::of(1).elementwise();
-        /// The imaginary part.
+        /// Imaginary part of a complex number.
         Imag = 29: Form::of(1).elementwise();
-        /// The bits as elements of the node's dtype; the last axis comes or goes where the widths differ.
+        /// Reinterpretation of the bits as the node's dtype. The last axis is added or removed if the widths differ.
         BitcastConvert = 30: Form::of(1);
-        /// Rounded to so many bits of exponent and of mantissa.
+        /// Rounding to the numbers of exponent and mantissa bits in the attributes.
         ReducePrecision = 31: Form::of(1).attributes().elementwise();
-        /// Backwards along the axes in the attributes.
+        /// Reversal of the axes in the attributes.
         Reverse = 32: Form::of(1).attributes();
-        /// A product over chosen axes.
+        /// Dot product with contracting and batching axes.
         DotGeneral = 33: Form::of(2).attributes();
-        /// Windows of the first operand times the second.
+        /// Convolution of the first operand with the kernel in the second.
         Convolution = 34: Form::of(2).attributes();
-        /// Slices of the first operand, from where the second says.
+        /// Gather: slices of the first operand, at the start indices in the second.
         Gather = 35: Form::of(2).attributes();
-        /// Arrays, with slices of others combined into them. Operands: arrays, indices, updates, captures of the body.
+        /// Scatter: combines slices into arrays with the body. Operands: arrays, indices, updates, captures of the
+        /// body.
         Scatter = 36: Form::of_any().attributes().bodies(1);
-        /// Arrays, sorted together along an axis. Operands: arrays, captures of the body.
+        /// Joint sort of several arrays along an axis. Operands: arrays, captures of the body.
         Sort = 37: Form::of_any().attributes().bodies(1);
-        /// Arrays, reduced together. Operands: arrays, what to start from, captures of the body.
+        /// Joint reduction of several arrays with the body. Operands: arrays, initial values, captures of the body.
         ReduceWith = 38: Form::of_any().attributes().bodies(1);
-        /// Arrays, reduced together window by window. Operands: arrays, what to start from, captures of the body.
+        /// Joint reduction of several arrays over windows. Operands: arrays, initial values, captures of the body.
         ReduceWindow = 39: Form::of_any().attributes().bodies(1);
-        /// Values, combined into what the first body selects of each window. Operands: array, values, what to start from.
+        /// Selects one element of each window with the first body, and combines the source values into the selected
+        /// positions with the second. Operands: array, source values, initial value.
         SelectAndScatter = 40: Form::of_any().attributes().bodies(2);
-        /// A triangular factor.
+        /// Cholesky factor of a matrix.
         Cholesky = 44: Form::of(1).attributes();
-        /// The solution of a triangular system.
+        /// Solution of a triangular system.
         TriangularSolve = 45: Form::of(2).attributes();
-        /// A Fourier transform.
+        /// Fourier transform.
         Fft = 46: Form::of(1).attributes();
-        /// The next state of a generator, and random bits.
+        /// Random bit generator. Results: the next state, and random bits.
         RngBitGenerator = 47: Form::of(1).attributes().results();
-        /// The operands, none of which is computed before the others are needed.
+        /// Returns its operands unchanged, and makes all of them available before any result is used. XLA does not move
+        /// computations across it.
         OptimizationBarrier = 48: Form::of_any().results();
-        /// What the plugin knows under a name.
+        /// Call of a function that is registered with the plugin by name.
         CustomCall = 49: Form::of_any().attributes().results();
-        /// The body that the first operand numbers. Attributes: how many bodies, how many arguments, how many captures each
-        /// body has. Operands: index, arguments, captures of each body.
+        /// Case: applies the body selected by the first operand. Attributes: number of bodies, number of arguments,
+        /// number of captures of each body. Operands: index, arguments, captures of each body.
         Case = 50: Form::of_any().counted_bodies();
-        /// Random bits of a key, each of its place alone.
+        /// Random bits from a key. Each element depends only on the key and its position.
         RandomBits = 51: Form::of(1);
-        /// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
+        /// Indices of the k largest (or smallest) elements along the last axis. Attributes: k, whether the largest are
+        /// selected.
         TopK = 52: Form::of(1).attributes();
     }
 }
 
 impl Op {
-    /// Whether it holds a scalar: a hole of the program.
+    /// Whether the operation has a scalar, which is a scalar slot of the program.
     #[inline]
     pub fn has_scalar(self) -> bool {
         self.form().has_scalar
     }
 
-    /// Whether it has integer attributes.
+    /// Whether the operation has integer attributes.
     #[inline]
     pub fn has_attributes(self) -> bool {
         self.form().has_attributes
     }
 
-    /// How many traced computations it applies, with these attributes.
+    /// Number of traced computations that the operation applies with these attributes.
     #[inline]
     pub fn body_count(self, attributes: &[i64]) -> usize {
         let form = self.form();
         if form.counts_bodies { attributes[0] as usize } else { form.bodies }
     }
 
-    /// Whether it has several results, each of which is a node of its own.
+    /// Whether the operation has a list of results, each of which is a node of its own.
     #[inline]
     pub fn has_results(self) -> bool {
         self.form().has_results
     }
 
-    /// How many operands it has; none if that is up to the node.
+    /// Number of operands; None if it varies between nodes.
     #[inline]
     pub fn arity(self) -> Option<usize> {
         self.form().operands
     }
 
-    /// Whether each element of the result comes from the operands' elements at the same place, so that the result may be
-    /// written over an operand of its shape.
+    /// Whether each element of the result depends only on the operands' elements at the same position, so that the
+    /// result may be written over an operand of its shape.
     #[inline]
     pub fn is_elementwise(self) -> bool {
         self.form().is_elementwise

@@ -1,25 +1,27 @@
-//! How slices lie in an array: the dimension numbers of gather and of scatter, which differ in their names only. "Side by
-//! side" below is the result of a gather, and the updates of a scatter.
+//! Dimension numbers of gather and scatter, which differ only in their names. "Result" below means the result of a
+//! gather, or the updates of a scatter.
 
-/// Dimension numbers.
+/// Dimension numbers of a gather or scatter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Axes of what is side by side that go through one slice, ascending; the others go from slice to slice.
+    /// Axes of the result that index into a slice, ascending. The other axes enumerate the slices.
     pub window_dims: Vec<i64>,
-    /// Axes of the array, ascending, on which a slice is one element, and which are not there side by side.
+    /// Axes of the array collapsed (removed) from each slice, where its size is 1. Ascending.
     pub collapsed_dims: Vec<i64>,
-    /// Axes of the array, ascending, on which a slice is at the place that it has on an axis of the indices.
+    /// Batching axes of the array, ascending. On each of them, the position of a slice equals its position on the
+    /// corresponding axis of the indices.
     pub batching_dims: Vec<i64>,
-    /// Those axes of the indices.
+    /// Batching axes of the indices, in the order of `batching_dims`.
     pub indices_batching_dims: Vec<i64>,
-    /// Which axis of the array each element of an index vector is for. On the others slices start at 0.
+    /// Axis of the array for each element of an index vector. On other axes, slices start at 0.
     pub index_map: Vec<i64>,
-    /// The axis of the indices that goes through an index vector; their rank if each index is alone.
+    /// Axis of the indices that contains the index vectors. Equal to the rank of the indices if each element is an
+    /// index.
     pub index_vector_dim: i64,
 }
 
 impl Placement {
-    /// As attributes of a node.
+    /// Encodes the dimension numbers as attributes of a node.
     pub fn to_attributes(&self) -> Vec<i64> {
         let mut attributes = vec![self.index_vector_dim];
         for list in self.lists() {
@@ -29,7 +31,7 @@ impl Placement {
         attributes
     }
 
-    /// From what [`Placement::to_attributes`] gave.
+    /// Inverse of [`Placement::to_attributes`].
     pub fn from_attributes(attributes: &[i64]) -> Placement {
         let mut rest = &attributes[1..];
         let mut next = || {
@@ -51,18 +53,18 @@ impl Placement {
         [&self.window_dims, &self.collapsed_dims, &self.batching_dims, &self.indices_batching_dims, &self.index_map]
     }
 
-    /// The axes of an array of this rank that a slice goes through, in order.
+    /// Axes of an array of this rank that remain in a slice, ascending.
     pub fn array_axes(&self, rank: usize) -> Vec<usize> {
         let is_given = |axis: &i64| self.collapsed_dims.contains(axis) || self.batching_dims.contains(axis);
         (0..rank as i64).filter(|axis| !is_given(axis)).map(|axis| axis as usize).collect()
     }
 
-    /// The axes of indices of this rank that go from slice to slice, in order.
+    /// Axes of indices of this rank that enumerate the slices, ascending.
     pub fn indices_axes(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|&axis| axis as i64 != self.index_vector_dim).collect()
     }
 
-    /// The axes that go from slice to slice, side by side, where there are so many axes.
+    /// Axes of a result of this rank that enumerate the slices, ascending.
     pub fn batch_axes(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|&axis| !self.window_dims.contains(&(axis as i64))).collect()
     }

@@ -1,59 +1,59 @@
-//! The program: the canonical form of what is reachable from a list of roots. Operations in post-order with operand
-//! *positions*, parameters where they are first used, outputs by position, holes where scalars stand. It names no tensor,
-//! no node and no address, so equal work gives equal words.
+//! The program: the canonical form of the operations reachable from a list of roots. Operations are in post-order and
+//! refer to their operands by *position*; parameters are numbered by first use, outputs are positions, and scalars are
+//! left out as slots. A program contains no tensors, node ids or addresses, so that equal work has equal encodings.
 //!
-//! The words of one value, in order: `op << 16 | dtype << 8`, the number of its shape (a shape that was not there yet is
-//! followed by its rank and dimensions), then for operations the number of operands if it varies, the operands' positions,
-//! the number of attributes and the attributes if it has any, and the digests of the bodies that it applies. After the last
-//! value stands [`END`], then the outputs.
+//! The words of one value, in order: `op << 16 | dtype << 8`; the number of its shape (a new shape is followed by its
+//! rank and dimensions); then for operations, the number of operands if it varies, the positions of the operands, the
+//! number of attributes and the attributes if the operation has any, and the digests of the applied bodies. The last
+//! value is followed by [`END`], then the outputs.
 
 use super::op::Op;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::sync::Arc;
 
-/// Ends the values.
+/// Marks the end of the values.
 pub(super) const END: u32 = u32::MAX;
 
-/// See the module's documentation.
+/// A program in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub(super) words: Vec<u32>,
-    /// The different traced computations that it applies, in the order of first use.
+    /// Distinct traced computations that the program applies, in the order of first use.
     pub(super) bodies: Vec<Arc<Body>>,
 }
 
-/// One value of a program, decoded.
+/// One decoded value of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// What makes it; a leaf is a parameter.
+    /// Operation that computes the value; a leaf is a parameter.
     pub op: Op,
-    /// Its dtype and shape.
+    /// Dtype and shape.
     pub ty: TensorType,
-    /// Positions of its operands.
+    /// Positions of the operands.
     pub operands: Vec<usize>,
-    /// Its integer attributes.
+    /// Integer attributes.
     pub attributes: Vec<i64>,
-    /// The traced computations that it applies.
+    /// Traced computations that the operation applies.
     pub bodies: Vec<Arc<Body>>,
 }
 
 impl Program {
-    /// The canonical words.
+    /// Canonical encoding.
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// The different traced computations that it applies, in the order of first use.
+    /// Distinct traced computations that the program applies, in the order of first use.
     pub fn bodies(&self) -> &[Arc<Body>] {
         &self.bodies
     }
 
-    /// How deep the computations that it applies call each other: 0 if it applies none.
+    /// Nesting depth of the applied computations: 0 if there are none.
     pub fn depth(&self) -> usize {
         self.bodies.iter().map(|body| body.depth).max().unwrap_or(0)
     }
 
-    /// Its values in order, and the positions of its outputs.
+    /// Returns the values in order, and the positions of the outputs.
     pub fn decode(&self) -> (Vec<Instruction>, Vec<usize>) {
         let mut reader = Reader { program: self, at: 0, shapes: Vec::new() };
         let mut values = Vec::new();
@@ -112,12 +112,12 @@ impl Reader<'_> {
     }
 }
 
-/// Words of a digest.
+/// Number of words of a digest.
 pub const DIGEST_WORDS: usize = 8;
 
-/// The body of a traced computation: a program whose parameters are placeholders and captures, and whose scalars are
-/// constants. Two bodies are equal if they compute the same: their digests, blake3 of all that they
-/// are, stand for them in the words of the programs that apply them.
+/// Body of a traced computation: a program whose parameters are placeholders and captures, and whose scalars are
+/// constants. Bodies are compared by digest, the blake3 hash of their content, which also represents them in the
+/// encodings of the programs that apply them.
 #[derive(Debug)]
 pub struct Body {
     program: Program,
@@ -140,11 +140,12 @@ impl PartialEq for Body {
 impl Eq for Body {}
 
 impl Body {
-    /// Of a program that has so many explicit parameters, in front of its captures.
+    /// Creates a body from a program with `explicit` parameters, followed by captures.
     pub(super) fn new(program: Program, scalars: Vec<Scalar>, explicit: usize) -> Body {
         let (values, outputs) = program.decode();
         let leaves: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
-        // A body that applies the one before it twice, again and again, soon has more operations than a number holds.
+        // Repeatedly applying the previous body twice grows the number of operations exponentially, beyond the range of
+        // usize.
         let within =
             values.iter().flat_map(|value| &value.bodies).fold(0usize, |sum, body| sum.saturating_add(body.weight));
         Body {
@@ -160,17 +161,17 @@ impl Body {
         }
     }
 
-    /// The program; its parameters are those of [`Body::parameters`], in that order.
+    /// Program of the body. Its parameters are the explicit parameters, followed by the captures.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The constants in the program's holes.
+    /// Constants in the program's scalar slots.
     pub fn scalars(&self) -> &[Scalar] {
         &self.scalars
     }
 
-    /// Its values in order, and the positions of its results.
+    /// Returns the values in order, and the positions of the results.
     pub fn decode(&self) -> (Vec<Instruction>, Vec<usize>) {
         self.program.decode()
     }
@@ -180,7 +181,7 @@ impl Body {
         &self.parameters[..self.explicit]
     }
 
-    /// Types of the captures, which are parameters behind the explicit ones.
+    /// Types of the captures, which are passed after the explicit parameters.
     pub fn captures(&self) -> &[TensorType] {
         &self.parameters[self.explicit..]
     }
@@ -190,34 +191,34 @@ impl Body {
         &self.results
     }
 
-    /// The parameter (explicit or captured) that a result is, if it is one unchanged.
+    /// Index of the parameter (explicit or captured) that a result returns unchanged, if it does.
     pub fn passed_through(&self, result: usize) -> Option<usize> {
         self.passed_through[result]
     }
 
-    /// blake3 of all that it computes.
+    /// blake3 hash of the body's content.
     pub fn digest(&self) -> &[u32] {
         &self.digest
     }
 
-    /// A name for it: the start of its digest.
+    /// Name of the body's function: a prefix of its digest.
     pub fn name(&self) -> String {
         format!("body_{:08x}{:08x}{:08x}", self.digest[0], self.digest[1], self.digest[2])
     }
 
-    /// How deep computations call each other in it, itself among them: at least 1.
+    /// Nesting depth of computations, including this one: at least 1.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// How many operations it has, with those of the bodies that it applies.
+    /// Number of operations, including those of applied bodies.
     pub fn weight(&self) -> usize {
         self.weight
     }
 }
 
 impl Drop for Body {
-    /// Ends the bodies within it one after another, so that no depth is too deep for the stack.
+    /// Drops nested bodies iteratively, so that deep nesting cannot overflow the stack.
     fn drop(&mut self) {
         let mut ending = std::mem::take(&mut self.program.bodies);
         while let Some(body) = ending.pop() {

@@ -1,10 +1,10 @@
-//! Taking back what was recorded last.
+//! Truncation of a trace to an earlier state.
 
 use super::trace::Trace;
 use crate::device_data::DeviceData;
 use std::sync::Arc;
 
-/// How far a trace had got, so that what came later can be taken back.
+/// Position in a trace to which it can be truncated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
     nodes: usize,
@@ -16,7 +16,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Number of nodes up to it.
+    /// Number of nodes before the mark.
     #[inline]
     pub fn nodes(&self) -> usize {
         self.nodes
@@ -24,7 +24,7 @@ impl Mark {
 }
 
 impl Trace {
-    /// Where the trace ends now.
+    /// Current end of the trace.
     pub fn mark(&self) -> Mark {
         Mark {
             nodes: self.nodes.len(),
@@ -36,8 +36,8 @@ impl Trace {
         }
     }
 
-    /// Forgets what was recorded after a mark, which no tensor has as its value. Nothing before the mark may have changed or
-    /// moved since. What it gives back is to be dropped once no lock is held.
+    /// Removes everything recorded after a mark. No tensor may have a removed node as its value, and nothing before the
+    /// mark may have changed or moved since. The caller drops the returned data without holding a lock.
     #[must_use]
     pub fn rewind(&mut self, mark: Mark) -> Vec<Arc<DeviceData>> {
         self.nodes.truncate(mark.nodes);
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(trace.rewind(mark).len(), 1);
         assert_eq!((trace.len(), trace.leaves().len()), (mark.nodes(), 1));
         assert_eq!(trace.leaf(&first), x);
-        // At the same places, with the data that is a leaf anew.
+        // The same ids are assigned again, and the removed data becomes a leaf again.
         assert_eq!(record(&mut trace), made);
         assert_eq!(trace.operands(trace.node(made)).len(), 4);
         assert!(Arc::ptr_eq(&trace.leaves()[1], &second));

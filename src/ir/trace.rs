@@ -1,5 +1,5 @@
-//! The trace: an arena of recorded operations of one device. Fixed-size nodes, u32 ids in the order of recording (so that
-//! operands always come before their users), no reference counting and no recursion.
+//! The trace: an arena of the recorded operations of one device. Nodes have a fixed size, ids are u32 in recording
+//! order (so that operands always come before their users), and there is neither reference counting nor recursion.
 
 use super::op::Op;
 use super::program::Body;
@@ -8,41 +8,43 @@ use crate::types::{DType, Dims, Scalar, TensorType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// A node of the trace. Ids hold until the trace is compacted.
+/// Id of a node in the trace. Valid until the trace is compacted or cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId(pub u32);
 
-/// A shape, interned: equal shapes of one trace have equal ids. Shapes are never forgotten; there are few.
+/// Id of an interned shape: equal shapes of one trace have equal ids. Shapes are never removed, because there are few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeId(pub u32);
 
-/// "No holder", "no node".
+/// Marks an absent holder or node.
 pub const NONE: u32 = u32::MAX;
 
 /// One recorded operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// What it does.
+    /// Operation of the node.
     pub op: Op,
-    /// The result's element type.
+    /// Dtype of the result.
     pub dtype: DType,
-    /// Whether a partial sync already ran it on the way to something else: running it again is a recomputation.
+    /// Whether a partial sync has already run the operation without keeping its result: running it again is a
+    /// recomputation.
     pub computed: bool,
-    /// The result's shape.
+    /// Shape of the result.
     pub shape: ShapeId,
-    /// How many operands.
+    /// Number of operands.
     arity: u32,
-    /// The operands; with more than three, the first is where they stand in `spilled`.
+    /// Operands. If there are more than three, the first entry is the index of their start in `spilled`.
     operands: [NodeId; 3],
-    /// Leaf: index of its data. Scalar: index of it. Attributes: where they start.
+    /// Leaf: index of its data. Operation with a scalar: index of the scalar. Operation with attributes: index of their
+    /// start.
     payload: u32,
-    /// How many attributes. Behind them stand the numbers of the node's bodies.
+    /// Number of attributes. They are followed by the numbers of the node's bodies.
     attributes: u32,
-    /// The first tensor whose value this is, for the tensor table; [`NONE`] if there is none.
+    /// First tensor with this value, used by the tensor table; [`NONE`] if there is none.
     holder: u32,
 }
 
-/// See the module's documentation.
+/// Recorded operations of one device.
 pub struct Trace {
     pub(super) nodes: Vec<Node>,
     pub(super) spilled: Vec<NodeId>,
@@ -51,16 +53,16 @@ pub struct Trace {
     pub(super) leaves: Vec<Arc<DeviceData>>,
     pub(super) bodies: Vec<Arc<Body>>,
     shapes: Shapes,
-    /// Counts compactions, so that a leaf index remembered outside is known to be stale.
+    /// Number of compactions and clears, by which stale leaf indices stored in device data are detected.
     epoch: u32,
-    /// Operations that some tensor has as its value.
+    /// Number of operations that are the value of a tensor.
     pending: usize,
 }
 
 struct Shapes {
     ids: FxHashMap<Dims, ShapeId>,
     dims: Vec<Dims>,
-    /// The one asked for last, and the one before it.
+    /// The two shapes that were used last.
     last: [ShapeId; 2],
 }
 
@@ -71,7 +73,7 @@ impl Default for Shapes {
 }
 
 impl Trace {
-    /// An empty trace.
+    /// Creates an empty trace.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Trace {
         Trace {
@@ -87,54 +89,54 @@ impl Trace {
         }
     }
 
-    /// How many nodes it has, dead ones included.
+    /// Number of nodes, including dead ones.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether nothing was recorded since it was last emptied.
+    /// Whether the trace contains no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// How many operations are the value of some tensor.
+    /// Number of operations that are the value of a tensor.
     pub fn pending(&self) -> usize {
         self.pending
     }
 
-    /// The node.
+    /// Node with this id.
     #[inline]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
-    /// Its operands.
+    /// Operands of a node.
     #[inline]
     pub fn operands<'a>(&'a self, node: &'a Node) -> &'a [NodeId] {
         operands_of(&self.spilled, node)
     }
 
-    /// Its integer attributes.
+    /// Integer attributes of a node.
     #[inline]
     pub fn attributes(&self, node: &Node) -> &[i64] {
         let start = node.payload as usize;
         if node.op.has_attributes() { &self.attributes[start..start + node.attributes as usize] } else { &[] }
     }
 
-    /// The traced computations that it applies.
+    /// Traced computations that a node applies.
     pub fn bodies(&self, node: &Node) -> impl Iterator<Item = &Arc<Body>> {
         let start = if node.op.has_results() { node.payload as usize + node.attributes as usize } else { 0 };
         let count = node.op.body_count(self.attributes(node));
         self.attributes[start..start + count].iter().map(|&number| &self.bodies[number as usize])
     }
 
-    /// Its scalar, if its operation has one.
+    /// Scalar of a node, if its operation has one.
     #[inline]
     pub fn scalar(&self, node: &Node) -> Option<Scalar> {
         node.op.has_scalar().then(|| self.scalars[node.payload as usize])
     }
 
-    /// Its data, if it is a leaf.
+    /// Data of a node, if it is a leaf.
     pub fn data(&self, node: &Node) -> Option<&Arc<DeviceData>> {
         if node.op == Op::Leaf { self.leaves.get(node.payload as usize) } else { None }
     }
@@ -144,23 +146,24 @@ impl Trace {
         &self.leaves
     }
 
-    /// Dtype and shape.
+    /// Dtype and shape of a node.
     #[inline]
     pub fn ty(&self, id: NodeId) -> TensorType {
         let node = self.node(id);
         TensorType::new(node.dtype, self.dims(node.shape))
     }
 
-    /// The dimensions of a shape.
+    /// Dimensions of a shape.
     #[inline]
     pub fn dims(&self, shape: ShapeId) -> &Dims {
         &self.shapes.dims[shape.0 as usize]
     }
 
-    /// The id of a shape.
+    /// Returns the id of a shape, and interns it if it is new.
     #[inline]
     pub fn intern(&mut self, dims: &[i64]) -> ShapeId {
-        // Often it is the last one again, or the one before it. Compared one by one: a call takes longer for so few.
+        // Fast path for the two shapes used last. They are compared element by element, because a call to memcmp takes
+        // longer for so few.
         let is = |id: ShapeId| self.shapes.dims.get(id.0 as usize).is_some_and(|known| known.iter().eq(dims));
         let [last, before] = self.shapes.last;
         if is(last) {
@@ -181,9 +184,9 @@ impl Trace {
         id
     }
 
-    /// The leaf of this data: made once, so that equal leaves are equal ids.
+    /// Returns the leaf of this data. There is only one leaf for the same data.
     pub fn leaf(&mut self, data: &Arc<DeviceData>) -> NodeId {
-        // The remembered place is checked, so that even an epoch that came round again cannot mislead.
+        // The stored index is verified, so that it is harmless even after the epoch has wrapped around.
         if let Some(id) = data.leaf(self.epoch).filter(|&id| (id as usize) < self.nodes.len()).map(NodeId)
             && self.data(self.node(id)).is_some_and(|found| Arc::ptr_eq(found, data))
         {
@@ -197,7 +200,7 @@ impl Trace {
         id
     }
 
-    /// A leaf without data: an operand that is known elsewhere by its place.
+    /// Adds a leaf without data, for an operand that the caller identifies by position.
     #[inline]
     pub fn input(&mut self, ty: &TensorType) -> NodeId {
         let shape = self.intern(&ty.dims);
@@ -208,7 +211,7 @@ impl Trace {
     #[inline]
     pub fn operation(&mut self, op: Op, dtype: DType, shape: ShapeId, operands: &[NodeId]) -> NodeId {
         const NO: NodeId = NodeId(NONE);
-        // One by one: copying any number costs a call, and the processor waits for what it copied.
+        // Operands are copied one by one: a copy of variable length costs a call and a store-forwarding stall.
         let first = match *operands {
             [] => [NO; 3],
             [a] => [a, NO, NO],
@@ -257,7 +260,8 @@ impl Trace {
         id
     }
 
-    /// Records an application of traced computations, and each of its results; gives the results.
+    /// Records an operation with several results, such as an application of traced computations, and one node for each
+    /// result. Returns the result nodes.
     pub fn application(
         &mut self,
         op: Op,
@@ -277,8 +281,8 @@ impl Trace {
         results.iter().enumerate().map(result).collect()
     }
 
-    /// The nodes that are results of an application. They stand directly behind it, among leaves that were results, too,
-    /// before a sync settled them.
+    /// Result nodes of an application. They directly follow it, together with leaves that replaced results when a sync
+    /// computed them.
     pub fn results(&self, application: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let behind = self.nodes.iter().enumerate().skip(application.0 as usize + 1);
         behind
@@ -288,7 +292,7 @@ impl Trace {
     }
 
     fn body_number(&mut self, body: &Arc<Body>) -> usize {
-        // What was used last is the likeliest; there are few in any case.
+        // The body used last is the most likely; there are few in any case.
         self.bodies.iter().rposition(|known| Arc::ptr_eq(known, body)).unwrap_or_else(|| {
             self.bodies.push(body.clone());
             self.bodies.len() - 1
@@ -303,13 +307,13 @@ impl Trace {
         NodeId(id)
     }
 
-    /// The first tensor that has this node as its value, or [`NONE`].
+    /// First tensor with this node as its value, or [`NONE`].
     #[inline]
     pub fn holder(&self, id: NodeId) -> u32 {
         self.nodes[id.0 as usize].holder
     }
 
-    /// For the tensor table: changes the first holder.
+    /// Sets the first holder. For the tensor table only.
     #[inline]
     pub fn set_holder(&mut self, id: NodeId, holder: u32) {
         let node = &mut self.nodes[id.0 as usize];
@@ -320,7 +324,7 @@ impl Trace {
         node.holder = holder;
     }
 
-    /// Turns an operation into a leaf of `data`, which is going to hold its result; gives back the operation.
+    /// Replaces an operation by a leaf of `data`, which will hold its result. Returns the operation.
     pub fn replace_by_leaf(&mut self, id: NodeId, data: &Arc<DeviceData>) -> Node {
         let old = self.nodes[id.0 as usize];
         self.pending -= usize::from(old.holder != NONE);
@@ -331,19 +335,19 @@ impl Trace {
         old
     }
 
-    /// Undoes [`Trace::replace_by_leaf`]: what was recorded is pending again.
+    /// Reverts [`Trace::replace_by_leaf`]: the recorded operation is pending again.
     pub fn restore(&mut self, id: NodeId, old: Node) {
         let holder = self.holder(id);
         self.nodes[id.0 as usize] = Node { holder, ..old };
         self.pending += usize::from(holder != NONE);
     }
 
-    /// Marks an operation as having been run on the way to something else.
+    /// Marks an operation as run by a partial sync that did not keep its result.
     pub fn mark_computed(&mut self, id: NodeId) {
         self.nodes[id.0 as usize].computed = true;
     }
 
-    /// Forgets everything. What it gives back is to be dropped once no lock is held: it may free buffers.
+    /// Removes everything. The caller drops the returned data without holding a lock, because that may free buffers.
     #[must_use]
     pub fn clear(&mut self) -> Vec<Arc<DeviceData>> {
         self.nodes.clear();
@@ -356,8 +360,8 @@ impl Trace {
         std::mem::take(&mut self.leaves)
     }
 
-    /// Keeps what the held nodes need and forgets the rest, in the order of recording. Calls `moved` with each kept
-    /// node's first holder and new id. What it gives back is to be dropped once no lock is held.
+    /// Keeps the nodes that held nodes need, in recording order, and removes the rest. Calls `moved` with the first
+    /// holder and the new id of each kept node that is held. The caller drops the returned data without holding a lock.
     #[must_use]
     pub fn compact(&mut self, mut moved: impl FnMut(u32, NodeId)) -> Vec<Arc<DeviceData>> {
         let needed = self.needed_by_holders();
@@ -401,12 +405,12 @@ impl Trace {
         old.leaves
     }
 
-    /// How many nodes the held ones need: what a compaction would keep.
+    /// Number of nodes that held nodes need, which a compaction would keep.
     pub fn count_needed(&self) -> usize {
         self.needed_by_holders().into_iter().filter(|needed| *needed).count()
     }
 
-    /// For every node, whether a held one needs it.
+    /// For each node, whether a held node needs it.
     fn needed_by_holders(&self) -> Vec<bool> {
         let mut needed: Vec<bool> = self.nodes.iter().map(|node| node.holder != NONE).collect();
         for i in (0..self.nodes.len()).rev() {
@@ -420,7 +424,7 @@ impl Trace {
     }
 }
 
-/// A node without operands, payload or holder.
+/// Creates a node without operands, payload or holder.
 #[inline]
 fn node(op: Op, dtype: DType, shape: ShapeId) -> Node {
     Node {

@@ -1,35 +1,35 @@
-//! Windows that go over an array.
+//! Sliding windows over an array.
 
-/// What a window is along one axis.
+/// A window along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// How many elements of the axis it has.
+    /// Number of elements.
     pub size: i64,
-    /// How far the next window is.
+    /// Distance between the starts of consecutive windows.
     pub stride: i64,
-    /// How far apart the array's elements are put first; 1 is side by side.
+    /// Dilation of the array: distance between its elements after holes are inserted; 1 inserts none.
     pub base_dilation: i64,
-    /// How far apart the window's elements are.
+    /// Dilation of the window: distance between its elements.
     pub dilation: i64,
-    /// Elements of padding before the array; negative ones are taken away.
+    /// Padding before the array. A negative value removes elements.
     pub low: i64,
-    /// The same behind it.
+    /// Padding after the array. A negative value removes elements.
     pub high: i64,
 }
 
 impl Window {
     const FIELDS: usize = 6;
 
-    /// One element, everywhere once.
+    /// A window of one element at each position.
     pub const ONE: Window = Window { size: 1, stride: 1, base_dilation: 1, dilation: 1, low: 0, high: 0 };
 
-    /// One for each axis, as attributes of a node.
+    /// Encodes the windows of all axes as attributes of a node.
     pub fn to_attributes(windows: &[Window]) -> Vec<i64> {
         let fields = |w: &Window| [w.size, w.stride, w.base_dilation, w.dilation, w.low, w.high];
         windows.iter().flat_map(fields).collect()
     }
 
-    /// From what [`Window::to_attributes`] gave.
+    /// Inverse of [`Window::to_attributes`].
     pub fn from_attributes(attributes: &[i64]) -> Vec<Window> {
         let window = |fields: &[i64; Window::FIELDS]| {
             let [size, stride, base_dilation, dilation, low, high] = *fields;
@@ -38,23 +38,23 @@ impl Window {
         attributes.as_chunks().0.iter().map(window).collect()
     }
 
-    /// How many elements an axis of `dim` has with its padding. None if that is no size.
+    /// Size of an axis with `dim` elements after dilation and padding. None if it is negative or overflows.
     pub fn padded(&self, dim: i64) -> Option<i64> {
         let dilated = if dim == 0 { 0 } else { (dim - 1).checked_mul(self.base_dilation)?.checked_add(1)? };
         dilated.checked_add(self.low)?.checked_add(self.high).filter(|size| *size >= 0)
     }
 
-    /// Whether elements are taken away.
+    /// Whether the padding removes elements.
     pub fn cuts(&self) -> bool {
         self.low < 0 || self.high < 0
     }
 
-    /// How far it reaches.
+    /// Number of elements from the window's first to its last, after dilation. None if it overflows.
     pub fn span(&self) -> Option<i64> {
         (self.size - 1).checked_mul(self.dilation)?.checked_add(1)
     }
 
-    /// How many windows lie within an axis of `dim` with its padding.
+    /// Number of windows on an axis with `dim` elements after dilation and padding. None if a size is invalid.
     pub fn count(&self, dim: i64) -> Option<i64> {
         let (padded, span) = (self.padded(dim)?, self.span()?);
         Some(if padded < span { 0 } else { (padded - span) / self.stride + 1 })

@@ -1,27 +1,30 @@
-//! Which output takes over which donor's memory. XLA is told the pair where one output is an update of the donor (so that
-//! it runs in place); elsewhere it is left to XLA. Depends on the program and its donors alone, which are in the key.
+//! Pairs donors with outputs for XLA's input-output aliasing. A pair is fixed where an output is an update of the
+//! donor, so that it runs in place; otherwise the choice is left to XLA. The result depends only on the program and its
+//! donors, which are both in the cache key.
 
 use crate::ir::{Instruction, Op};
 
-/// What XLA is told of a donor.
+/// Donation attribute of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Donation {
-    /// `tf.aliasing_output`: this output is to be written over it.
+    /// `tf.aliasing_output`: this output is written into the donor's memory.
     Output(usize),
-    /// `jax.buffer_donor`: its memory may be used for any output.
+    /// `jax.buffer_donor`: the donor's memory may be used for any output.
     Any,
 }
 
-/// How far from an output its donor is searched.
+/// Maximum number of instructions searched for the donor of an output.
 const REACH: usize = 64;
 
-/// For each donor (a position in `values`), what to tell XLA. No output is named twice: that would be a compile error.
+/// Returns the donation attribute of each donor (a position in `values`). No output is paired twice: that would be a
+/// compile error.
 pub fn pair(values: &[Instruction], outputs: &[usize], donors: &[usize]) -> Vec<Donation> {
     let mut pairs = vec![Donation::Any; donors.len()];
     if donors.is_empty() {
         return pairs;
     }
-    // First the outputs that are updates of a donor (`t = t + ...`), then those that another operand leads to one.
+    // First pairs outputs that update a donor through their first operands (`t = t + ...`), then outputs that reach one
+    // through another operand.
     for search in [along_first_operands, breadth_first] {
         for (output, &position) in outputs.iter().enumerate() {
             if pairs.contains(&Donation::Output(output)) {
@@ -39,10 +42,11 @@ pub fn pair(values: &[Instruction], outputs: &[usize], donors: &[usize]) -> Vec<
     pairs
 }
 
-/// The donor slot of a position, if that is a free donor.
+/// Maps a position to its index among the donors, if it is a donor that is not paired yet.
 type Free<'a> = &'a dyn Fn(usize) -> Option<usize>;
 
-/// Operands of the value at `position` whose memory it may take over: of its own type, and read only where it writes.
+/// Operands whose memory the value at `position` may reuse: they have its type, and each element is read only where it
+/// is written.
 fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = usize> + '_ {
     let value = &values[position];
     let operands: &[usize] = match value.op {
@@ -54,7 +58,8 @@ fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = 
     operands.iter().copied().filter(move |&operand| values[operand].ty == value.ty)
 }
 
-/// What a loop starts from where its result with this number comes out, what a barrier passes on, what a scatter writes into.
+/// Operand that corresponds to a result: the initial value of a loop's carry, the operand of a barrier, or the input of
+/// a scatter.
 fn start_of(application: &Instruction, result: usize) -> &[usize] {
     match application.op {
         Op::While | Op::Scan if (result as i64) < application.attributes[0] => {
@@ -65,7 +70,7 @@ fn start_of(application: &Instruction, result: usize) -> &[usize] {
     }
 }
 
-/// From `mu * v + g` to `v`, and from `p - lr * v` to `p`.
+/// Follows first operands: from `mu * v + g` to `v`, and from `p - lr * v` to `p`.
 fn along_first_operands(values: &[Instruction], position: usize, free: Free) -> Option<usize> {
     let mut position = position;
     for _ in 0..REACH {
@@ -82,7 +87,7 @@ fn along_first_operands(values: &[Instruction], position: usize, free: Free) -> 
     None
 }
 
-/// The nearest free donor: from `g + mu * v` to `v`.
+/// Finds the nearest free donor: from `g + mu * v` to `v`.
 fn breadth_first(values: &[Instruction], position: usize, free: Free) -> Option<usize> {
     let mut queue = vec![position];
     let mut next = 0;
@@ -136,7 +141,7 @@ mod tests {
             value(Op::Binary(BinaryOp::Subtract), &[2, 4]), // 5: p' = p - lr * v'
         ];
         assert_eq!(pair(&values, &[3, 5], &[0, 2]), [Donation::Output(0), Donation::Output(1)]);
-        // Written the other way round, v' = p + mu * v.
+        // With the operands swapped: v' = p + mu * v.
         let mut swapped = values.clone();
         swapped[3].operands = vec![2, 1];
         assert_eq!(pair(&swapped, &[5, 3], &[0, 2]), [Donation::Output(1), Donation::Output(0)]);

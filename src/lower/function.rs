@@ -1,9 +1,9 @@
-//! StableHLO of one function, value by value.
+//! Lowers one function to StableHLO.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::Op;
 
-/// The whole function. `attribute` is what is said of the parameter at a position.
+/// Returns the text of the function. `attribute` returns the attributes of the parameter at a position.
 pub fn function(mut e: Emitter, name: &str, results: &[usize], attribute: impl Fn(usize) -> String) -> String {
     let parameters = (0..e.values.len()).filter(|&i| e.values[i].op == Op::Leaf);
     let mut arguments: Vec<String> =

@@ -1,4 +1,4 @@
-//! From a program to what an engine compiles: StableHLO text and a signature.
+//! Lowers a program to the input of an engine: StableHLO text and a signature.
 
 mod aliasing;
 mod function;

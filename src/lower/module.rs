@@ -1,4 +1,5 @@
-//! The module of a program: its `main`, and one function for each traced computation that is applied anywhere in it.
+//! Lowers a program to a module: its `main`, and one function for each traced computation that it applies, directly or
+//! indirectly.
 
 use super::aliasing::{Donation, pair};
 use super::function;
@@ -9,22 +10,22 @@ use crate::ops;
 use crate::types::{Scalar, TensorType};
 use std::sync::Arc;
 
-/// What an engine is given, and what each run has to hand over besides the program's parameters.
+/// Input of an engine's compiler, and the parameters that each run passes in addition to those of the program.
 pub struct Module {
-    /// The module.
+    /// StableHLO text of the module.
     pub text: String,
-    /// Its `main`: the program's parameters in order, then one vector for each pack.
+    /// Signature of `main`: the program's parameters in order, then one vector for each pack.
     pub signature: Signature,
-    /// What it was lowered from.
+    /// Program that was lowered.
     pub program: Program,
-    /// What stands in the program's holes, but for those that are in packs.
+    /// Scalars of the program. Those in packs are not part of the text.
     pub scalars: Vec<Scalar>,
-    /// Scalars that are parameters, gathered into one vector for each dtype: many scalar parameters would make XLA slow.
+    /// Scalars that are passed as parameters, packed into one vector for each dtype.
     pub packs: Vec<Pack>,
 }
 
-/// Lowers `program` with `scalars` in its holes, except those that are `varying`, which become parameters. `donors` are
-/// indices of parameters, ascending; `platform` is what it is compiled for.
+/// Lowers `program`. `scalars` are written as constants, except those that are `varying`, which become parameters.
+/// `donors` are ascending indices of parameters, and `platform` is the compilation target.
 pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[usize], platform: &str) -> Module {
     let (values, outputs) = program.decode();
     let parameters: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
@@ -51,12 +52,13 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
     Module { text, signature, program: program.clone(), scalars: scalars.to_vec(), packs }
 }
 
-/// A traced computation as a module of its own, for any platform: `main` takes its parameters, then its captures.
+/// Lowers a traced computation as a module of its own, for any platform. `main` takes the parameters, then the
+/// captures.
 pub fn lower_body(body: &Body) -> String {
     module(function(body, "public @main", ""), body.program().bodies(), "")
 }
 
-/// `main`, and the functions of all bodies that it needs, each once.
+/// Returns `main`, followed by one function for each body that is needed, directly or indirectly.
 fn module(main: String, needed: &[Arc<Body>], platform: &str) -> String {
     let mut bodies = needed.to_vec();
     let mut next = 0;

@@ -1,24 +1,24 @@
-//! Which pending values a sync computes, and which it cannot.
+//! Collects the pending values that a sync computes, and finds those that cannot be computed.
 
 use crate::device_data::DeviceData;
 use crate::ir::{NONE, NodeId, Op, Trace};
 use std::sync::Arc;
 
-/// What stands in the way of computing a node.
+/// Reason why a node cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It depends on this leaf, a placeholder: it waits for a value.
+    /// The node depends on this leaf, a placeholder without a value.
     Unbound(NodeId),
-    /// It depends on this leaf, whose value is lost: it is lost too.
+    /// The node depends on this leaf, whose value is lost, so that the node is lost too.
     Lost(NodeId),
 }
 
-/// For every node what stands in its way; empty if nothing stands in any node's way.
+/// Obstacle of each node, by node number. Empty if every node can be computed.
 pub struct Obstacles(Vec<Option<Obstacle>>);
 
 impl Obstacles {
-    /// Looks at all leaves, and only if one is a placeholder or lost at all nodes. Operands come before their users, so
-    /// one pass in the order of recording is enough.
+    /// Finds the obstacles of all nodes. Nodes are visited only if a leaf is a placeholder or lost. Operands come
+    /// before their users, so that one pass in recording order is enough.
     pub fn find(trace: &Trace) -> Obstacles {
         if trace.leaves().iter().all(|data| data.is_sound()) {
             return Obstacles(Vec::new());
@@ -30,7 +30,7 @@ impl Obstacles {
                 Some(data) if data.is_sound() => None,
                 Some(data) if data.is_placeholder() => Some(Obstacle::Unbound(id)),
                 Some(_) => Some(Obstacle::Lost(id)),
-                // What is lost is lost, whatever else is missing.
+                // A lost operand takes precedence over an unbound one.
                 None => {
                     let of_operands = || trace.operands(node).iter().filter_map(|id| found[id.0 as usize]);
                     of_operands().find(|o| matches!(o, Obstacle::Lost(_))).or_else(|| of_operands().next())
@@ -41,18 +41,18 @@ impl Obstacles {
         Obstacles(found)
     }
 
-    /// What stands in this node's way.
+    /// Obstacle of this node, if any.
     pub fn of(&self, id: NodeId) -> Option<Obstacle> {
         self.0.get(id.0 as usize).copied().flatten()
     }
 
-    /// Whether there are none at all.
+    /// Whether every node can be computed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// The operations that live tensors have as their values, in the order of recording.
+/// Operations that are the values of live tensors, in recording order.
 pub fn pending(trace: &Trace) -> Vec<NodeId> {
     if trace.pending() == 0 {
         return Vec::new();
@@ -60,12 +60,12 @@ pub fn pending(trace: &Trace) -> Vec<NodeId> {
     (0..trace.len() as u32).map(NodeId).filter(|&id| is_pending(trace, id)).collect()
 }
 
-/// Whether a live tensor has this operation as its value.
+/// Whether the node is an operation that is the value of a live tensor.
 pub fn is_pending(trace: &Trace, id: NodeId) -> bool {
     trace.holder(id) != NONE && trace.node(id).op != Op::Leaf
 }
 
-/// The data that the nodes in `roots` need, by walking the trace backwards.
+/// Data of all leaves on which `roots` depend.
 pub fn needed_data(trace: &Trace, roots: &[NodeId]) -> Vec<Arc<DeviceData>> {
     let mut needed = vec![false; trace.len()];
     roots.iter().for_each(|id| needed[id.0 as usize] = true);

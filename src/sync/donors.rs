@@ -1,20 +1,22 @@
-//! Which parameters a program may consume. Decided before the key, and part of it.
+//! Selects the parameters that a program may donate. The selection is made before the cache lookup, and is part of the
+//! key.
 
 use crate::ir::{NodeId, ShapeId, Trace};
 use crate::types::{DType, count};
 use rustc_hash::FxHashMap;
 
-/// What a buffer can be taken over for: its own type, or at least its bytes.
+/// Dtype, shape and size of a buffer. A donor can be reused for an output of the same type, or at least of the same
+/// size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     dtype: DType,
     shape: ShapeId,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
 impl Place {
-    /// What the value of a node takes.
+    /// Type and size of a node's value.
     pub fn of(trace: &Trace, id: NodeId) -> Place {
         let node = trace.node(id);
         let bytes = count(trace.dims(node.shape)) * node.dtype.size_bytes();
@@ -22,9 +24,9 @@ impl Place {
     }
 }
 
-/// Of the parameters that nobody needs afterwards (`candidates`, ascending), those whose memory an output can take over:
-/// first those that meet an output of their own type, then those that meet one of as many bytes. The engine would not
-/// give up the others; they are simply freed after the run. Keeping them out of the key saves a compile.
+/// Filters `candidates` (parameters without later uses, ascending) to those whose memory an output can reuse: first
+/// those that match an output's type, then those that match an output's size. The engine would not consume the others;
+/// they are freed after the run. Leaving them out of the key avoids a compile.
 pub fn useful(candidates: &[(usize, Place)], outputs: impl Iterator<Item = Place>) -> Vec<usize> {
     if candidates.is_empty() {
         return Vec::new();

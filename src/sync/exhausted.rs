@@ -1,14 +1,15 @@
-//! What is said when a device's memory is exhausted: what was asked for, and what takes the room.
+//! Adds detail to out-of-memory errors: the bytes requested, and the largest live tensors.
 
 use crate::device::Device;
 use crate::device_data::DeviceData;
 use crate::error::{Code, Error};
 use std::fmt::Write;
 
-/// How many of the largest tensors are named.
+/// Number of the largest tensors listed.
 const NAMED: usize = 5;
 
-/// The same error; if it says that memory is exhausted, with the bytes asked for, where they are known, and the largest live tensors.
+/// Returns the error unchanged, or with the requested bytes (if known) and the largest live tensors if its code is
+/// `ResourceExhausted`.
 pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
     if error.code != Code::ResourceExhausted {
         return error;

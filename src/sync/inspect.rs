@@ -1,4 +1,4 @@
-//! Looking at what a sync would run, without running it.
+//! Inspects the programs that a sync or step would run, without running them.
 
 use super::key;
 use super::partial::{by_device, plan_partial};
@@ -13,26 +13,27 @@ use crate::error::Result;
 use crate::ir::{NodeId, Workspace};
 use crate::lower::lower;
 
-/// The StableHLO text of what a sync of these tensors would compile. They are on one device; placeholders are parameters.
+/// Returns the StableHLO text that a sync of these tensors would compile. The tensors are on one device; placeholders
+/// become parameters.
 pub fn stablehlo(tensors: &[TensorHandle]) -> Result<String> {
     let (owner, plan) = plan_of(tensors)?;
     Ok(text(&owner, &plan))
 }
 
-/// The StableHLO text of what a step would compile now, donors marked.
+/// Returns the StableHLO text that a step would compile now, with donors marked.
 pub fn step_stablehlo(device: &'static Device) -> Result<String> {
     let state = device.state();
     let owner = state.owner()?.clone();
     Ok(text(&owner, &plan_step(&state, &mut Workspace::default(), &owner)))
 }
 
-/// What the programs take of their device's memory that a sync of these tensors would run; compiles them.
+/// Compiles the programs that a sync of these tensors would run, and returns their memory use.
 pub fn memory(tensors: &[TensorHandle]) -> Result<ProgramMemory> {
     let (owner, plan) = plan_of(tensors)?;
     memory_of(&owner, &plan)
 }
 
-/// What the programs take that a step would run now; compiles them.
+/// Compiles the programs that a step would run now, and returns their memory use.
 pub fn step_memory(device: &'static Device) -> Result<ProgramMemory> {
     let state = device.state();
     let owner = state.owner()?.clone();
@@ -41,7 +42,7 @@ pub fn step_memory(device: &'static Device) -> Result<ProgramMemory> {
     memory_of(&owner, &plan)
 }
 
-/// The sum over all runs; of temporaries, which they need one after another, the most.
+/// Sums the memory use of all runs. Temporaries are needed by one run at a time, so that their maximum is taken.
 fn memory_of(owner: &Owner, plan: &Plan) -> Result<ProgramMemory> {
     let mut sum = ProgramMemory::default();
     for run in &plan.runs {
@@ -57,13 +58,13 @@ fn memory_of(owner: &Owner, plan: &Plan) -> Result<ProgramMemory> {
     Ok(sum)
 }
 
-/// blake3 of the key of what a sync of these tensors would run.
+/// Returns the blake3 hash of the key of the programs that a sync of these tensors would run.
 pub fn graph_hash(tensors: &[TensorHandle]) -> Result<[u8; 32]> {
     let (owner, plan) = plan_of(tensors)?;
     hash(&owner, &plan)
 }
 
-/// blake3 of the key of what a step would run now, its donors among it.
+/// Returns the blake3 hash of the key of the programs that a step would run now, including donors.
 pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
     let state = device.state();
     let owner = state.owner()?.clone();
@@ -99,7 +100,7 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
     Ok(nodes)
 }
 
-/// One module for each run; more than one only beyond `max_program_ops`.
+/// Returns one module for each run. There is more than one run only above `max_program_ops`.
 fn text(owner: &Owner, plan: &Plan) -> String {
     let texts = plan.runs.iter().map(|run| {
         let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
@@ -110,7 +111,7 @@ fn text(owner: &Owner, plan: &Plan) -> String {
     texts.collect()
 }
 
-/// Hashes the key of everything that the plan runs.
+/// Hashes the keys of all runs of the plan.
 fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
     let mut hasher = key::hasher(&owner.shared)?;
     for run in &plan.runs {

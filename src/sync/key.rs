@@ -1,22 +1,23 @@
-//! The key of a program as a hash that is the same in every process: the version of this library, a hash of its sources, the
-//! engine's fingerprint, then words, constants and donors, each list behind its length. (In memory, keys are compared whole.)
+//! Hash of a program's cache key that is stable across processes: the version of this library, a hash of its sources,
+//! the engine's fingerprint, then the program's encoding, constants and donors, each list preceded by its length. (The
+//! in-memory cache compares whole keys.)
 
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use crate::error::Result;
 use crate::types::Scalar;
 
-/// A hash that has taken in everything but programs.
+/// Returns a hasher that already contains everything except the program.
 pub fn hasher(shared: &Shared) -> Result<blake3::Hasher> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    // An operation may lower to another text in another build: its executables would give the numbers of the old one.
+    // A different build may lower an operation differently; a cached executable would compute the old build's results.
     hasher.update(env!("LXLA_SOURCE_HASH").as_bytes());
     hasher.update(&shared.runtime().engine.fingerprint()?);
     Ok(hasher)
 }
 
-/// Takes in one program, as it is compiled.
+/// Adds one program, in the variant in which it is compiled.
 pub fn add(hasher: &mut blake3::Hasher, lookup: &Lookup, variant: &Variant) {
     let mut list = |length: usize, bytes: &[u8]| {
         hasher.update(&(length as u64).to_le_bytes());

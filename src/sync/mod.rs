@@ -1,6 +1,6 @@
-//! Sync points. A step owns all live tensors, so it can prove that nobody will read a buffer again, and donates; a partial
-//! sync leaves other pending work, and never does. They are two functions, [`mark_step`] and [`sync`], that call the same
-//! stages: collect, plan (with the donors), start, run, commit.
+//! Synchronization of pending work. A step owns all live tensors of a device, so that it can prove that a buffer has no
+//! later reader, and donates it. A partial sync leaves other work pending, and never donates. [`mark_step`] and
+//! [`sync`] are separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
 
 mod collect;
 mod donors;

@@ -1,5 +1,5 @@
-//! The partial sync: the listed tensors, and every live pending tensor that they need, so that nothing live is computed
-//! twice. Never donates: other pending work may still read what it reads. All or nothing on each device.
+//! Partial sync: computes the listed tensors and every live pending tensor on which they depend, so that no live value
+//! is computed twice. Never donates, because other pending work may read the same buffers. Atomic on each device.
 
 use super::collect::{Obstacle, Obstacles, is_pending};
 use super::exhausted::explain;
@@ -10,7 +10,7 @@ use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
 use crate::error::{Error, Result};
 use crate::ir::{NodeId, Op, Workspace};
 
-/// Enqueues the computation of these tensors; does not wait. Nothing is run if one of them cannot be computed.
+/// Enqueues the computation of these tensors, and does not wait for it. Runs nothing if one of them cannot be computed.
 pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
     let groups = by_device(tensors)?;
     for (device, group) in &groups {
@@ -21,10 +21,10 @@ pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
     groups.into_iter().try_for_each(|(device, group)| sync_on(device, &group))
 }
 
-/// A device with those of the listed tensors that are on it, each with its place in the list.
+/// A device, and the listed tensors on it with their indices in the list.
 type Group = (&'static Device, Vec<(usize, TensorHandle)>);
 
-/// The listed tensors by device, each with its place in the list.
+/// Groups the listed tensors by device. Each keeps its index in the list.
 pub(super) fn by_device(tensors: &[TensorHandle]) -> Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     for (place, &handle) in tensors.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(super) fn by_device(tensors: &[TensorHandle]) -> Result<Vec<Group>> {
 
 /// Syncs tensors of one device.
 pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) -> Result<()> {
-    // What is there already, or under way, waits for no other sync.
+    // Tensors that are computed or in flight do not wait for other syncs on the device.
     if listed(&device.state(), group)?.is_empty() {
         return Ok(());
     }
@@ -60,7 +60,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
     Ok(())
 }
 
-/// What a sync of these nodes would run now, and the operations on the way whose results nothing keeps.
+/// Returns the plan of a sync of these nodes, and the operations on which they depend whose results are not kept.
 pub(super) fn plan_partial(
     state: &DeviceState,
     workspace: &mut Workspace,
@@ -71,13 +71,13 @@ pub(super) fn plan_partial(
     let closure = workspace.linearize(trace, roots);
     let (mut all, passed): (Vec<NodeId>, Vec<NodeId>) =
         closure.order().iter().copied().partition(|&id| is_pending(trace, id));
-    // In the order of recording, as a step has them, so that both make the same program of the same work.
+    // Recording order, as in a step, so that both make the same program of the same work.
     all.sort_unstable_by_key(|id| id.0);
     let linear = workspace.linearize(trace, &all);
     (plan(trace, linear, owner.shared.options.max_program_ops(), |_| false), passed)
 }
 
-/// The nodes of the listed tensors that are pending; an error for one that has no value and cannot get one.
+/// Returns the pending nodes of the listed tensors. Fails for a tensor that has no value and cannot get one.
 fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<NodeId>> {
     let obstacles = Obstacles::find(&state.trace);
     let mut roots = Vec::new();

@@ -1,5 +1,5 @@
-//! What one sync is going to run: programs, where their arguments come from, what they may consume. Making a plan changes
-//! nothing, so that it can also be asked for its text or its hash.
+//! The plan of one sync: the programs to run, the sources of their arguments, and the donors. Planning has no side
+//! effects, so that a plan can also be made to inspect its text or hash.
 
 use super::donors::{self, Place};
 use crate::device_data::DeviceData;
@@ -8,48 +8,48 @@ use crate::types::Scalar;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Where an argument comes from.
+/// Source of an argument.
 pub enum Source {
-    /// A tensor's.
+    /// Data of a tensor.
     Data(Arc<DeviceData>),
-    /// An output of an earlier run of the same plan, by number.
+    /// Output of an earlier run of the same plan, by number.
     Made(usize),
 }
 
 /// One program to run.
 pub struct Run {
-    /// The canonical form.
+    /// Program in canonical form.
     pub program: Program,
-    /// The values for its holes.
+    /// Values of the scalar slots.
     pub scalars: Vec<Scalar>,
-    /// Its arguments.
+    /// Arguments, in parameter order.
     pub arguments: Vec<Source>,
-    /// The arguments that it may consume, ascending: structural, and so part of the key.
+    /// Indices of the arguments that the run may consume, ascending. Part of the cache key.
     pub donors: Vec<usize>,
-    /// Arguments of tensors that nothing needs afterwards and no output can take over: freed with the plan.
+    /// Number of tensor arguments without later uses whose memory no output can reuse. They are freed with the plan.
     pub spare: usize,
-    /// The number of its first output among all that the plan makes.
+    /// Number of the run's first output among all outputs of the plan.
     pub first_output: usize,
-    /// Outputs of earlier runs that nothing needs after this one.
+    /// Numbers of outputs of earlier runs that are not needed after this run.
     pub last_uses: Vec<usize>,
 }
 
-/// See the module's documentation.
+/// Runs of one sync, and the values that they compute.
 pub struct Plan {
-    /// In this order.
+    /// Runs, in execution order.
     pub runs: Vec<Run>,
-    /// The nodes of all runs' outputs, by number.
+    /// Nodes of all runs' outputs, by number.
     pub outputs: Vec<NodeId>,
-    /// The pending values that it computes, each with the number of the output that is its result.
+    /// Pending values that the plan computes, each with the number of its output.
     pub roots: Vec<(NodeId, usize)>,
-    /// Bytes of all outputs.
+    /// Total size of all outputs in bytes.
     pub output_bytes: u64,
-    /// How many of its operations a partial sync has run before.
+    /// Number of operations that a partial sync has already run before.
     pub recomputed: u64,
 }
 
-/// Plans the computation of what `linear` found. `may_donate` says of a tensor's data whether nothing will need it after
-/// the whole plan; between the runs of one plan, this function knows by itself.
+/// Plans the computation of `linear`. `may_donate` returns whether nothing needs a tensor's data after the whole plan;
+/// last uses between the runs of the plan are determined here.
 pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&DeviceData) -> bool) -> Plan {
     let recomputed = linear.order().iter().filter(|&&id| trace.node(id).computed).count() as u64;
     let segments = linear.segments(trace, max_ops);
@@ -90,7 +90,7 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
                 }
                 None => {
                     let number = numbers[&id.0];
-                    // A root belongs to a tensor; anything else that crosses is ours alone.
+                    // A root belongs to a tensor; any other value passed between runs is private to the plan.
                     if last && trace.holder(id) == NONE {
                         candidates.push((index, Place::of(trace, id)));
                         run.last_uses.push(number);

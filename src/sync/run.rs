@@ -1,4 +1,4 @@
-//! Running a plan: everything is compiled before anything runs, so that a compile that fails has cost nothing.
+//! Runs a plan. Everything is compiled before anything runs, so that a failed compile has no effect.
 
 use super::key;
 use super::plan::{Plan, Run, Source};
@@ -15,11 +15,11 @@ use crate::stack::{SHALLOW, with_stack};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a plan made, by number; what was needed only on the way is gone already.
+/// Outputs of a plan, by number. Intermediate outputs are dropped after their last use.
 pub type Made = Vec<Option<Arc<dyn Buffer>>>;
 
-/// Compiles and runs; `made` has what was finished also when it fails. No lock is held. Whatever can fail without having
-/// consumed anything comes first: compiling, and sending scalars.
+/// Compiles and runs a plan. On failure, `made` holds the outputs of the runs that finished. Called without locks. The
+/// stages that can fail without consuming an argument come first: compiling, and transferring scalars.
 pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
     let mut ready = Vec::with_capacity(plan.runs.len());
     for run in &plan.runs {
@@ -31,8 +31,9 @@ pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
     ready.into_iter().try_for_each(|(run, compiled, packs)| execute(owner, run, &compiled, packs, made))
 }
 
-/// An error if the device can never have what a program needs besides its arguments. Asked before anything is consumed: on
-/// the way, such a program fails without what it was to overwrite.
+/// Returns an error if the device can never provide the memory that a program needs in addition to its arguments.
+/// Checked before anything is consumed: a program that fails for lack of memory during execution loses its donated
+/// arguments.
 fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
     let memory = &compiled.memory;
     let results = memory.outputs.saturating_sub(memory.aliases);
@@ -47,7 +48,7 @@ fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
     }
 }
 
-/// Sends the scalars of one pack.
+/// Transfers the scalars of one pack to the device.
 fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
     let bytes = pack.bytes(&run.scalars);
     let sent = owner.shared.runtime().engine.transfer_to_device(owner.ordinal(), &pack.ty(), &bytes)?;
@@ -56,7 +57,7 @@ fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
     Ok(sent)
 }
 
-/// Memory, else disk, else the compiler.
+/// Returns the executable from memory, else from disk, else from the compiler.
 pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
@@ -72,7 +73,7 @@ pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
                 load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module, depth)?
             }
         };
-        // A runtime that cannot say what a program takes is not asked again.
+        // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
         Ok(Compiled { executable, packs: module.packs, memory, depth })
     })?;
@@ -82,7 +83,7 @@ pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     Ok(compiled)
 }
 
-/// A stack for XLA's compiler, which recurses over computations within computations, 30 KB and more for each.
+/// Stack size for XLA's compiler, which recurses over nested computations with 30 KB or more per level.
 fn compiler_stack(depth: usize) -> usize {
     (64 << 20) + depth * (256 << 10)
 }
@@ -97,7 +98,7 @@ fn compile_anew(shared: &Shared, module: &Module, depth: usize) -> Result<Arc<dy
     Ok(executable)
 }
 
-/// Loads from disk what this or another process has compiled; a file that the plugin refuses is replaced.
+/// Loads an executable compiled by this or another process from disk. A file that the plugin rejects is replaced.
 fn load_or_compile(
     shared: &Shared,
     disk: &DiskCache,
@@ -135,9 +136,9 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
         });
     }
     arguments.extend(packs);
-    // Withheld from this one run: what the executable may consume and this run may not (it was compiled for other donors),
-    // and what reads and saves under way hold. Those come and go, and are in no key; none can begin now, since a donor is
-    // no live tensor's value any more.
+    // Arguments that this run must not consume: donors of the executable that are not donors of this run (it was
+    // compiled for other donors), and buffers held by reads and saves in flight. Holds are transient and not part of
+    // the key; no new one can begin now, because a donor is no longer the value of a live tensor.
     let donors = &compiled.executable.signature().donors;
     let is_held = |donor: usize| matches!(&run.arguments[donor], Source::Data(data) if data.is_held());
     let withheld = |donor: &usize| run.donors.binary_search(donor).is_err() || is_held(*donor);

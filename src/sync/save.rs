@@ -1,5 +1,6 @@
-//! Saving. References are taken first, which alone forbids donation; the tensors are computed by a partial sync; all copies
-//! to the host start before any is waited for; then the file is written, at once or by the background writer.
+//! Saves tensors to files. References are taken first, which prevents donation; then the tensors are computed by a
+//! partial sync; all copies to the host are started before the first is awaited; then the file is written, either
+//! immediately or by the background writer.
 
 use super::partial::sync;
 use super::saver::{self, Ticket};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Values on their way to a file.
+/// Values to be written to a file.
 struct Save {
     path: PathBuf,
     items: Vec<Item>,
@@ -30,18 +31,19 @@ struct Item {
     content: Content,
 }
 
-/// Where the values come from.
+/// Source of an item's bytes.
 enum Content {
-    /// An array of the host, which nobody changes.
+    /// Immutable array in host memory.
     Native(Array),
-    /// A copy under way. It ends before the hold: as long as it goes on, no run may consume what it reads.
+    /// Copy in flight. The copy is dropped before the hold, because no run may consume the buffer while it is being
+    /// read.
     Copy { copy: Box<dyn HostCopy>, owner: Owner, _hold: Hold },
-    /// Bytes of our own, which hold nothing.
+    /// Copy of the bytes, owned by the save. Holds no buffer.
     Staged(Vec<u8>),
 }
 
 impl Content {
-    /// Starts a copy, if one is needed.
+    /// Starts a copy to the host if one is needed.
     fn start(value: Settled) -> Result<(TensorType, Content)> {
         match value {
             Settled::Native(array) => Ok((array.ty().clone(), Content::Native(array))),
@@ -52,7 +54,7 @@ impl Content {
         }
     }
 
-    /// Waits for the values.
+    /// Waits for the values and returns their bytes.
     fn bytes(&mut self) -> Result<&[u8]> {
         match self {
             Content::Native(array) => Ok(array.bytes()),
@@ -67,8 +69,8 @@ impl Content {
     }
 }
 
-/// Writes tensors to a file, and returns when it is on the disk. Earlier saves to the same path that are still under way end
-/// first: they would replace this one.
+/// Writes tensors to a file, and returns when it is durable. Waits first for earlier saves to the same path, because
+/// they would replace this one.
 pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()> {
     let save = Save::start(path, names, tensors)?;
     if let Ok(path) = std::path::absolute(path) {
@@ -77,22 +79,23 @@ pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()>
     save.write(&AtomicU64::new(0))
 }
 
-/// As [`save`], but the file is written in the background. It will hold the values of now, whatever happens to the tensors.
+/// Like [`save`], but the file is written in the background. It contains the values at the time of the call, regardless
+/// of later writes to the tensors.
 pub fn save_async(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Arc<Ticket>> {
-    // The process may be in another folder when its turn comes.
+    // The working directory may change before the file is written.
     let path = std::path::absolute(path).map_err(|e| io::io_error(path, &e))?;
     let save = Save::start(&path, names, tensors)?;
     saver::enqueue(path, save.size_bytes(), Box::new(move |written| save.staged()?.write(written)))
 }
 
-/// A new tensor from a file.
+/// Returns a new tensor with the values of a tensor in a file.
 pub fn load(device: &'static Device, path: &Path, name: &str) -> Result<TensorHandle> {
     let (ty, bytes) = io::read(path, name)?;
     from_host(device, &ty, &bytes)
 }
 
-/// Tensors of ours that hold the values of the caller's at one moment, so that nothing that other threads do meanwhile
-/// shows in the file.
+/// Private tensors that hold the values of the caller's tensors at one moment, so that changes made by other threads
+/// meanwhile do not reach the file.
 struct Snapshots(Vec<TensorHandle>);
 
 impl Snapshots {
@@ -123,7 +126,7 @@ impl Drop for Snapshots {
 }
 
 impl Save {
-    /// Computes the tensors, and starts all copies.
+    /// Computes the tensors and starts all copies.
     fn start(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Save> {
         check_names(names)?;
         let snapshots = Snapshots::take(tensors, names)?;
@@ -142,8 +145,8 @@ impl Save {
         Ok(Save { path: path.to_path_buf(), items })
     }
 
-    /// Takes all values into memory of our own and lets go of the tensors' buffers: as long as a save holds them, steps cannot
-    /// donate them, and a disk is slower than memory.
+    /// Copies all values to memory of the save, and releases the tensors' buffers: while a save holds them, steps
+    /// cannot donate them, and writing to a disk is slower than copying.
     fn staged(mut self) -> Result<Save> {
         for item in &mut self.items {
             if let Content::Copy { .. } = &item.content {
@@ -155,7 +158,7 @@ impl Save {
         Ok(self)
     }
 
-    /// Bytes of all tensors.
+    /// Total size of all tensors in bytes.
     fn size_bytes(&self) -> u64 {
         self.items.iter().map(|item| item.ty.size_bytes() as u64).sum()
     }
@@ -177,7 +180,7 @@ fn copied(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(copy)
 }
 
-/// Names are the file's keys: no two are equal, and one is the format's own.
+/// Names are the keys of the file: they are unique, and one name is reserved by the format.
 fn check_names(names: &[&str]) -> Result<()> {
     if names.contains(&io::METADATA_NAME) {
         return Err(error!(

@@ -1,4 +1,4 @@
-//! The background writer: one thread for the process, fed by a channel, with a bound on the bytes that wait.
+//! Background writer: one thread for the process, fed by a channel, with a limit on the bytes in flight.
 
 use crate::engine::pjrt;
 use crate::error;
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Saves wait for room when this many bytes are on their way; one alone may be larger.
+/// A save blocks while this many bytes are in flight. A single save may be larger.
 const MOST_BYTES_IN_FLIGHT: u64 = 4 << 30;
 
-/// Writes a file, counting bytes as they go.
+/// Writes a file, and adds the bytes written to the counter.
 pub type Write = Box<dyn FnOnce(&AtomicU64) -> Result<()> + Send>;
 
-/// A save that waits for its turn.
+/// A queued save.
 struct Job {
     write: Write,
     size: u64,
     ticket: Arc<Ticket>,
 }
 
-/// What became of an asynchronous save.
+/// Progress and result of an asynchronous save.
 pub struct Ticket {
     outcome: Mutex<Option<Result<()>>>,
     ended: Condvar,
@@ -31,12 +31,12 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Whether it has ended, well or badly.
+    /// Whether the save has finished or failed.
     pub fn is_done(&self) -> bool {
         self.outcome.lock().is_some()
     }
 
-    /// Waits until it has ended; its failure.
+    /// Waits until the save has ended, and returns its result.
     pub fn wait(&self) -> Result<()> {
         let mut outcome = self.outcome.lock();
         loop {
@@ -47,7 +47,7 @@ impl Ticket {
         }
     }
 
-    /// Bytes of tensors handed to the file system, and in all.
+    /// Bytes of tensors passed to the file system so far, and in total.
     pub fn progress(&self) -> (u64, u64) {
         (self.written.load(Ordering::Relaxed), self.total)
     }
@@ -58,27 +58,27 @@ impl Ticket {
     }
 }
 
-/// Bytes of the saves that have not ended, and who waits for them to become fewer.
+/// Bytes of the saves in flight, and a condition variable that is notified when they decrease.
 struct Load {
     bytes: Mutex<u64>,
     less: Condvar,
 }
 
-/// The save that is being written, and how many have ended.
+/// Ticket of the save that is being written, and the number of saves that have ended.
 static CURRENT: Mutex<(Option<Arc<Ticket>>, u64)> = Mutex::new((None, 0));
 
 static LOAD: Load = Load { bytes: Mutex::new(0), less: Condvar::new() };
 static QUEUE: OnceLock<Sender<Job>> = OnceLock::new();
 
-/// The saves that have not ended, with the absolute paths of their files.
+/// Saves in flight, with the absolute paths of their files.
 static PENDING: Mutex<Vec<(PathBuf, Arc<Ticket>)>> = Mutex::new(Vec::new());
 
-/// Waits until no save to this file is on its way, so that no earlier one comes after what is written next.
+/// Waits until no save to this file is in flight, so that none of them replaces a file written after this call.
 pub fn wait_for(path: &Path) {
     let earlier: Vec<Arc<Ticket>> =
         PENDING.lock().iter().filter(|(pending, _)| pending == path).map(|(_, ticket)| ticket.clone()).collect();
     for ticket in earlier {
-        // Its failure is told to whoever has the ticket.
+        // The failure is reported to the owner of the ticket.
         let _ = ticket.wait();
     }
 }
@@ -87,9 +87,9 @@ fn forget(ticket: &Arc<Ticket>) {
     PENDING.lock().retain(|(_, pending)| !Arc::ptr_eq(pending, ticket));
 }
 
-/// Hands a save of so many bytes to an absolute path to the writer. Blocks while too many are on their way.
+/// Queues a save of `total` bytes to an absolute path. Blocks while too many bytes are in flight.
 pub fn enqueue(path: PathBuf, total: u64, write: Write) -> Result<Arc<Ticket>> {
-    // At least 1, so that a save of nothing counts as one that is on its way.
+    // At least 1, so that an empty save also counts as one in flight.
     let size = total.max(1);
     let ticket =
         Arc::new(Ticket { outcome: Mutex::new(None), ended: Condvar::new(), written: AtomicU64::new(0), total });
@@ -118,7 +118,7 @@ fn unload(size: u64) {
     LOAD.less.notify_all();
 }
 
-/// The channel to the writer, whose thread starts with the first save.
+/// Returns the channel to the writer. The first save starts the writer's thread.
 fn queue() -> Result<&'static Sender<Job>> {
     if let Some(queue) = QUEUE.get() {
         return Ok(queue);
@@ -140,7 +140,7 @@ fn queue() -> Result<&'static Sender<Job>> {
     let named = std::thread::Builder::new().name("lazyxla-save".to_string());
     named.spawn(writer).map_err(|e| error!(Unavailable, "cannot start the background writer: {e}"))?;
     pjrt::register_last_work(settle, progress);
-    // If another thread was faster, its channel is the one; ours closes, and our writer ends.
+    // If another thread was first, its channel is kept; this one closes, and its writer thread ends.
     Ok(QUEUE.get_or_init(|| sender))
 }
 
@@ -148,8 +148,8 @@ fn writer_panicked() -> Error {
     error!(Panic, "a defect of the library: the background writer panicked")
 }
 
-/// For leaving the process: the saves on their way end first. However long they take, as long as they go on; the exit handler
-/// has the limit.
+/// Called at process exit: waits for all saves in flight, without a time limit. The exit handler ends the wait when
+/// [`progress`] stalls.
 fn settle() {
     let mut bytes = LOAD.bytes.lock();
     while *bytes > 0 {
@@ -157,7 +157,7 @@ fn settle() {
     }
 }
 
-/// A number that changes as saves go on.
+/// Returns a number that changes while saves make progress.
 fn progress() -> u64 {
     let current = CURRENT.lock();
     let written = current.0.as_ref().map_or(0, |ticket| ticket.progress().0);

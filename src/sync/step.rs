@@ -1,4 +1,4 @@
-//! The step: all live pending tensors of a device. The only sync that donates.
+//! The step: computes all live pending tensors of a device. The only sync that donates.
 
 use super::collect::{Obstacle, Obstacles, needed_data, pending};
 use super::exhausted::explain;
@@ -12,7 +12,7 @@ use crate::ir::{NodeId, Workspace};
 use crate::metrics::Counter;
 use std::sync::Arc;
 
-/// Runs all that is pending on a device, except what waits for a placeholder's value. Does not wait.
+/// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it.
 pub fn mark_step(device: &'static Device) -> Result<()> {
     let mut workspace = device.order();
     let mut transaction = {
@@ -36,19 +36,19 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
     Ok(())
 }
 
-/// Blocks until everything that was enqueued on a device has ended.
+/// Blocks until all work enqueued on a device has ended.
 pub fn wait(device: &'static Device) -> Result<()> {
     let owner = device.state().owner()?.clone();
     owner.shared.runtime().engine.wait(owner.ordinal()).map_err(|e| explain(e, device, None))
 }
 
-/// What a step would run now.
+/// Returns the plan of a step.
 pub(super) fn plan_step(state: &DeviceState, workspace: &mut Workspace, owner: &Owner) -> Plan {
     let trace = &state.trace;
     let obstacles = Obstacles::find(trace);
     let (roots, left): (Vec<NodeId>, Vec<NodeId>) =
         pending(trace).into_iter().partition(|&id| obstacles.of(id).is_none());
-    // What stays pending still needs its data, whoever else has let go of it.
+    // Work that stays pending still needs its data, even if no tensor refers to it.
     let mut needed = if obstacles.is_empty() { Vec::new() } else { needed_data(trace, &left) };
     needed.sort_unstable_by_key(Arc::as_ptr);
     let needs = |data: &DeviceData| needed.binary_search_by_key(&std::ptr::from_ref(data), Arc::as_ptr).is_ok();
@@ -59,7 +59,7 @@ pub(super) fn plan_step(state: &DeviceState, workspace: &mut Workspace, owner: &
     })
 }
 
-/// Pending values that depend on lost data are lost too, and say why when they are read.
+/// Marks pending values that depend on lost data as failed, with the same error.
 fn settle_lost(state: &mut DeviceState) {
     let obstacles = Obstacles::find(&state.trace);
     if obstacles.is_empty() {

@@ -1,5 +1,5 @@
-//! A sync under way: from the moment when its roots become InFlight to the moment when they have data, or what was
-//! recorded is pending again. Dropped without commit, also by a panic, it undoes itself.
+//! A sync in progress: from the moment its roots become InFlight until they have data, or the recorded operations are
+//! pending again. If it is dropped without a commit (also on panic), it rolls back.
 
 use super::plan::{Plan, Source};
 use super::run::Made;
@@ -11,19 +11,19 @@ use crate::metrics::Counter;
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 
-/// See the module's documentation.
+/// State of a sync in progress.
 pub struct Transaction {
     device: &'static Device,
-    /// The environment, kept alive.
+    /// Keeps the environment alive.
     pub owner: Owner,
-    /// What messages call it.
+    /// Name used in error messages.
     pub name: Arc<str>,
-    /// What it runs.
+    /// Plan that is run.
     pub plan: Plan,
-    /// What it has made so far, by number.
+    /// Outputs made so far, by number.
     pub made: Made,
     roots: Vec<Root>,
-    /// Operations that it computes and nothing keeps: whoever runs them again computes them twice.
+    /// Operations that are computed without keeping their results. A later sync that needs one recomputes it.
     passed: Vec<NodeId>,
     recomputed: u64,
     ended: bool,
@@ -33,13 +33,13 @@ struct Root {
     id: NodeId,
     recorded: Node,
     data: Arc<DeviceData>,
-    /// Number of the plan's output that is its result.
+    /// Number of the plan's output that is the root's result.
     output: usize,
 }
 
 impl Transaction {
-    /// Makes the plan's roots InFlight: from here on, other threads record on them as on leaves. `passed` are the
-    /// operations on the way that stay recorded.
+    /// Makes the plan's roots InFlight: from here on, other threads use them as leaves. `passed` are the operations on
+    /// which the roots depend that stay recorded.
     pub fn start(
         device: &'static Device,
         state: &mut DeviceState,
@@ -61,7 +61,7 @@ impl Transaction {
         Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false }
     }
 
-    /// The roots' results are what was made; their tensors have them from now on.
+    /// Sets the results of the roots; their tensors have data from here on.
     pub fn commit(mut self) {
         self.ended = true;
         let mut state = self.device.state();
@@ -81,9 +81,9 @@ impl Transaction {
         state.settle(root.id, &root.data);
     }
 
-    /// What was recorded is pending again, except what an earlier run of the plan had finished: that is kept, since the
-    /// data from which it was made may have been consumed for it. Data that the engine consumed although it failed is
-    /// gone, and says so.
+    /// Restores the recorded operations, except for outputs that an earlier run of the plan has finished: those are
+    /// kept, because the data from which they were computed may have been consumed. Data that the engine consumed
+    /// although the run failed is marked as donated.
     fn roll_back(&mut self) {
         self.ended = true;
         let mut state = self.device.state();
@@ -107,7 +107,7 @@ impl Transaction {
         self.leave(state);
     }
 
-    /// What an earlier run made, unless the one that failed consumed it.
+    /// Data of an earlier run's output. Marked as donated if the failed run consumed it.
     fn kept(&self, buffer: &Arc<dyn Buffer>) -> Arc<DeviceData> {
         if buffer.is_deleted() {
             return DeviceData::new(buffer.tensor_type().clone(), State::Donated(self.name.clone()));
@@ -115,7 +115,7 @@ impl Transaction {
         DeviceData::ready(buffer.clone())
     }
 
-    /// Data whose buffer a run consumed is Donated. After a commit nobody could see it.
+    /// Marks data whose buffer was consumed as donated. After a commit, such data is unreachable.
     fn mark_consumed(&self) {
         for run in &self.plan.runs {
             for &donor in &run.donors {
@@ -128,7 +128,7 @@ impl Transaction {
         }
     }
 
-    /// Lets the lock go before what is no longer needed is freed.
+    /// Releases the lock before dropping data that is no longer needed.
     fn leave(&self, mut state: MutexGuard<DeviceState>) {
         state.syncing = false;
         let garbage: Garbage = state.tidy();

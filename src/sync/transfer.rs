@@ -1,4 +1,4 @@
-//! Moving values between the host and devices.
+//! Transfers values between the host and devices, and between devices.
 
 use super::exhausted::explain;
 use super::partial::sync_on;
@@ -11,7 +11,7 @@ use crate::native::Array;
 use crate::types::{DType, SharedBytes, TensorType};
 use std::sync::Arc;
 
-/// A new tensor with the host's values, transferred before it returns.
+/// Returns a new tensor with values of the host. The transfer has completed on return.
 pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Result<TensorHandle> {
     check_pred(ty, data)?;
     let owner = {
@@ -23,7 +23,7 @@ pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Resul
     device.state().new_tensor_of(value)
 }
 
-/// Gives a tensor the host's values in place of its own.
+/// Replaces a tensor's value with values of the host.
 pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
     let device = device_of("dst", tensor)?;
     let (owner, ty) = {
@@ -44,7 +44,7 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The host's values, in an array or a buffer.
+/// Values of the host as an array (cpu) or device data (XLA).
 fn value_of_host(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Value> {
     match owner.place {
         Place::Cpu => Array::from_bytes(ty, data).map(Value::Native),
@@ -52,7 +52,7 @@ fn value_of_host(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -
     }
 }
 
-/// Sends the host's values to an XLA device.
+/// Transfers values of the host to an XLA device.
 pub(super) fn upload(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
     let sent = owner.shared.runtime().engine.transfer_to_device(owner.ordinal(), ty, data);
     let buffer = sent.map_err(|e| explain(e, device, Some(data.len() as u64)))?;
@@ -61,7 +61,7 @@ pub(super) fn upload(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8
     Ok(DeviceData::ready(buffer))
 }
 
-/// A plugin takes any byte for a bool, and computes with it as no bool behaves.
+/// A PJRT plugin accepts any byte as a bool, and computes nonsense with bytes other than 0 and 1.
 fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
     if ty.dtype == DType::Pred
         && let Some(at) = data.iter().position(|&byte| byte > 1)
@@ -78,7 +78,7 @@ fn check_size(ty: &TensorType, size_bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Copies a tensor's values to the host, row-major. Computes them first if they are pending, and waits.
+/// Copies a tensor's values to the host, row-major. Computes pending values first, and waits.
 pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
     let device = device_of("tensor", tensor)?;
     let ty = {
@@ -100,22 +100,22 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
 fn read_data(data: &DeviceData, destination: &mut [u8]) -> Result<()> {
     let buffer = data.buffer()?;
     buffer.read(destination).inspect_err(|_| {
-        // Only a value whose making failed is lost; what failed may also have been this one copy.
+        // The value is lost only if its computation failed; otherwise just this copy failed.
         if let Some(failure) = buffer.failure() {
             data.set_state(State::Failed(failure));
         }
     })
 }
 
-/// A tensor's value, computed.
+/// Materialized value of a tensor.
 pub enum Settled {
-    /// An array of the host.
+    /// Array in host memory.
     Native(Array),
-    /// Data of a device, held so that no step consumes it while it is read.
+    /// Data of an XLA device, held so that no step consumes it while it is read.
     Device(Hold, Owner),
 }
 
-/// The value of a tensor, computed if it was pending.
+/// Materializes a tensor: returns its value, and computes it first if it is pending.
 pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled> {
     loop {
         let (hold, owner) = {
@@ -129,7 +129,7 @@ pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled>
         match hold {
             None => sync_on(device, &[(0, tensor)])?,
             Some(hold) => match hold.data().settled() {
-                // The sync that was to fill it failed; the tensor is pending again.
+                // The sync that was computing it failed; the tensor is pending again.
                 State::Abandoned => continue,
                 _ => return Ok(Settled::Device(hold, owner)),
             },
@@ -137,7 +137,7 @@ pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled>
     }
 }
 
-/// A tensor's values as an array, computed if they were pending; and whether they had to be copied.
+/// Returns a tensor's values as an array, and whether they were copied. Computes pending values first.
 pub fn to_array(tensor: TensorHandle) -> Result<(Array, bool)> {
     match settled(device_of("tensor", tensor)?, tensor)? {
         Settled::Native(array) => Ok((array, false)),
@@ -145,7 +145,7 @@ pub fn to_array(tensor: TensorHandle) -> Result<(Array, bool)> {
     }
 }
 
-/// A new tensor with the values of an array.
+/// Returns a new tensor with the values of an array.
 pub fn from_array(device: &'static Device, array: Array) -> Result<TensorHandle> {
     let value = value_on(device, Settled::Native(array))?;
     let mut state = device.state();
@@ -153,7 +153,8 @@ pub fn from_array(device: &'static Device, array: Array) -> Result<TensorHandle>
     state.new_tensor_of(value)
 }
 
-/// A new tensor with the same value on another device of the same environment; on its own device, a snapshot.
+/// Returns a new tensor with the same value on another device of the same environment. On the tensor's own device, this
+/// is a snapshot.
 pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<TensorHandle> {
     let source = device_of("tensor", tensor)?;
     if std::ptr::eq(source, target) {
@@ -173,7 +174,7 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
     state.new_tensor_of(value)
 }
 
-/// A value as another device has it. Copies between XLA devices are enqueued, not waited for.
+/// Makes a value available on another device. Copies between XLA devices are enqueued, and not waited for.
 pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
     let owner = {
         let state = target.state();
@@ -193,7 +194,8 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
     }
 }
 
-/// An array as data of an XLA device: in the same memory if the device can use it, else a copy.
+/// Makes an array available as data of an XLA device: it aliases the host memory if the device can use it, and is
+/// copied otherwise.
 fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>> {
     let engine = &owner.shared.runtime().engine;
     let lent = engine.lend_to_device(owner.ordinal(), array.ty(), &array.memory());
@@ -206,8 +208,8 @@ fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>
     }
 }
 
-/// The data of an XLA device as an array: in the same memory if that is the host's, else a copy; and which of them. Held until
-/// it is copied, so that no step consumes it meanwhile.
+/// Returns the data of an XLA device as an array, and whether it was copied: the array aliases the memory if that is
+/// the host's. The data is held while it is read or aliased, so that no step consumes it.
 fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
     let ty = hold.data().ty().clone();
     let buffer = hold.data().buffer()?;
@@ -232,13 +234,13 @@ fn count_shared(owner: &Owner, ty: &TensorType) {
     owner.shared.metrics.add(Counter::ZeroCopyBytes, ty.size_bytes() as u64);
 }
 
-/// A device's memory that arrays use. As long as one does, no step consumes it.
+/// Memory of a device that is aliased by arrays. While one of them is alive, no step consumes it.
 struct Borrowed {
     memory: Arc<dyn SharedBytes>,
     _hold: Hold,
 }
 
-// SAFETY: as the memory's own.
+// SAFETY: delegates to `memory`, which upholds the contract.
 unsafe impl SharedBytes for Borrowed {
     fn bytes(&self) -> &[u8] {
         self.memory.bytes()

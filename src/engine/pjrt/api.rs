@@ -1,18 +1,18 @@
-//! Calling a plugin's function table: availability, struct sizes, errors. The rules here make one binary work with
-//! plugins older and newer than our binding.
+//! Calls of functions in a plugin's function table: availability, struct sizes, errors. The rules here make one binary
+//! work with plugins that are older or newer than the binding.
 //!
-//! A plugin's functions are `extern "C"`: nothing may unwind out of them. A C++ exception that does ends the process, and
-//! nothing here could prevent that: `catch_unwind` around an `extern "C-unwind"` call does not catch foreign exceptions (Rust
-//! leaves open what happens, and its runtime ends the process), and a shim in C++ that did would hand back a plugin whose
-//! locks and queues are as the exception left them. So what is known to throw is refused before the call: more devices than
-//! the library has numbers for or than the process can have threads for (`client`).
+//! A plugin's functions are `extern "C"`, out of which nothing may unwind. A C++ exception that does ends the process,
+//! and this library cannot prevent it: `catch_unwind` around an `extern "C-unwind"` call does not catch foreign
+//! exceptions (the behaviour is unspecified in Rust, and its runtime ends the process), and a C++ shim that caught them
+//! would leave the plugin's locks and queues in an undefined state. Calls that are known to throw are therefore
+//! rejected beforehand: more devices than the library supports or than the process can have threads for (`client`).
 
 use super::sys;
 use crate::error;
 use crate::error::{Code, Error, Result};
 use std::ops::{Deref, DerefMut};
 
-/// A loaded plugin's function table. Lives as long as the process: plugins are never unloaded.
+/// Function table of a loaded plugin. Lives as long as the process: plugins are never unloaded.
 pub struct Api {
     table: *const sys::PJRT_Api,
     table_size: usize,
@@ -24,13 +24,13 @@ unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
-/// The function of that name, or UNIMPLEMENTED if the plugin's table ends before it or leaves it empty.
+/// Returns the function with this name, or UNIMPLEMENTED if the plugin's table ends before it or has no entry for it.
 macro_rules! function {
     ($api:expr, $name:ident) => {{
         let api: &$crate::engine::pjrt::api::Api = $api;
         let end = std::mem::offset_of!($crate::engine::pjrt::sys::PJRT_Api, $name) + size_of::<usize>();
         let found = if end <= api.table_size() {
-            // SAFETY: the table is at least `end` bytes long, by its own word; only this field is read.
+            // SAFETY: `table_size` says that the table is at least `end` bytes long; only this field is read.
             unsafe { (*api.table()).$name }
         } else {
             None
@@ -39,11 +39,12 @@ macro_rules! function {
     }};
 }
 
-/// Calls a function that returns an error, with args made by [`Args::new`].
+/// Calls a function that returns an error, with arguments created by [`Args::new`].
 macro_rules! call {
     ($api:expr, $name:ident, $args:expr) => {
         match function!($api, $name) {
-            // SAFETY: the args struct is the function's own, zeroed but for what the caller set, and outlives the call.
+            // SAFETY: the argument struct is the function's own, zeroed except for the fields that the caller set, and
+            // outlives the call.
             Ok(function) => unsafe { $api.check(function($args.as_mut_ptr())) },
             Err(error) => Err(error),
         }
@@ -53,7 +54,7 @@ macro_rules! call {
 pub(super) use {call, function};
 
 impl Api {
-    /// Wraps a table that `GetPjrtApi` gave.
+    /// Wraps a table returned by `GetPjrtApi`.
     ///
     /// # Safety
     /// `table` points to a plugin's function table that stays valid for the rest of the process.
@@ -64,7 +65,7 @@ impl Api {
         if table_size < version_end {
             return Err(error!(FailedPrecondition, "the plugin's function table has only {table_size} bytes"));
         }
-        // SAFETY: the table is long enough for its version; the struct is read in place, not copied.
+        // SAFETY: the table is long enough to contain the version; the struct is read in place, not copied.
         let (major, minor) = unsafe {
             let version = &raw const (*table).pjrt_api_version;
             ((*version).major_version, (*version).minor_version)
@@ -79,7 +80,7 @@ impl Api {
         Ok(Api { table, table_size, minor })
     }
 
-    /// The plugin's minor API version.
+    /// Minor API version of the plugin.
     pub fn minor(&self) -> i32 {
         self.minor
     }
@@ -96,10 +97,10 @@ impl Api {
         error!(Unimplemented, "the plugin (PJRT API 0.{}) has no {function}", self.minor)
     }
 
-    /// Turns what a PJRT function returned into a result, and frees it.
+    /// Converts the return value of a PJRT function to a result, and frees it.
     ///
     /// # Safety
-    /// `error` is null or an error that this plugin returned and that nobody freed.
+    /// `error` is null or an error that this plugin returned and that was not freed.
     pub unsafe fn check(&self, error: *mut sys::PJRT_Error) -> Result<()> {
         if error.is_null() {
             return Ok(());
@@ -109,7 +110,7 @@ impl Api {
         if let Ok(destroy) = function!(self, PJRT_Error_Destroy) {
             let mut args = Args::<sys::PJRT_Error_Destroy_Args>::new(self);
             args.error = error;
-            // SAFETY: the error is ours to free, and is not used after this.
+            // SAFETY: the error is owned by the caller, and is not used after this.
             unsafe { destroy(args.as_mut_ptr()) };
         }
         Err(Error::new(code_of(code, &message), message))
@@ -121,11 +122,11 @@ impl Api {
         };
         let mut args = Args::<sys::PJRT_Error_GetCode_Args>::new(self);
         args.error = error;
-        // SAFETY: `error` is alive; a failure to tell its code would be an error about an error, and is dropped.
+        // SAFETY: `error` is alive. An error while reading the code of an error is ignored.
         if unsafe { !get(args.as_mut_ptr()).is_null() } {
             return Code::Unknown;
         }
-        // Only PJRT's own numbers: a plugin does not get to claim that one of our codes happened.
+        // Only PJRT's own codes are accepted: a plugin cannot return a code that is specific to this library.
         match Code::from_number(args.code as i32) {
             Some(code) if args.code <= 16 => code,
             _ => Code::Unknown,
@@ -140,33 +141,33 @@ impl Api {
         args.error = error;
         // SAFETY: `error` is alive.
         unsafe { get(args.as_mut_ptr()) };
-        // SAFETY: the plugin gave pointer and length, which live as long as the error.
+        // SAFETY: the plugin returned pointer and length, which are valid as long as the error.
         unsafe { text(args.message, args.message_size) }
     }
 }
 
-/// The code that a plugin's words mean. An allocation that fails within a run comes as INTERNAL by some ways.
+/// Refines an error code by the plugin's message. Some allocation failures within a run are reported as INTERNAL.
 fn code_of(code: Code, message: &str) -> Code {
     const WORDS: [&str; 4] = ["RESOURCE_EXHAUSTED", "Out of memory", "out of memory", "std::bad_alloc"];
     let is_vague = matches!(code, Code::Internal | Code::Unknown | Code::Aborted);
     if is_vague && WORDS.iter().any(|words| message.contains(words)) { Code::ResourceExhausted } else { code }
 }
 
-/// A string that a plugin gave as pointer and length.
+/// Copies a string that a plugin returned as pointer and length.
 ///
 /// # Safety
-/// `start` is null, or `size` bytes there are readable.
+/// `start` is null, or points to `size` readable bytes.
 pub unsafe fn text(start: *const std::ffi::c_char, size: usize) -> String {
     if start.is_null() || size == 0 {
         return String::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), size) };
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An args struct followed by zeroed room, so that a plugin whose struct has grown since our binding was written reads
-/// zeros (the documented default of every added field) instead of our stack.
+/// Argument struct followed by zeroed reserve space, so that a plugin whose struct is longer than the binding's reads
+/// zeros (the documented default of every added field) instead of stack memory.
 #[repr(C)]
 pub struct Args<T> {
     fields: T,
@@ -174,10 +175,11 @@ pub struct Args<T> {
 }
 
 impl<T: sys::VersionedStruct> Args<T> {
-    /// All zero, but for its size: ours, or with the room when the plugin is newer than our binding.
+    /// Creates zeroed arguments with their struct size: that of the binding, or including the reserve if the plugin is
+    /// newer.
     pub fn new(api: &Api) -> Args<T> {
-        // SAFETY: `VersionedStruct` is implemented only by the binding's structs, made of integers, bools, raw pointers
-        // and optional function pointers, for which zero is a value.
+        // SAFETY: `VersionedStruct` is implemented only by the binding's structs of integers, bools, raw pointers and
+        // optional function pointers, for which zero is a valid value.
         let mut args: Args<T> = unsafe { std::mem::zeroed() };
         let size = if api.minor > sys::PJRT_API_MINOR { size_of::<Args<T>>() } else { T::STRUCT_SIZE };
         // SAFETY: the first field of every such struct is `struct_size: usize`.
@@ -185,7 +187,7 @@ impl<T: sys::VersionedStruct> Args<T> {
         args
     }
 
-    /// For the call.
+    /// Pointer to pass to the function.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         (self as *mut Args<T>).cast()
     }

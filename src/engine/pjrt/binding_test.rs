@@ -1,4 +1,5 @@
-//! Proof that the binding is the plugin's: a C compiler checks every size and offset against the plugin's own header.
+//! Tests that the binding matches the plugin: a C compiler checks every size and offset against the plugin's own
+//! header.
 
 use super::sys::LAYOUTS;
 use std::fmt::Write;

@@ -14,10 +14,11 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Axes of a buffer, fastest in memory first.
+/// Axes of a buffer in minor-to-major order (fastest-varying in memory first).
 type AxisOrder = SmallVec<[i64; 8]>;
 
-/// Owns a `PJRT_Buffer`. Its bytes are counted in the client's [`crate::engine::Memory`] until it is consumed or dropped.
+/// Owns a `PJRT_Buffer`. Its bytes are counted in the client's [`crate::engine::Memory`] until it is consumed or
+/// dropped.
 pub struct PjrtBuffer {
     client: Arc<Client>,
     raw: *mut sys::PJRT_Buffer,
@@ -32,10 +33,10 @@ unsafe impl Send for PjrtBuffer {}
 unsafe impl Sync for PjrtBuffer {}
 
 impl PjrtBuffer {
-    /// Takes a buffer over, whose bytes the client has counted already.
+    /// Takes ownership of a buffer whose bytes the client has already counted.
     ///
     /// # Safety
-    /// `raw` is a buffer of this client, of this type, that nobody else destroys.
+    /// `raw` is a buffer of this client, with this type, that is not destroyed elsewhere.
     pub unsafe fn new(client: Arc<Client>, raw: *mut sys::PJRT_Buffer, ty: TensorType, device: usize) -> PjrtBuffer {
         PjrtBuffer { client, raw, ty, device, counted: AtomicBool::new(true) }
     }
@@ -44,12 +45,12 @@ impl PjrtBuffer {
         self.raw
     }
 
-    /// Whether it is of this client.
+    /// Whether the buffer belongs to this client.
     pub(super) fn belongs_to(&self, client: &Arc<Client>) -> bool {
         Arc::ptr_eq(&self.client, client)
     }
 
-    /// Takes its bytes out of the count, once, and gives how many they were.
+    /// Stops counting the buffer's bytes. Returns their number, or 0 if they are no longer counted.
     pub(super) fn uncount(&self) -> u64 {
         if self.counted.swap(false, Ordering::Relaxed) { self.ty.size_bytes() as u64 } else { 0 }
     }
@@ -58,11 +59,11 @@ impl PjrtBuffer {
         let mut args = Args::<sys::PJRT_Buffer_ReadyEvent_Args>::new(self.client.api);
         args.buffer = self.raw;
         call!(self.client.api, PJRT_Buffer_ReadyEvent, args)?;
-        // SAFETY: the plugin gave us the event to own.
+        // SAFETY: the plugin transferred ownership of the event.
         Ok(unsafe { Event::new(self.client.api, args.event) })
     }
 
-    /// Its bytes in host memory that we may read in place, if they lie there in row-major order.
+    /// Pointer to the content, if it is row-major in readable host memory.
     pub(super) fn host_pointer(&self) -> Option<*const u8> {
         if !self.client.host_readable || !self.is_row_major() {
             return None;
@@ -77,7 +78,7 @@ impl PjrtBuffer {
         self.ty.dims.len() < 2 || self.minor_to_major().is_some_and(|order| layout::is_row_major(&order))
     }
 
-    /// The order of its axes in memory, fastest first; none when it is tiled or the plugin does not say.
+    /// Minor-to-major order of the axes; None if the layout is tiled or the plugin does not report it.
     fn minor_to_major(&self) -> Option<AxisOrder> {
         let mut args = Args::<sys::PJRT_Buffer_GetMemoryLayout_Args>::new(self.client.api);
         args.buffer = self.raw;
@@ -85,19 +86,19 @@ impl PjrtBuffer {
         if args.layout.type_ != sys::PJRT_Buffer_MemoryLayout_Type_Tiled {
             return None;
         }
-        // SAFETY: the layout says that it is of this kind.
+        // SAFETY: the layout's type says that this field of the union is valid.
         let tiled = unsafe { args.layout.value.tiled };
         if tiled.num_tiles != 0 || tiled.minor_to_major_size != self.ty.dims.len() {
             return None;
         }
-        // SAFETY: the plugin gave pointer and length, which live as long as the buffer.
+        // SAFETY: the plugin returned pointer and length, which are valid as long as the buffer.
         let order = unsafe { std::slice::from_raw_parts(tiled.minor_to_major, tiled.minor_to_major_size) };
         Some(SmallVec::from_slice(order))
     }
 
-    /// How to copy to the host: the order to ask the plugin for, and the order to undo afterwards. A plain layout is copied
-    /// as it lies and put in order by us: the CPU plugin ignores a request for another order (see the engine's tests).
-    /// Tiles are the plugin's business; it is asked for row-major.
+    /// Returns the axis order to request from the plugin for a copy to the host, and the order to convert from
+    /// afterwards. An untiled layout is copied as it is and converted here, because the CPU plugin ignores a request
+    /// for another order (see the engine's tests). For a tiled layout, row-major order is requested from the plugin.
     fn host_order(&self) -> (Option<AxisOrder>, Option<AxisOrder>) {
         match self.minor_to_major() {
             Some(order) => (None, Some(order).filter(|order| !layout::is_row_major(order))),
@@ -105,8 +106,8 @@ impl PjrtBuffer {
         }
     }
 
-    /// One `PJRT_Buffer_ToHostBuffer`; `minor_to_major` none means as it lies. `destination` stays where it is until the
-    /// event is ready.
+    /// Starts a `PJRT_Buffer_ToHostBuffer`. `minor_to_major` is the requested order; None keeps the order of the
+    /// buffer. `destination` must stay valid until the event is ready.
     fn transfer_to_host(&self, destination: &mut [u8], minor_to_major: Option<&[i64]>) -> Result<Event> {
         let api = self.client.api;
         let mut layout = Args::<sys::PJRT_Buffer_MemoryLayout>::new(api);
@@ -123,15 +124,15 @@ impl PjrtBuffer {
             args.host_layout = layout.as_mut_ptr();
         }
         call!(api, PJRT_Buffer_ToHostBuffer, args)?;
-        // SAFETY: the plugin gave us the event to own.
+        // SAFETY: the plugin transferred ownership of the event.
         Ok(unsafe { Event::new(api, args.event) })
     }
 }
 
-/// The device's own memory, read in place.
+/// View of device memory that is read in place.
 struct InPlace {
     buffer: Arc<PjrtBuffer>,
-    /// Made if the plugin does not tell the pointer a second time.
+    /// Fallback copy, made if the plugin does not return the pointer a second time.
     copy: Option<PluginCopy>,
 }
 
@@ -142,13 +143,13 @@ impl HostCopy for InPlace {
         let Some(source) = self.buffer.host_pointer() else {
             return self.copy.insert(PluginCopy::start(self.buffer.clone())?).bytes();
         };
-        // SAFETY: the buffer is ready, row-major and of its type's size; it is kept alive, and whoever started this copy
-        // has seen to it that no run consumes it meanwhile.
+        // SAFETY: the buffer is ready, row-major, and has its type's size. It is kept alive, and the caller that
+        // started this copy ensures that no run consumes it meanwhile.
         Ok(unsafe { std::slice::from_raw_parts(source, self.buffer.ty.size_bytes()) })
     }
 }
 
-/// The device's own memory, as long as somebody needs it.
+/// Device memory that is kept alive while it is shared.
 struct Shared {
     _buffer: Arc<PjrtBuffer>,
     start: *const u8,
@@ -160,22 +161,22 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-// SAFETY: the buffer was ready when this was made, is kept alive, and whoever asked for this has seen to it that no run
-// consumes it meanwhile; nothing else writes to a buffer, or moves it.
+// SAFETY: the buffer was ready when this was created, it is kept alive, and the caller of `share` ensures that no run
+// consumes it meanwhile. Nothing else writes to a buffer or moves it.
 unsafe impl SharedBytes for Shared {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the buffer is row-major and of its type's size.
+        // SAFETY: the buffer is row-major and has its type's size.
         unsafe { std::slice::from_raw_parts(self.start, self.size) }
     }
 }
 
-/// A copy that the plugin is making.
+/// A copy to the host in flight.
 struct PluginCopy {
-    /// The source, alive until the copy has ended.
+    /// Source of the copy, kept alive until the copy has ended.
     buffer: Arc<PjrtBuffer>,
     bytes: Vec<u8>,
     event: Event,
-    /// The order to undo; none when that is done.
+    /// Axis order to convert from; None once that is done or unnecessary.
     reorder: Option<AxisOrder>,
 }
 
@@ -238,8 +239,8 @@ impl Buffer for PjrtBuffer {
             return Ok(());
         }
         if let Some(source) = self.host_pointer() {
-            // SAFETY: the buffer is ready, row-major and of its type's size; `self` keeps it alive, and whoever holds it for
-            // reading has seen to it that no run consumes it meanwhile.
+            // SAFETY: the buffer is ready, row-major, and has its type's size. `self` keeps it alive, and the caller's
+            // hold ensures that no run consumes it meanwhile.
             destination.copy_from_slice(unsafe { std::slice::from_raw_parts(source, destination.len()) });
             return Ok(());
         }
@@ -276,7 +277,7 @@ impl Buffer for PjrtBuffer {
         args.dst_device = self.client.device(device)?;
         call!(self.client.api, PJRT_Buffer_CopyToDevice, args)?;
         self.client.count(self.ty.size_bytes() as u64, 0);
-        // SAFETY: the plugin gave us a new buffer of the same type to own.
+        // SAFETY: the plugin transferred ownership of a new buffer of the same type.
         let copy = unsafe { PjrtBuffer::new(self.client.clone(), args.dst_buffer, self.ty.clone(), device) };
         self.client.in_flight(device, copy.ready_event()?);
         Ok(Arc::new(copy))

@@ -1,8 +1,9 @@
-//! Checks a plugin's numbers before it is used: a plugin that computes wrong ones is refused, since nobody would notice it
-//! in a training run. Two small programs run once per plugin file, processor and flags; that they were right is remembered
-//! from process to process. All numbers are small integers, which every device adds and multiplies exactly.
+//! Checks a plugin's results before it is used: a plugin that computes wrong numbers is rejected, because they might go
+//! unnoticed in a training run. Small programs run once per combination of plugin file, processor and flags; a success
+//! is remembered across processes. All values are small integers, which every device adds and multiplies exactly.
 //!
-//! `LXLA_PLUGIN_CHECK` is `refuse` (the default), `warn` (an error in the log, then the plugin is used) or `off`.
+//! The environment variable `LXLA_PLUGIN_CHECK` is `refuse` (the default), `warn` (log an error and use the plugin) or
+//! `off`.
 
 use super::remembered;
 use crate::engine::{Buffer, Engine, Executable, Signature, cpu};
@@ -13,25 +14,25 @@ use crate::types::{DType, TensorType};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Changes with the programs below.
+/// Version of the programs below.
 const VERSION: u8 = 1;
 
-/// Sizes of the product `x[ROWS, SIZE] * w[SIZE, SIZE]`: large enough for library kernels that keep packed weights.
+/// Sizes of the product `x[ROWS, SIZE] * w[SIZE, SIZE]`: large enough for library kernels that cache packed weights.
 const ROWS: usize = 64;
 const SIZE: usize = 512;
 
-/// `x * w`; the weight is only read, so a kernel may keep it in another layout.
+/// Computes `x * w`. The weight is only read, so that a kernel may cache it in another layout.
 const PRODUCT: &str = "module @check_product { \
     func.func public @main(%x: tensor<64x512xf32>, %w: tensor<512x512xf32>) -> tensor<64x512xf32> { \
     %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : \
     (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32> return %y : tensor<64x512xf32> } }";
 
-/// `w + w`, written over `w`.
+/// Computes `w + w` in place, over `w`.
 const UPDATE: &str = "module @check_update { \
     func.func public @main(%w: tensor<512x512xf32> {tf.aliasing_output = 0 : i32}) -> tensor<512x512xf32> { \
     %y = stablehlo.add %w, %w : tensor<512x512xf32> return %y : tensor<512x512xf32> } }";
 
-/// Products, sums along each axis and maxima of two matrices, one with a NaN at its end.
+/// Computes products, sums along each axis, and maxima of two matrices, one of which has a NaN as its last element.
 const ARITHMETIC: &str = "module @check_arithmetic { \
     func.func public @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) \
       -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>) { \
@@ -45,8 +46,8 @@ const ARITHMETIC: &str = "module @check_arithmetic { \
     return %product, %rows, %columns, %greatest : \
       tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32> } }";
 
-/// Runs the checks unless they are off or are known to pass. `subject` gives bytes that differ whenever the plugin or its
-/// options do.
+/// Runs the checks unless they are off or are known to pass. `subject` returns bytes that differ whenever the plugin or
+/// its options do.
 pub fn run_once(engine: &dyn Engine, path: &Path, subject: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
     let mode = std::env::var("LXLA_PLUGIN_CHECK").unwrap_or_default();
     if mode == "off" {
@@ -61,7 +62,8 @@ pub fn run_once(engine: &dyn Engine, path: &Path, subject: impl FnOnce() -> Resu
     match run(engine) {
         Ok(()) => name.iter().for_each(|name| remembered::put(name, b"passed")),
         Err(error) if error.code != Code::DataLoss => {
-            // A program that cannot be compiled or run gives no wrong numbers; real work will report it.
+            // A program that cannot be compiled or run produces no wrong numbers; actual programs will report the
+            // error.
             log(Level::Warning, || format!("plugin {}: its numbers could not be checked: {error}", path.display()));
         }
         Err(error) => {
@@ -82,7 +84,7 @@ fn name_of(subject: &[u8]) -> String {
     format!("check-{}", &hasher.finalize().to_hex()[..32])
 }
 
-/// DATA_LOSS if a number is wrong; any other error if the checks could not be run.
+/// Runs all checks. Returns DATA_LOSS if a number is wrong, and another error if the checks could not be run.
 fn run(engine: &dyn Engine) -> Result<()> {
     check_arithmetic(engine)?;
     check_products_of_changing_weights(engine)
@@ -107,7 +109,7 @@ fn put(engine: &dyn Engine, dims: &[usize], values: &[f32]) -> Result<Arc<dyn Bu
     engine.transfer_to_device(0, &f32s(dims), bytemuck::cast_slice(values))
 }
 
-/// DATA_LOSS, naming the first element that differs from `want`.
+/// Returns DATA_LOSS with the first element that differs from `want`.
 fn compare(about: &str, buffer: &dyn Buffer, want: &[f32]) -> Result<()> {
     let mut got = vec![0f32; want.len()];
     buffer.read(bytemuck::cast_slice_mut(&mut got))?;
@@ -137,8 +139,8 @@ fn check_arithmetic(engine: &dyn Engine) -> Result<()> {
     compare("maximum of f32[64,64] with a NaN", &*run.outputs[3], &greatest)
 }
 
-/// Multiplies with a weight, then with the weight after it was updated in place, then with new ones at addresses that were
-/// just freed: a plugin that recognises a packed weight by its address gives the first product again.
+/// Multiplies with a weight, then with the weight after in-place updates, then with new weights at addresses that were
+/// just freed. A plugin that identifies packed weights by address returns the first product again.
 fn check_products_of_changing_weights(engine: &dyn Engine) -> Result<()> {
     let (left, right) = (f32s(&[ROWS, SIZE]), f32s(&[SIZE, SIZE]));
     let product = compile(engine, PRODUCT, &[left.clone(), right.clone()], &[left], &[])?;
@@ -174,7 +176,7 @@ fn w_at(k: usize, column: usize) -> i32 {
     ((k * 5 + column * 11) % 7) as i32 - 3
 }
 
-/// The exact product. It depends on the row modulo 5 and the column modulo 7 only.
+/// The exact product. It depends only on the row modulo 5 and the column modulo 7.
 fn expected_product() -> Vec<f32> {
     let at = |row: usize, column: usize| (0..SIZE).map(|k| x_at(row, k) * w_at(k, column)).sum::<i32>() as f32;
     let period: Vec<Vec<f32>> = (0..5).map(|row| (0..7).map(|column| at(row, column)).collect()).collect();

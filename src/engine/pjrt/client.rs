@@ -1,5 +1,5 @@
-//! A client of a plugin: what its buffers and executables keep alive. Its devices, what it has in flight, and the bytes
-//! that its buffers hold.
+//! A client of a plugin, shared by its buffers and executables: its devices, its work in flight, and the number of
+//! bytes that its buffers hold.
 
 use super::api::{self, Api, Args, call, function};
 use super::event::Event;
@@ -11,12 +11,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What buffers and executables keep alive: the client itself.
+/// Owns a `PJRT_Client`. Kept alive by its buffers and executables.
 pub struct Client {
     pub(super) api: &'static Api,
     raw: *mut sys::PJRT_Client,
     devices: Vec<*mut sys::PJRT_Device>,
-    /// Device memory is host memory, which we read in place.
+    /// Whether device memory is host memory that can be read in place.
     pub(super) host_readable: bool,
     in_flight: Vec<Mutex<InFlight>>,
     live: AtomicU64,
@@ -27,7 +27,7 @@ pub struct Client {
 #[derive(Default)]
 struct InFlight {
     events: VecDeque<Arc<Event>>,
-    /// The first failure of an event that nobody waited for; the next wait reports it.
+    /// First error of an event that was removed without being awaited; reported by the next wait.
     failure: Option<Error>,
 }
 
@@ -37,7 +37,7 @@ unsafe impl Send for Client {}
 unsafe impl Sync for Client {}
 
 impl Client {
-    /// A client with `device_count` devices (0: the plugin's own default, but one device on a CPU).
+    /// Creates a client with `device_count` devices (0: the plugin's default, but one device on CPU plugins).
     pub fn start(api: &'static Api, device_count: usize) -> Result<Arc<Client>> {
         check_threads(device_count)?;
         let mut client = Client {
@@ -74,25 +74,25 @@ impl Client {
         if args.num_addressable_devices == 0 {
             return Ok(Vec::new());
         }
-        // SAFETY: the plugin gave pointer and length, which live as long as the client.
+        // SAFETY: the plugin returned pointer and length, which are valid as long as the client.
         Ok(unsafe { std::slice::from_raw_parts(args.addressable_devices, args.num_addressable_devices) }.to_vec())
     }
 
-    /// The runtime's name for what it runs on.
+    /// Platform name reported by the plugin.
     pub fn platform_name(&self) -> Result<String> {
         let mut args = Args::<sys::PJRT_Client_PlatformName_Args>::new(self.api);
         args.client = self.raw;
         call!(self.api, PJRT_Client_PlatformName, args)?;
-        // SAFETY: the plugin gave pointer and length, which live as long as the client.
+        // SAFETY: the plugin returned pointer and length, which are valid as long as the client.
         Ok(unsafe { api::text(args.platform_name, args.platform_name_size) })
     }
 
-    /// The runtime's version, in its own words.
+    /// Platform version reported by the plugin.
     pub fn platform_version(&self) -> Result<String> {
         let mut args = Args::<sys::PJRT_Client_PlatformVersion_Args>::new(self.api);
         args.client = self.raw;
         call!(self.api, PJRT_Client_PlatformVersion, args)?;
-        // SAFETY: the plugin gave pointer and length, which live as long as the client.
+        // SAFETY: the plugin returned pointer and length, which are valid as long as the client.
         Ok(unsafe { api::text(args.platform_version, args.platform_version_size) })
     }
 
@@ -103,7 +103,7 @@ impl Client {
             .ok_or_else(|| error!(InvalidArgument, "device: there is no device {index}, only {}", self.devices.len()))
     }
 
-    /// Bytes that appeared and bytes that were given up at the same moment.
+    /// Counts bytes that were allocated and freed by the same operation.
     pub(super) fn count(&self, appeared: u64, freed: u64) {
         if appeared >= freed {
             let live = self.live.fetch_add(appeared - freed, Ordering::Relaxed) + (appeared - freed);
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// Remembers something enqueued, and forgets what has ended, keeping the first failure.
+    /// Adds the event of enqueued work, and removes events that have ended, keeping the first error.
     pub(super) fn in_flight(&self, device: usize, event: Event) {
         let mut list = self.in_flight[device].lock();
         while list.events.front().is_some_and(|oldest| oldest.is_ready()) {
@@ -124,7 +124,7 @@ impl Client {
         list.events.push_back(Arc::new(event));
     }
 
-    /// Blocks until everything enqueued on a device has ended; the first failure that nobody waited for before.
+    /// Blocks until all work enqueued on a device has ended. Returns the first error that was not reported before.
     pub fn wait(&self, device: usize) -> Result<()> {
         let (events, failure) = {
             let mut list = self.in_flight[device].lock();
@@ -138,29 +138,29 @@ impl Client {
         results.into_iter().collect()
     }
 
-    /// Bytes held by buffers now, and at most.
+    /// Bytes held by buffers now, and their maximum so far.
     pub fn memory(&self) -> (u64, u64) {
         (self.live.load(Ordering::Relaxed), self.peak.load(Ordering::Relaxed))
     }
 
-    /// The peak becomes what is live now.
+    /// Resets the peak to the bytes that are live now.
     pub fn reset_peak(&self) {
         self.peak.store(self.live.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// For calls that take the client itself.
+    /// Raw client, for PJRT calls.
     pub(super) fn raw(&self) -> *mut sys::PJRT_Client {
         self.raw
     }
 
-    /// How many devices.
+    /// Number of devices.
     pub fn device_count(&self) -> usize {
         self.devices.len()
     }
 }
 
 impl exit::Settle for Client {
-    /// Blocks until nothing is in flight; failures no longer matter.
+    /// Blocks until nothing is in flight. Errors are ignored.
     fn settle(&self) {
         for device in 0..self.devices.len() {
             let _ = self.wait(device);
@@ -168,15 +168,15 @@ impl exit::Settle for Client {
     }
 }
 
-/// From so many devices on it is tried whether the process can have their threads.
+/// Number of devices from which the available threads are checked.
 const MANY_DEVICES: usize = 16;
-/// Threads that a client has besides one for each device.
+/// Number of threads of a client in addition to one per device.
 const OTHER_THREADS: usize = 64;
-/// The stack of a plugin's thread: the usual limit.
+/// Stack size of a plugin's thread: the usual limit.
 const THREAD_STACK: usize = 8 << 20;
 
-/// An error if the process cannot have a thread for each device (limits on processes and address space): a CPU plugin starts
-/// them, and ends the process where it cannot.
+/// Returns an error if the process cannot start a thread for each device because of limits on processes or address
+/// space. A CPU plugin starts them, and ends the process if it cannot.
 fn check_threads(device_count: usize) -> Result<()> {
     if device_count < MANY_DEVICES {
         return Ok(());
@@ -185,7 +185,7 @@ fn check_threads(device_count: usize) -> Result<()> {
     let (release, held) = std::sync::mpsc::channel::<()>();
     let held = Mutex::new(held);
     std::thread::scope(|scope| {
-        // Each waits for its turn to see that the channel has closed.
+        // All threads block until the channel closes, so that they exist at the same time.
         let start = |_: &usize| {
             let builder = std::thread::Builder::new().stack_size(THREAD_STACK);
             builder.spawn_scoped(scope, || held.lock().recv().is_err()).is_ok()
@@ -202,8 +202,8 @@ fn check_threads(device_count: usize) -> Result<()> {
     })
 }
 
-/// `cpu_device_count` is an option of the CPU plugin, whose default is four; other plugins may refuse it. It is an int64:
-/// a value of another type would end the process.
+/// Creates a client. `cpu_device_count` is an option of the CPU plugin, whose default is four; if a plugin rejects it,
+/// the client is created without options. The option must be an int64: a value of another type would end the process.
 fn create(api: &'static Api, device_count: usize) -> Result<*mut sys::PJRT_Client> {
     let name = "cpu_device_count";
     let mut option = Args::<sys::PJRT_NamedValue>::new(api);

@@ -1,9 +1,10 @@
-//! `CompileOptionsProto` of xla/pjrt/proto/compile_options.proto, the few fields that we set, encoded by hand (protocol
-//! buffers wire format): no protobuf compiler at build time, and byte-for-byte stable, since it is part of the key.
+//! Encodes the few fields that are needed of `CompileOptionsProto` (xla/pjrt/proto/compile_options.proto) in the wire
+//! format of protocol buffers. It is written by hand to avoid a protobuf compiler at build time, and to have stable
+//! bytes, because they are part of the cache key.
 
 /// Field 3, `executable_build_options`.
 const EXECUTABLE_BUILD_OPTIONS: u32 = 3;
-/// Field 4, `compile_portable_executable`: the executable runs on whichever device it is asked to.
+/// Field 4, `compile_portable_executable`: the executable can run on any device.
 const COMPILE_PORTABLE_EXECUTABLE: u32 = 4;
 /// Field 7, `env_option_overrides`: map from an XLA debug option's name to its value.
 const ENV_OPTION_OVERRIDES: u32 = 7;
@@ -12,13 +13,14 @@ const ENV_OPTION_OVERRIDES: u32 = 7;
 ///
 /// - `xla_allow_excess_precision`: bf16 and f16 intermediates are rounded as the program says.
 /// - `xla_cpu_enable_fast_min_max`: NaN passes through maximum and minimum, as StableHLO defines them.
-/// - `xla_cpu_use_xnnpack`: the dots of xla-cpu-pjrt 0.0.1 keep the packed right operand and recognise it by its address,
-///   so a weight that was updated in place is multiplied with its old value. Newer plugins (API 0.106, 0.115) are right
-///   with and without it; the option can go with support for API 0.81.
+/// - `xla_cpu_use_xnnpack`: in xla-cpu-pjrt 0.0.1, dots cache the packed right operand by its address, so that a weight
+///   that was updated in place is multiplied with its old value. Newer plugins (API 0.106, 0.115) are correct with and
+///   without the option; it can be removed together with support for API 0.81.
 pub const SWITCHED_OFF: [&str; 3] =
     ["xla_allow_excess_precision", "xla_cpu_enable_fast_min_max", "xla_cpu_use_xnnpack"];
 
-/// Options for one replica and one partition of a portable executable, with `switched_off` set to false.
+/// Encodes options for one replica and one partition of a portable executable, with the options in `switched_off` set
+/// to false.
 pub fn encode(switched_off: &[&str]) -> Vec<u8> {
     let mut build = Vec::new();
     varint_field(&mut build, 1, u64::MAX); // device_ordinal = -1: none

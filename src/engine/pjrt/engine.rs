@@ -1,4 +1,4 @@
-//! The engine trait over a client of a plugin.
+//! Implements [`Engine`] with a client of a plugin.
 
 use super::api::{Args, call, function};
 use super::buffer::PjrtBuffer;
@@ -15,7 +15,7 @@ use crate::types::{DType, SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 
-/// The engine over one PJRT client.
+/// Engine with one PJRT client.
 pub struct PjrtEngine {
     client: Arc<Client>,
     plugin: &'static Plugin,
@@ -24,27 +24,28 @@ pub struct PjrtEngine {
     settings: Settings,
 }
 
-/// Compiled when a plugin is first used. A compiler makes most of its statics in its first compile, and only those that
-/// exist when the exit handler is registered outlive it: a process that ended while another thread compiled its first
-/// program crashed. It also shows which compile options the plugin takes.
+/// Program that is compiled when a plugin is first used. A compiler creates most of its static objects during its first
+/// compile, and only those that exist when the exit handler is registered outlive the handler: without this, a process
+/// that exited while another thread compiled its first program crashed. The compile also shows which compile options
+/// the plugin accepts.
 const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>) -> tensor<f32> { \
     %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> } }";
 
 impl PjrtEngine {
-    /// A client of `plugin` with `device_count` devices (0: the plugin's own default, but one device on a CPU).
-    /// FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
+    /// Creates a client of `plugin` with `device_count` devices (0: the plugin's default, but one device on CPU
+    /// plugins). FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
     pub fn new(plugin: &'static Plugin, device_count: usize) -> Result<PjrtEngine> {
         let _inside = exit::enter()?;
         let client = Client::start(plugin.api(), device_count)?;
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
         let mut engine = PjrtEngine { client, plugin, platform, version, settings: Settings::default() };
         engine.settings = plugin.settings(|| engine.find_settings())?.clone();
-        // The buffers of the checks are not the caller's.
+        // The buffers of the checks do not count.
         engine.client.reset_peak();
         Ok(engine)
     }
 
-    /// Finds the plugin's settings, and checks its numbers under them.
+    /// Finds the plugin's settings, and checks its results with them.
     fn find_settings(&mut self) -> Result<Settings> {
         let flags = settings::flags();
         let scalar = TensorType::new(DType::F32, &[]);
@@ -74,12 +75,13 @@ impl PjrtEngine {
         let compiled = call!(api, PJRT_Client_Compile, args);
         exit::register_again();
         compiled?;
-        // SAFETY: the plugin gave us a new executable to own.
+        // SAFETY: the plugin transferred ownership of a new executable.
         let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.executable, signature)? };
         Ok(Arc::new(executable))
     }
 
-    /// A new buffer of these bytes, and the event that tells when the plugin has no more use for them.
+    /// Creates a buffer from host memory. Returns it, and an event that is triggered when the plugin no longer uses the
+    /// host memory.
     fn buffer_from_host(
         &self,
         device: usize,
@@ -98,7 +100,7 @@ impl PjrtEngine {
         args.device = self.client.device(device)?;
         call!(api, PJRT_Client_BufferFromHostBuffer, args)?;
         self.client.count(data.len() as u64, 0);
-        // SAFETY: the plugin gave us a new buffer and an event to own.
+        // SAFETY: the plugin transferred ownership of a new buffer and an event.
         Ok(unsafe {
             (
                 PjrtBuffer::new(self.client.clone(), args.buffer, ty.clone(), device),
@@ -140,8 +142,8 @@ impl Engine for PjrtEngine {
         let _inside = exit::enter()?;
         let (buffer, done) =
             self.buffer_from_host(device, ty, data, sys::PJRT_HostBufferSemantics_kImmutableOnlyDuringCall)?;
-        // With these semantics the host memory is free again on return; the event tells when the transfer has ended, for
-        // whoever waits for the device.
+        // With these semantics, the host memory may be reused on return; the event is triggered when the transfer has
+        // ended, and is awaited by waits for the device.
         self.client.in_flight(device, done);
         Ok(Arc::new(buffer))
     }
@@ -159,7 +161,7 @@ impl Engine for PjrtEngine {
         let _inside = exit::enter()?;
         let (buffer, done) =
             self.buffer_from_host(device, ty, bytes, sys::PJRT_HostBufferSemantics_kImmutableZeroCopy)?;
-        // Also when the plugin made a copy after all, in its own time.
+        // The memory is kept alive even if the plugin copies it, because the copy may be asynchronous.
         done.keep_until_ended(memory.clone());
         let is_shared = buffer.host_pointer() == Some(bytes.as_ptr());
         Ok(is_shared.then(|| Arc::new(buffer) as Arc<dyn Buffer>))
@@ -179,7 +181,7 @@ impl Engine for PjrtEngine {
         let loaded = call!(api, PJRT_Executable_DeserializeAndLoad, args);
         exit::register_again();
         loaded?;
-        // SAFETY: the plugin gave us a new executable to own.
+        // SAFETY: the plugin transferred ownership of a new executable.
         let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.loaded_executable, signature)? };
         Ok(Arc::new(executable))
     }

@@ -1,4 +1,4 @@
-//! An event of a plugin: something enqueued that will end, well or badly.
+//! An event of a plugin, which is triggered when enqueued work has ended, with success or an error.
 
 use super::api::{Api, Args, call, function};
 use super::sys;
@@ -19,22 +19,23 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Takes an event over.
+    /// Takes ownership of an event.
     ///
     /// # Safety
-    /// `raw` is an event of this plugin that nobody else frees.
+    /// `raw` is an event of this plugin that is not freed elsewhere.
     pub unsafe fn new(api: &'static Api, raw: *mut sys::PJRT_Event) -> Event {
         Event { api, raw }
     }
 
-    /// Whether it has ended. An event that cannot be asked counts as not ended, so that whoever cares waits for it.
+    /// Whether the work has ended. If the status cannot be queried, returns false, so that callers wait for the event.
     pub fn is_ready(&self) -> bool {
         let mut args = Args::<sys::PJRT_Event_IsReady_Args>::new(self.api);
         args.event = self.raw;
         call!(self.api, PJRT_Event_IsReady, args).is_ok() && args.is_ready
     }
 
-    /// Blocks until it has ended. The status is asked for also when it is ready already: a failure is never lost.
+    /// Blocks until the work has ended, and returns its status. The status is also queried if the event is ready, so
+    /// that no error is lost.
     pub fn wait(&self) -> Result<()> {
         let mut args = Args::<sys::PJRT_Event_Await_Args>::new(self.api);
         args.event = self.raw;
@@ -42,30 +43,30 @@ impl Event {
     }
 }
 
-/// What a callback has to let go of.
+/// Data of a callback, dropped when it is called.
 struct Kept {
     api: &'static Api,
     _memory: Arc<dyn SharedBytes>,
 }
 
 impl Event {
-    /// Lets go of `memory` when the event has ended, on whatever thread that is known.
+    /// Keeps `memory` alive until the event is triggered. It is dropped on the thread that runs the callback.
     pub fn keep_until_ended(self, memory: Arc<dyn SharedBytes>) {
         let kept = Box::into_raw(Box::new(Kept { api: self.api, _memory: memory }));
         let mut args = Args::<sys::PJRT_Event_OnReady_Args>::new(self.api);
         args.event = self.raw;
         args.callback = Some(let_go);
         args.user_arg = kept.cast();
-        // If the plugin does not take the callback, the memory is kept for good: nobody will say when it is free.
+        // If the plugin does not accept the callback, the memory is leaked, because the end of its use is unknown.
         let _ = call!(self.api, PJRT_Event_OnReady, args);
     }
 }
 
-/// Ends the keeping. How the event ended is no matter here: whoever reads the buffer is told.
+/// Callback that drops the memory. The status is ignored here; it is reported to readers of the buffer.
 unsafe extern "C" fn let_go(error: *mut sys::PJRT_Error, kept: *mut c_void) {
-    // SAFETY: it is the box that `keep_until_ended` gave to this one callback, which the plugin calls once.
+    // SAFETY: this is the box that `keep_until_ended` passed to this callback, which the plugin calls once.
     let kept = unsafe { Box::from_raw(kept.cast::<Kept>()) };
-    // SAFETY: the plugin gave us the error to own.
+    // SAFETY: the plugin transferred ownership of the error.
     let _ = unsafe { kept.api.check(error) };
 }
 

@@ -26,10 +26,10 @@ unsafe impl Send for PjrtExecutable {}
 unsafe impl Sync for PjrtExecutable {}
 
 impl PjrtExecutable {
-    /// Takes an executable over, and refuses it if it does not give as many outputs as its signature says.
+    /// Takes ownership of an executable. Fails if its number of outputs differs from the signature.
     ///
     /// # Safety
-    /// `raw` is an executable of this client that nobody else destroys.
+    /// `raw` is an executable of this client that is not destroyed elsewhere.
     pub unsafe fn new(
         client: Arc<Client>,
         raw: *mut sys::PJRT_LoadedExecutable,
@@ -48,7 +48,7 @@ impl PjrtExecutable {
         Ok(executable)
     }
 
-    /// Asked of the plugin, since the plugin writes that many pointers on every run.
+    /// Number of outputs reported by the plugin, which writes that many pointers on every run.
     fn output_count(&self) -> Result<usize> {
         self.with_unloaded(|executable| {
             let mut args = Args::<sys::PJRT_Executable_NumOutputs_Args>::new(self.client.api);
@@ -57,7 +57,7 @@ impl PjrtExecutable {
         })
     }
 
-    /// Calls with the executable behind the loaded one, which is ours to destroy.
+    /// Calls `use_it` with the `PJRT_Executable` of the loaded executable, and destroys it afterwards.
     fn with_unloaded<T>(&self, use_it: impl FnOnce(*mut sys::PJRT_Executable) -> Result<T>) -> Result<T> {
         let api = self.client.api;
         let mut get = Args::<sys::PJRT_LoadedExecutable_GetExecutable_Args>::new(api);
@@ -70,8 +70,8 @@ impl PjrtExecutable {
         result
     }
 
-    /// The arguments' own buffers, once all of them are what the program was compiled for. The plugin compares byte
-    /// sizes only, and would reinterpret an s32 as an f32.
+    /// Checks the arguments' types and devices against the signature, and returns their buffers. The plugin itself
+    /// compares only sizes in bytes, and would reinterpret an s32 as an f32.
     fn checked<'a>(&self, device: usize, arguments: &'a [Arc<dyn Buffer>]) -> Result<SmallVec<[&'a PjrtBuffer; 32]>> {
         if arguments.len() != self.signature.parameters.len() {
             return Err(error!(
@@ -119,7 +119,7 @@ impl Executable for PjrtExecutable {
             if args.serialized_bytes.is_null() {
                 return Err(error!(Unimplemented, "the plugin serialized an executable to nothing"));
             }
-            // SAFETY: the plugin gave pointer and length, which live until its deleter is called, once, below.
+            // SAFETY: the plugin returned pointer and length, which are valid until its deleter is called, once, below.
             let bytes = unsafe {
                 std::slice::from_raw_parts(args.serialized_bytes.cast::<u8>(), args.serialized_bytes_size).to_vec()
             };
@@ -174,7 +174,7 @@ impl Executable for PjrtExecutable {
         call!(api, PJRT_LoadedExecutable_Execute, args)?;
 
         if !complete.is_null() {
-            // SAFETY: the plugin gave us the event to own.
+            // SAFETY: the plugin transferred ownership of the event.
             self.client.in_flight(device, unsafe { Event::new(api, complete) });
         }
         let donors = self.signature.donors.iter().copied();
@@ -182,7 +182,7 @@ impl Executable for PjrtExecutable {
         let freed = consumed.iter().map(|&i| buffers[i].uncount()).sum();
         self.client.count(self.output_bytes, freed);
         let outputs = raw_outputs.iter().zip(&self.signature.outputs).map(|(&raw, ty)| {
-            // SAFETY: the plugin wrote one new buffer per output for us to own.
+            // SAFETY: the plugin wrote one new buffer per output and transferred ownership.
             Arc::new(unsafe { PjrtBuffer::new(self.client.clone(), raw, ty.clone(), device) }) as Arc<dyn Buffer>
         });
         Ok(Execution { outputs: outputs.collect(), consumed })

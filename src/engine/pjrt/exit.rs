@@ -1,11 +1,11 @@
-//! Leaving the process. A plugin's static destructors run while its worker threads may still be computing, which
-//! crashes; so a handler, registered after the plugin was loaded and therefore run before those destructors, closes
-//! the door to the plugin and waits for what is under way.
+//! Process exit. A plugin's static destructors run while its worker threads may still be computing, which crashes. An
+//! exit handler that is registered after the plugin was loaded, and therefore runs before those destructors, blocks new
+//! calls of the plugin and waits for work in flight.
 //!
-//! Not for ever: a step may never end. After [`DEFAULT_LIMIT`], or as many seconds as [`LIMIT_VARIABLE`] says, without a byte
-//! written by a save, the process ends by `_exit` with the status that it was leaving with. Handlers that were registered
-//! before ours, and the plugin's destructors, which would crash beside its running threads, are left out then; stdio's
-//! buffers are written.
+//! The wait is limited, because a step may never end. After [`DEFAULT_LIMIT`], or the number of seconds in
+//! [`LIMIT_VARIABLE`], without progress of a save, the process ends by `_exit` with its exit status. Handlers that were
+//! registered before this one, and the plugin's destructors, which would crash while its threads are running, are
+//! skipped in that case; stdio's buffers are flushed.
 
 use crate::error;
 use crate::error::Result;
@@ -18,39 +18,40 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 static EXITING: AtomicBool = AtomicBool::new(false);
-/// The process in which the handler was registered.
+/// Id of the process in which the handler was registered.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static LAST_WORK: Mutex<Vec<LastWork>> = Mutex::new(Vec::new());
 static CLIENTS: Mutex<Vec<Weak<dyn Settle>>> = Mutex::new(Vec::new());
 
-/// Something that has work in flight.
+/// A client that has work in flight.
 pub trait Settle: Send + Sync {
-    /// Blocks until it has none.
+    /// Blocks until no work is in flight.
     fn settle(&self);
 }
 
-/// How long leaving the process waits for what is under way.
+/// Time limit of waits during process exit.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
-/// The environment variable that gives another limit, in seconds.
+/// Environment variable with another limit in seconds.
 const LIMIT_VARIABLE: &str = "LXLA_EXIT_TIMEOUT_SECONDS";
-/// How long writing stdio's buffers may take after that: a thread that never ends may hold their locks.
+/// Time limit for flushing stdio's buffers after that: a thread that never ends may hold their locks.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
-/// How often the time and the progress are looked at.
+/// Interval at which time and progress are checked.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Work that the handler does while the plugin can still be used.
+/// Work that the handler runs while the plugin can still be used.
 #[derive(Clone, Copy)]
 struct LastWork {
     run: fn(),
-    /// A number that changes as the work goes on.
+    /// Returns a number that changes while the work makes progress.
     progress: fn() -> u64,
 }
 
-/// A thread's presence inside the plugin.
+/// Marks that a thread is inside the plugin, until it is dropped.
 pub struct Inside(());
 
-/// Announces that this thread is about to call the plugin for work that must not be torn off.
+/// Announces that this thread is about to call the plugin, so that process exit waits for it. Fails if the process is
+/// exiting.
 pub fn enter() -> Result<Inside> {
     INSIDE.fetch_add(1, Ordering::SeqCst);
     let inside = Inside(());
@@ -66,18 +67,18 @@ impl Drop for Inside {
     }
 }
 
-/// Whether the exit handler has run: nothing of the plugin may be touched any more, not even to free it.
+/// Whether the exit handler has closed the plugin: no plugin object may be used any more, not even to free it.
 pub fn is_exiting() -> bool {
     EXITING.load(Ordering::SeqCst)
 }
 
-/// Makes the handler call `run` once, while the plugin can still be used. `progress` gives a number that changes as that goes
-/// on: as long as it does, leaving is not cut off.
+/// Makes the handler call `run` once, while the plugin can still be used. `progress` returns a number that changes
+/// while `run` makes progress; as long as it changes, the time limit does not apply.
 pub fn register_last_work(run: fn(), progress: fn() -> u64) {
     LAST_WORK.lock().push(LastWork { run, progress });
 }
 
-/// Makes the handler wait for this client's work too. Call after the client was made.
+/// Makes the handler also wait for this client's work. Must be called after the client was created.
 pub fn register<T: Settle + 'static>(client: &Arc<T>) {
     let mut clients = CLIENTS.lock();
     clients.retain(|known| known.strong_count() > 0);
@@ -87,8 +88,9 @@ pub fn register<T: Settle + 'static>(client: &Arc<T>) {
     register_again();
 }
 
-/// A handler runs before the destructors of those statics only that existed when it was registered; and compilers make
-/// some of theirs late. So it is registered again after whatever may have made some: it costs nothing beside a compile.
+/// Registers the handler again. A handler runs only before the destructors of static objects that existed when it was
+/// registered, and compilers create some of theirs late. The handler is therefore registered again after every
+/// operation that may have created some; the cost is negligible compared to a compile.
 pub fn register_again() {
     PROCESS.store(std::process::id(), Ordering::SeqCst);
     // SAFETY: the handler is a plain function of this library, which is never unmapped.
@@ -96,14 +98,14 @@ pub fn register_again() {
 }
 
 unsafe extern "C" {
-    /// glibc's atexit whose handler is told the status.
+    /// glibc's variant of atexit that passes the exit status to the handler.
     fn on_exit(handler: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
 extern "C" fn leave(status: c_int, _: *mut c_void) {
-    // A panic must not leave an exit handler; there is nobody left to tell.
+    // A panic must not unwind out of an exit handler, and can no longer be reported.
     let _ = std::panic::catch_unwind(|| {
-        // A forked child has none of the threads whose work would be waited for.
+        // A forked child does not have the threads for whose work the handler would wait.
         let forked = PROCESS.load(Ordering::SeqCst) != std::process::id();
         if is_exiting() || forked {
             return;
@@ -118,11 +120,11 @@ extern "C" fn leave(status: c_int, _: *mut c_void) {
         while INSIDE.load(Ordering::SeqCst) > 0 && (watch.is_some() || start.elapsed() < limit) {
             std::thread::sleep(Duration::from_micros(100));
         }
-        // try_lock: a thread may have been killed by the host while it held the list.
+        // With a timeout: a thread may have been killed by the host while it held the lock.
         if let Some(clients) = CLIENTS.try_lock_for(Duration::from_secs(1)) {
             for client in clients.iter().filter_map(Weak::upgrade) {
                 client.settle();
-                // Never destroyed: its destructor would call the plugin.
+                // Never destroyed, because its destructor would call the plugin.
                 std::mem::forget(client);
             }
         }
@@ -130,21 +132,22 @@ extern "C" fn leave(status: c_int, _: *mut c_void) {
     });
 }
 
-/// How long to wait: what the variable says, if that is a number of seconds.
+/// Time limit: the number of seconds in the variable if it is valid, or else the default.
 fn limit() -> Duration {
     let given = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.trim().parse().ok());
     given.map_or(DEFAULT_LIMIT, Duration::from_secs)
 }
 
-/// A thread that ends the process if the handler has not ended in time. The handler itself is blocked meanwhile: in the plugin,
-/// which waits without a limit, or for a save.
+/// A thread that ends the process if the handler does not finish in time. The handler itself may be blocked meanwhile
+/// in the plugin, which waits without a limit, or by a save.
 struct Watch {
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    /// None if there can be no such thread: then nothing but the wait for threads inside the plugin has a limit.
+    /// Starts the thread. Returns None if it cannot be started: then only the wait for threads inside the plugin is
+    /// limited.
     fn start(status: c_int, limit: Duration, last_work: Vec<LastWork>) -> Option<Watch> {
         let ended = Arc::new(AtomicBool::new(false));
         let watched = ended.clone();
@@ -170,7 +173,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
-        // It ends before the process does: no thread of ours runs beside the destructors that come next.
+        // The thread is joined, so that it does not run concurrently with the destructors that follow.
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             let _ = thread.join();
@@ -186,7 +189,7 @@ fn end(status: c_int, limit: Duration) -> ! {
     let flushed = Arc::new(AtomicBool::new(false));
     let done = flushed.clone();
     let _ = std::thread::Builder::new().spawn(move || {
-        // SAFETY: a null stream means all of them.
+        // SAFETY: a null stream means all streams.
         unsafe { libc::fflush(std::ptr::null_mut()) };
         done.store(true, Ordering::SeqCst);
     });
@@ -194,6 +197,6 @@ fn end(status: c_int, limit: Duration) -> ! {
     while !flushed.load(Ordering::SeqCst) && start.elapsed() < FLUSH_LIMIT {
         std::thread::sleep(Duration::from_millis(1));
     }
-    // SAFETY: nothing of this process goes on behind it.
+    // SAFETY: ends the process.
     unsafe { libc::_exit(status) }
 }

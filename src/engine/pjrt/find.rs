@@ -1,18 +1,18 @@
-//! Finds the file of the plugin to load.
+//! Locates the plugin file to load.
 
 use crate::error;
 use crate::error::{Error, Result};
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 
-/// File of the default plugin below a plugin folder, as its package and `make plugin` lay it down.
+/// Path of the default plugin inside a plugin folder, as installed by its package and by `make plugin`.
 const DEFAULT_PLUGIN: &str = "fastatomstruct_xla_cpu/libpjrt_cpu.so";
 
-/// Package of the default plugin, as `pip install` names it.
+/// Package of the default plugin, in the syntax of `pip install`.
 const DEFAULT_PACKAGE: &str = "fastatomstruct-xla-cpu==2026.6.23";
 
-/// Returns the plugin that was asked for, or the first that exists: `LXLA_PJRT_PLUGIN`, `lazyxla/` beside the installed
-/// library, the build folder (for a library that lies in it), `PJRT_NAMES_AND_LIBRARY_PATHS`.
+/// Returns `asked` if it is given, or else the plugin set by `LXLA_PJRT_PLUGIN`, or else the first that exists of:
+/// `lazyxla/` beside the installed library, the build folder (for a library inside it), `PJRT_NAMES_AND_LIBRARY_PATHS`.
 pub fn find(asked: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = asked {
         return Ok(path.to_path_buf());
@@ -29,8 +29,9 @@ pub fn find(asked: Option<&Path>) -> Result<PathBuf> {
     looked.iter().find(|path| path.is_file()).cloned().ok_or_else(|| not_found(&looked))
 }
 
-/// The plugin that `make plugin` installed, if `library_folder` is a build folder of the source tree `root`. An installed
-/// library looks at no path of the machine that it was built on: whoever can write there could run code in its processes.
+/// Plugin installed by `make plugin`, if `library_folder` is in a build folder of the source tree `root`. An installed
+/// library must not use paths of the machine on which it was built: anyone who can write there could run code in its
+/// processes.
 fn in_build_folder(library_folder: &Path, root: &Path) -> Option<PathBuf> {
     let root = root.canonicalize().ok()?;
     let is_in_tree = ["build", "target"].iter().any(|folder| library_folder.starts_with(root.join(folder)));
@@ -48,21 +49,21 @@ fn not_found(looked: &[PathBuf]) -> Error {
     )
 }
 
-/// The paths of `name:path,name:path`.
+/// Parses the paths of a list `name:path,name:path`.
 fn named_plugins(list: &str) -> impl Iterator<Item = PathBuf> + '_ {
     list.split(',').filter_map(|entry| entry.split_once(':')).map(|(_, path)| PathBuf::from(path.trim()))
 }
 
-/// The folder of this library's file (of the program's, if it is linked statically).
+/// Folder of this library's file, or of the executable if the library is linked statically.
 fn library_folder() -> Option<PathBuf> {
-    // SAFETY: all-zero is a value of this struct of pointers.
+    // SAFETY: all zeros is a valid value of this struct of pointers.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     let here = library_folder as *const c_void;
-    // SAFETY: both point to valid memory; dladdr only fills `info`.
+    // SAFETY: both arguments point to valid memory; dladdr only writes to `info`.
     if unsafe { libc::dladdr(here, &mut info) } == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: dladdr gave a NUL-terminated path that lives as long as the mapping.
+    // SAFETY: dladdr returned a NUL-terminated path that is valid as long as the mapping.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     let path = Path::new(std::str::from_utf8(name.to_bytes()).ok()?).canonicalize().ok()?;
     path.parent().map(Path::to_path_buf)

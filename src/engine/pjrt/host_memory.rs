@@ -1,15 +1,15 @@
-//! The memory that this process can have at all. Asked before a program runs that needs much: where an allocation fails on
-//! the way, arguments that it was to overwrite are lost already. Only what can never fit is refused: memory that others
-//! use now may be free in a moment, and memory that is never written takes no room.
+//! Upper bound of the memory available to this process. It is checked before a large program runs: if an allocation
+//! fails during execution, donated arguments are already lost. Only programs that can never fit are rejected: memory
+//! used by other processes may be freed at any time, and memory that is never written takes no space.
 
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Programs that need fewer bytes are not looked at: asking takes some microseconds.
+/// Minimum memory of a program to be checked: the check takes some microseconds.
 pub const MUCH: u64 = 64 << 20;
 
-/// The most bytes that this process can have besides what it has, and what sets that limit.
+/// Maximum number of bytes that this process can allocate in addition to what it holds, and the source of that limit.
 pub fn limit() -> (u64, &'static str) {
     let limits = [
         (machine(), "the machine's memory and swap"),
@@ -19,13 +19,13 @@ pub fn limit() -> (u64, &'static str) {
     limits.into_iter().min_by_key(|(bytes, _)| *bytes).expect("three limits")
 }
 
-/// A line of /proc/meminfo, in bytes.
+/// Parses a line of /proc/meminfo. Returns bytes.
 fn meminfo(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Physical memory, and swap.
+/// Total physical memory, and total swap.
 fn totals() -> (u64, u64) {
     static TOTALS: OnceLock<(u64, u64)> = OnceLock::new();
     *TOTALS.get_or_init(|| {
@@ -42,7 +42,7 @@ fn swap() -> u64 {
     totals().1
 }
 
-/// The lowest limit among this process's control group and those around it. What is not there, or "max", is no limit.
+/// Lowest memory limit of this process's control group and its ancestors. A missing limit, or "max", is no limit.
 fn cgroup() -> u64 {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut lowest = u64::MAX;
@@ -62,17 +62,17 @@ fn cgroup() -> u64 {
     lowest
 }
 
-/// What is left of the address space, with what the allocator has free.
+/// Remaining address space, plus the memory that the allocator has free.
 fn of_address_space() -> u64 {
     let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the struct is ours, and is written only.
+    // SAFETY: the struct is valid, and is only written to.
     let asked = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limits) };
     if asked != 0 || limits.rlim_cur == libc::RLIM_INFINITY {
         return u64::MAX;
     }
     let pages = fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|text| text.split(' ').next()?.parse::<u64>().ok()).unwrap_or(0);
-    // SAFETY: both only ask.
+    // SAFETY: both functions only query.
     let (page, free) = unsafe { (libc::sysconf(libc::_SC_PAGESIZE) as u64, libc::mallinfo2().fordblks as u64) };
     limits.rlim_cur.saturating_sub(pages * page).saturating_add(free)
 }

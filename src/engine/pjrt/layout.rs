@@ -1,13 +1,13 @@
-//! Axis orders of buffers in memory.
+//! Conversion between axis orders of buffers.
 
 use crate::types::TensorType;
 
-/// Whether axes that lie in this order, fastest first, are in row-major order.
+/// Whether this minor-to-major order is row-major.
 pub fn is_row_major(minor_to_major: &[i64]) -> bool {
     minor_to_major.iter().rev().copied().eq(0..minor_to_major.len() as i64)
 }
 
-/// Copies elements that lie in `minor_to_major` order to row-major order. Both hold exactly the type's bytes.
+/// Copies elements from `minor_to_major` order to row-major order. Both slices have exactly the type's size.
 pub fn to_row_major(ty: &TensorType, minor_to_major: &[i64], source: &[u8], destination: &mut [u8]) {
     let size = ty.dtype.size_bytes();
     let mut strides = vec![0; ty.dims.len()];
@@ -42,7 +42,7 @@ mod tests {
         let mut out = vec![0; 12];
         to_row_major(&ty, &[2, 1, 0], &row_major, &mut out);
         assert_eq!(out, row_major);
-        // Axis 1 fastest, then 0, then 2: element (i, j, k) lies at j + 3i + 6k.
+        // Minor-to-major order 1, 0, 2: element (i, j, k) is at j + 3i + 6k.
         let mut source = vec![0; 12];
         for (i, j, k) in (0..2).flat_map(|i| (0..3).flat_map(move |j| (0..2).map(move |k| (i, j, k)))) {
             source[j + 3 * i + 6 * k] = (6 * i + 2 * j + k) as u8;

@@ -1,8 +1,9 @@
-//! The engine over the PJRT C API: any plugin, loaded at run time, called through our own binding.
+//! Engine for the PJRT C API: any plugin, loaded at run time, called through the binding in `sys`.
 //!
-//! From the top: `engine` implements the trait; `check` and `settings` find out how a plugin is to be used; `find` and `plugin`
-//! find and load it; `plugin_file` hashes its file, once per machine (`remembered`); `executable`, `buffer`, `client` and
-//! `event` own the plugin's objects; `exit` lets the process end; `api` calls; `sys` is the binding.
+//! Modules, from the top: `engine` implements the trait; `check` and `settings` determine how a plugin is used; `find`
+//! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `executable`,
+//! `buffer`, `client` and `event` own the plugin's objects; `exit` handles process exit; `api` calls functions; `sys`
+//! is the binding.
 
 mod api;
 #[cfg(test)]
@@ -35,16 +36,16 @@ use crate::stack::with_stack;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A stack for starting one.
+/// Stack size for starting an engine.
 const STACK: usize = 64 << 20;
 
-/// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, makes a client.
-/// `device_count` 0 means the plugin's default; one on a CPU.
+/// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, and creates a client.
+/// `device_count` 0 means the plugin's default, but one device on CPU plugins.
 pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn Engine>> {
     let _inside = exit::enter()?;
     let plugin = plugin::Plugin::load(&find::find(plugin_path)?)?;
     exit::register_again();
-    // The first start compiles programs, on whatever thread of the caller's that is.
+    // The first start compiles programs, which may need more stack than the caller's thread has.
     let engine = || engine::PjrtEngine::new(plugin, device_count);
     Ok(Arc::new(with_stack(STACK, 0, engine)?))
 }

@@ -1,4 +1,4 @@
-//! Loads a plugin's shared library, once per file and process, and knows what that file is.
+//! Loads plugins' shared libraries, once per file and process, and keeps their files' identities.
 
 use super::api::{Api, Args, call, function};
 use super::plugin_file::PluginFile;
@@ -11,23 +11,23 @@ use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// `RTLD_NODELETE`: a plugin stays mapped whatever happens; unmapping one crashes the process at exit.
+/// `RTLD_NODELETE`: the plugin is never unmapped, because unmapping one crashes the process at exit.
 const RTLD_NODELETE: i32 = libc::RTLD_NODELETE;
 
-/// A loaded plugin. One per file, for the whole process.
+/// A loaded plugin. There is one per file for the whole process.
 pub struct Plugin {
     path: PathBuf,
     file: PluginFile,
     api: Api,
     settings: OnceLock<Settings>,
-    /// Held while a thread finds the settings.
+    /// Locked while a thread finds the settings.
     finding: Mutex<()>,
 }
 
 static LOADED: Mutex<Vec<&'static Plugin>> = Mutex::new(Vec::new());
 
 impl Plugin {
-    /// Loads and initialises the plugin in this file; returns the one already loaded from it, if any.
+    /// Loads and initializes the plugin in this file. Returns the plugin that was already loaded from it, if any.
     pub fn load(path: &Path) -> Result<&'static Plugin> {
         let path = path.canonicalize().map_err(|e| error!(NotFound, "plugin_path: {}: {e}", path.display()))?;
         let mut loaded = LOADED.lock();
@@ -46,7 +46,7 @@ impl Plugin {
         Ok(plugin)
     }
 
-    /// Its functions.
+    /// Function table of the plugin.
     pub fn api(&'static self) -> &'static Api {
         &self.api
     }
@@ -61,7 +61,8 @@ impl Plugin {
         &self.file
     }
 
-    /// The settings of this plugin. The first caller finds them with `find`; a failure is found anew by the next caller.
+    /// Settings of this plugin. The first caller determines them with `find`; after a failure, the next caller tries
+    /// again.
     pub fn settings(&self, find: impl FnOnce() -> Result<Settings>) -> Result<&Settings> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
@@ -77,11 +78,11 @@ impl Plugin {
 fn open(path: &Path) -> Result<Api> {
     let failed = |e: libloading::Error| error!(FailedPrecondition, "not a loadable plugin: {e}");
     type GetPjrtApi = unsafe extern "C" fn() -> *const sys::PJRT_Api;
-    // SAFETY: loading runs the plugin's initialisers: whoever names a plugin vouches for it.
+    // SAFETY: loading runs the plugin's initializers; the user who selects a plugin is responsible for them.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }.map_err(failed)?;
-    // SAFETY: this is the type that PJRT gives its one exported function.
+    // SAFETY: this is the type of PJRT's one exported function.
     let get: Symbol<GetPjrtApi> = unsafe { library.get(b"GetPjrtApi\0") }.map_err(failed)?;
-    // SAFETY: as above; it takes nothing.
+    // SAFETY: as above; the function takes no arguments.
     let table = unsafe { get() };
     std::mem::forget(library);
     if table.is_null() {

@@ -1,5 +1,5 @@
-//! The file that a plugin was loaded from: its identity, and the hash of its content. Hashing 260 MB takes tens of
-//! milliseconds and as much page cache, so the hash is remembered from process to process by the file's identity.
+//! File from which a plugin was loaded: its identity, and the hash of its content. Hashing 260 MB takes tens of
+//! milliseconds and as much page cache, so that the hash is remembered across processes by the file's identity.
 
 use super::remembered;
 use crate::error;
@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-/// A file system may give two writes within this time the same timestamps. The hash of a file that was changed more
-/// recently than this is not remembered.
+/// A file system may assign the same timestamp to two writes within this time. The hash of a file that was changed more
+/// recently is not remembered.
 const TIMESTAMP_GRANULARITY: Duration = Duration::from_secs(2);
 
 /// An open plugin file.
@@ -21,8 +21,8 @@ pub struct PluginFile {
     hash: OnceLock<[u8; 32]>,
 }
 
-/// Changes whenever the content does: a write changes the size or a time, a replacement the inode. (`ctime` cannot be set
-/// by a program.)
+/// Identity of a file's content: a write changes the size or a time, a replacement changes the inode. (`ctime` cannot
+/// be set by a program.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -49,7 +49,7 @@ impl Identity {
         format!("plugin-{}", &blake3::hash(text.as_bytes()).to_hex()[..32])
     }
 
-    /// Whether the last change is so long ago that another one would show in the times.
+    /// Whether the last change is old enough that another one would change the timestamps.
     fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let last = self.modified.0.max(self.changed.0);
@@ -58,8 +58,8 @@ impl Identity {
 }
 
 impl PluginFile {
-    /// Opens the file. It stays open, so that the content that is hashed is the content that was loaded, even after an
-    /// upgrade has put another file at the same path.
+    /// Opens the file. It stays open, so that the content that is hashed is the content that was loaded, even if an
+    /// upgrade replaces the file at this path.
     pub fn open(path: &Path) -> Result<PluginFile> {
         let failed = |e: std::io::Error| error!(FailedPrecondition, "not a loadable plugin: {e}");
         let file = File::open(path).map_err(failed)?;
@@ -79,7 +79,7 @@ impl PluginFile {
         Err(error!(Unavailable, "the file was replaced or changed while it was loaded; try again"))
     }
 
-    /// blake3 of the content that was loaded. DATA_LOSS if the file was written over since.
+    /// Returns the blake3 hash of the content that was loaded; DATA_LOSS if the file was overwritten since.
     pub fn hash(&self) -> Result<&[u8; 32]> {
         if let Some(hash) = self.hash.get() {
             return Ok(hash);
@@ -102,12 +102,13 @@ impl PluginFile {
     fn hash_content(&self) -> Result<[u8; 32]> {
         let failed = |e: std::io::Error| error!(Unavailable, "the plugin's file cannot be read: {e}");
         let mut hasher = blake3::Hasher::new();
-        // By read, not by mmap: a file that is truncated meanwhile is an error and not a SIGBUS, and nothing stays mapped.
+        // Uses read instead of mmap: a file that is truncated meanwhile causes an error instead of SIGBUS, and nothing
+        // stays mapped.
         let mut file = self.file.try_clone().map_err(failed)?;
         std::io::Seek::rewind(&mut file).map_err(failed)?;
         hasher.update_reader(&mut file).map_err(failed)?;
         let now = Identity::of(&self.file.metadata().map_err(failed)?);
-        // A new name or a removed one changes ctime alone: the content is judged by the rest.
+        // Adding or removing a link changes only ctime, so that ctime is not compared.
         if (now.size, now.modified) != (self.identity.size, self.identity.modified) {
             return Err(error!(DataLoss, "the plugin's file was written over after it was loaded"));
         }

@@ -1,6 +1,7 @@
-//! Small facts that are remembered from process to process: the hash of a plugin's file, and whether it passed its checks.
-//! They are kept in files of our own below `LXLA_STATE_DIR`, `$XDG_CACHE_HOME/lazyxla` or `$HOME/.cache/lazyxla`, the first
-//! that is set; an empty `LXLA_STATE_DIR`, or a folder that is not ours alone, means that nothing is remembered.
+//! Small facts that are remembered across processes: the hash of a plugin's file, and whether it passed its checks.
+//! They are stored in files in `LXLA_STATE_DIR`, `$XDG_CACHE_HOME/lazyxla` or `$HOME/.cache/lazyxla`, the first that is
+//! set. Nothing is remembered if `LXLA_STATE_DIR` is empty, or if the folder belongs to another user or is writable by
+//! others.
 
 use crate::io;
 use crate::log::{Level, log};
@@ -12,10 +13,10 @@ use std::path::PathBuf;
 /// First bytes of every file; changes with the format.
 const MAGIC: &[u8] = b"lazyxla fact v1\n";
 
-/// The longest fact.
+/// Maximum size of a file.
 const MAX_BYTES: u64 = 4096;
 
-/// Returns a fact; None if it is not known or its file is damaged.
+/// Returns a fact, or None if it is unknown or its file is damaged.
 pub fn get(name: &str) -> Option<Vec<u8>> {
     let path = folder()?.join(name);
     let (file, metadata) = io::open_regular(&path).ok()?;
@@ -29,7 +30,7 @@ pub fn get(name: &str) -> Option<Vec<u8>> {
     (hash == checksum(name, fact).as_bytes()).then(|| fact.to_vec())
 }
 
-/// Remembers a fact. A failure is only logged.
+/// Stores a fact. A failure is only logged.
 pub fn put(name: &str, fact: &[u8]) {
     let Some(folder) = folder() else { return };
     let written = io::replace_privately(&folder.join(name), |file| {
@@ -40,12 +41,12 @@ pub fn put(name: &str, fact: &[u8]) {
     }
 }
 
-/// Covers the name, so that a file copied over another one is not taken for it.
+/// Checksum of a fact. It includes the name, so that a copy of another fact's file is rejected.
 fn checksum(name: &str, fact: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(name.as_bytes()).update(&[0]).update(fact).finalize()
 }
 
-/// The folder, made if it is not there; None if there is none that only we can write.
+/// Returns the folder, and creates it if necessary. None if there is no folder to which only this user can write.
 fn folder() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let base = match variable("LXLA_STATE_DIR") {

@@ -1,29 +1,30 @@
-//! How programs are compiled by a plugin: found once per plugin and process, before its first real program.
+//! Settings with which a plugin compiles programs, determined once per plugin and process before its first actual
+//! program.
 
 use super::compile_options::SWITCHED_OFF;
 use crate::error::Error;
 use crate::log::{Level, log};
 use std::path::Path;
 
-/// See the module's documentation.
+/// Compile options of a plugin, and the flags in effect.
 #[derive(Clone, Default)]
 pub struct Settings {
     /// `CompileOptionsProto` of every program.
     pub compile_options: Vec<u8>,
-    /// `XLA_FLAGS` and the content of files that it names, as they were when the plugin was first used: XLA reads them
-    /// once.
+    /// `XLA_FLAGS`, and the content of files that it names, at the first use of the plugin: XLA reads them once.
     pub flags: Vec<u8>,
 }
 
-/// Names of the options of [`SWITCHED_OFF`] that the plugin takes. `compile` compiles a small program with the given
-/// options. An option that the plugin refuses by name is left out with a warning; so is what `LXLA_OMIT_COMPILE_OPTIONS`
-/// (names, separated by commas) lists, for plugins that refuse an option in other words.
+/// Returns the options in [`SWITCHED_OFF`] that the plugin accepts. `compile` compiles a small program with the given
+/// options. An option whose name appears in the plugin's error is omitted with a warning. Options listed in
+/// `LXLA_OMIT_COMPILE_OPTIONS` (names, separated by commas) are also omitted, for plugins whose error does not name the
+/// option.
 pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<(), Error>) -> Vec<&'static str> {
     let omitted = std::env::var("LXLA_OMIT_COMPILE_OPTIONS").unwrap_or_default();
     let mut names = SWITCHED_OFF.to_vec();
     names.retain(|name| omitted.split(',').all(|omitted| omitted.trim() != *name));
     while let Err(error) = compile(&names) {
-        // Another failure is not about the options: real programs will meet it, and report it.
+        // Any other error is unrelated to the options, and will be reported by actual programs.
         let refuses = |name: &&str| error.message.contains(*name);
         let Some(refused) = names.iter().position(refuses) else { break };
         let name = names.remove(refused);
@@ -32,8 +33,8 @@ pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<(), Error>) -> Vec<&
     names
 }
 
-/// The content of `XLA_FLAGS`: flags, or the name of a file with flags. A flag whose value names a file counts with the
-/// file's content.
+/// Returns the content of `XLA_FLAGS`: flags, or the name of a file with flags. If the value of a flag is the name of a
+/// file, a hash of the file's content is included.
 pub fn flags() -> Vec<u8> {
     let variable = std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes();
     let mut out = field(&variable);
@@ -57,7 +58,7 @@ pub fn flags() -> Vec<u8> {
     out
 }
 
-/// The bytes behind their length.
+/// Returns the bytes preceded by their length.
 fn field(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u64).to_le_bytes(), bytes].concat()
 }

@@ -1,4 +1,4 @@
-//! The engine on the real CPU plugin, below the C ABI: what no C program can provoke.
+//! Tests of the engine with the real CPU plugin below the C ABI, for cases that a C program cannot provoke.
 
 use super::start;
 use crate::engine::{Engine, Signature};
