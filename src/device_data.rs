@@ -4,11 +4,13 @@
 use crate::engine::Buffer;
 use crate::error;
 use crate::error::{Error, Result};
+use crate::ir::{LeafData, LeafPlace, Node, Trace};
 use crate::native::Array;
 use crate::types::TensorType;
 use parking_lot::{Condvar, Mutex};
+use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// Current state of device data.
 #[derive(Clone)]
@@ -41,8 +43,8 @@ pub struct DeviceData {
     pub tensors: Count,
     /// Number of reads and saves in flight. Incremented under the device's lock, decremented at any time.
     holds: AtomicU32,
-    /// Position of the leaf in the device's trace, see [`DeviceData::leaf`].
-    leaf: AtomicU64,
+    /// Where the device's trace has the leaf of this data.
+    leaf: LeafPlace,
 }
 
 const SOUND: u8 = 0;
@@ -104,7 +106,7 @@ impl DeviceData {
             changed: Condvar::new(),
             tensors: Count::default(),
             holds: AtomicU32::new(0),
-            leaf: AtomicU64::new(u64::MAX),
+            leaf: LeafPlace::default(),
         })
     }
 
@@ -231,17 +233,38 @@ impl DeviceData {
     pub fn is_held(&self) -> bool {
         self.holds.load(Ordering::Acquire) > 0
     }
+}
 
-    /// Index of the data's leaf in the trace of this epoch, if it has one.
-    pub fn leaf(&self, epoch: u32) -> Option<u32> {
-        let leaf = self.leaf.load(Ordering::Relaxed);
-        (leaf >> 32 == u64::from(epoch)).then_some(leaf as u32)
+impl LeafData for DeviceData {
+    fn ty(&self) -> &TensorType {
+        &self.ty
     }
 
-    /// Stores the index of the data's leaf in the trace of this epoch.
-    pub fn set_leaf(&self, epoch: u32, index: u32) {
-        self.leaf.store(u64::from(epoch) << 32 | u64::from(index), Ordering::Relaxed);
+    fn place(&self) -> &LeafPlace {
+        &self.leaf
     }
+}
+
+/// Returns the device data behind a leaf; none if the leaf is a parameter.
+pub fn of_leaf(leaf: &Arc<dyn LeafData>) -> Option<&DeviceData> {
+    let any: &dyn Any = &**leaf;
+    any.downcast_ref()
+}
+
+/// As [`of_leaf`], with a reference of its own.
+pub fn shared_of_leaf(leaf: &Arc<dyn LeafData>) -> Option<Arc<DeviceData>> {
+    let any: Arc<dyn Any + Send + Sync> = leaf.clone();
+    any.downcast().ok()
+}
+
+/// Returns the device data of a node; none if the node is not a leaf of device data.
+pub fn of_node<'a>(trace: &'a Trace, node: &Node) -> Option<&'a DeviceData> {
+    trace.data(node).and_then(of_leaf)
+}
+
+/// As [`of_node`], with a reference of its own.
+pub fn shared_of_node(trace: &Trace, node: &Node) -> Option<Arc<DeviceData>> {
+    trace.data(node).and_then(shared_of_leaf)
 }
 
 #[cfg(test)]
@@ -279,14 +302,11 @@ mod tests {
     }
 
     #[test]
-    fn holds_and_leaves_are_remembered() {
+    fn holds_are_counted() {
         let data = placeholder();
         let hold = data.hold();
         assert!(data.is_held());
         drop(hold);
         assert!(!data.is_held());
-        assert_eq!(data.leaf(0), None);
-        data.set_leaf(3, 8);
-        assert_eq!((data.leaf(3), data.leaf(4)), (Some(8), None));
     }
 }

@@ -1,23 +1,26 @@
 //! lazyxla: lazy tensors on XLA, behind a C ABI.
 //!
-//! The house, from the roof down; a floor uses only floors below it. A C call walks down once, a buffer walks back up.
+//! The layers, from the top down. A module uses only modules of the layers below its own; `tests/layers.rs` checks it.
+//! `docs/architecture.md` follows a tensor and a step through them.
 //!
-//! | floor | what lives there |
+//! | layer | contents |
 //! |---|---|
-//! | [`capi`] | the only `extern "C"` functions: guard, convert, call |
+//! | [`capi`] | the only `extern "C"` functions: guard, convert arguments, call |
 //! | [`env`](mod@env) | environments and their scopes |
 //! | [`computation`] | traced computations: calls, loops, branches, scans |
-//! | [`tensor`] | recording operations; what tensors are, and other values for them |
-//! | [`sync`] | step and partial sync, transfers, reads |
-//! | [`device`] | one device's tensors and trace under one lock; handles and their references |
-//! | [`lower`], [`interpret`] | a program as StableHLO text; a program run on arrays of the host |
-//! | [`ops`] | what each operation is: rule for its shape, StableHLO, evaluation; the table of all of them |
-//! | [`emit`], [`native`] | writing StableHLO; arrays of the host and their kernels |
-//! | [`ir`] | names and forms of operations, the trace, the program |
-//! | [`cache`], [`device_data`] | compiled programs; owned buffers with a typed state |
-//! | [`engine`] | what runs programs, over any PJRT plugin |
+//! | [`tensor`] | recording of operations by tensor handles; values and metadata of tensors |
+//! | [`sync`] | step and partial sync, transfers, reads, saves |
+//! | [`device`] | tensors and trace of one device under one lock; handles and reference counts |
+//! | [`device_data`] | the owned slot of one buffer, with a typed state |
+//! | [`lower`], [`interpret`] | lowering of a program to StableHLO; evaluation of a program on host arrays |
+//! | [`ops`] | operations by subject: inference, StableHLO, evaluation; the table of all operations |
+//! | [`emit`], [`native`] | writing of StableHLO text; host arrays and their kernels |
+//! | [`ir`] | operation codes, the trace, programs |
+//! | [`cache`] | compiled programs in memory and on disk |
+//! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementation on PJRT plugins |
 //! | [`io`] | files, and arrays of other libraries |
-//! | [`types`], [`metrics`], [`log`], [`later`], [`allocation`], [`stack`], [`error`](mod@error) | dtypes and shapes; counts; the log; what waits for the end of a call; fallible allocations; deep stacks; the error |
+//! | [`types`], [`metrics`], [`later`], [`allocation`], [`stack`] | dtypes and shapes; counters; deferred drops; fallible allocation; deep stacks |
+//! | [`log`], [`error`](mod@error) | the log callback; the error type |
 
 pub mod allocation;
 pub mod cache;

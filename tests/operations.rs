@@ -2,8 +2,6 @@
 //! take, and the tables of c_tests/ops_test.py how accurate they are.
 //!
 //! `make header` writes it anew: it runs this test with LXLA_WRITE_HEADER=1.
-
-use lazyxla::device_data::{DeviceData, State};
 use lazyxla::error::Result;
 use lazyxla::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
 use lazyxla::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
@@ -110,7 +108,7 @@ impl Accuracy {
 }
 
 fn leaf(trace: &mut Trace, dtype: DType) -> NodeId {
-    trace.leaf(&DeviceData::new(TensorType::new(dtype, &[2]), State::Placeholder))
+    trace.parameter(TensorType::new(dtype, &[2]))
 }
 
 /// The dtypes that inference lets through.

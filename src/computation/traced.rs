@@ -1,6 +1,7 @@
 //! A traced computation and its application.
 
 use crate::device::{self, Device, DeviceState, MixedDevicePolicy, Place, TensorHandle, Value, common_device};
+use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, take_body};
@@ -56,7 +57,9 @@ impl Computation {
             ));
         }
         for &id in &captured {
-            if let Some(failure) = state.trace.data(state.trace.node(id)).and_then(|data| data.failure()) {
+            if let Some(failure) =
+                device_data::of_node(&state.trace, state.trace.node(id)).and_then(DeviceData::failure)
+            {
                 return Err(failure.context("results: they need a value that is lost"));
             }
         }

@@ -3,7 +3,7 @@
 
 use super::TensorHandle;
 use super::state::{DeviceState, Garbage};
-use crate::device_data::{DeviceData, State};
+use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
 use crate::ir::{NONE, NodeId, Op};
 use crate::native::Array;
@@ -56,7 +56,7 @@ impl DeviceState {
         while let Some(id) = stack.pop() {
             let node = self.trace.node(id);
             if node.op == Op::Leaf {
-                if self.trace.data(node).is_some_and(|data| data.is_placeholder()) {
+                if device_data::of_node(&self.trace, node).is_some_and(DeviceData::is_placeholder) {
                     return true;
                 }
             } else if self.trace.holder(id) != NONE {

@@ -6,10 +6,10 @@ use super::shared::Shared;
 use super::table::{Table, Value};
 use super::work::{self, Input, Inputs, Work};
 use super::{Device, Place, TensorHandle};
-use crate::device_data::DeviceData;
+use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{Mark, NONE, NodeId, Trace};
+use crate::ir::{LeafData, Mark, NONE, NodeId, Trace};
 use crate::later;
 use crate::native::Array;
 use crate::types::TensorType;
@@ -21,7 +21,7 @@ const COMPACT_FROM: usize = 1 << 16;
 /// Values released under the lock. The caller drops them after unlocking, because that may free memory.
 #[derive(Default)]
 pub struct Garbage {
-    data: Vec<Arc<DeviceData>>,
+    data: Vec<Arc<dyn LeafData>>,
     array: Option<Array>,
 }
 
@@ -33,8 +33,8 @@ impl Garbage {
     }
 }
 
-impl From<Vec<Arc<DeviceData>>> for Garbage {
-    fn from(data: Vec<Arc<DeviceData>>) -> Garbage {
+impl From<Vec<Arc<dyn LeafData>>> for Garbage {
+    fn from(data: Vec<Arc<dyn LeafData>>) -> Garbage {
         Garbage { data, array: None }
     }
 }
@@ -176,10 +176,10 @@ impl DeviceState {
     }
 
     /// Device data of the value in a slot, including data that a sync in flight is computing.
-    pub fn data(&self, slot: u32) -> Option<&Arc<DeviceData>> {
+    pub fn data(&self, slot: u32) -> Option<Arc<DeviceData>> {
         match self.value(slot) {
-            Value::Pending(id) => self.trace.data(self.trace.node(*id)),
-            Value::Data(data) => Some(data),
+            Value::Pending(id) => device_data::shared_of_node(&self.trace, self.trace.node(*id)),
+            Value::Data(data) => Some(data.clone()),
             Value::Native(_) => None,
         }
     }
@@ -232,7 +232,7 @@ impl DeviceState {
     }
 
     /// Discards everything that was recorded.
-    pub(super) fn clear_trace(&mut self) -> Vec<Arc<DeviceData>> {
+    pub(super) fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
         self.kept = Mark::default();
         self.trace.clear()
     }
@@ -297,8 +297,8 @@ impl DeviceState {
     /// node, because the sync may still have to restore the recorded operation.
     #[inline]
     fn value_of(&self, id: NodeId) -> Value {
-        match self.trace.data(self.trace.node(id)) {
-            Some(data) if !data.is_in_flight() => Value::Data(data.clone()),
+        match device_data::shared_of_node(&self.trace, self.trace.node(id)) {
+            Some(data) if !data.is_in_flight() => Value::Data(data),
             _ => Value::Pending(id),
         }
     }

@@ -1,6 +1,7 @@
 //! Work to be evaluated on cpu after the device's lock is released.
 
 use super::table::{Table, Value};
+use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::interpret;
 use crate::ir::{NodeId, Op, Segment, Trace, Workspace};
@@ -50,7 +51,7 @@ impl<'a> Inputs<'a> {
     /// Array of a node that is a leaf.
     fn array(self, id: NodeId) -> Array {
         // In the presence of placeholder-dependent operations, the trace owns the arrays.
-        let of_trace = || self.trace.data(self.trace.node(id)).and_then(|data| data.host_array());
+        let of_trace = || device_data::of_node(self.trace, self.trace.node(id)).and_then(DeviceData::host_array);
         self.get(id).cloned().or_else(of_trace).expect("a leaf's array")
     }
 }

@@ -139,14 +139,13 @@ fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &Tens
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_data::{DeviceData, State};
     use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, Workspace, take_body};
     use crate::native::testing::{array, counted, row as line};
     use crate::ops::{self, Applied};
     use crate::types::{DType, ScalarValue};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
-        trace.leaf(&DeviceData::new(TensorType::new(DType::S32, dims), State::Placeholder))
+        trace.parameter(TensorType::new(DType::S32, dims))
     }
 
     fn scaled(trace: &mut Trace, op: BinaryOp, x: NodeId, by: i64) -> NodeId {

@@ -45,12 +45,11 @@ fn capturable(trace: &Trace, parameters: &[NodeId]) -> Vec<bool> {
 mod tests {
     use super::super::op::BinaryOp;
     use super::*;
-    use crate::device_data::{DeviceData, State};
     use crate::ops;
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace) -> NodeId {
-        trace.leaf(&DeviceData::new(TensorType::new(DType::F32, &[2]), State::Placeholder))
+        trace.parameter(TensorType::new(DType::F32, &[2]))
     }
 
     fn add(trace: &mut Trace, a: NodeId, b: NodeId) -> NodeId {

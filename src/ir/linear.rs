@@ -193,7 +193,7 @@ mod tests {
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
-        trace.leaf(&DeviceData::new(TensorType::new(DType::F32, dims), State::Placeholder))
+        trace.parameter(TensorType::new(DType::F32, dims))
     }
 
     fn programs(trace: &Trace, roots: &[NodeId], max_ops: usize) -> Vec<Segment> {

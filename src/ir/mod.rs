@@ -3,6 +3,7 @@
 
 mod body;
 mod encode;
+mod leaf;
 mod linear;
 mod op;
 mod placement;
@@ -12,6 +13,7 @@ mod trace;
 mod window;
 
 pub use body::take_body;
+pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use op::numbered;
 pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, ScatterOp, Transposition, UnaryOp};

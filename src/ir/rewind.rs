@@ -1,7 +1,7 @@
 //! Truncation of a trace to an earlier state.
 
+use super::leaf::LeafData;
 use super::trace::Trace;
-use crate::device_data::DeviceData;
 use std::sync::Arc;
 
 /// Position in a trace to which it can be truncated.
@@ -39,7 +39,7 @@ impl Trace {
     /// Removes everything recorded after a mark. No tensor may have a removed node as its value, and nothing before the
     /// mark may have changed or moved since. The caller drops the returned data without holding a lock.
     #[must_use]
-    pub fn rewind(&mut self, mark: Mark) -> Vec<Arc<DeviceData>> {
+    pub fn rewind(&mut self, mark: Mark) -> Vec<Arc<dyn LeafData>> {
         self.nodes.truncate(mark.nodes);
         self.spilled.truncate(mark.spilled);
         self.attributes.truncate(mark.attributes);
@@ -53,7 +53,7 @@ impl Trace {
 mod tests {
     use super::super::op::BinaryOp;
     use super::*;
-    use crate::device_data::State;
+    use super::super::leaf::{LeafPlace, Parameter};
     use crate::ir::NodeId;
     use crate::ops;
     use crate::types::{DType, ScalarValue, TensorType};
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn what_came_after_a_mark_is_taken_back_and_can_come_again() {
         let mut trace = Trace::new();
-        let data = || DeviceData::new(TensorType::new(DType::F32, &[2]), State::Placeholder);
+        let data = || Arc::new(Parameter { ty: TensorType::new(DType::F32, &[2]), place: LeafPlace::default() });
         let (first, second) = (data(), data());
         let x = trace.leaf(&first);
         let record = |trace: &mut Trace| -> NodeId {
@@ -78,6 +78,6 @@ mod tests {
         // The same ids are assigned again, and the removed data becomes a leaf again.
         assert_eq!(record(&mut trace), made);
         assert_eq!(trace.operands(trace.node(made)).len(), 4);
-        assert!(Arc::ptr_eq(&trace.leaves()[1], &second));
+        assert!(std::ptr::addr_eq(Arc::as_ptr(&trace.leaves()[1]), Arc::as_ptr(&second)));
     }
 }

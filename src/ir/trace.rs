@@ -1,9 +1,9 @@
 //! The trace: an arena of the recorded operations of one device. Nodes have a fixed size, ids are u32 in recording
 //! order (so that operands always come before their users), and there is neither reference counting nor recursion.
 
+use super::leaf::{LeafData, LeafPlace, Parameter};
 use super::op::Op;
 use super::program::Body;
-use crate::device_data::DeviceData;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct Trace {
     pub(super) spilled: Vec<NodeId>,
     pub(super) attributes: Vec<i64>,
     pub(super) scalars: Vec<Scalar>,
-    pub(super) leaves: Vec<Arc<DeviceData>>,
+    pub(super) leaves: Vec<Arc<dyn LeafData>>,
     pub(super) bodies: Vec<Arc<Body>>,
     shapes: Shapes,
     /// Number of compactions and clears, by which stale leaf indices stored in device data are detected.
@@ -137,12 +137,12 @@ impl Trace {
     }
 
     /// Data of a node, if it is a leaf.
-    pub fn data(&self, node: &Node) -> Option<&Arc<DeviceData>> {
+    pub fn data(&self, node: &Node) -> Option<&Arc<dyn LeafData>> {
         if node.op == Op::Leaf { self.leaves.get(node.payload as usize) } else { None }
     }
 
     /// All device data that the trace refers to.
-    pub fn leaves(&self) -> &[Arc<DeviceData>] {
+    pub fn leaves(&self) -> &[Arc<dyn LeafData>] {
         &self.leaves
     }
 
@@ -185,10 +185,10 @@ impl Trace {
     }
 
     /// Returns the leaf of this data. There is only one leaf for the same data.
-    pub fn leaf(&mut self, data: &Arc<DeviceData>) -> NodeId {
-        // The stored index is verified, so that it is harmless even after the epoch has wrapped around.
-        if let Some(id) = data.leaf(self.epoch).filter(|&id| (id as usize) < self.nodes.len()).map(NodeId)
-            && self.data(self.node(id)).is_some_and(|found| Arc::ptr_eq(found, data))
+    pub fn leaf<D: LeafData>(&mut self, data: &Arc<D>) -> NodeId {
+        // The remembered node is checked, so that even an epoch that wrapped around cannot mislead.
+        if let Some(id) = data.place().get(self.epoch).filter(|&id| (id.0 as usize) < self.nodes.len())
+            && self.data(self.node(id)).is_some_and(|found| std::ptr::addr_eq(Arc::as_ptr(found), Arc::as_ptr(data)))
         {
             return id;
         }
@@ -196,8 +196,13 @@ impl Trace {
         let payload = self.leaves.len() as u32;
         self.leaves.push(data.clone());
         let id = self.push(Node { payload, ..node(Op::Leaf, data.ty().dtype, shape) });
-        data.set_leaf(self.epoch, id.0);
+        data.place().set(self.epoch, id);
         id
+    }
+
+    /// A new leaf that stands for a parameter of a computation.
+    pub fn parameter(&mut self, ty: TensorType) -> NodeId {
+        self.leaf(&Arc::new(Parameter { ty, place: LeafPlace::default() }))
     }
 
     /// Adds a leaf without data, for an operand that the caller identifies by position.
@@ -325,13 +330,13 @@ impl Trace {
     }
 
     /// Replaces an operation by a leaf of `data`, which will hold its result. Returns the operation.
-    pub fn replace_by_leaf(&mut self, id: NodeId, data: &Arc<DeviceData>) -> Node {
+    pub fn replace_by_leaf<D: LeafData>(&mut self, id: NodeId, data: &Arc<D>) -> Node {
         let old = self.nodes[id.0 as usize];
         self.pending -= usize::from(old.holder != NONE);
         let payload = self.leaves.len() as u32;
         self.leaves.push(data.clone());
         self.nodes[id.0 as usize] = Node { payload, holder: old.holder, ..node(Op::Leaf, old.dtype, old.shape) };
-        data.set_leaf(self.epoch, id.0);
+        data.place().set(self.epoch, id);
         old
     }
 
@@ -349,7 +354,7 @@ impl Trace {
 
     /// Removes everything. The caller drops the returned data without holding a lock, because that may free buffers.
     #[must_use]
-    pub fn clear(&mut self) -> Vec<Arc<DeviceData>> {
+    pub fn clear(&mut self) -> Vec<Arc<dyn LeafData>> {
         self.nodes.clear();
         self.spilled.clear();
         self.attributes.clear();
@@ -363,7 +368,7 @@ impl Trace {
     /// Keeps the nodes that held nodes need, in recording order, and removes the rest. Calls `moved` with the first
     /// holder and the new id of each kept node that is held. The caller drops the returned data without holding a lock.
     #[must_use]
-    pub fn compact(&mut self, mut moved: impl FnMut(u32, NodeId)) -> Vec<Arc<DeviceData>> {
+    pub fn compact(&mut self, mut moved: impl FnMut(u32, NodeId)) -> Vec<Arc<dyn LeafData>> {
         let needed = self.needed_by_holders();
         let mut old = std::mem::replace(self, Trace::new());
         self.shapes = std::mem::take(&mut old.shapes);
@@ -395,7 +400,7 @@ impl Trace {
             let id = self.push(kept);
             new_ids[i] = id.0;
             if let Some(data) = self.data(&kept) {
-                data.set_leaf(self.epoch, id.0);
+                data.place().set(self.epoch, id);
             }
             if kept.holder != NONE {
                 self.pending += usize::from(kept.op != Op::Leaf);
@@ -455,10 +460,9 @@ fn operands_of<'a>(spilled: &'a [NodeId], node: &'a Node) -> &'a [NodeId] {
 mod tests {
     use super::super::op::{BinaryOp, UnaryOp};
     use super::*;
-    use crate::device_data::State;
 
-    fn data() -> Arc<DeviceData> {
-        DeviceData::new(TensorType::new(DType::F32, &[2]), State::Placeholder)
+    fn data() -> Arc<Parameter> {
+        Arc::new(Parameter { ty: TensorType::new(DType::F32, &[2]), place: LeafPlace::default() })
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Collects the pending values that a sync computes, and finds those that cannot be computed.
 
-use crate::device_data::DeviceData;
+use crate::device_data::{self, DeviceData};
 use crate::ir::{NONE, NodeId, Op, Trace};
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ impl Obstacles {
     /// Finds the obstacles of all nodes. Nodes are visited only if a leaf is a placeholder or lost. Operands come
     /// before their users, so that one pass in recording order is enough.
     pub fn find(trace: &Trace) -> Obstacles {
-        if trace.leaves().iter().all(|data| data.is_sound()) {
+        if trace.leaves().iter().filter_map(device_data::of_leaf).all(DeviceData::is_sound) {
             return Obstacles(Vec::new());
         }
         let mut found: Vec<Option<Obstacle>> = Vec::with_capacity(trace.len());
         for id in (0..trace.len() as u32).map(NodeId) {
             let node = trace.node(id);
-            let obstacle = match trace.data(node) {
+            let obstacle = match device_data::of_node(trace, node) {
                 Some(data) if data.is_sound() => None,
                 Some(data) if data.is_placeholder() => Some(Obstacle::Unbound(id)),
                 Some(_) => Some(Obstacle::Lost(id)),
@@ -75,7 +75,7 @@ pub fn needed_data(trace: &Trace, roots: &[NodeId]) -> Vec<Arc<DeviceData>> {
             continue;
         }
         let node = trace.node(id);
-        data.extend(trace.data(node).cloned());
+        data.extend(device_data::shared_of_node(trace, node));
         trace.operands(node).iter().for_each(|operand| needed[operand.0 as usize] = true);
     }
     data

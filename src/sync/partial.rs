@@ -7,6 +7,7 @@ use super::plan::{Plan, plan};
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
+use crate::device_data;
 use crate::error::{Error, Result};
 use crate::ir::{NodeId, Op, Workspace};
 
@@ -90,7 +91,8 @@ fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<No
             Value::Data(data) => data.failure().map_or(Ok(()), |failure| Err(named(failure)))?,
             Value::Pending(id) => {
                 if let Some(Obstacle::Unbound(leaf) | Obstacle::Lost(leaf)) = obstacles.of(*id) {
-                    let data = state.trace.data(state.trace.node(leaf)).expect("an obstacle is a leaf");
+                    let data =
+                        device_data::of_node(&state.trace, state.trace.node(leaf)).expect("an obstacle is a leaf");
                     let why = data.failure().unwrap_or_else(|| data.unbound());
                     return Err(named(why.context("it depends on a value that is not there")));
                 }

@@ -2,7 +2,7 @@
 //! effects, so that a plan can also be made to inspect its text or hash.
 
 use super::donors::{self, Place};
-use crate::device_data::DeviceData;
+use crate::device_data::{self, DeviceData};
 use crate::ir::{Linear, NONE, NodeId, Program, Trace};
 use crate::types::Scalar;
 use rustc_hash::FxHashMap;
@@ -81,12 +81,12 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
         let mut candidates = Vec::new();
         for (index, &id) in segment.parameters.iter().enumerate() {
             let last = single || last_use[&id.0] == i;
-            match trace.data(trace.node(id)) {
+            match device_data::shared_of_node(trace, trace.node(id)) {
                 Some(data) => {
-                    if last && may_donate(data) {
+                    if last && may_donate(&data) {
                         candidates.push((index, Place::of(trace, id)));
                     }
-                    run.arguments.push(Source::Data(data.clone()));
+                    run.arguments.push(Source::Data(data));
                 }
                 None => {
                     let number = numbers[&id.0];

@@ -6,7 +6,7 @@ use super::plan::{Plan, plan};
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Garbage, Owner};
-use crate::device_data::{DeviceData, State};
+use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
 use crate::ir::{NodeId, Workspace};
 use crate::metrics::Counter;
@@ -67,7 +67,7 @@ fn settle_lost(state: &mut DeviceState) {
     }
     for id in pending(&state.trace) {
         if let Some(Obstacle::Lost(leaf)) = obstacles.of(id) {
-            let failure = state.trace.data(state.trace.node(leaf)).and_then(|data| data.failure());
+            let failure = device_data::of_node(&state.trace, state.trace.node(leaf)).and_then(DeviceData::failure);
             let failure = failure.expect("lost data carries its failure");
             let data = DeviceData::new(state.trace.ty(id), State::Failed(failure));
             state.trace.replace_by_leaf(id, &data);

@@ -1,6 +1,4 @@
 //! Traced computations that operations of ours apply, made once for each list of dtypes.
-
-use crate::device_data::{DeviceData, State};
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace, take_body};
 use crate::ops::binary;
@@ -36,7 +34,7 @@ fn made(
         return Ok(body.clone());
     }
     let mut trace = Trace::new();
-    let parameter = |dtype: &DType| trace.leaf(&DeviceData::new(TensorType::new(*dtype, &[]), State::Placeholder));
+    let parameter = |dtype: &DType| trace.parameter(TensorType::new(*dtype, &[]));
     let parameters: Vec<NodeId> = dtypes.iter().map(parameter).collect();
     let results = record(&mut trace, &parameters)?;
     let body = take_body(&trace, &parameters, &results).0;
@@ -171,7 +169,7 @@ mod tests {
 
     fn order_of(record: impl FnOnce(&mut Trace, &[NodeId]) -> NodeId) -> Option<KnownOrder> {
         let mut trace = Trace::new();
-        let mut parameter = || trace.leaf(&DeviceData::new(TensorType::new(DType::F32, &[]), State::Placeholder));
+        let mut parameter = || trace.parameter(TensorType::new(DType::F32, &[]));
         let p = [parameter(), parameter(), parameter(), parameter()];
         let result = record(&mut trace, &p);
         known_order(&take_body(&trace, &p, &[result]).0)

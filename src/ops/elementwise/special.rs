@@ -164,13 +164,12 @@ const NEAR_F64: [f64; 12] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_data::{DeviceData, State};
     use crate::types::TensorType;
 
     #[test]
     fn only_floats_are_taken() {
         let mut trace = Trace::new();
-        let x = trace.leaf(&DeviceData::new(TensorType::new(DType::S32, &[2]), State::Placeholder));
+        let x = trace.parameter(TensorType::new(DType::S32, &[2]));
         let e = special(&mut trace, SpecialOp::Erf, x).unwrap_err();
         assert!(e.message.contains("x: erf takes floats, not s32[2]"), "{e}");
     }

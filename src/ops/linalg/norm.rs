@@ -65,14 +65,13 @@ fn of_absolute(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_data::{DeviceData, State};
     use crate::types::DType;
 
     #[test]
     fn norms_are_real_and_keep_the_width() {
         let mut trace = Trace::new();
         for (dtype, real) in [(DType::C64, DType::F32), (DType::BF16, DType::BF16), (DType::F64, DType::F64)] {
-            let x = trace.leaf(&DeviceData::new(TensorType::new(dtype, &[2, 3]), State::Placeholder));
+            let x = trace.parameter(TensorType::new(dtype, &[2, 3]));
             for order in [0.0, 1.0, 2.0, 2.5, f64::INFINITY, f64::NEG_INFINITY] {
                 let result = norm(&mut trace, x, order, &[-1], true).unwrap();
                 assert_eq!(trace.ty(result), TensorType::new(real, &[2, 1]));

@@ -203,10 +203,9 @@ impl Feature {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_data::{DeviceData, State};
 
     fn leaf(trace: &mut Trace, dtype: DType, dims: &[i64]) -> NodeId {
-        trace.leaf(&DeviceData::new(TensorType::new(dtype, dims), State::Placeholder))
+        trace.parameter(TensorType::new(dtype, dims))
     }
 
     #[test]

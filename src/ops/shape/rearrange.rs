@@ -228,7 +228,6 @@ fn spread(trace: &mut Trace, x: NodeId, parts: &[(i64, bool)], dims: &[i64]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_data::{DeviceData, State};
     use crate::types::DType;
 
     #[test]
@@ -254,7 +253,7 @@ mod tests {
 
     fn dims_of(record: impl FnOnce(&mut Trace, NodeId) -> Result<NodeId>, dims: &[i64]) -> Vec<i64> {
         let mut trace = Trace::new();
-        let x = trace.leaf(&DeviceData::new(TensorType::new(DType::F32, dims), State::Placeholder));
+        let x = trace.parameter(TensorType::new(DType::F32, dims));
         record(&mut trace, x).map(|y| trace.ty(y).dims.to_vec()).unwrap_or_default()
     }
 

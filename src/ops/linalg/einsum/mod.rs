@@ -211,12 +211,11 @@ fn with_ones(trace: &mut Trace, factor: Factor, all: &[Index]) -> Result<NodeId>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_data::{DeviceData, State};
     use crate::ir::Op;
 
     fn ops(equation: &str, shapes: &[&[i64]]) -> (Vec<i64>, Vec<Op>) {
         let mut trace = Trace::new();
-        let leaf = |dims: &&[i64]| trace.leaf(&DeviceData::new(TensorType::new(DType::F32, dims), State::Placeholder));
+        let leaf = |dims: &&[i64]| trace.parameter(TensorType::new(DType::F32, dims));
         let tensors: Vec<NodeId> = shapes.iter().map(leaf).collect();
         let result = einsum(&mut trace, equation, &tensors).unwrap();
         let recorded = (tensors.len() as u32..trace.len() as u32).map(|id| trace.node(NodeId(id)).op);
@@ -250,8 +249,7 @@ mod tests {
     #[test]
     fn errors_quote_the_equation() {
         let mut trace = Trace::new();
-        let mut leaf =
-            |dtype, dims: &[i64]| trace.leaf(&DeviceData::new(TensorType::new(dtype, dims), State::Placeholder));
+        let mut leaf = |dtype, dims: &[i64]| trace.parameter(TensorType::new(dtype, dims));
         let (x, y) = (leaf(DType::F32, &[2, 3]), leaf(DType::F32, &[4, 5]));
         let pred = leaf(DType::Pred, &[2]);
         let mut message =
