@@ -1,11 +1,12 @@
-//! Allocations whose size comes from outside: a caller, a file, a shape. Where memory is exhausted they are errors, and do
-//! not end the process as `Vec`'s own do.
+//! Fallible allocations, for sizes that come from a caller, a file or a shape. Exhausted memory is an error here, while
+//! `Vec` aborts the process.
 
 use crate::error;
 use crate::error::Result;
 use std::fmt::Display;
 
-/// An empty list with room for `count` elements; RESOURCE_EXHAUSTED with the bytes asked for, and `purpose`.
+/// Creates an empty vector with capacity for `count` elements. If there is no memory, returns RESOURCE_EXHAUSTED with a
+/// message that has the number of bytes and `purpose`.
 pub fn with_room<T>(count: usize, purpose: impl Display) -> Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(count).map_err(|_| {
@@ -15,36 +16,36 @@ pub fn with_room<T>(count: usize, purpose: impl Display) -> Result<Vec<T>> {
     Ok(list)
 }
 
-/// `count` times `value`.
+/// Vector of `count` clones of `value`; fails like [`with_room`].
 pub fn filled<T: Clone>(value: T, count: usize, purpose: impl Display) -> Result<Vec<T>> {
     let mut list = with_room(count, purpose)?;
     list.resize(count, value);
     Ok(list)
 }
 
-/// A copy of a slice.
+/// Copy of a slice; fails like [`with_room`].
 pub fn copied<T: Clone>(elements: &[T], purpose: impl Display) -> Result<Vec<T>> {
     let mut list = with_room(elements.len(), purpose)?;
     list.extend_from_slice(elements);
     Ok(list)
 }
 
-/// What an iterator of a known length gives.
+/// Collects an iterator of known length; fails like [`with_room`].
 pub fn collected<T>(elements: impl ExactSizeIterator<Item = T>, purpose: impl Display) -> Result<Vec<T>> {
     let mut list = with_room(elements.len(), purpose)?;
     list.extend(elements);
     Ok(list)
 }
 
-/// `size` zeroed bytes, of which no page is touched; RESOURCE_EXHAUSTED if they cannot be had.
+/// Allocates `size` zeroed bytes without touching their pages; RESOURCE_EXHAUSTED if that is not possible.
 pub fn zeroed_bytes(size: usize) -> Result<Vec<u8>> {
-    // A system that overcommits grants more, and ends the process once it is used.
+    // A system that overcommits would grant more and kill the process when the memory is used.
     let promised = size as u64 <= memory_of_machine();
     let bytes = if promised { bytemuck::allocation::try_zeroed_vec(size).ok() } else { None };
     bytes.ok_or_else(|| error!(ResourceExhausted, "{size} bytes of the host's memory cannot be had"))
 }
 
-/// Bytes of memory and swap; `u64::MAX` if the system does not say.
+/// Bytes of memory and swap of the machine; `u64::MAX` if the system does not report them.
 fn memory_of_machine() -> u64 {
     let info = rustix::system::sysinfo();
     match u64::from(info.mem_unit).saturating_mul(info.totalram.saturating_add(info.totalswap)) {

@@ -1,9 +1,10 @@
-//! The one error of the library: a status code and a message.
+//! The library's only error type: a status code and a message.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Status codes: 1 to 16 are those of absl and PJRT, from 64 on our own. Frozen: they are the C ABI's numbers.
+/// Status codes: 1 to 16 are those of absl and PJRT, those from 64 on are this library's own. The numbers are frozen in
+/// the C ABI.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -31,7 +32,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// Every code, in the order of its number.
+    /// All codes, in ascending order of their numbers.
     pub const ALL: [Code; 20] = [
         Code::Cancelled,
         Code::Unknown,
@@ -55,12 +56,12 @@ impl Code {
         Code::Forked,
     ];
 
-    /// The code of a number, if it is one of ours.
+    /// The code with this number; None if there is none.
     pub fn from_number(number: i32) -> Option<Code> {
         Code::ALL.into_iter().find(|code| *code as i32 == number)
     }
 
-    /// The name that absl and PJRT print, NUL-terminated for C.
+    /// Name of the code as absl and PJRT print it, NUL-terminated for C.
     pub fn name(self) -> &'static std::ffi::CStr {
         match self {
             Code::Cancelled => c"CANCELLED",
@@ -87,35 +88,35 @@ impl Code {
     }
 }
 
-/// A failure. Cheap to clone: one failure may be stored on many tensors.
+/// An error. Cheap to clone, because one error may be stored on many tensors.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What kind of failure.
+    /// Status code.
     pub code: Code,
-    /// What happened, in words for the user: the argument, what was given, what was wanted.
+    /// Message for the user: the argument, the value given, the value expected.
     pub message: Arc<str>,
 }
 
-/// A result with the library's error.
+/// A result with the library's error type.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// A failure with this code and message.
+    /// Creates an error with this code and message.
     pub fn new(code: Code, message: impl Into<Arc<str>>) -> Error {
         Error { code, message: message.into() }
     }
 
-    /// The same failure with words set before its message.
+    /// Returns the same error with `prefix` prepended to its message.
     pub fn context(self, prefix: impl std::fmt::Display) -> Error {
         Error::new(self.code, format!("{prefix}: {}", self.message))
     }
 }
 
-/// The most bytes of a name that a message shows.
+/// Maximum number of bytes of a name in a message.
 const MOST_BYTES_OF_A_NAME: usize = 256;
 
-/// A text that may be of any length, cut short for a message.
+/// Truncates a text of any length for a message; a truncated text ends with its length in bytes.
 pub fn shortened(text: &str, most_bytes: usize) -> Cow<'_, str> {
     if text.len() <= most_bytes {
         return Cow::Borrowed(text);
@@ -127,12 +128,12 @@ pub fn shortened(text: &str, most_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}... ({} bytes)", &text[..end], text.len()))
 }
 
-/// A name that may be of any length, cut short for a message and in quotes.
+/// Truncates a name of any length for a message, and puts it in quotes.
 pub fn quoted(name: &str) -> String {
     format!("{:?}", shortened(name, MOST_BYTES_OF_A_NAME))
 }
 
-/// `error!(InvalidArgument, "...", ...)`: an [`Error`] with that code and a formatted message.
+/// `error!(InvalidArgument, "...", ...)` creates an [`Error`] with that code and a formatted message.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! error {

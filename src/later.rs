@@ -1,21 +1,22 @@
-//! Work that waits until a call of the ABI has let go of every lock. A buffer's end runs code of others: a plugin's, and the
-//! deleter of memory that another library lent us, which may call this library. So what ends under a lock is put aside here,
-//! and the guard of the call ends it, outside of all locks.
+//! Work deferred until an ABI call has released all locks. Destroying a buffer runs foreign code: a plugin's, or the
+//! deleter of memory imported from another library, which may call this library. Such values that are dropped under a
+//! lock are queued here, and the guard of the call destroys them once no lock is held.
 
 use std::cell::{Cell, RefCell};
 
-/// What is to be done.
+/// A deferred function.
 type Work = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// How many calls of the ABI this thread is in: a callback within one may make another.
+    /// Number of ABI calls in progress on this thread: a callback within a call may make another call.
     static CALLS: Cell<u32> = const { Cell::new(0) };
-    /// Whether there is work. Asked at the end of every call, so it is apart from the list, which has a destructor.
+    /// True if work is queued. Read at the end of every call, so it is separate from the queue, which has a destructor.
     static IS_WAITING: Cell<bool> = const { Cell::new(false) };
     static WAITING: RefCell<Vec<Work>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Does this when the calling thread's outermost call of the ABI ends; at once if it is in none, and holds no lock of ours.
+/// Runs `work` when the calling thread's outermost ABI call ends; immediately if the thread is in no ABI call, and so
+/// holds no lock of this library.
 pub fn run_later(work: impl FnOnce() + 'static) {
     let is_inside = CALLS.try_with(|calls| calls.get() > 0).unwrap_or(false);
     if !is_inside {
@@ -28,21 +29,21 @@ pub fn run_later(work: impl FnOnce() + 'static) {
             IS_WAITING.set(true);
         }
     });
-    // The thread is ending, and so is out of every call.
+    // The thread is exiting, so no ABI call is in progress on it.
     if let Some(work) = work {
         work();
     }
 }
 
-/// Drops this when the calling thread's outermost call of the ABI ends.
+/// Drops a value when the calling thread's outermost ABI call ends.
 pub fn drop_later(garbage: impl Sized + 'static) {
     run_later(move || drop(garbage));
 }
 
-/// A call of the ABI, from its begin to its end.
+/// Guard of one ABI call, from start to end.
 pub struct Scope(());
 
-/// Says that the calling thread enters a function of the ABI.
+/// Marks the start of an ABI call on the calling thread; the call ends when the guard is dropped.
 #[inline]
 pub fn enter() -> Scope {
     let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
@@ -60,8 +61,8 @@ impl Drop for Scope {
     }
 }
 
-/// Until nothing is left: what a deleter lets go of, in calls of its own, comes to the same list. So a chain of deleters needs
-/// no more stack than one.
+/// Runs queued work until none is left. Work that a deleter queues through ABI calls of its own joins the same queue,
+/// so a chain of deleters needs no more stack than one.
 #[cold]
 fn do_waiting() {
     while let Some(work) = WAITING.with(|waiting| waiting.borrow_mut().pop()) {

@@ -1,25 +1,25 @@
-//! The library's log. Off until someone listens; the library itself never prints.
+//! The library's log. Disabled until a sink is set; the library itself never prints.
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-/// How much a message matters. The numbers are those of the C contract.
+/// Severity of a message. The numbers are those of the C ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Something failed and nobody was told otherwise.
+    /// A failure that is not reported in any other way.
     Error = 1,
-    /// Something is not as asked for, and work goes on.
+    /// Something is not as requested, but work continues.
     Warning = 2,
-    /// What is going on.
+    /// Progress information.
     Information = 3,
 }
 
-/// Who listens.
+/// Function that receives the messages.
 pub type Sink = Box<dyn Fn(Level, &CStr) + Send + Sync>;
 
-/// Someone who listens, and the calls of it that are under way.
+/// A sink with the number of its calls in progress.
 struct Listener {
     sink: Sink,
     running: Mutex<usize>,
@@ -28,9 +28,9 @@ struct Listener {
 
 static LISTENER: RwLock<Option<Arc<Listener>>> = RwLock::new(None);
 
-/// Sends the log there from now on. Waits for calls of the sink before that other threads are in, so that nothing of it is
-/// used any more; not where this thread is in such a call itself, which could then wait for its own end, or for another
-/// thread's that waits for this one.
+/// Sets or removes the sink. Waits for calls of the previous sink on other threads, so that it is unused afterwards.
+/// Does not wait if this thread is itself in a call of a sink: it could wait for its own end, or for a thread that
+/// waits for this one.
 pub fn set_sink(sink: Option<Sink>) {
     let listener = sink.map(|sink| Arc::new(Listener { sink, running: Mutex::new(0), ended: Condvar::new() }));
     let before = std::mem::replace(&mut *LISTENER.write(), listener);
@@ -45,29 +45,29 @@ pub fn set_sink(sink: Option<Sink>) {
 }
 
 thread_local! {
-    /// The function of the ABI that this thread is in.
+    /// Name of the ABI function that this thread is in.
     static CALL: Cell<Option<&'static str>> = const { Cell::new(None) };
-    /// How many calls of a sink this thread is in.
+    /// Number of sink calls in progress on this thread.
     static LISTENING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Says that this thread enters a function of the ABI, or leaves it; gives the function that it was in before.
+/// Sets the ABI function that this thread is in (None if it leaves it) and returns the previous one.
 #[inline]
 pub fn set_call(function: Option<&'static str>) -> Option<&'static str> {
     CALL.with(|call| call.replace(function))
 }
 
-/// The function of the ABI that this thread is in.
+/// Name of the ABI function that this thread is in; None outside of ABI calls.
 pub fn current_call() -> Option<&'static str> {
     CALL.try_with(Cell::get).ok().flatten()
 }
 
-/// A call of a sink, from its begin to its end.
+/// Guard of one call of a sink, from start to end.
 struct Running(Arc<Listener>);
 
 impl Running {
     fn start() -> Option<Running> {
-        // Counted under the lock, so that whoever takes the listener away sees the call.
+        // Counted under the lock, so that a thread that replaces the listener sees the call.
         let known = LISTENER.read();
         let listener = known.as_ref()?.clone();
         *listener.running.lock() += 1;
@@ -84,7 +84,7 @@ impl Drop for Running {
     }
 }
 
-/// Tells whoever listens; the words are put together only if someone does.
+/// Sends a message to the sink. `message` is called only if there is a sink.
 pub fn log(level: Level, message: impl FnOnce() -> String) {
     if let Some(running) = Running::start()
         && let Ok(text) = CString::new(message().replace('\0', " "))
@@ -99,7 +99,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
-    /// One test, since the listener is the process's.
+    /// A single test, because the listener is global to the process.
     #[test]
     fn taking_a_sink_away_waits_for_its_calls_but_not_for_its_own() {
         static IS_IN: AtomicBool = AtomicBool::new(false);

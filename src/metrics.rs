@@ -1,18 +1,18 @@
-//! What an environment counted.
+//! Counters of an environment.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// A count of an environment. Its name is that of the C contract.
+        /// A counter of an environment. Its name is part of the C ABI.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Counter { $($(#[$doc])* $name),* }
 
         impl Counter {
-            /// Every counter.
+            /// All counters.
             pub const ALL: &[Counter] = &[$(Counter::$name),*];
 
-            /// Its name in the C contract.
+            /// Name of the counter in the C ABI.
             pub fn name(self) -> &'static str {
                 match self { $(Counter::$name => stringify!($name)),* }
             }
@@ -21,19 +21,19 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Steps, one for each device that a `lxla_mark_step` stepped.
+    /// Steps: one for each device that `lxla_mark_step` stepped.
     MarkStep,
-    /// Programs that were found compiled.
+    /// Programs found in the cache of compiled programs.
     CachedCompile,
-    /// Programs that were compiled.
+    /// Programs compiled.
     UncachedCompile,
     /// Nanoseconds spent compiling.
     CompileNanoseconds,
-    /// Programs that were loaded from the disk cache.
+    /// Programs loaded from the disk cache.
     PersistentCacheHit,
-    /// Programs that the disk cache did not have.
+    /// Programs looked up in the disk cache and not found.
     PersistentCacheMiss,
-    /// Runs of a program.
+    /// Executions of a program.
     ExecuteComputation,
     /// Copies from the host to a device.
     TransferToDevice,
@@ -43,46 +43,46 @@ counters! {
     OutboundBytes,
     /// Bytes copied from devices to the host.
     InboundBytes,
-    /// Tensors' buffers that runs were allowed to consume.
+    /// Buffers of tensors that executions were allowed to consume (donated).
     DonorsRequested,
-    /// Tensors' buffers found consumed after a run.
+    /// Buffers of tensors that were found consumed after an execution.
     DonatedBuffers,
-    /// Tensors' buffers that a step freed, since nothing needed them any more and no output could take them over.
+    /// Buffers of tensors that a step freed because nothing used them any more and no output could reuse them.
     FreedEarly,
-    /// Tensors that one device took over from another in the same memory.
+    /// Tensors transferred to another device without a copy, in the same memory.
     ZeroCopy,
-    /// Their bytes.
+    /// Bytes of tensors transferred without a copy.
     ZeroCopyBytes,
     /// Implicit copies between devices.
     MixedDeviceCopy,
     /// Bytes of implicit copies between devices.
     MixedDeviceBytes,
-    /// Operations run again that a partial sync had run before.
+    /// Operations executed again although a partial sync had executed them before.
     RecomputedOps,
-    /// Tensors made.
+    /// Tensors created.
     CreateTensor,
     /// Tensors whose last handle was released.
     DestroyTensor,
 }
 
-/// The counts of one environment. Any thread may add.
+/// The counters of one environment. Any thread may update them.
 #[derive(Default)]
 pub struct Metrics {
     counts: [AtomicU64; Counter::ALL.len()],
 }
 
 impl Metrics {
-    /// Adds to a count.
+    /// Adds `amount` to a counter.
     pub fn add(&self, counter: Counter, amount: u64) {
         self.counts[counter as usize].fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// A count.
+    /// Current value of a counter.
     pub fn get(&self, counter: Counter) -> u64 {
         self.counts[counter as usize].load(Ordering::Relaxed)
     }
 
-    /// Sets all counts to 0.
+    /// Sets all counters to 0.
     pub fn reset(&self) {
         self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
     }

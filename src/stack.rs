@@ -1,27 +1,28 @@
-//! Work that recurses as deep as computations call each other, on a stack that is large enough. The callers' threads have
-//! stacks of any size: the main thread 8 MB, a thread of the JVM 1 MB.
+//! Runs deeply recursive work (nested computations) on a stack that is large enough. The stacks of callers' threads
+//! differ: 8 MB for the main thread, 1 MB for a JVM thread.
 
 use crate::error;
 use crate::error::Result;
 use crate::log;
 use parking_lot::Mutex;
 
-/// How deep computations may call each other. XLA's compiler takes the square of the depth in time, and recurses on threads
-/// whose stacks are not ours: at this depth calls, scans and branches compile and run on every plugin that was tried.
+/// Maximum nesting depth of computations. XLA's compile time is quadratic in the depth, and XLA recurses on threads
+/// whose stack size this library does not control: at this depth calls, scans and branches compile and run on every
+/// plugin that was tested.
 pub const MOST_DEPTH: usize = 1000;
 
-/// Up to this depth work may stay on the stack of its caller.
+/// Work up to this depth may run on the caller's stack.
 pub const SHALLOW: usize = 16;
 
-/// Does this on a thread with a stack of so many bytes, and waits for it. The stack is reserved, and takes memory as it is
-/// used. RESOURCE_EXHAUSTED if there can be no such thread; then the work was not begun, and is handed back.
+/// Runs `work` on a new thread with a stack of `bytes` bytes and waits for it. The stack is reserved and takes memory
+/// only as it is used. Returns `work`, not started, if the thread cannot be created.
 fn on_thread<T: Send, F: FnOnce() -> T + Send>(bytes: usize, work: F) -> std::result::Result<T, F> {
     let call = log::current_call();
     let work = Mutex::new(Some(work));
     let done = std::thread::scope(|scope| {
         let named = std::thread::Builder::new().name("lazyxla-deep".to_string()).stack_size(bytes);
         let run = || {
-            // What panics here is reported by the caller's guard, and not printed.
+            // Makes a panic here count as one of the ABI call: the caller's guard reports it, and it is not printed.
             log::set_call(call);
             let work = work.lock().take();
             work.map(|work| work())
@@ -37,7 +38,8 @@ fn on_thread<T: Send, F: FnOnce() -> T + Send>(bytes: usize, work: F) -> std::re
     }
 }
 
-/// Does this on a stack of `bytes`. Where there can be none, what is [`SHALLOW`] is done on the caller's.
+/// Runs `work` on a stack of `bytes` bytes. If there is no memory for it, work of depth up to [`SHALLOW`] runs on the
+/// caller's stack; deeper work fails with RESOURCE_EXHAUSTED.
 pub fn with_stack<T: Send>(bytes: usize, depth: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     match on_thread(bytes, work) {
         Ok(made) => made,
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn deep_work_has_room_and_what_cannot_have_it_is_refused() {
-        // 4 KB a frame: 40 MB.
+        // 4 KB per frame: 40 MB.
         assert_eq!(with_stack(256 << 20, 10_000, || Ok(recurse(10_000))).unwrap(), 10_000);
         assert_eq!(with_stack(1 << 60, SHALLOW, || Ok(7)).unwrap(), 7);
         assert_eq!(with_stack(1 << 60, SHALLOW + 1, || Ok(7)).unwrap_err().code, Code::ResourceExhausted);

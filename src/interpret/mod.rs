@@ -1,4 +1,4 @@
-//! Runs programs on arrays of the host.
+//! Interprets programs on arrays in host memory, without XLA.
 
 mod program;
 

@@ -1,4 +1,4 @@
-//! Whole programs, operation by operation.
+//! Interpreter: evaluates a whole program, one operation at a time.
 
 use crate::allocation::with_room;
 use crate::error;
@@ -10,11 +10,13 @@ use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
-/// Stack for one computation within another, several times what it takes; and for the innermost one's operations.
+/// Stack reserved for each level of nested bodies, several times what one level takes.
 const LEVEL: usize = 32 << 10;
+/// Stack reserved for the operations of the innermost body.
 const ROOM: usize = 8 << 20;
 
-/// The outputs of a program, with `scalars` in its holes, for `inputs`, one for each parameter in order.
+/// Runs a program and returns its outputs. `scalars` fill the program's scalar slots in order; `inputs` has one array
+/// for each parameter, in order.
 pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Vec<Array>> {
     let call = || Function::new(program.decode(), scalars).call(inputs);
     match program.depth() {
@@ -23,16 +25,17 @@ pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Ve
     }
 }
 
-/// A decoded program with what stands in its holes.
+/// A decoded program or body with the values of its scalar slots.
 struct Function<'a> {
     values: Vec<Instruction>,
     outputs: Vec<usize>,
     scalars: &'a [Scalar],
-    /// For each value the last one that needs it; outputs are needed to the end.
+    /// For each value, the position of the last value that uses it; `values.len()` for outputs, which are kept to the
+    /// end.
     last_use: Vec<usize>,
 }
 
-/// What a value is: one array, unless it is an application.
+/// The results of one instruction: one array, except for operations with several results.
 type Results = SmallVec<[Array; 1]>;
 
 impl<'a> Function<'a> {
@@ -53,7 +56,8 @@ impl<'a> Function<'a> {
         self.run(inputs, None)
     }
 
-    /// The outputs for each element of inputs of this length; of a scalar among them, for each element the same.
+    /// Applies the function to each element of the inputs, which are vectors of this length or scalars (broadcast), and
+    /// stacks the results.
     fn call_each(&self, inputs: &[Array], length: i64) -> Result<Vec<Array>> {
         let inputs: Vec<Array> =
             inputs.iter().map(|x| broadcast_to(x, &TensorType::new(x.ty().dtype, &[length]))).collect::<Result<_>>()?;
@@ -69,13 +73,15 @@ impl<'a> Function<'a> {
         rows.iter().map(|rows| stack(rows)).collect()
     }
 
-    /// Whether it does the same to each element of longer inputs, if those it is meant for are scalars.
+    /// Returns true if all values are scalars and all operations are elementwise: then one run on vectors is equivalent
+    /// to a run for each element.
     fn is_elementwise(&self) -> bool {
         let is = |op: Op| matches!(op, Op::Leaf | Op::Full) || op.is_elementwise();
         self.values.iter().all(|value| is(value.op) && value.ty.dims.is_empty())
     }
 
-    /// The outputs; with a length, all values are rows of that length instead of scalars.
+    /// Evaluates all values and returns the outputs. With a length, every value is a vector of that length instead of a
+    /// scalar.
     fn run(&self, inputs: &[Array], length: Option<i64>) -> Result<Vec<Array>> {
         let mut known: Vec<Results> = Vec::with_capacity(self.values.len());
         let (mut inputs, mut scalars) = (inputs.iter(), self.scalars.iter());
@@ -152,7 +158,7 @@ mod tests {
         ops::binary_scalar(trace, op, x, ScalarValue::Signed(by), false).unwrap()
     }
 
-    /// What the roots are, for these leaves in the order in which they are needed.
+    /// Runs the program that computes `roots`. `inputs` are in the order in which the program first uses the leaves.
     fn outcome(trace: &Trace, roots: &[NodeId], inputs: &[Array]) -> Vec<Vec<i32>> {
         let mut workspace = Workspace::default();
         let segment = workspace.linearize(trace, roots).segments(trace, usize::MAX).remove(0);
@@ -219,7 +225,7 @@ mod tests {
             }
         };
         compare(&t, &chosen);
-        // What a compaction keeps applies as many bodies.
+        // A case that survives a compaction of the trace keeps all of its bodies.
         t.set_holder(chosen[0], 1);
         drop(t.compact(|_, id| chosen = vec![id]));
         compare(&t, &chosen);

@@ -14,55 +14,58 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What the first element is aligned to: a cache line, and what XLA's CPU client wants to take memory over without a copy.
+/// Alignment of the first element, in bytes: a cache line, and the alignment that XLA's CPU client requires to import
+/// host memory without a copy.
 const ALIGNMENT: usize = 64;
 
-/// What the allocator aligns to by itself. It is much faster at that than at more, so we align within a larger block.
+/// Alignment requested from the allocator. Larger alignments are much slower to allocate, so the block is
+/// over-allocated and aligned here.
 const GIVEN_ALIGNMENT: usize = 16;
 
-/// Arrays of at most so many bytes are held beside their reference count: one allocation is enough for them.
+/// Arrays of at most this many bytes are stored inline, beside the reference count, in a single allocation.
 const NEAR_BYTES: usize = 64;
 
-/// From how many bytes of a result on its pieces are shared out to threads.
+/// Results of at least this many bytes are computed in pieces on several threads.
 const PARALLEL_BYTES: usize = 1 << 21;
 
-/// Bytes of one piece: some of them fit a cache.
+/// Size of one piece in bytes; several pieces fit in a cache.
 const PIECE_BYTES: usize = 1 << 18;
 
-/// What writes a range of elements. Behind a pointer, so that there is one way to call it for each element type.
+/// Function that writes a range of elements. A trait object, so that the callers are compiled once per element type.
 pub(super) type Fill<'a, T> = dyn Fn(Range<usize>, &mut Writer<T>) + Sync + 'a;
 
-/// Elements of one type and shape in host memory, immutable and shared: a clone is another reference.
+/// Elements of one dtype and shape in host memory. Immutable and shared: a clone is another reference.
 #[derive(Clone, Debug)]
 pub struct Array(Arc<Storage>);
 
-/// The type, and memory for the elements. Once an array has it, all of it is written, and nothing changes it.
+/// The type and the memory of the elements. Once an [`Array`] holds it, every byte is initialized and never changes.
 struct Storage {
     ty: TensorType,
     bytes: usize,
-    /// Where the elements are, unless they are near.
+    /// Memory outside of this struct, or None if the elements are in `near`.
     far: Option<Far>,
     near: UnsafeCell<[MaybeUninit<u8>; NEAR_BYTES + ALIGNMENT]>,
 }
 
-/// Memory outside of the storage.
+/// Memory outside of the storage itself.
 enum Far {
-    /// The storage's own.
+    /// Allocated and owned by the storage.
     Block(Block),
-    /// Somebody else's.
+    /// Owned by another object, kept alive by this reference.
     Shared(Arc<dyn SharedBytes>),
 }
 
-/// An allocation.
+/// A heap allocation; `start` is the first address in it that is aligned to [`ALIGNMENT`].
 struct Block {
     base: NonNull<u8>,
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: it owns its memory, or shares what anybody may read.
+// SAFETY: it owns its memory, or shares memory that any thread may read.
 unsafe impl Send for Storage {}
-// SAFETY: through a shared reference memory is only read, once an array has it; before, one function alone has it.
+// SAFETY: once an array holds the storage, its memory is only read through shared references; before that, only the
+// function that creates it has access.
 unsafe impl Sync for Storage {}
 
 impl Storage {
@@ -70,21 +73,22 @@ impl Storage {
     const NOTHING_NEAR: UnsafeCell<[MaybeUninit<u8>; NEAR_BYTES + ALIGNMENT]> =
         UnsafeCell::new([MaybeUninit::uninit(); NEAR_BYTES + ALIGNMENT]);
 
-    /// Memory that others have, too.
+    /// Storage over memory owned by another object.
     fn shared(ty: TensorType, memory: Arc<dyn SharedBytes>) -> Arc<Storage> {
         let bytes = memory.bytes().len();
         Arc::new(Storage { ty, bytes, far: Some(Far::Shared(memory)), near: Storage::NOTHING_NEAR })
     }
 
-    /// Memory that is not written yet, of which nobody else knows.
+    /// Allocates uninitialized memory; the caller holds the only reference.
     fn new(ty: &TensorType) -> Result<Arc<Storage>> {
         let bytes = ty.size_bytes();
         let far =
             if bytes <= NEAR_BYTES { None } else { Some(Far::Block(Block::new(bytes).ok_or_else(|| exhausted(ty))?)) };
         let storage = Arc::<Storage>::new_uninit();
         let place = Arc::as_ptr(&storage).cast::<Storage>().cast_mut();
-        // Field by field: with the whole its near memory would be copied, in which there is nothing yet.
-        // SAFETY: nobody else knows of the new storage. Every field is written but the near memory, which need not be.
+        // Initialized field by field: moving a whole `Storage` would copy the uninitialized inline memory.
+        // SAFETY: nothing else refers to the new storage. Every field is written except the inline memory, which may
+        // stay uninitialized.
         unsafe {
             (&raw mut (*place).ty).write(ty.clone());
             (&raw mut (*place).bytes).write(bytes);
@@ -101,32 +105,35 @@ impl Storage {
             None => {}
         }
         let near = NonNull::from(&self.near).cast::<u8>();
-        // SAFETY: less than ALIGNMENT bytes further the near memory is aligned, and it has as many to spare.
+        // SAFETY: the next aligned address is less than ALIGNMENT bytes away, and the inline memory has ALIGNMENT spare
+        // bytes.
         unsafe { near.add(near.align_offset(ALIGNMENT)) }
     }
 
-    /// The memory, as slots for elements.
+    /// The memory as uninitialized elements.
     ///
     /// # Safety
-    /// The memory is the storage's own, and nobody else uses it as long as the slots are used.
+    /// The storage owns the memory, and nothing else accesses it while the slice is alive.
     #[allow(clippy::mut_from_ref)]
     unsafe fn slots<T: Element>(&self) -> &mut [MaybeUninit<T>] {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let start = self.start().cast::<MaybeUninit<T>>();
-        // SAFETY: the memory is aligned for every element and holds that many; nothing need be written in a
-        // MaybeUninit; the near memory is in a cell, the far one is no part of `self`, and the caller alone uses it.
+        // SAFETY: the memory is aligned for every element type and holds that many elements; `MaybeUninit` needs no
+        // initialization; the inline memory is in an `UnsafeCell`, the heap block is not part of `self`, and the caller
+        // has exclusive access.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.bytes / size_of::<T>()) }
     }
 }
 
 impl Block {
-    /// So many bytes, unless memory is exhausted.
+    /// Allocates `bytes` bytes, aligned to [`ALIGNMENT`]; None if memory is exhausted.
     fn new(bytes: usize) -> Option<Block> {
         let size = bytes.checked_add(ALIGNMENT - GIVEN_ALIGNMENT)?;
         let layout = Layout::from_size_align(size, GIVEN_ALIGNMENT).ok()?;
-        // SAFETY: the layout's size is not 0: there is always room to align in.
+        // SAFETY: the layout's size is not 0, since it includes the bytes for aligning.
         let base = NonNull::new(unsafe { alloc(layout) })?;
-        // SAFETY: aligning a block that is aligned to GIVEN_ALIGNMENT takes at most the difference, which was added.
+        // SAFETY: aligning an address that is a multiple of GIVEN_ALIGNMENT skips at most the difference, which was
+        // added to the size.
         let start = unsafe { base.add(base.align_offset(ALIGNMENT)) };
         Some(Block { base, start, layout })
     }
@@ -134,16 +141,16 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: `base` came from `alloc` with this layout, and nothing else frees it.
+        // SAFETY: `base` was returned by `alloc` with this layout, and nothing else frees it.
         unsafe { dealloc(self.base.as_ptr(), self.layout) };
     }
 }
 
-// SAFETY: once an array has the storage, all of it is written, and nothing changes or moves it.
+// SAFETY: once an array holds the storage, all of its memory is initialized and neither changes nor moves.
 unsafe impl SharedBytes for Storage {
     #[inline]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the storage has that many bytes.
+        // SAFETY: the storage has `self.bytes` initialized bytes.
         unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.bytes) }
     }
 }
@@ -160,7 +167,8 @@ fn exhausted(ty: &TensorType) -> Error {
 }
 
 impl Array {
-    /// A copy of `bytes`: the elements in row-major order, as the machine has them in memory. In pred, what is not 0 is 1.
+    /// Copies `bytes`: the elements in row-major order and native byte order. For pred, nonzero bytes become 1. An
+    /// error if the size is not that of `ty`.
     pub fn from_bytes(ty: &TensorType, bytes: &[u8]) -> Result<Array> {
         if bytes.len() != ty.size_bytes() {
             return Err(error!(
@@ -176,11 +184,11 @@ impl Array {
         Array::write_bytes(ty, |out| out.copy(bytes))
     }
 
-    /// An array in memory that it shares with others, where its elements lie in row-major order; pred is 0 or 1 there.
-    /// None if they are not aligned for their type.
+    /// Creates an array over shared memory, without a copy. The elements are in row-major order; pred elements must be
+    /// 0 or 1. Returns None if the memory is empty, has another size than `ty`, or is not aligned for the element type.
     pub fn shared(ty: &TensorType, memory: Arc<dyn SharedBytes>) -> Option<Array> {
         let bytes = memory.bytes();
-        // A complex number is aligned as its parts are.
+        // Complex numbers need the alignment of their parts only.
         let alignment = ty.dtype.size_bytes().min(size_of::<u64>());
         if bytes.len() != ty.size_bytes() || bytes.is_empty() || bytes.as_ptr().align_offset(alignment) != 0 {
             return None;
@@ -188,12 +196,12 @@ impl Array {
         Some(Array(Storage::shared(ty.clone(), memory)))
     }
 
-    /// Its memory, to be shared with others.
+    /// The memory of the elements, to be shared with other owners.
     pub fn memory(&self) -> Arc<dyn SharedBytes> {
         self.0.clone()
     }
 
-    /// An array whose elements `fill` writes, in row-major order. It panics unless it has written all of them.
+    /// Creates an array whose elements `fill` writes in row-major order. Panics unless `fill` writes all of them.
     pub(super) fn write<T: Element>(ty: &TensorType, fill: impl FnOnce(&mut Writer<T>)) -> Result<Array> {
         Array::make::<T>(ty, |slots| {
             let mut writer = Writer::new(slots);
@@ -202,7 +210,8 @@ impl Array {
         })
     }
 
-    /// The same by what may fail, and then leaves elements unwritten.
+    /// Like [`Array::write`] for a `fill` that can fail; the elements may then be partly written, and the error is
+    /// returned.
     pub(super) fn try_write<T: Element>(
         ty: &TensorType,
         fill: impl FnOnce(&mut Writer<T>) -> Result<()>,
@@ -219,8 +228,8 @@ impl Array {
         outcome.map(|()| array)
     }
 
-    /// The same, by pieces of at most `size` elements, which are shared out to threads: `fill` is given the range of
-    /// elements to write.
+    /// Like [`Array::write`] in pieces of at most `size` elements, which are distributed over threads: `fill` is given
+    /// the range of elements to write.
     pub(super) fn write_pieces<T: Element>(ty: &TensorType, size: usize, fill: &Fill<T>) -> Result<Array> {
         Array::make::<T>(ty, |slots| {
             let piece = |start: usize, slots: &mut [MaybeUninit<T>]| {
@@ -235,13 +244,14 @@ impl Array {
         })
     }
 
-    /// The same, by pieces that suit what is done once to every element; small arrays are one piece.
+    /// Like [`Array::write_pieces`], with a piece size for operations that visit each element once; small arrays are
+    /// one piece.
     pub(super) fn write_elementwise<T: Element>(ty: &TensorType, fill: &Fill<T>) -> Result<Array> {
         let size = if ty.size_bytes() < PARALLEL_BYTES { usize::MAX } else { PIECE_BYTES / size_of::<T>() };
         Array::write_pieces(ty, size, fill)
     }
 
-    /// The same, by its bytes.
+    /// Like [`Array::write`], byte by byte.
     fn write_bytes(ty: &TensorType, fill: impl FnOnce(&mut Writer<u8>)) -> Result<Array> {
         Array::make_slots(ty, |slots| {
             let mut writer = Writer::new(slots);
@@ -255,44 +265,44 @@ impl Array {
         Array::make_slots(ty, fill)
     }
 
-    /// `fill` must write every slot: that is what its callers above prove, by [`Writer::finish`].
+    /// `fill` must initialize every slot; the callers above check it with [`Writer::finish`].
     fn make_slots<T: Element>(ty: &TensorType, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<Array> {
         let storage = Storage::new(ty)?;
-        // SAFETY: the storage is new, and nobody else knows of it until `fill` is done.
+        // SAFETY: the storage is new, and nothing else refers to it until `fill` has returned.
         fill(unsafe { storage.slots() });
         Ok(Array(storage))
     }
 
-    /// The element type and shape.
+    /// The dtype and shape.
     #[inline]
     pub fn ty(&self) -> &TensorType {
         &self.0.ty
     }
 
-    /// The elements in row-major order, as the machine has them in memory.
+    /// The elements in row-major order and native byte order.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
 
-    /// Where the elements are. They stay there as long as any clone of the array lives.
+    /// Address of the first element. It stays valid as long as any clone of the array is alive.
     pub fn address(&self) -> *const u8 {
         self.0.start().as_ptr()
     }
 
-    /// The same elements in another shape of as many.
+    /// Returns the same elements with another shape, without a copy. Panics if the number of elements differs.
     pub fn reshape(&self, dims: &[i64]) -> Array {
         self.with_type(self.reshaped(dims))
     }
 
-    /// The same bytes as elements of another type.
+    /// Reinterprets the bytes as another type, without a copy. Panics if the number of bytes differs.
     pub fn bitcast(&self, ty: &TensorType) -> Array {
         assert_eq!(ty.size_bytes(), self.ty().size_bytes(), "{} as {ty}", self.ty());
         self.with_type(ty.clone())
     }
 
     fn with_type(&self, ty: TensorType) -> Array {
-        // What holds on to others' memory holds on to no more than that.
+        // Refer to shared memory directly, so that the new array does not also keep this storage alive.
         let memory = match &self.0.far {
             Some(Far::Shared(memory)) => memory.clone(),
             _ => self.memory(),
@@ -300,7 +310,7 @@ impl Array {
         Array(Storage::shared(ty, memory))
     }
 
-    /// The same, of an array that is not needed any more.
+    /// Like [`Array::reshape`] for an array that is consumed; changes the type in place if this is the only reference.
     pub(super) fn into_shape(mut self, dims: &[i64]) -> Array {
         let ty = self.reshaped(dims);
         match Arc::get_mut(&mut self.0) {
@@ -316,7 +326,7 @@ impl Array {
         ty
     }
 
-    /// The elements as `T`, which must be as wide as the element type.
+    /// The elements as a slice of `T`. Panics unless `T` has the size of the dtype.
     #[inline]
     pub fn elements<T: Element>(&self) -> &[T] {
         assert_eq!(size_of::<T>(), self.ty().dtype.size_bytes(), "elements of {}", self.ty());
@@ -355,7 +365,7 @@ mod tests {
         assert_eq!(other.bytes(), &data[..]);
 
         struct Behind(Arc<dyn SharedBytes>);
-        // SAFETY: as what it is a part of.
+        // SAFETY: as for the memory that it is a part of.
         unsafe impl SharedBytes for Behind {
             fn bytes(&self) -> &[u8] {
                 &self.0.bytes()[1..29]

@@ -1,4 +1,4 @@
-//! Elementwise operations of two operands.
+//! Elementwise operations with two operands.
 
 use super::array::Array;
 use super::complex;
@@ -12,7 +12,7 @@ use crate::ir::BinaryOp;
 use crate::types::{DType, Kind, TensorType};
 use half::{bf16, f16};
 
-/// `op` of every two elements. Operands have the result's dtype.
+/// Applies `op` elementwise. Array operands have the dtype of the result and broadcast to its shape.
 pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Array> {
     let dtype = ty.dtype;
     let refuse = || unsupported(op.name(), dtype);
@@ -146,7 +146,7 @@ mod tests {
         assert!(add(&array::<i32>(&[0, 3], &[]), &line, &[0, 3]).is_empty());
         assert!(add(&array::<i32>(&[2, 0], &[]), &column, &[2, 0]).is_empty());
         assert_eq!(add(&row(&[1i8, -1]), &row(&[200u8, 1]), &[2]), [201, 0]);
-        // Rows that are long enough not to be written out.
+        // Rows too long to be expanded by the broadcast.
         let (long, column) = (array(&[1, 100], &[1; 100]), array(&[3, 1], &[10, 20, 30]));
         let sums = add(&long, &column, &[3, 100]);
         assert!((0..300).all(|i| sums[i] == 11 + 10 * (i as i32 / 100)));

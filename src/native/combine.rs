@@ -1,20 +1,20 @@
-//! How two elements become one in a reduction.
+//! Combining functions of reductions.
 
 use super::functions::Real;
 use super::wide::wide;
 
-/// What a reduction does with two elements. Associative, but for rounding.
+/// Combines two elements in a reduction. Associative up to rounding.
 pub trait Combine<T>: Copy + Sync {
-    /// Both in one.
+    /// Combines two elements.
     fn of(self, a: T, b: T) -> T;
 
-    /// All of `x` in one, or none if there is no quicker way than one by one.
+    /// Combines all elements of `x`; None if there is no faster way than calling `of` for each element.
     fn row(self, _x: &[T]) -> Option<T> {
         None
     }
 
-    /// Combines rows, `inner` elements apart, of which the columns from `column` on count, with `out`; false if there is no
-    /// quicker way than one by one. Then `out` holds anything.
+    /// Combines rows of `inner` elements, each from column `column` on, into `out`, elementwise. Returns false if there
+    /// is no faster way than calling `of` for each element; the contents of `out` are then unspecified.
     fn columns(self, _x: &[T], _inner: usize, _column: usize, _out: &mut [T]) -> bool {
         false
     }
@@ -27,11 +27,11 @@ impl<T, F: Fn(T, T) -> T + Copy + Sync> Combine<T> for F {
     }
 }
 
-/// The greater one of floats, NaN before all; of two zeros the positive one.
+/// Maximum of floats: NaN if either operand is NaN; `0.0` of two zeros with different signs.
 #[derive(Clone, Copy)]
 pub struct Greater;
 
-/// The smaller one of floats, NaN before all; of two zeros the negative one.
+/// Minimum of floats: NaN if either operand is NaN; `-0.0` of two zeros with different signs.
 #[derive(Clone, Copy)]
 pub struct Smaller;
 
@@ -87,10 +87,11 @@ impl<T: Real> Combine<T> for Smaller {
     }
 }
 
-/// The best element. None if there is NaN, or zeros of both signs might be the best: then one has to look more closely.
+/// Returns the best element. None if `x` is empty, contains NaN, or its best element may be one of zeros with different
+/// signs: the caller then combines one by one.
 #[inline(always)]
 fn row<T: Real>(x: &[T], is_better: impl Fn(T, T) -> bool) -> Option<T> {
-    // As many lanes as fill some vectors.
+    // A few vector registers' worth of lanes.
     match size_of::<T>() {
         4 => lanes::<T, 32>(x, is_better),
         _ => lanes::<T, 16>(x, is_better),
@@ -121,7 +122,7 @@ fn lanes<T: Real, const N: usize>(x: &[T], is_better: impl Fn(T, T) -> bool) -> 
     is_clear.then_some(best)
 }
 
-/// The same for columns, into `out`; false if one has to look more closely.
+/// Like [`row`], for columns: combines them into `out`. Returns false if the caller must combine one by one.
 #[inline(always)]
 fn columns<T: Real>(
     x: &[T],

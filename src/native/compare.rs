@@ -1,4 +1,4 @@
-//! Comparisons, and choosing by pred.
+//! Comparisons and select.
 
 use super::array::Array;
 use super::convert::convert;
@@ -13,12 +13,12 @@ use crate::types::{DType, Kind, TensorType};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Whether `op` holds for every two elements, which have the same dtype.
+/// Compares elementwise; the result is pred. The operands have the same dtype.
 pub fn compare(op: CompareOp, ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
     use CompareOp::*;
     let dtype = a.ty().dtype;
     let (first, second) = (Source::Array(a), Source::Array(b));
-    // Two orders are enough: a > b is b < a.
+    // Two orderings suffice: a > b is b < a.
     let (op, a, b) = match op {
         Gt => (Lt, second, first),
         Ge => (Le, second, first),
@@ -52,7 +52,8 @@ fn equal<T: Element>(op: CompareOp) -> Option<Kernel2<T, u8>> {
     }
 }
 
-/// The element of `a` where `pred` is true, else that of `b`. All broadcast, and `a` and `b` promote.
+/// Selects the element of `a` where `pred` is true, else that of `b`. All three broadcast to `ty`; `a` and `b` are
+/// converted to its dtype.
 pub fn select(ty: &TensorType, pred: &Array, a: &Array, b: &Array) -> Result<Array> {
     let wide = |x: &Array| -> Result<Array> { broadcast_to(&convert(x, ty.dtype)?, ty) };
     if pred.ty().elements() == 1 {
@@ -79,14 +80,14 @@ mod tests {
 
     #[test]
     fn comparisons_of_every_kind() {
-        // Equal, not equal, at least, more, at most, less.
+        // Rows: eq, ne, ge, gt, le, lt.
         let want = [[1, 0, 0], [0, 1, 1], [1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 1, 0]];
         assert_eq!(all(&row(&[1.0f32, 1.0, 3.0]), &row(&[1.0f32, 2.0, 2.0])), want);
         assert_eq!(all(&row(&[5i8, -1, 1]), &row(&[5i8, 1, -1])), want);
         assert_eq!(all(&row(&[5u8, 1, 255]), &row(&[5u8, 255, 1])), want);
         assert_eq!(all(&row(&[1.0, 1.0, 3.0].map(bf16::from_f32)), &row(&[1.0, 2.0, 2.0].map(bf16::from_f32))), want);
         assert_eq!(all(&preds(&[1, 0, 1]), &preds(&[1, 1, 0])), want);
-        // They promote first.
+        // Operands are promoted before they are compared.
         assert_eq!(all(&row(&[-1i8]), &row(&[255u8])), [[0], [1], [0], [0], [1], [1]]);
     }
 

@@ -1,4 +1,5 @@
-//! Operations of complex numbers. What is more than a few products is computed in two f64, for c64, too.
+//! Operations on complex numbers. Everything beyond addition, subtraction and multiplication is computed in f64, for
+//! c64 too.
 
 use super::array::Array;
 use super::complex_functions::{cos, exp, exp_m1, ln, ln_1p, logistic, power, rsqrt, sign, sin, sqrt, tan, tanh};
@@ -11,7 +12,7 @@ use crate::types::{DType, TensorType};
 use num_complex::{Complex, Complex64};
 use std::ops::{Add, Mul, Neg, Sub};
 
-/// A complex element type.
+/// A complex element type, with conversions to and from c128.
 trait Number: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> {
     type Part: Element;
     fn wide(self) -> Complex64;
@@ -51,7 +52,7 @@ impl Number for Complex64 {
     }
 }
 
-/// `op` of every element.
+/// Applies `op` elementwise.
 pub fn unary(op: UnaryOp, ty: &TensorType, x: &Array) -> Result<Array> {
     let dtype = x.ty().dtype;
     match (dtype, op) {
@@ -62,7 +63,7 @@ pub fn unary(op: UnaryOp, ty: &TensorType, x: &Array) -> Result<Array> {
     }
 }
 
-/// `op` of every two elements.
+/// Applies `op` elementwise to two operands.
 pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Array> {
     let refuse = || unsupported(op.name(), ty.dtype);
     match ty.dtype {
@@ -71,7 +72,7 @@ pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Arr
     }
 }
 
-/// Complex numbers of their parts, which broadcast to `ty`.
+/// Builds complex numbers from real and imaginary parts, which broadcast to `ty`.
 pub fn complex(ty: &TensorType, real: &Array, imag: &Array) -> Result<Array> {
     let (a, b) = (Source::Array(real), Source::Array(imag));
     match ty.dtype {
@@ -80,7 +81,7 @@ pub fn complex(ty: &TensorType, real: &Array, imag: &Array) -> Result<Array> {
     }
 }
 
-/// The real part of every element.
+/// Real part of each element.
 pub fn real(ty: &TensorType, x: &Array) -> Result<Array> {
     match ty.dtype {
         DType::F32 => map::<Complex<f32>, f32>(ty, x, |x, out| out.map(x, |x| x.re)),
@@ -88,7 +89,7 @@ pub fn real(ty: &TensorType, x: &Array) -> Result<Array> {
     }
 }
 
-/// The imaginary part of every element.
+/// Imaginary part of each element.
 pub fn imag(ty: &TensorType, x: &Array) -> Result<Array> {
     match ty.dtype {
         DType::F32 => map::<Complex<f32>, f32>(ty, x, |x, out| out.map(x, |x| x.im)),
@@ -136,7 +137,7 @@ fn function_of_two<C: Number>(op: BinaryOp) -> Option<Kernel2<C, C>> {
     })
 }
 
-/// Smith's method, which overflows only where the result does; what it leaves undefined is as C99 has it.
+/// Division by Smith's method, which overflows only if the result does; zero and infinite operands follow C99, annex G.
 pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     let quotient = if b.re.abs() >= b.im.abs() {
         let ratio = b.im / b.re;
@@ -150,7 +151,7 @@ pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     if quotient.re.is_nan() && quotient.im.is_nan() { at_the_edge(a, b).unwrap_or(quotient) } else { quotient }
 }
 
-/// The quotient where 0 or infinity is among the numbers.
+/// Quotient for a zero divisor, or for one infinite and one finite operand; None if the quotient remains NaN.
 fn at_the_edge(a: Complex64, b: Complex64) -> Option<Complex64> {
     let infinite = |x: Complex64| x.re.is_infinite() || x.im.is_infinite();
     let finite = |x: Complex64| x.re.is_finite() && x.im.is_finite();

@@ -1,5 +1,6 @@
-//! Functions of complex numbers of f64: C's (ISO/IEC 9899:2018, annex G) and the array API standard's values at infinities
-//! and NaN, and no overflow before the result's. The formulas are those of the lazy ones (`ops::complex_functions`).
+//! Functions of complex numbers in f64. Values at infinities and NaN follow C (ISO/IEC 9899:2018, annex G) and the
+//! array API standard; intermediate results do not overflow unless the result does. `ops::complex_functions` uses the
+//! same formulas in StableHLO.
 
 use num_complex::Complex64;
 
@@ -9,7 +10,8 @@ fn is_infinite(z: Complex64) -> bool {
     z.re.is_infinite() || z.im.is_infinite()
 }
 
-/// `|z|`, and `z` and it times a power of four with which neither overflows, and the root of the power's reciprocal.
+/// Returns `z / root^2`, its absolute value, and `root`: a power of two such that the absolute value neither overflows
+/// nor underflows.
 fn scaled(z: Complex64) -> (Complex64, f64, f64) {
     let large = z.re.abs().max(z.im.abs());
     let root = match large {
@@ -21,7 +23,7 @@ fn scaled(z: Complex64) -> (Complex64, f64, f64) {
     (z, z.re.hypot(z.im), root)
 }
 
-/// `z / |z|`; of 0 of whatever signs, 0.
+/// `z / |z|`; 0 for zeros of either sign.
 pub fn sign(z: Complex64) -> Complex64 {
     if z == Complex64::ZERO {
         return Complex64::ZERO;
@@ -30,11 +32,12 @@ pub fn sign(z: Complex64) -> Complex64 {
     Complex64::new(z.re / size, z.im / size)
 }
 
-/// Beyond this an exponential is taken of less by [`STEP`], and the factor that lacks goes where it does not overflow.
+/// Above this argument `e^x` is computed as `e^(x - STEP)`, and the factor `e^STEP` is multiplied in where nothing
+/// overflows.
 const LARGE: f64 = 512.0;
 const STEP: f64 = 708.4375;
 
-/// `e^x` as a product of two numbers.
+/// `e^x` as two factors, of which neither overflows as long as their product does not.
 fn power_of_e(x: f64) -> (f64, f64) {
     if x > LARGE { ((x - STEP).exp(), STEP.exp()) } else { (x.exp(), 1.0) }
 }
@@ -63,7 +66,7 @@ pub fn exp_m1(z: Complex64) -> Complex64 {
     Complex64::new(z.re.exp_m1() * z.im.cos() - 2.0 * half * half, whole.im)
 }
 
-/// The logarithm of the absolute value.
+/// Natural logarithm of the absolute value of `re + i im`.
 fn ln_size(re: f64, im: f64) -> f64 {
     if re.is_infinite() || im.is_infinite() {
         return f64::INFINITY;
@@ -73,7 +76,7 @@ fn ln_size(re: f64, im: f64) -> f64 {
         return f64::NAN;
     }
     let (large, small) = if re > im { (re, im) } else { (im, re) };
-    // Near the unit circle the logarithm of the absolute value would keep few bits.
+    // Near the unit circle `ln(|z|)` would lose most of its bits to cancellation.
     if large > 0.5 && large < 2.0 && small < 1.0 {
         0.5 * ((large - 1.0) * (large + 1.0) + small * small).ln_1p()
     } else if large == 0.0 {
@@ -118,8 +121,8 @@ pub fn cos(z: Complex64) -> Complex64 {
     Complex64::new(re, -im)
 }
 
-/// Sine and cosine of the real part, hyperbolic sine and cosine of the imaginary part. The former are multiplied by what
-/// the latter lack.
+/// Sine and cosine of the real part, and hyperbolic sine and cosine of the imaginary part. For a large imaginary part a
+/// factor of the latter two is moved to the former two, to avoid overflow.
 fn circle(z: Complex64) -> (f64, f64, f64, f64) {
     let (sine, cosine) = z.re.sin_cos();
     if z.im.abs() > LARGE {
@@ -130,13 +133,13 @@ fn circle(z: Complex64) -> (f64, f64, f64, f64) {
     (sine, cosine, z.im.sinh(), z.im.cosh())
 }
 
-/// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`, a sum of which nothing is lost near the poles.
+/// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; the divisor is a sum without cancellation near the poles.
 pub fn tanh(z: Complex64) -> Complex64 {
     let (x, y) = (z.re, z.im);
     let turn = if x.is_infinite() && !y.is_finite() { 0.0 } else { y.sin() * y.cos() };
     let (re, im) = if x.abs() > 20.0 {
         let power = (-x.abs()).exp();
-        // NaN beside a finite part.
+        // For finite `x` both parts are NaN if `y` is NaN or infinite.
         (if turn.is_nan() { turn } else { 1f64.copysign(x) }, 4.0 * turn * power * power)
     } else {
         let (sinh, cosine) = (x.sinh(), y.cos());
@@ -152,8 +155,8 @@ pub fn tan(z: Complex64) -> Complex64 {
     Complex64::new(rotated.im, rotated.re)
 }
 
-/// `1 / (1 + e^-z)`. With `w = e^-|a|`, `p = 1 - w` and `k = 1 + cos b`, `|1 + w e^(ib)|^2` is `p^2 + 2 w k`: near the poles
-/// nothing is lost of it.
+/// `1 / (1 + e^-z)`. With `w = e^-|a|`, `p = 1 - w` and `k = 1 + cos b`, the divisor `|1 + w e^(ib)|^2` is computed
+/// without cancellation near the poles, as `p^2 + 2 w k`.
 pub fn logistic(z: Complex64) -> Complex64 {
     let (w, p) = ((-z.re.abs()).exp(), -(-z.re.abs()).exp_m1());
     let (sine, cosine) = if z.re.is_infinite() && !z.im.is_finite() { (0.0, 1.0) } else { (z.im / 2.0).sin_cos() };
@@ -163,7 +166,7 @@ pub fn logistic(z: Complex64) -> Complex64 {
     Complex64::new(re / divisor, w * (2.0 * cosine * sine) / divisor)
 }
 
-/// The root with a real part that is not negative.
+/// Principal square root: its real part is not negative.
 pub fn sqrt(z: Complex64) -> Complex64 {
     if z.im.is_infinite() {
         return Complex64::new(f64::INFINITY, z.im);
@@ -191,7 +194,8 @@ fn root_of_scaled(z: Complex64, size: f64) -> Complex64 {
     Complex64::new(re, im.copysign(z.im))
 }
 
-/// The conjugate of the root over the absolute value; 0 of infinity; of 0, infinity and no number, as quotients have it.
+/// Reciprocal of the principal square root, computed as `conj(sqrt(z)) / |z|`. 0 for infinite `z`; infinity + NaN i for
+/// 0, as complex division gives.
 pub fn rsqrt(z: Complex64) -> Complex64 {
     if is_infinite(z) {
         return Complex64::new(0.0, -0f64.copysign(z.im));
@@ -204,7 +208,8 @@ pub fn rsqrt(z: Complex64) -> Complex64 {
     Complex64::new(half.re / size / root, -half.im / size / root)
 }
 
-/// As NumPy has it: 0 to the power of what has no positive real part is no number, unless that is 0.
+/// As in NumPy: 1 for exponent 0; a zero base with another exponent gives NaN unless the exponent's real part is
+/// positive.
 pub fn power(base: Complex64, exponent: Complex64) -> Complex64 {
     if exponent == Complex64::ZERO {
         return ONE;

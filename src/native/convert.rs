@@ -1,5 +1,5 @@
-//! Converting to another element type. Floats become integers by truncation, the nearest integer of the type where they
-//! are out of its range, and 0 where they are NaN; complex numbers become their real part; pred is what is not 0.
+//! Conversion to another dtype. Floats are truncated to integers and saturate at the range of the type; NaN becomes 0.
+//! Complex numbers become their real part. Conversion to pred is `x != 0`.
 
 use super::array::Array;
 use super::elementwise::{map, map_to_half};
@@ -10,7 +10,7 @@ use crate::types::{DType, TensorType, float8};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// All elements, as `dtype`.
+/// Converts all elements to `dtype`.
 pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
     let from = x.ty().dtype;
     if from == dtype {
@@ -82,7 +82,7 @@ fn complex(ty: &TensorType, x: &Array) -> Result<Array> {
     }
 }
 
-/// Conversions from integers: which sign the wanted type has makes no difference.
+/// Conversions from integers. They wrap, so the signedness of the target does not matter.
 mod integer {
     use super::*;
 
@@ -149,11 +149,11 @@ mod float {
     from!(f32, |x, out| out.copy(x));
     from!(f64, |x, out| out.map(x, odd_f32));
 
-    /// The integer nearest to `x` towards 0 that is within these bounds, which are of 32 bits or less; 0 for NaN. As `as` has
-    /// it, of which the compiler makes no vectors.
+    /// Truncates toward 0 and clamps to the bounds, which must fit 32 bits; 0 for NaN. Equivalent to `as`, which the
+    /// compiler does not vectorize.
     #[inline(always)]
     fn truncated(x: impl Into<f64>, low: f64, high: f64) -> i64 {
-        // Adding this leaves an integer in the low bits.
+        // 1.5 * 2^52: after adding it the low bits of the encoding hold the integer.
         const LOW_BITS: f64 = 6_755_399_441_055_744.0;
         let x = x.into().trunc();
         let x = if x > high { high } else { x };
@@ -162,8 +162,8 @@ mod float {
         (x + LOW_BITS).to_bits() as i64
     }
 
-    /// Rounded towards 0, with the last bit set if that is inexact: what is rounded once more is then rounded as if it
-    /// were the first time, and never twice.
+    /// Rounds to odd: toward 0, with the last bit set if the value is inexact. Rounding the result once more to a
+    /// narrower type then equals rounding `x` directly (no double rounding).
     #[inline(always)]
     fn odd_f32(x: f64) -> f32 {
         let near = x as f32;
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn every_dtype_to_every_other() {
-        // One type has no 0.
+        // F8E8M0FNU cannot represent 0.
         let with_zero = || DType::ALL.into_iter().filter(|dtype| *dtype != DType::F8E8M0FNU);
         for from in with_zero() {
             for via in with_zero() {

@@ -1,4 +1,4 @@
-//! Convolutions, as products of matrices: the kernel's times that of the windows.
+//! Convolutions as matrix products (im2col): the kernel times a matrix of the input's windows.
 
 use super::array::Array;
 use super::convert::convert;
@@ -10,30 +10,30 @@ use crate::allocation::{collected, filled, with_room};
 use crate::error::Result;
 use crate::types::{DType, TensorType, count};
 
-/// At most so many elements of windows are laid out at a time, unless one window has more.
+/// At most this many elements of windows are gathered at a time, unless one window has more.
 const WINDOWS: usize = 1 << 20;
 
-/// What messages say that memory is needed for.
+/// Purpose of the allocations, for error messages.
 const PURPOSE: &str = "the windows of a convolution";
 
-/// How windows lie on one spatial axis.
+/// Geometry of the windows along one spatial axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowAxis {
-    /// From window to window.
+    /// Distance between the starts of adjacent windows.
     pub stride: i64,
-    /// How many zeros are before the first element; elements that are cut off, if it is negative.
+    /// Number of zeros added before the first element; if negative, the number of elements removed.
     pub low: i64,
-    /// From element to element of the input, with zeros between them.
+    /// Distance between elements of the input; the gaps are zeros (`lhs_dilation` in StableHLO).
     pub input_dilation: i64,
-    /// From element to element of the kernel.
+    /// Distance between elements of the kernel (`rhs_dilation` in StableHLO).
     pub kernel_dilation: i64,
-    /// Whether the kernel is applied backwards.
+    /// True if the kernel is reversed along this axis (`window_reversal` in StableHLO).
     pub reversed: bool,
 }
 
-/// Windows of `x` (batch, feature, spatial axes) times a kernel (output feature, input feature, spatial axes). Of several
-/// `feature_groups`, each has its own part of the input's features; of several `batch_groups`, its own part of the batch.
-/// Output features are shared out among them. f16 and bf16 are computed in f32.
+/// Convolves `x` (batch, feature, spatial axes) with `kernel` (output feature, input feature, spatial axes). With
+/// several `feature_groups`, each group uses its own part of the input features; with several `batch_groups`, its own
+/// part of the batch. The output features are divided among the groups. f16 and bf16 are computed in f32.
 pub fn convolution(
     ty: &TensorType,
     x: &Array,
@@ -55,7 +55,7 @@ struct Groups {
     batch: usize,
 }
 
-/// Some windows at a time, of every group of every image.
+/// Computes the convolution for a block of windows at a time, with the images and groups in parallel.
 fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAxis], groups: Groups) -> Result<Array> {
     let (images, features) = (ty.dims[0] as usize, ty.dims[1] as usize);
     let group_count = groups.feature * groups.batch;
@@ -94,7 +94,7 @@ fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAx
     })
 }
 
-/// A row for each tap of each feature, a column for each window.
+/// Gathers windows into a matrix: one row for each feature and tap, one column for each window.
 fn laid_out<T: Factor>(x: &[T], features: usize, places: &[Vec<Option<usize>>]) -> Result<Vec<T>> {
     let (size, columns) = (x.len() / features.max(1), places[0].len());
     let mut windows = with_room(features * places.len() * columns, PURPOSE)?;
@@ -109,18 +109,18 @@ fn laid_out<T: Factor>(x: &[T], features: usize, places: &[Vec<Option<usize>>]) 
 
 /// The windows of one feature of an image.
 struct Windows {
-    /// Elements of a kernel for it; at least one.
+    /// Number of elements of the kernel for one feature; at least one.
     taps: usize,
-    /// How many windows.
+    /// Number of windows.
     count: usize,
     axes: Vec<Axis>,
 }
 
-/// One spatial axis.
+/// The windows along one spatial axis.
 struct Axis {
     taps: usize,
     windows: usize,
-    /// For each tap, and each window, where the tap finds its element; none where it finds a zero.
+    /// For each tap and window (row-major), the offset of the element that the tap reads; None where it reads a zero.
     places: Vec<Option<usize>>,
 }
 
@@ -132,7 +132,8 @@ impl Windows {
         Ok(Windows { taps: count(&kernel[2..]), count: count(&out[2..]), axes })
     }
 
-    /// Where each tap finds its element, for `columns` windows from `start` on.
+    /// For each tap, the offsets of the elements that it reads in `columns` windows from `start` on; None where it
+    /// reads a zero.
     fn places(&self, start: usize, columns: usize) -> Result<Vec<Vec<Option<usize>>>> {
         let place = |tap: usize, window: usize| {
             let (mut tap, mut window, mut place) = (tap, window, 0);

@@ -1,4 +1,4 @@
-//! Arrays made from nothing.
+//! Arrays without array operands: constants and iota.
 
 use super::array::Array;
 use super::convert::convert;
@@ -7,7 +7,7 @@ use super::movement::broadcast_to;
 use crate::error::Result;
 use crate::types::{DType, Dims, Scalar, TensorType};
 
-/// A scalar in every element.
+/// Array with the scalar in every element.
 pub fn full(ty: &TensorType, scalar: Scalar) -> Result<Array> {
     by_width!(ty.dtype, T => {
         let value: T = element(&scalar);
@@ -15,12 +15,12 @@ pub fn full(ty: &TensorType, scalar: Scalar) -> Result<Array> {
     })
 }
 
-/// 0, 1, 2, ... along an axis.
+/// Values 0, 1, 2, ... along an axis.
 pub fn iota(ty: &TensorType, axis: usize) -> Result<Array> {
     let size = ty.dims[axis];
     let counted = TensorType::new(DType::S64, &[size]);
     let numbers = Array::write::<i64>(&counted, |out| out.generate(size as usize, |i| i as i64))?;
-    // Beside axes of size 1, as broadcasting wants it.
+    // Followed by axes of size 1, so that broadcasting aligns the axis.
     let mut dims = Dims::from_elem(1, ty.dims.len() - axis);
     dims[0] = size;
     broadcast_to(&convert(&numbers, ty.dtype)?.reshape(&dims), ty)

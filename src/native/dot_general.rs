@@ -1,4 +1,4 @@
-//! Products over chosen axes, as products of matrices.
+//! Products over arbitrary axes (StableHLO dot_general), as matrix products.
 
 use super::array::Array;
 use super::matmul::matmul;
@@ -6,8 +6,8 @@ use super::movement::transpose;
 use crate::error::Result;
 use crate::types::{TensorType, count};
 
-/// The axes of the left and of the right operand that are batches, and those that are contracted. The result has the batch
-/// axes, then what is left of the left operand, then of the right one.
+/// Contracts `a` and `b`. `batching` and `contracting` list the axes of the left and of the right operand. The result
+/// has the batch axes, then the remaining axes of `a`, then those of `b`.
 pub fn dot_general(
     ty: &TensorType,
     a: &Array,
@@ -25,7 +25,7 @@ pub fn dot_general(
     Ok(matmul(&TensorType::new(ty.dtype, &dims), &left, &right)?.into_shape(&ty.dims))
 }
 
-/// An array whose axes are these, of which each is several of `x`.
+/// Transposes and reshapes `x` to three axes, each of which combines the given axes of `x`.
 fn three_axes(x: &Array, axes: [&[i64]; 3]) -> Result<Array> {
     let dims = &x.ty().dims;
     let order = axes.concat();

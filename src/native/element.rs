@@ -1,29 +1,30 @@
-//! Element types as Rust types, and choosing one by dtype.
+//! Rust types of elements, and their choice by dtype.
 
 use crate::error;
 use crate::error::Error;
 use crate::types::{DType, Scalar};
 use bytemuck::Pod;
 
-/// What arrays hold. Pred is held as `u8`, 0 or 1; what only moves elements takes any unsigned integer of their width.
+/// An element type of arrays. pred is stored as `u8`, 0 or 1; kernels that only move elements use the unsigned integer
+/// of the same width.
 pub trait Element: Pod + Send + Sync + PartialEq {}
 
 impl<T: Pod + Send + Sync + PartialEq> Element for T {}
 
-/// The element that a scalar holds.
+/// The scalar's value as an element.
 pub fn element<T: Element>(scalar: &Scalar) -> T {
     let bytes = scalar.bits().to_le_bytes();
-    // As numbers, so that it is right on a big-endian machine, too, but for complex numbers.
+    // Assumes a little-endian machine: the element is in the low bytes of `bits`.
     bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])
 }
 
-/// What inference does not let through.
+/// Error for a dtype without a kernel. Shape inference rejects such operations before they are evaluated.
 #[cold]
 pub fn unsupported(name: &str, dtype: DType) -> Error {
     error!(Internal, "{name} of {dtype} has no native kernel")
 }
 
-/// Evaluates an expression with `$T` an unsigned integer as wide as the elements of a dtype.
+/// Evaluates an expression with `$T` defined as the unsigned integer of the dtype's width.
 macro_rules! by_width {
     ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype.size_bytes() {
@@ -52,7 +53,7 @@ macro_rules! by_width {
 }
 pub(super) use by_width;
 
-/// The same for integers.
+/// Evaluates an expression with `$T` defined as the unsigned integer of an integer dtype's width.
 macro_rules! by_integer_width {
     ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype.size_bytes() {

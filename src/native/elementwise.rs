@@ -1,4 +1,4 @@
-//! The drivers of elementwise kernels.
+//! Drivers of elementwise kernels: they broadcast, convert 16-bit floats and use several threads.
 
 use super::array::Array;
 use super::element::{Element, element};
@@ -14,38 +14,38 @@ use std::ops::Range;
 /// A loop over one operand.
 pub type Kernel1<A, O> = fn(&[A], &mut Writer<O>);
 
-/// A loop over two operands, which are as long.
+/// A loop over two operands of the same length.
 pub type Kernel2<A, O> = fn(&[A], &[A], &mut Writer<O>);
 
-/// The same, with what it needs besides.
+/// Like [`Kernel2`], as a closure.
 type Pairwise<'a, A, O> = dyn Fn(&[A], &[A], &mut Writer<O>) + Sync + 'a;
 
-/// How many elements are handled at a time where they are widened or repeated: they stay in the fastest cache.
+/// Number of elements that are widened or repeated at a time; a block stays in the L1 cache.
 const BLOCK: usize = 256;
 
-/// From which length of its rows on an array is broadcast without being written out.
+/// A broadcast operand is read in place if its rows have at least this many elements; otherwise it is expanded first.
 const LONG_ROW: usize = 32;
 
-/// What an operation is given.
+/// An operand of an elementwise operation.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
-    /// Of a shape that broadcasts to the result's.
+    /// An array whose shape broadcasts to that of the result.
     Array(&'a Array),
-    /// For every element.
+    /// A scalar, used for every element.
     Scalar(Scalar),
 }
 
-/// An operand as a kernel meets it.
+/// An operand as the kernels take it.
 #[derive(Clone, Copy)]
 enum Operand<'a, A> {
-    /// One element for each of the result.
+    /// One element for each element of the result.
     All(&'a [A]),
-    /// One element for all of the result.
+    /// The same element for all elements of the result.
     One(A),
 }
 
 impl<'a, A: Element> Operand<'a, A> {
-    /// The operand, unless it has to be broadcast along some axes only.
+    /// Returns None if the operand must be broadcast along some axes only.
     fn of(source: Source<'a>, elements: usize) -> Option<Operand<'a, A>> {
         match source {
             Source::Scalar(scalar) => Some(Operand::One(element(&scalar))),
@@ -65,19 +65,19 @@ impl<'a, A: Element> Operand<'a, A> {
     }
 }
 
-/// A kernel of one operand on a whole array.
+/// Applies a kernel with one operand to a whole array.
 pub fn map<A: Element, O: Element>(ty: &TensorType, x: &Array, kernel: Kernel1<A, O>) -> Result<Array> {
     let x = x.elements::<A>();
     Array::write_elementwise(ty, &|range, out| kernel(&x[range], out))
 }
 
-/// A function of every element.
+/// Applies a function to each element.
 pub fn each<A: Element, O: Element>(ty: &TensorType, x: &Array, f: &(impl Fn(A) -> O + Sync)) -> Result<Array> {
     let x = x.elements::<A>();
     Array::write_elementwise(ty, &|range, out| out.map(&x[range], f))
 }
 
-/// A kernel for floats of 16 bits, of which the kernel sees f32.
+/// Like [`map`] for 16-bit floats, with a kernel on f32.
 pub fn map_half<H: Half>(ty: &TensorType, x: &Array, kernel: Kernel1<f32, f32>) -> Result<Array> {
     let x = x.elements::<H>();
     Array::write_elementwise(ty, &|range, out: &mut Writer<H>| {
@@ -89,7 +89,7 @@ pub fn map_half<H: Half>(ty: &TensorType, x: &Array, kernel: Kernel1<f32, f32>) 
     })
 }
 
-/// The same for a kernel whose results are rounded to 16 bits.
+/// Like [`map`] for a kernel whose f32 results are rounded to 16 bits.
 pub fn map_to_half<A: Element, H: Half>(ty: &TensorType, x: &Array, kernel: Kernel1<A, f32>) -> Result<Array> {
     let x = x.elements::<A>();
     Array::write_elementwise(ty, &|range, out: &mut Writer<H>| {
@@ -99,22 +99,22 @@ pub fn map_to_half<A: Element, H: Half>(ty: &TensorType, x: &Array, kernel: Kern
     })
 }
 
-/// A kernel of two operands, which broadcast to `ty`.
+/// Applies a kernel with two operands, which broadcast to `ty`.
 pub fn zip<A: Element, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: Kernel2<A, O>) -> Result<Array> {
     drive(ty, a, b, &kernel)
 }
 
-/// The same for floats of 16 bits, of which the kernel sees f32; results are left as they are.
+/// Like [`zip`] for 16-bit floats, with a kernel that takes f32; its results are not converted.
 pub fn zip_wide<H: Half, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: Kernel2<f32, O>) -> Result<Array> {
     drive::<H, O>(ty, a, b, &|a, b, out| widened(a, b, |a, b| kernel(a, b, out)))
 }
 
-/// The same, with results rounded to 16 bits.
+/// Like [`zip_wide`], with the results rounded to 16 bits.
 pub fn zip_half<H: Half>(ty: &TensorType, a: Source, b: Source, kernel: Kernel2<f32, f32>) -> Result<Array> {
     drive::<H, H>(ty, a, b, &|a, b, out| widened(a, b, |a, b| narrowed(a.len(), out, |out| kernel(a, b, out))))
 }
 
-/// Calls `then` with block after block of both, as f32.
+/// Calls `then` with one block of both operands after another, converted to f32.
 fn widened<H: Half>(a: &[H], b: &[H], mut then: impl FnMut(&[f32], &[f32])) {
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
         let (mut wide_a, mut wide_b) = ([0.0; BLOCK], [0.0; BLOCK]);
@@ -124,7 +124,7 @@ fn widened<H: Half>(a: &[H], b: &[H], mut then: impl FnMut(&[f32], &[f32])) {
     }
 }
 
-/// Has `count` results written, at most a block, and writes them rounded to 16 bits.
+/// Lets `write` produce `count` f32 results, at most a block, and writes them rounded to 16 bits.
 fn narrowed<H: Half>(count: usize, out: &mut Writer<H>, write: impl FnOnce(&mut Writer<f32>)) {
     let mut slots = [MaybeUninit::uninit(); BLOCK];
     let mut results = Writer::new(&mut slots[..count]);
@@ -144,7 +144,7 @@ fn drive<A: Element, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: 
     }
 }
 
-/// Arrays of which at least one is broadcast along some axes.
+/// Applies a kernel row by row to arrays of which at least one is broadcast along some axes only.
 fn by_rows<A: Element, O: Element>(ty: &TensorType, a: &Array, b: &Array, kernel: &Pairwise<A, O>) -> Result<Array> {
     let walk = Walk::broadcasts(&ty.dims, [&a.ty().dims, &b.ty().dims]);
     let (all_a, all_b) = (a.elements::<A>(), b.elements::<A>());
@@ -162,12 +162,12 @@ fn by_rows<A: Element, O: Element>(ty: &TensorType, a: &Array, b: &Array, kernel
     })
 }
 
-/// A row of an operand that is broadcast.
+/// A row of a broadcast operand.
 fn along<A: Element>(all: &[A], start: usize, step: usize, row: usize) -> Operand<'_, A> {
     if step == 0 { Operand::One(all[start]) } else { Operand::All(&all[start..start + row]) }
 }
 
-/// Applies a kernel, which knows slices only: one element is repeated as often as a block needs.
+/// Applies a kernel to two operands. Kernels take slices only, so a single element is repeated, a block at a time.
 fn pair<A: Element, O: Element>(
     a: Operand<A>,
     b: Operand<A>,
@@ -185,7 +185,7 @@ fn pair<A: Element, O: Element>(
     }
 }
 
-/// Calls `then` with range after range of `count`, and as many copies of `one`.
+/// Calls `then` with one range of `0..count` after another, and as many copies of `one`.
 #[inline]
 fn repeated<A: Element>(one: A, count: usize, mut then: impl FnMut(Range<usize>, &[A])) {
     if count <= 16 {

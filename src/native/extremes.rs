@@ -1,4 +1,4 @@
-//! Where the greatest or the smallest element is.
+//! Argmax and argmin.
 
 use super::array::Array;
 use super::element::unsupported;
@@ -12,8 +12,9 @@ use crate::types::{DType, Dims, TensorType, count};
 use half::{bf16, f16};
 use std::cmp::Ordering;
 
-/// The greatest (or smallest) element of `x` along an axis, and what `indices` has at its place: NaN if there is one, and of
-/// equal elements that with the smallest index. `init`, an element and its index, takes part.
+/// Returns the greatest (or smallest) element of `x` along an axis, and the corresponding element of `indices`. NaN
+/// takes precedence; among equal elements the smallest index wins. `init`, an element and its index, takes part in the
+/// comparison.
 pub fn extreme(axis: usize, greatest: bool, x: &Array, indices: &Array, init: [&Array; 2]) -> Result<[Array; 2]> {
     let dims = &x.ty().dims;
     let sizes = [count(&dims[..axis]), dims[axis] as usize, count(&dims[axis + 1..])];
@@ -31,12 +32,12 @@ pub fn extreme(axis: usize, greatest: bool, x: &Array, indices: &Array, init: [&
     Ok([picked(x, init[0], &places)?.into_shape(&left), picked(indices, init[1], &places)?.into_shape(&left)])
 }
 
-/// Which of two elements is preferred: NaN in any case.
+/// Compares two elements; the preferred one is `Greater`. NaN is preferred to every number.
 fn preferred<T: Ordered>(a: T, b: T, greatest: bool) -> Ordering {
     if greatest || a.is_nan() || b.is_nan() { a.order(b) } else { b.order(a) }
 }
 
-/// The place of the best element along the middle one of three axes; none where that is `init`.
+/// Positions of the best elements along the middle one of three axes; None where `init` is the best.
 fn best<T: Ordered>(
     x: &[T],
     [outer, length, inner]: [usize; 3],
@@ -59,7 +60,7 @@ fn best<T: Ordered>(
     Ok(places)
 }
 
-/// Elements at places, and `init` where there is none.
+/// Elements of `x` at the given positions, and `init` where there is None.
 fn picked(x: &Array, init: &Array, places: &[Option<usize>]) -> Result<Array> {
     if places.iter().all(Option::is_some) {
         return elements_at(x, places.iter().map(|place| place.expect("looked at just now")));

@@ -1,19 +1,18 @@
-//! Functions of f32 that loops turn into vectors: no call, no table, no branch. They use no fused operation, so that their
-//! results are the same on every processor. Errors against the true value, over all f32: below 1 unit in the last
-//! place, but for exp_m1, which is below 1.5, and tanh, which is below 2.6; sine, cosine and tangent are almost always the
-//! nearest number.
+//! Functions of f32 that the compiler vectorizes in loops: they have no calls, tables or branches. They use no fused
+//! multiply-add, so that their results are the same on every processor. Errors over all f32 are below 1 ulp, except for
+//! exp_m1 (below 1.5 ulp) and tanh (below 2.6 ulp); sine, cosine and tangent are almost always correctly rounded.
 
 use super::writer::Writer;
 
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
-/// ln 2 in two parts: products of the first one with small integers are exact.
+/// ln 2 as a sum of two constants: products of the first one with small integers are exact.
 const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
-/// Adding this leaves the nearest integer in the low bits.
+/// 1.5 * 2^23: adding it rounds to the nearest integer and leaves that in the low bits.
 const ROUND: f32 = 12_582_912.0;
-/// The same for an f64.
+/// 1.5 * 2^52: like [`ROUND`], for f64.
 const ROUND_64: f64 = 6_755_399_441_055_744.0;
 
-/// `c[0] + c[1] x + ...`.
+/// `c[0] + c[1] x + ...`, by Horner's method.
 #[inline(always)]
 fn polynomial<const N: usize>(x: f32, c: [f32; N]) -> f32 {
     c.into_iter().rev().reduce(|sum, c| sum * x + c).unwrap_or(0.0)
@@ -24,14 +23,14 @@ fn polynomial64<const N: usize>(x: f64, c: [f64; N]) -> f64 {
     c.into_iter().rev().reduce(|sum, c| sum * x + c).unwrap_or(0.0)
 }
 
-/// `x`, or the nearest bound; NaN stays.
+/// Clamps `x` to the bounds; NaN stays NaN.
 #[inline(always)]
 fn within(x: f32, low: f32, high: f32) -> f32 {
     let x = if x > high { high } else { x };
     if x < low { low } else { x }
 }
 
-/// `n` and `e^r - 1`, where `x = n ln 2 + r`.
+/// Returns `n` and `e^r - 1`, where `x = n ln 2 + r`.
 #[inline(always)]
 fn split(x: f32) -> (i32, f32) {
     let rounded = x * LOG2_E + ROUND;
@@ -47,7 +46,7 @@ fn power_of_two(n: i32) -> f32 {
     f32::from_bits((n.wrapping_add(127) as u32) << 23)
 }
 
-/// `x 2^n`, in two steps, so that it overflows and underflows only where it must.
+/// `x 2^n`, in two steps, so that the first one neither overflows nor underflows.
 #[inline(always)]
 fn scale(x: f32, n: i32) -> f32 {
     let half = n >> 1;
@@ -58,12 +57,12 @@ fn scale(x: f32, n: i32) -> f32 {
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     let (n, q) = split(within(x, -104.0, 89.0));
-    // As `scale`: near 1 a fixed step will do.
+    // Like [`scale`]; since the first factor is near 1, a fixed step suffices.
     let step = if n < -100 { -64 } else { 1 };
     (q + 1.0) * power_of_two(n.wrapping_sub(step)) * power_of_two(step)
 }
 
-/// `e^x` of an f64, likewise. Its error is below 1 unit in the last place, too.
+/// `e^x` in f64, with an error below 1 ulp.
 #[inline(always)]
 pub fn exp64(x: f64) -> f64 {
     let x = if x > 710.0 { 710.0 } else { x };
@@ -78,7 +77,7 @@ pub fn exp64(x: f64) -> f64 {
     (r * r * p + r + 1.0) * power(n.wrapping_sub(step)) * power(step)
 }
 
-/// `(e^x - 1 - x) / x^2`.
+/// Coefficients of `(e^x - 1 - x) / x^2`.
 const EXPONENTIAL: [f64; 10] = [
     0.500_000_000_000_000_1,
     0.166_666_666_666_666_69,
@@ -96,13 +95,14 @@ const EXPONENTIAL: [f64; 10] = [
 #[inline(always)]
 pub fn exp_m1(x: f32) -> f32 {
     let (n, q) = split(within(x, -18.0, 89.0));
-    // Beyond 2^30 the 1 is lost anyway.
-    // A result has its argument's sign, also where that is 0.
+    // For `n` above 30 the 1 is lost in rounding anyway, so the exponent is clamped. The result has the sign of `x`,
+    // also for zeros.
     scale(q + (1.0 - power_of_two(n.wrapping_neg().max(-30))), n).copysign(x)
 }
 
-/// By `tanh (h + n/2 ln 2) = (2^n - 1 + t (2^n + 1)) / (2^n + 1 + t (2^n - 1))` with `t = tanh h`, for which `h` is so small
-/// that two terms are enough. What one constant loses of `n/2 ln 2` matters less than the quotient's rounding.
+/// Uses `tanh(h + n/2 ln 2) = (2^n - 1 + t (2^n + 1)) / (2^n + 1 + t (2^n - 1))` with `t = tanh h`, where `h` is so
+/// small that two terms beyond `h` suffice. `n/2 ln 2` is subtracted with one constant: its error is smaller than that
+/// of the quotient.
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
     let size = x.abs();
@@ -116,7 +116,7 @@ pub fn tanh(x: f32) -> f32 {
     ((less + t * more) / (more + t * less)).copysign(x)
 }
 
-/// `1 / (1 + e^-x)`, the sum and the quotient in f64.
+/// `1 / (1 + e^-x)`; the sum and the quotient are computed in f64.
 #[inline(always)]
 pub fn logistic(x: f32) -> f32 {
     let (n, q) = split(within(-x, -104.0, 104.0));
@@ -124,7 +124,7 @@ pub fn logistic(x: f32) -> f32 {
     (1.0 / (1.0 + (1.0 + f64::from(q)) * power)) as f32
 }
 
-/// The exponent of a normal number, and its fraction less 1, which is between sqrt(1/2) - 1 and sqrt(2) - 1.
+/// Returns `n` and `f` with `x = 2^n (1 + f)`, for normal positive `x`; `f` is between sqrt(1/2) - 1 and sqrt(2) - 1.
 #[inline(always)]
 fn fraction(x: f32) -> (i32, f32) {
     const SQRT_HALF: u32 = std::f32::consts::FRAC_1_SQRT_2.to_bits();
@@ -132,7 +132,7 @@ fn fraction(x: f32) -> (i32, f32) {
     ((moved as i32) >> 23, f32::from_bits((moved & 0x007F_FFFF).wrapping_add(SQRT_HALF)) - 1.0)
 }
 
-/// `ln (1 + f) + n ln 2 + c`, for `f` as [`fraction`] gives it and a very small `c`.
+/// `ln(1 + f) + n ln 2 + c`, for `f` from [`fraction`] and a very small `c`.
 #[inline(always)]
 fn ln_of_parts(f: f32, n: i32, c: f32) -> f32 {
     let n = n as f32;
@@ -143,7 +143,7 @@ fn ln_of_parts(f: f32, n: i32, c: f32) -> f32 {
     ((s * (half + r) + (n * LN_2[1] + c)) - half) + f + n * LN_2[0]
 }
 
-/// The natural logarithm.
+/// Natural logarithm.
 #[inline(always)]
 pub fn ln(x: f32) -> f32 {
     let small = x < f32::MIN_POSITIVE;
@@ -151,20 +151,20 @@ pub fn ln(x: f32) -> f32 {
     beyond(x, ln_of_parts(f, if small { n.wrapping_sub(23) } else { n }, 0.0))
 }
 
-/// `ln (1 + x)`.
+/// `ln(1 + x)`.
 #[inline(always)]
 pub fn ln_1p(x: f32) -> f32 {
     let u = 1.0 + x;
     let (n, f) = fraction(u);
-    // What was lost in the sum.
+    // Rounding error of the sum.
     let lost = if x > 1.0 { 1.0 - (u - x) } else { x - (u - 1.0) };
     let near = n == 0;
     let value = ln_of_parts(if near { x } else { f }, n, if near { 0.0 } else { lost / u });
-    // -0 stays.
+    // Keeps the sign of -0.
     if x == 0.0 { x } else { beyond(u, value) }
 }
 
-/// The logarithm of `x`, if `value` is it for positive numbers.
+/// Returns `value`, the logarithm of a positive finite `x`, or the logarithm of a zero, negative, infinite or NaN `x`.
 #[inline(always)]
 fn beyond(x: f32, value: f32) -> f32 {
     let value = if x < f32::INFINITY { value } else { x };
@@ -172,12 +172,12 @@ fn beyond(x: f32, value: f32) -> f32 {
     if x == 0.0 { f32::NEG_INFINITY } else { value }
 }
 
-/// `x^y`, for positive `x`, in f64: what comes out is almost always the nearest f32.
+/// `x^y` for positive `x`, computed in f64: almost always the correctly rounded f32.
 #[inline(always)]
 fn power(x: f32, y: f32) -> f32 {
     const SQRT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
     const FRACTION: u64 = (1 << 52) - 1;
-    // Over these bits a small integer makes 2^52 larger by it.
+    // OR-ing a small integer into these bits gives 2^52 plus that integer.
     const TWO_52: u64 = 4_503_599_627_370_496f64.to_bits();
     let moved = f64::from(x).to_bits().wrapping_sub(SQRT_HALF);
     let n = f64::from_bits(TWO_52 | (moved >> 52).wrapping_add(1024) & 0x7FF) - 4_503_599_627_371_520.0;
@@ -192,7 +192,7 @@ fn power(x: f32, y: f32) -> f32 {
     (polynomial64(r, POWER_OF_TWO) * scale) as f32
 }
 
-/// `log2((1 + s) / (1 - s)) / s` of `s^2`.
+/// Coefficients of `log2((1 + s) / (1 - s)) / s`, a polynomial in `s^2`.
 const LOGARITHM: [f64; 5] = [
     2.885_390_081_790_048,
     0.961_796_673_368_230_9,
@@ -200,7 +200,7 @@ const LOGARITHM: [f64; 5] = [
     0.411_672_687_343_768_55,
     0.340_732_993_242_455_9,
 ];
-/// `2^r`.
+/// Coefficients of `2^r`.
 const POWER_OF_TWO: [f64; 8] = [
     0.999_999_999_959_432_1,
     0.693_147_180_556_822_5,
@@ -212,7 +212,7 @@ const POWER_OF_TWO: [f64; 8] = [
     1.530_374_155_434_504_5e-5,
 ];
 
-/// `x^y` of all pairs; of those that are not ordinary the standard library's.
+/// `x^y` for each pair. Pairs other than positive finite `x` and finite `y` use the standard library's `powf`.
 pub fn powers(x: &[f32], y: &[f32], out: &mut Writer<f32>) {
     let is_ordinary = |x: f32, y: f32| (x > 0.0) & (x < f32::INFINITY) & (y.abs() < f32::INFINITY);
     for (x, y) in x.chunks(256).zip(y.chunks(256)) {
@@ -224,10 +224,10 @@ pub fn powers(x: &[f32], y: &[f32], out: &mut Writer<f32>) {
     }
 }
 
-/// Up to here the functions below are accurate; beyond, the standard library's are taken.
+/// Largest absolute angle for which the functions below are accurate; larger ones use the standard library.
 const LARGEST_ANGLE: f32 = 1_048_576.0;
 
-/// The number of the quarter, and the angle from its middle axis. In f64 nothing gets lost.
+/// Returns the number of the nearest multiple of pi/2, modulo 2^32, and the distance from it, computed in f64.
 #[inline(always)]
 fn quarter(x: f32) -> (u32, f64) {
     let x = f64::from(x);
@@ -236,10 +236,10 @@ fn quarter(x: f32) -> (u32, f64) {
     (rounded.to_bits() as u32, (x - n * 1.570_796_310_901_641_8) - n * 1.589_325_477_352_819_6e-8)
 }
 
-/// `(sin x - x) / x^3` of `x^2`.
+/// Coefficients of `(sin x - x) / x^3`, a polynomial in `x^2`.
 const SINE: [f64; 4] =
     [-0.166_666_666_638_440_49, 8.333_331_870_341_349e-3, -1.984_008_437_642_270_2e-4, 2.724_962_008_007_533e-6];
-/// `(cos x - 1) / x^2` of `x^2`.
+/// Coefficients of `(cos x - 1) / x^2`, a polynomial in `x^2`.
 const COSINE: [f64; 5] = [
     -0.499_999_999_999_637_1,
     0.041_666_666_637_279_06,
@@ -247,7 +247,7 @@ const COSINE: [f64; 5] = [
     2.479_985_875_074_885_7e-5,
     -2.723_682_200_188_619_4e-7,
 ];
-/// `(tan x - x) / x^3` of `x^2`.
+/// Coefficients of `(tan x - x) / x^3`, a polynomial in `x^2`.
 const TANGENT: [f64; 8] = [
     0.333_333_332_865_134_95,
     0.133_333_430_200_391_73,
@@ -268,21 +268,21 @@ fn sine_of_quarter(quarter: u32, x: f64) -> f32 {
     (if quarter & 2 == 0 { value } else { -value }) as f32
 }
 
-/// For angles up to [`LARGEST_ANGLE`].
+/// Sine, for angles up to [`LARGEST_ANGLE`].
 #[inline(always)]
 fn sin(x: f32) -> f32 {
     let (quarter, x) = quarter(x);
     sine_of_quarter(quarter, x)
 }
 
-/// For angles up to [`LARGEST_ANGLE`].
+/// Cosine, for angles up to [`LARGEST_ANGLE`].
 #[inline(always)]
 fn cos(x: f32) -> f32 {
     let (quarter, x) = quarter(x);
     sine_of_quarter(quarter.wrapping_add(1), x)
 }
 
-/// For angles up to [`LARGEST_ANGLE`].
+/// Tangent, for angles up to [`LARGEST_ANGLE`].
 #[inline(always)]
 fn tan(x: f32) -> f32 {
     let (quarter, x) = quarter(x);
@@ -291,22 +291,22 @@ fn tan(x: f32) -> f32 {
     (if quarter & 1 == 0 { value } else { -1.0 / value }) as f32
 }
 
-/// The sine of every angle.
+/// Sine of each element.
 pub fn sines(x: &[f32], out: &mut Writer<f32>) {
     angles(x, out, sin, f32::sin);
 }
 
-/// The cosine of every angle.
+/// Cosine of each element.
 pub fn cosines(x: &[f32], out: &mut Writer<f32>) {
     angles(x, out, cos, f32::cos);
 }
 
-/// The tangent of every angle.
+/// Tangent of each element.
 pub fn tangents(x: &[f32], out: &mut Writer<f32>) {
     angles(x, out, tan, f32::tan);
 }
 
-/// What an angle gives does not depend on its neighbours: only how fast.
+/// Applies `near` to angles up to [`LARGEST_ANGLE`] and `far` to the others. The other elements affect only the speed.
 #[inline(always)]
 fn angles(x: &[f32], out: &mut Writer<f32>, near: impl Fn(f32) -> f32 + Copy, far: impl Fn(f32) -> f32 + Copy) {
     for x in x.chunks(256) {
@@ -322,7 +322,7 @@ fn angles(x: &[f32], out: &mut Writer<f32>, near: impl Fn(f32) -> f32 + Copy, fa
 mod tests {
     use super::*;
 
-    /// The largest error of `f`, in units in the last place of the true value, over numbers that are spread over all.
+    /// Largest error of `f` in ulps of the true value, over a sample of all f32 in `range`.
     fn error(f: impl Fn(f32) -> f32, truth: impl Fn(f64) -> f64, range: impl Fn(f32) -> bool) -> f64 {
         let step = if cfg!(miri) { 40_000_007 } else { 4001 };
         let numbers = (0..u32::MAX).step_by(step).map(f32::from_bits).filter(|x| range(*x));
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn exponentials_of_f64() {
-        // The standard library's are within 1 unit in the last place, too.
+        // The standard library's error is below 1 ulp, too.
         for i in 0..if cfg!(miri) { 100 } else { 400_000 } {
             let x = (f64::from(i) * 0.618_033_988_749_894_8).fract() * 1500.0 - 760.0;
             let (got, near) = (exp64(x), x.exp());

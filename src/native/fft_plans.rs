@@ -1,4 +1,4 @@
-//! Plans of Fourier transforms, kept for the next transform of the same length.
+//! Cache of Fourier transform plans, by length.
 
 use super::element::Element;
 use lazyxla_fourier::{ComplexToReal, Fft, FftDirection, Planned, RealToComplex};
@@ -7,21 +7,21 @@ use parking_lot::Mutex;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 
-/// Number of plans of a kind that are kept.
+/// Maximum number of cached plans of each kind.
 const KEPT: NonZeroUsize = NonZeroUsize::new(32).unwrap();
-/// A longer plan is not kept: beside the transform it costs little, and it takes memory.
+/// Plans of longer transforms are not cached: planning costs little beside the transform, and plans take memory.
 const LONG: usize = 1 << 20;
 
-/// Plans for one type of floats.
+/// The cached plans for one float type.
 pub struct Plans<T> {
     complex: LruCache<(usize, bool), Arc<dyn Fft<T>>>,
     of_reals: LruCache<usize, Arc<dyn RealToComplex<T>>>,
     to_reals: LruCache<usize, Arc<dyn ComplexToReal<T>>>,
 }
 
-/// A float type whose plans are kept: f32 or f64.
+/// A float type with cached plans: f32 or f64.
 pub trait Float: Planned + Element {
-    /// The plans kept for this type.
+    /// The plan cache of this type.
     fn plans() -> &'static Mutex<Plans<Self>>;
 }
 
@@ -44,7 +44,7 @@ impl<T: Float> Plans<T> {
     }
 }
 
-/// The plan of a transform of complex numbers.
+/// Plan of a complex transform.
 pub fn complex<T: Float>(length: usize, direction: FftDirection) -> Arc<dyn Fft<T>> {
     let make = || T::plan_complex(length, direction);
     if length > LONG {
@@ -53,13 +53,13 @@ pub fn complex<T: Float>(length: usize, direction: FftDirection) -> Arc<dyn Fft<
     T::plans().lock().complex.get_or_insert((length, direction == FftDirection::Forward), make).clone()
 }
 
-/// The plan of a transform of `length` reals.
+/// Plan of a transform from `length` reals to complex numbers.
 pub fn of_reals<T: Float>(length: usize) -> Arc<dyn RealToComplex<T>> {
     let make = || T::plan_of_reals(length);
     if length > LONG { make() } else { T::plans().lock().of_reals.get_or_insert(length, make).clone() }
 }
 
-/// The plan of a transform to `length` reals.
+/// Plan of a transform from complex numbers to `length` reals.
 pub fn to_reals<T: Float>(length: usize) -> Arc<dyn ComplexToReal<T>> {
     let make = || T::plan_to_reals(length);
     if length > LONG { make() } else { T::plans().lock().to_reals.get_or_insert(length, make).clone() }

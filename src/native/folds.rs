@@ -1,5 +1,5 @@
-//! Reductions by any computation, of several arrays together. Neighbours are combined first, everywhere at once: so the
-//! computation is applied a few times, to long rows.
+//! Reductions of several arrays together with an arbitrary computation (StableHLO reduce with a body). Neighbours are
+//! combined pairwise, all at once, so that the computation is applied only a few times, to long rows.
 
 use super::array::Array;
 use super::movement::{broadcast_to, slice, transpose};
@@ -7,7 +7,7 @@ use super::places::Each;
 use crate::error::Result;
 use crate::types::{Dims, TensorType, count};
 
-/// Over `axes`, ascending. `inits` are scalars.
+/// Reduces `axes`, which are ascending. `inits` has a scalar for each array.
 pub fn reduce_with(axes: &[i64], arrays: &[Array], inits: &[Array], combine: &Each) -> Result<Vec<Array>> {
     let dims = &arrays[0].ty().dims;
     let kept: Vec<i64> = (0..dims.len() as i64).filter(|axis| !axes.contains(axis)).collect();
@@ -30,14 +30,14 @@ pub fn reduce_with(axes: &[i64], arrays: &[Array], inits: &[Array], combine: &Ea
     Ok(total.into_iter().map(|x| x.reshape(&left)).collect())
 }
 
-/// A row of so many elements like a scalar.
+/// Type of a vector of `length` elements with the dtype of `x`.
 pub fn row_of(x: &Array, length: i64) -> TensorType {
     TensorType::new(x.ty().dtype, &[length])
 }
 
-/// The rows of matrices, at least one, combined: a tree over neighbours, in order.
+/// Combines the rows of matrices, of which there is at least one: pairwise, in order.
 fn folded(mut arrays: Vec<Array>, combine: &Each) -> Result<Vec<Array>> {
-    // The sum of what is behind the rows that are left, where those were an odd number.
+    // The combined rows after the remaining ones, split off where the number of rows was odd.
     let mut behind: Option<Vec<Array>> = None;
     loop {
         let [rows, columns] = [0, 1].map(|axis| arrays[0].ty().dims[axis]);
@@ -64,7 +64,7 @@ fn folded(mut arrays: Vec<Array>, combine: &Each) -> Result<Vec<Array>> {
     }
 }
 
-/// Rows and columns of a matrix, as one row.
+/// Rows `top..bottom` and columns `left..right` of a matrix, flattened.
 fn part(x: &Array, [top, left]: [i64; 2], [bottom, right]: [i64; 2]) -> Result<Array> {
     if [top, left] == [0, 0] && [bottom, right] == x.ty().dims[..] {
         return Ok(x.reshape(&[bottom * right]));
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::ir::BinaryOp;
 
-    /// Composes maps `x -> a x + b`: associative, and the order matters.
+    /// Composes maps `x -> a x + b`: associative, but not commutative.
     fn composed(x: &[Array]) -> Result<Vec<Array>> {
         let apply = |op, a: &Array, b: &Array| super::super::binary(op, a.ty(), Source::Array(a), Source::Array(b));
         let product = apply(BinaryOp::Multiply, &x[0], &x[2])?;

@@ -1,4 +1,4 @@
-//! Fourier transforms of the last axes, axis after axis.
+//! Fourier transforms of the last axes, one axis after another.
 
 use super::array::Array;
 use super::element::{Element, unsupported};
@@ -10,11 +10,12 @@ use crate::types::{DType, TensorType};
 use lazyxla_fourier::FftDirection;
 use num_complex::Complex;
 
-/// Elements of lines that one thread transforms at a time.
+/// Number of elements that one thread transforms at a time.
 const PIECE: usize = 1 << 15;
 
-/// Of the last `axes` axes; inverse transforms are divided by the number of elements. Of the last axis of reals, half is
-/// held as complex numbers: the other half is the same, conjugated.
+/// Transforms the last `axes` axes; inverse transforms are divided by the number of elements. A transform between reals
+/// and complex numbers holds only the first `n / 2 + 1` complex elements of the last axis: the others are their
+/// conjugates.
 pub fn fft(op: FftOp, ty: &TensorType, axes: usize, x: &Array) -> Result<Array> {
     match ty.dtype.real() {
         DType::F32 => transform::<f32>(op, ty, axes, x),
@@ -39,7 +40,7 @@ where
     }
 }
 
-/// Along axes before the last.
+/// Complex transforms along axes before the last one.
 fn along<T: Float>(mut x: Array, axes: std::ops::Range<usize>, direction: FftDirection) -> Result<Array>
 where
     Complex<T>: Element,
@@ -57,12 +58,12 @@ where
     Ok(x)
 }
 
-/// So many elements that they are whole lines.
+/// Largest number of elements up to [`PIECE`] that is a multiple of `length`; at least one line.
 fn whole_lines(length: usize) -> usize {
     length * (PIECE / length).max(1)
 }
 
-/// Along the last axis.
+/// Complex transform along the last axis.
 fn lines<T: Float>(x: &Array, direction: FftDirection) -> Result<Array>
 where
     Complex<T>: Element,
@@ -80,7 +81,7 @@ where
     })
 }
 
-/// Of reals, along the last axis.
+/// Transform of reals along the last axis.
 fn of_reals<T: Float>(ty: &TensorType, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
@@ -98,8 +99,8 @@ where
     })
 }
 
-/// To reals, along the last axis. What a transform of reals cannot have, an imaginary part of the first element and of
-/// the middle one, is not looked at.
+/// Inverse transform to reals along the last axis. The imaginary parts of the first element and, for an even length, of
+/// the last one are ignored: they are zero in the transform of reals.
 fn to_reals<T: Float>(ty: &TensorType, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,
@@ -123,7 +124,7 @@ where
     })
 }
 
-/// The size of the last axis, if there are elements at all.
+/// Size of the last axis; None if there are no elements.
 fn length_of(ty: &TensorType) -> Option<usize> {
     if ty.elements() == 0 { None } else { ty.dims.last().map(|&length| length as usize) }
 }
@@ -148,7 +149,7 @@ mod tests {
         (0..count).map(|i| C128::new(part(i), part(i + 12345))).collect()
     }
 
-    /// The definition.
+    /// Discrete Fourier transform by its definition; inverse, not divided by the length, for a positive sign.
     fn slow(x: &[C128], sign: f64) -> Vec<C128> {
         let n = x.len();
         let root = |k: usize| C128::from_polar(1.0, sign * std::f64::consts::TAU * (k % n) as f64 / n as f64);
@@ -181,7 +182,7 @@ mod tests {
     fn axes_and_batches() {
         let (n, dims) = (2 * 3 * 4 * 5, [2, 3, 4, 5]);
         let x = numbers(n);
-        // Of single numbers all powers of roots are seen: one line after the other, on each axis.
+        // Reference: one line after another, along each axis.
         let mut want = x.clone();
         for (step, length) in [(1, 5), (5, 4), (20, 3)] {
             for start in (0..n).filter(|i| i / step % length == 0) {

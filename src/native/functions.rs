@@ -1,10 +1,10 @@
-//! Functions of one float or two, by one name for f32 and f64.
+//! Functions of one or two floats, under the same names for f32 and f64.
 
 use super::element::Element;
 use super::fast;
 use super::writer::Writer;
 
-/// A float of 32 or 64 bits.
+/// A 32-bit or 64-bit float.
 #[allow(missing_docs)]
 pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn plus(self, other: Self) -> Self;
@@ -79,7 +79,7 @@ macro_rules! real {
             }
             #[inline(always)]
             fn greater(self, other: $T) -> $T {
-                // Of two zeros the positive one.
+                // For zeros with different signs this is 0.0.
                 if self == other {
                     $T::from_bits(self.to_bits() & other.to_bits())
                 } else if self > other || self.is_nan() {
@@ -90,7 +90,7 @@ macro_rules! real {
             }
             #[inline(always)]
             fn smaller(self, other: $T) -> $T {
-                // Of two zeros the negative one.
+                // For zeros with different signs this is -0.0.
                 if self == other {
                     $T::from_bits(self.to_bits() | other.to_bits())
                 } else if self < other || self.is_nan() {
@@ -222,7 +222,7 @@ real! {
     }
 }
 
-/// `1 / (1 + e^-x)`, by the exponential of what is not positive: the other one overflows before the result is 0.
+/// `1 / (1 + e^-x)`, computed from `e^-|x|`, because `e^-x` overflows before the result rounds to 0.
 #[inline(always)]
 fn logistic(x: f64) -> f64 {
     let power = fast::exp64(-x.abs());

@@ -1,19 +1,19 @@
-//! Floats of 16 bits, which are computed in f32.
+//! 16-bit floats, which are computed in f32.
 
 use super::element::Element;
 use super::writer::Writer;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
-/// A float of 16 bits: stored, widened to compute, rounded once.
+/// A 16-bit float: stored as such, widened to f32 for computations, and rounded once.
 pub trait Half: Element {
-    /// All as f32, which is exact. Both slices are as long.
+    /// Converts all elements to f32, which is exact. Both slices have the same length.
     fn widen(x: &[Self], out: &mut [f32]);
 
-    /// Writes all, rounded to nearest, ties to even.
+    /// Writes all elements, rounded to nearest, ties to even.
     fn narrow(x: &[f32], out: &mut Writer<Self>);
 
-    /// One, as f32.
+    /// Converts one element to f32.
     fn wide(self) -> f32;
 }
 
@@ -45,7 +45,7 @@ impl Half for bf16 {
     }
 }
 
-/// Without a branch, so that loops of it become vectors.
+/// Rounds to nearest, ties to even. Has no branches, so that loops are vectorized.
 #[inline(always)]
 fn round_to_bf16(x: f32) -> bf16 {
     let bits = x.to_bits();

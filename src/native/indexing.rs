@@ -1,4 +1,4 @@
-//! Operations that read or write at places that are computed.
+//! Operations that read or write at computed indices.
 
 use super::array::Array;
 use super::element::by_width;
@@ -7,7 +7,7 @@ use super::walk::{Walk, strides};
 use crate::error::Result;
 use crate::types::{DType, TensorType};
 
-/// A part of the shape of `ty`; starts are clamped so that it lies within `x`.
+/// Slice with the shape of `ty`. Start indices are clamped so that it lies within `x`.
 pub fn dynamic_slice(ty: &TensorType, x: &Array, starts: &[&Array]) -> Result<Array> {
     let start = place(&x.ty().dims, &ty.dims, starts);
     let steps = strides(&x.ty().dims);
@@ -15,7 +15,7 @@ pub fn dynamic_slice(ty: &TensorType, x: &Array, starts: &[&Array]) -> Result<Ar
     gather(ty, x, start, &walk)
 }
 
-/// `x` with `update` written over a part of it; starts are clamped so that it lies within `x`.
+/// Copy of `x` with a slice overwritten by `update`. Start indices are clamped so that the slice lies within `x`.
 pub fn dynamic_update_slice(x: &Array, update: &Array, starts: &[&Array]) -> Result<Array> {
     let (ty, part) = (x.ty(), update.ty());
     let start = place(&ty.dims, &part.dims, starts);
@@ -26,7 +26,7 @@ pub fn dynamic_update_slice(x: &Array, update: &Array, starts: &[&Array]) -> Res
     }))
 }
 
-/// Where a part of the shape `part` starts in `dims`.
+/// Offset of the first element of a slice of shape `part` in an array of shape `dims`.
 fn place(dims: &[i64], part: &[i64], starts: &[&Array]) -> usize {
     let steps = strides(dims);
     let start = |axis: usize| clamped(integers(starts[axis])(0), dims[axis] - part[axis]);
@@ -37,12 +37,12 @@ fn clamped(index: i128, last: i64) -> usize {
     index.clamp(0, last.into()) as usize
 }
 
-/// The one element of an array of integers.
+/// The only element of an integer or pred array of one element.
 pub fn integer(x: &Array) -> i128 {
     integers(x)(0)
 }
 
-/// Reads the element at a place of an array of integers.
+/// Returns a function that reads the element of an integer or pred array at an offset.
 pub fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
     let (dtype, size, bytes) = (x.ty().dtype, x.ty().dtype.size_bytes(), x.bytes());
     move |i| {
@@ -60,7 +60,7 @@ pub fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
     }
 }
 
-/// Slices of `x` along `axis`. Negative indices count from the end; the rest is clamped.
+/// Takes slices of `x` along `axis`. Negative indices count from the end; indices out of bounds are clamped.
 pub fn take(ty: &TensorType, axis: usize, x: &Array, indices: &Array) -> Result<Array> {
     let dims = &x.ty().dims;
     let before: i64 = dims[..axis].iter().product();

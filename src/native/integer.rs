@@ -1,20 +1,20 @@
-//! Operations of two integers. Signed ones are held as unsigned ones, and are signed where that makes a difference only: so
-//! there is one kernel where it does not, and one driver for both in any case.
+//! Operations on two integers. Signed integers are stored as unsigned ones of the same width. Separate signed kernels
+//! exist only where the sign matters, and both kinds share one driver.
 
 use super::element::Element;
 use super::elementwise::Kernel2;
 use crate::ir::{BinaryOp, CompareOp};
 
-/// An unsigned integer, which may stand for a signed one of its width.
+/// An unsigned integer, which may also represent a signed one of the same width.
 pub trait Integer: Element {
-    /// The kernel of an operation.
+    /// Kernel of an arithmetic or bitwise operation; None if integers do not support it.
     fn arithmetic(op: BinaryOp, signed: bool) -> Option<Kernel2<Self, Self>>;
 
-    /// The kernel of a comparison that is no "greater".
+    /// Kernel of a comparison. `Gt` and `Ge` must already be expressed as `Lt` and `Le` with the operands swapped.
     fn comparison(op: CompareOp, signed: bool) -> Kernel2<Self, u8>;
 }
 
-/// `base` to the power of `exponent`, by squaring, wrapping.
+/// `base` to the power of `exponent`, by repeated squaring; wraps on overflow.
 macro_rules! power {
     ($base:expr, $exponent:expr) => {{
         let (mut result, mut base, mut left) = (1, $base, $exponent);
@@ -44,7 +44,7 @@ macro_rules! integers {
                     Xor => |a, b, out| out.zip(a, b, |a, b| a ^ b),
                     ShiftLeft => |a, b, out| out.zip(a, b, |a, b| if b < WIDTH { a << b } else { 0 }),
                     ShiftRightLogical => |a, b, out| out.zip(a, b, |a, b| if b < WIDTH { a >> b } else { 0 }),
-                    // Beyond the width, the sign is all that is left.
+                    // A shift by the width or more leaves only copies of the sign bit.
                     ShiftRightArithmetic => |a, b, out| out.zip(a, b, |a, b| (a as $Signed >> b.min(WIDTH - 1)) as $T),
                     Divide | Remainder | Power | Maximum | Minimum if signed => $Signed::ordered(op),
                     Divide => |a, b, out| out.zip(a, b, |a, b| if b == 0 { !0 } else { a / b }),
@@ -78,7 +78,7 @@ macro_rules! integers {
                     BinaryOp::Remainder => |a, b, out| out.zip(a, b, |a, b| {
                         if b == 0 { a } else { (a as $Signed).wrapping_rem(b as $Signed) as $T }
                     }),
-                    // A negative exponent gives 0, but for the bases 1 and -1.
+                    // A negative exponent gives 0, except for the bases 1 and -1.
                     BinaryOp::Power => |a, b, out| out.zip(a, b, |a, b| match (b as $Signed >= 0, a as $Signed) {
                         (true, _) => power!(a, b),
                         (false, 1) => 1,
@@ -93,7 +93,7 @@ macro_rules! integers {
     )*};
 }
 
-/// The operations of signed integers for which the sign makes a difference.
+/// Kernels of the arithmetic operations whose results depend on the sign.
 trait Signed<T> {
     fn ordered(op: BinaryOp) -> Kernel2<T, T>;
 }

@@ -1,4 +1,4 @@
-//! Cholesky factors and triangular systems, matrix by matrix. f16 and bf16 are computed in f32.
+//! Cholesky decomposition and triangular solves of batches of matrices. f16 and bf16 are computed in f32.
 
 use super::array::Array;
 use super::complex::divide;
@@ -12,17 +12,17 @@ use crate::types::{DType, TensorType};
 use num_complex::Complex;
 use std::ops::{Add, Mul, Sub};
 
-/// From how many multiplications of all matrices on several threads share them.
+/// Minimum number of multiplications, over all matrices, for which several threads are used.
 const PARALLEL: usize = 1 << 16;
 
-/// What matrices are made of.
+/// A type of matrix elements.
 trait Number: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
     const ZERO: Self;
     const ONE: Self;
     const NAN: Self;
     fn conjugate(self) -> Self;
     fn over(self, divisor: Self) -> Self;
-    /// The root of the real part, if that and the root are positive and finite.
+    /// Square root of the real part as a real number; None unless the real part is positive and finite.
     fn positive_root(self) -> Option<Self>;
 }
 
@@ -74,7 +74,7 @@ macro_rules! numbers {
 
 numbers! { f32 f64 }
 
-/// Evaluates an expression with `$T` the [`Number`] of a dtype, for which halves are f32.
+/// Evaluates an expression with `$T` defined as the [`Number`] of a dtype. f16 and bf16 must be widened to f32 before.
 macro_rules! by_number {
     ($name:literal, $dtype:expr, $T:ident => $body:expr) => {
         match $dtype {
@@ -104,8 +104,9 @@ fn widened(ty: &TensorType) -> TensorType {
     TensorType { dtype, dims: ty.dims.clone() }
 }
 
-/// The triangular factor of Hermitian matrices, of which one triangle is read, and of their diagonal the real part. The other
-/// triangle of a factor is 0. A matrix that is not positive definite, or not finite, has a factor of NaN.
+/// Cholesky decomposition of Hermitian matrices. Only the chosen triangle and the real part of the diagonal are read;
+/// the other triangle of the result is 0. If a matrix is not positive definite or not finite, the chosen triangle of
+/// its result is NaN.
 pub fn cholesky(ty: &TensorType, lower: bool, x: &Array) -> Result<Array> {
     let wide = widened(ty);
     let x = convert(x, wide.dtype)?;
@@ -116,7 +117,8 @@ pub fn cholesky(ty: &TensorType, lower: bool, x: &Array) -> Result<Array> {
     convert(&result, ty.dtype)
 }
 
-/// Calls `work` with every matrix of `size` elements and its number, each of which takes so many multiplications.
+/// Calls `work` with the number and the elements of each matrix of `size` elements. `work_of_one` is the number of
+/// multiplications for one matrix.
 fn each_matrix<T: Send>(all: &mut [T], size: usize, work_of_one: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if all.is_empty() {
         return;
@@ -128,7 +130,7 @@ fn each_matrix<T: Send>(all: &mut [T], size: usize, work_of_one: usize, work: &(
     }
 }
 
-/// Writes the factor over a matrix.
+/// Overwrites a matrix with its Cholesky factor.
 fn factor<T: Number>(matrix: &mut [T], n: usize, lower: bool) {
     if !lower {
         conjugate_transpose(matrix, n);
@@ -155,7 +157,7 @@ fn conjugate_transpose<T: Number>(matrix: &mut [T], n: usize) {
     }
 }
 
-/// Row after row, from the lower triangle; false as soon as there is none.
+/// Computes the factor row by row from the lower triangle; returns false if the matrix is not positive definite.
 fn lower_factor<T: Number>(matrix: &mut [T], n: usize) -> bool {
     for i in 0..n {
         let (above, row) = matrix.split_at_mut(i * n);
@@ -170,7 +172,7 @@ fn lower_factor<T: Number>(matrix: &mut [T], n: usize) -> bool {
     true
 }
 
-/// The sum of `a` times `b`, conjugated, in several sums at a time.
+/// Sum of `a * conj(b)`, with several accumulators.
 fn dot<T: Number>(a: &[T], b: &[T]) -> T {
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b.as_chunks::<8>();
@@ -190,20 +192,21 @@ fn dot<T: Number>(a: &[T], b: &[T]) -> T {
     sums.into_iter().fold(rest, |sum, x| sum + x)
 }
 
-/// How the matrix of a system is to be taken.
+/// Options of a triangular solve.
 #[derive(Clone, Copy, Debug)]
 pub struct Triangle {
-    /// Whether the unknown stands to its right.
+    /// True to solve `op(a) x = b`, false to solve `x op(a) = b`, where `op` is the transposition.
     pub left_side: bool,
-    /// Which of its triangles is read.
+    /// True to read the lower triangle of `a`, false to read the upper one.
     pub lower: bool,
-    /// Whether its diagonal is taken to be 1, and not read.
+    /// True if the diagonal is assumed to be 1 and is not read.
     pub unit_diagonal: bool,
-    /// In which form it stands in the system.
+    /// Transposition applied to `a`.
     pub transposition: Transposition,
 }
 
-/// The solutions `x` of `a x = b`, or `x a = b`. All of a solution is NaN if the diagonal has a 0.
+/// Solves `op(a) x = b` or `x op(a) = b`, where `op` is the transposition. All elements of a solution are NaN if the
+/// diagonal of its matrix contains 0.
 pub fn triangular_solve(ty: &TensorType, triangle: Triangle, a: &Array, b: &Array) -> Result<Array> {
     let wide = widened(ty);
     let (a, b) = (convert(a, wide.dtype)?, convert(b, wide.dtype)?);
@@ -220,9 +223,9 @@ pub fn triangular_solve(ty: &TensorType, triangle: Triangle, a: &Array, b: &Arra
     convert(&result, ty.dtype)
 }
 
-/// A triangular system with the unknown to the right of its matrix.
+/// A triangular system `matrix x = b`.
 struct System<T> {
-    /// Row by row, with nothing but 0 outside its triangle.
+    /// Row-major; 0 outside of the triangle.
     matrix: Vec<T>,
     n: usize,
     lower: bool,
@@ -231,7 +234,7 @@ struct System<T> {
 
 impl<T: Number> System<T> {
     fn of(triangle: Triangle, a: &[T], n: usize) -> System<T> {
-        // From the right side `x a = b` is `a^T x^T = b^T`.
+        // Solving from the right: `x a = b` is equivalent to `a^T x^T = b^T`.
         let transposed = (triangle.transposition != Transposition::NoTranspose) == triangle.left_side;
         let conjugated = triangle.transposition == Transposition::Adjoint;
         let lower = triangle.lower != transposed;
@@ -249,7 +252,7 @@ impl<T: Number> System<T> {
         System { matrix, n, lower, is_singular }
     }
 
-    /// Writes the solution over `b`.
+    /// Overwrites `b` with the solution.
     fn solve(&self, b: &mut [T], left_side: bool) {
         if self.is_singular {
             return b.fill(T::NAN);
@@ -263,7 +266,7 @@ impl<T: Number> System<T> {
         b.iter_mut().enumerate().for_each(|(i, b)| *b = turned[i % n * rows + i / n]);
     }
 
-    /// Row after row of the unknown, from the one that is alone in its equation.
+    /// Forward or back substitution, one row of the unknown after another.
     fn substitute(&self, x: &mut [T]) {
         let (n, columns) = (self.n, x.len() / self.n);
         for step in 0..n {
@@ -301,7 +304,7 @@ mod tests {
         let x = [4.0f32, 2.0, 2.0, 99.0, 5.0, 3.0, 99.0, 99.0, 6.0];
         assert_eq!(factored(&[3, 3], false, &x), [2.0, 1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0, 2.0]);
         let c = C64::new;
-        // The diagonal's imaginary part is not looked at.
+        // The imaginary part of the diagonal is ignored.
         let x = [c(4.0, 7.0), c(9.0, 9.0), c(2.0, 2.0), c(6.0, 0.0)];
         let want = [c(2.0, 0.0), c(0.0, 0.0), c(1.0, 1.0), c(2.0, 0.0)];
         assert_eq!(factored(&[2, 2], true, &x), want);
@@ -339,7 +342,7 @@ mod tests {
 
     #[test]
     fn systems_of_all_sides_and_forms() {
-        // A matrix with its other triangle, which is not to be read.
+        // The other triangle of the matrix holds values that must not be read.
         let c = C64::new;
         let a = [c(2.0, 0.0), c(9.0, 9.0), c(1.0, 1.0), c(4.0, 0.0)];
         let x = [c(1.0, 2.0), c(3.0, 0.0), c(0.0, 1.0), c(1.0, -1.0)];

@@ -1,4 +1,4 @@
-//! NumPy's matmul.
+//! Matrix products with the semantics of NumPy's matmul.
 
 use super::array::Array;
 use super::convert::convert;
@@ -11,26 +11,27 @@ use crate::types::{DType, TensorType};
 use gemm::Parallelism;
 use num_complex::Complex;
 
-/// From how many multiplications of one product on several threads share it.
+/// Minimum number of multiplications for which one product uses several threads.
 const PARALLEL: usize = 1 << 25;
-/// From how many bytes of a matrix on threads share its product with a vector, and how many of them one takes at a time.
+/// A matrix of at least this many bytes is multiplied by a vector on several threads.
 const LARGE_MATRIX: usize = 1 << 22;
+/// Number of bytes of such a matrix that a thread processes at a time.
 const PART_OF_MATRIX: usize = 1 << 20;
 
-/// A product of `rows` x `depth` and `depth` x `columns` matrices.
+/// Sizes of a product of a `rows` x `depth` and a `depth` x `columns` matrix.
 #[derive(Clone, Copy)]
 pub struct Shape {
-    /// Of the left one and of the product.
+    /// Rows of the left operand and of the product.
     pub rows: usize,
-    /// Columns of the left one, rows of the right one.
+    /// Columns of the left operand, rows of the right one.
     pub depth: usize,
-    /// Of the right one and of the product.
+    /// Columns of the right operand and of the product.
     pub columns: usize,
 }
 
-/// What matrices are multiplied of.
+/// An element type of matrix products.
 pub trait Factor: Element {
-    /// Writes the product of two matrices, all of them row by row, over `out`, which holds zeros.
+    /// Multiplies two row-major matrices and writes the row-major product to `out`, which must be filled with zeros.
     fn product(shape: Shape, a: &[Self], b: &[Self], out: &mut [Self]);
 }
 
@@ -55,7 +56,7 @@ factors! {
     u64: |shape, a, b, out| integers(shape, a, b, out, |sum: u64, a, b| sum.wrapping_add(a.wrapping_mul(b))),
 }
 
-/// Evaluates an expression with `$T` the [`Factor`] of a dtype that is neither pred nor of 16 bits and a float.
+/// Evaluates an expression with `$T` defined as the [`Factor`] of a dtype other than pred, f16 and bf16.
 macro_rules! by_factor {
     ($dtype:expr, $T:ident => $body:expr) => {{
         type C64 = num_complex::Complex<f32>;
@@ -83,7 +84,8 @@ macro_rules! by_factor {
 }
 pub(super) use by_factor;
 
-/// The last two axes are matrices, those before them batches, which broadcast. f16 and bf16 are computed in f32.
+/// Multiplies the matrices in the last two axes; the axes before them are batch axes, which broadcast. f16 and bf16 are
+/// computed in f32.
 pub fn matmul(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
     if matches!(ty.dtype, DType::F16 | DType::BF16) {
         let wide = TensorType { dtype: DType::F32, dims: ty.dims.clone() };
@@ -94,17 +96,17 @@ pub fn matmul(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
     by_factor!(ty.dtype, T => batches::<T>(ty, a, b))
 }
 
-/// The product of every pair of matrices.
+/// Multiplies each pair of matrices of the batch.
 fn batches<T: Factor>(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
     let (a_dims, b_dims) = (&a.ty().dims[..], &b.ty().dims[..]);
-    // A vector on the left is a row, on the right a column.
+    // A vector is a row if it is the left operand, a column if it is the right one.
     let (a_batch, [rows, depth]) = matrices(a_dims, [1, a_dims[a_dims.len() - 1]]);
     let (b_batch, [_, columns]) = matrices(b_dims, [b_dims[0], 1]);
     let mut shape = Shape { rows, depth, columns };
     let batch = &ty.dims[..ty.dims.len() - usize::from(a_dims.len() > 1) - usize::from(b_dims.len() > 1)];
     let mut walk = Walk::broadcasts(batch, [a_batch, b_batch]);
     if b_batch.is_empty() {
-        // All rows of the left at once.
+        // The right operand is a single matrix: one product with all rows of the left operand.
         shape.rows *= a_batch.iter().product::<i64>() as usize;
         walk = Walk::broadcasts(&[], [&[], &[]]);
     }
@@ -128,7 +130,8 @@ fn batches<T: Factor>(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
     })
 }
 
-/// The batch axes, and the last two, for which a vector has `[1, n]` or `[n, 1]`.
+/// Splits a shape into the batch axes and the last two; `of_vector` stands for the latter if `dims` is that of a
+/// vector.
 fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
     match dims {
         [batch @ .., rows, columns] => (batch, [*rows as usize, *columns as usize]),
@@ -136,7 +139,8 @@ fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
     }
 }
 
-/// A matrix by a vector is read once, at the speed of memory: its rows are shared out, in parts that depend on the shape alone.
+/// Multiplies floating-point matrices. A large matrix times a vector is limited by memory bandwidth: its rows are
+/// divided among threads, in parts that depend on the shape alone.
 fn gemm<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], of: [T; 2]) {
     let Shape { depth, columns, .. } = shape;
     if columns == 1 && size_of_val(a) >= LARGE_MATRIX {
@@ -154,7 +158,8 @@ fn whole<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]:
     assert!(a.len() == rows * depth && b.len() == depth * columns && out.len() == rows * columns);
     let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
     let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
-    // SAFETY: the slices hold the matrices row by row, as was just checked, and the strides say so; `out` is ours alone.
+    // SAFETY: the slices hold row-major matrices of these sizes, as just checked, and the strides match; access to
+    // `out` is exclusive.
     unsafe {
         ::gemm::gemm(
             rows,
@@ -180,7 +185,8 @@ fn whole<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]:
     }
 }
 
-/// Row by row of `b`, which is what a cache and vectors like: a row of `out` gathers multiples of some of them at a time.
+/// Multiplies integer matrices: adds multiples of four rows of `b` at a time to a row of `out`, which suits caches and
+/// vector instructions.
 fn integers<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T + Sync) {
     let Shape { rows, depth, columns } = shape;
     if depth == 0 || columns == 0 {

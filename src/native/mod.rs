@@ -1,8 +1,9 @@
-//! Arrays in host memory, and the kernels of every operation on them: what tensors of the `cpu` device are. It computes what XLA's CPU computes, except that it does not flush denormal numbers to 0.
+//! Arrays in host memory and the eager kernels of all operations on them: tensors of the `cpu` device are such arrays.
+//! Results are those of XLA's CPU backend, except that denormal numbers are not flushed to 0.
 //!
-//! An operation chooses a *kernel*, a loop over slices of one element type, and hands it to a *driver*, which broadcasts,
-//! cuts large work into pieces for several threads, and widens f16 and bf16 to f32 block by block. So there is one loop for
-//! each operation and element type, and nowhere a loop for each way in which operands can meet.
+//! An operation chooses a *kernel*, a loop over slices of one element type, and passes it to a *driver*, which
+//! broadcasts, divides large work into pieces for several threads, and widens f16 and bf16 to f32 block by block. So
+//! each operation has one loop for each element type, instead of one for each combination of operands.
 
 mod array;
 mod binary;

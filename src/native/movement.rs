@@ -8,10 +8,10 @@ use super::writer::Writer;
 use crate::error::Result;
 use crate::types::TensorType;
 
-/// From how many elements on an array is transposed by tiles.
+/// Minimum number of elements for which a transposition uses tiles.
 const MANY: usize = 1 << 14;
 
-/// NumPy's broadcasting.
+/// Broadcasts `x` to the shape of `ty`, by NumPy's rules.
 pub fn broadcast_to(x: &Array, ty: &TensorType) -> Result<Array> {
     if x.ty().dims == ty.dims {
         return Ok(x.clone());
@@ -19,19 +19,20 @@ pub fn broadcast_to(x: &Array, ty: &TensorType) -> Result<Array> {
     gather(ty, x, 0, &Walk::broadcasts(&ty.dims, [&x.ty().dims]))
 }
 
-/// Axis i of the result is axis `axes[i]` of `x`.
+/// Permutes the axes: axis i of the result is axis `axes[i]` of `x`.
 pub fn transpose(ty: &TensorType, axes: &[i64], x: &Array) -> Result<Array> {
     let steps = strides(&x.ty().dims);
     let walk = axes.iter().map(|&axis| (x.ty().dims[axis as usize] as usize, [steps[axis as usize]]));
     gather(ty, x, 0, &Walk::new(walk))
 }
 
-/// Backwards along `axes`.
+/// Reverses the elements along `axes`.
 pub fn reverse(axes: &[i64], x: &Array) -> Result<Array> {
     let ty = x.ty();
     let steps = strides(&ty.dims);
     let is_reversed = |axis: usize| axes.contains(&(axis as i64));
-    // An element comes from the last one of the reversed axes, as far on as the others say, and as far back as these say.
+    // Offset of an element in `x`: that of the last element along the reversed axes, plus the steps along the other
+    // axes, minus the steps along the reversed ones.
     let last: usize = (0..ty.dims.len())
         .filter(|&axis| is_reversed(axis))
         .map(|axis| (ty.dims[axis] - 1).max(0) as usize * steps[axis])
@@ -52,7 +53,7 @@ pub fn reverse(axes: &[i64], x: &Array) -> Result<Array> {
     }))
 }
 
-/// `attributes`: starts, limits, strides.
+/// Slices `x`. `attributes` holds the starts, the limits and the strides of all axes.
 pub fn slice(ty: &TensorType, attributes: &[i64], x: &Array) -> Result<Array> {
     let rank = ty.dims.len();
     let steps = strides(&x.ty().dims);
@@ -62,10 +63,10 @@ pub fn slice(ty: &TensorType, attributes: &[i64], x: &Array) -> Result<Array> {
     gather(ty, x, start, &walk)
 }
 
-/// The elements of `x` from `start` on that a walk comes by.
+/// Reads the elements of `x` that `walk` visits, relative to offset `start`, into an array of type `ty`.
 pub fn gather(ty: &TensorType, x: &Array, start: usize, walk: &Walk<1>) -> Result<Array> {
     by_width!(ty.dtype, T => {
-        // The start is beyond the end only where nothing is read.
+        // `start` is beyond the end only if nothing is read.
         let x = x.elements::<T>().get(start..).unwrap_or_default();
         Array::write(ty, |out| {
             match if out.remaining() < MANY { None } else { Tiles::of(walk) } {
@@ -85,7 +86,7 @@ fn rows<T: Element>(x: &[T], walk: &Walk<1>, out: &mut Writer<T>) {
     }
 }
 
-/// Along `axis`; the parts are of the result's dtype.
+/// Concatenates along `axis`. The parts have the dtype of the result.
 pub fn concatenate(ty: &TensorType, axis: usize, parts: &[Array]) -> Result<Array> {
     let before: i64 = ty.dims[..axis].iter().product();
     let after: i64 = ty.dims[axis + 1..].iter().product();
@@ -99,24 +100,25 @@ pub fn concatenate(ty: &TensorType, axis: usize, parts: &[Array]) -> Result<Arra
     }))
 }
 
-/// Slice number `i` along the first axis, without that axis.
+/// Slice `i` along the first axis, without that axis.
 pub fn row(x: &Array, i: usize) -> Result<Array> {
     let ty = TensorType::new(x.ty().dtype, &x.ty().dims[1..]);
     gather(&ty, x, i * ty.elements(), &Walk::broadcasts(&ty.dims, [&ty.dims]))
 }
 
-/// Arrays of one type along a new first axis. There is at least one.
+/// Stacks arrays of one type along a new first axis. There must be at least one.
 pub fn stack(rows: &[Array]) -> Result<Array> {
     let mut ty = rows[0].ty().clone();
     ty.dims.insert(0, rows.len() as i64);
     by_width!(ty.dtype, T => Array::write::<T>(&ty, |out| rows.iter().for_each(|row| out.copy(row.elements()))))
 }
 
-/// `attributes`: low, high, interior.
+/// Pads `x` with `value`. `attributes` holds the low, the high and the interior padding of all axes.
 pub fn pad(ty: &TensorType, attributes: &[i64], x: &Array, value: &Array) -> Result<Array> {
     let rank = ty.dims.len();
     let (from, to) = (strides(&x.ty().dims), strides(&ty.dims));
-    // The elements of each axis that are in the result: the first one of them, how many, and where it comes to lie.
+    // The elements of each axis that appear in the result: the first one, their number, and the position of the first
+    // one in the result.
     let mut axes = Vec::with_capacity(rank);
     let (mut first, mut place) = (0, 0);
     for axis in 0..rank {
@@ -137,7 +139,7 @@ pub fn pad(ty: &TensorType, attributes: &[i64], x: &Array, value: &Array) -> Res
     }))
 }
 
-/// Writes rows of `x`, from `first` on, over rows of `all`, from `place` on.
+/// Copies the elements of `x` from `first` on to `all` from `place` on, in the order of `walk`.
 pub fn scatter<T: Element>(x: &[T], first: usize, all: &mut [T], place: usize, walk: &Walk<2>) {
     let row = walk.row();
     match walk.steps() {

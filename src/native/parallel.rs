@@ -1,14 +1,14 @@
-//! Sharing work out to threads. Work is handed over behind a pointer, so that there is one loop for each element type and
-//! not one for each operation.
+//! Distribution of work over threads. Work is passed as a trait object, so that the loops are compiled once per element
+//! type and not once per operation.
 //!
-//! The calling thread works as well, from the first moment on: threads that slept take 20 to 50 us to wake up, and while others
-//! use the machine much longer. What takes less than some hundred is better done by one thread alone; the callers see to that.
+//! The calling thread takes part from the start: sleeping threads need 20 to 50 us to wake up, and much longer on a
+//! busy machine. Work of less than a few hundred microseconds is better done by one thread; the callers decide.
 
 use crate::allocation::{collected, with_room};
 use crate::error::Result;
 use parking_lot::Mutex;
 
-/// Calls `work` with every piece of at most `size` elements, and the place where it starts.
+/// Calls `work` with each piece of at most `size` elements and the offset at which it starts.
 pub fn each_piece<S: Send>(all: &mut [S], size: usize, work: &(dyn Fn(usize, &mut [S]) + Sync)) {
     let count = all.len().div_ceil(size);
     let pieces = Mutex::new(all.chunks_mut(size).enumerate());
@@ -20,14 +20,14 @@ pub fn each_piece<S: Send>(all: &mut [S], size: usize, work: &(dyn Fn(usize, &mu
     });
 }
 
-/// What `work` gives for 0, 1, ...
+/// Returns the results of `work` for `0..count`, in order.
 pub fn collect<T: Send>(count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
     each_piece(&mut made, 1, &|i, place| place[0] = Some(work(i)));
     made.into_iter().map(|one| one.expect("every piece was worked on")).collect()
 }
 
-/// The same, of what may fail, and of a count that comes from outside.
+/// Like [`collect`] for work that can fail. Also returns an error if there is no memory for `count` results.
 pub fn try_collect<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
     let mut made: Vec<Option<Result<T>>> = collected((0..count).map(|_| None), "the parts of an operation")?;
     each_piece(&mut made, 1, &|i, place| place[0] = Some(work(i)));
@@ -38,7 +38,7 @@ pub fn try_collect<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + S
     Ok(all)
 }
 
-/// Does both, at once if a thread is free.
+/// Runs both functions, concurrently if a thread is free.
 pub fn both(first: impl FnOnce() + Send, second: impl FnOnce()) {
     rayon::in_place_scope(|scope| {
         scope.spawn(|_| first());
@@ -46,7 +46,8 @@ pub fn both(first: impl FnOnce() + Send, second: impl FnOnce()) {
     });
 }
 
-/// Runs `work`, which takes piece after piece, on this thread and on as many others as there are pieces for.
+/// Runs `work`, which takes pieces until none is left, on this thread and on at most one other thread per further
+/// piece.
 fn together(pieces: usize, work: &(dyn Fn() + Sync)) {
     let helpers = pieces.saturating_sub(1).min(rayon::current_num_threads() - 1);
     if helpers == 0 {

@@ -1,4 +1,4 @@
-//! Elements at places that are listed.
+//! Reading and updating elements at a list of offsets.
 
 use super::array::Array;
 use super::element::by_width;
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::types::TensorType;
 use rustc_hash::FxHashMap;
 
-/// What applies a computation of scalars to arrays of one length, element by element.
+/// Applies a computation of scalars elementwise to vectors of one length.
 pub type Each<'a> = dyn Fn(&[Array]) -> Result<Vec<Array>> + 'a;
 
-/// The elements of `x` at `places`, counted in row-major order.
+/// Reads the elements of `x` at `places`, which are row-major offsets.
 pub fn elements_at(x: &Array, places: impl ExactSizeIterator<Item = usize>) -> Result<Array> {
     let ty = TensorType::new(x.ty().dtype, &[places.len() as i64]);
     by_width!(ty.dtype, T => {
@@ -20,7 +20,7 @@ pub fn elements_at(x: &Array, places: impl ExactSizeIterator<Item = usize>) -> R
     })
 }
 
-/// An array that is changed place by place.
+/// A mutable copy of an array.
 struct Slots {
     ty: TensorType,
     bytes: Vec<u8>,
@@ -50,8 +50,8 @@ impl Slots {
     }
 }
 
-/// `arrays` with elements of `updates` combined into them, pair by pair of (place in the arrays, place in the updates); those
-/// of one place in their order.
+/// Returns `arrays` with elements of `updates` combined into them. Each pair is an offset in the arrays and one in the
+/// updates; pairs with the same offset in the arrays are applied in order.
 pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)], combine: &Each) -> Result<Vec<Array>> {
     let mut slots: Vec<Slots> = arrays.iter().map(Slots::new).collect::<Result<_>>()?;
     for round in rounds(pairs, arrays[0].ty().elements())? {
@@ -65,9 +65,10 @@ pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)],
     slots.into_iter().map(Slots::finish).collect()
 }
 
-/// The pairs in as many rounds as some place comes up: in each round a place comes up once. There are so many places.
+/// Divides the pairs into rounds, in order, so that each round has every offset in the arrays at most once. `places` is
+/// the number of those offsets.
 fn rounds(pairs: &[(usize, usize)], places: usize) -> Result<Vec<Vec<(usize, usize)>>> {
-    // How often each place has come up. Few pairs in a large array are looked up.
+    // Number of pairs so far for each offset: a table, or a hash map if the pairs are few compared with the array.
     let mut table = filled(0u32, if places / 8 <= pairs.len() { places } else { 0 }, "the places of updates")?;
     let mut few: FxHashMap<usize, u32> = FxHashMap::default();
     let mut rounds: Vec<Vec<(usize, usize)>> = Vec::new();

@@ -1,17 +1,18 @@
-//! Rounding to formats with fewer bits.
+//! Rounding to formats with fewer exponent or mantissa bits.
 
 use super::array::Array;
 use super::element::by_integer_width;
 use super::elementwise::each;
 use crate::error::Result;
 
-/// Every float rounded to a format with so many bits of exponent and of mantissa: to the nearest, ties to even. What is
-/// too large for the exponent is infinite, what is too small for a normal number is 0. `own` is the elements' format.
+/// Rounds each float to a format with the given numbers of exponent and mantissa bits, to nearest, ties to even. Values
+/// too large for the exponent become infinite; values below the smallest normal number become 0. `own` is the format of
+/// the elements.
 pub fn reduce_precision(x: &Array, own: (u32, u32), to: (u32, u32)) -> Result<Array> {
     by_integer_width!(x.ty().dtype, T => each::<T, T>(x.ty(), x, &|x| rounded(x, own, to) as T))
 }
 
-/// The bits, in an integer in which all have room.
+/// Rounds the encoding of one float; u64 has room for the encodings of all formats.
 #[inline(always)]
 fn rounded(x: impl Into<u64>, (exponent, mantissa): (u32, u32), (to_exponent, to_mantissa): (u32, u32)) -> u64 {
     let x = x.into();
@@ -19,11 +20,11 @@ fn rounded(x: impl Into<u64>, (exponent, mantissa): (u32, u32), (to_exponent, to
     let size = x ^ sign;
     let infinity = ((1 << exponent) - 1) << mantissa;
     if size > infinity {
-        // NaN.
+        // NaN stays unchanged.
         return x;
     }
     let cut = mantissa - to_mantissa;
-    // A carry goes into the exponent, where it belongs.
+    // A carry into the exponent gives the correct result.
     let nearest = if cut == 0 { size } else { (size + (1 << (cut - 1)) - 1 + (size >> cut & 1)) >> cut << cut };
     if to_exponent == exponent {
         return sign | nearest;
@@ -64,7 +65,7 @@ mod tests {
         for (x, got) in x.iter().zip(f32s(&x, [5, 10])) {
             let want = f16::from_f32(*x).to_f32();
             let want = if want.abs() < 6.103_515_6e-5 { 0.0f32.copysign(want) } else { want };
-            // What rounds up to the least normal number is it, here, and is below it, there.
+            // A value that rounds up to the smallest normal number is that number here, but may stay subnormal in f16.
             let near = x.abs() > 6.1e-5 && x.abs() < 6.104e-5;
             assert!(
                 got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()) || near,

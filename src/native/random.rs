@@ -1,12 +1,13 @@
-//! Random bits: functions of a key and of a counter, so that no element depends on another (Salmon et al., "Parallel random
-//! numbers: as easy as 1, 2, 3", SC 2011).
+//! Counter-based random bits: functions of a key and a counter, so that no element depends on another (Salmon et al.,
+//! "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 
 use super::array::Array;
 use super::element::by_integer_width;
 use crate::error::Result;
 use crate::types::TensorType;
 
-/// The next state and the bits of XLA's THREE_FRY, bit for bit. The state is a key and a counter, of 64 bits each.
+/// Returns the next state and the bits that XLA's THREE_FRY generates, bit for bit. The state is a 64-bit key and a
+/// 64-bit counter.
 pub fn threefry(state: &Array, ty: &TensorType) -> Result<[Array; 2]> {
     let [key, counter] = *state.elements::<u64>() else { unreachable!("inference saw two numbers") };
     let key = halves(key);
@@ -27,8 +28,8 @@ pub fn threefry(state: &Array, ty: &TensorType) -> Result<[Array; 2]> {
     Ok([numbers(state.ty(), &next)?, bits])
 }
 
-/// The next state and the bits of XLA's PHILOX, bit for bit. The state is a key and a counter of 128 bits, the low ones
-/// first; of two numbers, the key is the high ones, too.
+/// Returns the next state and the bits that XLA's PHILOX generates, bit for bit. The state is a 64-bit key and a
+/// 128-bit counter, low word first; in a state of two words the key is also the high word of the counter.
 pub fn philox(state: &Array, ty: &TensorType) -> Result<[Array; 2]> {
     let (key, low, high) = match *state.elements::<u64>() {
         [key, low] => (key, low, key),
@@ -55,7 +56,8 @@ pub fn philox(state: &Array, ty: &TensorType) -> Result<[Array; 2]> {
     Ok([numbers(state.ty(), &all[..state.ty().elements()])?, bits])
 }
 
-/// The bits of JAX's `threefry2x32` keys: each element's own, whatever the shape.
+/// The random bits that JAX derives from a `threefry2x32` key. Each element depends only on the key and on its index,
+/// whatever the shape.
 pub fn random_bits(ty: &TensorType, key: &Array) -> Result<Array> {
     let [first, second] = *key.elements::<u32>() else { unreachable!("inference saw two numbers") };
     let block = move |i: usize| threefry2x32([first, second], [(i as u64 >> 32) as u32, i as u32]);
@@ -75,7 +77,7 @@ pub fn random_bits(ty: &TensorType, key: &Array) -> Result<Array> {
     })
 }
 
-/// Elements by their places, as wide as the type has it.
+/// Generates elements from their offsets, truncated to the width of the dtype.
 fn generated<F: FnMut(usize) -> u64>(ty: &TensorType, generator: impl Fn() -> F + Sync) -> Result<Array> {
     by_integer_width!(ty.dtype, T => Array::write_elementwise::<T>(ty, &|range, out| {
         let mut bits = generator();
@@ -87,7 +89,7 @@ fn numbers(ty: &TensorType, elements: &[u64]) -> Result<Array> {
     Array::write::<u64>(ty, |out| out.copy(elements))
 }
 
-/// The low half, the high half.
+/// Low and high half.
 fn halves(x: u64) -> [u32; 2] {
     [x as u32, (x >> 32) as u32]
 }
@@ -96,13 +98,14 @@ fn joined([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Where XLA takes 32-bit elements from: it makes blocks of two for an array of which one axis is half as long, and they
-/// come to lie side by side on that axis. It is the first even one, else the first of the longest.
+/// Layout of THREE_FRY's elements of up to 32 bits in XLA: each block gives two elements, which are adjacent along one
+/// axis; the array of blocks is half as long on that axis. It is the first axis of even size, or else the first of the
+/// longest ones.
 struct Halved {
-    /// The axis' size and half of it, rounded up.
+    /// Size of the axis; `half` is half of it, rounded up.
     size: usize,
     half: usize,
-    /// Elements of the axes behind it.
+    /// Number of elements of the axes after it.
     behind: usize,
     blocks: usize,
 }
@@ -119,7 +122,7 @@ impl Halved {
         Halved { size: dims[axis], half, behind, blocks: before * half * behind }
     }
 
-    /// The block of an element, and which half of it.
+    /// Returns the block of an element, and its position in the block, 0 or 1.
     fn of_element(&self, i: usize) -> (usize, usize) {
         let (rest, behind) = (i / self.behind, i % self.behind);
         let (before, at) = (rest / self.size, rest % self.size);
@@ -127,7 +130,7 @@ impl Halved {
     }
 }
 
-/// Twenty rounds of Threefry.
+/// Threefry-2x32 with 20 rounds.
 #[inline(always)]
 fn threefry2x32(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
@@ -144,7 +147,7 @@ fn threefry2x32(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     [a, b]
 }
 
-/// Ten rounds of Philox.
+/// Philox-4x32 with 10 rounds.
 #[inline(always)]
 fn philox4x32([mut k0, mut k1]: [u32; 2], counter: u128) -> [u32; 4] {
     let mut x = [0, 32, 64, 96].map(|shift| (counter >> shift) as u32);
@@ -161,7 +164,7 @@ fn philox4x32([mut k0, mut k1]: [u32; 2], counter: u128) -> [u32; 4] {
 mod tests {
     use super::*;
 
-    // The known answers of the authors' library, Random123.
+    // Known answers of Random123, the library of the algorithms' authors.
     #[test]
     fn threefry_has_its_known_answers() {
         assert_eq!(threefry2x32([0, 0], [0, 0]), [0x6B20_0159, 0x99BA_4EFE]);

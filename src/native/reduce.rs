@@ -1,5 +1,5 @@
-//! Reductions. Every sum is a tree: blocks, summed up by many independent accumulators, are combined pairwise, so that
-//! neither speed nor accuracy is lost. The tree depends on the shape alone, never on the number of threads.
+//! Reductions. Every sum is a tree: blocks are summed in many independent accumulators and combined pairwise, which is
+//! both fast and accurate. The tree depends on the shape alone, never on the number of threads.
 
 use super::array::Array;
 use super::combine::{Combine, Greater, Smaller};
@@ -14,20 +14,20 @@ use crate::types::{DType, TensorType};
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-/// Elements of a row that are taken one after the other.
+/// Rows of at most this many elements are reduced one element after another.
 const SHORT: usize = 16;
-/// Elements of a row that are taken together without a tree.
+/// Rows of at most this many elements are reduced without a tree.
 const BLOCK: usize = 1024;
-/// Rows that are taken together without a tree.
+/// Columns of at most this many rows are reduced without a tree.
 const ROWS: usize = 64;
-/// Columns that are taken together at a time: their results stay in the fastest cache, and memory is read in long runs.
+/// Number of columns that are reduced at a time: their results stay in the L1 cache, and memory is read in long runs.
 const COLUMNS: usize = 1024;
-/// Elements of a row that one thread takes.
+/// Number of elements of a row that one thread reduces.
 const PART: usize = 1 << 18;
-/// From how many elements on threads share them.
+/// Minimum number of elements for which several threads are used.
 const PARALLEL: usize = 1 << 21;
 
-/// Over `axes`, ascending. f16 and bf16 are widened first, and sums of them rounded once.
+/// Reduces `axes`, which are ascending. f16 and bf16 are accumulated in f32, and the results are rounded once.
 pub fn reduce(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Array> {
     if !matches!(ty.dtype, DType::F16 | DType::BF16) {
         return dispatch(op, ty, axes, x);
@@ -74,19 +74,19 @@ fn dispatch(op: ReduceOp, ty: &TensorType, axes: &[i64], x: &Array) -> Result<Ar
     }
 }
 
-/// `Ord::max`, as a comparison: of many of that the compiler makes no vectors.
+/// `Ord::max` as a comparison, because the compiler does not vectorize many calls of the former.
 #[inline(always)]
 fn larger<T: Ord>(a: T, b: T) -> T {
     if a > b { a } else { b }
 }
 
-/// `Ord::min`, likewise.
+/// `Ord::min` as a comparison; see [`larger`].
 #[inline(always)]
 fn smaller<T: Ord>(a: T, b: T) -> T {
     if a < b { a } else { b }
 }
 
-/// Neighbouring axes, all of them reduced over or none.
+/// Adjacent axes of which all or none are reduced.
 struct Group {
     size: usize,
     reduced: bool,
@@ -107,7 +107,7 @@ fn add(groups: &mut Groups, group: Group) {
     }
 }
 
-/// Group after group, from the last to the first.
+/// Reduces one group of axes after another, from the last to the first.
 fn fold<T: Element>(ty: &TensorType, axes: &[i64], x: &Array, identity: T, combine: impl Combine<T>) -> Result<Array> {
     let mut groups = Groups::new();
     add_all(&mut groups, &x.ty().dims, axes);
@@ -128,7 +128,7 @@ fn fold<T: Element>(ty: &TensorType, axes: &[i64], x: &Array, identity: T, combi
     Ok(x.reshape(&ty.dims))
 }
 
-/// The middle axis of three, of which the first and the last are left.
+/// Reduction of the middle one of three axes.
 struct Step<'a, T, C> {
     x: &'a [T],
     length: usize,
@@ -171,7 +171,7 @@ impl<T: Element, C: Combine<T>> Step<'_, T, C> {
             return made;
         }
         if x.len() <= BLOCK {
-            // As many accumulators as fill some vectors.
+            // A few vector registers' worth of accumulators.
             return match size_of::<T>() {
                 1 | 2 => self.block::<64>(x),
                 4 => self.block::<32>(x),
@@ -207,7 +207,8 @@ impl<T: Element, C: Combine<T>> Step<'_, T, C> {
         sums[0]
     }
 
-    /// The columns from `column` on, as many as `out` has, of all rows of `x`. `out` holds the identity.
+    /// Reduces the columns of `x` from `column` on into `out`, which holds the identity and has one element for each
+    /// column.
     fn columns(&self, x: &[T], column: usize, out: &mut [T]) {
         let (inner, combine) = (self.inner, self.combine);
         let rows = x.len() / inner;

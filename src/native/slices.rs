@@ -1,4 +1,4 @@
-//! Slices that begin where an array of indices says: gather, and where scatter writes.
+//! Slices whose starts are given by an array of indices: gather, and the positions that scatter updates.
 
 use super::array::Array;
 use super::element::by_width;
@@ -11,30 +11,31 @@ use crate::types::TensorType;
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
 
-/// Slices of an array, and as which part of an other one they are side by side.
+/// Slices of an array, and their layout in the batched array: the output of gather or the updates of scatter.
 struct Slices<'a> {
-    /// The array's shape, and how far apart neighbours are in it.
+    /// Shape of the array; `steps` are its strides in elements.
     dims: &'a [i64],
     steps: SmallVec<[usize; 4]>,
-    /// The size of a slice on each axis of the array.
+    /// Size of a slice along each axis of the array.
     sizes: SmallVec<[i64; 4]>,
     placement: &'a Placement,
     indices: &'a Array,
-    /// From slice to slice: in the indices, and side by side.
+    /// Visits all slices: offsets in `indices` and in the batched array.
     batches: Walk<2>,
-    /// Through one slice: in the array, and side by side.
+    /// Visits the elements of one slice: offsets in the array and in the batched array, relative to the start of the
+    /// slice.
     window: Walk<2>,
 }
 
-/// How far apart neighbours are in indices. Where index vectors have no element, as if they had one: places in the indices
-/// are different for different slices in any case.
+/// Strides of `indices`, in elements. Axes of size 0 are treated as if their size were 1, so that different slices have
+/// different offsets even if the index vectors are empty.
 fn index_steps(indices: &Array) -> SmallVec<[usize; 4]> {
     let dims: SmallVec<[i64; 4]> = indices.ty().dims.iter().map(|&dim| dim.max(1)).collect();
     strides(&dims)
 }
 
 impl<'a> Slices<'a> {
-    /// Of an array of the shape `dims`; `side` is the shape in which they are side by side.
+    /// Slices of an array of shape `dims`; `side` is the shape of the batched array.
     fn new(dims: &'a [i64], side: &[i64], placement: &'a Placement, indices: &'a Array) -> Slices<'a> {
         let (steps, side_steps) = (strides(dims), strides(side));
         let index_steps = index_steps(indices);
@@ -52,7 +53,7 @@ impl<'a> Slices<'a> {
         Slices { dims, steps, sizes, placement, indices, batches: walk(batches), window: walk(window) }
     }
 
-    /// Calls `visit` with where each slice starts, on each axis, and where side by side it does.
+    /// Calls `visit` with the start of each slice along each axis of the array, and its offset in the batched array.
     fn each(&self, mut visit: impl FnMut(&[i128], usize)) {
         let index = integers(self.indices);
         let (index_dims, index_steps) = (&self.indices.ty().dims, index_steps(self.indices));
@@ -69,24 +70,24 @@ impl<'a> Slices<'a> {
         });
     }
 
-    /// The last place on an axis at which a slice may start; negative if it fits nowhere.
+    /// Largest start along an axis with which a slice fits; negative if the slice is larger than the array.
     fn last(&self, axis: usize) -> i128 {
         (self.dims[axis] - self.sizes[axis]).into()
     }
 
-    /// Where a slice starts that begins at `start`, as near as it fits.
+    /// Offset of the slice that starts at `start`, clamped so that it lies within the array.
     fn clamped(&self, start: &[i128]) -> usize {
         (0..start.len()).map(|axis| start[axis].clamp(0, self.last(axis)) as usize * self.steps[axis]).sum()
     }
 
-    /// Where a slice starts that lies within the array.
+    /// Offset of the slice that starts at `start`; None if it does not lie within the array.
     fn within(&self, start: &[i128]) -> Option<usize> {
         let fits = (0..start.len()).all(|axis| (0..=self.last(axis)).contains(&start[axis]));
         fits.then(|| self.clamped(start))
     }
 }
 
-/// Slices of `x`, side by side in the shape of `ty`; starts are clamped so that they lie within `x`.
+/// Gathers slices of `x` into an array of type `ty`. Start indices are clamped so that the slices lie within `x`.
 pub fn gather(ty: &TensorType, placement: &Placement, x: &Array, indices: &Array) -> Result<Array> {
     let slices = Slices::new(&x.ty().dims, &ty.dims, placement, indices);
     by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
@@ -96,8 +97,8 @@ pub fn gather(ty: &TensorType, placement: &Placement, x: &Array, indices: &Array
     }))
 }
 
-/// For each element of updates of the shape `side`, slice after slice, where in an array of the shape `dims` it belongs, and
-/// where it is. Slices that do not lie within the array are left out.
+/// Returns, for each element of the scatter updates of shape `side`, slice by slice, its offset in an array of shape
+/// `dims` and its offset in the updates. Slices that do not lie within the array are left out as a whole.
 pub fn targets(dims: &[i64], side: &[i64], placement: &Placement, indices: &Array) -> Vec<(usize, usize)> {
     let slices = Slices::new(dims, side, placement, indices);
     let mut targets = Vec::new();

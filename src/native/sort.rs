@@ -1,4 +1,4 @@
-//! Sorting, by a known order or by any computation that compares.
+//! Sorting by the order of a dtype, or by an arbitrary comparison (StableHLO sort).
 
 use super::array::Array;
 use super::convert::convert;
@@ -12,15 +12,15 @@ use crate::types::{DType, Dims, TensorType};
 use half::{bf16, f16};
 use std::cmp::Ordering;
 
-/// How many elements are worth a thread.
+/// Number of elements that one thread sorts at a time, rounded down to whole rows (but at least one row).
 const PARALLEL: usize = 1 << 14;
 
-/// A real number, or pred. NaN is greater than every number, and two zeros are equal.
+/// An ordered element type: a real number or pred. NaN is greater than every number, and zeros of both signs are equal.
 pub trait Ordered: Element {
-    /// Their order.
+    /// Compares two elements.
     fn order(self, other: Self) -> Ordering;
 
-    /// Whether it is no number.
+    /// Returns true if the element is NaN.
     fn is_nan(self) -> bool {
         false
     }
@@ -54,7 +54,7 @@ macro_rules! ordered_floats {
 
 ordered_floats! { f16, bf16, f32, f64 }
 
-/// Evaluates an expression with `$T` the type of a dtype whose elements have an order.
+/// Evaluates an expression with `$T` defined as the type of a dtype whose elements are ordered.
 macro_rules! by_order {
     ($dtype:expr, $T:ident => $body:expr) => {
         by_order!($dtype, $T => $body, Pred u8, S8 i8, S16 i16, S32 i32, S64 i64, U8 u8, U16 u16, U32 u32, U64 u64,
@@ -72,7 +72,7 @@ macro_rules! by_order {
 }
 pub(super) use by_order;
 
-/// Arrays of one shape, sorted together along an axis by the elements of number `key`. Equal ones stay in their order.
+/// Sorts arrays of one shape together along an axis, by the elements of `arrays[key]`. The sort is stable.
 pub fn sort_by_key(arrays: &[Array], axis: usize, key: usize, descending: bool) -> Result<Vec<Array>> {
     let turned = turn_all(arrays, axis)?;
     let length = arrays[0].ty().dims[axis] as usize;
@@ -80,7 +80,7 @@ pub fn sort_by_key(arrays: &[Array], axis: usize, key: usize, descending: bool) 
     reordered(arrays, axis, &turned, &order)
 }
 
-/// For each row of `keys` the places of its elements in order.
+/// For each row of `keys`, the offsets of its elements in sorted order.
 fn row_orders<T: Ordered>(keys: &[T], length: usize, descending: bool) -> Result<Vec<usize>> {
     let mut order = filled(0, keys.len(), "the order of a sort")?;
     let rows = (PARALLEL / length.max(1)).max(1) * length.max(1);
@@ -99,11 +99,12 @@ fn row_orders<T: Ordered>(keys: &[T], length: usize, descending: bool) -> Result
     Ok(order)
 }
 
-/// Arrays of one shape, sorted together along an axis. `precedes` is given two elements of each array in turn, and says
-/// whether the first ones come before the second ones. Equal ones stay in their order. A `precedes` that is no order gives
-/// some permutation.
+/// Sorts arrays of one shape together along an axis. `precedes` is given two elements of each array in turn, and
+/// returns whether the first ones come before the second ones. The sort is stable. If `precedes` is not a strict weak
+/// order, the result is some permutation.
 ///
-/// By a network: it compares the same places whatever the elements are, so many of them at once.
+/// Uses a sorting network: the compared positions do not depend on the elements, so that `precedes` is applied to many
+/// pairs at once.
 pub fn sort_with(arrays: &[Array], axis: usize, precedes: &Each) -> Result<Vec<Array>> {
     let turned = turn_all(arrays, axis)?;
     let (length, elements) = (arrays[0].ty().dims[axis] as usize, arrays[0].ty().elements());
@@ -122,7 +123,7 @@ pub fn sort_with(arrays: &[Array], axis: usize, precedes: &Each) -> Result<Vec<A
     reordered(arrays, axis, &turned, &order)
 }
 
-/// Batcher's odd-even merge sort: which places are compared, and exchanged if need be, stage by stage.
+/// Batcher's odd-even merge sort: for each stage, the pairs of positions that are compared and, if needed, exchanged.
 fn network(length: usize) -> impl Iterator<Item = Vec<[usize; 2]>> {
     let powers = |from: usize| std::iter::successors(Some(from), |power| power.checked_mul(2));
     let runs = powers(1).take_while(move |run| *run < length);
@@ -137,7 +138,7 @@ fn network(length: usize) -> impl Iterator<Item = Vec<[usize; 2]>> {
     })
 }
 
-/// Exchanges those of the listed pairs of places that are in the wrong order.
+/// Exchanges those pairs of positions whose elements are in the wrong order.
 fn exchange(arrays: &[Array], order: &mut [usize], pairs: &[[usize; 2]], precedes: &Each) -> Result<()> {
     let compared = |first: usize, second: usize| {
         let mut arguments = Vec::with_capacity(2 * arrays.len());
@@ -158,8 +159,8 @@ fn exchange(arrays: &[Array], order: &mut [usize], pairs: &[[usize; 2]], precede
     Ok(())
 }
 
-/// The places, along the last axis, of the `k` greatest (or smallest) elements, the greatest (smallest) first; of equal ones
-/// the first. NaN is greater than every number.
+/// Indices of the `k` greatest (or smallest) elements along the last axis, the greatest (smallest) first; among equal
+/// elements the smaller index comes first. NaN is greater than every number.
 pub fn top_k(ty: &TensorType, x: &Array, k: usize, greatest: bool) -> Result<Array> {
     let length = *x.ty().dims.last().expect("at least one axis") as usize;
     let places = by_order!(x.ty().dtype, T => {
@@ -185,7 +186,7 @@ fn first_places<T: Ordered>(row: &[T], k: usize, greatest: bool) -> impl Iterato
     pairs.into_iter().map(|pair| pair.1)
 }
 
-/// With the axis behind the others.
+/// Moves the axis behind all others.
 fn turn_all(arrays: &[Array], axis: usize) -> Result<Vec<Array>> {
     let rank = arrays[0].ty().dims.len();
     let order: Vec<i64> = (0..rank).filter(|&a| a != axis).chain([axis]).map(|a| a as i64).collect();
@@ -197,7 +198,7 @@ fn turned(x: &Array, order: &[i64]) -> Result<Array> {
     transpose(&TensorType { dtype: x.ty().dtype, dims }, order, x)
 }
 
-/// The elements of arrays with the axis behind the others, in another order, and the axis back where it was.
+/// Permutes the elements of arrays whose sorted axis is the last one, and moves that axis back to its position.
 fn reordered(arrays: &[Array], axis: usize, turned_arrays: &[Array], order: &[usize]) -> Result<Vec<Array>> {
     let rank = arrays[0].ty().dims.len();
     let mut back: Vec<i64> = (0..rank as i64 - 1).collect();
@@ -223,7 +224,7 @@ mod tests {
         Array::from_bytes(&ty, &vec![0; ty.elements()]).map(|x| vec![x])
     }
 
-    /// 5, 2, 6, 1, ... modulo some number.
+    /// Pseudorandom numbers below 31, with duplicates.
     fn numbers(count: i64) -> Vec<i32> {
         (0..count).map(|i| ((i * 7919 + 5) % 31) as i32).collect()
     }

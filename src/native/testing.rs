@@ -1,4 +1,4 @@
-//! Short ways to write arrays down, for tests.
+//! Helpers for tests: short ways to create arrays and to evaluate operations.
 
 use super::array::Array;
 use super::element::Element;
@@ -8,9 +8,9 @@ use crate::types::{DType, TensorType};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// A Rust type that is that of one dtype.
+/// A Rust type that represents exactly one dtype.
 pub trait Typed: Element {
-    /// The dtype.
+    /// The dtype that the type represents.
     const DTYPE: DType;
 }
 
@@ -25,40 +25,40 @@ typed! {
     Complex<f32>: C64, Complex<f64>: C128,
 }
 
-/// These elements in this shape.
+/// Array with this shape and these elements.
 pub fn array<T: Typed>(dims: &[i64], elements: &[T]) -> Array {
     Array::from_bytes(&TensorType::new(T::DTYPE, dims), bytemuck::cast_slice(elements)).unwrap()
 }
 
-/// These elements in a row.
+/// Vector of these elements.
 pub fn row<T: Typed>(elements: &[T]) -> Array {
     array(&[elements.len() as i64], elements)
 }
 
-/// Truth values in a row.
+/// Vector of pred, from 0 and 1.
 pub fn preds(elements: &[u8]) -> Array {
     Array::from_bytes(&TensorType::new(DType::Pred, &[elements.len() as i64]), elements).unwrap()
 }
 
-/// 0, 1, 2, ... in this shape.
+/// s32 array of this shape with the elements 0, 1, 2, ...
 pub fn counted(dims: &[i64]) -> Array {
     let elements: Vec<i32> = (0..crate::types::count(dims) as i32).collect();
     array(dims, &elements)
 }
 
-/// What an operation gives, as elements of a type.
+/// Evaluates an operation and returns the elements of its result.
 pub fn apply<T: Element>(op: Op, ty: &TensorType, attributes: &[i64], operands: &[&Array]) -> Vec<T> {
     let result = evaluate(op, ty, attributes, None, operands).unwrap();
     assert_eq!(result.ty(), ty);
     result.elements().to_vec()
 }
 
-/// The same for operations that keep type and shape.
+/// Like [`apply`] for operations whose result has the type of the first operand.
 pub fn same<T: Typed>(op: Op, operands: &[&Array]) -> Vec<T> {
     apply(op, operands[0].ty(), &[], operands)
 }
 
-/// All dtypes with numbers in them that are computed with.
+/// All dtypes with arithmetic: all except pred and the 8-bit floats.
 pub fn numbers() -> impl Iterator<Item = DType> {
     DType::ALL.into_iter().filter(|dtype| *dtype != DType::Pred && !dtype.is_float8())
 }

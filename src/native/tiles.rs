@@ -1,23 +1,23 @@
-//! Transposing large arrays tile by tile, so that what is read and what is written both stay in the cache.
+//! Transposition of large arrays in tiles, so that both the source and the destination stay in the cache.
 
 use super::element::Element;
 use super::walk::Walk;
 use super::writer::Writer;
 
-/// Rows and columns of a tile.
+/// Number of rows and of columns of a tile.
 const TILE: usize = 16;
 
-/// A walk through transposed matrices: neighbours in the array are neighbours on the axis before the row.
+/// A walk through transposed matrices: the step of the axis before the row is 1.
 pub struct Tiles {
     matrices: Walk<1>,
     rows: usize,
     columns: usize,
-    /// From column to column in the array; from row to row it is 1.
+    /// Distance in the array between adjacent columns; between adjacent rows it is 1.
     step: usize,
 }
 
 impl Tiles {
-    /// None for a walk that is not like that.
+    /// Returns None unless the last two axes of the walk are a transposed matrix.
     pub fn of(walk: &Walk<1>) -> Option<Tiles> {
         let mut axes: Vec<_> = walk.axes().collect();
         match (axes.pop()?, axes.pop()?) {
@@ -28,13 +28,14 @@ impl Tiles {
         }
     }
 
-    /// Writes the elements that the walk comes by, band after band of rows.
+    /// Writes the elements that the walk visits, one band of rows after another.
     pub fn fill<T: Element>(&self, x: &[T], out: &mut Writer<T>) {
         self.matrices.each(|[start]| {
             for row in (0..self.rows).step_by(TILE) {
                 let height = TILE.min(self.rows - row);
                 let x = &x[start + row..];
-                // Tiles are not written front to back. What stands here first is still in the cache when they are.
+                // Tiles are not written front to back, so the band is initialized first; it is still in the cache when
+                // tiles are written.
                 self.band(x, height, out.repeat_mut(x[0], height * self.columns));
             }
         });
@@ -55,7 +56,7 @@ impl Tiles {
     }
 }
 
-/// A whole tile, whose size the compiler knows.
+/// Transposes a full tile, whose size is known at compile time.
 fn tile<T: Element>(x: &[T], step: usize, out: &mut [T], columns: usize) {
     let block: [&[T; TILE]; TILE] = std::array::from_fn(|i| x[i * step..].first_chunk().expect("a line of the tile"));
     for row in 0..TILE {

@@ -1,4 +1,4 @@
-//! Elementwise operations of one operand.
+//! Elementwise operations with one operand.
 
 use super::array::Array;
 use super::complex;
@@ -13,7 +13,7 @@ use crate::ir::UnaryOp;
 use crate::types::{DType, Kind, TensorType};
 use half::{bf16, f16};
 
-/// Operations of integers for which the sign is a bit like any other.
+/// Integer operations that are the same for signed and unsigned types.
 macro_rules! bits {
     ($T:ident, $op:expr, $ty:expr, $x:expr) => {
         map::<$T, $T>(
@@ -30,7 +30,7 @@ macro_rules! bits {
     };
 }
 
-/// `op` of every element.
+/// Applies `op` elementwise.
 pub fn unary(op: UnaryOp, ty: &TensorType, x: &Array) -> Result<Array> {
     use UnaryOp::*;
     let dtype = x.ty().dtype;
@@ -170,7 +170,7 @@ mod tests {
         ] {
             near(op, 0.5, want);
         }
-        // Beyond what the fast loops take.
+        // Beyond the range of the vectorized functions.
         let far = floats(Sine, &[1e30, 0.5, f32::INFINITY]);
         assert_eq!(far[..2], [1e30f32.sin(), 0.479_425_55]);
         assert!(far[2].is_nan());

@@ -1,19 +1,19 @@
-//! Stepping through arrays row by row, by axes of the result: broadcasts, permutations and parts of arrays are nothing
-//! else than other steps.
+//! Row-by-row iteration over arrays with arbitrary strides: broadcasts, permutations and slices differ only in the
+//! strides.
 
 use smallvec::SmallVec;
 
-/// Steps through `N` arrays at once, for every element of a result in row-major order. Axes that are one for all arrays
-/// are one axis here; the last one is the row.
+/// Iterates over the offsets in `N` arrays of each element of a result, in row-major order. Axes that are contiguous in
+/// all arrays are merged; the last axis is the row.
 pub struct Walk<const N: usize> {
-    /// Sizes and steps of the axes before the row.
+    /// Sizes and strides of the axes before the row.
     axes: SmallVec<[(usize, [usize; N]); 4]>,
     row: usize,
     steps: [usize; N],
 }
 
 impl<const N: usize> Walk<N> {
-    /// Through axes of these sizes, of which each has its step in each array.
+    /// Walk over axes of these sizes, each with its stride in each array.
     pub fn new(axes: impl Iterator<Item = (usize, [usize; N])>) -> Walk<N> {
         let mut merged: SmallVec<[(usize, [usize; N]); 4]> = SmallVec::new();
         for (size, steps) in axes.filter(|axis| axis.0 != 1) {
@@ -28,7 +28,7 @@ impl<const N: usize> Walk<N> {
         Walk { axes: merged, row, steps }
     }
 
-    /// Through arrays of the shapes `operands`, broadcast to `dims`.
+    /// Walk over arrays of the shapes `operands`, broadcast to `dims`.
     pub fn broadcasts(dims: &[i64], operands: [&[i64]; N]) -> Walk<N> {
         let own = operands.map(strides);
         let step = |operand: usize, axis: usize| match (axis + operands[operand].len()).checked_sub(dims.len()) {
@@ -38,29 +38,29 @@ impl<const N: usize> Walk<N> {
         Walk::new((0..dims.len()).map(|axis| (dims[axis] as usize, std::array::from_fn(|i| step(i, axis)))))
     }
 
-    /// Elements of a row.
+    /// Number of elements of a row.
     pub fn row(&self) -> usize {
         self.row
     }
 
-    /// The steps within a row.
+    /// Strides within a row.
     pub fn steps(&self) -> [usize; N] {
         self.steps
     }
 
-    /// The sizes and steps of all axes, that of the row last.
+    /// Sizes and strides of all axes, the row last.
     pub fn axes(&self) -> impl Iterator<Item = (usize, [usize; N])> + '_ {
         self.axes.iter().copied().chain([(self.row, self.steps)])
     }
 
-    /// Calls `visit` with the place of each element in each array.
+    /// Calls `visit` with the offset of each element in each array.
     pub fn each(&self, mut visit: impl FnMut([usize; N])) {
         self.each_row(|places| {
             (0..self.row).for_each(|i| visit(std::array::from_fn(|n| places[n] + i * self.steps[n])));
         });
     }
 
-    /// Calls `visit` with the place where each row starts in each array.
+    /// Calls `visit` with the offset of the start of each row in each array.
     pub fn each_row(&self, mut visit: impl FnMut([usize; N])) {
         let rows: usize = self.axes.iter().map(|axis| axis.0).product();
         let mut counters: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.axes.len());
@@ -80,7 +80,7 @@ impl<const N: usize> Walk<N> {
     }
 }
 
-/// How far apart neighbours on each axis are in a row-major array.
+/// Strides of a row-major array, in elements.
 pub fn strides(dims: &[i64]) -> SmallVec<[usize; 4]> {
     let mut strides = SmallVec::from_elem(1, dims.len());
     for axis in (1..dims.len()).rev() {

@@ -1,6 +1,6 @@
-//! Loops compiled twice: for every processor, and for those with wide vectors, chosen when they run.
+//! Loops compiled for the baseline processor and for wider vector instructions, chosen at run time.
 
-/// Runs a loop, with wide vectors where the processor has them. The closure must be `#[inline(always)]` for that.
+/// Runs a loop, with AVX2 if the processor has it. The closure must be `#[inline(always)]` to be compiled for AVX2.
 #[inline(always)]
 pub fn wide<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
@@ -11,7 +11,7 @@ pub fn wide<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// The same for loops that compute longer than they move memory: with the widest vectors there are.
+/// Like [`wide`], with AVX-512 if the processor has it; for loops limited by computation rather than by memory.
 #[inline(always)]
 pub fn widest<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
@@ -25,7 +25,7 @@ pub fn widest<R>(run: impl FnOnce() -> R) -> R {
     wide(run)
 }
 
-/// No `fma`: results would depend on the processor.
+/// Does not enable `fma`: results would depend on the processor.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,lzcnt,popcnt")]
 fn with_avx2<R>(run: impl FnOnce() -> R) -> R {

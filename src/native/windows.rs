@@ -1,5 +1,5 @@
-//! Windows over arrays: reductions of each by any computation, and choosing an element of each. The computation is applied
-//! to one element of every window at once.
+//! Window operations: reduction of each window with an arbitrary computation, and selection of one element of each
+//! window. The computation is applied to one element of all windows at once.
 
 use super::array::Array;
 use super::creation::full;
@@ -13,10 +13,11 @@ use crate::error::Result;
 use crate::ir::Window;
 use crate::types::{Dims, Scalar, TensorType, count};
 
-/// Windows of at most so many elements are gone through element by element.
+/// Windows of at most this many elements are reduced element by element.
 const SMALL_WINDOW: usize = 64;
 
-/// Window by window; there are as many as `dims` says. `inits` are scalars, and neutral.
+/// Reduces each window; `dims` is the number of windows along each axis. `inits` are scalars and identities of
+/// `combine`.
 pub fn reduce_window(
     dims: &[i64],
     windows: &[Window],
@@ -34,7 +35,7 @@ pub fn reduce_window(
     }
 }
 
-/// In the order of the window's elements, each of all windows at once. Padding is passed over.
+/// Combines the elements of the windows in order, one element of all windows at a time. Padding is skipped.
 fn element_by_element(
     dims: &[i64],
     windows: &[Window],
@@ -51,8 +52,8 @@ fn element_by_element(
     Ok(sums)
 }
 
-/// Calls `visit` for each element of a window, in order, that is an element of the array in some window: with those
-/// windows. There are as many windows as `dims` says, over an array of the shape `from`.
+/// Calls `visit` for each element of a window, in order, with the windows in which it is an element of the array; skips
+/// it if there is no such window. `dims` is the number of windows along each axis, `from` the shape of the array.
 fn for_each_element(
     dims: &[i64],
     windows: &[Window],
@@ -73,17 +74,19 @@ fn for_each_element(
     }
 }
 
-/// For which windows of an axis an element of the window is an element of the array, and which.
+/// The windows along one axis in which a given element of the window is an element of the array, not padding, and those
+/// elements.
 struct Hits {
+    /// Number of such windows.
     count: i64,
-    /// The first such window, and how far the next one is.
+    /// The first such window, and the distance to the next one.
     window: [i64; 2],
-    /// The element of the array for the first one, and how far that for the next one is.
+    /// The element of the array in the first such window, and the distance to the element in the next one.
     element: [i64; 2],
 }
 
 impl Hits {
-    /// Of element `number` of each of `count` windows in an axis of `dim`.
+    /// Hits of element `number` of each of `count` windows along an axis of size `dim`; None if it is never an element.
     fn of(window: &Window, number: i64, count: i64, dim: i64) -> Option<Hits> {
         let place = |at: i64| at * window.stride + number * window.dilation - window.low;
         let is_element = |at: i64| {
@@ -91,7 +94,7 @@ impl Hits {
             place >= 0 && place % window.base_dilation == 0 && place / window.base_dilation < dim
         };
         let begin = (number * window.dilation - window.low).min(0).unsigned_abs().div_ceil(window.stride as u64) as i64;
-        // Whether a place is an element's comes round again after so many windows.
+        // Positions that hold an element recur after this many windows.
         let step = window.base_dilation / gcd(window.base_dilation, window.stride);
         let first = (begin..count.min(begin + step)).find(|&at| is_element(at))?;
         let element = [place(first) / window.base_dilation, window.stride * step / window.base_dilation];
@@ -104,7 +107,7 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// `sums` with one element of each window combined into them.
+/// Returns `sums` with one element of each window combined into them.
 fn with_element(hits: &[Hits], sums: &[Array], arrays: &[Array], combine: &Each) -> Result<Vec<Array>> {
     let elements = arrays.iter().map(|x| spread(x, hits, |hit| hit.element)).collect::<Result<Vec<Array>>>()?;
     let is_all = hits.iter().zip(&sums[0].ty().dims).all(|(hit, &dim)| hit.count == dim);
@@ -120,7 +123,7 @@ fn with_element(hits: &[Hits], sums: &[Array], arrays: &[Array], combine: &Each)
     sums.iter().zip(made).map(place).collect()
 }
 
-/// The elements of an array that are hit, in a row.
+/// The elements of an array at the positions of the hits, flattened.
 fn spread(x: &Array, hits: &[Hits], places: impl Fn(&Hits) -> [i64; 2]) -> Result<Array> {
     let counts: Vec<i64> = hits.iter().map(|hit| hit.count).collect();
     let [first, step] = [0, 1].map(|i| hits.iter().map(|hit| places(hit)[i]).collect::<Vec<i64>>());
@@ -129,7 +132,7 @@ fn spread(x: &Array, hits: &[Hits], places: impl Fn(&Hits) -> [i64; 2]) -> Resul
     Ok(cut.reshape(&[count(&counts) as i64]))
 }
 
-/// `sums` with other elements where windows are hit.
+/// Returns `sums` with the elements at the windows of the hits replaced by `made`.
 fn placed(sums: &Array, hits: &[Hits], made: &Array) -> Result<Array> {
     let counts: Vec<i64> = hits.iter().map(|hit| hit.count).collect();
     let (from, to) = (strides(&counts), strides(&sums.ty().dims));
@@ -141,7 +144,8 @@ fn placed(sums: &Array, hits: &[Hits], made: &Array) -> Result<Array> {
     }))
 }
 
-/// Axis after axis, the last one first: windows of 1, 2, 4, ... elements are put together to those that are wanted.
+/// Reduces one axis after another, the last one first: windows of 1, 2, 4, ... elements are combined to windows of the
+/// wanted size.
 fn axis_by_axis(
     dims: &[i64],
     windows: &[Window],
@@ -168,9 +172,10 @@ fn axis_by_axis(
     Ok(combine(&[inits, sums].concat())?.into_iter().map(|x| x.reshape(dims)).collect())
 }
 
-/// The windows of one axis, of which there are `count`, without padding.
+/// Reduces the `count` windows along one axis of arrays that are already padded.
 fn along_axis(axis: usize, window: &Window, count: i64, arrays: Vec<Array>, combine: &Each) -> Result<Vec<Array>> {
-    // Windows of `power` elements, from every place on; and those of `done` elements, as far as they are put together.
+    // `powers` are the reductions of `power` elements from each position on; `sums` those of the first `done` elements
+    // of each window.
     let (mut powers, mut power) = (arrays, 1);
     let (mut sums, mut done): (Option<Vec<Array>>, i64) = (None, 0);
     loop {
@@ -192,7 +197,7 @@ fn along_axis(axis: usize, window: &Window, count: i64, arrays: Vec<Array>, comb
     }
 }
 
-/// `count` elements of an axis, from `start` on, `stride` apart.
+/// `count` elements along an axis from `start` on, `stride` apart.
 fn cut(arrays: &[Array], axis: usize, start: i64, count: i64, stride: i64) -> Result<Vec<Array>> {
     let of = |x: &Array| {
         let mut ty = x.ty().clone();
@@ -212,8 +217,9 @@ fn together(a: &[Array], b: &[Array], combine: &Each) -> Result<Vec<Array>> {
     Ok(combine(&flat)?.into_iter().map(|x| x.reshape(&a[0].ty().dims)).collect())
 }
 
-/// In each window of `x` the element that `select` prefers to all others; into what is at its place, first `init`, the
-/// window's element of `source` is combined. Padding is never chosen.
+/// Selects the element of each window of `x` that `select` prefers to the others, and combines the corresponding
+/// element of `source` into the result at its position. The result starts as `init` everywhere. Padding is never
+/// selected.
 pub fn select_and_scatter(
     windows: &[Window],
     x: &Array,
@@ -229,7 +235,7 @@ pub fn select_and_scatter(
     Ok(combine_at(&[start], std::slice::from_ref(source), &pairs, combine)?.remove(0))
 }
 
-/// For each window the place of the element that is chosen; none in windows of padding alone.
+/// For each window the offset of the selected element; None if the window has only padding.
 fn selected(windows: &[Window], x: &Array, dims: &[i64], select: &Each) -> Result<Vec<Option<usize>>> {
     let mut chosen: Vec<Option<usize>> = filled(None, count(dims), "the windows of select_and_scatter")?;
     if chosen.is_empty() {
@@ -245,7 +251,7 @@ fn selected(windows: &[Window], x: &Array, dims: &[i64], select: &Each) -> Resul
             [a + window, b + element]
         });
         let walk: Walk<2> = Walk::new((0..hits.len()).map(|axis| (hits[axis].count as usize, along(axis, 1))));
-        // Windows in which something is chosen already: which, what, and what else it might be.
+        // (window, selected element, candidate) for each window that already has a selected element.
         let mut contests = Vec::new();
         walk.each(|[window, element]| {
             let (window, element) = (first[0] + window, first[1] + element);
@@ -286,7 +292,7 @@ mod tests {
         Ok(vec![super::super::compare(CompareOp::Ge, &ty, &x[0], &x[1])?])
     }
 
-    /// What the windows' sums are, worked out one by one.
+    /// Reference: the sum of each window, computed directly from the definition.
     fn one_by_one(window: &Window, x: &[i32]) -> Vec<i32> {
         let of = |at: i64| {
             let elements = (0..window.size).filter_map(|i| {

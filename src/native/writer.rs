@@ -1,32 +1,32 @@
-//! Writing memory that holds nothing yet, front to back, each element once.
+//! Initialization of memory from front to back, each element once.
 
 use super::element::Element;
 use super::wide::{wide, widest};
 use std::mem::MaybeUninit;
 
-/// Slots that are written from the front. What was written is counted here and nowhere else, and only after it was, so
-/// that [`Writer::finish`] proves that nothing was left out.
+/// Initializes slots from the front. `written` is increased only here, and only after the slots are initialized, so
+/// that [`Writer::finish`] proves that none was left out.
 pub struct Writer<'a, T> {
     slots: &'a mut [MaybeUninit<T>],
-    /// The slots before this one are written.
+    /// Number of initialized slots at the front.
     written: usize,
 }
 
 impl<'a, T: Element> Writer<'a, T> {
-    /// Slots of which none is written.
+    /// Creates a writer for slots of which none is initialized.
     pub fn new(slots: &'a mut [MaybeUninit<T>]) -> Writer<'a, T> {
         Writer { slots, written: 0 }
     }
 
-    /// How many slots are still to be written.
+    /// Number of slots that are not yet initialized.
     pub fn remaining(&self) -> usize {
         self.slots.len() - self.written
     }
 
-    /// All elements. Panics if some are not written.
+    /// Returns the elements. Panics unless all slots are initialized.
     pub fn finish(self) -> &'a mut [T] {
         assert_eq!(self.written, self.slots.len(), "elements written, and elements of the array");
-        // SAFETY: all slots are written.
+        // SAFETY: all slots are initialized.
         unsafe { assume_written(self.slots) }
     }
 
@@ -50,7 +50,7 @@ impl<'a, T: Element> Writer<'a, T> {
         self.written += x.len();
     }
 
-    /// The same for an `f` that takes longer than moving its elements.
+    /// Like [`Writer::map`], for an `f` that takes longer than moving its elements.
     #[inline(always)]
     pub fn compute<A: Copy>(&mut self, x: &[A], f: impl Fn(A) -> T) {
         let out = self.next(x.len());
@@ -65,7 +65,7 @@ impl<'a, T: Element> Writer<'a, T> {
         self.written += x.len();
     }
 
-    /// Writes `f` of each two elements; both slices are as long.
+    /// Writes `f` of each pair of elements. Panics unless both slices have the same length.
     #[inline(always)]
     pub fn zip<A: Copy, B: Copy>(&mut self, a: &[A], b: &[B], f: impl Fn(A, B) -> T) {
         assert_eq!(a.len(), b.len(), "elements of the operands");
@@ -81,7 +81,7 @@ impl<'a, T: Element> Writer<'a, T> {
         self.written += a.len();
     }
 
-    /// The same for an `f` that takes longer than moving its elements.
+    /// Like [`Writer::zip`], for an `f` that takes longer than moving its elements.
     #[inline(always)]
     pub fn compute_zip<A: Copy, B: Copy>(&mut self, a: &[A], b: &[B], f: impl Fn(A, B) -> T) {
         assert_eq!(a.len(), b.len(), "elements of the operands");
@@ -97,7 +97,8 @@ impl<'a, T: Element> Writer<'a, T> {
         self.written += a.len();
     }
 
-    /// Writes the element of `a` where `pred` is not 0, else that of `b`.
+    /// Writes the element of `a` where `pred` is not 0, else that of `b`. Panics unless all slices have the same
+    /// length.
     pub fn choose(&mut self, pred: &[u8], a: &[T], b: &[T]) {
         assert!(pred.len() == a.len() && a.len() == b.len(), "elements of the operands");
         let out = self.next(a.len());
@@ -112,7 +113,7 @@ impl<'a, T: Element> Writer<'a, T> {
         self.written += a.len();
     }
 
-    /// Writes `f(0)`, `f(1)`, ...
+    /// Writes `f(0)`, `f(1)`, ..., `f(count - 1)`.
     #[inline(always)]
     pub fn generate(&mut self, count: usize, mut f: impl FnMut(usize) -> T) {
         for (i, out) in self.next(count).iter_mut().enumerate() {
@@ -121,12 +122,12 @@ impl<'a, T: Element> Writer<'a, T> {
         self.written += count;
     }
 
-    /// Writes copies of one value.
+    /// Writes `count` copies of a value.
     pub fn repeat(&mut self, value: T, count: usize) {
         self.repeat_mut(value, count);
     }
 
-    /// Writes copies of one value, and gives them to be changed.
+    /// Writes `count` copies of a value and returns them for modification.
     pub fn repeat_mut(&mut self, value: T, count: usize) -> &mut [T] {
         self.next(count).fill(MaybeUninit::new(value));
         self.just_written(count)
@@ -137,30 +138,31 @@ impl<'a, T: Element> Writer<'a, T> {
         self.copy_mut(x);
     }
 
-    /// Writes copies of all elements, and gives them to be changed.
+    /// Writes copies of all elements and returns them for modification.
     pub fn copy_mut(&mut self, x: &[T]) -> &mut [T] {
         self.next(x.len()).copy_from_slice(as_slots(x));
         self.just_written(x.len())
     }
 
-    /// Counts slots that were written, and gives them as elements.
+    /// Marks the next `count` slots as initialized and returns them.
     fn just_written(&mut self, count: usize) -> &mut [T] {
         let start = self.written;
         self.written += count;
-        // SAFETY: the callers have written these slots.
+        // SAFETY: the callers have initialized these slots.
         unsafe { assume_written(&mut self.slots[start..start + count]) }
     }
 }
 
 /// # Safety
-/// All slots are written.
+/// All slots are initialized.
 unsafe fn assume_written<T>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
-    // SAFETY: a MaybeUninit has the layout of what it holds, and the caller says that each holds something.
+    // SAFETY: `MaybeUninit<T>` has the layout of `T`, and the caller guarantees that all slots are initialized.
     unsafe { &mut *(std::ptr::from_mut(slots) as *mut [T]) }
 }
 
 fn as_slots<T: Copy>(x: &[T]) -> &[MaybeUninit<T>] {
-    // SAFETY: a MaybeUninit has the layout of what it holds; behind a shared reference nothing can be taken out.
+    // SAFETY: `MaybeUninit<T>` has the layout of `T`, and a shared reference does not allow uninitialized values to be
+    // written.
     unsafe { &*(std::ptr::from_ref(x) as *const [MaybeUninit<T>]) }
 }
 

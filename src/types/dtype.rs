@@ -1,11 +1,11 @@
-//! Element types, numbered as `PJRT_Buffer_Type`, and how two of them promote.
+//! Element types (dtypes), numbered as in `PJRT_Buffer_Type`, and their promotion.
 
 use crate::error;
 use crate::error::Result;
 use std::ffi::CStr;
 use std::fmt;
 
-/// An element type. The numbers are those of `PJRT_Buffer_Type` in pjrt_c_api.h and frozen in our ABI.
+/// An element type. The numbers are those of `PJRT_Buffer_Type` in pjrt_c_api.h and are frozen in the C ABI.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
@@ -35,7 +35,7 @@ pub enum DType {
     F8E8M0FNU = 28,
 }
 
-/// What an element type counts in.
+/// Category of an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -43,13 +43,14 @@ pub enum Kind {
     Signed,
     Unsigned,
     Float,
-    /// Floats of 8 bits: they are stored and converted; arithmetic on them is recorded in f32, and rounded after each operation.
+    /// 8-bit floats: they are stored and converted; arithmetic on them is recorded in f32 and rounded after each
+    /// operation.
     Float8,
     Complex,
 }
 
 impl DType {
-    /// Every element type, in the order of its number.
+    /// All element types, in ascending order of their numbers.
     pub const ALL: [DType; 23] = [
         DType::Pred,
         DType::S8,
@@ -76,7 +77,7 @@ impl DType {
         DType::F8E8M0FNU,
     ];
 
-    /// The element type of a number of the ABI.
+    /// Returns the element type with this number in the C ABI; INVALID_ARGUMENT if there is none.
     pub fn from_number(number: i32) -> Result<DType> {
         DType::ALL
             .into_iter()
@@ -84,7 +85,7 @@ impl DType {
             .ok_or_else(|| error!(InvalidArgument, "dtype: {number} is no LXLA_DTYPE_* constant (1 to 20, 26 to 28)"))
     }
 
-    /// Bytes of one element.
+    /// Number of bytes of one element.
     #[inline]
     pub fn size_bytes(self) -> usize {
         match self {
@@ -96,7 +97,7 @@ impl DType {
         }
     }
 
-    /// What it counts in.
+    /// Category of the element type.
     #[inline]
     pub fn kind(self) -> Kind {
         match self {
@@ -109,24 +110,24 @@ impl DType {
         }
     }
 
-    /// A float of 8 bits.
+    /// Returns true for 8-bit floats.
     #[inline]
     pub fn is_float8(self) -> bool {
         self as u8 > DType::C128 as u8
     }
 
-    /// A real floating-point number of any width.
+    /// Returns true for real floating-point types of any width.
     #[inline]
     pub fn is_float(self) -> bool {
         matches!(self.kind(), Kind::Float | Kind::Float8)
     }
 
-    /// Signed or unsigned.
+    /// Returns true for signed and unsigned integers; false for pred.
     pub fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }
 
-    /// The element type of a complex number's parts; any other is its own.
+    /// Element type of the parts of a complex type; every other type itself.
     pub fn real(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -140,7 +141,7 @@ impl DType {
         self.c_name().to_str().expect("names are ASCII")
     }
 
-    /// The same, for C.
+    /// Like [`DType::name`], NUL-terminated for C.
     pub fn c_name(self) -> &'static CStr {
         match self {
             DType::F8E5M2 => c"f8e5m2",
@@ -169,8 +170,8 @@ impl DType {
         }
     }
 
-    /// The type to which two operands are promoted: the table of the Python array API standard, with f16 and bf16
-    /// giving f32. Mixing kinds in a way that the standard leaves undefined is an error.
+    /// Type to which two operands are promoted: the table of the Python array API standard, with f16 and bf16 giving
+    /// f32. Mixing kinds in a way that the standard leaves undefined is an error.
     pub fn promote(self, other: DType) -> Result<DType> {
         if self == other {
             return Ok(self);
@@ -197,7 +198,7 @@ impl DType {
     }
 }
 
-/// The smallest signed type that holds both; u64 has none.
+/// Smallest signed type that can represent all values of both types; None with u64.
 fn mixed_sign(signed: DType, unsigned: DType) -> Option<DType> {
     match signed.size_bytes().max(unsigned.size_bytes() * 2) {
         2 => Some(DType::S16),

@@ -1,23 +1,23 @@
-//! Floats of 8 bits, as XLA and Python's ml_dtypes have them: OCP 8-bit Floating Point Specification, revision 1.0; the
-//! finite ("FN") and the zero-less ("UZ") kinds of arXiv:2206.02915; and OCP's scale E8M0. The tests beside the ABI compare every
-//! code with ml_dtypes.
+//! 8-bit floats as defined by XLA and Python's ml_dtypes: OCP 8-bit Floating Point Specification, revision 1.0; the
+//! formats without infinities ("FN") and without a negative zero ("UZ") of arXiv:2206.02915; and OCP's scale format
+//! E8M0. The tests of the C ABI compare every code with ml_dtypes.
 
 use super::DType;
 
-/// What a code with all bits of the exponent set is, and what there is beside numbers.
+/// Special values of a format, and the codes that represent them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Infinities and NaN, as in IEEE 754.
     Ieee,
-    /// No infinities; NaN is the code with all bits set.
+    /// No infinities; NaN has all exponent and mantissa bits set, with either sign.
     Finite,
-    /// Neither infinities nor -0, whose code is NaN.
+    /// Neither infinities nor -0; the code of -0 is NaN.
     FiniteOneZero,
-    /// Powers of two only: no sign and no 0; NaN is the code with all bits set.
+    /// Powers of two only, without a sign and 0; NaN is the code with all bits set.
     Scale,
 }
 
-/// How a type lays out its 8 bits.
+/// Bit layout of an 8-bit float type.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     mantissa: i32,
@@ -25,7 +25,7 @@ pub struct Format {
     kind: Kind,
 }
 
-/// The layout of a type of 8 bits.
+/// Layout of an 8-bit float type. Panics for other types.
 pub fn format(dtype: DType) -> Format {
     let (mantissa, bias, kind) = match dtype {
         DType::F8E5M2 => (2, 15, Kind::Ieee),
@@ -42,7 +42,7 @@ pub fn format(dtype: DType) -> Format {
 }
 
 impl Format {
-    /// The number of a code; every one is an f32.
+    /// Returns the value of a code, which is exact in f32.
     pub fn decode(self, code: u8) -> f32 {
         if self.kind == Kind::Scale {
             return if code == 0xFF { f32::NAN } else { power_of_two(i32::from(code) - self.bias) as f32 };
@@ -62,12 +62,13 @@ impl Format {
         sign * (f64::from(digits) * power_of_two(exponent - self.bias - self.mantissa)) as f32
     }
 
-    /// Bits of the mantissa, without the leading 1.
+    /// Number of mantissa bits, without the leading 1.
     pub fn mantissa_bits(self) -> i32 {
         self.mantissa
     }
 
-    /// The nearest number's code, ties to even. What is too large is infinite, or NaN where there is no infinity.
+    /// Returns the code of the nearest value, ties to even. Values beyond the largest finite one become infinite, or
+    /// NaN in formats without infinities.
     pub fn encode(self, x: f64) -> u8 {
         if self.kind == Kind::Scale {
             return self.encode_scale(x);
@@ -100,10 +101,11 @@ impl Format {
         }
     }
 
-    /// The code without its sign, if it is not far too large.
+    /// Code of a non-negative value, without its sign; it may exceed the largest finite code. None if the exponent is
+    /// far too large.
     fn size(self, x: f64) -> Option<i32> {
         let least = 1 - self.bias;
-        // Far below the least number it rounds to 0, whatever the exponent; infinity has a large one.
+        // Values far below the smallest one round to 0 with the smallest exponent; infinity has a large exponent.
         let exponent = ((x.to_bits() >> 52) as i32 - 1023).max(least);
         if exponent > self.bias + 1 {
             return None;
@@ -120,7 +122,7 @@ impl Format {
         code as u8
     }
 
-    /// The code of infinity.
+    /// Code of positive infinity in IEEE formats.
     fn infinity(self) -> i32 {
         0x80 - (1 << self.mantissa)
     }

@@ -1,13 +1,14 @@
-//! The lattice of element types: what two types have in common, of all kinds. It is JAX's, without its weak types; where the
-//! Python array API standard defines a promotion, the two agree.
+//! The promotion lattice of all element types. It is JAX's without weak types; where the Python array API standard
+//! defines a promotion, the two agree.
 
 use super::{DType, Kind};
 use crate::error;
 use crate::error::Result;
 
 impl DType {
-    /// The least type above both in the lattice: pred below integers, integers below floats (whatever their width), floats below
-    /// complex numbers. u64 with a signed integer gives f64, for no integer holds both.
+    /// Least upper bound of two types in the lattice: pred is below integers, integers are below floats of any width,
+    /// floats are below complex types. u64 and a signed integer give f64, since no integer type represents both. An
+    /// error for an 8-bit float and another floating-point or complex type.
     pub fn join(self, other: DType) -> Result<DType> {
         let rank = |dtype: DType| match dtype.kind() {
             Kind::Pred => 0,
@@ -31,7 +32,7 @@ impl DType {
         }
     }
 
-    /// Whether a type is `to`, or below it in the lattice.
+    /// Returns true if the type is `to` or below it in the lattice.
     pub fn can_cast(self, to: DType) -> bool {
         self.join(to).is_ok_and(|join| join == to)
     }

@@ -1,42 +1,42 @@
-//! The limits of element types: NumPy's `iinfo` and `finfo`.
+//! Limits of element types, as NumPy's `iinfo` and `finfo`.
 
 use super::{DType, Kind, float8};
 
-/// The greatest and the least integer.
+/// Smallest and largest value of an integer type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntegerLimits {
-    /// The least one.
+    /// Smallest value.
     pub min: i64,
-    /// The greatest one.
+    /// Largest value.
     pub max: u64,
 }
 
-/// What floats of a type there are. Every number here is an f64.
+/// Limits of a floating-point type. All values are exact in f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FloatLimits {
-    /// The least finite number.
+    /// Smallest (most negative) finite value.
     pub min: f64,
-    /// The greatest finite number.
+    /// Largest finite value.
     pub max: f64,
-    /// From 1 to the next number.
+    /// Difference between 1 and the next larger value.
     pub eps: f64,
-    /// The least positive number with all bits of the mantissa.
+    /// Smallest positive normal value.
     pub smallest_normal: f64,
-    /// The least positive number.
+    /// Smallest positive value.
     pub smallest_subnormal: f64,
-    /// Bits of the mantissa, without the leading 1.
+    /// Number of mantissa bits, without the leading 1.
     pub mantissa_bits: i32,
-    /// Bits of the exponent.
+    /// Number of exponent bits.
     pub exponent_bits: i32,
-    /// How many decimal digits every number keeps.
+    /// Number of decimal digits that every value preserves.
     pub digits: i32,
-    /// Whether there are infinities.
+    /// True if the type has infinities.
     pub has_infinity: bool,
-    /// Whether there is a -0.
+    /// True if the type has a -0.
     pub has_negative_zero: bool,
 }
 
-/// The limits of integers, and of pred.
+/// Limits of an integer type or pred; None for other types.
 pub fn integer_limits(dtype: DType) -> Option<IntegerLimits> {
     let bits = 8 * dtype.size_bytes() as u32;
     match dtype.kind() {
@@ -47,7 +47,7 @@ pub fn integer_limits(dtype: DType) -> Option<IntegerLimits> {
     }
 }
 
-/// The limits of floats, and of the parts of complex numbers.
+/// Limits of a floating-point type, or of the parts of a complex type; None for other types.
 pub fn float_limits(dtype: DType) -> Option<FloatLimits> {
     let ieee = |mantissa_bits: i32, exponent_bits: i32| {
         let least = 2 - (1 << (exponent_bits - 1));
@@ -76,12 +76,12 @@ pub fn float_limits(dtype: DType) -> Option<FloatLimits> {
     }
 }
 
-/// As a C compiler's `FLT_DIG`, and at least 1.
+/// Like C's `FLT_DIG`, but at least 1.
 fn digits(mantissa_bits: i32) -> i32 {
     ((f64::from(mantissa_bits) * std::f64::consts::LOG10_2) as i32).max(1)
 }
 
-/// By looking at every code.
+/// Limits of an 8-bit float type, found by decoding all codes.
 fn of_8_bits(dtype: DType) -> FloatLimits {
     let format = float8::format(dtype);
     let all: Vec<f64> = (0..=255u8).map(|code| f64::from(format.decode(code))).collect();
@@ -106,7 +106,7 @@ fn of_8_bits(dtype: DType) -> FloatLimits {
     }
 }
 
-/// Two to a power that is in the range of an f64, denormal numbers included.
+/// `2^exponent`, for exponents in the range of f64 including denormal numbers.
 fn power(exponent: i32) -> f64 {
     if exponent >= -1022 {
         f64::from_bits(((exponent + 1023) as u64) << 52)

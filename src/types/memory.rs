@@ -1,11 +1,11 @@
-//! Host memory that several share and nobody changes.
+//! Immutable host memory with shared ownership.
 
-/// Bytes that stay where they are and as they are for as long as this lives: a native array's, a buffer's of a device that
-/// computes in host memory, or another library's.
+/// Bytes that neither move nor change while the value is alive: those of an eager array, of a buffer on a device that
+/// computes in host memory, or of an array of another library.
 ///
 /// # Safety
-/// `bytes` gives the same, initialised and unchanging bytes every time, until the value is dropped.
+/// `bytes` returns the same, initialized and unchanging bytes on every call, until the value is dropped.
 pub unsafe trait SharedBytes: Send + Sync {
-    /// The bytes.
+    /// Returns the bytes.
     fn bytes(&self) -> &[u8];
 }

@@ -1,4 +1,4 @@
-//! What a tensor is, apart from its values: element type, shape, and single values of an element type.
+//! Types of tensors: dtypes, shapes, and scalars of a dtype.
 
 mod dtype;
 pub mod float8;

@@ -1,4 +1,4 @@
-//! One value of an element type, converted exactly or refused.
+//! A single value of a dtype. Conversions to it are checked.
 
 use super::{DType, Kind, float8};
 use crate::error;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use half::{bf16, f16};
 use std::fmt;
 
-/// A value as a caller hands it over, before it takes a tensor's element type.
+/// A value as passed by a caller, before it is converted to the dtype of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum ScalarValue {
@@ -17,7 +17,8 @@ pub enum ScalarValue {
 }
 
 impl ScalarValue {
-    /// The value as an integer, if it is one.
+    /// The value as an integer; None if it has a fraction or an imaginary part, or its absolute value is not below
+    /// 1e30.
     pub fn whole(self) -> Option<i128> {
         match self {
             ScalarValue::Signed(v) => Some(v.into()),
@@ -29,7 +30,7 @@ impl ScalarValue {
         }
     }
 
-    /// The value as a real number, if it is one.
+    /// The value as a real number; None if it has an imaginary part.
     pub fn real(self) -> Option<f64> {
         match self {
             ScalarValue::Float(v) | ScalarValue::Complex(v, 0.0) => Some(v),
@@ -39,7 +40,7 @@ impl ScalarValue {
         }
     }
 
-    /// An integer: exactly if it has 64 bits, else as the nearest float.
+    /// Wraps an integer: exactly if it fits i64 or u64, else as the nearest float.
     pub fn of_whole(value: i128) -> ScalarValue {
         match (i64::try_from(value), u64::try_from(value)) {
             (Ok(value), _) => ScalarValue::Signed(value),
@@ -48,7 +49,7 @@ impl ScalarValue {
         }
     }
 
-    /// Whether no part is infinite or NaN.
+    /// Returns true if no part is infinite or NaN.
     pub fn is_finite(self) -> bool {
         match self {
             ScalarValue::Float(v) => v.is_finite(),
@@ -69,8 +70,8 @@ impl fmt::Display for ScalarValue {
     }
 }
 
-/// One element: its type and its bytes (little endian, in the low [`DType::size_bytes`] bytes). Compared by bits, so
-/// that NaN equals itself and -0.0 differs from 0.0.
+/// One element: its dtype and its bytes (little-endian, in the low [`DType::size_bytes`] bytes). Compared bit by bit,
+/// so that NaN equals itself and -0.0 differs from 0.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scalar {
     dtype: DType,
@@ -78,9 +79,9 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    /// `value` as an element of `dtype`. Floating-point targets round; a value that the type cannot represent (out of
-    /// range, a fraction or NaN for an integer, anything but 0 and 1 for pred, an imaginary part) is an error, which does
-    /// not name the argument.
+    /// Converts `value` to `dtype`. Floating-point targets round. A value that the type cannot represent (out of range,
+    /// a fraction or NaN for an integer, anything but 0 and 1 for pred, an imaginary part) is an error, whose message
+    /// does not name the argument.
     pub fn new(dtype: DType, value: ScalarValue) -> Result<Scalar> {
         let refuse = || error!(InvalidArgument, "{value} cannot be represented in {dtype}");
         let bits = match dtype.kind() {
@@ -113,7 +114,7 @@ impl Scalar {
         Ok(Scalar { dtype, bits })
     }
 
-    /// The element with these bytes, of which there are [`DType::size_bytes`].
+    /// Creates a scalar from its bytes. Panics unless `bytes` has [`DType::size_bytes`] bytes.
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Scalar {
         let mut all = [0; 16];
         all[..dtype.size_bytes()].copy_from_slice(bytes);
@@ -121,21 +122,21 @@ impl Scalar {
         Scalar { dtype, bits: [bits as u64, (bits >> 64) as u64] }
     }
 
-    /// Its element type.
+    /// The element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Its element's bytes in 128 bits, little endian.
+    /// The bytes of the element, little-endian, in the low bytes of the integer.
     pub fn bits(&self) -> u128 {
         u128::from(self.bits[0]) | u128::from(self.bits[1]) << 64
     }
 }
 
-/// The bits of `value` rounded to `dtype`; none when a finite value would become infinite.
+/// Encoding of `value` rounded to `dtype`; None if a finite value would become infinite or NaN.
 fn float_bits(dtype: DType, value: f64) -> Option<u64> {
     let (bits, finite) = match dtype {
-        // The constant functions round once, and the same on every processor.
+        // The const functions round only once, and identically on every processor.
         DType::F16 => (f16::from_f64_const(value).to_bits().into(), f16::from_f64_const(value).is_finite()),
         DType::BF16 => (bf16::from_f64_const(value).to_bits().into(), bf16::from_f64_const(value).is_finite()),
         DType::F32 => ((value as f32).to_bits().into(), (value as f32).is_finite()),

@@ -6,16 +6,16 @@ use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The highest rank that the library takes; NumPy's, too.
+/// Maximum rank of a tensor, the same as NumPy's.
 pub const MAX_RANK: usize = 64;
 
-/// The sizes of a tensor's axes, major to minor. Rank 0 is a scalar.
+/// Sizes of a tensor's axes, major to minor. Empty for a scalar (rank 0).
 pub type Dims = SmallVec<[i64; 4]>;
 
-/// Some of a tensor's axes.
+/// A list of axes of a tensor.
 pub type Axes = SmallVec<[i64; 4]>;
 
-/// Element type and shape of a tensor. Prints as XLA does: `f32[128,64]`.
+/// Element type and shape of a tensor. Displayed as in XLA: `f32[128,64]`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TensorType {
     /// The element type.
@@ -25,19 +25,20 @@ pub struct TensorType {
 }
 
 impl TensorType {
-    /// A type of these dimensions.
+    /// Creates a type from an element type and a shape.
     #[inline]
     pub fn new(dtype: DType, dims: &[i64]) -> TensorType {
         TensorType { dtype, dims: dims_of(dims) }
     }
 
-    /// Number of elements. Never overflows: [`element_count`] checked the dimensions when the tensor was made.
+    /// Number of elements. Never overflows, because [`element_count`] checked the dimensions when the tensor was
+    /// created.
     #[inline]
     pub fn elements(&self) -> usize {
         count(&self.dims)
     }
 
-    /// Bytes of all elements.
+    /// Number of bytes of all elements.
     #[inline]
     pub fn size_bytes(&self) -> usize {
         self.elements() * self.dtype.size_bytes()
@@ -61,8 +62,8 @@ impl fmt::Display for TensorType {
     }
 }
 
-/// A copy of dimensions. As many as most tensors have are copied one by one: every operation on small arrays would feel a
-/// call that copies any number.
+/// Copies dimensions. Ranks up to 4 are copied without a call of a general copy function, whose cost would be
+/// noticeable in every operation on small arrays.
 #[inline]
 fn dims_of(dims: &[i64]) -> Dims {
     let few = match *dims {
@@ -76,20 +77,20 @@ fn dims_of(dims: &[i64]) -> Dims {
     Dims::from_buf_and_len(few, dims.len())
 }
 
-/// The number of elements of dimensions that [`element_count`] has checked.
+/// Number of elements, for dimensions that [`element_count`] has checked.
 #[inline]
 pub fn count(dims: &[i64]) -> usize {
     dims.iter().product::<i64>() as usize
 }
 
-/// The number of elements of `dims`, checked: at most [`MAX_RANK`] axes, no negative size, and the bytes of 16-byte
-/// elements fit an `i64`.
+/// Returns the number of elements after checking `dims`: at most [`MAX_RANK`] axes, no negative size, and at most
+/// `i64::MAX` bytes if the elements had 16 bytes each. Axes of size 0 count as size 1 in the last check.
 pub fn element_count(dims: &[i64]) -> Result<usize> {
     check_rank(dims)?;
     if let Some(axis) = dims.iter().position(|&d| d < 0) {
         return Err(error!(InvalidArgument, "dims: dims[{axis}] is {}; a dimension cannot be negative", dims[axis]));
     }
-    // Also beside a 0: a reduction may drop that axis, and XLA refuses such shapes.
+    // Checked even if an axis has size 0: a reduction may remove that axis, and XLA rejects such shapes.
     dims.iter()
         .try_fold(1i64, |n, &d| n.checked_mul(d.max(1)))
         .filter(|n| *n <= i64::MAX / 16)
@@ -97,7 +98,7 @@ pub fn element_count(dims: &[i64]) -> Result<usize> {
         .ok_or_else(|| error!(InvalidArgument, "dims: {dims:?} has more elements than an address space has bytes"))
 }
 
-/// An error if there are more than [`MAX_RANK`] axes.
+/// Returns an error if there are more than [`MAX_RANK`] axes.
 #[inline]
 pub fn check_rank(dims: &[i64]) -> Result<()> {
     if dims.len() > MAX_RANK { Err(too_high(dims.len())) } else { Ok(()) }
@@ -108,7 +109,7 @@ fn too_high(rank: usize) -> Error {
     error!(InvalidArgument, "rank: the result would be of rank {rank}; want at most {MAX_RANK}")
 }
 
-/// The shape to which `lhs` and `rhs` broadcast by NumPy's rules.
+/// Shape to which `lhs` and `rhs` broadcast by NumPy's rules; None if they are incompatible.
 pub fn broadcast(lhs: &[i64], rhs: &[i64]) -> Option<Dims> {
     let rank = lhs.len().max(rhs.len());
     let at = |dims: &[i64], axis: usize| match (axis + dims.len()).checked_sub(rank) {
@@ -125,7 +126,8 @@ pub fn broadcast(lhs: &[i64], rhs: &[i64]) -> Option<Dims> {
         .collect()
 }
 
-/// An axis of `0..rank`; a negative one counts from the end.
+/// Converts `axis`, which counts from the end if negative, to an axis in `0..rank`; INVALID_ARGUMENT if it is out of
+/// range.
 pub fn normalize_axis(name: &str, axis: i64, rank: usize) -> Result<usize> {
     let rank = rank as i64;
     let from_start = if axis < 0 { axis.saturating_add(rank) } else { axis };
