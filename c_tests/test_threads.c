@@ -228,6 +228,37 @@ static void *find_default(void *out) {
   return NULL;
 }
 
+enum { COPIES = 20000 };
+
+// Copies a tensor to the other device again and again; `from` is the number of its own.
+static void *copy_to_the_other(void *from) {
+  int32_t here = *(int32_t *)from;
+  float start = (float)here;
+  lxla_tensor x, copy;
+  OK(lxla_tensor_from_host(env, XLA(here), LXLA_DTYPE_F32, DIMS(1), &start, sizeof start, &x));
+  for (int i = 0; i < COPIES; i++) {
+    OK(lxla_tensor_to_device(x, XLA(1 - here), &copy));
+    if (i % 1000 == 0) EQUAL(value(copy), start);
+    OK(lxla_tensor_release(copy));
+  }
+  OK(lxla_tensor_release(x));
+  return NULL;
+}
+
+// Two threads copy between two devices in opposite directions: neither may hold one device while it waits for the other.
+TEST(copies_in_opposite_directions_do_not_deadlock) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  OK(lxla_env_create(&options, &env));
+  int32_t devices[2] = {0, 1};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, copy_to_the_other, &devices[i]) == 0);
+  for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  OK(lxla_wait(env, XLA(0)));
+  OK(lxla_wait(env, XLA(1)));
+  OK(lxla_env_release(env));
+}
+
 TEST(e4_one_default_environment) {
   pthread_t threads[32];
   lxla_env found[32];

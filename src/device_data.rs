@@ -236,16 +236,19 @@ impl DeviceData {
 }
 
 impl LeafData for DeviceData {
+    #[inline]
     fn ty(&self) -> &TensorType {
         &self.ty
     }
 
+    #[inline]
     fn place(&self) -> &LeafPlace {
         &self.leaf
     }
 }
 
 /// Returns the device data behind a leaf; none if the leaf is a parameter.
+#[inline]
 pub fn of_leaf(leaf: &Arc<dyn LeafData>) -> Option<&DeviceData> {
     let any: &dyn Any = &**leaf;
     any.downcast_ref()
@@ -258,11 +261,13 @@ pub fn shared_of_leaf(leaf: &Arc<dyn LeafData>) -> Option<Arc<DeviceData>> {
 }
 
 /// Returns the device data of a node; none if the node is not a leaf of device data.
+#[inline]
 pub fn of_node<'a>(trace: &'a Trace, node: &Node) -> Option<&'a DeviceData> {
     trace.data(node).and_then(of_leaf)
 }
 
 /// As [`of_node`], with a reference of its own.
+#[inline]
 pub fn shared_of_node(trace: &Trace, node: &Node) -> Option<Arc<DeviceData>> {
     trace.data(node).and_then(shared_of_leaf)
 }

@@ -137,6 +137,7 @@ impl Trace {
     }
 
     /// Data of a node, if it is a leaf.
+    #[inline]
     pub fn data(&self, node: &Node) -> Option<&Arc<dyn LeafData>> {
         if node.op == Op::Leaf { self.leaves.get(node.payload as usize) } else { None }
     }
@@ -185,6 +186,7 @@ impl Trace {
     }
 
     /// Returns the leaf of this data. There is only one leaf for the same data.
+    #[inline]
     pub fn leaf<D: LeafData>(&mut self, data: &Arc<D>) -> NodeId {
         // The remembered node is checked, so that even an epoch that wrapped around cannot mislead.
         if let Some(id) = data.place().get(self.epoch).filter(|&id| (id.0 as usize) < self.nodes.len())

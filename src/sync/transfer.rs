@@ -164,7 +164,9 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
         let value = state.value(slot).clone();
         return state.new_tensor_of(value);
     }
-    let (target_place, source_place) = (target.state().place(), source.state().place());
+    // One lock after the other: a copy the other way round takes them in the other order.
+    let target_place = target.state().place();
+    let source_place = source.state().place();
     if target_place.map(|(env, _)| env) != source_place.map(|(env, _)| env) {
         return Err(error!(InvalidArgument, "device: it belongs to another environment than the tensor"));
     }
