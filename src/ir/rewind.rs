@@ -51,9 +51,9 @@ impl Trace {
 
 #[cfg(test)]
 mod tests {
+    use super::super::leaf::{LeafPlace, Parameter};
     use super::super::op::BinaryOp;
     use super::*;
-    use super::super::leaf::{LeafPlace, Parameter};
     use crate::ir::NodeId;
     use crate::ops;
     use crate::types::{DType, ScalarValue, TensorType};

@@ -41,7 +41,7 @@ pub use indexing::along::{index_combine, scatter_along, take_along_axis};
 pub use indexing::dynamic::{dynamic_slice, dynamic_update_slice, take};
 pub use indexing::gather::gather;
 pub use indexing::scatter::{Promises, scatter};
-pub use indexing::selection::{mask_select, nonzero, searchsorted, unique};
+pub use indexing::selection::{mask_select, nonzero};
 pub use linalg::dot_general::{DotAxes, dot_general};
 pub use linalg::einsum::einsum;
 pub use linalg::factorization::{cholesky, triangular_solve};
@@ -64,6 +64,7 @@ pub use shape::rearrange::{expand_dims, flip, repeat, roll, slice_axis, split, s
 pub use shape::slicing::{concatenate, pad, pad_scalar, slice};
 pub use sorting::sort::{argsort, sort, sort_along};
 pub use sorting::top_k::{top_k, top_k_total_order};
+pub use sorting::unique::{searchsorted, unique};
 pub use table::{COMPOSED, definition, evaluate, lower};
 
 use infer::{axis_set, common_dims, common_dtype, distinct_axes, refuse, typed};

@@ -63,8 +63,8 @@ pub const COMPOSED: &[Composed] = &[
     indexing::advanced::SLICE_ASSIGN,
     indexing::selection::NONZERO,
     indexing::selection::MASK_SELECT,
-    indexing::selection::UNIQUE,
-    indexing::selection::SEARCHSORTED,
+    sorting::unique::UNIQUE,
+    sorting::unique::SEARCHSORTED,
 ];
 
 /// What an operation is.

@@ -1,31 +1,31 @@
-//! What a frontend does with tensors between syncs: recording operations on them, asking what they are, giving them other
-//! values.
+//! Recording of operations on tensors named by handles, one file for each subject; values and metadata of tensors.
 
-mod composed;
-mod elements;
-mod linear_algebra;
+mod control;
+mod creation;
+mod elementwise;
+mod indexing;
+mod linalg;
 mod mixing;
-mod normalization;
+mod nn;
 mod operands;
-mod operations;
-mod ordering;
-mod places;
-mod products;
 mod random;
+mod record;
 mod recording;
-mod selection;
+mod reduction;
+mod shape;
+mod sorting;
 mod values;
 
-pub use composed::*;
-pub use elements::*;
-pub use linear_algebra::*;
+pub use control::*;
+pub use creation::*;
+pub use elementwise::*;
+pub use indexing::*;
+pub use linalg::*;
 pub use mixing::brought;
-pub use normalization::*;
-pub use operations::*;
-pub use ordering::*;
-pub use places::*;
-pub use products::*;
+pub use nn::*;
 pub use random::*;
 pub use recording::{State, finish_all, to_record};
-pub use selection::*;
+pub use reduction::*;
+pub use shape::*;
+pub use sorting::*;
 pub use values::*;

@@ -1,25 +1,26 @@
-//! Recording random numbers.
+//! Records random numbers, by tensor handles.
 
 use super::operands::operands;
 use super::recording::{finish, finish_all};
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
-use crate::ops::{self, RngAlgorithm};
+use crate::ops;
+use crate::ops::RngAlgorithm;
 use crate::types::TensorType;
-
-/// The next state of a generator, and random bits.
-pub fn rng_bit_generator(algorithm: RngAlgorithm, state: TensorHandle, ty: &TensorType) -> Result<Vec<TensorHandle>> {
-    let (mut device, [node]) = operands([("state", state)])?;
-    let results = ops::rng_bit_generator(&mut device.trace, algorithm, node, ty)?;
-    finish_all(device, &results)
-}
 
 /// What is made of a key alone.
 fn of_key(key: TensorHandle, record: impl FnOnce(&mut Trace, NodeId) -> Result<NodeId>) -> Result<TensorHandle> {
     let (mut state, [key]) = operands([("key", key)])?;
     let id = record(&mut state.trace, key)?;
     finish(state, id)
+}
+
+/// The next state of a generator, and random bits.
+pub fn rng_bit_generator(algorithm: RngAlgorithm, state: TensorHandle, ty: &TensorType) -> Result<Vec<TensorHandle>> {
+    let (mut device, [node]) = operands([("state", state)])?;
+    let results = ops::rng_bit_generator(&mut device.trace, algorithm, node, ty)?;
+    finish_all(device, &results)
 }
 
 /// Random integers of all values.

@@ -3,3 +3,4 @@
 pub mod ordered_bits;
 pub mod sort;
 pub mod top_k;
+pub mod unique;

@@ -1,10 +1,10 @@
-//! Recording operations that put elements in order, and those that go through them in order.
+//! Records sorts, top-k, unique elements and binary search, by tensor handles.
 
-use super::operands::operands;
+use super::operands::{operand_list, operands};
 use super::recording::{finish, finish_all};
 use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::ReduceOp;
+use crate::ir::NodeId;
 use crate::ops;
 use crate::types::DType;
 
@@ -42,22 +42,32 @@ pub fn top_k_total_order(
     finish_all(state, &ids)
 }
 
-/// The index of the greatest (or smallest) element along an axis.
-pub fn arg_extreme(
+/// The different elements of `x`; where each is first, which of them each element is, how often each is there, and how many
+/// there are, each only where `wanted`. A fill with the handle 0 is none.
+pub fn unique(
     x: TensorHandle,
-    axis: i64,
-    keep_dims: bool,
-    greatest: bool,
+    size: i64,
+    fill: TensorHandle,
     index_dtype: DType,
-) -> Result<TensorHandle> {
-    let (mut state, [x]) = operands([("x", x)])?;
-    let id = ops::arg_extreme(&mut state.trace, x, axis, keep_dims, greatest, index_dtype)?;
-    finish(state, id)
+    wanted: [bool; 4],
+) -> Result<Vec<TensorHandle>> {
+    let given = [("x", x), ("fill", fill)].into_iter().filter(|&(name, handle)| name == "x" || handle.0 != 0);
+    let (mut state, nodes) = operand_list(given.map(|(name, handle)| (name.to_string(), handle)))?;
+    let made = ops::unique(&mut state.trace, nodes[0], size, nodes.get(1).copied(), index_dtype)?;
+    let (values, others) = made.split_first().expect("values are first");
+    let asked = others.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(id, _)| id);
+    let ids: Vec<NodeId> = std::iter::once(values).chain(asked).copied().collect();
+    finish_all(state, &ids)
 }
 
-/// A reduction of all elements of an axis up to each.
-pub fn cumulative(op: ReduceOp, x: TensorHandle, axis: i64, reverse: bool) -> Result<TensorHandle> {
-    let (mut state, [x]) = operands([("x", x)])?;
-    let id = ops::cumulative(&mut state.trace, op, x, axis, reverse)?;
+/// Where values go in a row that is in order.
+pub fn searchsorted(
+    sorted: TensorHandle,
+    values: TensorHandle,
+    right: bool,
+    index_dtype: DType,
+) -> Result<TensorHandle> {
+    let (mut state, [sorted, values]) = operands([("sorted", sorted), ("values", values)])?;
+    let id = ops::searchsorted(&mut state.trace, sorted, values, right, index_dtype)?;
     finish(state, id)
 }

@@ -1,0 +1,89 @@
+//! Records activations, normalizations and convolutions, by tensor handles.
+
+use super::operands::{operand_list, operands};
+use super::record::of_one;
+use super::recording::{finish, finish_all};
+use crate::device::TensorHandle;
+use crate::error::Result;
+use crate::ops;
+use crate::ops::{ActivationOp, ConvolutionOptions};
+
+/// An activation.
+pub fn activation(op: ActivationOp, x: TensorHandle) -> Result<TensorHandle> {
+    of_one("x", x, |trace, x| ops::activation(trace, op, x))
+}
+
+/// Exponentials, divided by their sum over an axis.
+pub fn softmax(x: TensorHandle, axis: i64) -> Result<TensorHandle> {
+    of_one("x", x, |trace, x| ops::softmax(trace, x, axis))
+}
+
+/// Their logarithms.
+pub fn log_softmax(x: TensorHandle, axis: i64) -> Result<TensorHandle> {
+    of_one("x", x, |trace, x| ops::log_softmax(trace, x, axis))
+}
+
+/// Normalised over axes. A scale and an offset with the handle 0 are none.
+pub fn layer_norm(
+    x: TensorHandle,
+    axes: &[i64],
+    scale: TensorHandle,
+    offset: TensorHandle,
+    epsilon: f64,
+) -> Result<TensorHandle> {
+    let given: Vec<(String, TensorHandle)> = [("x", x), ("scale", scale), ("offset", offset)]
+        .into_iter()
+        .filter(|&(name, handle)| name == "x" || handle.0 != 0)
+        .map(|(name, handle)| (name.to_string(), handle))
+        .collect();
+    let (mut state, nodes) = operand_list(given.into_iter())?;
+    let mut rest = nodes[1..].iter().copied();
+    let mut next = |handle: TensorHandle| if handle.0 != 0 { rest.next() } else { None };
+    let (scale, offset) = (next(scale), next(offset));
+    let id = ops::layer_norm(&mut state.trace, nodes[0], axes, scale, offset, epsilon)?;
+    finish(state, id)
+}
+
+/// Normalized over its batch; its mean; its variance.
+pub fn batch_norm_training(
+    x: TensorHandle,
+    scale: TensorHandle,
+    offset: TensorHandle,
+    epsilon: f64,
+    feature_axis: i64,
+) -> Result<Vec<TensorHandle>> {
+    let (mut state, [x, scale, offset]) = operands([("x", x), ("scale", scale), ("offset", offset)])?;
+    let results = ops::batch_norm_training(&mut state.trace, x, scale, offset, epsilon, feature_axis)?;
+    finish_all(state, &results)
+}
+
+/// Normalized by a mean and a variance.
+pub fn batch_norm_inference(
+    [x, scale, offset, mean, variance]: [TensorHandle; 5],
+    epsilon: f64,
+    feature_axis: i64,
+) -> Result<TensorHandle> {
+    let named = [("x", x), ("scale", scale), ("offset", offset), ("mean", mean), ("variance", variance)];
+    let (mut state, nodes) = operands(named)?;
+    let id = ops::batch_norm_inference(&mut state.trace, nodes, epsilon, feature_axis)?;
+    finish(state, id)
+}
+
+/// The gradients of what was normalized, of its scale and of its offset.
+pub fn batch_norm_grad(
+    [x, scale, mean, variance, grad_output]: [TensorHandle; 5],
+    epsilon: f64,
+    feature_axis: i64,
+) -> Result<Vec<TensorHandle>> {
+    let named = [("x", x), ("scale", scale), ("mean", mean), ("variance", variance), ("grad_output", grad_output)];
+    let (mut state, nodes) = operands(named)?;
+    let results = ops::batch_norm_grad(&mut state.trace, nodes, epsilon, feature_axis)?;
+    finish_all(state, &results)
+}
+
+/// Windows of the left operand times the right one.
+pub fn convolution(lhs: TensorHandle, rhs: TensorHandle, options: &ConvolutionOptions) -> Result<TensorHandle> {
+    let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
+    let id = ops::convolution(&mut state.trace, lhs, rhs, options)?;
+    finish(state, id)
+}
