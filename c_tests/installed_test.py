@@ -1,6 +1,7 @@
 """An installed library finds plugins in its own places only: python installed_test.py /path/to/liblazyxla.so SOURCE_TREE
 
-The library is copied out of the source tree. It must not look into the folder that it was built in."""
+The library that is installed, which has no debug sections, is copied out of the source tree. It must not look into the
+folder that it was built in."""
 
 import os
 import pathlib
@@ -34,11 +35,16 @@ def device_count(library):
 
 def main():
     built, tree = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+    stripped = built.parent.parent / "stripped" / built.name
+    sections = subprocess.run(["readelf", "-SW", stripped], check=True, capture_output=True, text=True).stdout
+    assert ".debug_line" not in sections and ".gnu_debuglink" in sections, sections
+    debug = subprocess.run(["readelf", "-SW", f"{stripped}.debug"], check=True, capture_output=True, text=True).stdout
+    assert ".debug_line" in debug, debug
     plugin = tree / "build/plugins/fastatomstruct_xla_cpu"
     assert device_count(built)[0] == 0, "in the source tree, the plugin of the build folder is found"
     with tempfile.TemporaryDirectory() as folder:
         installed = pathlib.Path(folder) / "liblazyxla.so"
-        shutil.copy(built, installed)
+        shutil.copy(stripped, installed)
         status, _, message = device_count(installed)
         assert status == NOT_FOUND and str(tree) not in message, (status, message)
         assert "make plugin" in message and folder in message, message

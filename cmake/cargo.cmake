@@ -5,6 +5,13 @@ set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
 set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/liblazyxla.so")
 set(LAZYXLA_LIBRARY "${CMAKE_BINARY_DIR}/lib/liblazyxla.so.${PROJECT_VERSION}")
 
+# The installed library has no debug sections; they are in a file of their own, which debuggers find in .debug/ beside it.
+set(LAZYXLA_STRIPPED "${CMAKE_BINARY_DIR}/stripped/liblazyxla.so.${PROJECT_VERSION}")
+set(LAZYXLA_DEBUG "${LAZYXLA_STRIPPED}.debug")
+if(NOT CMAKE_OBJCOPY)
+  message(FATAL_ERROR "objcopy not found: install binutils")
+endif()
+
 # Copied under its full version, with the two customary links, so that programs run from the build tree as installed.
 add_custom_target(lazyxla_cargo ALL
   COMMAND ${CMAKE_COMMAND} -E env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}" ${CARGO} build --release --lib
@@ -12,7 +19,10 @@ add_custom_target(lazyxla_cargo ALL
   COMMAND ${CMAKE_COMMAND} -E copy_if_different "${lazyxla_built}" "${LAZYXLA_LIBRARY}"
   COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${CMAKE_BINARY_DIR}/lib/${LAZYXLA_SONAME}"
   COMMAND ${CMAKE_COMMAND} -E create_symlink "${LAZYXLA_SONAME}" "${CMAKE_BINARY_DIR}/lib/liblazyxla.so"
-  BYPRODUCTS "${LAZYXLA_LIBRARY}"
+  COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/stripped"
+  COMMAND ${CMAKE_OBJCOPY} --only-keep-debug "${lazyxla_built}" "${LAZYXLA_DEBUG}"
+  COMMAND ${CMAKE_OBJCOPY} --strip-unneeded "--add-gnu-debuglink=${LAZYXLA_DEBUG}" "${lazyxla_built}" "${LAZYXLA_STRIPPED}"
+  BYPRODUCTS "${LAZYXLA_LIBRARY}" "${LAZYXLA_STRIPPED}" "${LAZYXLA_DEBUG}"
   WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
   COMMENT "cargo build --release"
   VERBATIM)

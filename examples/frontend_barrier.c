@@ -10,8 +10,8 @@ static lxla_tensor hidden(lxla_tensor x, lxla_tensor w) {
 }
 
 // [recipe]
-// Backward through y = tanh(x W): computes tanh(x W) again, and only when `*dy` is there. Without the barrier XLA finds the
-// same expression twice, computes it once and keeps it from the forward pass on.
+// Computes tanh(x W) again in the backward pass, and only when `*dy` is there. Without the barrier XLA finds the same
+// expression twice, computes it once and keeps it from the forward pass on.
 static lxla_tensor recomputed(lxla_tensor *x, lxla_tensor *dy, lxla_tensor w) {
   lxla_tensor passed[2];
   TRY(lxla_optimization_barrier((lxla_tensor[]){*x, *dy}, 2, passed));

@@ -104,8 +104,8 @@ static lxla_tensor waves(const int64_t *dims, size_t rank, double scale) {
 }
 
 int main(void) {
-  lxla_tensor in[3] = {placeholder(DIMS(ROWS, WIDTH)), placeholder(DIMS(WIDTH, HIDDEN)), placeholder(DIMS(HIDDEN, WIDTH))};
-  lxla_tensor out[2];
+  lxla_tensor in[3] = {placeholder(DIMS(ROWS, WIDTH))}, out[2];
+  in[1] = placeholder(DIMS(WIDTH, HIDDEN)), in[2] = placeholder(DIMS(HIDDEN, WIDTH));
   layer_forward(in, out);
   TRY(lxla_computation_trace(in, 3, out, 2, &forward));
   RELEASE(in[0], in[1], in[2], out[0], out[1]);

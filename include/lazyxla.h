@@ -30,7 +30,7 @@
  * Devices    Tensors on cpu, or made without a device, are native: every operation runs at once, on the calling thread. Tensors
  *            on xla:N are lazy. The option mixed_device_policy says what an operation does that meets both.
  * Frontends  Call a user's function on placeholders, and take what it recorded with lxla_computation_trace: that is how a
- *            scan, a checkpoint or a vmap of one's own is made (README.md has them). Nothing moves and nothing runs.
+ *            scan, a checkpoint or a vmap of one's own is made (docs/frontends.md has them). Nothing moves and nothing runs.
  * Options    Structs that start with struct_size, set by the caller before lxla_<x>_options_init. Fields are only ever
  *            appended. Switches are int32_t: 0 default, 1 on, 2 off.
  * Strings    UTF-8, NUL-terminated. Those returned through char **out_text are freed with lxla_string_free.
