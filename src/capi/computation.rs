@@ -11,7 +11,7 @@ use crate::lower;
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// All traced computations with a counted reference.
+/// Computations with references.
 static COMPUTATIONS: References<Computation> = References::new("computation");
 
 /// Returns the computation behind a handle, or an error that names the argument.
@@ -19,18 +19,18 @@ pub fn computation_of(argument: &str, computation: lxla_computation) -> Result<A
     COMPUTATIONS.get(argument, computation.id)
 }
 
-/// Takes the computation of `results` from `params`, which are different placeholders of one device, out of what was
-/// recorded. What depends on a parameter is its body; so are expressions of constants and iota alone. Anything else that
-/// the body reads is captured: it becomes a hidden input, computed with the step or sync that runs a call (if it is not
-/// yet), never copied to the host, and not donated while the computation lives. Scalars are constants of the body. Other
-/// placeholders may be captured, too: they are parameters of whatever is traced around the calls.
+/// Extracts the computation of `results` (at least 1) as a function of `params`, which are distinct placeholders of
+/// one device. The body consists of the operations that depend on a parameter, and of expressions of constants and
+/// iota alone. Any other value that the body reads is captured: it becomes a hidden input, which is computed by the
+/// step or sync that runs a call (if it is still pending), never copied to the host, and not donated while the
+/// computation lives. Scalar operands are constants of the body. Other placeholders may be captured; they are
+/// parameters of a computation traced around the calls.
 ///
-/// On cpu the same, without any plugin: native tensors are captured with their value of now, also those that a creating
-/// function (`lxla_tensor_full`) gave, and a call with native arguments is evaluated at once.
+/// On cpu, no plugin is needed: eager tensors are captured with their current values, including those of creation
+/// functions such as `lxla_tensor_full`, and a call with eager arguments is evaluated immediately.
 ///
-/// Moves no bytes and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT for a param that has a value
-/// or is given twice, for tensors of different devices, and for computations that call each other more than 1000 deep. Gives
-/// one reference. Any thread.
+/// Moves no data and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT if a param has a value or
+/// is listed twice, if the tensors are on different devices, or if computations call each other more than 1000 deep.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_trace(
     params: *const lxla_tensor,
@@ -53,19 +53,19 @@ pub unsafe extern "C" fn lxla_computation_trace(
     })
 }
 
-/// Adds one reference. Any thread.
+/// Adds one reference.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_retain(computation: lxla_computation) -> lxla_status {
     guard("lxla_computation_retain", || COMPUTATIONS.retain(computation.id))
 }
 
-/// Takes one reference. Calls that were recorded stay as they are. Releasing id 0 does nothing. Any thread.
+/// Removes one reference. Recorded calls stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_release(computation: lxla_computation) -> lxla_status {
     guard("lxla_computation_release", || COMPUTATIONS.release(computation.id))
 }
 
-/// How many parameters and results it has, and how many values it captured. Any thread.
+/// Returns the numbers of parameters, results and captured values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_info(
     computation: lxla_computation,
@@ -85,8 +85,8 @@ pub unsafe extern "C" fn lxla_computation_info(
     })
 }
 
-/// A new tensor with a value that the computation captured: the one that stands at `index` among its hidden inputs, and at
-/// that place behind the parameters of `main` in its StableHLO text. Gives one reference. Any thread.
+/// Returns a new tensor with the captured value at `index` among the hidden inputs, which is parameter `index` after
+/// those of the computation in `main` of its StableHLO text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_captured(
     computation: lxla_computation,
@@ -100,8 +100,7 @@ pub unsafe extern "C" fn lxla_computation_captured(
     })
 }
 
-/// The StableHLO text of a computation: a module whose `main` takes its parameters, then its captures. The caller frees it
-/// with `lxla_string_free`. Any thread.
+/// Returns the StableHLO text of a computation: a module whose `main` takes the parameters, then the captured values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_stablehlo(
     computation: lxla_computation,

@@ -1,223 +1,319 @@
-//! The constants of the header. Their numbers are frozen.
-//! A test compares them with the enums that they stand for.
+//! Constants of the C header. Their values are frozen. A test compares them with the enums of the library.
 #![allow(missing_docs)]
 
 /// Success.
 pub const LXLA_OK: i32 = 0;
 /// The operation was cancelled.
 pub const LXLA_CANCELLED: i32 = 1;
-/// An error of unknown kind.
+/// Unknown error.
 pub const LXLA_UNKNOWN: i32 = 2;
-/// An argument is wrong, whatever the state of things.
+/// An argument is invalid, regardless of the state of the library.
 pub const LXLA_INVALID_ARGUMENT: i32 = 3;
-/// It took too long.
+/// The operation did not complete in time.
 pub const LXLA_DEADLINE_EXCEEDED: i32 = 4;
-/// What was named is not there.
+/// A requested file, name or other entity was not found.
 pub const LXLA_NOT_FOUND: i32 = 5;
-/// What was to be made is there already.
+/// The entity to be created already exists.
 pub const LXLA_ALREADY_EXISTS: i32 = 6;
-/// It is not allowed.
+/// The caller lacks the permission for the operation.
 pub const LXLA_PERMISSION_DENIED: i32 = 7;
-/// Memory or another resource ran out.
+/// Memory or another resource is exhausted.
 pub const LXLA_RESOURCE_EXHAUSTED: i32 = 8;
-/// The state of things does not allow it.
+/// The operation is not allowed in the current state.
 pub const LXLA_FAILED_PRECONDITION: i32 = 9;
-/// It was given up.
+/// The operation was aborted.
 pub const LXLA_ABORTED: i32 = 10;
-/// A position is outside its range.
+/// A position is outside the valid range.
 pub const LXLA_OUT_OF_RANGE: i32 = 11;
-/// It is not implemented, here or in the plugin.
+/// The operation is not implemented by the library or the plugin.
 pub const LXLA_UNIMPLEMENTED: i32 = 12;
-/// A defect of the library or the plugin.
+/// Internal error of the library or the plugin.
 pub const LXLA_INTERNAL: i32 = 13;
-/// A service is not there now.
+/// A service is currently unavailable.
 pub const LXLA_UNAVAILABLE: i32 = 14;
-/// Data is lost or damaged.
+/// Data is lost or corrupted.
 pub const LXLA_DATA_LOSS: i32 = 15;
-/// Who asks is not known.
+/// The caller could not be authenticated.
 pub const LXLA_UNAUTHENTICATED: i32 = 16;
-/// A handle is 0, stale, foreign, or was released.
+/// A handle is 0, stale, foreign or was released.
 pub const LXLA_INVALID_HANDLE: i32 = 64;
-/// A pointer is NULL that may not be.
+/// A required pointer is NULL.
 pub const LXLA_NULL_ARGUMENT: i32 = 65;
-/// A defect of the library was caught at its boundary.
+/// Internal error: a panic was caught at the ABI boundary.
 pub const LXLA_PANIC: i32 = 66;
-/// The process was forked; the library works in the parent only.
+/// The process is a child of fork(); the library works in the parent only.
 pub const LXLA_FORKED: i32 = 67;
 
-/// No device named.
+/// No device specified: cpu for new tensors; every XLA device for steps and waits.
 pub const LXLA_DEVICE_UNSPECIFIED: i32 = 0;
-/// Native host memory; operations run at once.
+/// Host memory; operations are eager.
 pub const LXLA_DEVICE_CPU: i32 = 1;
-/// A PJRT device; operations are recorded.
+/// A PJRT device; operations are lazy.
 pub const LXLA_DEVICE_XLA: i32 = 2;
 
+/// Boolean, stored as one byte, 0 or 1.
 pub const LXLA_DTYPE_PRED: i32 = 1;
+/// 8-bit signed integer.
 pub const LXLA_DTYPE_S8: i32 = 2;
+/// 16-bit signed integer.
 pub const LXLA_DTYPE_S16: i32 = 3;
+/// 32-bit signed integer.
 pub const LXLA_DTYPE_S32: i32 = 4;
+/// 64-bit signed integer.
 pub const LXLA_DTYPE_S64: i32 = 5;
+/// 8-bit unsigned integer.
 pub const LXLA_DTYPE_U8: i32 = 6;
+/// 16-bit unsigned integer.
 pub const LXLA_DTYPE_U16: i32 = 7;
+/// 32-bit unsigned integer.
 pub const LXLA_DTYPE_U32: i32 = 8;
+/// 64-bit unsigned integer.
 pub const LXLA_DTYPE_U64: i32 = 9;
+/// IEEE binary16 float.
 pub const LXLA_DTYPE_F16: i32 = 10;
+/// IEEE binary32 float.
 pub const LXLA_DTYPE_F32: i32 = 11;
+/// IEEE binary64 float.
 pub const LXLA_DTYPE_F64: i32 = 12;
+/// bfloat16: 8 exponent bits, 7 mantissa bits.
 pub const LXLA_DTYPE_BF16: i32 = 13;
+/// Complex number of two f32.
 pub const LXLA_DTYPE_C64: i32 = 14;
+/// Complex number of two f64.
 pub const LXLA_DTYPE_C128: i32 = 15;
+/// 8-bit float: 5 exponent bits, 2 mantissa bits, with infinities and NaN.
 pub const LXLA_DTYPE_F8E5M2: i32 = 16;
+/// 8-bit float: 4 exponent bits, 3 mantissa bits, with NaN, without infinities.
 pub const LXLA_DTYPE_F8E4M3FN: i32 = 17;
+/// 8-bit float: 4 exponent bits (bias 11), 3 mantissa bits, with NaN, without infinities and -0.
 pub const LXLA_DTYPE_F8E4M3B11FNUZ: i32 = 18;
+/// 8-bit float: 5 exponent bits (bias 16), 2 mantissa bits, with NaN, without infinities and -0.
 pub const LXLA_DTYPE_F8E5M2FNUZ: i32 = 19;
+/// 8-bit float: 4 exponent bits (bias 8), 3 mantissa bits, with NaN, without infinities and -0.
 pub const LXLA_DTYPE_F8E4M3FNUZ: i32 = 20;
+/// 8-bit float: 4 exponent bits, 3 mantissa bits, with infinities and NaN.
 pub const LXLA_DTYPE_F8E4M3: i32 = 26;
+/// 8-bit float: 3 exponent bits, 4 mantissa bits, with infinities and NaN.
 pub const LXLA_DTYPE_F8E3M4: i32 = 27;
+/// 8-bit float: 8 exponent bits, no mantissa, no sign: powers of 2, and NaN.
 pub const LXLA_DTYPE_F8E8M0FNU: i32 = 28;
 
-/// True or false.
+/// Boolean.
 pub const LXLA_KIND_PRED: i32 = 1;
 /// Signed integers.
 pub const LXLA_KIND_SIGNED: i32 = 2;
 /// Unsigned integers.
 pub const LXLA_KIND_UNSIGNED: i32 = 3;
-/// Floats, those of 8 bits among them.
+/// Floats, including 8-bit floats.
 pub const LXLA_KIND_FLOAT: i32 = 4;
 /// Complex numbers.
 pub const LXLA_KIND_COMPLEX: i32 = 5;
 
-/// Recorded, not run.
+/// The value is recorded, and not yet computed.
 pub const LXLA_STATE_PENDING: i32 = 1;
-/// It has its value, or a run that makes it is under way.
+/// The value is on the device, or its computation is in flight.
 pub const LXLA_STATE_READY: i32 = 2;
-/// It has no value and stands for one.
+/// The tensor is a placeholder and has no value.
 pub const LXLA_STATE_PLACEHOLDER: i32 = 3;
-/// An array in host memory.
+/// The value is an array in host memory (an eager tensor).
 pub const LXLA_STATE_NATIVE: i32 = 4;
-/// Its value is lost; reading it says why.
+/// The value is lost; reading it returns the error.
 pub const LXLA_STATE_FAILED: i32 = 5;
 
+/// lhs + rhs. Integers wrap.
 pub const LXLA_BINARY_ADD: i32 = 1;
+/// lhs - rhs. Integers wrap.
 pub const LXLA_BINARY_SUBTRACT: i32 = 2;
+/// lhs * rhs. Integers wrap.
 pub const LXLA_BINARY_MULTIPLY: i32 = 3;
+/// lhs / rhs. Integers truncate toward 0.
 pub const LXLA_BINARY_DIVIDE: i32 = 4;
+/// lhs - rhs * trunc(lhs / rhs), with the sign of lhs: fmod and `%` of C.
 pub const LXLA_BINARY_REMAINDER: i32 = 5;
+/// lhs raised to the power rhs.
 pub const LXLA_BINARY_POWER: i32 = 6;
+/// max(lhs, rhs); NaN if either is NaN; logical or for pred.
 pub const LXLA_BINARY_MAXIMUM: i32 = 7;
+/// min(lhs, rhs); NaN if either is NaN; logical and for pred.
 pub const LXLA_BINARY_MINIMUM: i32 = 8;
+/// atan2(lhs, rhs): angle of the point (x = rhs, y = lhs) in radians.
 pub const LXLA_BINARY_ATAN2: i32 = 9;
+/// lhs & rhs: bitwise for integers, logical for pred.
 pub const LXLA_BINARY_AND: i32 = 10;
+/// lhs | rhs: bitwise for integers, logical for pred.
 pub const LXLA_BINARY_OR: i32 = 11;
+/// lhs ^ rhs: bitwise for integers, logical for pred.
 pub const LXLA_BINARY_XOR: i32 = 12;
+/// lhs << rhs; 0 if rhs is at least the width of the dtype.
 pub const LXLA_BINARY_SHIFT_LEFT: i32 = 13;
+/// lhs >> rhs, filled with copies of the top bit.
 pub const LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC: i32 = 14;
+/// lhs >> rhs, filled with zeros; 0 if rhs is at least the width of the dtype.
 pub const LXLA_BINARY_SHIFT_RIGHT_LOGICAL: i32 = 15;
-/// The quotient, rounded down.
+/// floor(lhs / rhs).
 pub const LXLA_BINARY_FLOOR_DIVIDE: i32 = 16;
-/// Remainder of FLOOR_DIVIDE; it has the divisor's sign.
+/// lhs - rhs * floor(lhs / rhs), with the sign of rhs: `%` of Python.
 pub const LXLA_BINARY_MODULO: i32 = 17;
+/// |lhs| with the sign bit of rhs.
 pub const LXLA_BINARY_COPYSIGN: i32 = 18;
+/// sqrt(lhs^2 + rhs^2) without intermediate overflow.
 pub const LXLA_BINARY_HYPOT: i32 = 19;
-/// log(e^lhs + e^rhs).
+/// log(e^lhs + e^rhs) without intermediate overflow.
 pub const LXLA_BINARY_LOGADDEXP: i32 = 20;
 
+/// -x.
 pub const LXLA_UNARY_NEGATE: i32 = 1;
+/// |x|; the magnitude for complex numbers.
 pub const LXLA_UNARY_ABS: i32 = 2;
+/// -1, 0 or 1 by the sign of x; x / |x| for complex numbers.
 pub const LXLA_UNARY_SIGN: i32 = 3;
+/// e^x.
 pub const LXLA_UNARY_EXPONENTIAL: i32 = 4;
+/// e^x - 1, accurate near 0.
 pub const LXLA_UNARY_EXPONENTIAL_MINUS_ONE: i32 = 5;
+/// Natural logarithm of x.
 pub const LXLA_UNARY_LOG: i32 = 6;
+/// log(1 + x), accurate near 0.
 pub const LXLA_UNARY_LOG_PLUS_ONE: i32 = 7;
+/// 1 / (1 + e^-x).
 pub const LXLA_UNARY_LOGISTIC: i32 = 8;
+/// Hyperbolic tangent of x.
 pub const LXLA_UNARY_TANH: i32 = 9;
+/// Square root of x.
 pub const LXLA_UNARY_SQRT: i32 = 10;
+/// 1 / sqrt(x).
 pub const LXLA_UNARY_RSQRT: i32 = 11;
+/// Cube root of x.
 pub const LXLA_UNARY_CBRT: i32 = 12;
+/// Sine of x, in radians.
 pub const LXLA_UNARY_SINE: i32 = 13;
+/// Cosine of x, in radians.
 pub const LXLA_UNARY_COSINE: i32 = 14;
+/// Tangent of x, in radians.
 pub const LXLA_UNARY_TAN: i32 = 15;
+/// Largest integer not greater than x.
 pub const LXLA_UNARY_FLOOR: i32 = 16;
+/// Smallest integer not less than x.
 pub const LXLA_UNARY_CEIL: i32 = 17;
+/// Nearest integer; ties to even.
 pub const LXLA_UNARY_ROUND_NEAREST_EVEN: i32 = 18;
+/// Nearest integer; ties away from 0.
 pub const LXLA_UNARY_ROUND_NEAREST_AFZ: i32 = 19;
+/// ~x: bitwise for integers, logical for pred.
 pub const LXLA_UNARY_NOT: i32 = 20;
+/// Number of bits that are 1.
 pub const LXLA_UNARY_POPCNT: i32 = 21;
+/// Number of leading bits that are 0.
 pub const LXLA_UNARY_COUNT_LEADING_ZEROS: i32 = 22;
+/// True if x is neither infinite nor NaN.
 pub const LXLA_UNARY_IS_FINITE: i32 = 23;
+/// True if x is NaN.
 pub const LXLA_UNARY_IS_NAN: i32 = 24;
+/// True if x is infinite.
 pub const LXLA_UNARY_IS_INF: i32 = 25;
+/// True if the sign bit of x is set.
 pub const LXLA_UNARY_SIGNBIT: i32 = 26;
-/// The integer next to it on the side of 0.
+/// x rounded toward 0.
 pub const LXLA_UNARY_TRUNC: i32 = 27;
+/// Base-2 logarithm of x.
 pub const LXLA_UNARY_LOG2: i32 = 28;
+/// Base-10 logarithm of x.
 pub const LXLA_UNARY_LOG10: i32 = 29;
-/// The complex conjugate.
+/// Complex conjugate of x.
 pub const LXLA_UNARY_CONJ: i32 = 30;
 
+/// lhs == rhs.
 pub const LXLA_COMPARE_EQ: i32 = 1;
+/// lhs != rhs.
 pub const LXLA_COMPARE_NE: i32 = 2;
+/// lhs >= rhs.
 pub const LXLA_COMPARE_GE: i32 = 3;
+/// lhs > rhs.
 pub const LXLA_COMPARE_GT: i32 = 4;
+/// lhs <= rhs.
 pub const LXLA_COMPARE_LE: i32 = 5;
+/// lhs < rhs.
 pub const LXLA_COMPARE_LT: i32 = 6;
 
+/// Sum.
 pub const LXLA_REDUCE_SUM: i32 = 1;
+/// Product.
 pub const LXLA_REDUCE_PRODUCT: i32 = 2;
+/// Largest element.
 pub const LXLA_REDUCE_MAX: i32 = 3;
+/// Smallest element.
 pub const LXLA_REDUCE_MIN: i32 = 4;
+/// Logical and, of pred.
 pub const LXLA_REDUCE_ALL: i32 = 5;
+/// Logical or, of pred.
 pub const LXLA_REDUCE_ANY: i32 = 6;
 
-/// Of complex numbers.
+/// Forward transform, complex to complex.
 pub const LXLA_FFT_FFT: i32 = 1;
-/// The inverse of FFT.
+/// Inverse transform, complex to complex.
 pub const LXLA_FFT_IFFT: i32 = 2;
-/// Of reals.
+/// Forward transform, real to complex.
 pub const LXLA_FFT_RFFT: i32 = 3;
-/// The inverse of RFFT.
+/// Inverse transform, complex to real.
 pub const LXLA_FFT_IRFFT: i32 = 4;
 
-/// The matrix as it is.
+/// op(a) = a.
 pub const LXLA_TRANSPOSE_NO_TRANSPOSE: i32 = 1;
-/// Transposed.
+/// op(a) = transpose of a.
 pub const LXLA_TRANSPOSE_TRANSPOSE: i32 = 2;
-/// Transposed and conjugated.
+/// op(a) = conjugate transpose of a.
 pub const LXLA_TRANSPOSE_ADJOINT: i32 = 3;
-/// Threefry 2x32, of 20 rounds.
+/// Threefry 2x32 with 20 rounds.
 pub const LXLA_RNG_THREE_FRY: i32 = 1;
-/// Philox 4x32, of 10 rounds.
+/// Philox 4x32 with 10 rounds.
 pub const LXLA_RNG_PHILOX: i32 = 2;
 
-/// The target gets pointers to its data, and cannot fail.
+/// The target receives pointers to its buffers, and cannot report an error.
 pub const LXLA_CUSTOM_CALL_ORIGINAL: i32 = 1;
-/// It says whether it failed.
+/// As ORIGINAL, and the target reports a status.
 pub const LXLA_CUSTOM_CALL_STATUS_RETURNING: i32 = 2;
-/// The same, with one signature for CPUs and others.
+/// As STATUS_RETURNING, with one signature for CPU and other platforms.
 pub const LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED: i32 = 3;
-/// It gets typed buffers and attributes: XLA's foreign function interface.
+/// The target receives typed buffers and attributes through XLA's foreign function interface.
 pub const LXLA_CUSTOM_CALL_TYPED_FFI: i32 = 4;
+/// max(x, 0).
 pub const LXLA_ACTIVATION_RELU: i32 = 1;
+/// x * Phi(x), with Phi the cumulative distribution function of the standard normal distribution.
 pub const LXLA_ACTIVATION_GELU: i32 = 2;
+/// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2.
 pub const LXLA_ACTIVATION_GELU_TANH: i32 = 3;
+/// x / (1 + e^-x).
 pub const LXLA_ACTIVATION_SILU: i32 = 4;
+/// min(max(x, 0), 6).
 pub const LXLA_ACTIVATION_RELU6: i32 = 5;
+/// x if x > 0, else e^x - 1.
 pub const LXLA_ACTIVATION_ELU: i32 = 6;
+/// 1.0507009873554805 * (x if x > 0, else 1.6732632423543772 * (e^x - 1)).
 pub const LXLA_ACTIVATION_SELU: i32 = 7;
+/// log(1 + e^x).
 pub const LXLA_ACTIVATION_SOFTPLUS: i32 = 8;
+/// x * tanh(log(1 + e^x)).
 pub const LXLA_ACTIVATION_MISH: i32 = 9;
+/// -log(1 + e^-x).
 pub const LXLA_ACTIVATION_LOG_SIGMOID: i32 = 10;
+/// min(max(x + 3, 0), 6) / 6.
 pub const LXLA_ACTIVATION_HARD_SIGMOID: i32 = 11;
+/// x * min(max(x + 3, 0), 6) / 6.
 pub const LXLA_ACTIVATION_HARD_SWISH: i32 = 12;
 
-/// The error function.
+/// Error function: erf(x).
 pub const LXLA_SPECIAL_ERF: i32 = 1;
-/// 1 less the error function.
+/// Complementary error function: 1 - erf(x), accurate for large x.
 pub const LXLA_SPECIAL_ERFC: i32 = 2;
+/// The update replaces the element.
 pub const LXLA_SCATTER_COPY: i32 = 1;
+/// The update is added to the element.
 pub const LXLA_SCATTER_SUM: i32 = 2;
+/// The element is multiplied by the update.
 pub const LXLA_SCATTER_PRODUCT: i32 = 3;
+/// The larger of element and update.
 pub const LXLA_SCATTER_MAX: i32 = 4;
+/// The smaller of element and update.
 pub const LXLA_SCATTER_MIN: i32 = 5;
 
 #[cfg(test)]

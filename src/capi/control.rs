@@ -15,17 +15,18 @@ use crate::{computation, error, tensor};
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// Records a call: `args` take the place of the parameters, one each, of the same dtype and shape, pending or not. Gives
-/// `n_results` tensors (as many as the computation has results), one reference each. A result that is an argument unchanged
-/// is that argument's value. INVALID_ARGUMENT names what does not fit. Any thread.
+/// Records a call of the computation with `args`, one for each parameter, of the same dtype and shape, pending or
+/// not. `n_results` must be the number of results. A result that is a parameter unchanged has the value of the
+/// argument.
 ///
-/// A computation without captures may be applied on any device of its environment. What was captured on cpu is taken to the
-/// XLA device of the arguments as the option `mixed_device_policy` has it: scalars as constants, others with `copy` only,
-/// once for each device. Other captures stay on their device: INVALID_ARGUMENT. The same holds for `lxla_scan`, `lxla_while`,
-/// `lxla_cond`, `lxla_case` and operations that take computations of scalars.
+/// A computation without captures can be called on any device of its environment. Values captured on cpu are
+/// transferred to the XLA device of the arguments according to the option `mixed_device_policy`: with `scalar`,
+/// one-element values as constants; with `copy`, any value, once for each device; otherwise INVALID_ARGUMENT, as for
+/// values captured on another XLA device. The same holds for `lxla_scan`, `lxla_while`, `lxla_cond`, `lxla_case` and
+/// operations that take computations of scalars.
 ///
-/// The computation is one function of the lowered text, however often it is called; XLA inlines calls, so that compile time
-/// grows with them. `lxla_scan` and `lxla_while` keep it flat.
+/// All calls of a computation share one function of the lowered text. XLA inlines calls, so that compile time grows
+/// with their number; it does not with `lxla_scan` and `lxla_while`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_call(
     computation: lxla_computation,
@@ -45,10 +46,10 @@ pub unsafe extern "C" fn lxla_computation_call(
     })
 }
 
-/// Records a loop over `n` values that starts with `init`: while `cond` gives true for them, they become what `body` gives
-/// for them. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n` results, of the types of
-/// `init`. Gives `n` tensors, one reference each. A large value that a body updates is updated in place, if its start is
-/// donated. Any thread.
+/// Records a loop over `n` values, which start as `init`: while `cond` of the values is true, they are replaced by
+/// `body` of the values. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n`
+/// results of the types of `init`. Returns the `n` final values. A large value that the body updates is updated in
+/// place if its initial value is donated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_while(
     cond: lxla_computation,
@@ -66,9 +67,8 @@ pub unsafe extern "C" fn lxla_while(
     })
 }
 
-/// Records a branch: what `on_true` gives for `args` if `pred` (`pred[]`) is true, else what `on_false` gives. Both take `args`
-/// and give results of the same types. Only the branch taken is run. Gives `n_results` tensors, one reference each. Any
-/// thread.
+/// Records `on_true(args)` if `pred` (`pred[]`) is true, else `on_false(args)`. Both computations have the same
+/// parameter and result types. Only the selected one is executed. `n_results` must be the number of their results.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_cond(
     pred: lxla_tensor,
@@ -90,9 +90,9 @@ pub unsafe extern "C" fn lxla_cond(
     })
 }
 
-/// Records a choice: what `branches[index]` gives for `args`, with an integer scalar as index, and the last branch for an index
-/// that is negative or too large. All branches (at least 1) take `args` and give results of the same types. Only the branch
-/// chosen is run. Gives `n_results` tensors, one reference each. Any thread.
+/// Records `branches[index](args)`. `index` is an integer scalar; an index out of range selects the last branch. All
+/// branches (at least 1) have the same parameter and result types. Only the selected one is executed. `n_results`
+/// must be the number of their results.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_case(
     index: lxla_tensor,
@@ -122,14 +122,14 @@ pub unsafe extern "C" fn lxla_case(
     })
 }
 
-/// Records `length` applications of `body`, one for each slice of `xs` along their leading axis, which has `length` slices.
-/// `body` takes what is carried (`n_carry` values, `init` at first), then a slice of each array; it gives what is carried on,
-/// then `n_ys` results, which are stacked along a new leading axis. With `reverse` 1 it goes from the last slice to the
-/// first; results stay at the place of their slice. Gives `n_carry` and `n_ys` tensors, one reference each: what was
-/// carried last, and the stacks. With length 0, `init` and empty stacks.
+/// Records `length` applications of `body`, one for each slice of `xs` along their leading axis, whose size is
+/// `length`. `body` takes the carry (`n_carry` values, initially `init`), then one slice of each of `xs`; it returns
+/// the new carry, then `n_ys` results, which are stacked along a new leading axis. Returns the final carry in
+/// `out_carry` and the stacks in `out_ys`. With `reverse` 1, goes from the last slice to the first; each result is
+/// stacked at the index of its slice. With `length` 0, returns `init` and empty stacks.
 ///
-/// Lowered to one loop: text and compile time do not grow with `length`. What `body` captured is read, not copied. Any
-/// thread.
+/// Lowered to one loop, so that neither text nor compile time grows with `length`. Captured values are read, not
+/// copied.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_scan(
     body: lxla_computation,
@@ -171,11 +171,11 @@ pub unsafe extern "C" fn lxla_scan(
     })
 }
 
-/// Records `n` tensors (at least 1) of one device as they are: what is computed of the results is not merged with what is
-/// computed of the tensors, and not before all of them are computed. A checkpoint passes through it what the second
-/// computation starts from, with a tensor that the backward pass has only when it gets there: else XLA would keep what the
-/// first one computed. It costs nothing, but on CPUs, where XLA takes barriers away, a copy of each tensor. Gives `n` tensors,
-/// one reference each. Any thread.
+/// Records `n` tensors (at least 1) of one device unchanged, behind a barrier for the compiler: computations on the
+/// results are not merged with computations on the tensors, and do not start before all of the tensors are computed.
+/// A checkpoint passes the inputs of its recomputation through a barrier together with a tensor that only the
+/// backward pass provides; otherwise XLA would keep the values of the forward pass. Free except on CPU, where XLA
+/// removes barriers, and each tensor is copied instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_optimization_barrier(
     tensors: *const lxla_tensor,
@@ -191,25 +191,24 @@ pub unsafe extern "C" fn lxla_optimization_barrier(
     })
 }
 
-/// Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
-/// written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
+/// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_custom_call_options_init(options: *mut lxla_custom_call_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard("lxla_custom_call_options_init", || unsafe { options::init(options) })
 }
 
-/// Records a call of what the device's plugin knows under the name `target`, for `n_operands` tensors (at least 1) of one
-/// device: what it computes and what it takes is the plugin's affair. It sees row-major arrays. Result i has dtype
-/// `dtypes[i]` and rank `ranks[i]`; `dims` has the sizes of all results, one result after another. NULL options are the
-/// defaults. Like any other operation, it runs when its results are needed, and as often as a program that needs them runs.
-/// Targets that are XLA's own (`TopK`, `SliceToDynamic`, names that begin with `__`, `xla.`, `SPMD`, ...) are refused: its passes
-/// end the process where such a call is not as XLA writes it. Of those that expand on every device `Qr`, `Eigh` and
-/// `ProductOfElementaryHouseholderReflectors` are taken, with f32 or f64 matrices and results of the shapes that they have; and
-/// `Sharding`, with one operand and a result of its type. `__gpu$xla.gpu.triton`, by which XLA runs a Triton kernel, is passed
-/// on as it is. A target that the plugin does not know is an error of the step or sync that compiles it, which then has changed
-/// nothing.
-/// Native tensors have no plugin: UNIMPLEMENTED. Gives `n_results` tensors (at least 1), one reference each. Any thread.
+/// Records a call of `target`, a name registered with the device's plugin, with `n_operands` tensors (at least 1) of
+/// one device, passed as row-major arrays. Result i has dtype `dtypes[i]` and rank `ranks[i]`; `dims` is the
+/// concatenation of the sizes of all results (`n_results`, at least 1). The call is executed by each program that
+/// needs its results.
+///
+/// INVALID_ARGUMENT for targets internal to XLA (`TopK`, `SliceToDynamic`, names that begin with `__`, `xla.`,
+/// `SPMD`, ...), whose passes terminate the process if such a call is malformed. Exceptions, which XLA expands on
+/// every device, are `Qr`, `Eigh` and `ProductOfElementaryHouseholderReflectors`, for f32 or f64 matrices and results
+/// of their documented shapes; `Sharding`, with one operand and a result of its type; and `__gpu$xla.gpu.triton`, a
+/// Triton kernel, which is passed through unchecked. If the plugin does not know the target, the step or sync that
+/// compiles the call fails and changes nothing. UNIMPLEMENTED for eager tensors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_custom_call(
     target: *const c_char,
@@ -252,7 +251,7 @@ unsafe fn tensor_types(dtypes: *const i32, ranks: *const usize, dims: *const i64
     let mut start = dims;
     let mut types = Vec::with_capacity(n);
     for (&dtype, &rank) in dtypes.iter().zip(ranks) {
-        // SAFETY: the caller's promise: the list goes on for as many as this rank says.
+        // SAFETY: the caller's promise: the list has as many further entries as this rank.
         let own = unsafe { ranked("dims", start, rank)? };
         types.push(TensorType::new(DType::from_number(dtype)?, own));
         start = start.wrapping_add(rank);
@@ -260,7 +259,8 @@ unsafe fn tensor_types(dtypes: *const i32, ranks: *const usize, dims: *const i64
     Ok(types)
 }
 
-/// Reads the caller's options into a call without target and results; fields beyond `struct_size` have their defaults.
+/// Converts the caller's options to a call without target and results. Fields beyond `struct_size` have their
+/// defaults.
 unsafe fn read_options(options: *const lxla_custom_call_options) -> Result<CustomCall> {
     // SAFETY: the caller's promise, see `capi`.
     let given = unsafe { options::read(options)? };

@@ -7,8 +7,8 @@ use super::types::*;
 use crate::tensor;
 use crate::types::{DType, ScalarValue};
 
-/// A tensor with `value` in every element. Recorded: takes no memory until it is needed. A value that the dtype cannot
-/// represent is INVALID_ARGUMENT. Gives one reference. Any thread.
+/// Records a tensor filled with `value`; on an XLA device it takes no memory until it is needed. INVALID_ARGUMENT if
+/// the dtype cannot represent the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_full(
     env: lxla_env,
@@ -27,8 +27,7 @@ pub unsafe extern "C" fn lxla_tensor_full(
     })
 }
 
-/// A tensor with `value` in every element, as `lxla_tensor_full`, for values that a double cannot hold. A value that the dtype
-/// cannot represent is INVALID_ARGUMENT. Gives one reference. Any thread.
+/// As `lxla_tensor_full`, for values that a double cannot represent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
     env: lxla_env,
@@ -48,8 +47,7 @@ pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
     })
 }
 
-/// A tensor that counts 0, 1, 2, ... along `axis` (negative: from the end), for any dtype but pred. Recorded. Gives one
-/// reference. Any thread.
+/// Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... For all dtypes but pred.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_iota(
     env: lxla_env,
@@ -68,9 +66,9 @@ pub unsafe extern "C" fn lxla_iota(
     })
 }
 
-/// A tensor of rank 1 with start, start + step, ..., as long as they do not reach stop: as NumPy's arange, of any dtype. All are
-/// finite, and step is not 0; every number is one of the dtype (INVALID_ARGUMENT otherwise). Integers are exact; those that a
-/// double cannot hold are given to `lxla_arange_with_scalars`. Recorded. Gives one reference. Any thread.
+/// Records start, start + step, ... up to but excluding stop, in a tensor of rank 1, as `arange` of NumPy, for every
+/// dtype. INVALID_ARGUMENT if an argument is not finite, if step is 0, or if the dtype cannot represent one of them.
+/// Integers are exact; use `lxla_arange_with_scalars` for integers that a double cannot represent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_arange(
     env: lxla_env,
@@ -90,8 +88,8 @@ pub unsafe extern "C" fn lxla_arange(
     })
 }
 
-/// A tensor of rank 1 with start, start + step, ..., as `lxla_arange`, for numbers that a double cannot hold. Of a complex
-/// dtype they are reals, too: an imaginary part is INVALID_ARGUMENT. Gives one reference. Any thread.
+/// As `lxla_arange`, for numbers that a double cannot represent. For complex dtypes, too, the numbers must be real
+/// (INVALID_ARGUMENT otherwise).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_arange_with_scalars(
     env: lxla_env,
@@ -114,9 +112,9 @@ pub unsafe extern "C" fn lxla_arange_with_scalars(
     })
 }
 
-/// A tensor of rank 1 with `count` numbers at equal distances from start to stop, which is the last one; with `endpoint` 0 it
-/// is the one that would follow: as NumPy's linspace, of any dtype. start and stop are finite numbers of the dtype. Integers are
-/// rounded down, exactly; of pred what is not 0 is true. Recorded. Gives one reference. Any thread.
+/// Records `count` evenly spaced numbers from start to stop in a tensor of rank 1, as `linspace` of NumPy, for every
+/// dtype. With `endpoint` 1 the last one is stop; with 0, stop is excluded. start and stop must be finite and
+/// representable in the dtype. Integers are rounded down, exactly; for pred, nonzero numbers are true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_linspace(
     env: lxla_env,
@@ -138,8 +136,8 @@ pub unsafe extern "C" fn lxla_linspace(
     })
 }
 
-/// A tensor of rank 1 with `count` numbers from start to stop, as `lxla_linspace`, for numbers that a double cannot hold; complex
-/// ones go from start to stop in a straight line. Of integers `count` is at most 2^32. Gives one reference. Any thread.
+/// As `lxla_linspace`, for numbers that a double cannot represent. Complex numbers lie on a straight line from start
+/// to stop. For integers, `count` is at most 2^32.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_linspace_with_scalars(
     env: lxla_env,
@@ -161,8 +159,8 @@ pub unsafe extern "C" fn lxla_linspace_with_scalars(
     })
 }
 
-/// A matrix with ones on diagonal `k` (0 for the main one, 1 for the one above it) and zeros elsewhere, of any dtype.
-/// Recorded. Gives one reference. Any thread.
+/// Records a `rows` x `columns` matrix of any dtype with ones on diagonal `k` (0: the main one; 1: the one above it)
+/// and zeros elsewhere.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_eye(
     env: lxla_env,
@@ -182,9 +180,9 @@ pub unsafe extern "C" fn lxla_eye(
     })
 }
 
-/// Records indices (integers) with a further axis of size `depth`, which is `axis` of the result (negative: from its end): 1
-/// at the place that the index says, 0 elsewhere, and everywhere if it says none. Of any dtype. Gives one reference. Any
-/// thread.
+/// Records the one-hot encoding of `indices` (integers): a tensor of any dtype with an additional axis of size
+/// `depth`, at `axis` of the result, which is 1 at the position given by the index and 0 elsewhere. An index out of
+/// range gives zeros only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_one_hot(
     indices: lxla_tensor,
@@ -200,8 +198,8 @@ pub unsafe extern "C" fn lxla_one_hot(
     })
 }
 
-/// Records the lower triangles of matrices (the last two axes of x): zeros beyond diagonal `k`, which is 0 for the main one,
-/// 1 for the one above it, -1 for the one below. Gives one reference. Any thread.
+/// Records the lower triangles of the matrices in the last two axes of x: elements above diagonal `k` are 0. `k` is 0
+/// for the main diagonal, 1 for the one above it, -1 for the one below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_tril", || {
@@ -211,7 +209,8 @@ pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla
     })
 }
 
-/// Records the upper triangles, as `lxla_tril`: zeros before diagonal `k`. Gives one reference. Any thread.
+/// Records the upper triangles of the matrices in the last two axes of x: elements below diagonal `k` are 0, with `k`
+/// as in `lxla_tril`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_triu(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_triu", || {

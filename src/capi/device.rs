@@ -11,8 +11,8 @@ use crate::error::Result;
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// Reads "cpu" or "xla:N" (or "xla" for "xla:0"). INVALID_ARGUMENT for anything else. Whether an environment has the
-/// device is not looked at. Any thread.
+/// Parses "cpu", "xla:N" or "xla" (the same as "xla:0"). INVALID_ARGUMENT for any other text. Does not check that an
+/// environment has the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_device_parse(text: *const c_char, out_device: *mut lxla_device) -> lxla_status {
     guard("lxla_device_parse", || {
@@ -33,7 +33,7 @@ fn parse(given: &str) -> Result<lxla_device> {
     }
 }
 
-/// The kind of a device that a caller gave.
+/// Converts the kind of a caller's device.
 pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
     match device.kind {
         LXLA_DEVICE_UNSPECIFIED => Ok(DeviceKind::Unspecified),
@@ -43,14 +43,15 @@ pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
     }
 }
 
-/// A device, with its environment kept alive, so that no other one is given the device during the call.
+/// A device and a reference to its environment, which keeps the environment alive, so that the device is not reused
+/// during the call.
 pub struct KeptDevice {
     /// The device.
     pub device: &'static Device,
     _environment: Arc<Environment>,
 }
 
-/// The device that a caller gave.
+/// Resolves a caller's environment and device.
 pub fn kept_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
     let kind = kind_of(device)?;
     let environment = env::resolve(env.id)?;

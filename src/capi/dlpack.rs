@@ -17,11 +17,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A struct that hands memory over.
+/// A DLPack struct, which transfers ownership of memory.
 trait Carrier: Sized + 'static {
-    /// One that describes a tensor; its deleter is ours, and its context is set later.
+    /// Creates a struct that describes a tensor, with the library's deleter; the context is set later.
     fn of(tensor: Tensor, is_copied: bool) -> Self;
-    /// An error unless its version is one that is known.
+    /// Returns an error unless the version is supported.
     fn check_version(&self) -> Result<()>;
     fn tensor(&mut self) -> &mut Tensor;
     fn context(&mut self) -> &mut *mut c_void;
@@ -78,7 +78,7 @@ impl Carrier for Unversioned {
     }
 }
 
-/// What keeps exported memory and the lists that describe it.
+/// Owner of exported memory and of the lists that describe it.
 struct Export<M> {
     managed: M,
     _array: Array,
@@ -86,11 +86,11 @@ struct Export<M> {
     strides: Vec<i64>,
 }
 
-/// The tensor's values of now as a `DLManagedTensorVersioned` (dlpack.h 1.x), computed if they are pending, on the host.
-/// Row-major, with the flag READ_ONLY: the memory is shared with the library, and with no copy where the values lie in host
-/// memory anyway (native tensors, the CPU plugin); elsewhere they are copied, and the flag IS_COPIED is set. No step consumes
-/// the memory while the export lives (D5): in-place operations on the tensor go on, into other memory. The caller owns the
-/// struct, and ends it with its `deleter`, on any thread. Any thread.
+/// Returns the current values of a tensor in host memory as a `DLManagedTensorVersioned` (dlpack.h 1.x), row-major,
+/// with the flag READ_ONLY. Computes a pending value first. The memory is shared with the library where the values
+/// are in host memory (eager tensors, CPU plugins); otherwise they are copied, and the flag IS_COPIED is set. No step
+/// donates the memory while the export lives; in-place operations give the tensor other memory. The caller owns the
+/// struct, and must call its `deleter`, on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_to_dlpack(tensor: lxla_tensor, out_managed: *mut *mut c_void) -> lxla_status {
     guard("lxla_tensor_to_dlpack", || {
@@ -101,11 +101,10 @@ pub unsafe extern "C" fn lxla_tensor_to_dlpack(tensor: lxla_tensor, out_managed:
     })
 }
 
-/// As `lxla_tensor_to_dlpack`, but a `DLManagedTensor`, the struct of DLPack before 1.0, which older consumers take (in Python the
-/// capsule `dltensor`). It has no flag for memory that is read-only: with `copy` 1 the consumer gets memory of its own, which
-/// it may write to; with `copy` 0 the memory is shared as by `lxla_tensor_to_dlpack`, and the caller sees to it that the
-/// consumer only reads (NumPy makes such arrays read-only, PyTorch does not). The caller owns the struct, and ends it with its
-/// `deleter`, on any thread. Any thread.
+/// As `lxla_tensor_to_dlpack`, but returns a `DLManagedTensor`, the struct of DLPack before 1.0 (in Python the
+/// capsule `dltensor`). It has no read-only flag: with `copy` 1 the consumer gets memory of its own, which it may
+/// write; with `copy` 0 the memory may be shared, and the caller must ensure that the consumer only reads it (NumPy
+/// makes such arrays read-only, PyTorch does not).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_to_dlpack_unversioned(
     tensor: lxla_tensor,
@@ -141,7 +140,7 @@ fn exported<M: Carrier>(array: Array, is_copied: bool) -> Result<*mut M> {
     let described = export.managed.tensor();
     (described.shape, described.strides) = (export.shape.as_mut_ptr(), export.strides.as_mut_ptr());
     let export = Box::into_raw(export);
-    // SAFETY: it was a box a moment ago, and nobody else knows it.
+    // SAFETY: the pointer comes from a box, and is not shared yet.
     unsafe {
         *(*export).managed.context() = export.cast();
         Ok(&raw mut (*export).managed)
@@ -152,16 +151,19 @@ unsafe extern "C" fn delete<M: Carrier>(managed: *mut M) {
     if managed.is_null() {
         return;
     }
-    // SAFETY: the consumer calls this once, with what it was given, whose context is the box that it came from.
+    // SAFETY: the consumer calls this once, with the struct it received, whose context is the box of the export.
     drop(unsafe { Box::from_raw((*managed).context().cast::<Export<M>>()) });
 }
 
-/// A tensor with the values of a `DLManagedTensorVersioned` (dlpack.h 1.x) in host memory. With `copy` 0 a native tensor
-/// shares the memory if it is row-major and aligned for its dtype, and so does one on a device that computes in host memory (the CPU plugin) if
-/// it is aligned to 64 bytes: then nobody may change it until the `deleter` was called. Otherwise, and with `copy` 1, the values
-/// are copied. On success the library owns the struct, and calls its `deleter` when nothing needs the memory any more, on
-/// whatever thread that is, with no lock of the library held: it may call the library. On failure the struct is still the caller's. UNIMPLEMENTED for memory of other devices, several lanes and dtypes
-/// that the library lacks; pred takes 0 or 1. Gives one reference. Any thread.
+/// Returns a tensor with the values of a `DLManagedTensorVersioned` (dlpack.h 1.x) in host memory. With `copy` 0, the
+/// memory is shared by an eager tensor if it is row-major and aligned for its dtype, and by a tensor on a device that
+/// computes in host memory (CPU plugins) if it is also aligned to 64 bytes; it must not be modified until the
+/// `deleter` is called. Otherwise, and with `copy` 1, the values are copied.
+///
+/// On success the library owns the struct, and calls its `deleter` when the memory is no longer needed, on any
+/// thread, holding no lock of the library, so that the deleter may call the library. On failure the caller keeps the
+/// struct. UNIMPLEMENTED for memory of other devices, more than one lane, and unsupported dtypes; INVALID_ARGUMENT
+/// for an element of pred other than 0 and 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_from_dlpack(
     env: lxla_env,
@@ -174,9 +176,8 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack(
     guard("lxla_tensor_from_dlpack", || unsafe { imported::<Managed>(env, device, managed.cast(), copy, out_tensor) })
 }
 
-/// As `lxla_tensor_from_dlpack`, of a `DLManagedTensor`, the struct of DLPack before 1.0, which older producers give (in Python
-/// the capsule `dltensor`). As long as memory is shared, with `copy` 0, nobody may change it, as there. Gives one reference.
-/// Any thread.
+/// As `lxla_tensor_from_dlpack`, for a `DLManagedTensor`, the struct of DLPack before 1.0 (in Python the capsule
+/// `dltensor`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_from_dlpack_unversioned(
     env: lxla_env,
@@ -191,7 +192,7 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack_unversioned(
     })
 }
 
-/// See `lxla_tensor_from_dlpack`, whose caller's promise is this one's.
+/// Implements `lxla_tensor_from_dlpack`, with the same requirements.
 unsafe fn imported<M: Carrier>(
     env: lxla_env,
     device: lxla_device,
@@ -204,7 +205,7 @@ unsafe fn imported<M: Carrier>(
     let copy = flag("copy", copy)?;
     let target = kept_device(env, device)?;
     given.check_version()?;
-    // SAFETY: the caller's promise, see `capi`: what the struct points at is as it says.
+    // SAFETY: the caller's promise, see `capi`: the struct describes its memory correctly.
     let import = unsafe { Import::of(given.tensor())? };
     let owned = Arc::new(Owned { managed, bytes: import.bytes(), is_ours: AtomicBool::new(false) });
     let may_share = import.is_row_major && !copy;
@@ -217,7 +218,7 @@ unsafe fn imported<M: Carrier>(
     place.set(tensor.into())
 }
 
-/// A struct that was handed over, from the moment when that has succeeded.
+/// Owner of an imported struct, once the import has succeeded (`is_ours`).
 struct Owned<M: Carrier> {
     managed: *mut M,
     bytes: *const [u8],
@@ -229,10 +230,10 @@ unsafe impl<M: Carrier> Send for Owned<M> {}
 // SAFETY: as above.
 unsafe impl<M: Carrier> Sync for Owned<M> {}
 
-// SAFETY: the caller promised that nobody changes the memory until the deleter is called, which is when this is dropped.
+// SAFETY: the caller guarantees that the memory is not modified until the deleter is called, when this is dropped.
 unsafe impl<M: Carrier> SharedBytes for Owned<M> {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: as above; there are as many bytes as the struct says.
+        // SAFETY: as above; the struct gives the number of bytes.
         unsafe { &*self.bytes }
     }
 }
@@ -243,9 +244,9 @@ impl<M: Carrier> Drop for Owned<M> {
             return;
         }
         let managed = self.managed;
-        // Where this thread is in a call, it may hold a lock; and the deleter may call the library.
+        // Deferred: this thread may hold a lock, and the deleter may call the library.
         later::run_later(move || {
-            // SAFETY: the struct is ours, and nothing uses it after this.
+            // SAFETY: the library owns the struct, and does not use it after this.
             unsafe {
                 if let Some(deleter) = (*managed).deleter() {
                     deleter(managed);
@@ -255,7 +256,7 @@ impl<M: Carrier> Drop for Owned<M> {
     }
 }
 
-/// What a struct says, checked.
+/// Validated description of an imported array.
 struct Import {
     ty: TensorType,
     strides: Vec<i64>,
@@ -264,7 +265,7 @@ struct Import {
 }
 
 impl Import {
-    /// Of a description that says the truth about its memory.
+    /// Validates a description, which must be correct about its memory.
     unsafe fn of(tensor: &Tensor) -> Result<Import> {
         if tensor.device.device_type != HOST {
             return Err(error!(
@@ -293,7 +294,7 @@ impl Import {
         Ok(import)
     }
 
-    /// The memory, if it is row-major; else nothing.
+    /// Returns the memory if it is row-major, else an empty range.
     fn bytes(&self) -> *const [u8] {
         let size = if self.is_row_major { self.ty.size_bytes() } else { 0 };
         let start = if size == 0 { NonNull::<u8>::dangling().as_ptr().cast_const() } else { self.start };
@@ -308,7 +309,7 @@ impl Import {
             let offset =
                 place.iter().zip(&self.strides).fold(0i64, |sum, (index, stride)| sum.wrapping_add(index * stride));
             let element = self.start.wrapping_offset(offset as isize * size as isize);
-            // SAFETY: the struct says that there is an element at every index within its shape.
+            // SAFETY: the struct guarantees an element at every index within its shape.
             visit(unsafe { std::slice::from_raw_parts(element, size) });
             for axis in (0..dims.len()).rev() {
                 place[axis] += 1;
@@ -329,7 +330,7 @@ impl Import {
     fn check_pred(&self) -> Result<()> {
         let mut wrong = None;
         if self.ty.dtype == DType::Pred {
-            // A broadcast axis has one element in memory, however long it is.
+            // A broadcast axis (stride 0) has one element in memory, whatever its size.
             let own = |(&dim, &stride): (&i64, &i64)| if stride == 0 { dim.min(1) } else { dim };
             let dims: Vec<i64> = self.ty.dims.iter().zip(&self.strides).map(own).collect();
             self.each(&dims, |element| wrong = wrong.or(Some(element[0]).filter(|&byte| byte > 1)));

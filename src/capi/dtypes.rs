@@ -8,7 +8,7 @@ use crate::error;
 use crate::error::Result;
 use crate::types::{DType, FloatLimits, Kind, float_limits, integer_limits};
 
-/// Bytes of one element. Any thread.
+/// Returns the size of one element in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize) -> lxla_status {
     guard("lxla_dtype_size", || {
@@ -18,16 +18,19 @@ pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize)
     })
 }
 
-/// The dtype that two dtypes have in common, of whatever kinds: what a frontend converts both operands to. It is JAX's lattice,
-/// without weak types:
+/// Returns the common dtype of two dtypes of any kinds, for frontends that convert both operands to it. The rules are
+/// those of JAX without weak types:
 ///
-/// pred with any: that one. Two signed or two unsigned integers: the wider one. Signed with unsigned: the least signed one that
-/// holds both, and f64 for u64, which none holds. An integer with a float, an 8-bit float or a complex number: the latter, whatever its
-/// width. Two floats: the wider one; f16 with bf16: f32. A float with a complex number: c64, or c128 if one of them has 64-bit parts.
-/// An 8-bit float with any other float or complex number: INVALID_ARGUMENT.
+/// - pred and any dtype: that dtype.
+/// - Two signed or two unsigned integers: the wider one.
+/// - A signed and an unsigned integer: the narrowest signed integer that represents both; f64 for u64.
+/// - An integer and a float, 8-bit float or complex number: the latter, whatever its width.
+/// - Two floats: the wider one; f32 for f16 and bf16.
+/// - A float and a complex number: c64, or c128 if either has 64-bit parts.
+/// - An 8-bit float and any other float or complex number: INVALID_ARGUMENT.
 ///
-/// Operations themselves promote by the Python array API standard, which is the same where it says anything, and refuse what it
-/// leaves open: pred with numbers, integers with floats, u64 with signed integers. Any thread.
+/// Operations promote by the Python array API standard, which agrees with these rules where it defines a result, and
+/// return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32) -> lxla_status {
     guard("lxla_dtype_promote", || {
@@ -38,9 +41,8 @@ pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32)
     })
 }
 
-/// Whether `from` may be cast to `to` by the rules of promotion, as the Python array API standard has it: 1 if
-/// `lxla_dtype_promote` gives `to` for the two, else 0. From integers to floats it may round. `lxla_convert` takes all. Any
-/// thread.
+/// Returns 1 if `lxla_dtype_promote` of the two dtypes is `to`, else 0, as `can_cast` of the Python array API
+/// standard. Casts from integers to floats may round. `lxla_convert` accepts all casts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_can_cast(from: i32, to: i32, out_flag: *mut i32) -> lxla_status {
     guard("lxla_dtype_can_cast", || {
@@ -55,8 +57,7 @@ fn named(name: &str, number: i32) -> Result<DType> {
     DType::from_number(number).map_err(|e| e.context(name))
 }
 
-/// The limits of a dtype. `out_limits->struct_size` is set by the caller before, and at most that many bytes are written. Any
-/// thread.
+/// Returns the limits of a dtype. The caller sets `out_limits->struct_size`; at most that many bytes are written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_info(dtype: i32, out_limits: *mut lxla_dtype_limits) -> lxla_status {
     guard("lxla_dtype_info", || {
@@ -73,7 +74,7 @@ pub unsafe extern "C" fn lxla_dtype_info(dtype: i32, out_limits: *mut lxla_dtype
         }
         let limits = limits(DType::from_number(dtype)?, size);
         let known = size.min(size_of::<lxla_dtype_limits>());
-        // SAFETY: the caller says that its struct is `size` bytes long, and ours is at least `known`.
+        // SAFETY: the caller guarantees that its struct has `size` bytes, and the source has at least `known`.
         unsafe { std::ptr::copy_nonoverlapping((&raw const limits).cast::<u8>(), out_limits.cast::<u8>(), known) };
         Ok(())
     })

@@ -10,15 +10,15 @@ use crate::tensor::Choice;
 use crate::types::{DType, ScalarValue};
 use crate::{error, tensor};
 
-/// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype; ABS of a complex tensor is
-/// real, IS_FINITE, IS_NAN, IS_INF and SIGNBIT give pred. Functions of f16 and bf16 are computed in f32, and rounded once.
-/// docs/operations.md says what each takes, and how accurate it is.
+/// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
+/// complex tensor is real, and IS_FINITE, IS_NAN, IS_INF and SIGNBIT return pred. docs/operations.md lists the dtypes
+/// and the accuracy of each operation; INVALID_ARGUMENT for any other dtype.
 ///
-/// FLOOR, CEIL, ROUND_* and TRUNC of integers, ABS of unsigned ones and CONJ of what is real give x. Integers and pred are
-/// finite, and neither NaN nor infinite. A complex number is finite if both parts are, NaN if one is, infinite if one is. SIGNBIT
-/// is true of every float with a sign: negative ones, -0, NaN with its sign bit set; and of negative integers. TRUNC rounds
-/// towards 0 and keeps the sign, so that -0.5 gives -0. LOG2 of a power of 2 is exact; of 0 LOG2 and LOG10 are -infinity, of negative
-/// numbers NaN. Gives one reference. Any thread.
+/// FLOOR, CEIL, ROUND_* and TRUNC of integers, ABS of unsigned integers and CONJ of real numbers return x. Integers
+/// and pred are finite, and neither NaN nor infinite. A complex number is finite if both parts are, NaN if either
+/// part is, and infinite if either part is. SIGNBIT is true for negative numbers, -0, and NaN with its sign bit set.
+/// TRUNC keeps the sign: -0.5 becomes -0. LOG2 of a power of 2 is exact. LOG2 and LOG10 of 0 are -infinity, of
+/// negative numbers NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_unary", || {
@@ -28,17 +28,17 @@ pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lx
     })
 }
 
-/// Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy, dtypes promote as in the Python
-/// array API standard (f16 with bf16 gives f32); anything outside it is INVALID_ARGUMENT. Integer division truncates, and by
-/// 0 gives all ones, with x left over; an integer to a negative power is 0, but for 1 and -1; a complex 0 to a power without
-/// positive real part is NaN. XLA may contract a*b+c, and flushes denormals.
+/// Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy. Dtypes promote as in the
+/// Python array API standard (f16 with bf16 gives f32); INVALID_ARGUMENT for combinations that it leaves undefined.
+/// DIVIDE of integers truncates; an integer divided by 0 has all bits set, and its REMAINDER is lhs. An integer raised
+/// to a negative power is 0, except for 1 and -1. A complex 0 raised to a power whose real part is not positive is
+/// NaN.
 ///
-/// FLOOR_DIVIDE and MODULO are Python's and NumPy's `//` and `%`: the quotient is rounded down, what is left has the divisor's
-/// sign (REMAINDER is C's `%` and `fmod`, with the dividend's). Integers by 0 give 0 for both, and the lowest one by -1 gives
-/// itself and 0; floats by 0 give the quotient, infinite or NaN, and NaN; a finite number modulo an infinity of the other sign is
-/// that infinity. COPYSIGN gives floats of lhs with the signs of rhs, those of -0 and NaN among them. HYPOT is the root of the
-/// sum of squares without overflow on the way, and infinite if an operand is, beside NaN too. LOGADDEXP is log(e^lhs + e^rhs) without
-/// overflow, and -infinity for two of them. The latter three take floats. Gives one reference. Any thread.
+/// FLOOR_DIVIDE and MODULO are `//` and `%` of Python and NumPy. For integers, both return 0 if rhs is 0; the lowest
+/// value divided by -1 is itself, with MODULO 0. For floats, FLOOR_DIVIDE by 0 returns the quotient (infinite or
+/// NaN), and MODULO NaN; a finite number modulo an infinity of the opposite sign is that infinity. COPYSIGN also
+/// copies the sign of -0 and NaN. HYPOT is infinite if either operand is infinite, even if the other is NaN.
+/// LOGADDEXP of two -infinity is -infinity. COPYSIGN, HYPOT and LOGADDEXP take floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_binary(
     op: i32,
@@ -53,15 +53,14 @@ pub unsafe extern "C" fn lxla_binary(
     })
 }
 
-/// dst = dst (op) rhs: gives `dst` the result as its value. The result has dst's dtype and shape (INVALID_ARGUMENT
-/// otherwise). Snapshots of dst, and what was recorded with it before, keep the old value. Any thread.
+/// Replaces the value of `dst` by dst (op) rhs. INVALID_ARGUMENT if the result does not have dst's dtype and shape.
+/// Snapshots of dst, and operations recorded with it before, keep the old value.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tensor) -> lxla_status {
     guard("lxla_binary_inplace", || tensor::binary_inplace(BinaryMember::from_number(op)?, dst.into(), rhs.into()))
 }
 
-/// Records lhs (op) scalar. The scalar takes the tensor's dtype; one that it cannot represent is INVALID_ARGUMENT. A scalar
-/// that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
+/// Records lhs (op) rhs with a scalar rhs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_binary_scalar(
     op: i32,
@@ -77,7 +76,7 @@ pub unsafe extern "C" fn lxla_binary_scalar(
     })
 }
 
-/// dst = dst (op) scalar, as `lxla_binary_scalar` in place. Any thread.
+/// Replaces the value of `dst` by dst (op) rhs, with a scalar rhs.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64) -> lxla_status {
     guard("lxla_binary_scalar_inplace", || {
@@ -85,9 +84,7 @@ pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64
     })
 }
 
-/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot hold (64-bit integers,
-/// complex numbers) and for 1 - x. The scalar takes the tensor's dtype; one that it cannot represent is INVALID_ARGUMENT.
-/// Gives one reference. Any thread.
+/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot represent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_binary_with_scalar(
     op: i32,
@@ -105,7 +102,7 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
     })
 }
 
-/// dst = dst (op) rhs, or with `scalar_on_left` 1 dst = rhs (op) dst, as `lxla_binary_with_scalar` in place. Any thread.
+/// Replaces the value of `dst` by dst (op) rhs, or with `scalar_on_left` 1 by rhs (op) dst.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
     op: i32,
@@ -121,8 +118,8 @@ pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
     })
 }
 
-/// Records a comparison, one of `LXLA_COMPARE_*`: broadcast and promoted as `lxla_binary`, giving pred. Complex numbers have
-/// EQ and NE only. Gives one reference. Any thread.
+/// Records an elementwise comparison, one of `LXLA_COMPARE_*`, and returns pred. Broadcasts and promotes as
+/// `lxla_binary`. Complex numbers can be compared by EQ and NE only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_compare(
     op: i32,
@@ -137,8 +134,7 @@ pub unsafe extern "C" fn lxla_compare(
     })
 }
 
-/// Records lhs (op) scalar, a comparison. The scalar takes the tensor's dtype; one that it cannot represent is
-/// INVALID_ARGUMENT. Gives one reference. Any thread.
+/// Records the comparison lhs (op) rhs with a scalar rhs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_compare_scalar(
     op: i32,
@@ -154,8 +150,8 @@ pub unsafe extern "C" fn lxla_compare_scalar(
     })
 }
 
-/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot hold. Gives one
-/// reference. Any thread.
+/// Records the comparison lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot
+/// represent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_compare_with_scalar(
     op: i32,
@@ -172,8 +168,7 @@ pub unsafe extern "C" fn lxla_compare_with_scalar(
     })
 }
 
-/// Records pred ? on_true : on_false, element by element; all three broadcast, and the last two promote. Gives one
-/// reference. Any thread.
+/// Records pred ? on_true : on_false, elementwise. All three broadcast; on_true and on_false promote.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_select(
     pred: lxla_tensor,
@@ -188,10 +183,8 @@ pub unsafe extern "C" fn lxla_select(
     })
 }
 
-/// Records pred ? on_true : on_false, as `lxla_select`, where each side is a tensor (and its scalar NULL) or a scalar (and its
-/// tensor the handle 0). A scalar beside a tensor takes its dtype, and is INVALID_ARGUMENT if that cannot represent it; two
-/// scalars take the dtype that theirs promote to. A scalar that changes from step to step costs one more compile, ever. Gives
-/// one reference. Any thread.
+/// As `lxla_select`, where each side is a tensor (with its scalar NULL) or a scalar (with its tensor 0). A scalar
+/// next to a tensor takes the tensor's dtype; two scalars take their promoted dtype.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_select_with_scalars(
     pred: lxla_tensor,
@@ -214,9 +207,8 @@ pub unsafe extern "C" fn lxla_select_with_scalars(
     })
 }
 
-/// Records x, but at least `min` and at most `max`, as NumPy's clip: all three broadcast and promote to one dtype. Where
-/// min is greater than max, the result is max; NaN in any of them gives NaN. Not of complex numbers. Gives one reference. Any
-/// thread.
+/// Records min(max(x, `min`), `max`), as `clip` of NumPy. All three broadcast and promote. If min > max, the result
+/// is max. NaN in any of them gives NaN. INVALID_ARGUMENT for complex numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_clamp(
     min: lxla_tensor,
@@ -231,9 +223,8 @@ pub unsafe extern "C" fn lxla_clamp(
     })
 }
 
-/// Records x with its elements held between two scalars, which take x's dtype (INVALID_ARGUMENT if it cannot represent them): at
-/// least `min`, then at most `max`, as `lxla_clamp`. NULL is no bound, as None in NumPy's clip. Takes pred, integers and floats; NaN
-/// stays. A scalar that changes from step to step costs one more compile, ever. Gives one reference. Any thread.
+/// As `lxla_clamp`, with scalar bounds, which take x's dtype. A NULL bound is absent, as None in `clip` of NumPy.
+/// Takes pred, integers and floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_clamp_with_scalars(
     x: lxla_tensor,
@@ -249,9 +240,9 @@ pub unsafe extern "C" fn lxla_clamp_with_scalars(
     })
 }
 
-/// Records a conversion to another dtype. To pred: whether it is not 0, a complex number in either part (StableHLO looks at
-/// the real part only). From a float to an integer: towards 0; what does not
-/// fit is up to the plugin. From complex to real: the real part. Gives one reference. Any thread.
+/// Records a conversion to another dtype. To pred: true if x is not 0; for complex numbers, if either part is not 0
+/// (StableHLO tests the real part only). From floats to integers: rounds toward 0; values out of range give results
+/// that depend on the plugin. From complex to real: the real part.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_convert", || {
@@ -261,8 +252,7 @@ pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *m
     })
 }
 
-/// Records a function of floats, one of `LXLA_SPECIAL_*`: ERF the error function, ERFC 1 less that, accurate where it is small.
-/// f16 and bf16 are computed in f32, and rounded once. Gives one reference. Any thread.
+/// Records a special function of floats, one of `LXLA_SPECIAL_*`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_special", || {
@@ -272,8 +262,8 @@ pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut 
     })
 }
 
-/// Records the complex numbers of two parts, which broadcast and promote: c64 of f32, c128 of f64. Gives one reference. Any
-/// thread.
+/// Records complex numbers with the given real and imaginary parts, which broadcast and promote: c64 from f32, c128
+/// from f64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_complex(
     real: lxla_tensor,
@@ -287,7 +277,7 @@ pub unsafe extern "C" fn lxla_complex(
     })
 }
 
-/// Records the real part: f32 of c64, f64 of c128. Any other dtype is its own. Gives one reference. Any thread.
+/// Records the real part: f32 for c64, f64 for c128. For any other dtype, x itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_real", || {
@@ -297,8 +287,7 @@ pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor)
     })
 }
 
-/// Records the imaginary part: f32 of c64, f64 of c128. Of any other dtype, zeros of x's dtype and shape. Gives one
-/// reference. Any thread.
+/// Records the imaginary part: f32 for c64, f64 for c128. For any other dtype, zeros of x's dtype and shape.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_imag", || {
@@ -308,9 +297,9 @@ pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor)
     })
 }
 
-/// Records the bits of x as elements of another dtype. With a narrower one, the result has one axis more: the parts of each
-/// element, the low bits first. With a wider one, x's last axis has as many elements as make one, and goes. Between integers
-/// and floats; pred and complex numbers are INVALID_ARGUMENT, unless the dtype is x's own. Gives one reference. Any thread.
+/// Records the bits of x as elements of another dtype. A narrower dtype adds a last axis with the parts of each
+/// element, low bits first. A wider dtype removes x's last axis, whose elements make up one element of the result.
+/// For integers and floats; INVALID_ARGUMENT for pred and complex numbers, unless the dtype is x's own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_bitcast_convert", || {
@@ -320,11 +309,11 @@ pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_te
     })
 }
 
-/// Records the floats of x, rounded to the nearest number of a format with `exponent_bits` (at least 1) and `mantissa_bits` (at
-/// least 0; the leading 1 is not among them); dtype and shape stay. Ties go to the even one, which without a mantissa is that
-/// whose exponent is even as the dtype writes it. What is too large is infinite, and NaN stays NaN. With fewer bits of
-/// exponent than the dtype has, what is too small to be normal in the format is 0 of its sign. Bits that the dtype does not
-/// have change nothing. Gives one reference. Any thread.
+/// Records x (floats) rounded to a format with `exponent_bits` (at least 1) and `mantissa_bits` (at least 0, without
+/// the leading 1); dtype and shape stay. Ties go to even; without mantissa bits, to the value whose exponent is even
+/// as encoded in the dtype. Overflow gives infinity; NaN stays NaN. With fewer exponent bits than the dtype has,
+/// values that are subnormal in the format become 0 with their sign. Bit counts at least those of the dtype have no
+/// effect.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reduce_precision(
     x: lxla_tensor,
@@ -339,7 +328,7 @@ pub unsafe extern "C" fn lxla_reduce_precision(
     })
 }
 
-/// The one of the two that is given.
+/// Returns the operand given: a tensor or a scalar.
 unsafe fn choice([name, of_scalar]: [&str; 2], tensor: lxla_tensor, given: *const lxla_scalar) -> Result<Choice> {
     if given.is_null() {
         return Ok(Choice::Tensor(tensor.into()));

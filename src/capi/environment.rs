@@ -10,8 +10,7 @@ use crate::error::Result;
 use std::ffi::c_char;
 use std::num::NonZeroUsize;
 
-/// Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
-/// written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
+/// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_options_init(options: *mut lxla_env_options) -> lxla_status {
     guard("lxla_env_options_init", || {
@@ -20,7 +19,7 @@ pub unsafe extern "C" fn lxla_env_options_init(options: *mut lxla_env_options) -
     })
 }
 
-/// The caller's options; what its struct is too short for is the default.
+/// Converts the caller's options. Fields beyond `struct_size` have their defaults.
 unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOptions> {
     // SAFETY: the caller's promise, see `capi`.
     let given = unsafe { options::read(options)? };
@@ -57,8 +56,9 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
     })
 }
 
-/// Makes an environment: loads the plugin and starts a client of it. NULL options are the defaults. Gives one reference.
-/// NOT_FOUND if there is no plugin: the message says where it looked and how to install one. Any thread.
+/// Creates an environment. NULL options select the defaults. If `plugin_path` is given, the plugin is loaded and its
+/// client started during the call; otherwise the first use of an XLA device does so, and returns NOT_FOUND if there
+/// is no plugin, with the searched locations and how to install one in the message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {
     guard("lxla_env_create", || {
@@ -68,21 +68,21 @@ pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_e
     })
 }
 
-/// Adds one reference. Any thread.
+/// Adds one reference.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_retain(env: lxla_env) -> lxla_status {
     guard("lxla_env_retain", || env::retain(env.id))
 }
 
-/// Takes one reference. After the last one, the environment's tensors can be read and released, and nothing else. Not for
-/// the default environment (FAILED_PRECONDITION). Releasing id 0 does nothing. Any thread.
+/// Removes one reference. After the last one, tensors of the environment can only be read and released.
+/// FAILED_PRECONDITION for the default environment.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_release(env: lxla_env) -> lxla_status {
     guard("lxla_env_release", || env::release(env.id))
 }
 
-/// The process's default environment, made on first use with default options. The environment's own handle: not to be
-/// released. Any thread; all get the same.
+/// Returns the default environment of the process, which is created with default options on first use. The handle is
+/// borrowed: it must not be released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_default(out_env: *mut lxla_env) -> lxla_status {
     guard("lxla_env_default", || {
@@ -92,19 +92,21 @@ pub unsafe extern "C" fn lxla_env_default(out_env: *mut lxla_env) -> lxla_status
     })
 }
 
-/// Makes `env` the calling thread's current environment until the matching `lxla_env_exit`. Scopes nest and count.
+/// Makes `env` the current environment of the calling thread until the matching `lxla_env_exit`. Scopes nest.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_enter(env: lxla_env) -> lxla_status {
     guard("lxla_env_enter", || env::enter(env.id))
 }
 
-/// Leaves the scope that the calling thread entered last. FAILED_PRECONDITION if that was of another environment, or none.
+/// Leaves the scope that the calling thread entered last. FAILED_PRECONDITION if it belongs to another environment,
+/// or there is none. With id 0, leaves the innermost scope, whatever its environment.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_exit(env: lxla_env) -> lxla_status {
     guard("lxla_env_exit", || env::exit(env.id))
 }
 
-/// The calling thread's current environment: its own handle, not to be released. FAILED_PRECONDITION outside any scope.
+/// Returns the current environment of the calling thread. The handle is borrowed: it must not be released.
+/// FAILED_PRECONDITION outside any scope.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status {
     guard("lxla_env_current", || {
@@ -115,12 +117,18 @@ pub unsafe extern "C" fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status
     })
 }
 
-/// Sets an option: `use_native_for_cpu_tensor` (true|false), `mixed_device_policy` (error|copy|scalar), `donation`
-/// (true|false), `max_program_ops` (a number), `max_pending_ops` (a number: recording more without a step meets the
-/// policy; 100 million by default), `pending_limit_policy` (error: RESOURCE_EXHAUSTED, the default; step: the recording
-/// call steps the device first, as `lxla_mark_step` would, and fails if that does). Goes before the options of `lxla_env_create`, and those before environment
-/// variables (`LXLA_DONATION` and so on). NOT_FOUND for another name, INVALID_ARGUMENT for another value. Any thread; counts
-/// from the next call on.
+/// Sets an option from the next call on. NOT_FOUND for an unknown name, INVALID_ARGUMENT for an invalid value.
+///
+/// - `use_native_for_cpu_tensor`: true or false.
+/// - `mixed_device_policy`: error, copy or scalar.
+/// - `donation`: true or false.
+/// - `max_program_ops`: a number, at least 1.
+/// - `max_pending_ops`: maximum number of pending operations on a device, at least 1. Default 100000000.
+/// - `pending_limit_policy`: what recording beyond `max_pending_ops` does: error (RESOURCE_EXHAUSTED, the default),
+///   or step (steps the device first, as `lxla_mark_step`, and fails if the step does).
+///
+/// This call overrides the options of `lxla_env_create`, which override environment variables (`LXLA_DONATION` and so
+/// on).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_set_option(env: lxla_env, name: *const c_char, value: *const c_char) -> lxla_status {
     guard("lxla_env_set_option", || {
@@ -130,7 +138,7 @@ pub unsafe extern "C" fn lxla_env_set_option(env: lxla_env, name: *const c_char,
     })
 }
 
-/// An option's value, as `lxla_env_set_option` takes it. The caller frees it with `lxla_string_free`. Any thread.
+/// Returns the value of an option in the form that `lxla_env_set_option` accepts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_get_option(
     env: lxla_env,
@@ -144,7 +152,7 @@ pub unsafe extern "C" fn lxla_env_get_option(
     })
 }
 
-/// How many XLA devices the environment has: `xla:0` to `xla:count-1`. Any thread.
+/// Returns the number of XLA devices of the environment, `xla:0` to `xla:count-1`. Starts the plugin on first use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i32) -> lxla_status {
     guard("lxla_env_device_count", || {
@@ -154,19 +162,27 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
     })
 }
 
-/// One count since the environment was made or its metrics were reset. Any thread; NOT_FOUND for an unknown name.
+/// Returns the value of a counter, counted since the environment was created or its metrics were reset. NOT_FOUND for
+/// an unknown name.
 ///
-/// `MarkStep` steps · `CachedCompile`, `UncachedCompile` programs found compiled, and compiled · `CompileNanoseconds` time
-/// spent compiling · `PersistentCacheHit`, `PersistentCacheMiss` programs loaded from the disk cache, and not found there ·
-/// `ExecuteComputation` runs · `TransferToDevice`, `TransferFromDevice` copies · `OutboundBytes`, `InboundBytes` bytes host
-/// to device, and device to host · `DonorsRequested` tensors' buffers that runs were allowed to consume · `DonatedBuffers`
-/// tensors' buffers found consumed after a run · `FreedEarly` tensors' buffers that a step freed, since nothing needed them
-/// any more and no output could take them over · `ZeroCopy`, `ZeroCopyBytes` tensors that another device took over in the same
-/// memory, and their bytes: no copy, so neither a transfer nor bytes out or in · `MixedDeviceCopy`,
-/// `MixedDeviceBytes` implicit copies between devices, and their bytes · `RecomputedOps`
-/// operations run again that a partial sync had run before · `CreateTensor`, `DestroyTensor` tensors made, and ended ·
-/// `CachedPrograms`, `CachedVariants` programs in memory now, and what was compiled of them (for other constants and
-/// donors) · `LiveBytes`, `PeakLiveBytes` bytes held by the environment's buffers now, and at most.
+/// - `MarkStep`: steps.
+/// - `CachedCompile`, `UncachedCompile`: programs found in the memory cache, and programs compiled.
+/// - `CompileNanoseconds`: time spent compiling.
+/// - `PersistentCacheHit`, `PersistentCacheMiss`: programs found in the disk cache, and not found there.
+/// - `ExecuteComputation`: executions of programs.
+/// - `TransferToDevice`, `TransferFromDevice`: copies to and from devices.
+/// - `OutboundBytes`, `InboundBytes`: bytes copied from host to device, and from device to host.
+/// - `DonorsRequested`: tensor buffers that executions were allowed to consume.
+/// - `DonatedBuffers`: tensor buffers found consumed after an execution.
+/// - `FreedEarly`: tensor buffers freed by a step because nothing needed them and no output could reuse them.
+/// - `ZeroCopy`, `ZeroCopyBytes`: values shared between devices in the same memory, and their bytes; they count
+///   neither as transfers nor as outbound or inbound bytes.
+/// - `MixedDeviceCopy`, `MixedDeviceBytes`: implicit copies between devices, and their bytes.
+/// - `RecomputedOps`: operations run again after a partial sync had run them.
+/// - `CreateTensor`, `DestroyTensor`: tensors created and destroyed.
+/// - `CachedPrograms`, `CachedVariants`: programs in the memory cache now, and their compiled variants (for different
+///   constants and donors).
+/// - `LiveBytes`, `PeakLiveBytes`: bytes held by the environment's buffers now, and their maximum.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, out_value: *mut u64) -> lxla_status {
     guard("lxla_env_counter", || {
@@ -176,8 +192,7 @@ pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, ou
     })
 }
 
-/// All counters, options, the platform and the number of devices, as one JSON object. The caller frees it with
-/// `lxla_string_free`. Any thread.
+/// Returns all counters, all options, the platform and the number of devices as one JSON object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status {
     guard("lxla_env_metrics_json", || {
@@ -187,7 +202,7 @@ pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mu
     })
 }
 
-/// Sets all counters to 0, and the peak of live bytes to what is live. Any thread.
+/// Sets all counters to 0, and the peak of live bytes to the bytes that are live now.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_metrics_reset(env: lxla_env) -> lxla_status {
     guard("lxla_env_metrics_reset", || {

@@ -13,9 +13,8 @@ use crate::ir::{Placement, ScatterOp};
 use crate::ops::Promises;
 use crate::{computation, tensor};
 
-/// Records the slices of x along `axis` (negative: from the end) at `indices`, integers of any shape: the result has the
-/// indices' axes where x has `axis`, as NumPy's take. A negative index counts from the end; one beyond either end is clamped
-/// to it. Gives one reference. Any thread.
+/// Records the slices of x along `axis` at `indices` (integers of any shape), as `take` of NumPy: the axes of the
+/// indices replace `axis`. Negative indices count from the end; indices out of range are clamped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_take(
     x: lxla_tensor,
@@ -30,8 +29,8 @@ pub unsafe extern "C" fn lxla_take(
     })
 }
 
-/// Records the `sizes` elements of x that begin at `starts`: one integer scalar tensor for each of the `rank` axes, all of
-/// one dtype. As StableHLO has it, a start is clamped so that the slice lies within x. Gives one reference. Any thread.
+/// Records the slice of x with the given `sizes` that begins at `starts`: one integer scalar tensor for each of the
+/// `rank` axes, all of one dtype. Starts are clamped so that the slice lies within x, as in StableHLO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dynamic_slice(
     x: lxla_tensor,
@@ -49,8 +48,8 @@ pub unsafe extern "C" fn lxla_dynamic_slice(
     })
 }
 
-/// Records x with `update` written over it, beginning at `starts` (as in `lxla_dynamic_slice`). `update` has x's dtype and
-/// rank and is nowhere larger. Where x's old buffer is donated, it is updated in place. Gives one reference. Any thread.
+/// Records x with `update` written at `starts`, which are as in `lxla_dynamic_slice`. `update` has x's dtype and
+/// rank, and must not be larger on any axis. If x's old buffer is donated, it is updated in place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dynamic_update_slice(
     x: lxla_tensor,
@@ -66,9 +65,9 @@ pub unsafe extern "C" fn lxla_dynamic_update_slice(
     })
 }
 
-/// Records an element of x for each of `indices`, along `axis` (negative: from the end), as NumPy's take_along_axis: indices
-/// have x's rank, and both broadcast beside that axis. A negative index counts from the end; one beyond either end is clamped
-/// to it. All dtypes; any integers as indices. Gives one reference. Any thread.
+/// Records one element of x for each of `indices` (integers) along `axis`, as `take_along_axis` of NumPy. indices
+/// have x's rank; both broadcast on the other axes. Negative indices count from the end; indices out of range are
+/// clamped. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_take_along_axis(
     x: lxla_tensor,
@@ -83,12 +82,12 @@ pub unsafe extern "C" fn lxla_take_along_axis(
     })
 }
 
-/// Records x with the elements of `updates` combined into those at `indices` along `axis`, as `op`, one of `LXLA_SCATTER_*`,
-/// says: COPY gives x the update, SUM adds it, and so on; PyTorch's scatter and scatter_add. `updates` have the indices' shape
-/// and x's dtype; beside the axis that is x's shape. A negative index counts from the end; what is beyond an end is dropped.
-/// Where several updates meet one element, SUM and PRODUCT of floats round in an order that is up to the plugin (f16 and bf16
-/// are kept in f32 and rounded once), and of a COPY one stays: natively, and on XLA's CPU, the last. SUM and PRODUCT take
-/// numbers, MAX and MIN pred, integers and floats. Gives one reference. Any thread.
+/// Records x with each of `updates` combined into the element at its index along `axis`, by `op`, one of
+/// `LXLA_SCATTER_*`; `scatter` and `scatter_add` of PyTorch. `indices` (integers) have x's shape except on `axis`;
+/// `updates` have the shape of the indices and x's dtype. Negative indices count from the end; updates at indices out
+/// of range are dropped. If several updates target one element, floating-point SUM and PRODUCT combine them in an
+/// order that depends on the plugin, and COPY keeps one of them (on cpu and XLA's CPU, the last). SUM and PRODUCT
+/// take numbers, MAX and MIN take pred, integers and floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_scatter_along(
     op: i32,
@@ -106,10 +105,9 @@ pub unsafe extern "C" fn lxla_scatter_along(
     })
 }
 
-/// Records x with each slice of `source` along `axis` added to that slice of x which `indices`, as many integers in a row,
-/// name: PyTorch's index_add. `source` has x's dtype, and beside the axis its shape. Equal indices add up, f16 and bf16 in
-/// f32, rounded once. A negative index counts from the end; what is beyond an end is dropped. Gives one reference. Any
-/// thread.
+/// Records x with each slice of `source` along `axis` added to the slice of x at its index, as `index_add` of
+/// PyTorch. `indices` are integers of rank 1; `source` has x's dtype and, except on `axis`, its shape. Slices with
+/// equal indices accumulate. Negative indices count from the end; slices at indices out of range are dropped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_index_add(
     x: lxla_tensor,
@@ -125,9 +123,9 @@ pub unsafe extern "C" fn lxla_index_add(
     })
 }
 
-/// Records x with each slice of `source` along `axis` in the place of that slice of x which `indices` name, as
-/// `lxla_index_add` takes them: PyTorch's index_copy. All dtypes. Of equal indices one stays; natively, and on XLA's CPU, the
-/// last. Gives one reference. Any thread.
+/// Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch,
+/// with arguments as in `lxla_index_add`. All dtypes. Of slices with equal indices one stays (on cpu and XLA's CPU,
+/// the last).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_index_copy(
     x: lxla_tensor,
@@ -143,12 +141,12 @@ pub unsafe extern "C" fn lxla_index_copy(
     })
 }
 
-/// Records NumPy's indexing by several arrays at once, `x[i, :, j]`: `indices[a]` is a tensor of integers of any shape for x's
-/// axis `a`, or has id 0 for the whole axis; further axes are whole. The arrays broadcast together. In the result their common
-/// shape stands where their axes were, if those are next to each other, else before all whole axes, as in NumPy. A negative
-/// index counts from the end; one beyond either end is clamped to it. Dtypes of indices may differ; a mask is no index (see
-/// `lxla_nonzero`). Without any array the result is x. Takes all dtypes. INVALID_ARGUMENT for an axis without elements, unless
-/// the result has none. Gives one reference. Any thread.
+/// Records advanced indexing of NumPy, `x[i, :, j]`: `indices[a]` is an integer tensor of any shape for axis `a` of
+/// x, or id 0 for the whole axis; axes beyond `n_indices` are whole. The index tensors may differ in dtype, and
+/// broadcast. Their common shape replaces the indexed axes if these are adjacent, and precedes the whole axes
+/// otherwise, as in NumPy. Negative indices count from the end; indices out of range are clamped. Masks are not
+/// accepted (see `lxla_nonzero`). Without index tensors, the result is x. All dtypes. INVALID_ARGUMENT if an indexed
+/// axis is empty, unless the result is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_index(
     x: lxla_tensor,
@@ -163,11 +161,10 @@ pub unsafe extern "C" fn lxla_index(
     })
 }
 
-/// Records x with `values` combined into the elements that `lxla_index` would take with these indices, as `op`, one of
-/// `LXLA_SCATTER_*`, says: `x[i, :, j] = y` and `x[i, :, j] += y`, NumPy's `add.at`. `values` have x's dtype and broadcast to
-/// the shape that `lxla_index` gives. A negative index counts from the end; what is beyond an end is dropped. Where several
-/// values meet one element, the same holds as for `lxla_scatter_along`, and the same dtypes are taken. Gives one reference. Any
-/// thread.
+/// Records x with `values` combined into the elements that `lxla_index` selects, by `op`, one of `LXLA_SCATTER_*`:
+/// `x[i, :, j] = y`, and `x[i, :, j] += y` as `add.at` of NumPy. `values` have x's dtype and broadcast to the shape
+/// of `lxla_index`. Negative indices count from the end; values at indices out of range are dropped. Dtypes and
+/// repeated indices are as in `lxla_scatter_along`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_index_put(
     op: i32,
@@ -185,11 +182,10 @@ pub unsafe extern "C" fn lxla_index_put(
     })
 }
 
-/// Records x with `values` in the place of `x[start : limit : stride]` on each of `rank` axes, which are given as to
-/// `lxla_slice` (NULL strides are all 1): `x[a:b:c] = y`. `values` have x's dtype and broadcast to the slice's shape. Where x's
-/// old buffer is donated, a slice without strides is written in place, and its starts are scalars: when they change, one more
-/// program is compiled, once. The positions of a slice with strides are part of the program, like those of `lxla_slice`. Takes all
-/// dtypes. Gives one reference. Any thread.
+/// Records x with `values` written to `x[start : limit : stride]`, with limits as in `lxla_slice` (NULL strides are
+/// all 1). `values` have x's dtype and broadcast to the shape of the slice. If x's old buffer is donated, a slice
+/// without strides is written in place. Its starts are scalar parameters: when they change, one more program is
+/// compiled, once. The positions of a slice with strides are constants of the program. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_slice_assign(
     x: lxla_tensor,
@@ -214,11 +210,10 @@ pub unsafe extern "C" fn lxla_slice_assign(
     })
 }
 
-/// Records where x is not 0 (NaN is not 0; a complex number is 0 if both its parts are): `n_indices` tensors of `index_dtype`,
-/// one for each of x's axes, of shape `[size]`, with the places in row-major order; JAX's `nonzero(size=, fill_value=)`. Where
-/// there are fewer places than `size`, the rest of each is `fill`; where there are more, the first `size` are given.
-/// `out_count`, if it is not NULL, gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count
-/// each axis. Takes all dtypes and at least one axis. Gives one reference each. Any thread.
+/// Records the indices of the elements of x that are not 0 (NaN is not 0; a complex number is 0 if both parts are),
+/// in row-major order, as `nonzero(size=, fill_value=)` of JAX: `n_indices` tensors of shape `[size]`, one for each
+/// axis of x (at least one). If there are fewer than `size`, the rest is `fill`; if there are more, the first `size`
+/// are returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_nonzero(
     x: lxla_tensor,
@@ -240,11 +235,11 @@ pub unsafe extern "C" fn lxla_nonzero(
     })
 }
 
-/// Records NumPy's `x[mask]` of a stated size: the slices of x where `mask`, a pred tensor of the shape of x's first axes (at
-/// least one), is true, in row-major order, in a tensor `[size, x's other axes]`. Where there are fewer than `size`, the rest
-/// is `fill`, a scalar tensor of x's dtype; where there are more, the first `size` are given. `out_count`, if it is not NULL,
-/// gets how many there are in all, a scalar of `index_dtype`, an integer dtype that can count the mask's elements. `x[mask] = y`
-/// is `lxla_select` where y broadcasts. Takes all dtypes. Gives one reference each. Any thread.
+/// Records `x[mask]` of NumPy with a given size: the slices of x where `mask` is true, in row-major order, with shape
+/// `[size, other axes of x]`. `mask` is pred, with the shape of the leading axes of x (at least one). If there are
+/// fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype; if there are more, the first `size` are
+/// returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. For `x[mask] = y` with a
+/// y that broadcasts, use `lxla_select`. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mask_select(
     x: lxla_tensor,
@@ -264,20 +259,19 @@ pub unsafe extern "C" fn lxla_mask_select(
     })
 }
 
-/// Fills options with the defaults: no axes, an index vector along axis 0. `options->struct_size` is set by the caller before,
-/// and at most that many bytes are written. Any thread.
+/// Sets all fields after `struct_size` to their defaults: empty lists, `index_vector_dim` 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_gather_options_init(options: *mut lxla_gather_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard("lxla_gather_options_init", || unsafe { options::init(options) })
 }
 
-/// Records StableHLO's gather: slices of x of `slice_sizes`, beginning where `indices` (any integers) say, side by side. An
-/// index vector lies along `index_vector_dim` of the indices (their rank: each index is alone), and has the start on axis
-/// `start_index_map[i]` as its element i; on other axes slices start at 0, or on batching axes at the place of the index. The
-/// result has the slices' axes, without those collapsed or batching (size 1 each), at `offset_dims`, and the indices' other
-/// axes in between. Starts are clamped so that slices lie within x. `indices_are_sorted` is a promise. All dtypes. Gives one
-/// reference. Any thread.
+/// Records the gather of StableHLO: slices of x of `slice_sizes`, at starts given by `indices` (integers). The
+/// options must not be NULL. An index vector lies along `index_vector_dim` of the indices; its element i is the start
+/// on axis `start_index_map[i]`. On other axes the start is 0, on batching axes the position along the paired axis of
+/// the indices. In the result, the axes of a slice, without collapsed and batching axes (of slice size 1), are at
+/// `offset_dims`; the other axes are those of the indices, without `index_vector_dim`. Starts are clamped so that
+/// slices lie within x. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_gather(
     x: lxla_tensor,
@@ -313,23 +307,23 @@ pub unsafe extern "C" fn lxla_gather(
     })
 }
 
-/// Fills options with the defaults, as `lxla_gather_options_init`. Any thread.
+/// Sets all fields after `struct_size` to their defaults: empty lists, `index_vector_dim` 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_scatter_options_init(options: *mut lxla_scatter_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard("lxla_scatter_options_init", || unsafe { options::init(options) })
 }
 
-/// Records StableHLO's scatter: `n` tensors of one shape, with slices of `updates` (one tensor for each, of its dtype, all of
-/// one shape) combined into them where `indices` (any integers) say. `combiner` takes `n` scalars of what is there, then `n` of
-/// the updates, and gives `n`; it may capture scalars. An index vector lies along `index_vector_dim` of the indices, and has
-/// the start on axis `scatter_dims_to_operand_dims[i]` as its element i. The updates go through a slice on
-/// `update_window_dims`, along all axes of the tensors but the inserted and the batching ones.
+/// Records the scatter of StableHLO: `n` inputs of one shape, with slices of `updates` combined into them at starts
+/// given by `indices` (integers). There is one tensor of updates for each input, of its dtype, all of one shape.
+/// `combiner` takes `n` scalars of the inputs, then `n` of the updates, and returns `n`; it may capture scalars. The
+/// options must not be NULL. An index vector lies along `index_vector_dim` of the indices; its element i is the start
+/// on axis `scatter_dims_to_operand_dims[i]`. `update_window_dims` are the axes of the updates that index into a
+/// slice: those of the inputs without inserted and batching axes.
 ///
-/// A slice that does not lie within the tensors is dropped as a whole. Slices that overlap are combined in an order that is
-/// up to the plugin; natively, and on XLA's CPU, in that of the indices. `indices_are_sorted` and `unique_indices` (no element
-/// is updated twice) are promises. Where an old buffer is donated, it is updated in place; on XLA's CPU, of several tensors of
-/// a dtype, the first one's is. Gives `n` tensors, one reference each. Any thread.
+/// A slice that does not lie within the inputs is dropped as a whole. Overlapping slices are combined in an order
+/// that depends on the plugin (on cpu and XLA's CPU, that of the indices). If the old buffers are donated, they are
+/// updated in place; on XLA's CPU, only the first of several inputs of the same dtype is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_scatter(
     combiner: lxla_computation,
@@ -379,12 +373,12 @@ pub unsafe extern "C" fn lxla_scatter(
     })
 }
 
-// SAFETY: it is as the trait wants it.
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid for every field.
 unsafe impl Options for lxla_gather_options {
     const NAME: &str = "lxla_gather_options";
 }
 
-// SAFETY: it is as the trait wants it.
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid for every field.
 unsafe impl Options for lxla_scatter_options {
     const NAME: &str = "lxla_scatter_options";
 }
@@ -394,6 +388,7 @@ unsafe fn list(name: &str, start: *const i64, length: usize) -> Result<Vec<i64>>
     Ok(unsafe { ranked(name, start, length)? }.to_vec())
 }
 
+/// Writes a handle to an optional output, or releases it if the output is NULL.
 fn give_or_release(place: Option<Out<lxla_tensor>>, tensor: lxla_tensor) -> Result<()> {
     match place {
         Some(place) => place.set(tensor),

@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::sync;
 use std::ffi::c_char;
 
-/// blake3 of the key of what a sync of these tensors would run, or with `n` 0 of what a step of the device would run now,
-/// its donors among it: 32 bytes at `out_hash`. The same in every process; runs nothing. The tensors are on one device.
-/// Reads the plugin's file the first time. Any thread.
+/// Writes 32 bytes to `out_hash`: the blake3 hash of the cache key of the programs that a sync of these tensors would
+/// run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in
+/// every process. Runs nothing; reads the plugin's file on first use. The tensors must be lazy and on one device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_graph_hash(
     env: lxla_env,
@@ -35,8 +35,8 @@ pub unsafe extern "C" fn lxla_graph_hash(
     })
 }
 
-/// The StableHLO text of what a sync of these tensors would compile; runs nothing. The tensors are on one device;
-/// placeholders are parameters. The caller frees it with `lxla_string_free`. Any thread.
+/// Returns the StableHLO text of the programs that a sync of these tensors would compile, and runs nothing. The
+/// tensors must be lazy and on one device. Placeholders become parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_stablehlo(
     tensors: *const lxla_tensor,
@@ -50,8 +50,8 @@ pub unsafe extern "C" fn lxla_stablehlo(
     })
 }
 
-/// The StableHLO text of what a step of the device would compile now, its donors marked; runs nothing. "" if nothing is
-/// pending. The caller frees it with `lxla_string_free`. Any thread.
+/// Returns the StableHLO text of the programs that a step of the device would compile now, with donated parameters
+/// marked, and runs nothing. "" if nothing is pending.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_step_stablehlo(
     env: lxla_env,
@@ -66,10 +66,10 @@ pub unsafe extern "C" fn lxla_step_stablehlo(
     })
 }
 
-/// What the programs take of their device's memory that a sync of these tensors would run, or with `n` 0 those that a step of
-/// the device would run now. Compiles them, and runs nothing; the step that follows finds them compiled. A value that a loop
-/// or an in-place operation updates where it lies counts among `alias_bytes`, and not among `temp_bytes`. The tensors are on
-/// one device. UNIMPLEMENTED if the plugin does not tell. Any thread.
+/// Returns the device memory of the programs that a sync of these tensors would run, or with `n` 0 of those that a
+/// step of the device would run now. Compiles them and runs nothing; the next step finds them in the cache. A value
+/// that a loop or an in-place operation updates in place counts in `alias_bytes`, not in `temp_bytes`. The tensors
+/// must be lazy and on one device. UNIMPLEMENTED if the plugin does not report memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_compiled_memory(
     env: lxla_env,
@@ -105,13 +105,13 @@ pub unsafe extern "C" fn lxla_compiled_memory(
             code_bytes: memory.code,
         };
         let known = size.min(size_of::<lxla_memory_stats>());
-        // SAFETY: the caller says that its struct is `size` bytes long, and ours is at least `known`.
+        // SAFETY: the caller guarantees that its struct has `size` bytes, and the source has at least `known`.
         unsafe { std::ptr::copy_nonoverlapping((&raw const stats).cast::<u8>(), out_stats.cast::<u8>(), known) };
         Ok(())
     })
 }
 
-/// The one XLA device that a caller means; no device named is xla:0.
+/// Resolves a caller's device argument to one XLA device; unspecified is xla:0.
 fn one_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
     let named = match kind_of(device)? {
         DeviceKind::Cpu => {

@@ -10,8 +10,8 @@ use crate::ops::DotAxes;
 use crate::tensor;
 use std::ffi::c_char;
 
-/// Records a matrix product by NumPy's rules: batch axes broadcast, a rank-1 operand is a vector, scalars are refused. f32
-/// is multiplied in full precision on every device. Gives one reference. Any thread.
+/// Records a matrix product by the rules of NumPy's matmul: `[..., m, k]` and `[..., k, n]` give `[..., m, n]`. Batch
+/// axes broadcast; an operand of rank 1 is a vector; scalars are INVALID_ARGUMENT. Dtypes promote.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_matmul", || {
@@ -21,16 +21,17 @@ pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_ten
     })
 }
 
-/// Records a product of two tensors, as StableHLO's dot_general: `n_batching` axes of each (negative: from the end) are
-/// batches, `n_contracting` axes of each are summed over; axes that stand at the same place in two lists belong together and
-/// are of one size. The result has the batch axes, then the other axes of lhs, then those of rhs.
+/// Records the dot_general of StableHLO. `n_batching` axes of each operand are batch axes, `n_contracting` axes of
+/// each are summed over; axes at the same position of two lists are paired and must have one size. The result has the
+/// batch axes, then the remaining axes of lhs, then those of rhs.
 ///
-/// `dtype` 0: the operands' common dtype. Another one, to which that promotes (f32 for bf16, s32 for s8), is what the
-/// product is computed and given in. f16 and bf16 are summed up in f32 and rounded once, f32 is multiplied in full precision
-/// on every device, integers wrap; pred is refused. A sum over nothing is 0. Gives one reference. Any thread.
+/// `dtype` is the dtype of the accumulation and the result, to which the common dtype of the operands must promote
+/// (f32 for bf16, s32 for s8); 0 selects the common dtype. Integers wrap. INVALID_ARGUMENT for pred. A sum of no
+/// products is 0.
 ///
-/// Floats: the error of an element is at most about as many units in the last place of the sum of the products' absolute
-/// values as there are products, and most often 1 or 2; in which order they are added is up to the device.
+/// For floats, the error of an element is typically 1 or 2 units in the last place of the sum of the absolute values
+/// of the products, and at most about as many units as there are products; the order of summation depends on the
+/// device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dot_general(
     lhs: lxla_tensor,
@@ -59,14 +60,15 @@ pub unsafe extern "C" fn lxla_dot_general(
     })
 }
 
-/// Records the sum of products of `n` tensors (at least 1) that an equation in NumPy's notation describes: "ij,jk->ik" is a
-/// matrix product, "ii->i" a diagonal, "...ij->...ji" a transposition of the last two axes. An index that does not stand
-/// behind the arrow is summed over. Without an arrow the result has the ellipses' axes, then the indices that stand once, in
-/// alphabetical order. Ellipses broadcast, and 1 goes with any size of an index in other tensors; spaces are skipped.
+/// Records the sum of products of `n` tensors (at least 1) that an equation in NumPy's notation describes:
+/// "ij,jk->ik" is a matrix product, "ii->i" a diagonal, "...ij->...ji" transposes the last two axes. Indices that do
+/// not follow the arrow are summed over. Without an arrow, the result has the axes of the ellipses, then the indices
+/// that occur once, in alphabetical order. Ellipses broadcast, and an index of size 1 broadcasts to its size in other
+/// tensors; spaces are ignored.
 ///
-/// dtypes promote to one, in which all is computed (not pred). Three and more tensors are multiplied two at a time, small
-/// results first; f16 and bf16 are rounded after each product. Precision is that of `lxla_dot_general`. INVALID_ARGUMENT
-/// quotes the equation. Gives one reference. Any thread.
+/// All tensors are converted to their promoted dtype (not pred). Three or more tensors are multiplied pairwise, small
+/// intermediate results first; f16 and bf16 are rounded after each product. INVALID_ARGUMENT, with the equation in
+/// the message, if the equation is malformed or does not fit the tensors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_einsum(
     equation: *const c_char,
@@ -82,13 +84,14 @@ pub unsafe extern "C" fn lxla_einsum(
     })
 }
 
-/// Records the Cholesky factors of Hermitian matrices, which are the last two axes of `a`: with `lower` 1 the lower l with
-/// l l^H = a, read from a's lower triangle alone, else the upper u with u^H u = a, read from the upper one. Of the diagonal
-/// the real part is read. The other triangle of the result is 0. A matrix that is not positive definite, or has an infinity
-/// or NaN, gives NaN in the whole triangle; the other matrices of the batch are as they should be.
+/// Records the Cholesky factors of the Hermitian matrices in the last two axes of `a`, `[..., n, n]`: with `lower` 1
+/// the lower triangular l with l l^H = a, read from the lower triangle of a; with 0 the upper triangular u with u^H u
+/// = a, read from the upper triangle. The imaginary parts of the diagonal are ignored. The other triangle of the
+/// result is 0. If a matrix is not positive definite or not finite, its whole triangle is NaN; other matrices of the
+/// batch are unaffected.
 ///
-/// Floats and complex numbers; f16 and bf16 are computed in f32. l l^H differs from a by at most n units in the last place of
-/// the largest element of an n x n matrix, and mostly by much less. Gives one reference. Any thread.
+/// Takes floats and complex numbers. The error of l l^H is at most n units in the last place of the largest element
+/// of the matrix, and mostly much less.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_cholesky", || {
@@ -98,13 +101,14 @@ pub unsafe extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: *
     })
 }
 
-/// Records the solution x of op(a) x = b (`left_side` 1) or x op(a) = b (0), where op is one of `LXLA_TRANSPOSE_*`. The last
-/// two axes of `a` are triangular matrices, of which one triangle is read (`lower`); with `unit_diagonal` 1 their diagonal
-/// is taken to be 1, and not read. `b` has a's batch axes. A matrix with a 0 on its diagonal gives NaN in all of its
-/// solution; where else infinities and NaN spread to is up to the device.
+/// Records the solution x of op(a) x = b (`left_side` 1) or x op(a) = b (`left_side` 0), where `transpose_a`, one of
+/// `LXLA_TRANSPOSE_*`, is op. The last two axes of `a` are triangular matrices; with `lower` 1 only their lower
+/// triangle is read, with 0 only the upper one. With `unit_diagonal` 1, the diagonal is assumed to be 1, and not
+/// read. `b` has the batch axes of a.
 ///
-/// Floats and complex numbers, which promote; f16 and bf16 are computed in f32. The solution is that of a matrix that differs
-/// by about n units in the last place: its error grows with a's condition. Gives one reference. Any thread.
+/// Takes floats and complex numbers, which promote. If the diagonal of a matrix contains 0, its whole solution is
+/// NaN; how other infinities and NaN propagate depends on the device. The solution is exact for a matrix that differs
+/// from a by about n units in the last place, so that its error grows with the condition number of a.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_triangular_solve(
     a: lxla_tensor,
@@ -128,11 +132,10 @@ pub unsafe extern "C" fn lxla_triangular_solve(
     })
 }
 
-/// Records the norm of vectors along `n_axes` axes (negative: from the end), or along all axes if `axes` is NULL: the sum of |x|^ord to the
-/// power of 1/ord; of 0 how many elements are not 0, of infinity the largest and of -infinity the smallest |x|. With
-/// `keep_dims` 1 the axes stay, of size 1. Floats, and complex numbers, whose norms are real; f16 and bf16 are computed in
-/// f32 and rounded once. Squares and powers that overflow give infinity, as in NumPy. Of no elements it is 0, with ord < 0
-/// infinity. With an ord between -1 and 1 errors grow as 1/ord. Gives one reference. Any thread.
+/// Records the vector norm over axes: sum(|x|^ord)^(1/ord); the number of nonzero elements for ord 0, the largest |x|
+/// for infinity, the smallest for -infinity. Takes floats and complex numbers; the result is real. Squares and powers
+/// may overflow to infinity, as in NumPy. The norm of no elements is 0, and infinity for ord < 0. For ord between -1
+/// and 1, errors grow as 1/ord.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_norm(
     x: lxla_tensor,
@@ -149,17 +152,18 @@ pub unsafe extern "C" fn lxla_norm(
     })
 }
 
-/// Records a Fourier transform, one of `LXLA_FFT_*`, of the last `n_lengths` axes, of which there are 1 to 3; the axes before
-/// them are batches. FFT and IFFT take complex numbers and keep the shape. RFFT takes f32 or f64, and gives the first n/2 + 1
-/// complex elements of the last axis, of which the others follow. IRFFT is its inverse: of the last axis it takes n/2 + 1
-/// elements, and gives n reals; the imaginary part of its first element, and for even n of the last, is not looked at.
+/// Records a Fourier transform, one of `LXLA_FFT_*`, of the last `n_lengths` axes (1 to 3); other axes are batch
+/// axes. FFT and IFFT take complex numbers and keep the shape. RFFT takes f32 or f64 and returns the first n/2 + 1
+/// complex elements along the last axis, which determine the others. IRFFT is its inverse: it takes n/2 + 1 elements
+/// along the last axis, and returns n real ones; the imaginary part of the first element, and for even n of the last,
+/// is ignored. Inverse transforms are divided by the number of elements.
 ///
-/// `lengths` are those of x's axes, of IRFFT those of the result (n or n + 1 elements have the same half). NULL: x's own, and
-/// for IRFFT an even one. Any length, also primes; an inverse transform is divided by the number of elements.
+/// `lengths` are the sizes of the transformed axes of x, or for IRFFT of the result, where they tell even from odd n.
+/// NULL: those of x, and for IRFFT an even n. Any size is supported, including primes.
 ///
-/// The error is within about 8 units in the last place of the largest element of the result (measured: 5, up to 65536
-/// elements). With an infinity or NaN in a line, which of its results are infinite or NaN is up to the device. Gives one
-/// reference. Any thread.
+/// The error is at most about 8 units in the last place of the largest element of the result (measured: 5, up to
+/// 65536 elements). Which results of a line that contains an infinity or NaN are infinite or NaN depends on the
+/// device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_fft(
     op: i32,

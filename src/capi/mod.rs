@@ -2,10 +2,11 @@
 //! convert, call. The header `include/lazyxla.h` is generated from this folder.
 //!
 //! # Safety
-//! What every function asks of its caller, and cannot check: a pointer that is not null is valid for as many elements as
-//! the argument beside it says (for a string, up to its NUL), for reading or, named `out_*`, for writing, during the call.
+//! Requirements on the caller of every function, which cannot be checked: a pointer that is not NULL is valid during
+//! the call for the number of elements given by its length argument (a string: up to its NUL), for reads, or for writes
+//! if it is named `out_*`.
 #![allow(non_camel_case_types)]
-// Said once, above, for all functions.
+// The section above covers all functions.
 #![allow(clippy::missing_safety_doc)]
 
 mod abi;

@@ -8,10 +8,8 @@ use crate::error::Result;
 use crate::ops::{ActivationOp, ConvolutionOptions};
 use crate::tensor;
 
-/// Records an activation, one of `LXLA_ACTIVATION_*`, of floats; RELU and RELU6 take integers, too. GELU is x times the share
-/// of the normal distribution below x; GELU_TANH its approximation by the hyperbolic tangent; ELU has alpha 1. Each has its
-/// limit at -infinity (SILU, GELU, MISH and HARD_SWISH 0). f16 and bf16 are computed in f32, and rounded once. Gives one
-/// reference. Any thread.
+/// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, too. At
+/// infinities the result is the limit of the function; SILU, GELU, GELU_TANH, MISH and HARD_SWISH of -infinity are 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_activation", || {
@@ -21,9 +19,8 @@ pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *m
     })
 }
 
-/// Records e^x, divided by their sum over an axis (negative: from the end), without overflow on the way. f16 and bf16 are
-/// computed in f32, and rounded once. Beside +infinity or NaN, or of -infinity alone, all of the axis is NaN. Gives one
-/// reference. Any thread.
+/// Records e^x / sum(e^x) along an axis, without intermediate overflow. If the axis contains +infinity or NaN, or
+/// -infinity only, the whole axis is NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_softmax", || {
@@ -33,7 +30,7 @@ pub unsafe extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: *mu
     })
 }
 
-/// Records the logarithm of `lxla_softmax`, which is accurate where that is near 0. Gives one reference. Any thread.
+/// Records the logarithm of `lxla_softmax`, accurate where it is near 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_log_softmax", || {
@@ -43,9 +40,9 @@ pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor:
     })
 }
 
-/// Records (x - mean) / sqrt(variance + epsilon) over `n_axes` axes (at least 1; negative: from the end; all if `axes` is
-/// NULL), times `scale`, plus `offset`, of which each may be none (id 0). They broadcast to x's shape, and have x's dtype, or f32 beside f16 and bf16,
-/// which are computed in f32, and rounded once. epsilon is finite, and at least 0. Gives one reference. Any thread.
+/// Records (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and variance over `n_axes` axes (at
+/// least 1; all axes if `axes` is NULL). `scale` and `offset` may each be omitted (id 0); they broadcast to x's
+/// shape, and have x's dtype, or f32 for an x of f16 or bf16. INVALID_ARGUMENT if epsilon is negative or not finite.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_layer_norm(
     x: lxla_tensor,
@@ -63,19 +60,18 @@ pub unsafe extern "C" fn lxla_layer_norm(
     })
 }
 
-/// Records the batch normalization of x: for each place on `feature_axis` (negative: from the end), over all other axes,
-/// (x - mean) / sqrt(variance + epsilon) * scale + offset; and the mean and the variance (of the whole batch: divided by the
-/// number of elements, not by one less), which have the shape of scale and offset, `[features]`.
+/// Records the batch normalization of x: (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and
+/// variance over all axes but `feature_axis`, and returns the mean and the variance, too. scale, offset, mean and
+/// variance have shape `[features]`. The variance is that of a population: divided by the number of elements. Mean
+/// and variance of an empty batch are NaN.
 ///
-/// x is f16, bf16, f32 or f64. scale and offset have its dtype, or for f16 and bf16 f32, and so have mean and variance.
-/// f16 and bf16 are computed in f32 and rounded once. The variance is the mean of the squared distances from the mean, which
-/// keeps its precision however large the mean is (StableHLO's batch_norm_training as XLA computes it, from the mean of the
-/// squares, does not). An empty batch has NaN for its mean and variance.
+/// x is f16, bf16, f32 or f64. scale and offset have x's dtype, or f32 if x is f16 or bf16; mean and variance have
+/// theirs. The variance is computed from the differences from the mean, which is accurate even if the mean is large,
+/// unlike StableHLO's batch_norm_training as implemented by XLA, which uses the mean of the squares.
 ///
-/// The mean is within a few units in the last place of the largest element; the variance of itself, or within the square of
-/// such a unit if that is more (of equal elements it is mostly 0, but not always); the result within a few units of its largest
-/// element and of the mean's, divided by the deviation.
-/// Gives three references. Any thread.
+/// Errors: the mean a few units in the last place of the largest element; the variance a few units of itself, or the
+/// square of such a unit of the largest element if that is more (for equal elements, it is mostly 0, but not always);
+/// the result a few units of its largest element and of the mean divided by the standard deviation.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_batch_norm_training(
     x: lxla_tensor,
@@ -96,8 +92,8 @@ pub unsafe extern "C" fn lxla_batch_norm_training(
     })
 }
 
-/// Records (x - mean) / sqrt(variance + epsilon) * scale + offset, where all but x is `[features]`, a number for each place on
-/// `feature_axis` (negative: from the end). dtypes as in `lxla_batch_norm_training`. Gives one reference. Any thread.
+/// Records (x - mean) / sqrt(variance + epsilon) * scale + offset. All operands but x have shape `[features]`, the
+/// size of `feature_axis`. Dtypes are as in `lxla_batch_norm_training`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_batch_norm_inference(
     x: lxla_tensor,
@@ -117,9 +113,10 @@ pub unsafe extern "C" fn lxla_batch_norm_inference(
     })
 }
 
-/// Records the gradients of `lxla_batch_norm_training`'s first result with respect to x, scale and offset, where
-/// `grad_output` (of x's type) is the gradient with respect to that result, and `mean` and `variance` are what the training
-/// gave; that both depend on x is part of the gradient. dtypes as there. Gives three references. Any thread.
+/// Records the gradients of the first result of `lxla_batch_norm_training` with respect to x, scale and offset.
+/// `grad_output`, of x's type, is the gradient with respect to that result; `mean` and `variance` are those returned
+/// by the training. The gradients include the dependence of mean and variance on x. Dtypes are as in
+/// `lxla_batch_norm_training`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_batch_norm_grad(
     x: lxla_tensor,
@@ -148,8 +145,7 @@ pub unsafe extern "C" fn lxla_batch_norm_grad(
     })
 }
 
-/// Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
-/// written. INVALID_ARGUMENT if it is too small to hold itself. Any thread.
+/// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convolution_options_init(options: *mut lxla_convolution_options) -> lxla_status {
     guard("lxla_convolution_options_init", || {
@@ -158,15 +154,15 @@ pub unsafe extern "C" fn lxla_convolution_options_init(options: *mut lxla_convol
     })
 }
 
-/// Records a convolution as neural networks have it, the cross-correlation of lhs with the kernel rhs, over any number of
-/// spatial axes (the operands' rank - 2). NULL options are the defaults: windows next to each other without padding, lhs
-/// batch x feature x spatial axes (NCHW), rhs output feature x input feature x spatial axes (OIHW), result as lhs.
+/// Records a convolution as in neural networks: the cross-correlation of lhs with the kernel rhs over the spatial
+/// axes (the rank of the operands minus 2). By default strides are 1 and there is no padding; lhs and the result are
+/// NCHW (batch, features, spatial axes), rhs is OIHW (output features, input features, spatial axes).
 ///
-/// On each spatial axis the padded and dilated input of size p has (p - w) / stride + 1 windows of the dilated kernel's size
-/// w, and none if p < w. lhs has as many features as rhs has input features times `feature_group_count`. Gradients are
-/// convolutions, too, with dilations, reversal and other dimensions. dtypes and precision are those of `lxla_dot_general`.
-/// Where an infinity or NaN of rhs meets padding or a gap of a dilation, it counts as NaN or not at all, as the device has
-/// it. Gives one reference. Any thread.
+/// On each spatial axis, an input of padded and dilated size p and a kernel of dilated size w give (p - w) / stride +
+/// 1 windows, and none if p < w. lhs must have `feature_group_count` times the input features of rhs. Gradients of a
+/// convolution are convolutions with dilations, reversal and permuted dimensions. Dtypes and precision are those of
+/// `lxla_dot_general`. Where an infinity or NaN of rhs is multiplied by padding or a gap of a dilation, the product
+/// is NaN or 0, depending on the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convolution(
     lhs: lxla_tensor,
@@ -210,7 +206,7 @@ fn or_one(count: i64) -> i64 {
     if count == 0 { 1 } else { count }
 }
 
-/// A list, or none if it is null.
+/// Reads a list, or returns None if it is NULL.
 unsafe fn optional<'a>(name: &str, start: *const i64, length: usize) -> Result<Option<&'a [i64]>> {
     // SAFETY: the caller's promise, see `capi`.
     if start.is_null() { Ok(None) } else { unsafe { ranked(name, start, length) }.map(Some) }

@@ -6,11 +6,11 @@ use super::types::*;
 use crate::ops::RngAlgorithm;
 use crate::{error, tensor};
 
-/// Records what StableHLO's rng_bit_generator gives: the next state of a generator (`LXLA_RNG_*`), and random bits in the
-/// shape and dtype asked for, an integer's or a float's (whose bits are random, too: NaN is among them). The state is `u64[2]`
-/// (key, counter) for THREE_FRY, and for PHILOX `u64[3]` (key, low and high word of the counter) or `u64[2]` (key, low word of the
-/// counter; the high one starts as the key). The next one goes on where this one ends. The bits are XLA's, and native the same.
-/// Without elements, the state stays. Gives two tensors, one reference each. Any thread.
+/// Records the rng_bit_generator of StableHLO: returns the next state of a generator, one of `LXLA_RNG_*`, and random
+/// bits of the given shape and dtype (integers, or floats with random bits, NaN included). The state is `u64[2]`
+/// (key, counter) for THREE_FRY; for PHILOX it is `u64[3]` (key, low and high word of the counter) or `u64[2]` (key,
+/// low word of the counter; the high word starts as the key). The next state continues the sequence; without
+/// elements, it is the state given. Eager results are equal to XLA's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_rng_bit_generator(
     algorithm: i32,
@@ -31,13 +31,13 @@ pub unsafe extern "C" fn lxla_rng_bit_generator(
     })
 }
 
-/// Records random integers of all values, of a key (`u32[2]`): the same key gives the same numbers, on every device, native or
-/// lazy, in whatever program. Nothing changes a key: take another one for other numbers (`lxla_random_split`). The key of a
-/// 64-bit seed is its high word, then its low word.
+/// Records uniformly distributed random integers (all values of the dtype) for a key, `u32[2]`. Equal keys give equal
+/// numbers on every device, eager or lazy. A key is never modified: derive a new one for other numbers
+/// (`lxla_random_split`). The key of a 64-bit seed is its high word, then its low word.
 ///
-/// With `LXLA_RNG_THREE_FRY` they are those of JAX, jax.random.bits with the same key (threefry2x32, with
-/// jax_threefry_partitionable, which is its default); with `LXLA_RNG_PHILOX` those of `lxla_rng_bit_generator` from the state
-/// {key as one number, 0, 0}. Gives one reference. Any thread.
+/// With `LXLA_RNG_THREE_FRY`, equal to `jax.random.bits` of the same key (threefry2x32 with
+/// jax_threefry_partitionable, the default of JAX). With `LXLA_RNG_PHILOX`, equal to `lxla_rng_bit_generator` with
+/// state {key as one number, 0, 0}.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_random_bits(
     algorithm: i32,
@@ -54,8 +54,8 @@ pub unsafe extern "C" fn lxla_random_bits(
     })
 }
 
-/// Records `n` new keys of a key: `u32[n,2]`, one in each row, those of jax.random.split with THREE_FRY. A key that was split is
-/// not to be used for numbers: they would be made of the same bits. Gives one reference. Any thread.
+/// Records `n` new keys derived from a key, `u32[n,2]`, one per row; with THREE_FRY, those of `jax.random.split`. Do
+/// not use a key for both splitting and numbers: both derive from the same bits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_random_split(
     algorithm: i32,
@@ -71,12 +71,14 @@ pub unsafe extern "C" fn lxla_random_split(
     })
 }
 
-/// Records random floats that are at least `low` and less than `high`, both rounded to the dtype: of the multiples of 2^-10
-/// (f16), 2^-7 (bf16), 2^-23 (f32) or 2^-52 (f64) from 0 to 1, each as likely as another, times (high - low), plus low, each
-/// step rounded to the dtype. As `lxla_random_bits`, the same on every device, unless high - low is so small that products
-/// are denormal. With THREE_FRY, jax.random.uniform's: bit for bit where low is 0 or (high - low) a power of two, else within
-/// a rounding, since there XLA may round product and sum at once; and where that gives high, it is the next lower number
-/// here. Gives one reference. Any thread.
+/// Records random floats in [`low`, `high`), both rounded to the dtype: u * (high - low) + low, with each step
+/// rounded to the dtype, where u is uniformly distributed over the multiples of 2^-10 (f16), 2^-7 (bf16), 2^-23 (f32)
+/// or 2^-52 (f64) in [0, 1). Equal on every device, as `lxla_random_bits`, unless high - low is so small that
+/// products are denormal.
+///
+/// With THREE_FRY, equal to `jax.random.uniform` bit for bit if low is 0 or high - low is a power of two; otherwise
+/// within one rounding, because XLA may fuse the product and the sum there. A result that would round to high is the
+/// next lower number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_random_uniform(
     algorithm: i32,
@@ -95,10 +97,9 @@ pub unsafe extern "C" fn lxla_random_uniform(
     })
 }
 
-/// Records random floats of the normal distribution with mean 0 and variance 1: sqrt(2) erf_inv(u), with u between -1 and 1
-/// as `lxla_random_uniform` has it; floats of 8 and 16 bits are computed in f32 and rounded once. The bits are the same on every device,
-/// what is made of them may differ in the last places. So it may from jax.random.normal with THREE_FRY, of which the formula
-/// loses some 60 units in the last place far from 0. Gives one reference. Any thread.
+/// Records random floats of the standard normal distribution: sqrt(2) erf_inv(u), with u between -1 and 1 as from
+/// `lxla_random_uniform`. The random bits are equal on every device; the results may differ in the last places. With
+/// THREE_FRY, close to `jax.random.normal`, whose formula loses about 60 units in the last place far from 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_random_normal(
     algorithm: i32,
@@ -115,9 +116,9 @@ pub unsafe extern "C" fn lxla_random_normal(
     })
 }
 
-/// Records pred: true with probability `p` (0 to 1), where a uniform f32 from 0 to 1 is less than p, which is rounded to f32.
-/// As `lxla_random_bits`, the same on every device. For a probability of its own for each element, compare
-/// `lxla_random_uniform`. Gives one reference. Any thread.
+/// Records random pred, true with probability `p` (0 to 1): u < p, with p rounded to f32 and u a uniform f32 in [0,
+/// 1). Equal on every device, as `lxla_random_bits`. For a tensor of probabilities, compare `lxla_random_uniform`
+/// with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_random_bernoulli(
     algorithm: i32,

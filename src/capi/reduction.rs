@@ -12,10 +12,9 @@ use crate::error::Result;
 use crate::ir::{ReduceOp, Window};
 use crate::{computation, tensor};
 
-/// Records a reduction, one of `LXLA_REDUCE_*`, over `n_axes` axes (negative: from the end), each once, or over all axes if
-/// `axes` is NULL. With `keep_dims` 1 the axes stay, of size 1. SUM and PRODUCT keep the dtype, and accumulate f16 and bf16 in
-/// f32; of pred they take 0 and 1 as numbers and give s64, as NumPy does (a sum counts what is true). MAX and MIN of nothing
-/// are the dtype's lowest and highest value (infinities for floats); ALL and ANY take pred. Gives one reference. Any thread.
+/// Records a reduction over axes, one of `LXLA_REDUCE_*`. SUM and PRODUCT keep the dtype, except that pred is summed
+/// and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the
+/// dtype (infinities for floats). ALL and ANY take pred.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reduce(
     op: i32,
@@ -33,9 +32,7 @@ pub unsafe extern "C" fn lxla_reduce(
     })
 }
 
-/// Records the mean of floats over `n_axes` axes (negative: from the end), each once, or over all axes if `axes` is NULL. With
-/// `keep_dims` 1 the axes stay, of size 1. f16 and bf16 are computed in f32, and rounded once. The mean of nothing is NaN. Gives one
-/// reference. Any thread.
+/// Records the mean of floats over axes. The mean of no elements is NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mean(
     x: lxla_tensor,
@@ -51,9 +48,8 @@ pub unsafe extern "C" fn lxla_mean(
     })
 }
 
-/// Records the variance of floats over axes, as `lxla_mean`: the sum of the squares of what differs from the mean, divided
-/// by the number of elements less `correction` (0 for all there are, 1 for a sample), but not by less than 0: with too few
-/// elements it is NaN or infinity, as in NumPy. Gives one reference. Any thread.
+/// Records the variance of floats over axes: sum((x - mean)^2) / max(count - correction, 0). `correction` is finite:
+/// 0 for a population, 1 for a sample. NaN or infinity if count <= correction, as in NumPy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_variance(
     x: lxla_tensor,
@@ -70,7 +66,7 @@ pub unsafe extern "C" fn lxla_variance(
     })
 }
 
-/// Records the standard deviation: the square root of `lxla_variance`, rounded once. Gives one reference. Any thread.
+/// Records the standard deviation of floats over axes: the square root of `lxla_variance`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_standard_deviation(
     x: lxla_tensor,
@@ -87,8 +83,7 @@ pub unsafe extern "C" fn lxla_standard_deviation(
     })
 }
 
-/// Records the logarithm of the sum of the exponentials of floats over axes, as `lxla_mean`, without overflow on the way. Of
-/// nothing, and of -infinity alone, it is -infinity. Gives one reference. Any thread.
+/// Records log(sum(e^x)) of floats over axes, without intermediate overflow. -infinity for no elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_logsumexp(
     x: lxla_tensor,
@@ -104,10 +99,8 @@ pub unsafe extern "C" fn lxla_logsumexp(
     })
 }
 
-/// Records the index of the greatest element of x along `axis` (negative: from the end), of an integer dtype that can count
-/// the axis: of the first NaN, if there is one (as in NumPy), and of equal elements of the first. With `keep_dims` 1 the axis
-/// stays, of size 1. An axis without elements is INVALID_ARGUMENT. Takes pred, integers and floats. Gives one reference. Any
-/// thread.
+/// Records the index, of `index_dtype`, of the largest element of x along `axis`: the first of equal elements, or the
+/// first NaN if there is one, as in NumPy. Takes pred, integers and floats. INVALID_ARGUMENT if the axis is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_argmax(
     x: lxla_tensor,
@@ -124,8 +117,8 @@ pub unsafe extern "C" fn lxla_argmax(
     })
 }
 
-/// Records the index of the smallest element of x along an axis, as `lxla_argmax` does that of the greatest; of the first NaN,
-/// too. Gives one reference. Any thread.
+/// Records the index of the smallest element of x along `axis`: the first of equal elements, or the first NaN;
+/// otherwise as `lxla_argmax`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_argmin(
     x: lxla_tensor,
@@ -142,10 +135,10 @@ pub unsafe extern "C" fn lxla_argmin(
     })
 }
 
-/// Records what a reduction, one of `LXLA_REDUCE_*`, gives for the elements of x along `axis` (negative: from the end) up to
-/// each: cumsum, cumprod, cummax, cummin. With `reverse` 1 from each on to the end. x's shape and dtype, and the dtypes of
-/// `lxla_reduce`; f16 and bf16 sums and products are kept in f32 and rounded once each. The work grows with the axis' length
-/// times its logarithm at most. Gives one reference. Any thread.
+/// Records the cumulative reduction of x along `axis` by `op`, one of `LXLA_REDUCE_*`: `cumsum`, `cumprod`, `cummax`,
+/// `cummin`. Element i reduces the elements up to and including i; with `reverse` 1, those from i on. The result has
+/// x's shape; dtypes are as in `lxla_reduce`. Work is at most proportional to the length of the axis times its
+/// logarithm.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_cumulative(
     op: i32,
@@ -162,11 +155,10 @@ pub unsafe extern "C" fn lxla_cumulative(
     })
 }
 
-/// Records a reduction by a computation: `n` tensors of one shape, reduced together over `n_axes` axes (negative: from the end),
-/// each once, or over all axes if `axes` is NULL. `body` takes `n` scalars of what was combined so far, then `n` elements, and gives
-/// `n`. `inits`, scalars of the tensors' dtypes, are what it starts from. The body is associative, and `inits` change
-/// nothing: elements are combined in an order that is up to the plugin, and `inits` as often as it likes. It may capture
-/// scalars. Gives `n` tensors, one reference each. Any thread.
+/// Records a joint reduction of `n` inputs of one shape over axes by a computation. `body` takes `n` accumulators,
+/// then `n` elements (all scalars), and returns `n`; it may capture scalars. `inits` are scalar tensors of the dtypes
+/// of the inputs. `body` must be associative with `inits` as its identity: elements are combined in an order that
+/// depends on the plugin, and `inits` any number of times. Returns `n` tensors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reduce_with(
     body: lxla_computation,
@@ -190,17 +182,16 @@ pub unsafe extern "C" fn lxla_reduce_with(
     })
 }
 
-/// Fills options with the defaults. `options->struct_size` is set by the caller before, and at most that many bytes are
-/// written. Any thread.
+/// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_window_options_init(options: *mut lxla_window_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard("lxla_window_options_init", || unsafe { options::init(options) })
 }
 
-/// Records StableHLO's reduce_window: windows go over `n` tensors of one shape, and the elements in each are reduced together
-/// as by `lxla_reduce_with`. The padding is `inits`. Gives `n` tensors with one element for each window, one reference each.
-/// Any thread.
+/// Records the reduce_window of StableHLO: reduces the elements in each window over `n` inputs of one shape, as
+/// `lxla_reduce_with`. Padding elements are `inits`. The options must not be NULL. Returns `n` tensors with one
+/// element per window.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reduce_window(
     body: lxla_computation,
@@ -225,13 +216,14 @@ pub unsafe extern "C" fn lxla_reduce_window(
     })
 }
 
-/// Records StableHLO's select_and_scatter: the gradient of a pooling. Of each window over x one element is selected, padding
-/// excepted: `select` takes two elements, in their order in x, and gives `pred[]`, whether the first one is kept. By GE that is
-/// the first of the greatest elements of a window, by GT the last one of them. The result has x's shape, with `init` (a
-/// scalar of x's dtype) everywhere, and with each element of `source`, one for each window, combined into the place of its
-/// window's selected element: `combiner` takes what is there and that element. What negative padding takes away stays
-/// `init`; more than an axis has is INVALID_ARGUMENT. Dilations are 1. Neither computation captures anything. Gives one
-/// reference. Any thread.
+/// Records the select_and_scatter of StableHLO, the gradient of a pooling. In each window over x, `select` chooses
+/// one element: it takes two elements in their order in x, and returns `pred[]`, true to keep the first. GE chooses
+/// the first of the largest elements, GT the last of them. Padding is never chosen. The result has x's shape. It
+/// starts as `init`, a scalar tensor of x's dtype; then each element of `source`, which has one element per window,
+/// is combined into the position chosen in its window: `combiner` takes the element there and the element of source.
+///
+/// Elements removed by negative padding stay `init`. INVALID_ARGUMENT if padding removes more than an axis has, or a
+/// dilation is not 1. The options must not be NULL. Neither computation may capture values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_select_and_scatter(
     select: lxla_computation,
@@ -251,12 +243,12 @@ pub unsafe extern "C" fn lxla_select_and_scatter(
     })
 }
 
-// SAFETY: it is as the trait wants it.
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid for every field.
 unsafe impl Options for lxla_window_options {
     const NAME: &str = "lxla_window_options";
 }
 
-/// One window for each axis.
+/// Converts the caller's options to one window per axis.
 unsafe fn windows(options: *const lxla_window_options) -> Result<Vec<Window>> {
     // SAFETY: the caller's promise, see `capi`.
     let given = unsafe { options::read_given(options)? };

@@ -13,10 +13,10 @@ use crate::{io, sync};
 use std::ffi::c_char;
 use std::path::Path;
 
-/// All tickets that somebody has.
+/// Tickets with references.
 static TICKETS: References<Ticket> = References::new("ticket");
 
-/// Names and tensors of a save.
+/// Converts the names and tensors of a save.
 unsafe fn listed<'a>(
     names: *const *const c_char,
     tensors: *const lxla_tensor,
@@ -29,20 +29,20 @@ unsafe fn listed<'a>(
     Ok((names.collect::<Result<_>>()?, tensors))
 }
 
-/// Writes `n` tensors to a safetensors file, each under its name, and returns when the file and its name are on the disk. They
-/// may be of several devices and environments, and pending: then they are computed as by `lxla_sync`. Nothing is donated,
-/// whatever the options. The file appears whole or not at all: it is written under a temporary name in the same folder
-/// (`.NAME.*.tmp`), and renamed. What a save of that name has left because its process was killed is removed.
-/// Saves to the same path that are still under way in the background end first.
+/// Writes `n` tensors under their names to a safetensors file, and returns when the file and its directory entry are
+/// on disk. The tensors may be on several devices and environments; pending ones are computed first, as by
+/// `lxla_sync`. Never donates. The file is replaced atomically: it is written under a temporary name in the same
+/// directory (`.NAME.*.tmp`), then renamed. Temporary files of the same name left by killed processes are removed.
+/// Background saves to the same path finish first.
 ///
-/// Symbolic links are followed. A file that is replaced keeps its mode and access control list and, as far as this process may
-/// give files away, its owner and group (if not the group, then group and others keep the rights that both had); a new one has
-/// mode 666 less the umask.
+/// Symbolic links are followed. A replaced file keeps its mode, its access control list, and, where this process may
+/// change them, its owner and group; if the group cannot be kept, group and others keep the permissions that both
+/// had. A new file has mode 666 minus the umask.
 ///
-/// A placeholder, or what depends on one, is FAILED_PRECONDITION, and nothing is computed; a name given twice, a c128 tensor
-/// (the format has none), or a path to a directory, device, FIFO or socket is INVALID_ARGUMENT; a path that cannot be written
-/// gives an error that names it. Then what was there under the path is as it was, with one exception: if the folder could
-/// not be brought to the disk after the file was renamed, the message says that the new file is in place. Any thread.
+/// FAILED_PRECONDITION if a tensor is, or depends on, a placeholder; nothing is computed then. INVALID_ARGUMENT for a
+/// duplicate name, a c128 tensor (the format lacks it), or a path of a directory, device, FIFO or socket. Other
+/// errors name the path. On failure, the previous file is unchanged, except if the directory could not be synced
+/// after the rename; the message then says that the new file is in place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save(
     path: *const c_char,
@@ -57,10 +57,10 @@ pub unsafe extern "C" fn lxla_save(
     })
 }
 
-/// As `lxla_save`, but the file is written by a background thread. It will hold the values of now: the caller may step,
-/// overwrite and release the tensors at once. Blocks while more than 4 GB of earlier saves are on their way. What can be
-/// checked now is; what fails later is told by `lxla_save_wait`. A process that returns from main or calls exit waits for it,
-/// up to a minute. A relative path is resolved now. Gives one reference to a ticket. Any thread.
+/// As `lxla_save`, but the file is written by a background thread, with the current values: the caller may step,
+/// overwrite and release the tensors immediately. Blocks while earlier saves have more than 4 GB outstanding. Invalid
+/// arguments are reported by this call, later failures by `lxla_save_wait`. On normal exit the process waits for the
+/// save for up to a minute. A relative path is resolved during the call. Returns a ticket.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_async(
     path: *const c_char,
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn lxla_save_async(
     })
 }
 
-/// Whether a save has ended, well or badly: 1 or 0. Does not wait. Any thread.
+/// Returns 1 if a save has finished, successfully or not, else 0. Does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: *mut i32) -> lxla_status {
     guard("lxla_save_done", || {
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: *mut
     })
 }
 
-/// How many bytes of tensors were handed to the file system, and how many there are in all. Does not wait. Any thread.
+/// Returns the number of tensor bytes written to the file so far, and their total. Does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_progress(
     ticket: lxla_save_ticket,
@@ -105,28 +105,28 @@ pub unsafe extern "C" fn lxla_save_progress(
     })
 }
 
-/// Blocks until a save has ended: OK when the file is on the disk, else why it is not. May be called again. Any thread.
+/// Blocks until a save has finished. Returns OK if the file is on disk, else the error. May be called repeatedly.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_save_wait(ticket: lxla_save_ticket) -> lxla_status {
     guard("lxla_save_wait", || TICKETS.get("ticket", ticket.id)?.wait())
 }
 
-/// Adds one reference. Any thread.
+/// Adds one reference.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_save_ticket_retain(ticket: lxla_save_ticket) -> lxla_status {
     guard("lxla_save_ticket_retain", || TICKETS.retain(ticket.id))
 }
 
-/// Takes one reference. The save goes on without its ticket. Releasing id 0 does nothing. Any thread.
+/// Removes one reference. The save continues without its ticket.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_save_ticket_release(ticket: lxla_save_ticket) -> lxla_status {
     guard("lxla_save_ticket_release", || TICKETS.release(ticket.id))
 }
 
-/// A new tensor with the values that a safetensors file has under `name`. NOT_FOUND if there is no such file or name,
-/// DATA_LOSS if the file is damaged, RESOURCE_EXHAUSTED if the tensor does not fit the host's memory, UNIMPLEMENTED if the library
-/// has not its dtype, INVALID_ARGUMENT if it has more than 64 axes or the path is that of no regular file. Reads the file's
-/// header and that tensor only. Gives one reference. Any thread.
+/// Returns a new tensor with the values of the tensor `name` of a safetensors file. Reads only the header and that
+/// tensor. NOT_FOUND if the file or the name does not exist, DATA_LOSS if the file is corrupted, RESOURCE_EXHAUSTED
+/// if the tensor does not fit in host memory, UNIMPLEMENTED if its dtype is not supported, INVALID_ARGUMENT if it has
+/// more than 64 axes or the path is not a regular file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_load(
     env: lxla_env,
@@ -143,8 +143,8 @@ pub unsafe extern "C" fn lxla_load(
     })
 }
 
-/// What a safetensors file has: a JSON object of names, each with "dtype" (as "f32") and "dims", in the order of their
-/// content. The caller frees it with `lxla_string_free`. Any thread.
+/// Returns the contents of a safetensors file: a JSON object that maps each name to "dtype" (such as "f32") and
+/// "dims", in the order of the data. The caller frees `out_json` with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
     guard("lxla_file_names", || {

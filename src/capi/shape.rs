@@ -7,7 +7,7 @@ use super::types::*;
 use crate::tensor;
 use std::borrow::Cow;
 
-/// Records another shape of as many elements, in row-major order. Gives one reference. Any thread.
+/// Records x with another shape of the same number of elements, in row-major order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reshape(
     x: lxla_tensor,
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn lxla_reshape(
     })
 }
 
-/// Records a broadcast to a shape, by NumPy's rules. Gives one reference. Any thread.
+/// Records x broadcast to a shape by NumPy's rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_broadcast_to(
     x: lxla_tensor,
@@ -37,8 +37,7 @@ pub unsafe extern "C" fn lxla_broadcast_to(
     })
 }
 
-/// Records a transposition: axis i of the result is axis `perm[i]` of x (negative: from the end); each axis once. Gives one
-/// reference. Any thread.
+/// Records a permutation of the axes: axis i of the result is axis `perm[i]` of x. `perm` lists each axis once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_transpose(
     x: lxla_tensor,
@@ -53,8 +52,7 @@ pub unsafe extern "C" fn lxla_transpose(
     })
 }
 
-/// Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL: the same
-/// as `lxla_flip`. Gives one reference. Any thread.
+/// Records x with the order of the elements reversed along the axes. The same as `lxla_flip`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reverse(
     x: lxla_tensor,
@@ -69,8 +67,7 @@ pub unsafe extern "C" fn lxla_reverse(
     })
 }
 
-/// Records x backwards along `n_axes` axes (negative: from the end), each once, or along all axes if `axes` is NULL. Gives one
-/// reference. Any thread.
+/// Records x with the order of the elements reversed along the axes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_flip(
     x: lxla_tensor,
@@ -85,8 +82,8 @@ pub unsafe extern "C" fn lxla_flip(
     })
 }
 
-/// Records x with its elements moved forward by `shifts[i]` (negative: backward) along `axes[i]` (negative: from the end),
-/// for `n` of both; what goes over one end comes in at the other. Gives one reference. Any thread.
+/// Records x with its elements shifted forward by `shifts[i]` (negative: backward) along `axes[i]`, for i < `n`.
+/// Elements shifted beyond one end reenter at the other. An axis may be listed several times; its shifts add up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_roll(
     x: lxla_tensor,
@@ -103,8 +100,7 @@ pub unsafe extern "C" fn lxla_roll(
     })
 }
 
-/// Records x without `n_axes` axes (negative: from the end) that are of size 1, or without all axes that are if `axes` is NULL.
-/// Gives one reference. Any thread.
+/// Records x without the listed axes, which must be of size 1; with `axes` NULL, without all axes of size 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_squeeze(
     x: lxla_tensor,
@@ -123,8 +119,8 @@ pub unsafe extern "C" fn lxla_squeeze(
     })
 }
 
-/// Records x with `n_axes` further axes of size 1: `axes` are theirs in the result (negative: from its end). Without a list
-/// there are none. Gives one reference. Any thread.
+/// Records x with `n_axes` new axes of size 1; `axes` are their positions in the result. `axes` may be NULL only if
+/// `n_axes` is 0, and then adds none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_expand_dims(
     x: lxla_tensor,
@@ -139,8 +135,8 @@ pub unsafe extern "C" fn lxla_expand_dims(
     })
 }
 
-/// Records the concatenation of `n` tensors (at least 1) along an axis (negative: from the end). They promote to one dtype
-/// and have equal sizes on all other axes. Gives one reference. Any thread.
+/// Records the concatenation of `n` tensors (at least 1) along an axis. Their dtypes promote; their sizes on all
+/// other axes must be equal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_concatenate(
     tensors: *const lxla_tensor,
@@ -155,8 +151,8 @@ pub unsafe extern "C" fn lxla_concatenate(
     })
 }
 
-/// Records `n` tensors (at least 1) of one shape along a new axis of the result (negative: from its end). They promote to
-/// one dtype. Gives one reference. Any thread.
+/// Records `n` tensors (at least 1) of one shape stacked along a new axis, at position `axis` of the result. Their
+/// dtypes promote.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_stack(
     tensors: *const lxla_tensor,
@@ -171,8 +167,8 @@ pub unsafe extern "C" fn lxla_stack(
     })
 }
 
-/// Records the `n` parts of x along an axis (negative: from the end) that have these sizes, which make up all of it; NULL
-/// sizes are equal ones. Gives `n` tensors, one reference each. Any thread.
+/// Records the split of x along an axis into `n` parts of the given sizes, whose sum is the size of the axis. NULL
+/// sizes split it equally.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_split(
     x: lxla_tensor,
@@ -193,8 +189,8 @@ pub unsafe extern "C" fn lxla_split(
     })
 }
 
-/// Records x[start : limit : stride] on each of `rank` axes, with 0 <= start <= limit <= size and stride >= 1. NULL strides
-/// are all 1. Gives one reference. Any thread.
+/// Records `x[start : limit : stride]` on each of `rank` axes, with 0 <= start <= limit <= size and stride >= 1. NULL
+/// strides are all 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_slice(
     x: lxla_tensor,
@@ -214,9 +210,9 @@ pub unsafe extern "C" fn lxla_slice(
     })
 }
 
-/// Records x[start : stop : step] along an axis (negative: from the end), as Python cuts lists: negative ends count from
-/// the end, those beyond an end are at it, and a negative step goes backwards. INT64_MAX as stop is the end; for a negative step
-/// that is INT64_MIN. Step 0 is INVALID_ARGUMENT. Gives one reference. Any thread.
+/// Records `x[start : stop : step]` along an axis by Python's rules: a negative start or stop counts from the end,
+/// one out of range is clamped, and a negative step reverses the order. INT64_MAX as stop (INT64_MIN for a negative
+/// step) stands for an omitted stop. INVALID_ARGUMENT if step is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_slice_axis(
     x: lxla_tensor,
@@ -233,9 +229,9 @@ pub unsafe extern "C" fn lxla_slice_axis(
     })
 }
 
-/// Records x with `value` (a scalar tensor of x's dtype) around it: on each of `rank` axes, `low` of them before the first
-/// element, `interior` between each two, `high` after the last. A negative low or high cuts off; NULL interior is all 0.
-/// Gives one reference. Any thread.
+/// Records x padded with `value`, a scalar tensor of x's dtype: on each of `rank` axes, `low` elements before the
+/// first, `interior` between adjacent ones, `high` after the last. A negative low or high removes elements. NULL
+/// interior is all 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_pad(
     x: lxla_tensor,
@@ -256,8 +252,7 @@ pub unsafe extern "C" fn lxla_pad(
     })
 }
 
-/// Records x with `value` around and between its elements, as `lxla_pad`, with a scalar, which takes x's dtype (INVALID_ARGUMENT
-/// if that cannot represent it). Gives one reference. Any thread.
+/// As `lxla_pad`, with a scalar as the padding value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_pad_with_scalar(
     x: lxla_tensor,
@@ -279,8 +274,8 @@ pub unsafe extern "C" fn lxla_pad_with_scalar(
     })
 }
 
-/// Records `repeats[i]` copies of x along axis i, one behind the other, as NumPy's tile: where `n` is not x's rank, the
-/// shorter list has ones in front. Gives one reference. Any thread.
+/// Records x repeated `repeats[i]` times along axis i, as `tile` of NumPy. If `n` is not x's rank, the shorter of the
+/// shape and `repeats` is extended with leading ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tile(
     x: lxla_tensor,
@@ -295,8 +290,7 @@ pub unsafe extern "C" fn lxla_tile(
     })
 }
 
-/// Records `repeats` copies of each slice of x along an axis (negative: from the end), next to each other, as NumPy's
-/// repeat. Gives one reference. Any thread.
+/// Records x with each slice along an axis repeated `repeats` times in succession, as `repeat` of NumPy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_repeat(
     x: lxla_tensor,

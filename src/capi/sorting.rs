@@ -8,12 +8,12 @@ use super::tensor::handles;
 use super::types::*;
 use crate::{computation, tensor};
 
-/// Records StableHLO's sort: `n` tensors of one shape, reordered alike along `axis` (negative: from the end). `comparator`
-/// takes two elements of the first tensor, then two of the second, and so on, and gives `pred[]`: whether the first of each two
-/// come before the second. It must be a strict order, false for equal elements: one comparison by LE, GE, EQ or NE is
-/// INVALID_ARGUMENT. One comparison by LT or GT of the elements of a tensor sorts as `lxla_sort_along` does, NaN included;
-/// otherwise NaN is the comparator's affair. It may capture scalars. With `stable` 1 equal elements stay in their order; natively they do in any case. Gives `n` tensors, one
-/// reference each. Any thread.
+/// Records the sort of StableHLO: `n` tensors of one shape, reordered jointly along `axis`. `comparator` takes two
+/// elements of the first tensor, then two of the second, and so on, and returns `pred[]`: whether the first of each
+/// pair precede the second. It must be a strict weak order, false for equal elements (INVALID_ARGUMENT for a single
+/// comparison by LE, GE, EQ or NE); it may capture scalars. A single comparison by LT or GT of two elements of a
+/// tensor orders NaN as `lxla_sort_along` does; any other comparator determines the position of NaN itself. With
+/// `stable` 1 equal elements keep their order; eager sorts always do. Returns `n` tensors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_sort(
     comparator: lxla_computation,
@@ -33,11 +33,11 @@ pub unsafe extern "C" fn lxla_sort(
     })
 }
 
-/// Records x sorted along `axis` (negative: from the end), ascending, or with `descending` 1 descending. NaN counts as greater
-/// than every number, so that it is last (as in NumPy), or descending first; -0 and 0 are equal. On XLA's CPU so may
-/// be 0 and denormal numbers, which stay as they are. Complex numbers are sorted as in NumPy, by real parts and where these are
-/// equal by imaginary parts, with those behind all others of which the imaginary part is NaN, then the real part, then both. With
-/// `stable` 1 equal elements stay in their order. Takes every dtype. Gives one reference. Any thread.
+/// Records x sorted along `axis`, in ascending order, or with `descending` 1 in descending order. NaN counts as
+/// greater than every number: last in ascending order, as in NumPy, and first in descending order. -0 and 0 are
+/// equal; on XLA's CPU, so may be 0 and denormal numbers, which keep their values. Complex numbers are ordered as in
+/// NumPy: by real part, then by imaginary part, followed by numbers with a NaN imaginary part, NaN real part, and
+/// both. With `stable` 1 equal elements keep their order. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_sort_along(
     x: lxla_tensor,
@@ -54,8 +54,7 @@ pub unsafe extern "C" fn lxla_sort_along(
     })
 }
 
-/// Records the indices, of an integer dtype that can count the axis, that sort x as `lxla_sort_along` does. Gives one
-/// reference. Any thread.
+/// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_argsort(
     x: lxla_tensor,
@@ -73,11 +72,10 @@ pub unsafe extern "C" fn lxla_argsort(
     })
 }
 
-/// Records the `k` greatest elements of x along `axis` (negative: from the end), or with `largest` 0 the smallest, in order,
-/// and their indices, of an integer dtype that can count the axis. Of equal ones the first come first; NaN and denormal
-/// numbers count as in `lxla_sort_along`: NaN is the greatest, of either sign, and -0 equals 0, unlike in `chlo.top_k`, for
-/// which there is `lxla_topk_total_order`. Complex numbers are ordered as there, too. Takes every dtype. Gives two tensors, one reference each. Any
-/// thread.
+/// Records the `k` largest elements of x along `axis`, or with `largest` 0 the smallest, in order, and their indices,
+/// of `index_dtype`. Equal elements are in order of their indices. NaN, denormal and complex numbers are ordered as
+/// in `lxla_sort_along`: NaN of either sign is the largest, and -0 equals 0, unlike in `chlo.top_k` (see
+/// `lxla_topk_total_order`). INVALID_ARGUMENT unless 0 <= k <= size of the axis. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_topk(
     x: lxla_tensor,
@@ -97,9 +95,9 @@ pub unsafe extern "C" fn lxla_topk(
     })
 }
 
-/// As `lxla_topk`, in the total order of floats (IEEE 754), as `chlo.top_k` has it: NaN with a sign bit,
-/// -infinity, negative numbers, -0, 0, positive numbers, infinity, NaN without a sign bit; two NaN by their bits. Denormal
-/// numbers are told from 0 on every device. 8-bit floats are ordered as the f32 that they convert to. Any thread.
+/// As `lxla_topk`, in the total order of IEEE 754, as `chlo.top_k`: NaN with its sign bit set, -infinity, negative
+/// numbers, -0, 0, positive numbers, infinity, other NaN; two NaN by their bits. Denormal numbers are distinct from 0
+/// on every device. 8-bit floats are ordered by their values in f32. Not for complex numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_topk_total_order(
     x: lxla_tensor,
@@ -120,19 +118,22 @@ pub unsafe extern "C" fn lxla_topk_total_order(
     })
 }
 
-/// Records the different elements of x in ascending order, in a tensor `[size]`: JAX's `unique(size=, fill_value=)`. Where there
-/// are fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype, or if its id is 0 the least element; where there are
-/// more, the first `size` are given. As in NumPy, NaN is greater than every number and all NaN are one (of complex numbers those
-/// with a NaN in either part); 0 and -0 are equal, and of equal elements the first in row-major order is given. Complex numbers
-/// are ordered by their real, then by their imaginary part.
+/// Records the distinct elements of x in ascending order, with shape `[size]`, as `unique(size=, fill_value=)` of
+/// JAX. If there are fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype, or the smallest element if
+/// its id is 0; if there are more, the first `size` are returned. As in NumPy, NaN is greater than every number, and
+/// all NaN are equal (as are complex numbers with a NaN in either part). -0 and 0 are equal; of equal elements, the
+/// first in row-major order is returned. Complex numbers are ordered by real, then imaginary part.
 ///
-/// Four more results, each if its place is not NULL, of `index_dtype`, an integer dtype that can count x's elements:
-/// `out_indices`, `[size]`, where in row-major order each is first (where it is filled up: the least element's); `out_inverse`,
-/// of x's shape, which of the different ones each element is (`size` or more, if there are more); `out_counts`, `[size]`, how
-/// often each is there (where it is filled up: 0); `out_count`, a scalar, how many different ones there are in all.
+/// Four further results, each of which may be NULL, have dtype `index_dtype`, which must represent the number of
+/// elements of x:
 ///
-/// Takes all dtypes and shapes. INVALID_ARGUMENT for an x without elements, if `size` is not 0 and `fill` is none. Gives one
-/// reference each. Any thread.
+/// - `out_indices`, `[size]`: index of the first occurrence in row-major order (of the smallest element in the filled
+///   part).
+/// - `out_inverse`, x's shape: position of each element in the distinct ones (`size` or more if it was cut off).
+/// - `out_counts`, `[size]`: number of occurrences (0 in the filled part).
+/// - `out_count`, a scalar: number of distinct elements.
+///
+/// All dtypes and shapes. INVALID_ARGUMENT if x is empty, `size` is not 0 and `fill` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_unique(
     x: lxla_tensor,
@@ -163,11 +164,11 @@ pub unsafe extern "C" fn lxla_unique(
     })
 }
 
-/// Records NumPy's searchsorted: for each of `values`, of any shape, the place in `sorted`, which has one axis and ascends, before
-/// which it would be put: with `right` 0 before elements that are equal, with 1 behind them. NaN is greater than every number
-/// and equal to itself, 0 and -0 are equal, complex numbers are in the order of `lxla_sort_along`. Both are converted to the dtype
-/// that `lxla_binary` gives them. The result has the shape of `values` and an integer dtype that can count `sorted`. What comes
-/// of a row that does not ascend is unspecified. Takes all dtypes. Gives one reference. Any thread.
+/// Records, for each of `values` (any shape), the position at which it would be inserted into `sorted`, which has
+/// rank 1 and is ascending, as `searchsorted` of NumPy: before equal elements with `right` 0, after them with 1. NaN
+/// is greater than every number and equal to itself, -0 and 0 are equal, and complex numbers are ordered as in
+/// `lxla_sort_along`. Dtypes promote as in `lxla_binary`. The result has the shape of `values` and dtype
+/// `index_dtype`, which must represent the size of `sorted`. Unspecified if `sorted` is not ascending. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_searchsorted(
     sorted: lxla_tensor,

@@ -10,8 +10,8 @@ use crate::error;
 use crate::error::Result;
 use crate::sync;
 
-/// What is done to the devices that a sync means (no device named is every XLA device, cpu is none of them): to all of
-/// them, also if one fails; then the first failure.
+/// Runs each pass on the devices selected by a caller's device argument: unspecified is every XLA device in use, cpu
+/// is none. All of them run even if one fails; returns the first failure.
 fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Device) -> Result<()>]) -> Result<()> {
     let environment = env::resolve(env.id)?;
     let devices = match kind_of(device)? {
@@ -23,13 +23,15 @@ fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Dev
     results.collect::<Vec<Result<()>>>().into_iter().collect()
 }
 
-/// The step: runs everything that is pending on a device (UNSPECIFIED: on every XLA device; CPU: nothing to do), and gives
-/// the old buffers of what it overwrites to the new values, if nothing can see them any more. What depends on a placeholder
-/// stays pending. With `wait` 1, returns when the device has finished, with its failure if there was one.
+/// Compiles, unless cached, and enqueues all pending operations of a device: with UNSPECIFIED of every XLA device,
+/// with CPU of none. Donates the buffers of values that nothing can read any more (option `donation`). Operations
+/// that depend on a placeholder stay pending. With `wait` 1, blocks until the device has finished and returns its
+/// failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
 ///
-/// If compiling or starting fails, every tensor is as it was, and the next step tries again; a buffer that the plugin had
-/// consumed all the same is lost, and reading it says so. What fails later is reported by whatever waits for it or reads it.
-/// Any thread; steps of one device follow one another, and recording goes on meanwhile.
+/// If compiling or enqueuing fails, no tensor changes, and the next step tries again; a buffer that the plugin
+/// consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported by the
+/// next wait, or by the next read of any affected tensor. Steps of one device run one after another; other threads
+/// may record meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) -> lxla_status {
     guard("lxla_mark_step", || {
@@ -41,16 +43,16 @@ pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) 
     })
 }
 
-/// Blocks until everything that was enqueued on a device has ended (UNSPECIFIED: on every XLA device). The first failure
-/// that nobody has waited for before. Any thread.
+/// Blocks until all work enqueued on a device has finished: with UNSPECIFIED on every XLA device, with CPU not at
+/// all. Returns the first failure that no earlier wait reported.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
     guard("lxla_wait", || on_devices(env, device, &[&sync::wait]))
 }
 
-/// Computes the listed tensors, and every live pending tensor that they need, and nothing else. Never donates, since other
-/// pending work may still read what it reads. Does not wait. FAILED_PRECONDITION if one depends on a placeholder: then
-/// nothing is computed. Any thread.
+/// Enqueues the computation of the listed tensors and of all live pending tensors on which they depend, and nothing
+/// else. Never donates, because other pending operations may read the same buffers. Does not wait.
+/// FAILED_PRECONDITION if a tensor depends on a placeholder; nothing is computed then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxla_status {
     guard("lxla_sync", || {

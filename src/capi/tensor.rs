@@ -22,15 +22,15 @@ impl From<TensorHandle> for lxla_tensor {
     }
 }
 
-/// A list of tensors.
+/// Converts a list of tensor handles.
 pub unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
     // SAFETY: the caller's promise, see `capi`.
     Ok(unsafe { slice(name, start, n)? }.iter().map(|&tensor| tensor.into()).collect())
 }
 
-/// A tensor with the host's values: `size_bytes` bytes at `data`, row-major, of any alignment, copied or transferred before
-/// it returns. `size_bytes` is exactly the size of dtype and dims (INVALID_ARGUMENT otherwise); with 0 bytes, data may be
-/// NULL. pred takes one byte an element, 0 or 1. Gives one reference. Any thread.
+/// Returns a tensor with a copy of `size_bytes` bytes at `data`: row-major values of any alignment, which are not
+/// read after the call. INVALID_ARGUMENT if `size_bytes` is not the size of the type. With 0 bytes, `data` may be
+/// NULL. pred takes one byte per element, 0 or 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_from_host(
     env: lxla_env,
@@ -55,9 +55,9 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
     })
 }
 
-/// A tensor with a dtype and a shape and no value: it can be recorded on, becomes a parameter of what is lowered, takes no
-/// memory and moves no bytes. Reading it, or what depends on it, is FAILED_PRECONDITION. On cpu, too: operations on it are
-/// recorded and wait for a value, while all others go on being run at once. Gives one reference. Any thread.
+/// Returns a tensor with a dtype and a shape, but without a value. Operations on it are recorded, on cpu, too, where
+/// operations without placeholders remain eager. It is a parameter of lowered programs, and takes no memory.
+/// FAILED_PRECONDITION if it, or a tensor that depends on it, is read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_placeholder(
     env: lxla_env,
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn lxla_tensor_placeholder(
     })
 }
 
-/// A placeholder with dtype, shape, device and requires_grad of `tensor`. Gives one reference. Any thread.
+/// Returns a placeholder with the dtype, shape, device and requires_grad of `tensor`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_placeholder_like(
     tensor: lxla_tensor,
@@ -88,20 +88,19 @@ pub unsafe extern "C" fn lxla_tensor_placeholder_like(
     })
 }
 
-/// Adds one reference. Any thread.
+/// Adds one reference.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_retain(tensor: lxla_tensor) -> lxla_status {
     guard("lxla_tensor_retain", || retain(tensor.into()))
 }
 
-/// Takes one reference; with the last one the handle ends. What was recorded with the tensor stays valid. Releasing id 0
-/// does nothing. Any thread.
+/// Removes one reference; the last one invalidates the handle. Operations recorded with the tensor stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_release(tensor: lxla_tensor) -> lxla_status {
     guard("lxla_tensor_release", || release(tensor.into()))
 }
 
-/// Takes one reference of each of `n` tensors. All that can be released are; the first failure is reported. Any thread.
+/// Removes one reference from each of `n` tensors. Releases all that can be released, and returns the first failure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n: usize) -> lxla_status {
     guard("lxla_tensor_release_many", || {
@@ -115,8 +114,8 @@ pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n
     })
 }
 
-/// A new tensor with the value that `tensor` has now; later in-place changes of either do not show in the other. Nothing is
-/// copied. Gives one reference. Any thread.
+/// Returns a new tensor with the current value of `tensor`. In-place operations on either do not affect the other.
+/// Copies no data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     guard("lxla_tensor_snapshot", || {
@@ -126,13 +125,14 @@ pub unsafe extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *
     })
 }
 
-/// `dst` takes the value that `src` has now. Dtype, shape and device agree (INVALID_ARGUMENT otherwise). Any thread.
+/// Replaces the value of `dst` by the current value of `src`. Copies no data. INVALID_ARGUMENT if dtype, shape or
+/// device differ.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_assign(dst: lxla_tensor, src: lxla_tensor) -> lxla_status {
     guard("lxla_tensor_assign", || tensor::assign(dst.into(), src.into()))
 }
 
-/// `dst` takes the host's values: as `lxla_tensor_from_host`, in place. Any thread.
+/// Replaces the value of `dst` by a copy of host memory, as `lxla_tensor_from_host`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: *const c_void, size_bytes: usize) -> lxla_status {
     guard("lxla_tensor_write", || {
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: *const c_void
     })
 }
 
-/// The element type, one of `LXLA_DTYPE_*`. Any thread.
+/// Returns the dtype, one of `LXLA_DTYPE_*`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut i32) -> lxla_status {
     guard("lxla_tensor_dtype", || {
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut 
     })
 }
 
-/// The number of axes. Any thread.
+/// Returns the number of axes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut usize) -> lxla_status {
     guard("lxla_tensor_rank", || {
@@ -162,7 +162,8 @@ pub unsafe extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut us
     })
 }
 
-/// The sizes of the axes, into the first `rank` of `capacity` places. INVALID_ARGUMENT if they do not fit. Any thread.
+/// Writes the sizes of the axes to the first `rank` entries of `out_dims`. INVALID_ARGUMENT if `capacity` is less
+/// than the rank.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: *mut i64, capacity: usize) -> lxla_status {
     guard("lxla_tensor_dims", || {
@@ -176,9 +177,8 @@ pub unsafe extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: *mut i6
     })
 }
 
-/// Element type, number of axes and their sizes in one call; `out_dims` has `capacity` places, of which the first `rank` are
-/// written (INVALID_ARGUMENT if they do not fit: 64 always do). Each of the three places may be NULL: then it is not asked
-/// for. Any thread.
+/// Returns dtype, rank and sizes in one call. `out_dims` has `capacity` entries, of which the first `rank` are
+/// written; INVALID_ARGUMENT if they do not fit (64 always suffice). Each output may be NULL, and is then skipped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_info(
     tensor: lxla_tensor,
@@ -193,7 +193,8 @@ pub unsafe extern "C" fn lxla_tensor_info(
         if !out_dims.is_null() && rank > capacity {
             return Err(error!(InvalidArgument, "capacity: {capacity} given; the tensor has rank {rank}"));
         }
-        // SAFETY: the caller's promise, see `capi`; all are checked before one is written, no more than `capacity` of the list.
+        // All outputs are validated before the first is written.
+        // SAFETY: the caller's promise, see `capi`. At most `capacity` entries of the list are written.
         let (dtype, rank_place, dims) = unsafe {
             let dtype = if out_dtype.is_null() { None } else { Some(out("out_dtype", out_dtype)?) };
             let rank_place = if out_rank.is_null() { None } else { Some(out("out_rank", out_rank)?) };
@@ -207,7 +208,7 @@ pub unsafe extern "C" fn lxla_tensor_info(
     })
 }
 
-/// The device. Any thread.
+/// Returns the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mut lxla_device) -> lxla_status {
     guard("lxla_tensor_device", || {
@@ -221,7 +222,7 @@ pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mu
     })
 }
 
-/// The environment: its own handle, not to be released. Any thread.
+/// Returns the environment. The handle is borrowed: it must not be released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla_env) -> lxla_status {
     guard("lxla_tensor_env", || {
@@ -232,7 +233,7 @@ pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla
     })
 }
 
-/// What the value is at the moment, one of `LXLA_STATE_*`. Does not wait. Any thread.
+/// Returns the current state of the value, one of `LXLA_STATE_*`. Does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: *mut i32) -> lxla_status {
     guard("lxla_tensor_state", || {
@@ -242,8 +243,8 @@ pub unsafe extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: *mut 
     })
 }
 
-/// Marks a tensor as requiring gradients (0 or 1). The library carries the mark to snapshots and placeholders, and does
-/// nothing else with it. Any thread.
+/// Sets the requires_grad mark of a tensor to 0 or 1. The library copies the mark to snapshots and placeholders, and
+/// does not use it otherwise.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_set_requires_grad(tensor: lxla_tensor, requires_grad: i32) -> lxla_status {
     guard("lxla_tensor_set_requires_grad", || match requires_grad {
@@ -252,7 +253,7 @@ pub extern "C" fn lxla_tensor_set_requires_grad(tensor: lxla_tensor, requires_gr
     })
 }
 
-/// The mark of `lxla_tensor_set_requires_grad`. Any thread.
+/// Returns the requires_grad mark, 0 or 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_requires_grad(tensor: lxla_tensor, out_flag: *mut i32) -> lxla_status {
     guard("lxla_tensor_requires_grad", || {
@@ -262,10 +263,9 @@ pub unsafe extern "C" fn lxla_tensor_requires_grad(tensor: lxla_tensor, out_flag
     })
 }
 
-/// Copies a tensor's values to `dst`, row-major: exactly `size_bytes` bytes (INVALID_ARGUMENT otherwise). Computes the
-/// tensor first if it is pending, as `lxla_sync` would: nothing is donated. Waits. A placeholder, or what depends on one, is
-/// FAILED_PRECONDITION; a value whose computation failed gives that failure. On failure `dst` may be partly written. Any
-/// thread.
+/// Copies a tensor's values, row-major, to `dst`, and blocks until they are there. Computes a pending tensor first,
+/// as `lxla_sync`. INVALID_ARGUMENT if `size_bytes` is not the size of the tensor; FAILED_PRECONDITION if it is, or
+/// depends on, a placeholder; the error of the computation if that failed. On failure, `dst` may be partly written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_read(tensor: lxla_tensor, dst: *mut c_void, size_bytes: usize) -> lxla_status {
     guard("lxla_tensor_read", || {
@@ -275,8 +275,10 @@ pub unsafe extern "C" fn lxla_tensor_read(tensor: lxla_tensor, dst: *mut c_void,
     })
 }
 
-/// A new tensor with the same value on another XLA device of the same environment (on its own device: a snapshot). A
-/// pending value is computed first, as by `lxla_sync`. The copy is enqueued, not waited for. Gives one reference. Any thread.
+/// Returns a new tensor with the same value on another device of the same environment; on the tensor's own device, a
+/// snapshot. Computes a pending value first, as `lxla_sync`. Copies between XLA devices are enqueued, and not waited
+/// for. Between cpu and an XLA device that computes in host memory, the value is shared instead of copied where
+/// alignment and layout permit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_to_device(
     tensor: lxla_tensor,

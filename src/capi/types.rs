@@ -1,290 +1,296 @@
-//! The types of the header.
+//! Types of the C header.
 
 use super::abi::options::Options;
 use std::ffi::c_char;
 
-/// What a call says of itself: 0 (`LXLA_OK`) or one of the `LXLA_*` status codes.
+/// Status code returned by every fallible function: `LXLA_OK` (0) or another `LXLA_*` status code.
 pub type lxla_status = i32;
 
-/// A handle on a tensor. id 0 is none.
+/// Handle of a tensor. id 0 is the null handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lxla_tensor {
-    /// For the library.
+    /// Opaque.
     pub id: u64,
 }
 
-/// A handle on an environment. id 0 means the thread's current environment, else the default one.
+/// Handle of an environment. id 0 selects the calling thread's current environment, or the default one outside any
+/// scope.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lxla_env {
-    /// For the library.
+    /// Opaque.
     pub id: u64,
 }
 
-/// A handle on an asynchronous save. id 0 is none.
+/// Handle of an asynchronous save. id 0 is the null handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lxla_save_ticket {
-    /// For the library.
+    /// Opaque.
     pub id: u64,
 }
 
-/// A handle on a traced computation. id 0 is none.
+/// Handle of a traced computation. id 0 is the null handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lxla_computation {
-    /// For the library.
+    /// Opaque.
     pub id: u64,
 }
 
-/// A device of an environment: one of `LXLA_DEVICE_*` and a number among those of its kind.
+/// A device of an environment: a kind and an index among the devices of that kind.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lxla_device {
     /// `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU` or `LXLA_DEVICE_XLA`.
     pub kind: i32,
-    /// 0 for the first.
+    /// Index of the device, from 0. Must be 0 for UNSPECIFIED and CPU.
     pub ordinal: i32,
 }
 
-/// Options of `lxla_env_create`. Set `struct_size` to `sizeof(lxla_env_options)`, call `lxla_env_options_init`, then change
-/// what you want. NULL or 0 is the default. Switches: 0 default, 1 on, 2 off.
+/// Options of `lxla_env_create`. NULL or 0 selects the default of a field.
 #[repr(C)]
 pub struct lxla_env_options {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_env_options), set by the caller.
     pub struct_size: usize,
-    /// File of the PJRT plugin. NULL: `LXLA_PJRT_PLUGIN`, then the plugin that the set-up command installed, then the first
-    /// of `PJRT_NAMES_AND_LIBRARY_PATHS`.
+    /// Path of the PJRT plugin. NULL: the variable `LXLA_PJRT_PLUGIN`, then the plugin installed by the set-up
+    /// command, then the first existing file of `PJRT_NAMES_AND_LIBRARY_PATHS`.
     pub plugin_path: *const c_char,
-    /// Folder of the disk cache, made if it is not there, for this user alone (mode 700). The cache is a folder `lazyxla-v2` in
-    /// it; other files are left alone. NULL: the variable `LXLA_CACHE_DIR`, else no disk cache. A folder that cannot be used
-    /// is not, with a warning in the log.
+    /// Directory of the disk cache; created with mode 700 if it does not exist. The cache uses only the subdirectory
+    /// `lazyxla-v2`. NULL: the variable `LXLA_CACHE_DIR`; if that is not set, there is no disk cache. An unusable
+    /// directory disables the disk cache and logs a warning.
     pub cache_dir: *const c_char,
-    /// How many compiled programs are kept in memory; the least recently used give way. Default 1024.
+    /// Maximum number of compiled programs kept in memory; the least recently used is evicted. Default 1024.
     pub cache_capacity: usize,
-    /// The most operations of one program; more are cut into several. Default 16384.
+    /// Maximum number of operations in one compiled program; larger graphs are split. Default 16384.
     pub max_program_ops: usize,
-    /// How many devices to ask the plugin for, at most 1023. Default: the plugin's own; one on a CPU.
+    /// Number of devices to request from the plugin, at most 1023. Default: chosen by the plugin (1 on CPU).
     pub device_count: i32,
-    /// Switch: tensors on `cpu`, or made without a device, are native (on), or lazy on xla:0 (off). Default on.
+    /// Switch: tensors on `cpu`, or created without a device, are eager (on) or lazy on xla:0 (off). Default on.
     pub use_native_for_cpu_tensor: i32,
-    /// What an operation does that meets tensors of different devices: 1 error, 2 copy, 3 scalar. Default 3.
+    /// What an operation on tensors of different devices does. 1: fails with INVALID_ARGUMENT. 2: copies the operands
+    /// to the device of the operation. 3 (default): treats cpu tensors with one element as scalar constants, and
+    /// fails for others.
     pub mixed_device_policy: i32,
-    /// Switch: steps donate buffers. Default on.
+    /// Switch: steps donate buffers that nothing else can read. Default on.
     pub donation: i32,
 }
 
-// SAFETY: it is as the trait wants it; zero is NULL, 0 or a switch's default.
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL, 0 or the default of a switch.
 unsafe impl Options for lxla_env_options {
     const NAME: &'static str = "lxla_env_options";
 }
 
-/// Options of `lxla_convolution`. Set `struct_size` to `sizeof(lxla_convolution_options)`, call
-/// `lxla_convolution_options_init`, then change what you want. Lists have `spatial_rank` entries, those of dimensions 2 more;
-/// NULL is the default. They are read during the call only.
+/// Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
+/// `spatial_rank` + 2 entries, all other lists `spatial_rank`. The lists are read during the call only.
 #[repr(C)]
 pub struct lxla_convolution_options {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_convolution_options), set by the caller.
     pub struct_size: usize,
-    /// How many spatial axes the lists are for: the operands' rank - 2. With all lists NULL it is not looked at.
+    /// Number of spatial axes: the rank of the operands minus 2. Ignored if all lists are NULL.
     pub spatial_rank: usize,
-    /// From window to window, at least 1. Default 1.
+    /// Step between adjacent windows, at least 1. Default 1.
     pub window_strides: *const i64,
-    /// How many zeros stand before the first element; negative: elements that are cut off. Default 0.
+    /// Number of zeros before the first element; a negative number removes elements. Default 0.
     pub padding_low: *const i64,
-    /// The same behind the last element.
+    /// Number of zeros after the last element; a negative number removes elements. Default 0.
     pub padding_high: *const i64,
-    /// From element to element of lhs, at least 1, with zeros between them. Default 1.
+    /// Distance between adjacent elements of lhs after insertion of zeros, at least 1. Default 1.
     pub lhs_dilation: *const i64,
-    /// From element to element of rhs, at least 1. Default 1.
+    /// Distance between adjacent elements of rhs, at least 1. Default 1.
     pub rhs_dilation: *const i64,
-    /// 1 where rhs is applied backwards. Default 0.
+    /// 1 reverses rhs along the axis. Default 0.
     pub window_reversal: *const i32,
-    /// The axes of lhs: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
+    /// Axes of lhs: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
     pub lhs_dimensions: *const i64,
-    /// The axes of rhs: of output features, of input features, then the spatial ones. Default 0, 1, 2, ...: OIHW.
+    /// Axes of rhs: output features, input features, spatial axes. Default 0, 1, 2, ... (OIHW).
     pub rhs_dimensions: *const i64,
-    /// The axes of the result: of the batch, of features, then the spatial ones. Default 0, 1, 2, ...: NCHW.
+    /// Axes of the result: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
     pub out_dimensions: *const i64,
-    /// Groups of features, each with its part of rhs. Default 1.
+    /// Number of groups into which the features are split, each convolved with its part of rhs. Default 1.
     pub feature_group_count: i64,
-    /// Groups of the batch, each with its part of rhs. Default 1; one of the two counts is 1.
+    /// Number of groups into which the batch is split, each convolved with its part of rhs. Default 1. One of the two
+    /// counts must be 1.
     pub batch_group_count: i64,
-    /// In which dtype it is computed and given, as in `lxla_dot_general`. Default: the operands' common one.
+    /// Dtype of the accumulation and the result, as in `lxla_dot_general`. Default: the common dtype of the operands.
     pub dtype: i32,
-    /// Set it to 0.
+    /// Must be 0.
     pub reserved: i32,
 }
 
-// SAFETY: it is as the trait wants it; zero is NULL or 0, which stands for the default.
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL or 0, the default.
 unsafe impl Options for lxla_convolution_options {
     const NAME: &'static str = "lxla_convolution_options";
 }
 
-/// Bytes that compiled programs take on their device. Set `struct_size` to `sizeof(lxla_memory_stats)`; what is written is
-/// never more than that.
+/// Device memory of compiled programs in bytes. The caller sets `struct_size`; at most that many bytes are written.
+/// All fields but `temp_bytes` are sums over the programs.
 #[repr(C)]
 pub struct lxla_memory_stats {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_memory_stats), set by the caller.
     pub struct_size: usize,
-    /// Their arguments.
+    /// Size of the arguments.
     pub argument_bytes: u64,
-    /// Their outputs, those in arguments' memory among them.
+    /// Size of the outputs, including those that alias arguments.
     pub output_bytes: u64,
-    /// Outputs that are written over donated arguments.
+    /// Size of the outputs that alias donated arguments.
     pub alias_bytes: u64,
-    /// What they need besides while they run; of several programs, the most.
+    /// Size of the temporary memory during execution; the maximum over the programs.
     pub temp_bytes: u64,
-    /// The programs themselves.
+    /// Size of the compiled code.
     pub code_bytes: u64,
 }
 
-/// Options of `lxla_custom_call`. Set `struct_size` to `sizeof(lxla_custom_call_options)`, call
-/// `lxla_custom_call_options_init`, then change what you want. NULL or 0 is the default. Switches: 0 default, 1 on, 2 off.
+/// Options of `lxla_custom_call`. NULL or 0 selects the default of a field.
 #[repr(C)]
 pub struct lxla_custom_call_options {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_custom_call_options), set by the caller.
     pub struct_size: usize,
-    /// For the target: text, or with TYPED_FFI a dictionary as MLIR writes it, such as `{lower = true, n = 3 : i64}`. Default
-    /// none.
+    /// Configuration passed to the target: a string, or for TYPED_FFI an MLIR dictionary such as `{lower = true, n =
+    /// 3 : i64}`. Default: none.
     pub backend_config: *const c_char,
-    /// How the plugin calls the target: `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
+    /// Calling convention of the target, one of `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
     pub api_version: i32,
-    /// Switch: XLA neither leaves the call out nor makes one of two. Default off.
+    /// Switch: the call has a side effect, so that XLA neither eliminates nor merges calls. Default off.
     pub has_side_effect: i32,
 }
 
-/// Dimension numbers of `lxla_gather`, by StableHLO's names, each list with its length. Set `struct_size` to
-/// `sizeof(lxla_gather_options)`, call `lxla_gather_options_init`, then set what there is. Axes are 0 or more.
+/// Dimension numbers of `lxla_gather`, named as in StableHLO. Each list is followed by its length. Axes must not be
+/// negative.
 #[repr(C)]
 pub struct lxla_gather_options {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_gather_options), set by the caller.
     pub struct_size: usize,
-    /// The result's axes that go through a slice, ascending.
+    /// Axes of the result that index into a slice, ascending.
     pub offset_dims: *const i64,
-    /// How many.
+    /// Length of `offset_dims`.
     pub n_offset_dims: usize,
-    /// x's axes, ascending, that a slice has not.
+    /// Axes of x that are removed from each slice, ascending; their slice size is 1.
     pub collapsed_slice_dims: *const i64,
-    /// How many.
+    /// Length of `collapsed_slice_dims`.
     pub n_collapsed_slice_dims: usize,
-    /// x's axes, ascending, on which a slice is where its index is on an axis of the indices.
+    /// Batch axes of x, ascending. The slice start on such an axis is the position along the paired batch axis of the
+    /// indices.
     pub operand_batching_dims: *const i64,
-    /// How many.
+    /// Length of `operand_batching_dims`.
     pub n_operand_batching_dims: usize,
-    /// Those axes of the indices.
+    /// Batch axes of the indices, paired with `operand_batching_dims`.
     pub start_indices_batching_dims: *const i64,
-    /// How many.
+    /// Length of `start_indices_batching_dims`.
     pub n_start_indices_batching_dims: usize,
-    /// x's axes that the elements of an index vector are for.
+    /// Element i of an index vector is the slice start on axis `start_index_map[i]` of x.
     pub start_index_map: *const i64,
-    /// How many.
+    /// Length of `start_index_map`.
     pub n_start_index_map: usize,
-    /// The indices' axis that goes through an index vector; their rank if each index is alone.
+    /// Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
+    /// element.
     pub index_vector_dim: i64,
-    /// The size of a slice on each of x's axes.
+    /// Size of a slice on each axis of x.
     pub slice_sizes: *const i64,
-    /// How many.
+    /// Length of `slice_sizes`.
     pub n_slice_sizes: usize,
-    /// 1: the caller promises that index vectors ascend.
+    /// 1: the caller guarantees that the index vectors are sorted in ascending order.
     pub indices_are_sorted: i32,
 }
 
-/// Dimension numbers of `lxla_scatter`, as `lxla_gather_options` has them.
+/// Dimension numbers of `lxla_scatter`, named as in StableHLO. Each list is followed by its length. Axes must not be
+/// negative.
 #[repr(C)]
 pub struct lxla_scatter_options {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_scatter_options), set by the caller.
     pub struct_size: usize,
-    /// The updates' axes that go through a slice, ascending.
+    /// Axes of the updates that index into a slice, ascending.
     pub update_window_dims: *const i64,
-    /// How many.
+    /// Length of `update_window_dims`.
     pub n_update_window_dims: usize,
-    /// The tensors' axes, ascending, that a slice has not.
+    /// Axes of the inputs that the slices lack, ascending; the slice size there is 1.
     pub inserted_window_dims: *const i64,
-    /// How many.
+    /// Length of `inserted_window_dims`.
     pub n_inserted_window_dims: usize,
-    /// The tensors' axes, ascending, on which a slice is where its index is on an axis of the indices.
+    /// Batch axes of the inputs, ascending. The slice start on such an axis is the position along the paired batch
+    /// axis of the indices.
     pub input_batching_dims: *const i64,
-    /// How many.
+    /// Length of `input_batching_dims`.
     pub n_input_batching_dims: usize,
-    /// Those axes of the indices.
+    /// Batch axes of the indices, paired with `input_batching_dims`.
     pub scatter_indices_batching_dims: *const i64,
-    /// How many.
+    /// Length of `scatter_indices_batching_dims`.
     pub n_scatter_indices_batching_dims: usize,
-    /// The tensors' axes that the elements of an index vector are for.
+    /// Element i of an index vector is the slice start on axis `scatter_dims_to_operand_dims[i]` of the inputs.
     pub scatter_dims_to_operand_dims: *const i64,
-    /// How many.
+    /// Length of `scatter_dims_to_operand_dims`.
     pub n_scatter_dims_to_operand_dims: usize,
-    /// The indices' axis that goes through an index vector; their rank if each index is alone.
+    /// Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
+    /// element.
     pub index_vector_dim: i64,
-    /// 1: the caller promises that index vectors ascend.
+    /// 1: the caller guarantees that the index vectors are sorted in ascending order.
     pub indices_are_sorted: i32,
-    /// 1: the caller promises that no element is updated twice.
+    /// 1: the caller guarantees that no element is updated twice.
     pub unique_indices: i32,
 }
 
-/// Windows that go over a tensor. Set `struct_size` to `sizeof(lxla_window_options)`, call `lxla_window_options_init`, then
-/// set the rank and what there is; each list is as long as the rank.
+/// Window configuration of `lxla_reduce_window` and `lxla_select_and_scatter`. Each list has `rank` entries.
 #[repr(C)]
 pub struct lxla_window_options {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_window_options), set by the caller.
     pub struct_size: usize,
-    /// That of the tensor.
+    /// Rank of the input.
     pub rank: usize,
-    /// How many elements a window has on each axis, at least 1.
+    /// Number of elements of a window on each axis, at least 1. Required.
     pub window_dimensions: *const i64,
-    /// How far the next window is. NULL: 1.
+    /// Step between adjacent windows. NULL: 1.
     pub strides: *const i64,
-    /// How far apart the tensor's elements are put first, with padding between them. NULL: 1, side by side.
+    /// Distance between adjacent elements of the input after insertion of padding. NULL: 1.
     pub base_dilations: *const i64,
-    /// How far apart a window's elements are. NULL: 1.
+    /// Distance between adjacent elements of a window. NULL: 1.
     pub window_dilations: *const i64,
-    /// Padding before the first element; a negative one takes elements away. NULL: 0.
+    /// Padding before the first element; a negative number removes elements. NULL: 0.
     pub low: *const i64,
-    /// Padding behind the last element. NULL: 0.
+    /// Padding after the last element; a negative number removes elements. NULL: 0.
     pub high: *const i64,
 }
 
-/// What elements of a dtype there are: NumPy's `finfo` and `iinfo`. Set `struct_size` to `sizeof(lxla_dtype_limits)`; what is
-/// written is never more than that. Of complex numbers everything but `kind` is that of their parts. What a dtype has not is 0.
+/// Limits of a dtype, as `finfo` and `iinfo` of NumPy. The caller sets `struct_size`; at most that many bytes are
+/// written. For complex dtypes all fields but `kind` describe the real and imaginary parts. Fields that do not apply
+/// are 0.
 #[repr(C)]
 pub struct lxla_dtype_limits {
-    /// Size of the struct as the caller knows it.
+    /// sizeof(lxla_dtype_limits), set by the caller.
     pub struct_size: usize,
-    /// `LXLA_KIND_*`.
+    /// Kind of the dtype, one of `LXLA_KIND_*`.
     pub kind: i32,
-    /// Bits of an element, or of a part; of pred 8, of which one is used.
+    /// Width of an element (or of one part) in bits; 8 for pred.
     pub bits: i32,
-    /// Floats: bits of the mantissa, without the leading 1.
+    /// Floats: number of mantissa bits without the leading 1.
     pub mantissa_bits: i32,
-    /// Floats: bits of the exponent.
+    /// Floats: number of exponent bits.
     pub exponent_bits: i32,
-    /// Floats: how many decimal digits every number keeps (C's FLT_DIG), at least 1.
+    /// Floats: number of decimal digits that every value preserves (FLT_DIG of C), at least 1.
     pub digits: i32,
-    /// 1 if there are infinities.
+    /// 1 if the dtype has infinities.
     pub has_infinity: i32,
-    /// 1 if there is NaN.
+    /// 1 if the dtype has NaN.
     pub has_nan: i32,
-    /// 1 if there is a -0.
+    /// 1 if the dtype has -0.
     pub has_negative_zero: i32,
-    /// Floats: from 1 to the next number.
+    /// Floats: difference between 1 and the next larger value.
     pub eps: f64,
-    /// The least finite number; of 64-bit integers the nearest double.
+    /// Smallest (most negative) finite value; for 64-bit integers the nearest double.
     pub min: f64,
-    /// The greatest finite number; of 64-bit integers the nearest double.
+    /// Largest finite value; for 64-bit integers the nearest double.
     pub max: f64,
-    /// Floats: the least positive number with all bits of the mantissa. XLA may take smaller ones for 0.
+    /// Floats: smallest positive normal value. XLA may flush smaller values to 0.
     pub smallest_normal: f64,
-    /// Floats: the least positive number.
+    /// Floats: smallest positive value.
     pub smallest_subnormal: f64,
-    /// Integers and pred: the least one.
+    /// Integers and pred: smallest value.
     pub integer_min: i64,
-    /// Integers and pred: the greatest one.
+    /// Integers and pred: largest value.
     pub integer_max: u64,
 }
 
-/// The member of a `lxla_scalar` that its dtype selects.
+/// Value of a `lxla_scalar`; its dtype selects the member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union lxla_scalar_value {
@@ -298,17 +304,18 @@ pub union lxla_scalar_value {
     pub c: [f64; 2],
 }
 
-/// A scalar operand with a dtype of its own, for values that a double cannot hold.
+/// Scalar with its own dtype, for values that a double cannot represent.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lxla_scalar {
-    /// `LXLA_DTYPE_*`: which member of `value` is set.
+    /// Dtype of the scalar, one of `LXLA_DTYPE_*`; selects the member of `value`.
     pub dtype: i32,
-    /// Set it to 0.
+    /// Must be 0.
     pub reserved: i32,
-    /// The value.
+    /// Value of the scalar.
     pub value: lxla_scalar_value,
 }
 
-/// Receives the library's log: `level` 1 error, 2 warning, 3 information. `message` lives for the call only.
+/// Log callback. `level` is 1 (error), 2 (warning) or 3 (information). `message` is valid during the call only.
+/// `user` is the pointer passed to `lxla_set_log_callback`.
 pub type lxla_log_fn = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut std::ffi::c_void)>;

@@ -1,5 +1,5 @@
-//! From raw pointers to what the rest of the library takes. Here, and only here, a caller's pointers are looked through;
-//! each function's promise is the one of [`crate::capi`].
+//! Converts raw arguments to the types of the library. Pointers of the caller are dereferenced only here; the safety
+//! requirements of each function are those of [`crate::capi`].
 
 use crate::capi::types::{lxla_scalar, lxla_tensor};
 use crate::error;
@@ -9,7 +9,7 @@ use crate::types::{DType, Kind, MAX_RANK, ScalarValue, TensorType, element_count
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 
-/// `length` elements at `start`. With no elements the pointer is not looked at.
+/// Returns `length` elements at `start`. The pointer is ignored if there are none.
 pub unsafe fn slice<'a, T>(name: &str, start: *const T, length: usize) -> Result<&'a [T]> {
     if length == 0 {
         return Ok(&[]);
@@ -22,7 +22,7 @@ pub unsafe fn slice<'a, T>(name: &str, start: *const T, length: usize) -> Result
     Ok(unsafe { std::slice::from_raw_parts(start, length) })
 }
 
-/// As [`slice()`], to write to.
+/// Returns `length` writable elements at `start`, as [`slice()`].
 pub unsafe fn slice_mut<'a, T>(name: &str, start: *mut T, length: usize) -> Result<&'a mut [T]> {
     if length == 0 {
         return Ok(&mut []);
@@ -52,7 +52,7 @@ fn bad_pointer(name: &str, pointer: *const u8, alignment: usize) -> Error {
     }
 }
 
-/// A list as long as a tensor's rank.
+/// Returns a list with one entry per axis.
 pub unsafe fn ranked<'a>(name: &str, start: *const i64, rank: usize) -> Result<&'a [i64]> {
     if rank > MAX_RANK {
         return Err(error!(InvalidArgument, "rank: {rank} given; want at most {MAX_RANK}"));
@@ -61,10 +61,10 @@ pub unsafe fn ranked<'a>(name: &str, start: *const i64, rank: usize) -> Result<&
     unsafe { slice(name, start, rank) }
 }
 
-/// Axes of `x`: those listed, none with a length of 0, and all if there is no list.
+/// Returns the listed axes of `x`: none for a list of length 0, all for NULL with length 0.
 pub unsafe fn axes_of<'a>(x: lxla_tensor, start: *const i64, n_axes: usize) -> Result<Cow<'a, [i64]>> {
     if start.is_null() && n_axes == 0 {
-        // A handle that is none is told of by what takes it, under its name there.
+        // An invalid handle is reported by the operation, under its argument name there.
         let rank = tensor::ty(x.into()).map_or(0, |ty| ty.dims.len());
         return Ok((0..rank as i64).collect());
     }
@@ -72,7 +72,7 @@ pub unsafe fn axes_of<'a>(x: lxla_tensor, start: *const i64, n_axes: usize) -> R
     unsafe { ranked("axes", start, n_axes) }.map(Cow::Borrowed)
 }
 
-/// The value of a scalar that has to be given.
+/// Returns the dtype and value of a required scalar.
 pub unsafe fn scalar(name: &str, scalar: *const lxla_scalar) -> Result<(DType, ScalarValue)> {
     // SAFETY: the caller's promise.
     let scalar = unsafe { slice(name, scalar, 1)?[0] };
@@ -89,7 +89,7 @@ pub unsafe fn scalar(name: &str, scalar: *const lxla_scalar) -> Result<(DType, S
     Ok((dtype, value))
 }
 
-/// The value of a scalar, or none if it is NULL.
+/// Returns the value of a scalar, or None if it is NULL.
 pub unsafe fn optional_scalar(name: &str, given: *const lxla_scalar) -> Result<Option<ScalarValue>> {
     if given.is_null() {
         return Ok(None);
@@ -98,7 +98,7 @@ pub unsafe fn optional_scalar(name: &str, given: *const lxla_scalar) -> Result<O
     unsafe { scalar(name, given) }.map(|(_, value)| Some(value))
 }
 
-/// A dtype and a shape.
+/// Returns a tensor type from a dtype and a shape.
 pub unsafe fn tensor_type(dtype: i32, dims: *const i64, rank: usize) -> Result<TensorType> {
     let dtype = DType::from_number(dtype)?;
     // SAFETY: the caller's promise.
@@ -107,7 +107,7 @@ pub unsafe fn tensor_type(dtype: i32, dims: *const i64, rank: usize) -> Result<T
     Ok(TensorType::new(dtype, dims))
 }
 
-/// 0 or 1.
+/// Converts a flag, 0 or 1.
 pub fn flag(name: &str, value: i32) -> Result<bool> {
     match value {
         0 | 1 => Ok(value == 1),
@@ -115,23 +115,23 @@ pub fn flag(name: &str, value: i32) -> Result<bool> {
     }
 }
 
-/// A NUL-terminated string; an error if it is null.
+/// Returns a NUL-terminated string; an error if it is NULL.
 pub unsafe fn text<'a>(name: &str, start: *const c_char) -> Result<&'a str> {
     check_pointer(name, start)?;
     // SAFETY: not null, and NUL-terminated as the caller promises.
     unsafe { CStr::from_ptr(start) }.to_str().map_err(|_| error!(InvalidArgument, "{name}: it is not UTF-8"))
 }
 
-/// A NUL-terminated string, or none if it is null.
+/// Returns a NUL-terminated string, or None if it is NULL.
 pub unsafe fn optional_text<'a>(name: &str, start: *const c_char) -> Result<Option<&'a str>> {
     // SAFETY: the caller's promise.
     if start.is_null() { Ok(None) } else { unsafe { text(name, start) }.map(Some) }
 }
 
-/// A place for a result. It is checked before anything is done, and written only on success.
+/// An output argument, validated before the call has any effect, and written only on success.
 pub struct Out<T>(*mut T);
 
-/// The place that the caller gave.
+/// Validates an output argument.
 #[inline]
 pub unsafe fn out<T>(name: &str, place: *mut T) -> Result<Out<T>> {
     check_pointer(name, place)?;
@@ -139,7 +139,7 @@ pub unsafe fn out<T>(name: &str, place: *mut T) -> Result<Out<T>> {
 }
 
 impl<T> Out<T> {
-    /// Writes the result.
+    /// Writes the output.
     #[inline]
     pub fn set(self, value: T) -> Result<()> {
         // SAFETY: not null and aligned; `out` was given the caller's promise that it can be written.
@@ -148,22 +148,22 @@ impl<T> Out<T> {
     }
 }
 
-/// A string for the caller, who frees it with `lxla_string_free`.
+/// Returns a string owned by the caller, who frees it with `lxla_string_free`.
 pub fn owned_text(text: String) -> *mut c_char {
     CString::new(text.replace('\0', " ")).unwrap_or_default().into_raw()
 }
 
-/// The dtype of the accumulator: none for 0.
+/// Converts a dtype, or returns None for 0.
 pub fn optional_dtype(number: i32) -> Result<Option<DType>> {
     if number == 0 { Ok(None) } else { DType::from_number(number).map(Some) }
 }
 
-/// The dtype of the indices in the result.
+/// Converts the `index_dtype` argument.
 pub fn index_dtype_of(number: i32) -> Result<DType> {
     DType::from_number(number).map_err(|e| e.context("index_dtype"))
 }
 
-/// The place of an optional result: none if it is NULL.
+/// Validates an optional output argument; None if it is NULL.
 pub unsafe fn optional_out<T>(name: &str, place: *mut T) -> Result<Option<Out<T>>> {
     // SAFETY: the caller's promise.
     if place.is_null() { Ok(None) } else { unsafe { out(name, place) }.map(Some) }

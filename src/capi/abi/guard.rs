@@ -1,5 +1,5 @@
-//! What stands around every function of the ABI: panics become a status, errors are remembered for the thread, and a
-//! forked child is refused before it can touch a lock.
+//! Guard around every ABI function: converts panics to a status, stores the error message of the thread, and rejects
+//! calls in a forked child before they can acquire a lock.
 
 use crate::capi::types::lxla_status;
 use crate::error;
@@ -12,7 +12,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
-    /// The message of this thread's last failure.
+    /// Message of the thread's last failed call.
     static MESSAGE: RefCell<Option<CString>> = const { RefCell::new(None) };
 }
 
@@ -20,7 +20,8 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 static PREPARED: AtomicBool = AtomicBool::new(false);
 static PREPARE: Once = Once::new();
 
-/// Runs the body of a function of the ABI.
+/// Runs the body of an ABI function: converts errors and panics to a status, records the message, and refuses to run
+/// in a forked child.
 #[inline]
 pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_status {
     if !PREPARED.load(Ordering::Acquire) {
@@ -29,11 +30,11 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     if FORKED.load(Ordering::Relaxed) {
         return fail(function, error!(Forked, "the process was forked; the library works in the parent only"));
     }
-    // Unwind safety: state is changed only after everything that may panic, or by types that undo themselves when dropped.
+    // Unwind safety: state changes only after everything that may panic, or through types that roll back on drop.
     let outer = log::set_call(Some(function));
     let scope = later::enter();
     let outcome = catch_unwind(AssertUnwindSafe(body));
-    // What the call let go of under a lock ends here, before the error is remembered: its end may make calls of its own.
+    // Runs the destructors that the call deferred, before the error is stored: they may call the library and fail.
     drop(scope);
     log::set_call(outer);
     match outcome {
@@ -46,7 +47,7 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
 #[cold]
 fn fail(function: &str, error: Error) -> lxla_status {
     let text = format!("{function}: {}", error.message).replace('\0', " ");
-    // A thread that is ending has no message any more, and the status is enough.
+    // During thread exit the message is gone; the status still reports the error.
     let _ = MESSAGE.try_with(|message| *message.borrow_mut() = CString::new(text).ok());
     error.code as lxla_status
 }
@@ -56,13 +57,14 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
 
-/// The message of this thread's last failure; it stays where it is until the thread's next one.
+/// Returns the message of the calling thread's last failed call, valid until its next failed call.
 pub fn last_message() -> *const c_char {
     let found = MESSAGE.try_with(|message| message.borrow().as_deref().unwrap_or(c"").as_ptr());
     found.unwrap_or(c"".as_ptr())
 }
 
-/// Once per process: children of a fork are to know that they are, and a panic that the guard will report is not printed.
+/// Runs once per process: installs a fork handler, and a panic hook that does not print panics that [`guard`]
+/// reports.
 #[cold]
 fn prepare() {
     PREPARE.call_once(|| {
@@ -70,7 +72,7 @@ fn prepare() {
         unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            // The library never prints: what panics inside it comes back as a status. Others' panics are theirs.
+            // The library never prints: its panics are returned as a status. Panics outside it go to the previous hook.
             if log::current_call().is_none() {
                 previous(info);
             }

@@ -1,4 +1,4 @@
-//! Helpers of the ABI functions: the guard around each of them, conversion of arguments, option structs, counted handles.
+//! Helpers of the ABI functions: guard, argument conversion, options structs, reference-counted handles.
 
 pub mod arguments;
 pub mod guard;

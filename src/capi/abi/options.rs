@@ -1,19 +1,19 @@
-//! Structs of options, which a caller may know shorter or longer than we do: `struct_size` says how long.
+//! Versioned options structs: the caller's struct may be shorter or longer than the library's, as `struct_size` says.
 
 use super::arguments::out;
 use crate::error;
 use crate::error::Result;
 
-/// A struct of options.
+/// An options struct of the ABI.
 ///
 /// # Safety
-/// It is `repr(C)`, its first field is `struct_size: usize`, and zero is a value of every field: its default.
+/// `repr(C)`; the first field is `struct_size: usize`; zero is valid for every field, and its default.
 pub unsafe trait Options: Sized {
-    /// What the header calls it.
+    /// Name of the struct in the header.
     const NAME: &'static str;
 }
 
-/// Sets everything behind `struct_size` to its default.
+/// Zeroes all fields after `struct_size`.
 pub unsafe fn init<T: Options>(options: *mut T) -> Result<()> {
     // SAFETY: the caller's promise, see `capi`.
     unsafe { out("options", options)? };
@@ -21,14 +21,15 @@ pub unsafe fn init<T: Options>(options: *mut T) -> Result<()> {
     let size = unsafe { options.cast::<usize>().read() };
     check_size::<T>(size)?;
     let defaults = size.min(size_of::<T>()) - size_of::<usize>();
-    // SAFETY: the caller says that the struct is `size` bytes long; all defaults are zero.
+    // SAFETY: the caller guarantees that the struct has `size` bytes; all defaults are zero.
     unsafe { options.cast::<u8>().add(size_of::<usize>()).write_bytes(0, defaults) };
     Ok(())
 }
 
-/// The caller's options; what its struct is too short for is the default, and so is everything if there is none.
+/// Reads the caller's options. Fields beyond the caller's `struct_size` have their defaults, as have all if `options`
+/// is NULL.
 pub unsafe fn read<T: Options>(options: *const T) -> Result<T> {
-    // SAFETY: zero is a value of every field.
+    // SAFETY: zero is valid for every field.
     let mut given: T = unsafe { std::mem::zeroed() };
     if options.is_null() {
         return Ok(given);
@@ -37,12 +38,12 @@ pub unsafe fn read<T: Options>(options: *const T) -> Result<T> {
     let size = unsafe { options.cast::<usize>().read_unaligned() };
     check_size::<T>(size)?;
     let known = size.min(size_of::<T>());
-    // SAFETY: the caller says that its struct is `size` bytes long, and ours has room for `known`.
+    // SAFETY: the caller guarantees that its struct has `size` bytes, and `given` has at least `known`.
     unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut given).cast::<u8>(), known) };
     Ok(given)
 }
 
-/// The same for options that have to be given.
+/// As [`read`], but NULL is an error.
 pub unsafe fn read_given<T: Options>(options: *const T) -> Result<T> {
     if options.is_null() {
         return Err(error!(NullArgument, "options: it is NULL"));

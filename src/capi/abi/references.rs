@@ -1,4 +1,4 @@
-//! Things of the library behind counted handles. Numbers are never used twice, so that a stale handle never fits.
+//! Reference-counted handle table; ids are never reused.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// All things of one kind that somebody has a reference to.
+/// Reference-counted handle table. Ids are never reused, so that a stale handle is always detected.
 pub struct References<T> {
-    /// What messages call it; also the name of the argument.
+    /// Name of the kind in messages; also the name of the argument.
     kind: &'static str,
     entries: Mutex<Entries<T>>,
 }
@@ -19,12 +19,12 @@ struct Entries<T> {
 }
 
 impl<T> References<T> {
-    /// None yet.
+    /// Creates an empty table.
     pub const fn new(kind: &'static str) -> References<T> {
         References { kind, entries: Mutex::new(Entries { last: 0, known: BTreeMap::new() }) }
     }
 
-    /// A handle with one reference.
+    /// Adds an entry with one reference, and returns its id.
     pub fn insert(&self, thing: Arc<T>) -> u64 {
         let mut entries = self.entries.lock();
         entries.last += 1;
@@ -33,13 +33,13 @@ impl<T> References<T> {
         id
     }
 
-    /// The thing behind a handle, named as the argument that it came in.
+    /// Returns the entry of a handle, or an error that names the argument.
     pub fn get(&self, argument: &str, id: u64) -> Result<Arc<T>> {
         let entries = self.entries.lock();
         entries.known.get(&id).map(|(thing, _)| thing.clone()).ok_or_else(|| self.none(argument, id))
     }
 
-    /// One reference more.
+    /// Adds one reference.
     pub fn retain(&self, id: u64) -> Result<()> {
         let mut entries = self.entries.lock();
         let (_, references) = entries.known.get_mut(&id).ok_or_else(|| self.none(self.kind, id))?;
@@ -49,7 +49,7 @@ impl<T> References<T> {
         Ok(())
     }
 
-    /// One reference less; releasing none is fine.
+    /// Removes one reference; the last one removes the entry. Id 0 is ignored.
     pub fn release(&self, id: u64) -> Result<()> {
         if id == 0 {
             return Ok(());
@@ -60,7 +60,7 @@ impl<T> References<T> {
             *references -= 1;
             if *references == 0 { entries.known.remove(&id) } else { None }
         };
-        // Whatever ends with it ends without the lock.
+        // Destructors run without the lock.
         drop(ended);
         Ok(())
     }
