@@ -1,5 +1,4 @@
-//! Elements that are selected by what they are, as many as are asked for: masks, what is not 0, what is different, and places
-//! in an order.
+//! Selection by value, with a result size given by the caller: masks, nonzero, unique, searchsorted.
 
 use crate::error;
 use crate::error::Result;
@@ -21,19 +20,19 @@ use crate::ops::sorting::sort::{check_index_dtype, places_dtype, sort};
 use crate::ops::{common_dtype, refuse};
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, element_count};
 
-/// Places of what is not 0.
+/// Table entry of `nonzero`, the indices of elements that are not 0.
 pub const NONZERO: Composed = Composed { name: "nonzero", function: "lxla_nonzero", dtypes: "all; gives integers" };
-/// Elements where a mask is true.
+/// Table entry of `mask_select`, the elements where a mask is true.
 pub const MASK_SELECT: Composed =
     Composed { name: "mask_select", function: "lxla_mask_select", dtypes: "all; mask pred" };
-/// What is different, in order.
+/// Table entry of `unique`, the distinct elements in ascending order.
 pub const UNIQUE: Composed = Composed { name: "unique", function: "lxla_unique", dtypes: "all" };
-/// Places in an order.
+/// Table entry of `searchsorted`, insertion positions in a sorted row.
 pub const SEARCHSORTED: Composed =
     Composed { name: "searchsorted", function: "lxla_searchsorted", dtypes: "all; gives integers" };
 
-/// The first `size` places in row-major order where a row of pred is true, each the row's length if there are not so many;
-/// and how many there are, a scalar.
+/// Records the first `size` positions at which a row of preds is true, padded with the row's length, and the number of
+/// all such positions as a scalar.
 fn true_places(trace: &mut Trace, row: NodeId, size: i64) -> Result<(NodeId, NodeId)> {
     let n = trace.ty(row).dims[0];
     let dtype = places_dtype(n.max(size));
@@ -48,7 +47,8 @@ fn true_places(trace: &mut Trace, row: NodeId, size: i64) -> Result<(NodeId, Nod
     Ok((places_of(trace, before, n, size)?, count))
 }
 
-/// For 1, 2, ... up to `size` the first place of a row of counts that never fall where it is reached; `n` if it is nowhere.
+/// Records, for each of 1, 2, ... `size`, the first position at which a non-decreasing row of counts reaches it; `n` if
+/// none does.
 fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result<NodeId> {
     let dtype = trace.node(counts).dtype;
     let numbers = counted(trace, size, n)?;
@@ -58,7 +58,7 @@ fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result<Nod
     Ok(convert(trace, found, dtype))
 }
 
-/// For 0, 1, ... up to `size`, whether it is less than a count.
+/// Records, for each of 0, 1, ... `size` - 1, whether it is less than `count`.
 fn are_there(trace: &mut Trace, count: NodeId, size: i64) -> Result<NodeId> {
     let numbers = counted(trace, size, 0)?;
     let numbers = convert(trace, numbers, trace.node(count).dtype);
@@ -77,7 +77,8 @@ fn flat(trace: &mut Trace, x: NodeId) -> Result<(NodeId, i64)> {
     Ok((reshape(trace, x, &[n])?, n))
 }
 
-/// Where `x` is not 0: the place on each axis, `size` of them in row-major order, filled up by `fill`; then how many there are.
+/// Records the indices of nonzero elements in row-major order: for each axis `size` indices, padded with `fill`; then
+/// the number of nonzero elements.
 pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: DType) -> Result<Vec<NodeId>> {
     let ty = trace.ty(x);
     check_size(size)?;
@@ -106,8 +107,8 @@ pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: 
     Ok(results)
 }
 
-/// The slices of `x` where `mask`, which has its first axes, is true: `size` of them in row-major order, filled up by a scalar;
-/// and how many there are.
+/// Records the slices of `x` where `mask` is true, and their number. The mask covers the first axes of `x`; there are
+/// `size` slices in row-major order, padded with the scalar `fill`.
 pub fn mask_select(
     trace: &mut Trace,
     x: NodeId,
@@ -154,7 +155,7 @@ fn check_fill(fill: &TensorType, x: &TensorType) -> Result<()> {
     Ok(())
 }
 
-/// The places of a row in the order of keys that are compared one after the other; equal ones as they stand.
+/// Records a stable argsort of a row by several keys, in order of decreasing significance.
 fn order_of(trace: &mut Trace, keys: &[NodeId], n: i64) -> Result<NodeId> {
     let mut order = counted(trace, n, n)?;
     for (i, &key) in keys.iter().rev().enumerate() {
@@ -166,8 +167,9 @@ fn order_of(trace: &mut Trace, keys: &[NodeId], n: i64) -> Result<NodeId> {
     Ok(order)
 }
 
-/// The different elements of `x` in order, `size` of them, filled up by a scalar, or else the least of them; where each is first;
-/// which of them each element of `x` is; how often each is there; and how many there are.
+/// Records NumPy's unique with a fixed size: the `size` distinct elements of `x` in ascending order, padded with a
+/// scalar or else the least element; the index of each one's first occurrence; for each element of `x`, the position of
+/// its distinct value; the number of occurrences; and the number of distinct elements.
 pub fn unique(
     trace: &mut Trace,
     x: NodeId,
@@ -181,7 +183,7 @@ pub fn unique(
         check_fill(&trace.ty(fill), &ty)?;
     }
     let (row, n) = flat(trace, x)?;
-    // Counts go up to the number of elements.
+    // Counts can be as large as the number of elements.
     check_index_dtype(index_dtype, n + 1)?;
     if n == 0 {
         return unique_of_nothing(trace, &ty, size, fill, index_dtype);
@@ -211,7 +213,7 @@ pub fn unique(
     Ok([values, first, inverse, counts, count])
 }
 
-/// For each element in order, how many different ones there are up to it.
+/// Records, for each element in sorted order, the number of distinct elements up to and including it.
 fn groups(trace: &mut Trace, keys: &[NodeId], order: NodeId, n: i64, dtype: DType) -> Result<NodeId> {
     let mut differs = full(trace, &TensorType::new(DType::Pred, &[n - 1]), ScalarValue::Unsigned(0))?;
     for &key in keys {
@@ -244,7 +246,7 @@ fn unique_of_nothing(
     Ok([values, zeros, inverse, zeros, count])
 }
 
-/// NumPy's searchsorted: where `values` go in a row that is in order.
+/// Records NumPy's searchsorted: the positions at which to insert `values` into a sorted row.
 pub fn searchsorted(
     trace: &mut Trace,
     sorted: NodeId,
