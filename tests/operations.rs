@@ -1,7 +1,7 @@
-//! docs/operations.md is that of the source: the tables of operations say what they are, their inference which dtypes they
-//! take, and the tables of c_tests/ops_test.py how accurate they are.
+//! Checks that docs/operations.md matches the sources it is generated from: the tables of operations, type inference
+//! for the dtypes, and the tables of c_tests/ops_test.py for the accuracy.
 //!
-//! `make header` writes it anew: it runs this test with LXLA_WRITE_HEADER=1.
+//! `make header` writes it: it runs this test with LXLA_WRITE_HEADER=1.
 use lazyxla::error::Result;
 use lazyxla::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
 use lazyxla::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Every operation of the StableHLO specification, version 1.20.
+/// All operations of the StableHLO specification, version 1.20.
 const SPECIFICATION: &str = "\
     abs add after_all all_gather all_reduce all_to_all and async_done async_start atan2 batch_norm_grad \
     batch_norm_inference batch_norm_training bitcast_convert broadcast_in_dim case cbrt ceil cholesky \
@@ -27,7 +27,7 @@ const SPECIFICATION: &str = "\
     xor \
 ";
 
-/// Those that are no part of the library, and why.
+/// Operations that the library does not have, with the reason.
 const LEFT_OUT: &[(&str, &str)] = &[
     ("uniform_dequantize uniform_quantize", "quantized types, which the library has not"),
     ("after_all infeed outfeed recv send", "tokens, and input and output while a program runs"),
@@ -55,7 +55,7 @@ fn text_of(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_default()
 }
 
-/// A row of the table.
+/// A row of a table in the document.
 struct Row {
     name: String,
     function: String,
@@ -64,7 +64,7 @@ struct Row {
     accuracy: String,
 }
 
-/// What c_tests/ops_test.py measured: units in the last place by name, of which complex numbers may have their own.
+/// Accuracy from c_tests/ops_test.py: units in the last place by name; complex numbers may have an entry of their own.
 struct Accuracy {
     units: BTreeMap<String, u32>,
     exact: BTreeSet<String>,
@@ -87,7 +87,7 @@ impl Accuracy {
         }
     }
 
-    /// Kinds of an operation that have a number of their own stand behind it.
+    /// Formats the accuracy of an operation, followed by the variants with an entry of their own.
     fn of(&self, name: &str) -> String {
         let mut words = match self.units.get(name) {
             Some(units) => units.to_string(),
@@ -111,7 +111,7 @@ fn leaf(trace: &mut Trace, dtype: DType) -> NodeId {
     trace.parameter(TensorType::new(dtype, &[2]))
 }
 
-/// The dtypes that inference lets through.
+/// Dtypes that inference accepts.
 fn taken(record: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> String {
     let fits = |dtype: &DType| {
         let mut trace = Trace::new();
@@ -121,7 +121,7 @@ fn taken(record: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> String {
     in_words(&DType::ALL.into_iter().filter(fits).collect::<Vec<DType>>())
 }
 
-/// Whole kinds of dtypes by their name.
+/// Formats a list of dtypes, with names for complete kinds.
 fn in_words(dtypes: &[DType]) -> String {
     let kinds = [
         ("pred", vec![Kind::Pred]),
@@ -148,7 +148,7 @@ fn in_words(dtypes: &[DType]) -> String {
     words.join(", ")
 }
 
-/// The call of a member of a family, whose constant the header has.
+/// Formats the call of a member of a family, and checks that the header defines its constant.
 fn call(function: &str, constants: &str, member: &str, number: i32) -> String {
     let constant = format!("LXLA_{constants}_{}", member.to_uppercase());
     let line = format!("#define {constant} {number}\n");
@@ -156,7 +156,7 @@ fn call(function: &str, constants: &str, member: &str, number: i32) -> String {
     format!("{function}({constant})")
 }
 
-/// The rows of families, one for each member.
+/// Rows of the families, one for each member.
 fn families(accuracy: &Accuracy) -> Vec<Row> {
     let row = |name: &str, function: String, stablehlo: &str, dtypes: String, accuracy: String| Row {
         name: name.to_string(),
@@ -228,7 +228,7 @@ fn is_family(op: &Op) -> bool {
     )
 }
 
-/// The rows of operations that stand alone. What applies computations is as accurate as those are.
+/// Rows of the single operations. The accuracy of those that apply computations is that of the computations.
 fn single(accuracy: &Accuracy) -> Vec<Row> {
     let row = |op: Op| {
         let definition = ops::definition(op);
@@ -276,7 +276,7 @@ fn table(out: &mut String, rows: &[Row], with_stablehlo: bool) {
     let _ = writeln!(out);
 }
 
-/// How much of the specification there is, and why the rest is not.
+/// Writes how much of the specification is covered, and why the rest is not.
 fn coverage(out: &mut String, names: &[&str]) {
     let all: BTreeSet<&str> = SPECIFICATION.split_whitespace().collect();
     let covered: BTreeSet<&str> = names.iter().copied().filter(|name| all.contains(name)).collect();

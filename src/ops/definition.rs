@@ -1,4 +1,5 @@
-//! What an operation is, besides the rule for its shape: how it is lowered, and how arrays are put through it.
+//! Definition of an operation apart from type inference: how it is lowered to StableHLO and how it is evaluated on host
+//! arrays.
 
 use crate::emit::Emitter;
 use crate::error;
@@ -8,79 +9,79 @@ use crate::native::Array;
 use crate::types::{Scalar, TensorType};
 use std::sync::Arc;
 
-/// One entry of the table of operations.
+/// An entry of the table of operations.
 pub struct Definition {
-    /// Its name in the documentation.
+    /// Name in the documentation.
     pub name: &'static str,
-    /// The StableHLO operation that it mainly is.
+    /// The main StableHLO operation that it lowers to.
     pub stablehlo: &'static str,
     /// The C function that records it.
     pub function: &'static str,
-    /// What it computes in.
+    /// Supported dtypes.
     pub dtypes: &'static str,
-    /// Writes the StableHLO of the value at a position.
+    /// Writes the StableHLO of the instruction at a position.
     pub lower: fn(&mut Emitter, usize),
-    /// Evaluates it.
+    /// Evaluates it on host arrays.
     pub native: Native,
 }
 
-/// An operation that is recorded as several others, and has no entry in that table.
+/// An operation that is recorded as several others, and has no `Definition` of its own.
 pub struct Composed {
-    /// Its name in the documentation.
+    /// Name in the documentation.
     pub name: &'static str,
     /// The C function that records it.
     pub function: &'static str,
-    /// What it computes in; a family of operations leaves that to its members.
+    /// Supported dtypes; empty for a family of operations, whose members list their own.
     pub dtypes: &'static str,
 }
 
-/// How arrays are put through an operation.
+/// Evaluation of an operation on host arrays.
 pub enum Native {
-    /// It is no operation on arrays.
+    /// Not an operation on arrays.
     Nothing,
-    /// It has one result.
+    /// An operation with one result.
     One(fn(&Call) -> Result<Array>),
-    /// It has several.
+    /// An operation with several results.
     Several(fn(&Call) -> Result<Vec<Array>>),
 }
 
-/// One evaluation.
+/// Inputs of one evaluation.
 pub struct Call<'a> {
     /// The operation.
     pub op: Op,
-    /// The type of its result, as inference gave it, unless it has several.
+    /// Inferred type of the result; not meaningful for operations with several results.
     pub ty: &'a TensorType,
-    /// Its attributes.
+    /// Integer attributes.
     pub attributes: &'a [i64],
-    /// What stands in its hole.
+    /// Value of its scalar slot.
     pub scalar: Option<Scalar>,
-    /// Its operands.
+    /// Operand arrays.
     pub operands: &'a [&'a Array],
-    /// The traced computations that it applies.
+    /// Traced computations that it applies.
     pub bodies: &'a [Arc<Body>],
-    /// Applies the one with this number to arguments and captures.
+    /// Applies the body with this number to arguments, then captures.
     pub apply: &'a Apply<'a>,
-    /// Applies the one with this number, which takes scalars, to as many arguments as arrays of one length hold, element by
-    /// element; captures are scalars.
+    /// Applies the body with this number, which takes scalars, elementwise to arrays of equal length; captures are
+    /// scalars.
     pub apply_each: &'a Apply<'a>,
 }
 
-/// Applies one of several traced computations to arguments and captures.
+/// Applies one of several traced computations to arguments, then captures.
 pub type Apply<'a> = dyn Fn(usize, &[Array]) -> Result<Vec<Array>> + 'a;
 
 impl Call<'_> {
-    /// The result of an operation with one result. One without elements is made at once: what its evaluation would lay out
-    /// on the way (windows, plans, matrices) may be of any size beside an axis of size 0.
+    /// Evaluates an operation with one result. An empty result is returned without evaluation: intermediates (windows,
+    /// plans, matrices) may be of any size when another axis has size 0.
     pub fn one(&self, native: fn(&Call) -> Result<Array>) -> Result<Array> {
         if self.ty.elements() == 0 { Array::from_bytes(self.ty, &[]) } else { native(self) }
     }
 
-    /// What stands in its hole.
+    /// Value of its scalar slot; an error if there is none.
     pub fn scalar(&self) -> Result<Scalar> {
         self.scalar.ok_or_else(|| error!(Internal, "an operation with a scalar came without it"))
     }
 
-    /// The operands from a place on, as arrays of one's own.
+    /// Clones the operands in a range.
     pub fn arrays(&self, range: std::ops::Range<usize>) -> Vec<Array> {
         self.operands[range].iter().map(|&array| array.clone()).collect()
     }

@@ -1,4 +1,4 @@
-//! Inference that operations share: broadcast shapes, promoted dtypes, axes, and recording a node of an inferred type.
+//! Inference shared by operations: broadcast shapes, promoted dtypes, axes, and recording a node of an inferred type.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ pub fn refuse(name: &str, operand: &str, ty: &TensorType, wanted: &str) -> Error
     error!(InvalidArgument, "{operand}: {name} takes {wanted}, not {ty}")
 }
 
-/// The common shape of two operands.
+/// Shape to which two operands broadcast.
 pub fn common_dims(lhs: &TensorType, rhs: &TensorType) -> Result<Dims> {
     let dims = broadcast(&lhs.dims, &rhs.dims)
         .ok_or_else(|| error!(InvalidArgument, "lhs is {lhs} and rhs is {rhs}: their shapes do not broadcast"))?;
@@ -21,7 +21,7 @@ pub fn common_dtype(lhs: &TensorType, rhs: &TensorType) -> Result<DType> {
     lhs.dtype.promote(rhs.dtype).map_err(|e| e.context(format_args!("lhs is {lhs} and rhs is {rhs}")))
 }
 
-/// Axes counted from the start, each at most once, as the bits of a number.
+/// Normalizes axes and returns them as a bit set; an error if one is given twice.
 pub fn axis_set(name: &str, axes: &[i64], rank: usize) -> Result<u64> {
     const { assert!(MAX_RANK <= u64::BITS as usize) };
     let mut set = 0;
@@ -35,7 +35,7 @@ pub fn axis_set(name: &str, axes: &[i64], rank: usize) -> Result<u64> {
     Ok(set)
 }
 
-/// The same in the order in which they are given.
+/// Like [`axis_set`], but returns the normalized axes in the given order.
 pub fn distinct_axes(name: &str, axes: &[i64], rank: usize) -> Result<Axes> {
     axis_set(name, axes, rank)?;
     axes.iter().map(|&axis| normalize_axis(name, axis, rank).map(|axis| axis as i64)).collect()

@@ -1,4 +1,4 @@
-//! The table: every operation with its definition.
+//! The table of operations: the definition of each one.
 
 use super::definition::{Call, Composed, Definition, Native};
 use super::{control, creation, elementwise, indexing, linalg, nn, random, reduction, shape, sorting};
@@ -9,7 +9,7 @@ use crate::ir::Op;
 use crate::native::Array;
 use crate::types::{Scalar, TensorType};
 
-/// Leaves are given, and results are parts: there is nothing to do for them.
+/// Definition of leaves and of results of operations with several: nothing to lower or evaluate.
 const GIVEN: Definition =
     Definition { name: "", stablehlo: "", function: "", dtypes: "", lower: |_, _| {}, native: Native::Nothing };
 
@@ -67,7 +67,7 @@ pub const COMPOSED: &[Composed] = &[
     sorting::unique::SEARCHSORTED,
 ];
 
-/// What an operation is.
+/// Returns the definition of an operation.
 #[inline]
 pub fn definition(op: Op) -> &'static Definition {
     match op {
@@ -123,13 +123,13 @@ pub fn definition(op: Op) -> &'static Definition {
     }
 }
 
-/// Writes the StableHLO of the value at a position.
+/// Writes the StableHLO of the instruction at a position.
 pub fn lower(emitter: &mut Emitter, position: usize) {
     (definition(emitter.instruction(position).op).lower)(emitter, position);
 }
 
-/// The result of an operation that has one and applies nothing. `ty` is the type that inference gave for it; attributes,
-/// scalar and operands are those of the node.
+/// Evaluates an operation with one result that applies no body. `ty` is its inferred type; attributes, scalar and
+/// operands are those of the node.
 pub fn evaluate(
     op: Op,
     ty: &TensorType,

@@ -1,5 +1,5 @@
-//! An engine that interprets programs with the native kernels. It takes every donor that it is given: a consumed buffer is
-//! poisoned, and touching it is a violation, which a test looks for at its end.
+//! An engine that interprets programs with the native kernels. It consumes every donated buffer: a consumed buffer is
+//! poisoned, and access to it is a violation, which tests check for at their end.
 
 use lazyxla::emit::Pack;
 use lazyxla::engine::{Buffer, Engine, Executable, Execution, HostCopy, Memory, ProgramMemory, Signature};
@@ -12,12 +12,12 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-/// What the engine saw.
+/// Counters of what the engine observed.
 #[derive(Default)]
 pub struct Witness {
-    /// Poisoned buffers that somebody touched.
+    /// Number of accesses to poisoned buffers, and of invalid donations.
     pub violations: AtomicU64,
-    /// Buffers consumed.
+    /// Number of consumed buffers.
     pub consumed: AtomicU64,
     /// Bytes of buffers that are alive and not consumed.
     pub live: AtomicI64,
@@ -30,10 +30,10 @@ pub struct OracleEngine {
 struct OracleBuffer {
     array: Array,
     device: usize,
-    /// Its memory is also somebody else's: it must not be consumed.
+    /// The buffer aliases memory of another owner, so it must not be consumed.
     lent: bool,
     poisoned: AtomicBool,
-    /// Others use its memory as long as they hold this.
+    /// Held by each array that aliases this buffer's memory.
     borrowers: Arc<()>,
     witness: Arc<Witness>,
 }
@@ -44,13 +44,13 @@ fn buffer(array: Array, device: usize, lent: bool, witness: &Arc<Witness>) -> Ar
     Arc::new(OracleBuffer { array, device, lent, poisoned, borrowers, witness: witness.clone() })
 }
 
-/// The memory of a buffer that an array uses, too.
+/// Memory of a buffer that an array aliases.
 struct Borrowed {
     memory: Arc<dyn SharedBytes>,
     _borrower: Arc<()>,
 }
 
-// SAFETY: as the array's own.
+// SAFETY: the memory is the array's, which upholds the trait's contract.
 unsafe impl SharedBytes for Borrowed {
     fn bytes(&self) -> &[u8] {
         self.memory.bytes()
@@ -125,7 +125,7 @@ impl Buffer for OracleBuffer {
     }
 }
 
-/// Reads as late as it may: whoever consumes what is being copied is found out.
+/// Reads as late as possible, so that consuming a buffer during its copy is detected.
 struct OracleCopy(Arc<OracleBuffer>);
 
 impl HostCopy for OracleCopy {

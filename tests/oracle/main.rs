@@ -1,13 +1,14 @@
-//! E6 of the behaviours, and the strongest test of the sync layer: random programs over all operations and dtypes, run at
-//! once on native tensors and lazily. Whole numbers and bits have to agree in every value and every error: on an engine that
-//! interprets programs, and poisons what it is told to consume; and on the real plugin. Real numbers have to lie within an
-//! error bound of a reference in f64, on the plugin.
+//! The strongest test of the sync layer (behaviour E6): random programs over all operations and dtypes, run eagerly on
+//! native tensors and lazily. Programs of whole numbers and bits must agree in every value and every error, both on an
+//! engine that interprets programs and poisons donated buffers, and on the real plugin. Programs of real numbers must
+//! stay within an error bound of a reference in f64, on the plugin.
 //!
 //! Each program runs twice, the second time on other values (see `program.rs`).
 //!
-//! `LXLA_ORACLE_PROGRAMS` and `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test on the plugin) say how many programs,
-//! `LXLA_ORACLE_SEED` which ones. A failing program is shrunk and told, each action with the tensors that it was done to.
-//! `LXLA_ORACLE_LAST` names a file that each program is written to before it runs, should one end the process.
+//! `LXLA_ORACLE_PROGRAMS` and `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test on the plugin) set the number of programs,
+//! `LXLA_ORACLE_SEED` the random seed. A failing program is shrunk and printed, each action with its operands.
+//! `LXLA_ORACLE_LAST` names a file to which each program is written before it runs, for programs that crash the
+//! process.
 
 mod approximate;
 mod engine;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A folder of one test, as long as it lasts.
+/// A temporary folder of one test, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -42,7 +43,7 @@ impl Drop for Folder {
     }
 }
 
-/// An environment with native tensors only.
+/// An environment of which only the native device is used.
 fn native_environment(number: u64) -> Environment {
     let engine = Arc::new(OracleEngine { witness: Arc::default() });
     Environment::with_engine(u64::MAX - number, engine, EnvironmentOptions::default()).expect("native needs nothing")
@@ -76,7 +77,7 @@ fn e6_native_and_lazy_agree_on_the_plugin() {
     assert!(donated > 0, "nothing was ever donated: the test proves little");
 }
 
-/// Half of the programs are cut into small ones.
+/// Half of the programs run with max_program_ops = 5, which splits them into small executables.
 #[test]
 fn e6_longer_float_programs_stay_within_an_error_bound() {
     let native = native_environment(4);

@@ -1,4 +1,4 @@
-//! Random programs: made, run, and shrunk where they fail.
+//! Generates, runs and shrinks random programs.
 
 use lazyxla::env::Environment;
 use proptest::collection::vec;
@@ -8,17 +8,17 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// A program that is run in two worlds.
+/// Runs the actions of a program natively and lazily.
 pub trait Twofold {
     type Action: Debug;
 
-    /// What came of it; in words, where the worlds differ.
+    /// Runs an action; an error describes how the two runs differ.
     fn act(&mut self, action: &Self::Action) -> Result<(), String>;
 
-    /// Reads everything, then lets go of it.
+    /// Reads and compares all tensors, then releases them.
     fn finish(&mut self) -> Result<(), String>;
 
-    /// Lets go of everything after a failure; gives what was done, line by line.
+    /// Releases all tensors after a failure and returns a report with one line for each action.
     fn abandon(&mut self) -> String;
 }
 
@@ -26,24 +26,24 @@ thread_local! {
     static ROUND: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Each program runs twice. The second round has other values in tensors of the same types, so that the same executables
-/// run on other values at addresses that were used before: whatever a plugin remembers by address shows.
+/// Number of times each program runs. The second round has other values in tensors of the same types, so that the same
+/// executables run on other values at addresses used before: this reveals a plugin that caches by address.
 const ROUNDS: u64 = 2;
 
-/// State of the generator of a tensor's values, for a seed and the round that is under way.
+/// Initial state of the generator of a tensor's values, for a seed and the current round.
 pub fn random_state(seed: u16) -> u64 {
     (u64::from(seed) | 1 << 40) ^ (ROUND.get() << 20)
 }
 
-/// How many programs there are, and of how many actions at most.
+/// The number of programs, and the maximum number of actions in each.
 pub struct Programs {
     pub count: u64,
     pub length: usize,
-    /// Which ones, of a seed.
+    /// Selects one of the sequences of programs of a seed.
     pub stream: u8,
 }
 
-/// How often actions of each kind were tried, and how often they did something.
+/// For each kind of action, how often it was tried and how often it had an effect.
 pub struct Coverage<K>(RefCell<BTreeMap<K, [u64; 2]>>);
 
 impl<K> Default for Coverage<K> {
@@ -59,7 +59,7 @@ impl<K: Ord + Copy + Debug> Coverage<K> {
         (*tried, *done) = (*tried + 1, *done + u64::from(is_done));
     }
 
-    /// Prints it. An error if something never did anything, of what can be seen, in so many programs that it is no chance.
+    /// Prints the counts. Fails if, in at least 1000 programs, some kind with a visible effect never had one.
     pub fn check(&self, programs: u64, is_seen: impl Fn(K) -> bool) {
         let counts = self.0.borrow();
         counts.iter().for_each(|(kind, [tried, done])| println!("{kind:?}: {done} of {tried}"));
@@ -73,7 +73,8 @@ pub fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Runs random programs. Each leaves as many bytes and tensors alive as it found in the lazy environment, and no violation.
+/// Runs random programs. Each must leave as many live bytes and tensors in the lazy environment as before, and no
+/// violation.
 pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
     programs: Programs,
     actions: S,
@@ -103,11 +104,11 @@ pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
                 ["LiveBytes", "CreateTensor", "DestroyTensor"].map(|name| lazy.counter(name).expect("a counter"));
             (bytes, made - gone)
         };
-        // Where one ends the process, it is the last that was written.
+        // If a program crashes the process, it is the one in the file.
         if let Some(path) = &last {
             std::fs::write(path, format!("{program:#?}")).expect("a file that can be written");
         }
-        // What a program before it did is not its own.
+        // Violations of earlier programs are discarded.
         let (before, _) = (live(), violations());
         let mut twofold = begin();
         let mut outcome = program
@@ -149,7 +150,7 @@ pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
     }
 }
 
-/// A program that fails, without all that it fails without; and how it does.
+/// Removes all actions without which a program still fails; returns it with its error.
 fn shortened<A: Clone>(
     mut program: Vec<A>,
     mut error: String,

@@ -1,4 +1,4 @@
-//! What an action needs on its way: tensors that end with it, and small computations.
+//! Helpers of actions: temporary tensors and small computations.
 
 use lazyxla::computation::Computation;
 use lazyxla::device::{self, Device, TensorHandle};
@@ -6,7 +6,7 @@ use lazyxla::error::Result;
 use lazyxla::tensor;
 use lazyxla::types::{DType, ScalarValue, TensorType};
 
-/// Tensors that end with this.
+/// Tensors that are released on drop.
 #[derive(Default)]
 pub struct Scratch(Vec<TensorHandle>);
 
@@ -16,12 +16,12 @@ impl Scratch {
         tensor
     }
 
-    /// One number, without axes.
+    /// Creates a scalar from an integer.
     pub fn scalar(&mut self, device: &'static Device, dtype: DType, value: i64) -> Result<TensorHandle> {
         self.value(device, dtype, ScalarValue::Signed(value))
     }
 
-    /// The same of any value.
+    /// Creates a scalar from any value.
     pub fn value(&mut self, device: &'static Device, dtype: DType, value: ScalarValue) -> Result<TensorHandle> {
         Ok(self.keep(tensor::full(device, &TensorType::new(dtype, &[]), value)?))
     }
@@ -35,10 +35,10 @@ impl Drop for Scratch {
     }
 }
 
-/// What one result of a computation is, of its parameters.
+/// Records one result of a computation from its parameters.
 pub type Recorded<'a> = &'a dyn Fn(&[TensorHandle]) -> Result<TensorHandle>;
 
-/// A computation of parameters of these types.
+/// Traces a computation of parameters of these types.
 pub fn traced(device: &'static Device, parameters: &[TensorType], results: &[Recorded]) -> Result<Computation> {
     let mut scratch = Scratch::default();
     let mut given = Vec::new();
@@ -52,7 +52,7 @@ pub fn traced(device: &'static Device, parameters: &[TensorType], results: &[Rec
     Computation::trace(&given, &made)
 }
 
-/// The same of two scalars of a dtype.
+/// Traces a computation of two scalars of a dtype.
 pub fn of_two_scalars(
     device: &'static Device,
     dtype: DType,

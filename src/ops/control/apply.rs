@@ -1,5 +1,5 @@
-//! Applications of traced computations: calls, loops, branches and scans. Types are checked here, at the call; a result
-//! that is an argument unchanged is that argument.
+//! Records applications of traced computations: calls, loops, branches and scans. Argument types are checked here. If a
+//! result of a call is one of its arguments unchanged, that argument's node is returned.
 
 use crate::error;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::ops::definition::{Definition, Native};
 use crate::types::{DType, Dims, TensorType, element_count};
 use std::sync::Arc;
 
-/// A body, applied to arguments, then captures.
+/// Definition of `call`: applies a body to arguments, followed by its captures.
 pub const CALL: Definition = Definition {
     name: "call",
     stablehlo: "func.call",
@@ -21,7 +21,7 @@ pub const CALL: Definition = Definition {
     native: Native::Several(control_native::call),
 };
 
-/// A loop with a condition.
+/// Definition of `while`: a loop with a condition.
 pub const WHILE: Definition = Definition {
     name: "while",
     stablehlo: "while",
@@ -31,7 +31,7 @@ pub const WHILE: Definition = Definition {
     native: Native::Several(control_native::while_loop),
 };
 
-/// One of two bodies.
+/// Definition of `cond`: applies one of two bodies.
 pub const IF: Definition = Definition {
     name: "cond",
     stablehlo: "if",
@@ -41,7 +41,7 @@ pub const IF: Definition = Definition {
     native: Native::Several(control_native::branch),
 };
 
-/// One of several bodies.
+/// Definition of `case`: applies one of several bodies.
 pub const CASE: Definition = Definition {
     name: "case",
     stablehlo: "case",
@@ -51,7 +51,7 @@ pub const CASE: Definition = Definition {
     native: Native::Several(control_native::case),
 };
 
-/// A loop over slices.
+/// Definition of `scan`: a loop over slices.
 pub const SCAN: Definition = Definition {
     name: "scan",
     stablehlo: "while",
@@ -61,15 +61,15 @@ pub const SCAN: Definition = Definition {
     native: Native::Several(control_native::scan),
 };
 
-/// A body with the nodes of what it captured.
+/// A body with the nodes of its captured values.
 pub struct Applied<'a> {
-    /// What is applied.
+    /// The body to apply.
     pub body: &'a Arc<Body>,
-    /// One node for each capture.
+    /// One node for each capture, in order.
     pub captures: &'a [NodeId],
 }
 
-/// Applies a body to arguments.
+/// Records the application of a body to arguments.
 pub fn call(trace: &mut Trace, applied: &Applied, arguments: &[NodeId]) -> Result<Vec<NodeId>> {
     check_arguments(trace, "args", arguments, applied.body.parameters(), "the computation")?;
     let operands = [arguments, applied.captures].concat();
@@ -83,7 +83,8 @@ pub fn call(trace: &mut Trace, applied: &Applied, arguments: &[NodeId]) -> Resul
     Ok(through.into_iter().zip(made).map(|(through, made)| through.unwrap_or(made)).collect())
 }
 
-/// Applies `body` to values, starting with `init`, as long as `condition` gives true for them.
+/// Records a loop: applies `body` to the loop-carried values, initially `init`, while `condition` returns true for
+/// them.
 pub fn while_loop(trace: &mut Trace, condition: &Applied, body: &Applied, init: &[NodeId]) -> Result<Vec<NodeId>> {
     check_arguments(trace, "init", init, condition.body.parameters(), "cond")?;
     check_arguments(trace, "init", init, body.body.parameters(), "body")?;
@@ -97,7 +98,7 @@ pub fn while_loop(trace: &mut Trace, condition: &Applied, body: &Applied, init: 
     Ok(trace.application(Op::While, &operands, &attributes, &[condition.body, body.body], body.body.results()))
 }
 
-/// Applies `on_true` or `on_false` to arguments.
+/// Records the application of `on_true` or `on_false` to arguments, selected by `pred`.
 pub fn branch(
     trace: &mut Trace,
     pred: NodeId,
@@ -118,7 +119,7 @@ pub fn branch(
     Ok(trace.application(Op::If, &operands, &attributes, &bodies, on_true.body.results()))
 }
 
-/// Applies the branch that `index` numbers to arguments; the last one, if it numbers none.
+/// Records the application of branch `index` to arguments; of the last branch, if `index` is out of range.
 pub fn case(trace: &mut Trace, index: NodeId, branches: &[Applied], arguments: &[NodeId]) -> Result<Vec<NodeId>> {
     let ty = trace.ty(index);
     if !ty.dtype.is_integer() || !ty.dims.is_empty() {
@@ -145,8 +146,8 @@ pub fn case(trace: &mut Trace, index: NodeId, branches: &[Applied], arguments: &
     Ok(trace.application(Op::Case, &operands, &attributes, &bodies, first.body.results()))
 }
 
-/// Applies `body` `length` times: to what it carries, and to one slice of each array. Gives what was carried last, then
-/// the other results, stacked.
+/// Records a scan: applies `body` `length` times, to the carried values and to one slice of each array. Returns the
+/// final carried values, then the other results, stacked.
 pub fn scan(
     trace: &mut Trace,
     body: &Applied,
@@ -193,7 +194,7 @@ pub fn scan(
     Ok(trace.application(Op::Scan, &operands, &attributes, &[body.body], &types))
 }
 
-/// How many slices the arrays have; without arrays, as many as the caller says.
+/// Returns the number of slices, `length`; an error if it is negative or an array has another number of slices.
 fn scan_length(trace: &Trace, arrays: &[NodeId], length: i64) -> Result<i64> {
     for (i, &array) in arrays.iter().enumerate() {
         let ty = trace.ty(array);
@@ -208,7 +209,7 @@ fn scan_length(trace: &Trace, arrays: &[NodeId], length: i64) -> Result<i64> {
     Ok(length)
 }
 
-/// The type of so many slices.
+/// Type of `length` stacked slices.
 fn stacked(slice: &TensorType, length: i64) -> TensorType {
     let mut dims = Dims::from_slice(&[length]);
     dims.extend_from_slice(&slice.dims);
@@ -233,7 +234,7 @@ fn check_arguments(trace: &Trace, name: &str, nodes: &[NodeId], wanted: &[Tensor
     Ok(())
 }
 
-/// An error unless two lists of types are the same.
+/// Returns an error unless two lists of types are equal.
 pub fn check_types(what: &str, types: &[TensorType], whose: &str, wanted: &[TensorType]) -> Result<()> {
     if types != wanted {
         return Err(error!(InvalidArgument, "{what} are {}; {whose} are {}", listed(types), listed(wanted)));

@@ -1,4 +1,4 @@
-//! What XLA does not move computations across.
+//! Optimization barriers: XLA does not move computations across them.
 
 use crate::emit::{Emitter, emit};
 use crate::error;
@@ -8,7 +8,7 @@ use crate::ops::definition::{Definition, Native};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::types::TensorType;
 
-/// The operands, unchanged.
+/// Definition of `optimization_barrier`: returns its operands unchanged.
 pub const OPTIMIZATION_BARRIER: Definition = Definition {
     name: "optimization_barrier",
     stablehlo: "optimization_barrier",
@@ -18,7 +18,7 @@ pub const OPTIMIZATION_BARRIER: Definition = Definition {
     native: Native::Several(|call| Ok(call.arrays(0..call.operands.len()))),
 };
 
-/// The same values, none of which is known before all are computed.
+/// Records a barrier: the same values, none of which is available before all are computed.
 pub fn optimization_barrier(trace: &mut Trace, tensors: &[NodeId]) -> Result<Vec<NodeId>> {
     if tensors.is_empty() {
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
@@ -27,9 +27,9 @@ pub fn optimization_barrier(trace: &mut Trace, tensors: &[NodeId]) -> Result<Vec
     Ok(trace.application(Op::OptimizationBarrier, tensors, &[], &[], &types))
 }
 
-/// XLA's CPU backend takes barriers away, and merges equal computations again afterwards: what a checkpoint is to compute
-/// again would be kept after all. There the values pass through an operation as well that changes nothing, and of which XLA
-/// does not know that.
+/// Writes the StableHLO of a barrier. XLA's CPU backend removes barriers and merges equal computations afterwards
+/// (CSE), so the values that a checkpoint recomputes would be kept instead. On cpu, each value therefore also passes
+/// through an identity that XLA cannot fold.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, count) = (e.name_of(at), value.operands.len());

@@ -1,4 +1,4 @@
-//! Traced computations that operations of ours apply, made once for each list of dtypes.
+//! Traced computations that the library's own operations apply: comparators and reducers, cached by purpose and dtypes.
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace, take_body};
 use crate::ops::binary;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock};
 
-/// What a body computes, apart from its dtypes.
+/// Computation of a cached body, apart from its dtypes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Purpose {
     Combine(u8),
@@ -20,10 +20,11 @@ enum Purpose {
 
 type Made = FxHashMap<(Purpose, Vec<DType>), Arc<Body>>;
 
-/// There are few, and none is ever forgotten.
+/// Cache of bodies. There are few, so no entry is ever removed.
 static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Default::default);
 
-/// The computation that `record` makes of scalars of these dtypes.
+/// Returns the cached body for a purpose and dtypes; on a miss, `record` traces it on scalar parameters of these
+/// dtypes.
 fn made(
     purpose: Purpose,
     dtypes: &[DType],
@@ -42,18 +43,18 @@ fn made(
     Ok(body)
 }
 
-/// `(a, b)` to `a (op) b`.
+/// Body that maps `(a, b)` to `a (op) b`.
 pub fn combine(op: BinaryOp, dtype: DType) -> Result<Arc<Body>> {
     made(Purpose::Combine(op as u8), &[dtype; 2], |trace, p| Ok(vec![binary(trace, op, p[0], p[1])?]))
 }
 
-/// `(a, b)` to `b`.
+/// Body that maps `(a, b)` to `b`.
 pub fn replace(dtype: DType) -> Result<Arc<Body>> {
     made(Purpose::Replace, &[dtype; 2], |_, p| Ok(vec![p[1]]))
 }
 
-/// Two elements of each dtype in turn, to whether the first one of the first dtype precedes the second one. NaN is greater
-/// than every number: last, or with `descending` first.
+/// Comparator of a sort: takes two elements of each dtype in turn and returns true if the first element of the first
+/// dtype precedes the second one. NaN is greater than every number: it comes last, or first with `descending`.
 pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
     let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
     made(Purpose::Order { descending }, &twice, |trace, p| {
@@ -68,8 +69,9 @@ pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
     })
 }
 
-/// Two elements of each dtype in turn, to whether the first ones precede the second ones by the first `keys` dtypes: by the
-/// first of them, where that is equal by the next one, and so on. Keys are integers.
+/// Comparator of a lexicographic sort: takes two elements of each dtype in turn and returns true if the first ones
+/// precede the second ones by the first `keys` dtypes, compared in order: a later key decides only if all earlier ones
+/// are equal. Keys are integers.
 pub fn lexicographic(dtypes: &[DType], keys: usize, descending: bool) -> Result<Arc<Body>> {
     let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
     made(Purpose::Lexicographic { keys, descending }, &twice, |trace, p| {
@@ -86,26 +88,27 @@ pub fn lexicographic(dtypes: &[DType], keys: usize, descending: bool) -> Result<
     })
 }
 
-/// By how many keys a computation compares, if it is one of [`lexicographic`], and whether greater ones come first.
+/// If a body was made by [`lexicographic`] with three keys, returns the number of keys and whether the order is
+/// descending.
 pub fn known_keys(body: &Body) -> Option<(usize, bool)> {
     let dtypes: Vec<DType> = body.parameters().iter().step_by(2).map(|ty| ty.dtype).collect();
     let is = |keys: usize, descending: bool| lexicographic(&dtypes, keys, descending).is_ok_and(|made| *made == *body);
-    // Of complex numbers: what is NaN, real part, imaginary part.
+    // Sorts of complex numbers have three integer keys (for NaN, the real part and the imaginary part), then the data.
     if dtypes.len() <= 3 || !body.captures().is_empty() {
         return None;
     }
     [false, true].into_iter().find(|&descending| is(3, descending)).map(|descending| (3, descending))
 }
 
-/// Whether the first is a number and the second is none.
+/// Records whether `number` is not NaN and `nan` is NaN.
 fn is_number_and_nan(trace: &mut Trace, number: NodeId, nan: NodeId) -> Result<NodeId> {
     let is_number = compare(trace, CompareOp::Eq, number, number)?;
     let is_nan = compare(trace, CompareOp::Ne, nan, nan)?;
     binary(trace, BinaryOp::And, is_number, is_nan)
 }
 
-/// Two elements with an index each, `(a, i, b, j)`, to the greater (or smaller) one with its index: NaN if one is, and of
-/// equal ones that with the smaller index.
+/// Reducer that maps `(a, i, b, j)`, two elements and their indices, to the greater (or smaller) element and its index:
+/// NaN if one is NaN; of equal elements the one with the smaller index.
 pub fn extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> {
     made(Purpose::Extreme { greatest }, &[dtype, index, dtype, index], |trace, p| {
         let (a, i, b, j) = (p[0], p[1], p[2], p[3]);
@@ -126,17 +129,17 @@ pub fn extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> 
     })
 }
 
-/// An order that a computation is known to be. NaN is greater than every number.
+/// A sort order that was recognized in a comparator. NaN is greater than every number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownOrder {
-    /// By which of the arrays.
+    /// Index of the array that is the sort key.
     pub key: usize,
-    /// Greater elements come first.
+    /// True if greater elements come first.
     pub descending: bool,
 }
 
-/// The order that a computation is, if that can be seen: one of [`order`], or one comparison of the two elements of an array,
-/// which leaves open where NaN is.
+/// Returns the order that a comparator implements, if it is recognized: a body of [`order`], or a single LT or GT of
+/// the two elements of one array, which does not define the position of NaN.
 pub fn known_order(body: &Body) -> Option<KnownOrder> {
     let (values, results) = body.decode();
     let value = |position: usize| &values[position];

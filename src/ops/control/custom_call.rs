@@ -1,4 +1,5 @@
-//! Calls of what a plugin knows under a name. All that is said of one stands in the node's integers: its strings, too.
+//! Custom calls: calls of a target that the plugin implements, identified by name. All attributes, strings included,
+//! are encoded in the node's integer attributes.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -9,7 +10,7 @@ use crate::ops::control::custom_targets;
 use crate::ops::definition::{Call, Definition, Native};
 use crate::types::{DType, TensorType, element_count};
 
-/// What the plugin knows under a name.
+/// Definition of `custom_call`: calls a target that the plugin implements.
 pub const CUSTOM_CALL: Definition = Definition {
     name: "custom_call",
     stablehlo: "custom_call",
@@ -19,7 +20,7 @@ pub const CUSTOM_CALL: Definition = Definition {
     native: Native::Several(refuse_native),
 };
 
-/// How the plugin calls a target. The numbers are StableHLO's.
+/// Calling convention of a target. The numbers are StableHLO's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ApiVersion {
@@ -30,7 +31,7 @@ pub enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// The version of a number of the ABI.
+    /// Converts the ABI's number to a version; an error if there is none.
     pub fn from_number(number: i32) -> Result<ApiVersion> {
         use ApiVersion::*;
         [Original, StatusReturning, StatusReturningUnified, TypedFfi]
@@ -40,22 +41,22 @@ impl ApiVersion {
     }
 }
 
-/// What is called.
+/// Attributes of a custom call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomCall {
-    /// The name under which the plugin knows it.
+    /// Name of the target in the plugin.
     pub target: String,
-    /// For the target: text, or with [`ApiVersion::TypedFfi`] a dictionary as MLIR writes it.
+    /// Configuration passed to the target: text, or for [`ApiVersion::TypedFfi`] a dictionary in MLIR syntax.
     pub backend_config: String,
-    /// How it is called.
+    /// Calling convention of the target.
     pub api_version: ApiVersion,
-    /// Whether XLA must neither leave it out nor do it once for two.
+    /// If true, XLA must not remove the call or merge it with an equal one.
     pub has_side_effect: bool,
-    /// The types of what it gives.
+    /// Types of the results.
     pub results: Vec<TensorType>,
 }
 
-/// Calls what the plugin knows under a name.
+/// Records a custom call.
 pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) -> Result<Vec<NodeId>> {
     if call.target.is_empty() {
         return Err(error!(InvalidArgument, "target: it is empty"));
@@ -78,7 +79,7 @@ pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) ->
 }
 
 impl CustomCall {
-    /// As the integers of a node: both strings, the version, whether it has a side effect, the results.
+    /// Encodes the attributes as a node's integers: both strings, the version, the side-effect flag, the results.
     fn encode(&self) -> Vec<i64> {
         let mut words = Vec::new();
         for text in [&self.target, &self.backend_config] {
@@ -97,7 +98,7 @@ impl CustomCall {
         words
     }
 
-    /// What [`CustomCall::encode`] wrote.
+    /// Decodes the integers of [`CustomCall::encode`].
     fn decode(words: &[i64]) -> CustomCall {
         const KNOWN: &str = "encode wrote it";
         let mut rest = words.iter().copied();
@@ -122,7 +123,7 @@ impl CustomCall {
     }
 }
 
-/// A string of MLIR.
+/// Escapes and quotes a string in MLIR syntax.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
@@ -135,7 +136,8 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Layouts are named, since XLA chooses them otherwise: the target sees row-major arrays.
+/// Writes the StableHLO of a custom call. It states the layouts, since XLA would choose others: the target gets
+/// row-major arrays.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);

@@ -1,14 +1,14 @@
-//! Targets of custom calls that are XLA's own. Its passes rewrite and expand them, and take for granted that they come from
-//! XLA: other operands, results or settings than theirs end the process (a failed CHECK, memory that is not theirs). So they
-//! are refused, but for those whose conventions are checked here.
+//! Custom call targets that belong to XLA. XLA's passes rewrite and expand these, and assume that XLA itself made the
+//! calls: unexpected operands, results or settings crash the process (a failed CHECK, an access out of bounds). They
+//! are refused, except for those whose signatures are checked here.
 
 use crate::error;
 use crate::error::Result;
 use crate::ops::control::custom_call::CustomCall;
 use crate::types::{DType, TensorType};
 
-/// Names that XLA's passes know: whole ones, and those that begin so. From the sources and from the plugins' own words; also
-/// of passes for other devices than a CPU, since a plugin may have them.
+/// Targets known to XLA's passes: exact names here, prefixes in `OWN_PREFIXES`. Taken from XLA's sources and from
+/// strings in the plugins; they include passes for devices other than CPUs, since a plugin may have those.
 const OWN: [&str; 28] = [
     "AggregateToTopK",
     "AllocateBuffer",
@@ -39,11 +39,13 @@ const OWN: [&str; 28] = [
     "inspect_sharding",
     "shape_assertion",
 ];
-/// Names that begin so, and that XLA offers to frontends: a Triton kernel, whose module is in the configuration.
+/// Targets that match `OWN_PREFIXES` but that XLA offers to frontends: a Triton kernel, whose module is in the backend
+/// configuration.
 const OFFERED: [&str; 1] = ["__gpu$xla.gpu.triton"];
 const OWN_PREFIXES: [&str; 9] = ["__", "SPMD", "X64", "chlo.", "mhlo.", "sdy.", "stablehlo.", "vhlo.", "xla."];
 
-/// An error for a call of XLA's own that is not as XLA takes it.
+/// Returns an error for a target that belongs to XLA, unless it is callable and its operands and results match XLA's
+/// signature.
 pub fn check(call: &CustomCall, operands: &[TensorType]) -> Result<()> {
     let target = &*call.target;
     let results = &call.results[..];
@@ -76,7 +78,7 @@ pub fn check(call: &CustomCall, operands: &[TensorType]) -> Result<()> {
     ))
 }
 
-/// Batch axes, rows and columns of matrices of floats that have elements.
+/// Batch dims, rows and columns of a batch of f32 or f64 matrices; None for other types and if there are no elements.
 fn matrices(ty: &TensorType) -> Option<(&[i64], i64, i64)> {
     let is_float = matches!(ty.dtype, DType::F32 | DType::F64);
     match &ty.dims[..] {
@@ -85,7 +87,7 @@ fn matrices(ty: &TensorType) -> Option<(&[i64], i64, i64)> {
     }
 }
 
-/// Vectors, one for each matrix of a batch.
+/// True if `ty` is a vector of `length` elements for each matrix of the batch.
 fn is_vectors(ty: &TensorType, of: &TensorType, batch: &[i64], length: i64) -> bool {
     ty.dtype == of.dtype && ty.dims[..] == [batch, &[length]].concat()
 }

@@ -1,16 +1,16 @@
-//! Applications of traced computations to arrays.
+//! Evaluates applications of traced computations on host arrays.
 
 use crate::allocation::with_room;
 use crate::error::Result;
 use crate::native::{Array, integer, row, stack};
 use crate::ops::definition::Call;
 
-/// The body once.
+/// Evaluates a call: applies the body once.
 pub fn call(call: &Call) -> Result<Vec<Array>> {
     (call.apply)(0, &call.arrays(0..call.operands.len()))
 }
 
-/// One of two bodies.
+/// Evaluates a conditional: applies one of two bodies.
 pub fn branch(call: &Call) -> Result<Vec<Array>> {
     let (given, captured) = (call.attributes[0] as usize, call.attributes[1] as usize);
     let all = call.arrays(1..call.operands.len());
@@ -23,7 +23,7 @@ pub fn branch(call: &Call) -> Result<Vec<Array>> {
     }
 }
 
-/// One of several bodies.
+/// Evaluates a case: applies one of several bodies.
 pub fn case(call: &Call) -> Result<Vec<Array>> {
     let count = call.bodies.len();
     let chosen = usize::try_from(integer(call.operands[0])).map_or(count - 1, |index| index.min(count - 1));
@@ -34,7 +34,7 @@ pub fn case(call: &Call) -> Result<Vec<Array>> {
     (call.apply)(chosen, &[arguments, &captures[before..before + captured(chosen)]].concat())
 }
 
-/// The second body as long as the first gives true.
+/// Evaluates a loop: applies the second body while the first returns true.
 pub fn while_loop(call: &Call) -> Result<Vec<Array>> {
     let (count, captured) = (call.attributes[0] as usize, call.attributes[1] as usize);
     let mut carried = call.arrays(0..count);
@@ -46,7 +46,7 @@ pub fn while_loop(call: &Call) -> Result<Vec<Array>> {
     Ok(carried)
 }
 
-/// The body for each slice in turn.
+/// Evaluates a scan: applies the body to each slice in turn.
 pub fn scan(call: &Call) -> Result<Vec<Array>> {
     let [count, arrays, length, reverse] = [0, 1, 2, 3].map(|i| call.attributes[i] as usize);
     let mut carried = call.arrays(0..count);

@@ -1,18 +1,19 @@
-//! Applications of traced computations. Each is a function of the module; loops and branches call it from their regions.
-//! What a loop reads and does not change is carried along unchanged: XLA then knows that it need not copy it.
+//! Writes the StableHLO of applications of traced computations. Each body is a function of the module; the regions of
+//! loops and branches call it. Values that a loop reads but does not change are loop-carried unchanged, so that XLA can
+//! tell that they need no copies.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::Body;
 use crate::types::{DType, TensorType};
 
-/// Applies the body.
+/// Writes the StableHLO of a call.
 pub fn call(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let (names, _) = e.listed(&value.operands);
     apply(e, &name, &value.bodies[0], &names);
 }
 
-/// `name:count = call @body(arguments)`; the names of the results.
+/// Writes `name:count = call @body(arguments)` and returns the names of the results.
 pub fn apply(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
     let parameters = body.parameters().iter().chain(body.captures());
     let parameters: Vec<String> = parameters.map(mlir).collect();
@@ -29,7 +30,7 @@ pub fn apply(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> 
     (0..results.len()).map(|i| format!("{name}#{i}")).collect()
 }
 
-/// A loop with a condition.
+/// Writes the StableHLO of a loop with a condition.
 pub fn while_loop(e: &mut Emitter, position: usize) {
     let value = e.instruction(position);
     let (condition, body) = (&value.bodies[0], &value.bodies[1]);
@@ -48,7 +49,7 @@ pub fn while_loop(e: &mut Emitter, position: usize) {
     close_loop(e, &[&next, captures].concat(), &types);
 }
 
-/// `%v:n = while(...) : types cond {`; the names of the values inside.
+/// Writes `%v:n = while(...) : types cond {` and returns the names of the values inside the loop.
 fn open_loop(e: &mut Emitter, position: usize, starts: &[String], types: &[String]) -> Vec<String> {
     let inside: Vec<String> = (0..starts.len()).map(|i| format!("%in{position}_{i}")).collect();
     let bound: Vec<String> = inside.iter().zip(starts).map(|(name, start)| format!("{name} = {start}")).collect();
@@ -67,7 +68,7 @@ fn close_loop(e: &mut Emitter, next: &[String], types: &[String]) {
     emit!(e, "    stablehlo.return {} : {}\n    }}", next.join(", "), types.join(", "));
 }
 
-/// One of two bodies.
+/// Writes the StableHLO of a conditional with two bodies.
 pub fn branch(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let (on_true, on_false) = (&value.bodies[0], &value.bodies[1]);
@@ -80,7 +81,7 @@ pub fn branch(e: &mut Emitter, at: usize) {
     regions(e, &name, &[(on_true, of_true), (on_false, of_false)], arguments, "tensor<i1>");
 }
 
-/// One of several bodies.
+/// Writes the StableHLO of a case.
 pub fn case(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let (names, _) = e.listed(&value.operands[1..]);
@@ -96,7 +97,7 @@ pub fn case(e: &mut Emitter, at: usize) {
     regions(e, &name, &branches, arguments, "tensor<i32>");
 }
 
-/// The regions of an operation that applies one of several bodies, up to its end.
+/// Writes the regions of an operation that applies one of several bodies, to its end.
 fn regions(e: &mut Emitter, name: &str, branches: &[(&Body, &[String])], arguments: &[String], choice: &str) {
     let results: Vec<String> = branches[0].0.results().iter().map(mlir).collect();
     let inside = name.replace("%v", "%branch");
@@ -110,8 +111,8 @@ fn regions(e: &mut Emitter, name: &str, branches: &[(&Body, &[String])], argumen
     emit!(e, "    }}) : ({choice}) -> ({})", results.join(", "));
 }
 
-/// The index as StableHLO takes it, of which all that numbers no branch means the last one. What 32 bits do not hold would
-/// come out of a conversion as another number.
+/// Writes the branch index as the s32 that StableHLO takes; every index out of range selects the last branch. Wider
+/// dtypes are clamped before the conversion, since the conversion would wrap values that do not fit in 32 bits.
 fn branch_number(e: &mut Emitter, position: usize, last: u128) -> String {
     let given = e.values[position].ty.clone();
     let narrow = TensorType::new(DType::S32, &[]);
@@ -132,7 +133,8 @@ fn branch_number(e: &mut Emitter, position: usize, last: u128) -> String {
     number
 }
 
-/// A loop over a counter, what is carried, the stacks under way, the arrays and the captures.
+/// Writes the StableHLO of a scan: a loop over a counter, the carried values, the partial result stacks, the arrays and
+/// the captures.
 pub fn scan(e: &mut Emitter, position: usize) {
     let value = e.instruction(position);
     let body = &value.bodies[0];
@@ -186,7 +188,7 @@ pub fn scan(e: &mut Emitter, position: usize) {
     close_loop(e, &all, &types);
 }
 
-/// Where the iteration reads and writes: at its number, or as far from the end.
+/// Position at which an iteration reads and writes: its number, or counted from the end if `reverse`.
 fn place(e: &mut Emitter, number: &str, counter: &TensorType, length: i64, reverse: bool) -> String {
     if !reverse {
         return number.to_string();
@@ -196,7 +198,8 @@ fn place(e: &mut Emitter, number: &str, counter: &TensorType, length: i64, rever
     place
 }
 
-/// One slice and the start of all its axes, as a stack has it: with an axis of size 1 before them.
+/// Returns the type of one slice with a leading axis of size 1, as in the stack, and the start indices of all its axes
+/// with their types.
 fn within_stack(
     e: &mut Emitter,
     slice: &TensorType,

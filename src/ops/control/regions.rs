@@ -1,5 +1,5 @@
-//! Operations whose StableHLO has a region that applies a traced computation. XLA's regions see nothing from outside: what
-//! the computation captured, scalars, goes with the arrays, in every element.
+//! Operations whose StableHLO has a region that applies a traced computation. XLA's regions cannot use values from
+//! outside, so captures, which must be scalars, are broadcast and passed as additional array operands.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -11,12 +11,12 @@ use crate::ops::control::lower::apply;
 use crate::ops::definition::Call;
 use crate::types::{DType, TensorType};
 
-/// A scalar of a dtype.
+/// Type of a scalar of this dtype.
 pub fn scalar(dtype: DType) -> TensorType {
     TensorType::new(dtype, &[])
 }
 
-/// An error unless what was captured are scalars.
+/// Returns an error unless all captures are scalars.
 pub fn check_captures(name: &str, applied: &Applied) -> Result<()> {
     match applied.body.captures().iter().find(|ty| !ty.dims.is_empty()) {
         Some(ty) => Err(error!(InvalidArgument, "{name}: it captured {ty}; want scalars only")),
@@ -24,7 +24,8 @@ pub fn check_captures(name: &str, applied: &Applied) -> Result<()> {
     }
 }
 
-/// An error unless the computation takes these scalars, and gives those.
+/// Returns an error unless the computation takes scalars of the dtypes `takes`, returns scalars of the dtypes `gives`,
+/// and captures only scalars.
 pub fn check_scalars(name: &str, applied: &Applied, takes: &[DType], gives: &[DType]) -> Result<()> {
     let listed = |dtypes: &[DType]| dtypes.iter().map(|&dtype| scalar(dtype)).collect::<Vec<TensorType>>();
     check_types(&format!("{name}: its parameters"), applied.body.parameters(), "those wanted", &listed(takes))?;
@@ -32,7 +33,7 @@ pub fn check_scalars(name: &str, applied: &Applied, takes: &[DType], gives: &[DT
     check_captures(name, applied)
 }
 
-/// An error unless all are of one shape.
+/// Returns the types of tensors; an error unless all have the same dims.
 pub fn check_alike(trace: &Trace, name: &str, nodes: &[NodeId]) -> Result<Vec<TensorType>> {
     let types: Vec<TensorType> = nodes.iter().map(|&id| trace.ty(id)).collect();
     let first = types.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
@@ -44,12 +45,12 @@ pub fn check_alike(trace: &Trace, name: &str, nodes: &[NodeId]) -> Result<Vec<Te
     }
 }
 
-/// The body with this number, element by element; behind the arguments stand what it captured.
+/// Returns a function that applies body `number` elementwise to arguments, followed by its captures.
 pub fn each<'a>(call: &'a Call, number: usize, captures: &'a [Array]) -> impl Fn(&[Array]) -> Result<Vec<Array>> + 'a {
     move |arguments| (call.apply_each)(number, &[arguments, captures].concat())
 }
 
-/// Captured scalars in every element of `dims`, as operands of an operation: their names and types.
+/// Broadcasts captured scalars to `dims`, as operands of an operation, and returns their names and types.
 pub fn spread(e: &mut Emitter, captures: &[usize], dims: &[i64]) -> (Vec<String>, Vec<String>) {
     let mut names = Vec::new();
     let mut types = Vec::new();
@@ -61,7 +62,7 @@ pub fn spread(e: &mut Emitter, captures: &[usize], dims: &[i64]) -> (Vec<String>
     (names, types)
 }
 
-/// The region of an operation that compares: two parameters for each array, then two for each capture.
+/// Writes the region of a comparator: two parameters for each array, then two for each capture.
 pub fn comparing(e: &mut Emitter, position: usize, body: &Body) {
     let dtypes = body.parameters().iter().map(|ty| ty.dtype);
     let captures = body.captures().iter().flat_map(|ty| [ty.dtype; 2]);
@@ -73,7 +74,7 @@ pub fn comparing(e: &mut Emitter, position: usize, body: &Body) {
     apply_and_return(e, position, body, &arguments, &[]);
 }
 
-/// The region of an operation that combines: what was combined so far, then what comes; captures behind each of the two.
+/// Writes the region of a reducer: parameters are the accumulators and captures, then the next elements and captures.
 pub fn combining(e: &mut Emitter, position: usize, body: &Body) {
     let count = body.results().len();
     let dtypes = |types: &[TensorType]| types.iter().map(|ty| ty.dtype).collect::<Vec<DType>>();
@@ -87,7 +88,7 @@ pub fn combining(e: &mut Emitter, position: usize, body: &Body) {
     apply_and_return(e, position, body, &arguments, &carried);
 }
 
-/// `({ ^bb0(parameters):`; their names.
+/// Writes `({ ^bb0(parameters):` and returns the parameters' names.
 fn open(e: &mut Emitter, position: usize, parameters: &[DType]) -> Vec<String> {
     let names: Vec<String> = (0..parameters.len()).map(|i| format!("%in{position}_{i}")).collect();
     let typed: Vec<String> =
@@ -96,12 +97,12 @@ fn open(e: &mut Emitter, position: usize, parameters: &[DType]) -> Vec<String> {
     names
 }
 
-/// What is written out in regions has at most so many values.
+/// Maximum number of values of a body that is inlined in a region.
 const MOST_VALUES: usize = 256;
 
-/// Applies a body: written out, unless it is large or has bodies itself. XLA takes an operation whose results nothing needs
-/// out of a program only if it sees that it does nothing else, and of a call it does not; a reduction that is left so ends
-/// the process.
+/// Applies a body in a region: inlined, unless it is large or contains bodies or custom calls. XLA removes an operation
+/// with unused results only if it can see that the operation has no side effect, and it cannot see that through a call;
+/// an unused reduction that remains crashes the process.
 pub fn written_out(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
     let (values, results) = body.decode();
     let is_plain = |value: &Instruction| value.bodies.is_empty() && value.op != Op::CustomCall;
@@ -111,7 +112,7 @@ pub fn written_out(e: &mut Emitter, name: &str, body: &Body, arguments: &[String
     e.write_out(&values, body.scalars(), &format!("{}_", name.trim_start_matches('%')), arguments, &results)
 }
 
-/// Applies the body, and returns its results, then what is carried along.
+/// Applies the body in a region and returns its results, followed by `carried`.
 fn apply_and_return(e: &mut Emitter, position: usize, body: &Body, arguments: &[String], carried: &[(String, DType)]) {
     let mut results = written_out(e, &format!("%next{position}"), body, arguments);
     let mut types: Vec<String> = body.results().iter().map(mlir).collect();
@@ -122,12 +123,12 @@ fn apply_and_return(e: &mut Emitter, position: usize, body: &Body, arguments: &[
     emit!(e, "    stablehlo.return {} : {}", results.join(", "), types.join(", "));
 }
 
-/// `name:n = "stablehlo.op"(operands) <{attributes}> (`, before regions.
+/// Writes `name:n = "stablehlo.op"(operands) <{attributes}> (`, which precedes the regions.
 pub fn begin(e: &mut Emitter, results: &str, op: &str, operands: &[String], attributes: &str) {
     emit!(e, "    {results} = \"stablehlo.{op}\"({}) <{{{attributes}}}> ({{", operands.join(", "));
 }
 
-/// `}) : (types) -> (types)`, behind regions.
+/// Writes `}) : (types) -> (types)`, which follows the regions.
 pub fn end(e: &mut Emitter, operands: &[String], results: &[String]) {
     emit!(e, "    }}) : ({}) -> ({})", operands.join(", "), results.join(", "));
 }

@@ -1,4 +1,4 @@
-//! Tensors made from nothing.
+//! Constants and iota.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -9,7 +9,7 @@ use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::types::{DType, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
-/// `value` in every element.
+/// Definition of `full`: `value` in every element.
 pub const FULL: Definition = Definition {
     name: "full",
     stablehlo: "constant",
@@ -19,7 +19,7 @@ pub const FULL: Definition = Definition {
     native: Native::One(|call| native::full(call.ty, call.scalar()?)),
 };
 
-/// 0, 1, 2, ... along an axis.
+/// Definition of `iota`: 0, 1, 2, ... along an axis.
 pub const IOTA: Definition = Definition {
     name: "iota",
     stablehlo: "iota",
@@ -29,7 +29,7 @@ pub const IOTA: Definition = Definition {
     native: Native::One(native_iota),
 };
 
-/// `value` in every element.
+/// Records a tensor with `value` in every element.
 pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<NodeId> {
     element_count(&ty.dims)?;
     let scalar = Scalar::new(ty.dtype, value).map_err(|e| e.context("value"))?;
@@ -37,18 +37,18 @@ pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<No
     Ok(trace.operation_with_scalar(Op::Full, ty.dtype, shape, &[], scalar))
 }
 
-/// A tensor without elements, of any dtype: f8e8m0fnu has no 0.
+/// Records an empty tensor of any dtype. Its fill value is 1, since f8e8m0fnu has no 0.
 pub fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
     full(trace, ty, ScalarValue::Unsigned(1))
 }
 
-/// A scalar that is known as an element, in every element.
+/// Records a tensor with the given scalar in every element.
 pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
     let shape = trace.intern(dims);
     trace.operation_with_scalar(Op::Full, scalar.dtype(), shape, &[], scalar)
 }
 
-/// 0, 1, 2, ... along `axis`.
+/// Records 0, 1, 2, ... along `axis`.
 pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
     element_count(&ty.dims)?;
     if ty.dtype == DType::Pred {

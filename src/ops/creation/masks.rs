@@ -1,4 +1,4 @@
-//! What depends on where an element stands: triangles, and numbers as rows of zeros with a one.
+//! Tensors that depend on an element's position: triangles, identity matrices and one-hot encodings.
 
 use crate::error;
 use crate::error::Result;
@@ -11,21 +11,21 @@ use crate::ops::refuse;
 use crate::ops::shape::rearrange::expand_dims;
 use crate::types::{DType, ScalarValue, TensorType, element_count, normalize_axis};
 
-/// The lower triangle.
+/// Table entry of `tril`, the lower triangle.
 pub const TRIL: Composed = Composed { name: "tril", function: "lxla_tril", dtypes: "all" };
-/// The upper triangle.
+/// Table entry of `triu`, the upper triangle.
 pub const TRIU: Composed = Composed { name: "triu", function: "lxla_triu", dtypes: "all" };
-/// Ones on a diagonal.
+/// Table entry of `eye`, ones on a diagonal.
 pub const EYE: Composed = Composed { name: "eye", function: "lxla_eye", dtypes: "all" };
-/// A one at the place that a number says.
+/// Table entry of `one_hot`, a 1 at the position that an index gives.
 pub const ONE_HOT: Composed = Composed { name: "one_hot", function: "lxla_one_hot", dtypes: "all; indices integers" };
 
-/// Up to the diagonal `k` (1 is the one above the main one), and 0 beyond it.
+/// Records the lower triangle: elements up to diagonal `k` (1 is the one above the main diagonal), 0 above it.
 pub fn tril(trace: &mut Trace, x: NodeId, k: i64) -> Result<NodeId> {
     triangle(trace, x, "tril", CompareOp::Le, k)
 }
 
-/// From the diagonal `k` on, and 0 before it.
+/// Records the upper triangle: elements from diagonal `k` on, 0 below it.
 pub fn triu(trace: &mut Trace, x: NodeId, k: i64) -> Result<NodeId> {
     triangle(trace, x, "triu", CompareOp::Ge, k)
 }
@@ -40,16 +40,16 @@ fn triangle(trace: &mut Trace, x: NodeId, name: &str, op: CompareOp, k: i64) -> 
     select(trace, stays, x, zero)
 }
 
-/// Ones where the column is `k` more than the row.
+/// Records a matrix with ones where column = row + `k`, and 0 elsewhere.
 pub fn eye(trace: &mut Trace, dtype: DType, rows: i64, columns: i64, k: i64) -> Result<NodeId> {
     element_count(&[rows, columns])?;
     let ones = diagonals(trace, rows, columns, CompareOp::Eq, k)?;
     Ok(convert(trace, ones, dtype))
 }
 
-/// Whether `column (op) row + k`.
+/// Records the mask `column (op) row + k`.
 fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) -> Result<NodeId> {
-    // Diagonals further away hold nothing, either; and in s32 no place overflows.
+    // Diagonals further outside select the same elements; clamped, positions do not overflow in s32.
     let k = k.clamp(-rows - 1, columns + 1);
     let narrow = rows + columns < i64::from(i32::MAX) / 2;
     let dtype = if narrow { DType::S32 } else { DType::S64 };
@@ -60,8 +60,8 @@ fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) 
     compare(trace, op, column, line)
 }
 
-/// A new axis of size `depth`, with 1 where an element of `indices` says, and 0 elsewhere: everywhere, if it is below 0 or
-/// not below `depth`.
+/// Records a one-hot encoding: a new axis of size `depth`, with 1 at the position that the element of `indices` gives
+/// and 0 elsewhere; all 0 if the index is negative or not below `depth`.
 pub fn one_hot(trace: &mut Trace, indices: NodeId, depth: i64, axis: i64, dtype: DType) -> Result<NodeId> {
     let ty = trace.ty(indices);
     if !ty.dtype.is_integer() {
@@ -72,7 +72,7 @@ pub fn one_hot(trace: &mut Trace, indices: NodeId, depth: i64, axis: i64, dtype:
     }
     let rank = ty.dims.len() + 1;
     let axis = normalize_axis("axis", axis, rank)?;
-    // In what holds every index and the depth; what wraps around in it is negative, and so nowhere.
+    // A dtype that holds the depth. An index that wraps around in it becomes negative, and matches no position.
     let narrow = ty.dtype.size_bytes() <= 4 && depth <= i64::from(i32::MAX);
     let wide = if narrow { DType::S32 } else { DType::S64 };
     let indices = convert(trace, indices, wide);

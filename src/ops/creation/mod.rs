@@ -1,4 +1,4 @@
-//! Tensors made from values: constants, ranges, triangles and one-hot rows.
+//! Tensors made from values: constants, ranges, triangles and one-hot encodings.
 
 pub mod constants;
 pub mod masks;

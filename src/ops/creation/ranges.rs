@@ -1,4 +1,4 @@
-//! Numbers at equal distances: integers exactly, whatever their size, floats in their dtype.
+//! Evenly spaced values (arange, linspace): exact for integers of any size, in their dtype for floats.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -12,15 +12,15 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::widened;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, element_count};
 
-/// By their distance.
+/// Table entry of `arange`, evenly spaced values by step.
 pub const ARANGE: Composed = Composed { name: "arange", function: "lxla_arange", dtypes: "all" };
-/// By their number.
+/// Table entry of `linspace`, evenly spaced values by count.
 pub const LINSPACE: Composed = Composed { name: "linspace", function: "lxla_linspace", dtypes: "all" };
 
-/// The most that a linspace of integers divides by: beyond it products of two places have more than 64 bits.
+/// Maximum divisor of an integer linspace: above it, the product of a position and a remainder may exceed 64 bits.
 const MOST_GAPS: i64 = 1 << 32;
 
-/// `start`, `start + step`, ..., as long as they do not reach `stop`.
+/// Records `start`, `start + step`, ..., up to `stop` exclusive.
 pub fn arange(trace: &mut Trace, dtype: DType, [start, stop, step]: [ScalarValue; 3]) -> Result<NodeId> {
     if let [Some(start), Some(stop), Some(step)] = [start.whole(), whole_stop(stop, step), step.whole()]
         && step != 0
@@ -59,7 +59,7 @@ pub fn arange(trace: &mut Trace, dtype: DType, [start, stop, step]: [ScalarValue
     })
 }
 
-/// The integer that numbers reach no sooner than `stop`.
+/// Rounds `stop` to the integer that ends the same integer sequence: up for a positive step, down otherwise.
 fn whole_stop(stop: ScalarValue, step: ScalarValue) -> Option<i128> {
     match stop {
         ScalarValue::Float(stop) if step.real()? > 0.0 => ScalarValue::Float(stop.ceil()).whole(),
@@ -72,7 +72,8 @@ fn too_many(count: impl std::fmt::Display) -> Error {
     error!(InvalidArgument, "start, stop, step: they give {count} elements, more than an address space has bytes")
 }
 
-/// Exact in integers, of which the last ones are known to fit.
+/// Records an arange of integer bounds; an error if its first or last value does not fit the dtype. Exact for integer
+/// dtypes.
 fn arange_of_integers(trace: &mut Trace, dtype: DType, start: i128, stop: i128, step: i128) -> Result<NodeId> {
     let (distance, by) = if step > 0 { (stop - start, step) } else { (start - stop, -step) };
     let count = if distance <= 0 { 0 } else { (distance - 1) / by + 1 };
@@ -84,7 +85,8 @@ fn arange_of_integers(trace: &mut Trace, dtype: DType, start: i128, stop: i128, 
     }
     let dims = [size];
     match dtype.kind() {
-        // All of them fit, so that bits that products have beyond the dtype's go with the sum.
+        // All results fit, so the arithmetic may wrap around: bits that products have beyond the dtype cancel in the
+        // sum.
         Kind::Signed | Kind::Unsigned | Kind::Pred => {
             let counted = if dtype.size_bytes() < 4 { DType::S32 } else { dtype };
             let places = iota(trace, &TensorType::new(counted, &dims), 0)?;
@@ -101,12 +103,12 @@ fn arange_of_integers(trace: &mut Trace, dtype: DType, start: i128, stop: i128, 
     }
 }
 
-/// An integer as an element of a dtype, without the bits that this has not.
+/// Truncates an integer to the bits of a dtype.
 fn wrapped(dtype: DType, value: i128) -> Scalar {
     Scalar::from_bytes(dtype, &value.to_le_bytes()[..dtype.size_bytes()])
 }
 
-/// `places * step + start`, which wraps around.
+/// Records `places * step + start` with wrap-around.
 fn linear(trace: &mut Trace, places: NodeId, step: Scalar, start: Scalar) -> NodeId {
     let (dtype, shape) = (trace.node(places).dtype, trace.node(places).shape);
     let mut with =
@@ -115,14 +117,14 @@ fn linear(trace: &mut Trace, places: NodeId, step: Scalar, start: Scalar) -> Nod
     with(BinaryOp::Add, distances, start)
 }
 
-/// `0, 1, 2, ... * step + start`.
+/// Records `0, 1, 2, ... * step + start`.
 fn scaled(trace: &mut Trace, ty: &TensorType, step: ScalarValue, start: ScalarValue) -> Result<NodeId> {
     let places = iota(trace, ty, 0)?;
     let distances = binary_scalar(trace, BinaryOp::Multiply, places, step, false)?;
     binary_scalar(trace, BinaryOp::Add, distances, start, true)
 }
 
-/// What is made in the float that a dtype is computed in; of complex numbers the real part.
+/// Records values in the float dtype in which `dtype` (or its real part, if complex) is computed, and converts them.
 fn of_reals(
     trace: &mut Trace,
     dtype: DType,
@@ -132,7 +134,8 @@ fn of_reals(
     Ok(convert(trace, made, dtype))
 }
 
-/// `count` numbers from `start` to `stop`, which is the last one, or with `endpoint` false the one that would follow.
+/// Records `count` evenly spaced values from `start` to `stop`. `stop` is the last value, or with `endpoint` false the
+/// one that would follow.
 pub fn linspace(
     trace: &mut Trace,
     dtype: DType,
@@ -174,7 +177,8 @@ pub fn linspace(
     }
 }
 
-/// Rounded down, as NumPy's: the whole part of each step, and of the rests what has come together so far.
+/// Records an integer linspace, rounded down as in NumPy: the whole part of each step times the position, plus the
+/// remainders accumulated to that position.
 fn linspace_of_integers(
     trace: &mut Trace,
     dtype: DType,

@@ -1,16 +1,16 @@
-//! The angle of a point.
+//! atan2.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ops::elementwise::builder::Steps;
 use crate::types::{DType, TensorType};
 
-/// `atan2(y, x)`.
+/// Writes `atan2(y, x)` and returns its name.
 ///
-/// A version of XLA's simplifier writes an arc tangent for it where `x` is a constant 1, also one that is the result of
-/// other constants, and its CPU backend gives other memory for the arc tangent of some 60 and more elements:
-/// `lammps-jax-pjrt-cpu` 0.11.2 does, `xla-cpu-pjrt` 0.0.1 and `fastatomstruct-xla-cpu` 2026.6.23 do not. So `x` passes
-/// through an operation that changes nothing, which the simplifier does not see; LLVM does, and leaves it out. This can
-/// go with the support of that plugin.
+/// One version of XLA's algebraic simplifier replaces atan2 by an arc tangent if `x` is a constant 1, also one that
+/// results from folding constants, and its CPU backend then returns unrelated memory for about 60 or more elements.
+/// `lammps-jax-pjrt-cpu` 0.11.2 is affected; `xla-cpu-pjrt` 0.0.1 and `fastatomstruct-xla-cpu` 2026.6.23 are not. So
+/// `x` passes through an identity that the simplifier cannot fold; LLVM removes it. Remove this workaround when that
+/// plugin is no longer supported.
 pub fn arc_tangent(s: &mut Steps, y: &str, x: &str) -> String {
     let name = s.e.temporary();
     named(s, &name, y, x);
@@ -23,7 +23,7 @@ fn named(s: &mut Steps, name: &str, y: &str, x: &str) {
     emit!(s.e, "    {name} = stablehlo.atan2 {y}, {x} : {ty}");
 }
 
-/// `name` is `atan2(y, x)`; of 16-bit floats in f32, rounded once.
+/// Writes `name = atan2(y, x)`. Computes 16-bit floats in f32 and rounds once.
 pub fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
     if !matches!(ty.dtype, DType::F16 | DType::BF16) {
         return named(&mut Steps::of(e, ty), name, y, x);

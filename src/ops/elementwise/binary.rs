@@ -13,7 +13,7 @@ use crate::ops::elementwise::integers::{integer_division, integer_power};
 use crate::ops::{common_dims, common_dtype, typed};
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Two tensors, which broadcast and promote.
+/// Definition of `binary`: two tensors, with broadcasting and type promotion.
 pub const BINARY: Definition = Definition {
     name: "binary",
     stablehlo: "",
@@ -23,7 +23,7 @@ pub const BINARY: Definition = Definition {
     native: Native::One(native_of_two),
 };
 
-/// A tensor and a scalar.
+/// Definition of `binary_scalar`: the operand on the right is a scalar.
 pub const BINARY_SCALAR: Definition = Definition {
     name: "binary_scalar",
     stablehlo: "",
@@ -35,7 +35,7 @@ pub const BINARY_SCALAR: Definition = Definition {
     }),
 };
 
-/// A scalar and a tensor.
+/// Definition of `scalar_binary`: the operand on the left is a scalar.
 pub const SCALAR_BINARY: Definition = Definition {
     name: "scalar_binary",
     function: "lxla_binary_with_scalar",
@@ -52,7 +52,7 @@ fn member(call: &Call) -> BinaryOp {
     }
 }
 
-/// An elementwise operation of two operands.
+/// Records an elementwise operation of two tensors.
 #[inline]
 pub fn binary(trace: &mut Trace, op: BinaryOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let (l, r) = (trace.node(lhs), trace.node(rhs));
@@ -69,7 +69,7 @@ pub fn binary(trace: &mut Trace, op: BinaryOp, lhs: NodeId, rhs: NodeId) -> Resu
     Ok(typed(trace, Op::Binary(op), &ty, &[lhs, rhs]))
 }
 
-/// An elementwise operation of a tensor and a scalar, which takes the tensor's dtype.
+/// Records an elementwise operation of a tensor and a scalar. The scalar is converted to the tensor's dtype.
 pub fn binary_scalar(
     trace: &mut Trace,
     op: BinaryOp,
@@ -90,19 +90,19 @@ pub fn binary_scalar(
     Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
 }
 
-/// A scalar operand, which takes the tensor's dtype.
+/// Converts a scalar operand to the tensor's dtype.
 #[inline]
 pub fn scalar_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {
     Scalar::new(dtype, scalar).map_err(|e| e.context("rhs"))
 }
 
-/// An error unless `op` computes in `dtype`.
+/// Returns an error unless `op` supports `dtype`.
 #[inline]
 fn check(op: BinaryOp, dtype: DType) -> Result<()> {
     if kinds(op).contains(&dtype.kind()) { Ok(()) } else { Err(refuse(op, dtype)) }
 }
 
-/// What an operation computes in.
+/// Kinds of dtypes that an operation supports.
 #[inline]
 fn kinds(op: BinaryOp) -> &'static [Kind] {
     use BinaryOp::*;
@@ -131,7 +131,6 @@ fn refuse(op: BinaryOp, dtype: DType) -> Error {
     error!(InvalidArgument, "{} takes {wanted}, not {dtype}", op.name())
 }
 
-/// An elementwise operation of two operands.
 fn infer(op: BinaryOp, lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
     let dtype = common_dtype(lhs, rhs)?;
     check(op, dtype).map_err(|e| e.context(format_args!("lhs is {lhs} and rhs is {rhs}")))?;

@@ -1,4 +1,4 @@
-//! The bits of elements: read as another type, or fewer of them kept.
+//! Bit-level operations on elements: bitcasts and reduced precision.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -11,7 +11,7 @@ use crate::ops::shape::axes::reshape;
 use crate::ops::{refuse, typed};
 use crate::types::{DType, Dims, Kind, TensorType, check_rank};
 
-/// The bits as elements of the node's dtype.
+/// Definition of `bitcast_convert`: the operand's bits as elements of the node's dtype.
 pub const BITCAST_CONVERT: Definition = Definition {
     name: "bitcast_convert",
     stablehlo: "bitcast_convert",
@@ -21,7 +21,7 @@ pub const BITCAST_CONVERT: Definition = Definition {
     native: Native::One(|call| Ok(call.operands[0].bitcast(call.ty))),
 };
 
-/// Attributes: bits of the exponent, bits of the mantissa.
+/// Definition of `reduce_precision`. Attributes: exponent bits, mantissa bits.
 pub const REDUCE_PRECISION: Definition = Definition {
     name: "reduce_precision",
     stablehlo: "reduce_precision",
@@ -31,7 +31,7 @@ pub const REDUCE_PRECISION: Definition = Definition {
     native: Native::One(native_reduce_precision),
 };
 
-/// The bits as elements of another dtype.
+/// Records a bitcast to another dtype.
 pub fn bitcast_convert(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<NodeId> {
     let ty = trace.ty(x);
     if ty.dtype == dtype {
@@ -45,13 +45,13 @@ pub fn bitcast_convert(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<Nod
     Ok(typed(trace, Op::BitcastConvert, &ty, &[x]))
 }
 
-/// What the bits of `x` were first.
+/// Returns the operand from which `x` comes through a chain of bitcasts.
 fn source_of(trace: &Trace, x: NodeId) -> NodeId {
     let node = trace.node(x);
     if node.op == Op::BitcastConvert { source_of(trace, trace.operands(node)[0]) } else { x }
 }
 
-/// The bits at once as what they become one after another: XLA's simplifier takes one step for two, with the wrong shape.
+/// Records a chain of bitcasts as one bitcast and a reshape: XLA's simplifier merges two bitcasts with the wrong shape.
 fn from_source(trace: &mut Trace, source: NodeId, ty: &TensorType) -> Result<NodeId> {
     let from = trace.ty(source);
     let parts = ty.dtype.size_bytes() / from.dtype.size_bytes();
@@ -64,7 +64,7 @@ fn from_source(trace: &mut Trace, source: NodeId, ty: &TensorType) -> Result<Nod
     reshape(trace, whole, &ty.dims)
 }
 
-/// Each element rounded to a format with so many bits.
+/// Records the rounding of each element to a format with these numbers of bits.
 pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantissa_bits: i64) -> Result<NodeId> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() {
@@ -88,7 +88,7 @@ pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantis
     Ok(trace.operation_with_attributes(Op::ReducePrecision, ty.dtype, shape, &[x], &[exponent_bits, mantissa_bits]))
 }
 
-/// Bits of the exponent and of the mantissa of a float.
+/// Numbers of exponent and mantissa bits of a float dtype.
 fn format(dtype: DType) -> (i64, i64) {
     match dtype {
         DType::F16 => (5, 10),
@@ -98,8 +98,9 @@ fn format(dtype: DType) -> (i64, i64) {
     }
 }
 
-/// Where the new type is narrower, a new last axis has an element's parts; where it is wider, the last axis goes into one
-/// element. XLA has preds in bytes and StableHLO in bits, and ends the process on complex numbers of another width.
+/// Infers the type of a bitcast. To a narrower dtype, appends an axis with the parts of each element; to a wider one,
+/// merges the last axis into one element. Preds are refused, since XLA stores them in bytes and StableHLO counts bits;
+/// complex numbers are refused, since XLA crashes on those of another width.
 fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
     for (name, kind) in [("x", x.dtype.kind()), ("dtype", dtype.kind())] {
         if matches!(kind, Kind::Pred | Kind::Complex) {
@@ -123,7 +124,8 @@ fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
     Ok(TensorType { dtype, dims })
 }
 
-/// NaN without a mantissa is infinite in some versions of XLA, and NaN in others: here, it stays NaN.
+/// Writes the StableHLO of reduce_precision. With 0 mantissa bits, some versions of XLA turn NaN into infinity; here
+/// NaN stays NaN.
 fn lower_reduce_precision(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, x, ty) = (e.name_of(at), e.name(value.operands[0]), mlir(&value.ty));

@@ -1,10 +1,10 @@
-//! Operations on elements that are written one after the other, for lowerings that are made of several.
+//! Builder for lowerings that write several elementwise StableHLO operations.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 
-/// What is written for elements of one type.
+/// Writes elementwise operations on values of one type, and returns the names of their results.
 pub struct Steps<'a, 'b> {
     pub e: &'a mut Emitter<'b>,
     ty: String,
@@ -49,13 +49,13 @@ impl<'a, 'b> Steps<'a, 'b> {
         emit!(self.e, "    {name} = stablehlo.select {pred}, {on_true}, {on_false} : {}, {}", self.pred, self.ty);
     }
 
-    /// Whether it is positive infinity.
+    /// Writes the mask of elements equal to positive infinity.
     pub fn is_infinite(&mut self, x: &str) -> String {
         let infinity = self.constant(f64::INFINITY);
         self.compare("EQ", x, &infinity)
     }
 
-    /// Whether a number is infinite, of either sign.
+    /// Writes the mask of elements where either value is infinite, of either sign.
     pub fn any_infinite(&mut self, numbers: &[String; 2]) -> String {
         let [first, second] = numbers.each_ref().map(|number| {
             let size = self.step("abs", &[number]);
@@ -64,18 +64,18 @@ impl<'a, 'b> Steps<'a, 'b> {
         self.either(&first, &second)
     }
 
-    /// The dtype of the elements.
+    /// Dtype of the elements.
     pub fn dtype(&self) -> DType {
         self.element.dtype
     }
 
-    /// The type of the values.
+    /// Type of the values.
     pub fn ty(&self) -> &TensorType {
         &self.element
     }
 
-    /// `x`, unchanged, of which XLA's simplifier does not know that: as many bits are set as the number of zeros that lead
-    /// the bits of `other` has beyond the width's, which are none. LLVM sees it, and leaves it out.
+    /// Writes an identity of `x` that XLA's simplifier cannot fold: ORs its bits with the leading zero count of `other`
+    /// shifted right beyond its width, which is always 0. LLVM recognizes and removes it.
     pub fn disguised(&mut self, x: &str, other: &str) -> String {
         let wide = unsigned(&self.element);
         let (float, bits, past) = (&self.ty, mlir(&wide), (8 * wide.dtype.size_bytes()).ilog2() + 1);
@@ -104,7 +104,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         self.compare(how, x, &value)
     }
 
-    /// `select` with a name of its own.
+    /// `select` with a temporary as its name, which it returns.
     pub fn choose(&mut self, pred: &str, on_true: &str, on_false: &str) -> String {
         let name = self.e.temporary();
         self.select(&name, pred, on_true, on_false);
@@ -129,7 +129,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         name
     }
 
-    /// The size of one number with the sign of another, of which -0 has one, too.
+    /// Writes copysign: the magnitude of `size` with the sign bit of `sign`, also of -0.
     pub fn with_sign_of(&mut self, size: &str, sign: &str) -> String {
         let is_double = self.element.dtype == DType::F64;
         let bits =

@@ -1,4 +1,4 @@
-//! Values between two bounds.
+//! Clamp: values limited to the range between two bounds.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -12,7 +12,7 @@ use crate::ops::elementwise::float8;
 use crate::ops::{refuse, typed};
 use crate::types::{Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
-/// The operands, in the order min, x, max.
+/// Definition of `clamp`. Operands: min, x, max.
 pub const CLAMP: Definition = Definition {
     name: "clamp",
     stablehlo: "clamp",
@@ -22,7 +22,7 @@ pub const CLAMP: Definition = Definition {
     native: Native::One(native_clamp),
 };
 
-/// `x`, but at least `min`, and at most `max`.
+/// Records `min(max(x, min), max)`, with broadcasting and type promotion.
 pub fn clamp(trace: &mut Trace, min: NodeId, x: NodeId, max: NodeId) -> Result<NodeId> {
     let ty = infer(&trace.ty(min), &trace.ty(x), &trace.ty(max))?;
     if float8::is_any(trace, &[x]) {
@@ -31,7 +31,7 @@ pub fn clamp(trace: &mut Trace, min: NodeId, x: NodeId, max: NodeId) -> Result<N
     Ok(typed(trace, Op::Clamp, &ty, &[min, x, max]))
 }
 
-/// `x`, but at least and at most these scalars, which take its dtype; none is no bound.
+/// Records a clamp to scalar bounds, which are converted to the dtype of `x`; None is no bound.
 pub fn clamp_scalars(
     trace: &mut Trace,
     min: Option<ScalarValue>,
@@ -70,7 +70,8 @@ fn infer(min: &TensorType, x: &TensorType, max: &TensorType) -> Result<TensorTyp
     Ok(TensorType { dtype, dims })
 }
 
-/// StableHLO wants bounds that are scalars or have the shape of x; here all three have the result's.
+/// Writes the StableHLO of a clamp. StableHLO wants bounds that are scalars or have the shape of x; here all three
+/// operands are broadcast to the result's shape.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
@@ -78,7 +79,7 @@ fn lower(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.clamp {} : {}", operands.join(", "), mlir(&value.ty));
 }
 
-/// First `min`, then `max`: where they cross, the result is `max`.
+/// Evaluates a clamp, `min` first, then `max`: where min > max, the result is `max`.
 fn native_clamp(call: &Call) -> Result<Array> {
     let converted = |i: usize| native::convert(call.operands[i], call.ty.dtype);
     let (min, x, max) = (converted(0)?, converted(1)?, converted(2)?);

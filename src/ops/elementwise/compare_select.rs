@@ -1,4 +1,4 @@
-//! Comparisons, and choosing by them.
+//! Comparisons and select.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -12,7 +12,7 @@ use crate::ops::elementwise::float8;
 use crate::ops::{common_dims, common_dtype, refuse, typed};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
-/// One of [`CompareOp`].
+/// Definition of `compare`; the direction is a [`CompareOp`].
 pub const COMPARE: Definition = Definition {
     name: "compare",
     stablehlo: "compare",
@@ -22,7 +22,7 @@ pub const COMPARE: Definition = Definition {
     native: Native::One(native_compare),
 };
 
-/// pred ? a : b.
+/// Definition of `select`: `pred ? a : b`.
 pub const SELECT: Definition = Definition {
     name: "select",
     stablehlo: "select",
@@ -32,7 +32,7 @@ pub const SELECT: Definition = Definition {
     native: Native::One(|call| native::select(call.ty, call.operands[0], call.operands[1], call.operands[2])),
 };
 
-/// A comparison.
+/// Records an elementwise comparison of two tensors.
 pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let ty = infer_compare(op, &trace.ty(lhs), &trace.ty(rhs))?;
     if float8::is_any(trace, &[lhs, rhs]) {
@@ -41,7 +41,7 @@ pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Re
     Ok(typed(trace, Op::Compare(op), &ty, &[lhs, rhs]))
 }
 
-/// A comparison with a scalar, which takes the tensor's dtype.
+/// Records a comparison with a scalar, which is converted to the tensor's dtype.
 pub fn compare_scalar(
     trace: &mut Trace,
     op: CompareOp,
@@ -54,23 +54,23 @@ pub fn compare_scalar(
     if scalar_on_left { compare(trace, op, scalar, x) } else { compare(trace, op, x, scalar) }
 }
 
-/// `pred ? on_true : on_false`.
+/// Records `pred ? on_true : on_false`.
 pub fn select(trace: &mut Trace, pred: NodeId, on_true: NodeId, on_false: NodeId) -> Result<NodeId> {
     let ty = infer_select(&trace.ty(pred), &trace.ty(on_true), &trace.ty(on_false))?;
     Ok(typed(trace, Op::Select, &ty, &[pred, on_true, on_false]))
 }
 
-/// One side of a choice: a tensor, or a scalar as it was given, with its own dtype.
+/// One branch of a select: a tensor, or a scalar with the dtype in which it was given.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
     /// A tensor.
     Tensor(NodeId),
-    /// A scalar.
+    /// A scalar and its dtype.
     Scalar(DType, ScalarValue),
 }
 
-/// `pred ? on_true : on_false`, where a side may be a scalar. Beside a tensor it takes the tensor's dtype; two scalars take
-/// the one that theirs promote to.
+/// Records `pred ? on_true : on_false`, where either branch may be a scalar. A scalar beside a tensor is converted to
+/// the tensor's dtype; two scalars promote to a common dtype.
 pub fn select_sides(trace: &mut Trace, pred: NodeId, sides: [Side; 2]) -> Result<NodeId> {
     let dtype = match sides {
         [Side::Tensor(x), _] | [_, Side::Tensor(x)] => trace.node(x).dtype,
@@ -92,7 +92,7 @@ pub fn select_sides(trace: &mut Trace, pred: NodeId, sides: [Side; 2]) -> Result
     select(trace, pred, nodes[0], nodes[1])
 }
 
-/// A comparison; the type given back is that of the result, pred.
+/// Infers the result type of a comparison, whose dtype is pred.
 fn infer_compare(op: CompareOp, lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
     let dtype = common_dtype(lhs, rhs)?;
     if dtype.kind() == Kind::Complex && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
@@ -101,7 +101,6 @@ fn infer_compare(op: CompareOp, lhs: &TensorType, rhs: &TensorType) -> Result<Te
     Ok(TensorType { dtype: DType::Pred, dims: common_dims(lhs, rhs)? })
 }
 
-/// `pred ? on_true : on_false`.
 fn infer_select(pred: &TensorType, on_true: &TensorType, on_false: &TensorType) -> Result<TensorType> {
     if pred.dtype != DType::Pred {
         return Err(refuse("select", "pred", pred, "pred"));

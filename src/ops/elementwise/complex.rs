@@ -1,4 +1,4 @@
-//! Complex numbers and their parts.
+//! Complex numbers from and to real and imaginary parts.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -10,7 +10,7 @@ use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::{common_dims, common_dtype, refuse, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
-/// The operands, in the order real part, imaginary part.
+/// Definition of `complex`. Operands: real part, imaginary part.
 pub const COMPLEX: Definition = Definition {
     name: "complex",
     stablehlo: "complex",
@@ -20,7 +20,7 @@ pub const COMPLEX: Definition = Definition {
     native: Native::One(native_complex),
 };
 
-/// The real part of complex numbers.
+/// Definition of `real`: the real part of complex numbers.
 pub const REAL: Definition = Definition {
     name: "real",
     stablehlo: "real",
@@ -30,7 +30,7 @@ pub const REAL: Definition = Definition {
     native: Native::One(|call| native::real(call.ty, call.operands[0])),
 };
 
-/// The imaginary part of complex numbers.
+/// Definition of `imag`: the imaginary part of complex numbers.
 pub const IMAG: Definition = Definition {
     name: "imag",
     stablehlo: "imag",
@@ -40,13 +40,13 @@ pub const IMAG: Definition = Definition {
     native: Native::One(|call| native::imag(call.ty, call.operands[0])),
 };
 
-/// Complex numbers of their parts.
+/// Records complex numbers with the given real and imaginary parts.
 pub fn complex(trace: &mut Trace, real: NodeId, imag: NodeId) -> Result<NodeId> {
     let ty = infer(&trace.ty(real), &trace.ty(imag))?;
     Ok(typed(trace, Op::Complex, &ty, &[real, imag]))
 }
 
-/// The real part; all else is its own.
+/// Records the real part; returns `x` itself if it is not complex.
 pub fn real(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     if ty.dtype.kind() != Kind::Complex {
@@ -55,7 +55,7 @@ pub fn real(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     Ok(typed(trace, Op::Real, &part(&ty), &[x]))
 }
 
-/// The imaginary part, which for all else is 0.
+/// Records the imaginary part; 0 if `x` is not complex.
 pub fn imag(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     if ty.dtype.kind() != Kind::Complex {

@@ -1,16 +1,16 @@
-//! Functions of complex numbers that are made of sines and hyperbolic sines of their parts.
+//! Complex functions computed from sines, cosines and hyperbolic functions of the parts.
 
 use crate::ops::elementwise::builder::Steps;
 use crate::ops::elementwise::complex_exponential::Power;
 use crate::ops::elementwise::complex_functions::Parts;
 use crate::types::DType;
 
-/// `sinh h` for `h` from 0 to 1, of which a difference of exponentials keeps little: its series.
+/// Writes `sinh h` for `h` in [0, 1] by its Taylor series; the difference of exponentials would lose most bits there.
 fn small_hyperbolic_sine(s: &mut Steps, h: &str) -> String {
     let terms = if s.dtype() == DType::F64 { 9 } else { 5 };
     let square = s.step("multiply", &[h, h]);
     let factor = |k: u32| 1.0 / f64::from(2 * k * (2 * k + 1));
-    // 1 + h^2 / 6 (1 + h^2 / 20 (...)), from the inside.
+    // Horner's scheme for 1 + h^2 / 6 (1 + h^2 / 20 (...)), from the innermost term.
     let mut sum = s.times(&square, factor(terms));
     for k in (1..terms).rev() {
         let one = s.constant(1.0);
@@ -22,7 +22,7 @@ fn small_hyperbolic_sine(s: &mut Steps, h: &str) -> String {
     s.step("add", &[h, &rest])
 }
 
-/// `sinh h` and `cosh h`, for `h` that are not negative, by `power`, which is `e^h`, and its reciprocal.
+/// Writes `sinh h` and `cosh h` for `h` >= 0, from `power`, which is `e^h`, and its reciprocal.
 fn hyperbolic(s: &mut Steps, h: &str, power: &str, inverse: &str) -> [String; 2] {
     let (sum, difference) = (s.step("add", &[power, inverse]), s.step("subtract", &[power, inverse]));
     let (cosh, far) = (s.times(&sum, 0.5), s.times(&difference, 0.5));
@@ -30,16 +30,17 @@ fn hyperbolic(s: &mut Steps, h: &str, power: &str, inverse: &str) -> [String; 2]
     [s.choose(&is_small, &near, &far), cosh]
 }
 
-/// Sine and cosine of `a`, hyperbolic sine and cosine of `b`. The former are multiplied by what the latter lack.
+/// Sine and cosine of `a`, hyperbolic sine and cosine of `b`. The former include the factor `Power::scale` that the
+/// latter lack.
 struct Circle {
     sine: String,
     cosine: String,
     sinh: String,
     cosh: String,
-    /// Whether `a` is infinite or NaN and `b` is 0, or infinite.
+    /// `a` is infinite or NaN, and `b` is 0 (`flat`) or infinite (`tall`).
     flat: String,
     tall: String,
-    /// Whether `a` is 0.
+    /// `a` is 0.
     straight: String,
 }
 
@@ -65,7 +66,7 @@ impl Circle {
     }
 }
 
-/// `sin a cosh b + i cos a sinh b`.
+/// Writes the complex sine `sin a cosh b + i cos a sinh b`.
 pub fn sine(s: &mut Steps, z: &Parts) -> Parts {
     let c = Circle::of(s, z);
     let (one, aside) = (s.constant(1.0), s.either(&c.flat, &c.tall));
@@ -74,7 +75,7 @@ pub fn sine(s: &mut Steps, z: &Parts) -> Parts {
     [s.choose(&c.straight, &z[0], &re), im]
 }
 
-/// `cos a cosh b - i sin a sinh b`.
+/// Writes the complex cosine `cos a cosh b - i sin a sinh b`.
 pub fn cosine(s: &mut Steps, z: &Parts) -> Parts {
     let c = Circle::of(s, z);
     let one = s.constant(1.0);
@@ -86,8 +87,9 @@ pub fn cosine(s: &mut Steps, z: &Parts) -> Parts {
     [re, s.step("negate", &[&im])]
 }
 
-/// `tanh(x + iy)`: `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`, a sum of which nothing is lost near the poles.
-/// Beyond 20 the real part is 1, and the imaginary part `4 sin y cos y e^(-2 x)`.
+/// Writes `tanh(x + iy)` as `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`, whose denominator loses no bits
+/// near the poles. For `|x|` above 20 the real part is 1 (with the sign of `x`) and the imaginary part
+/// `4 sin y cos y e^(-2 |x|)`.
 pub fn tangent(s: &mut Steps, x: &str, y: &str) -> Parts {
     let h = s.step("abs", &[x]);
     let (one, zero) = (s.constant(1.0), s.constant(0.0));
@@ -98,7 +100,7 @@ pub fn tangent(s: &mut Steps, x: &str, y: &str) -> Parts {
     let [sinh, cosh] = hyperbolic(s, &h, &power, &inverse);
     let (sine, cosine) = (s.step("sine", &[y]), s.step("cosine", &[y]));
     let turn = s.step("multiply", &[&sine, &cosine]);
-    // Beside an infinite part the angle does not matter.
+    // If x is infinite, the result does not depend on the angle.
     let (is_infinite, is_finite) = (s.is_infinite(&h), s.is_finite(y));
     let is_lost = s.not(&is_finite);
     let aside = s.both(&is_infinite, &is_lost);
@@ -112,7 +114,7 @@ pub fn tangent(s: &mut Steps, x: &str, y: &str) -> Parts {
     let less = s.step("multiply", &[&four, &power]);
     let far_im = s.step("multiply", &[&less, &power]);
 
-    // No number beside a finite part.
+    // NaN for finite x and non-finite y.
     let (nan, is_plain) = (s.constant(f64::NAN), s.either(&is_infinite, &is_finite));
     let far_re = s.choose(&is_plain, &one, &nan);
     let (re, im) = (s.choose(&is_far, &far_re, &near_re), s.choose(&is_far, &far_im, &near_im));
@@ -121,8 +123,8 @@ pub fn tangent(s: &mut Steps, x: &str, y: &str) -> Parts {
     [s.choose(&is_imaginary, x, &signed), s.choose(&is_real, y, &im)]
 }
 
-/// `1 / (1 + e^-z)`. With `w = e^-|a|`, `p = 1 - w` and `k = 1 + cos b`, `|1 + w e^(ib)|^2` is `p^2 + 2 w k`: near the poles
-/// nothing is lost of it.
+/// Writes the logistic function `1 / (1 + e^-z)`. With `w = e^-|a|`, `p = 1 - w` and `k = 1 + cos b`,
+/// `|1 + w e^(ib)|^2` is `p^2 + 2 w k`, which loses no bits near the poles.
 pub fn logistic(s: &mut Steps, [a, b]: &Parts) -> Parts {
     let h = s.step("abs", &[a]);
     let (one, zero) = (s.constant(1.0), s.constant(0.0));

@@ -1,4 +1,4 @@
-//! The exponential function and the logarithm of complex numbers, by their parts.
+//! The complex exponential and logarithm, computed from real and imaginary parts.
 
 use crate::ops::elementwise::arc::arc_tangent;
 use crate::ops::elementwise::builder::Steps;
@@ -6,22 +6,22 @@ use crate::ops::elementwise::complex_functions::Parts;
 use crate::ops::elementwise::functions::log_plus_one;
 use crate::types::DType;
 
-/// `e^x` as a product: `x` may be nearly twice as large as the exponential function itself takes, since what the product
-/// is multiplied by before may be as small.
+/// `e^x` as a product of two factors. It permits `x` nearly twice as large as the exponential itself does, when the
+/// value that is multiplied by it is correspondingly small.
 pub struct Power {
-    /// `e^x`, or less by a fixed factor.
+    /// `e^x`, divided by `scale`.
     pub power: String,
-    /// That factor, or 1.
+    /// 1, or for large `x` a fixed factor.
     pub scale: String,
 }
 
 impl Power {
-    /// The step down, which is exact, for numbers beyond a limit, and e to its power, which is nearly so: of all such
-    /// steps with few bits they were chosen for that.
+    /// Amounts subtracted from `x` above a limit. The subtraction is exact, and e to this power is nearly a float:
+    /// these were chosen for that among all values with few bits.
     const STEP_F32: f64 = 87.28125;
     const STEP_F64: f64 = 708.4375;
 
-    /// `e^x`.
+    /// Writes the factors of `e^x`.
     pub fn of(s: &mut Steps, x: &str) -> Power {
         let (limit, step) = if s.dtype() == DType::F64 { (512.0, Power::STEP_F64) } else { (64.0, Power::STEP_F32) };
         let is_large = s.compare_with("GT", x, limit);
@@ -31,14 +31,15 @@ impl Power {
         Power { power: s.step("exponential", &[&moved]), scale: s.choose(&is_large, &factor, &one) }
     }
 
-    /// `factor e^x`.
+    /// Writes `factor e^x`.
     pub fn times(&self, s: &mut Steps, factor: &str) -> String {
         let larger = s.step("multiply", &[factor, &self.scale]);
         s.step("multiply", &[&larger, &self.power])
     }
 }
 
-/// Where the angle has no direction, and does not matter, or not for all: the size is 0 or infinite.
+/// Masks of elements with an undefined angle, `b` infinite or NaN, that has no effect or only a partial one: `anywhere`
+/// where the magnitude is 0 or infinite (`a` is infinite), `at_zero` where it is 0 (`a` is -infinity).
 struct Lost {
     anywhere: String,
     at_zero: String,
@@ -54,7 +55,7 @@ impl Lost {
     }
 }
 
-/// `e^a (cos b + i sin b)`.
+/// Writes the complex exponential `e^a (cos b + i sin b)`.
 pub fn exponential(s: &mut Steps, [a, b]: &Parts) -> Parts {
     let (lost, power) = (Lost::of(s, a, b), Power::of(s, a));
     exponential_of(s, b, &lost, &power)
@@ -69,7 +70,8 @@ fn exponential_of(s: &mut Steps, b: &str, lost: &Lost, power: &Power) -> Parts {
     [re, s.choose(&is_real, b, &im)]
 }
 
-/// `(e^a - 1) cos b - 2 sin^2(b/2) + i e^a sin b`, of which the real part is that of `e^z` where the 1 is lost.
+/// Writes `(e^a - 1) cos b - 2 sin^2(b/2) + i e^a sin b`. For `a` above 45, where rounding loses the 1, the real part
+/// is that of `e^z`.
 pub fn exponential_minus_one(s: &mut Steps, [a, b]: &Parts) -> Parts {
     let (lost, power) = (Lost::of(s, a, b), Power::of(s, a));
     let [far, im] = exponential_of(s, b, &lost, &power);
@@ -86,7 +88,8 @@ pub fn exponential_minus_one(s: &mut Steps, [a, b]: &Parts) -> Parts {
     [s.choose(&is_far, &far, &near), im]
 }
 
-/// The logarithm of the absolute value. Near the unit circle it would keep few bits.
+/// Writes the logarithm of the absolute value. Near the unit circle it uses log1p of `|z|^2 - 1`, since the logarithm
+/// itself would keep few bits there.
 pub fn logarithm(s: &mut Steps, a: &str, b: &str) -> String {
     let sizes = [a, b].map(|part| s.step("abs", &[part]));
     let [large, small] = ["maximum", "minimum"].map(|op| s.step(op, &[&sizes[0], &sizes[1]]));
@@ -118,7 +121,7 @@ fn infinite_where_a_part_is(s: &mut Steps, parts: [&str; 2], otherwise: &str) ->
     s.choose(&any, &infinity, otherwise)
 }
 
-/// Near 0, `|1 + z|^2 - 1` is `a (2 + a) + b^2`.
+/// Writes log1p of a complex number. Near 0 it uses `|1 + z|^2 - 1 = a (2 + a) + b^2`.
 pub fn logarithm_plus_one(s: &mut Steps, [a, b]: &Parts) -> Parts {
     let (one, two) = (s.constant(1.0), s.constant(2.0));
     let sum = s.step("add", &[a, &one]);

@@ -1,6 +1,6 @@
-//! Functions of complex numbers in StableHLO, spelt out on their parts: XLA's own lose bits near poles, zeros and the
-//! unit circle, overflow before their results do, and differ from C (ISO/IEC 9899:2018, annex G) and the array API
-//! standard at infinities and NaN.
+//! Complex functions written out on real and imaginary parts. XLA's own lose bits near poles, zeros and the unit
+//! circle, overflow before their results do, and differ from C (ISO/IEC 9899:2018, annex G) and the array API standard
+//! at infinities and NaN.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::UnaryOp;
@@ -13,7 +13,7 @@ use crate::types::{DType, ScalarValue, TensorType};
 /// Names of the real and the imaginary part.
 pub type Parts = [String; 2];
 
-/// `name` is the function of `x`, which is of this type.
+/// Writes `name = op(x)` for a complex `x` of this type.
 pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorType) {
     let formula: fn(&mut Steps, &Parts) -> Parts = match op {
         UnaryOp::Sign => sign,
@@ -23,7 +23,7 @@ pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorTy
         UnaryOp::LogPlusOne => logarithm_plus_one,
         UnaryOp::Logistic => logistic,
         UnaryOp::Tanh => |s, [a, b]| tangent(s, a, b),
-        // tan z = -i tanh(i z), of which tanh(conj z) = conj(tanh z) leaves the parts in each other's place.
+        // tan z = -i tanh(i z). Since tanh(conj z) = conj(tanh z), this is tanh with swapped input and output parts.
         UnaryOp::Tan => |s, [a, b]| {
             let [re, im] = tangent(s, b, a);
             [im, re]
@@ -39,7 +39,7 @@ pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorTy
     join(e, name, &re, &im, ty);
 }
 
-/// The type of the parts.
+/// Type of the real and imaginary parts.
 fn part(ty: &TensorType) -> TensorType {
     TensorType { dtype: ty.dtype.real(), dims: ty.dims.clone() }
 }
@@ -58,16 +58,16 @@ fn join(e: &mut Emitter, name: &str, re: &str, im: &str, ty: &TensorType) {
     emit!(e, "    {name} = stablehlo.complex {re}, {im} : ({part}, {part}) -> {whole}");
 }
 
-/// A number times a power of four that lets its parts be squared.
+/// A complex number multiplied by a power of four, so that squares of its parts neither overflow nor underflow.
 struct Scaled {
-    /// The larger part of the number itself, in absolute value.
+    /// Larger absolute value of the parts of the unscaled number.
     large: String,
     parts: Parts,
-    /// The absolute value of the scaled number.
+    /// Absolute value of the scaled number.
     size: String,
-    /// What to multiply the absolute value by for that of the number itself.
+    /// Factor that converts the scaled absolute value to that of the unscaled number.
     back: String,
-    /// The roots of that, and of its reciprocal.
+    /// Square root of `back`; `root` is the square root of its reciprocal.
     root_back: String,
     root: String,
 }
@@ -91,7 +91,7 @@ fn scaled(s: &mut Steps, [a, b]: &Parts) -> Scaled {
     Scaled { large, parts, size, back, root_back, root }
 }
 
-/// Infinite where a part is, also beside NaN. `name` is of the parts' type.
+/// Writes the absolute value: infinite if either part is, even if the other is NaN. `name` has the parts' type.
 pub fn magnitude(e: &mut Emitter, name: &str, x: &str, ty: &TensorType) {
     let given = parts(e, x, ty);
     let mut s = Steps::of(e, &part(ty));
@@ -101,7 +101,7 @@ pub fn magnitude(e: &mut Emitter, name: &str, x: &str, ty: &TensorType) {
     s.select(name, &any, &infinity, &size);
 }
 
-/// `z / |z|`; of 0 of whatever signs, 0.
+/// Writes `z / |z|`; 0 for zeros of any sign.
 fn sign(s: &mut Steps, z: &Parts) -> Parts {
     let number = scaled(s, z);
     let (is_zero, zero) = (s.compare_with("EQ", &number.large, 0.0), s.constant(0.0));
@@ -111,7 +111,7 @@ fn sign(s: &mut Steps, z: &Parts) -> Parts {
     })
 }
 
-/// The root of the scaled number.
+/// Writes the square root of the scaled number.
 fn root_of_scaled(s: &mut Steps, number: &Scaled) -> Parts {
     let [a, b] = &number.parts;
     let [width, height] = [a, b].map(|part| s.step("abs", &[part]));
@@ -127,7 +127,8 @@ fn root_of_scaled(s: &mut Steps, number: &Scaled) -> Parts {
     [re, s.with_sign_of(&im, b)]
 }
 
-/// The root of a number below the cut lies below, too.
+/// Writes the square root. Below the branch cut (imaginary part negative or -0), the root's imaginary part has that
+/// sign too.
 fn root(s: &mut Steps, z: &Parts) -> Parts {
     let number = scaled(s, z);
     let [re, im] = root_of_scaled(s, &number).map(|part| s.step("multiply", &[&part, &number.root_back]));
@@ -140,7 +141,8 @@ fn root(s: &mut Steps, z: &Parts) -> Parts {
     [re, s.with_sign_of(&im, b)]
 }
 
-/// The conjugate of the root over the absolute value; 0 of infinity; of 0, infinity and no number, as quotients have it.
+/// Writes the reciprocal square root: the conjugate of the root divided by the absolute value; 0 for infinity;
+/// `infinity + NaN i` for 0, as by division.
 fn reciprocal_root(s: &mut Steps, z: &Parts) -> Parts {
     let number = scaled(s, z);
     let (any, is_zero) = (s.any_infinite(z), s.compare_with("EQ", &number.large, 0.0));
@@ -153,13 +155,14 @@ fn reciprocal_root(s: &mut Steps, z: &Parts) -> Parts {
     [s.choose(&is_zero, &infinity, &re), s.step("negate", &[&im])]
 }
 
-/// Logarithm by a formula for its real part.
+/// Writes the complex logarithm, with the given formula for its real part.
 pub fn with_angle(s: &mut Steps, [a, b]: &Parts, real: fn(&mut Steps, &str, &str) -> String) -> Parts {
     [real(s, a, b), arc_tangent(s, b, a)]
 }
 
-/// `e^(exponent log base)`. 0 to the power of 0 is 1, of an exponent with a positive real part 0, of anything else no
-/// number, as in NumPy. Errors grow with the exponential's argument, so c64 is computed in c128.
+/// Writes `base^exponent` as `e^(exponent log base)`. As in NumPy, 0 to the power of 0 is 1, 0 to an exponent with a
+/// positive real part is 0, and 0 to any other exponent is NaN. Rounding errors grow with the exponential's argument,
+/// so c64 is computed in c128.
 pub fn power(e: &mut Emitter, name: &str, base: &str, exponent: &str, ty: &TensorType) {
     if ty.dtype == DType::C64 {
         let wide = TensorType { dtype: DType::C128, dims: ty.dims.clone() };

@@ -1,4 +1,4 @@
-//! Conversion to another element type.
+//! Conversion to another dtype.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::{NodeId, Op, Trace};
@@ -6,7 +6,7 @@ use crate::native;
 use crate::ops::definition::{Definition, Native};
 use crate::types::{DType, Kind, TensorType};
 
-/// To the dtype of the node.
+/// Definition of `convert`: converts to the node's dtype.
 pub const CONVERT: Definition = Definition {
     name: "convert",
     stablehlo: "convert",
@@ -16,7 +16,7 @@ pub const CONVERT: Definition = Definition {
     native: Native::One(|call| native::convert(call.operands[0], call.ty.dtype)),
 };
 
-/// To another element type. Floats of 8 bits are converted from and to f32.
+/// Records a conversion to another dtype. 8-bit floats are converted from and to f32.
 pub fn convert(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
     let from = trace.node(x).dtype;
     if from == dtype {
@@ -29,7 +29,8 @@ pub fn convert(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
     trace.operation(Op::Convert, dtype, shape, &[x])
 }
 
-/// StableHLO converts complex numbers to complex numbers only: what is left is their real part, or whether it is not 0.
+/// Writes the StableHLO of a conversion. StableHLO converts complex numbers to complex dtypes only: for other dtypes
+/// the real part is converted, and for pred the number is compared with 0.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);

@@ -1,7 +1,7 @@
-//! The inverse of the error function, by polynomials of M. Giles ("Approximating the erfinv function", GPU Computing Gems,
-//! 2011): of w = -ln((1 - x) (1 + x)) where that is small, of its square root where it is large. Of 1 - x^2, with a square that
-//! was rounded, little is left where x is near 1: the result would be off by 60 units in the last place.
-// The coefficients have the digits with which they were published.
+//! Inverse error function by M. Giles's polynomials ("Approximating the erfinv function", GPU Computing Gems, 2011) in
+//! w = -ln((1 - x) (1 + x)) where w is small, and in its square root where w is large. 1 - x^2 instead of the product
+//! would lose bits near |x| = 1, since the square is rounded: the result would be off by 60 units in the last place.
+// Coefficients have the digits with which they were published.
 #![allow(clippy::excessive_precision)]
 
 use crate::error::Result;
@@ -12,7 +12,8 @@ use crate::ops::unary;
 use crate::ops::{binary_scalar, full};
 use crate::types::{DType, ScalarValue, TensorType};
 
-/// Up to which w, or of which root of it less than what, a polynomial is; the highest power comes first.
+/// One piece of the approximation, for w below `up_to`: a polynomial of (w - `less`) in the first piece, of (sqrt(w) -
+/// `less`) in the others. Coefficients start with the highest power.
 struct Part<'a> {
     up_to: f64,
     less: f64,
@@ -132,7 +133,7 @@ const PARTS_OF_F64: [Part; 3] = [
     },
 ];
 
-/// Of f32 or f64 between -1 and 1, which are not among them.
+/// Records the inverse error function of f32 or f64 values in the open interval (-1, 1).
 pub fn erf_inv(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     let below = binary_scalar(trace, BinaryOp::Subtract, x, ScalarValue::Float(1.0), true)?;

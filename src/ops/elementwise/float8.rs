@@ -1,5 +1,5 @@
-//! Arithmetic on floats of 8 bits: in f32, and rounded after each operation. So it is the same on every device, whatever a
-//! plugin makes of such types itself.
+//! Arithmetic on 8-bit floats: computed in f32 and rounded after each operation, so results are the same on every
+//! device, whatever support for these dtypes a plugin has.
 
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
@@ -7,13 +7,13 @@ use crate::ops::common_dtype;
 use crate::ops::elementwise::convert::convert;
 use crate::types::{DType, Kind};
 
-/// Whether any of the operands is of 8 bits.
+/// Returns true if any operand is an 8-bit float.
 #[inline]
 pub fn is_any(trace: &Trace, operands: &[NodeId]) -> bool {
     operands.iter().any(|&id| trace.node(id).dtype.kind() == Kind::Float8)
 }
 
-/// Records an operation on operands of one such type in f32, and its result in that type; truth values stay what they are.
+/// Records an operation on 8-bit floats in f32 and converts its result back, unless that is not f32 (such as pred).
 pub fn in_f32<const N: usize>(
     trace: &mut Trace,
     operands: [NodeId; N],
@@ -26,7 +26,8 @@ pub fn in_f32<const N: usize>(
     Ok(if trace.node(result).dtype == DType::F32 { convert(trace, result, dtype) } else { result })
 }
 
-/// Records a product of two operands of one such type in f32. The result is of `dtype`, or else of that type.
+/// Records a product of two 8-bit float operands in f32. The result is of `dtype`, or else of the operands' common
+/// dtype.
 pub fn product(
     trace: &mut Trace,
     operands: [NodeId; 2],

@@ -1,9 +1,9 @@
-//! Values that are others, unchanged, of which XLA does not know that they are.
+//! Identities that XLA's simplifier cannot fold.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::types::{DType, Kind, TensorType};
 
-/// The unsigned integers as wide as elements that are no complex numbers.
+/// Type of unsigned integers of the same width, for elements that are not complex.
 pub fn unsigned(ty: &TensorType) -> TensorType {
     let dtype = match ty.dtype.size_bytes() {
         1 => DType::U8,
@@ -16,8 +16,8 @@ pub fn unsigned(ty: &TensorType) -> TensorType {
 
 const NUMBER: &str = "tensor<ui32>";
 
-/// A 0 that is computed from one element of each value, and of which XLA does not know that it is 0, nor that it is the one
-/// of another `salt`: how many zeros their bits lead with is at most 32, and so has no seventh bit.
+/// Writes a u32 zero computed from one element of each value. XLA can tell neither that it is 0 nor that it equals the
+/// zero of another `salt`: it is bit 6 and above of a leading zero count, which is at most 32.
 pub fn zero_of_all(e: &mut Emitter, values: &[(String, &TensorType)], salt: u128) -> String {
     let number = TensorType::new(DType::U32, &[]);
     let mut bits = e.constant(&number, salt);
@@ -32,7 +32,7 @@ pub fn zero_of_all(e: &mut Emitter, values: &[(String, &TensorType)], salt: u128
     zero
 }
 
-/// Bits of the first element.
+/// Writes the bits of the first element (of its real part, if complex), converted to u32.
 fn first_bits(e: &mut Emitter, value: &str, ty: &TensorType) -> String {
     let rank = ty.dims.len();
     let (mut name, mut element) = (value.to_string(), TensorType::new(ty.dtype, &[]));
@@ -63,7 +63,7 @@ fn first_bits(e: &mut Emitter, value: &str, ty: &TensorType) -> String {
     number
 }
 
-/// The value, with the zero's bits set in every element: itself.
+/// Writes an identity of the value: the zero of [`zero_of_all`] is ORed into the bits of every element.
 pub fn with_zero(e: &mut Emitter, value: &str, ty: &TensorType, zero: &str) -> String {
     let text = mlir(ty);
     match ty.dtype.kind() {

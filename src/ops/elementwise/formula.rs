@@ -1,4 +1,4 @@
-//! Formulas: operations that are recorded as several others. All of a formula has one dtype.
+//! Formulas: functions that are recorded as several elementwise operations, all in one dtype.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
@@ -10,9 +10,9 @@ use crate::ops::elementwise::unary::unary;
 use crate::ops::reduction::reduce::reduce;
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 
-/// Records a formula.
+/// Records the operations of a formula.
 pub struct Formula<'a> {
-    /// Where it is recorded.
+    /// Trace in which operations are recorded.
     pub trace: &'a mut Trace,
 }
 
@@ -25,17 +25,17 @@ impl Formula<'_> {
         binary(self.trace, op, a, b)
     }
 
-    /// `x (op) value`.
+    /// Records `x (op) value`.
     pub fn with(&mut self, op: BinaryOp, x: NodeId, value: f64) -> Result<NodeId> {
         binary_scalar(self.trace, op, x, ScalarValue::Float(value), false)
     }
 
-    /// `x (op) value`, of any dtype.
+    /// Records `x (op) value` for a scalar of any dtype.
     pub fn with_scalar(&mut self, op: BinaryOp, x: NodeId, value: ScalarValue) -> Result<NodeId> {
         binary_scalar(self.trace, op, x, value, false)
     }
 
-    /// `value (op) x`.
+    /// Records `value (op) x`.
     pub fn of(&mut self, value: f64, op: BinaryOp, x: NodeId) -> Result<NodeId> {
         binary_scalar(self.trace, op, x, ScalarValue::Float(value), true)
     }
@@ -76,18 +76,18 @@ impl Formula<'_> {
         self.unary(UnaryOp::Exponential, x)
     }
 
-    /// Over axes that stay, of size 1.
+    /// Records a reduction that keeps the reduced axes with size 1.
     pub fn kept(&mut self, op: ReduceOp, x: NodeId, axes: &[i64]) -> Result<NodeId> {
         reduce(self.trace, op, x, axes, true)
     }
 
-    /// A scalar of the dtype of `x`.
+    /// Records a scalar of the dtype of `x`.
     pub fn scalar(&mut self, x: NodeId, value: f64) -> Result<NodeId> {
         let ty = TensorType::new(self.trace.node(x).dtype, &[]);
         full(self.trace, &ty, ScalarValue::Float(value))
     }
 
-    /// Whether `x (op) value`.
+    /// Records the comparison `x (op) value`.
     pub fn compare(&mut self, op: CompareOp, x: NodeId, value: f64) -> Result<NodeId> {
         let value = self.scalar(x, value)?;
         compare(self.trace, op, x, value)
@@ -97,7 +97,7 @@ impl Formula<'_> {
         select(self.trace, pred, on_true, on_false)
     }
 
-    /// `c[0] + c[1] x + ...`.
+    /// Records the polynomial `c[0] + c[1] x + ...`.
     pub fn polynomial(&mut self, x: NodeId, coefficients: &[f64]) -> Result<NodeId> {
         let (last, rest) = coefficients.split_last().expect("a polynomial has coefficients");
         let Some((second, rest)) = rest.split_last() else { return self.scalar(x, *last) };
@@ -111,7 +111,7 @@ impl Formula<'_> {
     }
 }
 
-/// A formula of a float, in f32 where that has 8 or 16 bits: rounded once.
+/// Records a formula of a float `x`. 8-bit and 16-bit floats are computed in f32 and rounded once.
 pub fn in_wide(
     trace: &mut Trace,
     x: NodeId,
@@ -123,13 +123,14 @@ pub fn in_wide(
     Ok(convert(trace, result, dtype))
 }
 
-/// An error that names the argument, unless its value can be represented where a formula of `x` is computed.
+/// Returns an error that names the argument, if its value is not representable in the dtype in which a formula of `x`
+/// is computed.
 pub fn check_wide(argument: &str, trace: &Trace, x: NodeId, value: f64) -> Result<()> {
     let dtype = widened(trace.node(x).dtype.real());
     Scalar::new(dtype, ScalarValue::Float(value)).map_err(|e| e.context(argument)).map(|_| ())
 }
 
-/// What a formula of floats of this dtype is computed in.
+/// Dtype in which formulas of floats of `dtype` are computed: f32 for 8-bit and 16-bit floats.
 pub fn widened(dtype: DType) -> DType {
     if dtype.is_float8() || matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
 }

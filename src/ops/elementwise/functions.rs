@@ -1,4 +1,4 @@
-//! Functions of floats, spelt out where XLA's own lose bits: more than a few units in the last place.
+//! Functions of floats, written out where XLA's own are off by more than a few units in the last place.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::UnaryOp;
@@ -6,7 +6,7 @@ use crate::ops::elementwise::builder::Steps;
 use crate::ops::elementwise::complex_functions;
 use crate::types::{DType, Kind, TensorType};
 
-/// `name` is the function of `x`, which is of this type.
+/// Writes `name = op(x)` for an `x` of this type.
 pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorType) {
     match (op, ty.dtype) {
         (_, dtype) if dtype.kind() == Kind::Complex => complex_functions::function(e, name, op, x, ty),
@@ -16,7 +16,7 @@ pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorTy
     }
 }
 
-/// Whether 16-bit floats are computed in f32 and rounded once. XLA rounds some of these after each of their steps: the
+/// True if 16-bit floats are computed in f32 and rounded once. XLA rounds some of these functions after each step: the
 /// logistic function of f16 -11.09 would be 0.
 pub fn is_wide(op: UnaryOp) -> bool {
     use UnaryOp::*;
@@ -28,8 +28,9 @@ pub fn is_wide(op: UnaryOp) -> bool {
     }
 }
 
-/// XLA's on a CPU is a power of a third, which is off by 14 units in f32 and by 119 in f64: one step of Newton's method
-/// takes that away. Where the step is none, at 0 and infinity, it stays as it is.
+/// Writes the cube root. XLA's CPU backend computes a power of a third, which is off by 14 units in the last place in
+/// f32 and by 119 in f64; one Newton step corrects that. Where the correction is not finite, at 0 and infinity, XLA's
+/// value is kept.
 fn cube_root(e: &mut Emitter, name: &str, x: &str, ty: &TensorType) {
     let mut s = Steps::of(e, ty);
     let near = s.step("cbrt", &[x]);
@@ -43,7 +44,7 @@ fn cube_root(e: &mut Emitter, name: &str, x: &str, ty: &TensorType) {
     s.select(name, &is_finite, &better, &near);
 }
 
-/// `log(1 + x)` of a part of a complex number.
+/// Writes `log(1 + x)` for a part of a complex number.
 pub fn log_plus_one(s: &mut Steps, x: &str) -> String {
     if s.dtype() != DType::F64 {
         return s.step("log_plus_one", &[x]);
@@ -53,9 +54,10 @@ pub fn log_plus_one(s: &mut Steps, x: &str) -> String {
     name
 }
 
-/// XLA's in f64 is off by 122 units just before it turns to the logarithm of the sum, at 0.41. W. Kahan's way is
-/// `log(u) x / (u - 1)` with the sum `u`: what `u` lost of `x` is made up for by the quotient. XLA's simplifier would make
-/// `x` of the difference.
+/// Writes `log(1 + x)` in f64 by W. Kahan's formula, `log(u) x / (u - 1)` with `u = 1 + x`: the quotient corrects the
+/// rounding error of `u`. XLA's own is off by 122 units in the last place just below 0.41, where it switches to
+/// `log(1 + x)` of the sum. The sum passes through an identity that XLA's simplifier cannot fold, since it would
+/// replace `u - 1` by `x`.
 fn kahan_log_plus_one(s: &mut Steps, name: &str, x: &str) {
     let one = s.constant(1.0);
     let sum = s.step("add", &[x, &one]);

@@ -1,5 +1,5 @@
-//! Elementwise functions of one operand that StableHLO has no operation for, recorded as several operations: with NumPy's
-//! results at NaN, infinities and zeros, natively and lazily alike.
+//! Elementwise functions of one operand without a StableHLO operation, recorded as several operations. Results at NaN,
+//! infinities and zeros are NumPy's, natively and lazily alike.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::ops::refuse;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 numbered! {
-    /// Functions of one operand.
+    /// Elementwise functions of one operand that are recorded as several operations.
     UnaryFunction, "op", "LXLA_UNARY_*", {
         IsNan = 24 => "is_nan",
         IsInf = 25 => "is_inf",
@@ -28,7 +28,7 @@ numbered! {
     }
 }
 
-/// A function of every element.
+/// Records an elementwise function.
 pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match function {
@@ -53,13 +53,13 @@ pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> 
     }
 }
 
-/// One truth value for every element of `x`.
+/// Records a pred tensor of the shape of `x` with `value` in every element.
 pub fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result<NodeId> {
     let ty = TensorType { dtype: DType::Pred, dims: trace.ty(x).dims };
     full(trace, &ty, ScalarValue::Unsigned(value.into()))
 }
 
-/// Whether a float, or a part of a complex number, is so; no integer is.
+/// Records a predicate of floats; of complex numbers, true if it holds for either part; false for integers and preds.
 fn either_part(trace: &mut Trace, x: NodeId, is: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> Result<NodeId> {
     match trace.node(x).dtype.kind() {
         Kind::Float => is(trace, x),
@@ -78,7 +78,7 @@ fn is_inf(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     compare_scalar(trace, CompareOp::Eq, size, ScalarValue::Float(f64::INFINITY), false)
 }
 
-/// The signed integer of a dtype's width.
+/// Signed integer dtype of the same width.
 fn signed(dtype: DType) -> DType {
     match dtype.size_bytes() {
         1 => DType::S8,
@@ -88,7 +88,7 @@ fn signed(dtype: DType) -> DType {
     }
 }
 
-/// Of floats by their bits: -0 and NaN have a sign, too.
+/// Records the sign bit; of floats by their bits, so -0 and NaN have one too.
 pub fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     let bits = match ty.dtype.kind() {
@@ -101,7 +101,7 @@ pub fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     compare_scalar(trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)
 }
 
-/// The integer next to `x` on the side of 0, with the sign of `x`.
+/// Records the integer nearest to `x` towards 0, with the sign of `x`.
 fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match ty.dtype.kind() {
@@ -116,16 +116,16 @@ fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     }
 }
 
-/// What a logarithm of floats of one width takes a number apart with.
+/// Constants for splitting a float of one width into mantissa and exponent for a logarithm.
 struct Parts {
-    /// Bits of the mantissa.
+    /// Number of mantissa bits.
     mantissa: i64,
-    /// The bits of the square root of a half.
+    /// Bits of the square root of a half.
     root_half: i64,
-    /// The least normal number, and by what power of two smaller ones are multiplied.
+    /// Smallest normal number; subnormal ones are multiplied by 2^`lift`.
     tiny: f64,
     lift: i32,
-    /// log10(2) in two parts, of which the first times any exponent is exact.
+    /// log10(2) as a sum of two parts; the product of `high` and any exponent is exact.
     high: f64,
     low: f64,
 }
@@ -147,8 +147,9 @@ const PARTS_F64: Parts = Parts {
     low: 1.420_502_322_726_61e-13,
 };
 
-/// `k + log2(m)` of `x = 2^k m` with m between the square roots of a half and of 2, so that powers of two have exact
-/// logarithms, and a large `k` takes no bits from what is computed of `m`. What has no logarithm is as that of [`UnaryOp::Log`].
+/// Records log2 or log10 of `x = 2^k m`, with m between the square roots of a half and of 2, as `k + log2(m)` (scaled
+/// for log10): logarithms of powers of two are exact in base 2, and a large `k` costs no bits of the term in `m`. For
+/// arguments that are not positive and finite, the result is that of [`UnaryOp::Log`].
 fn logarithm(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
     let dtype = f.trace.node(x).dtype;
     let (parts, bits) = if dtype == DType::F64 { (PARTS_F64, DType::S64) } else { (PARTS_F32, DType::S32) };
@@ -185,7 +186,8 @@ fn logarithm(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<Node
     f.select(has_one, sum, none)
 }
 
-/// Part by part: a product with a complex constant would make NaN of an infinite part.
+/// Records log2 or log10 of complex numbers, part by part: a product with a complex constant would turn an infinite
+/// part into NaN.
 fn complex_logarithm(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
     let by = if function == UnaryFunction::Log2 { std::f64::consts::LOG2_E } else { std::f64::consts::LOG10_E };
     let natural = crate::ops::unary(trace, UnaryOp::Log, x)?;

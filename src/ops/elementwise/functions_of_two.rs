@@ -1,5 +1,5 @@
-//! Elementwise functions of two operands that StableHLO has no operation for, recorded as several operations: with NumPy's
-//! results at NaN, infinities, zeros and integer divisors of 0, natively and lazily alike.
+//! Elementwise functions of two operands without a StableHLO operation, recorded as several operations. Results at NaN,
+//! infinities, zeros and integer divisors of 0 are NumPy's, natively and lazily alike.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::ops::{common_dims, common_dtype};
 use crate::types::{DType, Kind, ScalarValue};
 
 numbered! {
-    /// Functions of two operands.
+    /// Elementwise functions of two operands that are recorded as several operations.
     BinaryFunction, "op", "LXLA_BINARY_*", {
         FloorDivide = 16 => "floor_divide",
         Modulo = 17 => "modulo",
@@ -27,7 +27,8 @@ numbered! {
     }
 }
 
-/// A function of two tensors, which broadcast and promote. 8-bit and 16-bit floats are computed in f32 and rounded once.
+/// Records a function of two tensors, with broadcasting and type promotion. 8-bit and 16-bit floats are computed in f32
+/// and rounded once.
 pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let (l, r) = (trace.ty(lhs), trace.ty(rhs));
     let dtype = common_dtype(&l, &r)?;
@@ -36,7 +37,7 @@ pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId,
     if function == BinaryFunction::Copysign && dtype.is_float8() {
         return copysign_of_8_bits(trace, lhs, rhs);
     }
-    // Bits are copied in the dtype itself.
+    // copysign copies bits, so it is computed in the dtype itself.
     let computed_in = if function == BinaryFunction::Copysign { dtype } else { widened(dtype) };
     let [a, b] = [lhs, rhs].map(|x| convert(trace, x, computed_in));
     let f = &mut Formula { trace };
@@ -55,7 +56,7 @@ pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId,
     Ok(convert(trace, result, dtype))
 }
 
-/// A function of a tensor and a scalar, which takes the tensor's dtype.
+/// Records a function of a tensor and a scalar, which is converted to the tensor's dtype.
 pub fn binary_function_scalar(
     trace: &mut Trace,
     function: BinaryFunction,
@@ -70,7 +71,7 @@ pub fn binary_function_scalar(
     binary_function(trace, function, lhs, rhs)
 }
 
-/// An error unless `function` computes in `dtype`.
+/// Returns an error unless `function` supports `dtype`.
 fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
     let (takes_integers, wanted) = match function {
         BinaryFunction::FloorDivide | BinaryFunction::Modulo => (true, "integers and floats"),
@@ -82,8 +83,8 @@ fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
     Err(error!(InvalidArgument, "{} takes {wanted}, not {dtype}", function.name()))
 }
 
-/// Whether the quotient of `a` and `b` is below the one that was cut off towards 0: there is a remainder, of the other sign
-/// than the divisor.
+/// Records whether the floored quotient is below the truncated one: the remainder is not 0 and its sign differs from
+/// the divisor's.
 fn is_below(f: &mut Formula, remainder: NodeId, b: NodeId) -> Result<NodeId> {
     let [of_remainder, of_divisor] = [f.compare(CompareOp::Lt, remainder, 0.0)?, f.compare(CompareOp::Lt, b, 0.0)?];
     let differ = f.binary(BinaryOp::Xor, of_remainder, of_divisor)?;
@@ -91,7 +92,7 @@ fn is_below(f: &mut Formula, remainder: NodeId, b: NodeId) -> Result<NodeId> {
     f.binary(BinaryOp::And, differ, is_left)
 }
 
-/// By 0: 0, as in NumPy. The lowest number by -1 is itself.
+/// Records the floor division of integers. Division by 0 is 0, as in NumPy; the lowest value divided by -1 is itself.
 fn integer_floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let mut quotient = f.divide(a, b)?;
     if f.trace.node(quotient).dtype.kind() == Kind::Signed {
@@ -104,7 +105,7 @@ fn integer_floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId>
     zero_by_zero(f, b, quotient)
 }
 
-/// By 0: 0, as in NumPy.
+/// Records the modulo of integers. By 0 it is 0, as in NumPy.
 fn integer_modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let mut remainder = f.binary(BinaryOp::Remainder, a, b)?;
     if f.trace.node(remainder).dtype.kind() == Kind::Signed {
@@ -121,8 +122,8 @@ fn zero_by_zero(f: &mut Formula, b: NodeId, otherwise: NodeId) -> Result<NodeId>
     f.select(by_zero, zero, otherwise)
 }
 
-/// As Python and NumPy divide: what is left of the exact remainder is taken off first, so that the quotient is whole but for
-/// its rounding. By 0 it is the quotient itself, infinite or NaN.
+/// Records the floor division of floats as Python and NumPy do it: the exact remainder is subtracted first, so that the
+/// quotient is an integer except for rounding. Division by 0 is the plain quotient, infinite or NaN.
 fn floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let remainder = f.binary(BinaryOp::Remainder, a, b)?;
     let whole = f.subtract(a, remainder)?;
@@ -146,7 +147,7 @@ fn floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     f.select(by_zero, plain, result)
 }
 
-/// With the sign of the divisor, also where it is 0; by 0 it is NaN.
+/// Records the modulo of floats. It has the divisor's sign, also if it is 0; by 0 it is NaN.
 fn modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let remainder = f.binary(BinaryOp::Remainder, a, b)?;
     let is_below = is_below(f, remainder, b)?;
@@ -158,7 +159,7 @@ fn modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     f.select(is_zero, signed_zero, result)
 }
 
-/// `max(a, b) + log(1 + e^-|a - b|)`; where they are equal, infinities among them, `a + log 2`.
+/// Records `max(a, b) + log(1 + e^-|a - b|)`; `a + log 2` where a = b, infinities included.
 fn logaddexp(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let greater = f.binary(BinaryOp::Maximum, a, b)?;
     let difference = f.subtract(a, b)?;
@@ -172,7 +173,8 @@ fn logaddexp(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     f.select(are_equal, twice, sum)
 }
 
-/// The floats of `x` with the signs of `y`, of one dtype of 16 bits or more, bit by bit: NaN and -0 have signs, too.
+/// Records the magnitudes of `x` with the signs of `y`, floats of one dtype of 16 bits or more, by their bits: NaN and
+/// -0 have signs too.
 pub fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     let bits = match dtype.size_bytes() {
@@ -189,7 +191,7 @@ pub fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
     bitcast_convert(trace, both, dtype)
 }
 
-/// By the number and not its code: some dtypes of 8 bits have no -0, and NaN in its place.
+/// Records copysign of 8-bit floats by negation in f32, not by bits: some of these dtypes have NaN at the code of -0.
 fn copysign_of_8_bits(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
     let is_negative = signbit(trace, y)?;
     let dtype = trace.node(x).dtype;

@@ -1,16 +1,17 @@
-//! Division and power of integers, spelt out where XLA's own would end the process or give a wrong number.
+//! Integer division and power, written out where XLA's own would crash the process or return wrong results.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::BinaryOp;
 use crate::types::{DType, Kind, TensorType};
 
-/// The dtype's text, and its all-ones: the greatest unsigned number, or -1.
+/// Bits of an integer with all bits set, in the dtype's width: the greatest unsigned value, or -1.
 fn all_ones(ty: &TensorType) -> u128 {
     u128::MAX >> (128 - 8 * ty.dtype.size_bytes() as u32)
 }
 
-/// What XLA computes without a trap: x / 0 is -1, x % 0 is x, and the lowest value divided by -1 is itself, with nothing
-/// left. Said in the text, since XLA folds constants with the processor's division, which ends the process.
+/// Writes integer division or remainder, as XLA computes them without a trap: x / 0 has all bits set (-1), x % 0 is x,
+/// the lowest value divided by -1 is itself with remainder 0. The cases are explicit in the StableHLO, since XLA folds
+/// constants with the processor's division, whose trap would end the process.
 pub fn integer_division(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
     let text = mlir(ty);
     let pred = mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() });
@@ -41,8 +42,9 @@ pub fn integer_division(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rh
     emit!(e, "    {name} = stablehlo.select {by_zero}, {by_zero_result}, {result} : {pred}, {text}");
 }
 
-/// By repeated squaring, all bits of the exponent: XLA's looks at the lowest few only (6 of 64), so that 0 to the power
-/// of 64 is 1. To a negative power: 0, but for 1 and -1, which stay what they are or alternate.
+/// Writes integer power by repeated squaring over all bits of the exponent; XLA's own reads only its lowest bits (6 of
+/// 64), so that 0 to the power of 64 would be 1. For negative exponents the result is 0, except that base 1 gives 1,
+/// and base -1 alternates between 1 and -1.
 pub fn integer_power(e: &mut Emitter, name: &str, lhs: &str, rhs: &str, ty: &TensorType) {
     let signed = ty.dtype.kind() == Kind::Signed;
     let (text, zero, one) = (mlir(ty), e.constant(ty, 0), e.constant(ty, 1));
@@ -68,7 +70,7 @@ pub fn integer_power(e: &mut Emitter, name: &str, lhs: &str, rhs: &str, ty: &Ten
     emit!(e, "    {name} = stablehlo.select {negative}, {inverse}, {positive_result} : {pred}, {text}");
 }
 
-/// As long as a bit of any exponent is left.
+/// Writes the loop of repeated squaring, which ends when no exponent has bits left.
 fn squarings(e: &mut Emitter, name: &str, base: &str, exponent: &str, ty: &TensorType, (zero, one): (&str, &str)) {
     let text = mlir(ty);
     let pred = mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() });

@@ -1,5 +1,5 @@
-//! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: operations of StableHLO, which are one node each, and functions that
-//! are recorded as several operations.
+//! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: StableHLO operations, recorded as one node each, and functions,
+//! recorded as several operations.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -13,26 +13,26 @@ use crate::types::ScalarValue;
 /// A member of `LXLA_UNARY_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryMember {
-    /// An operation of StableHLO.
+    /// A StableHLO operation.
     Operation(UnaryOp),
-    /// A function made of several.
+    /// A function recorded as several operations.
     Function(UnaryFunction),
 }
 
 /// A member of `LXLA_BINARY_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryMember {
-    /// An operation of StableHLO.
+    /// A StableHLO operation.
     Operation(BinaryOp),
-    /// A function made of several.
+    /// A function recorded as several operations.
     Function(BinaryFunction),
 }
 
 impl UnaryMember {
-    /// The member with this number of the C ABI.
+    /// Returns the member with this number in the C ABI.
     #[inline]
     pub fn from_number(number: i32) -> Result<UnaryMember> {
-        // Asked in this order, no error is made that nobody sees.
+        // Comparing first avoids formatting an error that would be discarded.
         if number < UnaryFunction::ALL[0] as i32
             && let Ok(op) = UnaryOp::from_number(number)
         {
@@ -44,10 +44,10 @@ impl UnaryMember {
 }
 
 impl BinaryMember {
-    /// The member with this number of the C ABI.
+    /// Returns the member with this number in the C ABI.
     #[inline]
     pub fn from_number(number: i32) -> Result<BinaryMember> {
-        // Asked in this order, no error is made that nobody sees.
+        // Comparing first avoids formatting an error that would be discarded.
         if number < BinaryFunction::ALL[0] as i32
             && let Ok(op) = BinaryOp::from_number(number)
         {
@@ -89,7 +89,7 @@ impl From<BinaryFunction> for BinaryMember {
     }
 }
 
-/// An elementwise operation or function of one operand.
+/// Records an elementwise operation or function of one operand.
 pub fn unary_member(trace: &mut Trace, member: UnaryMember, x: NodeId) -> Result<NodeId> {
     match member {
         UnaryMember::Operation(op) => unary(trace, op, x),
@@ -97,7 +97,7 @@ pub fn unary_member(trace: &mut Trace, member: UnaryMember, x: NodeId) -> Result
     }
 }
 
-/// An elementwise operation or function of two operands.
+/// Records an elementwise operation or function of two tensors.
 #[inline]
 pub fn binary_member(trace: &mut Trace, member: BinaryMember, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     match member {
@@ -106,7 +106,7 @@ pub fn binary_member(trace: &mut Trace, member: BinaryMember, lhs: NodeId, rhs: 
     }
 }
 
-/// An elementwise operation or function of a tensor and a scalar, which takes the tensor's dtype.
+/// Records an elementwise operation or function of a tensor and a scalar, which is converted to the tensor's dtype.
 #[inline]
 pub fn binary_member_scalar(
     trace: &mut Trace,

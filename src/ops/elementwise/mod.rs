@@ -1,4 +1,4 @@
-//! Elementwise operations: arithmetic, functions of real and complex numbers, comparisons, conversions, bits.
+//! Elementwise operations: arithmetic, real and complex functions, comparisons, conversions, bit operations.
 
 pub mod arc;
 pub mod binary;

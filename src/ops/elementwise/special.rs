@@ -1,9 +1,10 @@
-//! The error function and its kin.
+//! The error function and related functions.
 //!
-//! All of them come from two approximations, made by interpolating the true function (in 60 digits) at Chebyshev nodes: of
-//! `erf(x) / x` by a polynomial of `x^2`, for `|x| < 1`; and of `(1 + 2a) e^(a^2) erfc(a)`, for `a` from 0 on, by a polynomial
-//! of `(a - 3) / (a + 3)`, the form that M. Shepherd and J. Laframboise found (Chebyshev Approximation of (1 + 2x)exp(x^2)erfc x
-//! in 0 <= x < infinity, Mathematics of Computation 36, 1981). They are off by less than 1.4e-9 in f32 and 9e-18 in f64.
+//! All are computed from two approximations, made by interpolating the true function (computed with 60 digits) at
+//! Chebyshev nodes: of `erf(x) / x` by a polynomial in `x^2`, for `|x| < 1`; and of `(1 + 2a) e^(a^2) erfc(a)`, for
+//! `a >= 0`, by a polynomial in `(a - 3) / (a + 3)`, the form of M. Shepherd and J. Laframboise (Chebyshev
+//! Approximation of (1 + 2x)exp(x^2)erfc x in 0 <= x < infinity, Mathematics of Computation 36, 1981). Their error is
+//! below 1.4e-9 in f32 and 9e-18 in f64.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -14,17 +15,17 @@ use crate::ops::refuse;
 use crate::types::DType;
 
 numbered! {
-    /// Functions that StableHLO has no operation for.
+    /// Special functions without a StableHLO operation.
     SpecialOp, "op", "LXLA_SPECIAL_*", {
         Erf = 1 => "erf",
         Erfc = 2 => "erfc",
     }
 }
 
-/// One of [`SpecialOp`].
+/// Table entry of the functions in [`SpecialOp`].
 pub const SPECIAL: Composed = Composed { name: "special", function: "lxla_special", dtypes: "" };
 
-/// A function of a float.
+/// Records a special function of floats.
 pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() {
@@ -36,7 +37,7 @@ pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
     })
 }
 
-/// Near 0 by its own polynomial; beyond 1 there is nothing to lose in the difference.
+/// Records erf: by its own polynomial for |x| < 1, else as 1 - erfc, where the difference loses no bits.
 fn erf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let coefficients: &[f64] = if f.trace.node(x).dtype == DType::F64 { &NEAR_F64 } else { &NEAR_F32 };
     let square = f.multiply(x, x)?;
@@ -60,7 +61,7 @@ fn erfc(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     f.select(is_negative, other, tail)
 }
 
-/// The share of the standard normal distribution below `x`.
+/// Records the standard normal cumulative distribution function at `x`.
 pub fn normal_below(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let size = f.unary(UnaryOp::Abs, x)?;
     let both = gaussian_tail(f, size, 0.5)?;
@@ -70,9 +71,10 @@ pub fn normal_below(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     f.select(is_negative, tail, rest)
 }
 
-/// `erfc(sqrt(scale) a)` for `a` that are not negative, as `e^(-scale a^2)` times what changes slowly. The square would lose
-/// the bits that the exponential needs, so it is taken of `a` rounded to sixteenths, which is exact, and the rest is a factor of its own.
-/// XLA makes one exponential of a product of two, with the bits lost: there stands something between them.
+/// Records `erfc(sqrt(scale) a)` for `a >= 0`, as `e^(-scale a^2)` times a slowly varying factor. Rounding the square
+/// would lose bits that the exponential needs, so `a` is rounded to sixteenths, whose square is exact, and the
+/// remainder is in an exponential of its own. XLA merges a product of two exponentials into one, which would lose these
+/// bits, so the slow factor is multiplied in between.
 fn gaussian_tail(f: &mut Formula, a: NodeId, scale: f64) -> Result<NodeId> {
     let double = f.trace.node(a).dtype == DType::F64;
     let (end, coefficients): (f64, &[f64]) = if double { (END_F64, &TAIL_F64) } else { (END_F32, &TAIL_F32) };
@@ -97,11 +99,11 @@ fn gaussian_tail(f: &mut Formula, a: NodeId, scale: f64) -> Result<NodeId> {
     f.multiply(first, small)
 }
 
-/// Beyond it, `e^(-a^2)` is 0.
+/// From here on, `e^(-a^2)` underflows to 0.
 const END_F32: f64 = 11.0;
 const END_F64: f64 = 28.0;
 
-/// `(1 + 2a) e^(a^2) erfc(a)` of `(a - 3) / (a + 3)`, up to those ends.
+/// Coefficients of `(1 + 2a) e^(a^2) erfc(a)` in `(a - 3) / (a + 3)`, for `a` up to the bounds above.
 const TAIL_F32: [f64; 12] = [
     1.253008059,
     -0.1356211087,
@@ -143,7 +145,7 @@ const TAIL_F64: [f64; 25] = [
     3.483752094731445e-10,
     5.774514059472329e-10,
 ];
-/// `erf(x) / x` of `x^2`.
+/// Coefficients of `erf(x) / x` in `x^2`.
 const NEAR_F32: [f64; 7] =
     [1.128379166, -0.3761262667, 0.1128359472, -0.02685421201, 0.005189087423, -0.0008016864287, 7.875875063e-5];
 const NEAR_F64: [f64; 12] = [

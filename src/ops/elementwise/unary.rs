@@ -14,7 +14,7 @@ use crate::ops::elementwise::functions_of_one::every;
 use crate::ops::refuse;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
-/// One of [`UnaryOp`].
+/// Definition of the operations in [`UnaryOp`].
 pub const UNARY: Definition = Definition {
     name: "unary",
     stablehlo: "",
@@ -31,7 +31,7 @@ fn member(call: &Call) -> UnaryOp {
     }
 }
 
-/// An elementwise operation of one operand.
+/// Records an elementwise operation of one operand.
 pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
     match trace.node(x).dtype.kind() {
         Kind::Float8 => return float8::in_f32(trace, [x], |trace, [x]| unary(trace, op, x)),
@@ -47,8 +47,9 @@ pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
     Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))
 }
 
-/// The result for dtypes that StableHLO's operation does not take and NumPy's does: integers are their own magnitude if they
-/// are unsigned, are whole, and are finite; complex numbers are finite if both parts are.
+/// Returns the result for dtypes that NumPy's function takes and StableHLO's operation does not: abs and sign of
+/// unsigned integers, rounding of integers, is_finite of integers and preds (true) and of complex numbers (both parts
+/// are finite).
 fn beyond_stablehlo(trace: &mut Trace, op: UnaryOp, x: NodeId, kind: Kind) -> Result<Option<NodeId>> {
     use UnaryOp::*;
     Ok(match (op, kind) {
@@ -65,7 +66,6 @@ fn beyond_stablehlo(trace: &mut Trace, op: UnaryOp, x: NodeId, kind: Kind) -> Re
     })
 }
 
-/// The dtype of the result.
 fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
     use UnaryOp::*;
     let kind = x.dtype.kind();

@@ -1,4 +1,4 @@
-//! NumPy's indexing by several arrays of integers at once, with whole axes between them, and slices that are assigned to.
+//! NumPy's advanced indexing with several integer arrays, and slice assignment.
 
 use crate::error;
 use crate::error::Result;
@@ -16,27 +16,28 @@ use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::{concatenate, pad, slice};
 use crate::types::{DType, Dims, Kind, MAX_RANK, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
-/// Elements and slices at several indices.
+/// Table entry of `index`, NumPy's advanced indexing.
 pub const INDEX: Composed = Composed { name: "index", function: "lxla_index", dtypes: "all; indices integers" };
-/// Others combined into them.
+/// Table entry of `index_put`, which combines values into the elements of an advanced index.
 pub const INDEX_PUT: Composed =
     Composed { name: "index_put", function: "lxla_index_put", dtypes: "as lxla_scatter_along; indices integers" };
-/// A slice with others in its place.
+/// Table entry of `slice_assign`, which replaces a slice.
 pub const SLICE_ASSIGN: Composed = Composed { name: "slice_assign", function: "lxla_slice_assign", dtypes: "all" };
 
-/// How arrays of indices lie, of which there is one for some axes.
+/// Layout of an advanced index, with an index array for some of the axes.
 struct Advanced {
-    /// The axes that have one.
+    /// Axes that have an index array.
     axes: Vec<usize>,
-    /// The shape to which all of them broadcast.
+    /// Shape to which all index arrays broadcast.
     common: Dims,
-    /// Where that stands in the result.
+    /// First axis of the result that belongs to that shape.
     position: usize,
-    /// The shape of the result.
+    /// Shape of the result.
     dims: Dims,
 }
 
-/// `indices` are those of the first axes; None is the whole axis.
+/// Checks an advanced index and computes its layout. `indices` are for the first axes of `x`; None selects the whole
+/// axis.
 fn lay_out(trace: &Trace, x: &TensorType, indices: &[Option<NodeId>]) -> Result<Advanced> {
     let rank = x.dims.len();
     if indices.len() > rank {
@@ -74,7 +75,7 @@ fn lay_out(trace: &Trace, x: &TensorType, indices: &[Option<NodeId>]) -> Result<
 }
 
 impl Advanced {
-    /// Dimension numbers: an index vector for each element of the common shape.
+    /// Dimension numbers with one index vector for each element of the common shape.
     fn placement(&self) -> Placement {
         let common = self.position..self.position + self.common.len();
         let axes: Vec<i64> = self.axes.iter().map(|&axis| axis as i64).collect();
@@ -87,7 +88,8 @@ impl Advanced {
         }
     }
 
-    /// Index vectors, from the start of each axis; what is beyond an end stays so.
+    /// Records the index vectors, with indices counted from the start of each axis; indices out of bounds stay out of
+    /// bounds.
     fn vectors(&self, trace: &mut Trace, x: &TensorType, indices: &[Option<NodeId>]) -> Result<NodeId> {
         let is_small = self.axes.iter().all(|&axis| x.dims[axis] < i64::from(i32::MAX));
         let dtype = if is_small { DType::S32 } else { DType::S64 };
@@ -103,7 +105,8 @@ impl Advanced {
     }
 }
 
-/// Indices of an axis of `dim` from its start, between -1 and `dim`, which are beyond its ends, in a dtype that has both.
+/// Records indices into an axis of size `dim`, counted from its start and clamped to -1 and `dim`, which are both out
+/// of bounds, in a dtype that holds both.
 fn near(trace: &mut Trace, index: NodeId, dim: i64, dtype: DType) -> Result<NodeId> {
     let mut index = from_start(trace, index, dim)?;
     let own = trace.node(index).dtype;
@@ -116,7 +119,7 @@ fn near(trace: &mut Trace, index: NodeId, dim: i64, dtype: DType) -> Result<Node
     Ok(convert(trace, index, dtype))
 }
 
-/// `x[i, :, j]`: NumPy's advanced indexing.
+/// Records NumPy's advanced indexing, such as `x[i, :, j]`.
 pub fn index(trace: &mut Trace, x: NodeId, indices: &[Option<NodeId>]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let lay = lay_out(trace, &ty, indices)?;
@@ -136,7 +139,7 @@ pub fn index(trace: &mut Trace, x: NodeId, indices: &[Option<NodeId>]) -> Result
     gather(trace, x, vectors, &lay.placement(), &sizes, false)
 }
 
-/// `x` with `values`, which broadcast to what [`index`] gives, combined into its elements there.
+/// Records `x` with `values` combined into the elements that [`index`] would return. `values` broadcast to their shape.
 pub fn index_put(
     trace: &mut Trace,
     op: ScatterOp,
@@ -149,7 +152,7 @@ pub fn index_put(
     check_values(&from, &TensorType { dtype: ty.dtype, dims: lay.dims.clone() })?;
     let values = broadcast_to(trace, values, &lay.dims)?;
     if lay.axes.is_empty() {
-        // One slice, all of x: at the start of an axis that is put before.
+        // Without index arrays, the values are one slice, all of x, at position 0 of a new leading axis.
         let one = [&[1], &ty.dims[..]].concat();
         let (whole, values) = (reshape(trace, x, &one)?, reshape(trace, values, &one)?);
         let start = full(trace, &TensorType::new(DType::S32, &[1]), ScalarValue::Unsigned(0))?;
@@ -168,7 +171,7 @@ fn check_values(values: &TensorType, wanted: &TensorType) -> Result<()> {
     Ok(())
 }
 
-/// `x` with `values`, which broadcast to its slice, in the place of that slice.
+/// Records `x` with its slice replaced by `values`, which broadcast to the slice's shape.
 pub fn slice_assign(
     trace: &mut Trace,
     x: NodeId,
@@ -193,7 +196,7 @@ pub fn slice_assign(
         }
         return dynamic_update_slice(trace, x, values, &at);
     }
-    // With the elements that stay between those of the slice, and a mask that tells them apart.
+    // With a stride, `values` are padded to the shape of x, and a mask selects between the two.
     let mut high = Vec::new();
     let mut between = Vec::new();
     for (axis, (&start, &dim)) in starts.iter().zip(&part.dims).enumerate() {

@@ -1,5 +1,5 @@
-//! Elements and slices along one axis, at indices: reading, and combining others into them. Negative indices count from the
-//! end. What is still beyond an end is clamped to it by reading, and dropped by writing.
+//! Gathers and scatters along one axis. Negative indices count from the end. Indices that are still out of bounds are
+//! clamped by reads, and their updates are dropped by writes.
 
 use crate::error;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::ops::indexing::scatter::{Promises, scatter};
 use crate::ops::shape::axes::broadcast_to;
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, broadcast, element_count, normalize_axis};
 
-/// NumPy's take_along_axis: an element of `x` for each index.
+/// Records NumPy's take_along_axis: one element of `x` for each index.
 pub fn take_along_axis(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<NodeId> {
     let (ty, at) = (trace.ty(x), trace.ty(indices));
     let axis = check_along(&ty, &at, axis)?;
@@ -32,7 +32,7 @@ pub fn take_along_axis(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64)
     gather(trace, x, indices, &elements_along(axis, dims.len()), &vec![1; dims.len()], false)
 }
 
-/// `x` with an element of `updates` combined into it for each index.
+/// Records `x` with one element of `updates` combined into it for each index.
 pub fn scatter_along(
     trace: &mut Trace,
     op: ScatterOp,
@@ -61,7 +61,7 @@ pub fn scatter_along(
     combined(trace, op, x, indices, updates, &elements_along(axis, ty.dims.len()))
 }
 
-/// `x` with a slice of `source` combined into it for each of `indices`, which are in a row.
+/// Records `x` with one slice of `source` combined into it for each of `indices`, a vector.
 pub fn index_combine(
     trace: &mut Trace,
     op: ScatterOp,
@@ -91,8 +91,8 @@ pub fn index_combine(
     combined(trace, op, x, indices, source, &placement)
 }
 
-/// Sums and products of f16 and bf16, and all of floats of 8 bits, are kept in f32, and rounded once. What is copied keeps its
-/// bits.
+/// Records a scatter with `op`. Sums and products of f16 and bf16, and everything but copies of 8-bit floats, are
+/// computed in f32 and rounded once. Copies keep the bits.
 pub fn combined(
     trace: &mut Trace,
     op: ScatterOp,
@@ -120,7 +120,7 @@ pub fn combined(
     Ok(convert(trace, made, dtype))
 }
 
-/// The axis, if indices have as many axes as `x`.
+/// Returns the normalized axis; an error unless indices are integers with as many axes as `x`.
 fn check_along(x: &TensorType, indices: &TensorType, axis: i64) -> Result<usize> {
     if !indices.dtype.is_integer() {
         return Err(error!(InvalidArgument, "indices: they are {indices}; want integers"));
@@ -131,7 +131,7 @@ fn check_along(x: &TensorType, indices: &TensorType, axis: i64) -> Result<usize>
     normalize_axis("axis", axis, x.dims.len())
 }
 
-/// The shapes to which `x` and indices broadcast, but for one axis.
+/// Shapes to which `x` and `indices` broadcast, each with its own size on one axis.
 fn common(x: &TensorType, indices: &TensorType, axis: usize) -> Result<(Dims, Dims)> {
     let without = |ty: &TensorType| {
         let mut dims = ty.dims.clone();
@@ -151,7 +151,7 @@ fn common(x: &TensorType, indices: &TensorType, axis: usize) -> Result<(Dims, Di
     Ok((dims, at_dims))
 }
 
-/// One element for each index, on one axis of `rank`.
+/// Dimension numbers that gather one element for each index, along one axis of `rank`.
 fn elements_along(axis: usize, rank: usize) -> Placement {
     let others: Vec<i64> = (0..rank).filter(|&a| a != axis).map(|a| a as i64).collect();
     Placement {
@@ -164,7 +164,7 @@ fn elements_along(axis: usize, rank: usize) -> Placement {
     }
 }
 
-/// Indices of an axis of `dim`, with `dim` added to the negative ones; wide enough to hold that.
+/// Records indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that holds the sum.
 pub fn from_start(trace: &mut Trace, indices: NodeId, dim: i64) -> Result<NodeId> {
     let ty = trace.ty(indices);
     if ty.dtype.kind() != Kind::Signed {

@@ -1,4 +1,4 @@
-//! What gather and scatter have in common: whether dimension numbers fit together, and how they and indices are written.
+//! Shared by gather and scatter: checks of dimension numbers, and their StableHLO and that of the indices.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -6,9 +6,9 @@ use crate::error::Result;
 use crate::ir::Placement;
 use crate::types::{DType, TensorType};
 
-/// What StableHLO calls the parts of a [`Placement`].
+/// StableHLO's names for the fields of a [`Placement`].
 pub struct Names {
-    /// The operation.
+    /// Name of the operation.
     pub op: &'static str,
     window: &'static str,
     collapsed: &'static str,
@@ -17,7 +17,7 @@ pub struct Names {
     map: &'static str,
 }
 
-/// Gather's.
+/// Names in gather.
 pub const GATHER: Names = Names {
     op: "gather",
     window: "offset_dims",
@@ -27,7 +27,7 @@ pub const GATHER: Names = Names {
     map: "start_index_map",
 };
 
-/// Scatter's.
+/// Names in scatter.
 pub const SCATTER: Names = Names {
     op: "scatter",
     window: "update_window_dims",
@@ -37,7 +37,8 @@ pub const SCATTER: Names = Names {
     map: "scatter_dims_to_operand_dims",
 };
 
-/// An error unless the numbers fit an array and indices. What is side by side has `rank` axes.
+/// Returns an error unless the dimension numbers fit the array and the indices. `rank` is that of gather's result or of
+/// scatter's updates.
 pub fn check(names: &Names, placement: &Placement, x: &TensorType, indices: &TensorType, rank: usize) -> Result<()> {
     if !indices.dtype.is_integer() {
         return Err(error!(InvalidArgument, "indices: they are {indices}; want integers"));
@@ -72,7 +73,7 @@ pub fn check(names: &Names, placement: &Placement, x: &TensorType, indices: &Ten
     Ok(())
 }
 
-/// One element of an index vector for each axis in the map.
+/// Checks that index vectors have one element for each axis in the index map.
 fn check_vectors(names: &Names, placement: &Placement, indices: &TensorType) -> Result<()> {
     let length = indices.dims.get(placement.index_vector_dim as usize).copied().unwrap_or(1);
     let given = placement.index_map.len();
@@ -87,7 +88,7 @@ fn check_vectors(names: &Names, placement: &Placement, indices: &TensorType) -> 
     Ok(())
 }
 
-/// Batching axes of the array and of the indices go together.
+/// Checks that the batching axes of the array and of the indices pair up and have equal sizes.
 fn check_batching(names: &Names, placement: &Placement, x: &TensorType, indices: &TensorType) -> Result<()> {
     let (own, theirs) = (&placement.batching_dims, &placement.indices_batching_dims);
     if own.len() != theirs.len() {
@@ -114,7 +115,7 @@ fn check_batching(names: &Names, placement: &Placement, x: &TensorType, indices:
     Ok(())
 }
 
-/// Axes, each at most once.
+/// Returns an error if an axis is out of range or given twice.
 fn distinct(name: &str, axes: &[i64], rank: usize) -> Result<()> {
     for (i, &axis) in axes.iter().enumerate() {
         if axis < 0 || axis >= rank as i64 {
@@ -142,7 +143,7 @@ fn apart(name: &str, axes: &[i64], other: &str, others: &[i64]) -> Result<()> {
     }
 }
 
-/// Dimension numbers as an attribute.
+/// Writes dimension numbers as a StableHLO attribute.
 pub fn text(names: &Names, placement: &Placement) -> String {
     format!(
         "#stablehlo.{}<{} = {:?}, {} = {:?}, {} = {:?}, {} = {:?}, {} = {:?}, index_vector_dim = {}>",
@@ -161,8 +162,8 @@ pub fn text(names: &Names, placement: &Placement) -> String {
     )
 }
 
-/// Indices and their type. Those of u64 that no s64 holds are its greatest: XLA, where it folds constants, takes them for
-/// negative.
+/// Returns the name of the indices and their type. u64 indices are clamped to the greatest s64 and converted to s64:
+/// XLA's constant folding takes greater ones for negative.
 pub fn indices(e: &mut Emitter, position: usize) -> (String, TensorType) {
     let ty = e.values[position].ty.clone();
     if ty.dtype != DType::U64 {

@@ -1,4 +1,4 @@
-//! Reading and writing at places that are computed.
+//! Reads and writes at indices that are computed at run time.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -10,7 +10,7 @@ use crate::ops::definition::{Definition, Native};
 use crate::ops::indexing::dimension_numbers as placement;
 use crate::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
 
-/// A part of the first operand, from where the others say.
+/// Definition of `dynamic_slice`: a slice of the first operand, at the start indices in the others.
 pub const DYNAMIC_SLICE: Definition = Definition {
     name: "dynamic_slice",
     stablehlo: "dynamic_slice",
@@ -20,7 +20,8 @@ pub const DYNAMIC_SLICE: Definition = Definition {
     native: Native::One(|call| native::dynamic_slice(call.ty, call.operands[0], &call.operands[1..])),
 };
 
-/// The first operand with the second written over it, from where the others say.
+/// Definition of `dynamic_update_slice`: the first operand with the second written over it, at the start indices in the
+/// others.
 pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     name: "dynamic_update_slice",
     stablehlo: "dynamic_update_slice",
@@ -30,7 +31,7 @@ pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     native: Native::One(|call| native::dynamic_update_slice(call.operands[0], call.operands[1], &call.operands[2..])),
 };
 
-/// Slices of the first operand at the indices in the second.
+/// Definition of `take`: slices of the first operand at the indices in the second.
 pub const TAKE: Definition = Definition {
     name: "take",
     stablehlo: "gather",
@@ -40,7 +41,7 @@ pub const TAKE: Definition = Definition {
     native: Native::One(|call| native::take(call.ty, call.attributes[0] as usize, call.operands[0], call.operands[1])),
 };
 
-/// `sizes` elements on each axis of `x`, from `starts`: one integer scalar for each axis.
+/// Records a slice of `x` with shape `sizes`, from `starts`, one integer scalar for each axis.
 pub fn dynamic_slice(trace: &mut Trace, x: NodeId, starts: &[NodeId], sizes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_starts(trace, &ty, starts)?;
@@ -52,7 +53,7 @@ pub fn dynamic_slice(trace: &mut Trace, x: NodeId, starts: &[NodeId], sizes: &[i
             return Err(error!(InvalidArgument, "sizes: sizes[{axis}] is {size}; x is {ty}, want 0 to {dim}"));
         }
     }
-    // All of it, wherever it starts: starts are clamped.
+    // Starts are clamped, so a slice of full size is always x itself.
     if sizes == ty.dims.as_slice() {
         return Ok(x);
     }
@@ -60,7 +61,7 @@ pub fn dynamic_slice(trace: &mut Trace, x: NodeId, starts: &[NodeId], sizes: &[i
     Ok(trace.operation(Op::DynamicSlice, ty.dtype, shape, &[&[x], starts].concat()))
 }
 
-/// `x` with `update` written over it, from `starts`: one integer scalar for each axis.
+/// Records `x` with `update` written over it, from `starts`, one integer scalar for each axis.
 pub fn dynamic_update_slice(trace: &mut Trace, x: NodeId, update: NodeId, starts: &[NodeId]) -> Result<NodeId> {
     let (ty, part) = (trace.ty(x), trace.ty(update));
     check_starts(trace, &ty, starts)?;
@@ -95,7 +96,7 @@ fn check_starts(trace: &Trace, ty: &TensorType, starts: &[NodeId]) -> Result<()>
     Ok(())
 }
 
-/// Slices of `x` along an axis, at `indices`: the axis gives way to the indices' axes.
+/// Records slices of `x` along an axis, at `indices`. The indices' axes replace that axis in the result.
 pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<NodeId> {
     let (ty, at) = (trace.ty(x), trace.ty(indices));
     if !at.dtype.is_integer() {
@@ -130,7 +131,7 @@ fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Names and types of `arrays` operands, and of the starts behind them.
+/// Returns the names and types of the first `arrays` operands and of the start indices that follow them.
 fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize) -> (Vec<String>, Vec<String>) {
     let (mut names, mut types) = e.listed(&operands[..arrays]);
     for &start in &operands[arrays..] {
@@ -154,7 +155,8 @@ fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
     );
 }
 
-/// A gather of whole slices. Negative indices count from the end, as in NumPy; the rest is clamped by the gather.
+/// Writes take as a gather of whole slices. Negative indices count from the end, as in NumPy; the gather clamps the
+/// others.
 fn lower_take(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
@@ -177,7 +179,7 @@ fn lower_take(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Indices of an axis of `dim`, with `dim` added to the negative ones; wide enough to hold that.
+/// Writes indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that holds the sum.
 fn nonnegative(e: &mut Emitter, position: usize, dim: i64) -> (String, TensorType) {
     let given = e.values[position].ty.clone();
     if given.dtype.kind() != Kind::Signed {

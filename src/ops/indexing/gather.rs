@@ -1,4 +1,4 @@
-//! Slices that begin where indices say, with all of StableHLO's dimension numbers.
+//! Gather with all of StableHLO's dimension numbers.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -10,8 +10,8 @@ use crate::ops::definition::{Definition, Native};
 use crate::ops::indexing::dimension_numbers::{self, GATHER as NAMES};
 use crate::types::{Dims, TensorType, element_count};
 
-/// Slices of the first operand, from where the second says. Attributes: whether indices are sorted, the slices' sizes, how
-/// they lie.
+/// Definition of `gather`: slices of the first operand at the indices in the second. Attributes: the indices_are_sorted
+/// flag, the slice sizes, the dimension numbers.
 pub const GATHER: Definition = Definition {
     name: "gather",
     stablehlo: "gather",
@@ -24,7 +24,7 @@ pub const GATHER: Definition = Definition {
     }),
 };
 
-/// Slices of `x` of these sizes.
+/// Records a gather of slices of `x` with these sizes.
 pub fn gather(
     trace: &mut Trace,
     x: NodeId,
@@ -43,7 +43,7 @@ pub fn gather(
     Ok(trace.operation_with_attributes(Op::Gather, ty.dtype, shape, &[x, indices], &attributes))
 }
 
-/// The slices' sizes, and how they lie.
+/// Decodes the slice sizes and the dimension numbers.
 fn numbers(attributes: &[i64], rank: usize) -> (&[i64], Placement) {
     (&attributes[1..1 + rank], Placement::from_attributes(&attributes[1 + rank..]))
 }
@@ -90,7 +90,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let (sizes, placement) = numbers(&value.attributes, from.dims.len());
     let (indices, indices_ty) = dimension_numbers::indices(e, value.operands[1]);
     let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
-    // An empty list is written without its colon.
+    // MLIR writes an empty array attribute without a colon.
     let sizes = if sizes.is_empty() { String::new() } else { format!(": {}", sizes.join(", ")) };
     emit!(
         e,

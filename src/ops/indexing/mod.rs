@@ -1,4 +1,4 @@
-//! Reading and writing at computed indices: gather, scatter, masks, NumPy's advanced indexing.
+//! Reads and writes at computed indices: gather, scatter, masks, NumPy's advanced indexing.
 
 pub mod advanced;
 pub mod along;

@@ -1,4 +1,4 @@
-//! Slices that are combined into arrays where indices say, with all of StableHLO's dimension numbers.
+//! Scatter with all of StableHLO's dimension numbers.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -14,8 +14,8 @@ use crate::ops::indexing::dimension_numbers::{self, SCATTER as NAMES};
 use crate::ops::shape::axes::reshape;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Arrays, with slices of others combined into them. Attributes: whether indices are sorted, whether they are unique, how
-/// slices lie.
+/// Definition of `scatter`: arrays with slices of updates combined into them. Attributes: the indices_are_sorted flag,
+/// the unique_indices flag, the dimension numbers.
 pub const SCATTER: Definition = Definition {
     name: "scatter",
     stablehlo: "scatter",
@@ -25,16 +25,16 @@ pub const SCATTER: Definition = Definition {
     native: Native::Several(native_scatter),
 };
 
-/// What is promised of indices.
+/// Hints about scatter indices, guaranteed by the caller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Promises {
-    /// They are in ascending order.
+    /// Indices are in ascending order.
     pub sorted: bool,
     /// No element is updated twice.
     pub unique: bool,
 }
 
-/// `arrays` with slices of `updates` combined into them.
+/// Records a scatter: `arrays` with slices of `updates` combined into them.
 pub fn scatter(
     trace: &mut Trace,
     combiner: &Applied,
@@ -60,14 +60,15 @@ pub fn scatter(
     Ok(trace.application(Op::Scatter, &operands, &attributes, &[combiner.body], &types))
 }
 
-/// An axis to which indices could belong, if they belong to none: 0 of a scalar, which has none itself.
+/// Returns an axis that an empty index map could be extended by; for a scalar 0, an axis it does not have yet. None if
+/// the index map is not empty.
 fn axis_for_nothing(placement: &Placement, rank: usize) -> Option<usize> {
     let is_free = |axis: &usize| !placement.batching_dims.contains(&(*axis as i64));
     if placement.index_map.is_empty() { (0..rank.max(1)).find(is_free) } else { None }
 }
 
-/// With indices that say 0 for an axis, where they said nothing: of several updates by index vectors without elements XLA
-/// applies one, or fails.
+/// Records a scatter with empty index vectors as one whose indices are 0 on `axis`: of several updates with empty index
+/// vectors XLA applies only one, or fails.
 fn scatter_at_start(
     trace: &mut Trace,
     combiner: &Applied,
@@ -128,7 +129,7 @@ fn check_updates(
     Ok(())
 }
 
-/// How slices lie.
+/// Decodes the dimension numbers.
 fn placement_of(attributes: &[i64]) -> Placement {
     Placement::from_attributes(&attributes[2..])
 }
@@ -142,7 +143,8 @@ fn native_scatter(call: &Call) -> Result<Vec<Array>> {
     native::combine_at(&arrays, &updates, &pairs, &each(call, 0, &captures))
 }
 
-/// What was captured is scattered along, into itself.
+/// Writes the StableHLO of a scatter. Captures are broadcast and scattered into themselves, as additional inputs and
+/// updates.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
@@ -177,8 +179,9 @@ fn lower(e: &mut Emitter, at: usize) {
     end(e, &types, results);
 }
 
-/// Of operands that are one value, in the end, XLA's CPU backend updates both in the same memory, and writes beyond it. So
-/// none is, as far as XLA knows, what an earlier one of its type is. Behind those of `dtypes` stand the indices.
+/// XLA's CPU backend updates operands that are the same value in the same memory, and writes out of bounds. So each
+/// operand with the dtype of an earlier one passes through an identity that XLA cannot fold. In `names`, the indices
+/// follow the operands of `dtypes`.
 fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i64], indices: &TensorType) {
     for i in 1..dtypes.len() {
         if dtypes[..i].contains(&dtypes[i]) {
@@ -190,9 +193,10 @@ fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i
     }
 }
 
-/// The indices, never the same value as an array: XLA's CPU makes one operand of two that are the same, and updates it in
-/// place while it still reads indices from it. Whatever they are made of, only arrays of their dtype and size could be so;
-/// there, negative indices become -1, which is outside as well.
+/// Writes the indices such that they are never the same value as an array: XLA's CPU backend merges equal operands into
+/// one and updates it in place while still reading indices from it. Only arrays with the indices' dtype and number of
+/// elements can be equal to them. In that case negative indices are clamped to -1, which is out of bounds too, or
+/// unsigned ones are converted to s64.
 fn indices_apart(e: &mut Emitter, operands: &[usize]) -> (String, TensorType) {
     let (&position, arrays) = operands.split_last().expect("indices are there");
     let (indices, ty) = dimension_numbers::indices(e, position);

@@ -17,14 +17,14 @@ use crate::ops::sorting::ordered_bits::{counted, is_nonzero, search};
 use crate::ops::sorting::sort::{check_index_dtype, places_dtype};
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, element_count};
 
-/// Places of what is not 0.
+/// Table entry of `nonzero`, the indices of elements that are not 0.
 pub const NONZERO: Composed = Composed { name: "nonzero", function: "lxla_nonzero", dtypes: "all; gives integers" };
-/// Elements where a mask is true.
+/// Table entry of `mask_select`, the elements where a mask is true.
 pub const MASK_SELECT: Composed =
     Composed { name: "mask_select", function: "lxla_mask_select", dtypes: "all; mask pred" };
 
-/// The first `size` places in row-major order where a row of pred is true, each the row's length if there are not so many;
-/// and how many there are, a scalar.
+/// Records the first `size` positions at which a row of preds is true, padded with the row's length, and the number of
+/// all such positions as a scalar.
 fn true_places(trace: &mut Trace, row: NodeId, size: i64) -> Result<(NodeId, NodeId)> {
     let n = trace.ty(row).dims[0];
     let dtype = places_dtype(n.max(size));
@@ -39,7 +39,8 @@ fn true_places(trace: &mut Trace, row: NodeId, size: i64) -> Result<(NodeId, Nod
     Ok((places_of(trace, before, n, size)?, count))
 }
 
-/// For 1, 2, ... up to `size` the first place of a row of counts that never fall where it is reached; `n` if it is nowhere.
+/// Records, for each of 1, 2, ... `size`, the first position at which a non-decreasing row of counts reaches it; `n` if
+/// none does.
 pub fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result<NodeId> {
     let dtype = trace.node(counts).dtype;
     let numbers = counted(trace, size, n)?;
@@ -49,7 +50,7 @@ pub fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result
     Ok(convert(trace, found, dtype))
 }
 
-/// For 0, 1, ... up to `size`, whether it is less than a count.
+/// Records, for each of 0, 1, ... `size` - 1, whether it is less than `count`.
 pub fn are_there(trace: &mut Trace, count: NodeId, size: i64) -> Result<NodeId> {
     let numbers = counted(trace, size, 0)?;
     let numbers = convert(trace, numbers, trace.node(count).dtype);
@@ -68,7 +69,8 @@ pub fn flat(trace: &mut Trace, x: NodeId) -> Result<(NodeId, i64)> {
     Ok((reshape(trace, x, &[n])?, n))
 }
 
-/// Where `x` is not 0: the place on each axis, `size` of them in row-major order, filled up by `fill`; then how many there are.
+/// Records the indices of nonzero elements in row-major order: for each axis `size` indices, padded with `fill`; then
+/// the number of nonzero elements.
 pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: DType) -> Result<Vec<NodeId>> {
     let ty = trace.ty(x);
     check_size(size)?;
@@ -97,8 +99,8 @@ pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: 
     Ok(results)
 }
 
-/// The slices of `x` where `mask`, which has its first axes, is true: `size` of them in row-major order, filled up by a scalar;
-/// and how many there are.
+/// Records the slices of `x` where `mask` is true, and their number. The mask covers the first axes of `x`; there are
+/// `size` slices in row-major order, padded with the scalar `fill`.
 pub fn mask_select(
     trace: &mut Trace,
     x: NodeId,

@@ -1,4 +1,4 @@
-//! Products over chosen axes.
+//! Tensor contractions over given axes.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -10,7 +10,8 @@ use crate::ops::elementwise::float8;
 use crate::ops::{common_dtype, distinct_axes};
 use crate::types::{DType, Dims, TensorType, element_count};
 
-/// Attributes: how many axes are batches, and which of the left and of the right operand; the same for contracted ones.
+/// Definition of `dot_general`. Attributes: the number of batching axes, those of lhs and those of rhs; the same for
+/// contracting axes.
 pub const DOT_GENERAL: Definition = Definition {
     name: "dot_general",
     stablehlo: "dot_general",
@@ -20,20 +21,20 @@ pub const DOT_GENERAL: Definition = Definition {
     native: Native::One(native_dot_general),
 };
 
-/// Which axes of the operands belong together: those that stand at the same place in two lists.
+/// Dimension numbers of a dot_general. Axes at the same position of the lhs and rhs lists belong together.
 pub struct DotAxes<'a> {
-    /// Batches of the left operand.
+    /// Batching axes of lhs.
     pub lhs_batching: &'a [i64],
-    /// Batches of the right operand.
+    /// Batching axes of rhs.
     pub rhs_batching: &'a [i64],
-    /// Axes of the left operand that are summed over.
+    /// Contracting axes of lhs.
     pub lhs_contracting: &'a [i64],
-    /// Axes of the right operand that are summed over.
+    /// Contracting axes of rhs.
     pub rhs_contracting: &'a [i64],
 }
 
-/// A product over axes, computed in the operands' common dtype or in a wider one. The result has the batch axes, then what
-/// is left of the left operand, then of the right one.
+/// Records a dot_general in the operands' common dtype, or in `dtype`, a wider one. The result has the batching axes,
+/// then the remaining axes of lhs, then those of rhs.
 pub fn dot_general(
     trace: &mut Trace,
     lhs: NodeId,
@@ -51,7 +52,7 @@ pub fn dot_general(
     Ok(trace.operation_with_attributes(Op::DotGeneral, ty.dtype, shape, &[lhs, rhs], &attributes))
 }
 
-/// The attributes, with axes from the start, and the type of the result.
+/// Returns the attributes, with normalized axes, and the result type.
 fn infer(lhs: &TensorType, rhs: &TensorType, axes: &DotAxes, dtype: Option<DType>) -> Result<(Vec<i64>, TensorType)> {
     let dtype = product_dtype("dot_general", lhs, rhs, dtype)?;
     let (batches, contracted) = (axes.lhs_batching.len(), axes.lhs_contracting.len());
@@ -92,7 +93,8 @@ fn infer(lhs: &TensorType, rhs: &TensorType, axes: &DotAxes, dtype: Option<DType
     Ok((attributes.concat(), TensorType { dtype, dims }))
 }
 
-/// The dtype in which a product of tensors is computed and given: their common one, or a wanted one to which that promotes.
+/// Returns the dtype in which a product is computed and returned: the operands' common dtype, or `wanted`, if the
+/// common dtype promotes to it.
 pub fn product_dtype(name: &str, lhs: &TensorType, rhs: &TensorType, wanted: Option<DType>) -> Result<DType> {
     let common = common_dtype(lhs, rhs)?;
     if common == DType::Pred {
@@ -107,9 +109,9 @@ pub fn product_dtype(name: &str, lhs: &TensorType, rhs: &TensorType, wanted: Opt
     }
 }
 
-/// In which dtype the operands are handed to XLA for a product in `dtype`. Halves and bytes are widened by the product
-/// itself, which is what matrix units are made for; before a product of other dtypes operands are widened, so that nothing
-/// is lost.
+/// Dtype in which XLA gets the operands of a product in `dtype`. A product of f16 or bf16 in f32, or of s8 or u8 in
+/// s32, takes the operands as they are and widens in the product, as matrix units do; in other cases the operands are
+/// widened before, so that nothing is lost.
 pub fn factor_dtype(common: DType, dtype: DType) -> DType {
     match (common, dtype) {
         (DType::F16 | DType::BF16, DType::F32) | (DType::S8 | DType::U8, DType::S32) => common,
@@ -117,7 +119,7 @@ pub fn factor_dtype(common: DType, dtype: DType) -> DType {
     }
 }
 
-/// The lists in the attributes: batches of the left and the right operand, contracted axes of the left and the right one.
+/// Decodes the attributes: batching axes of lhs and of rhs, contracting axes of lhs and of rhs.
 fn lists(attributes: &[i64]) -> [&[i64]; 4] {
     let (batches, rest) = attributes.split_at(1 + 2 * attributes[0] as usize);
     let (lhs_batching, rhs_batching) = batches[1..].split_at(batches.len() / 2);

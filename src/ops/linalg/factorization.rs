@@ -1,4 +1,4 @@
-//! Cholesky factors and triangular systems.
+//! Cholesky factorization and triangular solve.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -10,7 +10,7 @@ use crate::ops::elementwise::float8;
 use crate::ops::{common_dtype, refuse};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Attribute: 1 for the lower factor, 0 for the upper one.
+/// Definition of `cholesky`. Attribute: 1 for the lower factor, 0 for the upper one.
 pub const CHOLESKY: Definition = Definition {
     name: "cholesky",
     stablehlo: "cholesky",
@@ -20,8 +20,7 @@ pub const CHOLESKY: Definition = Definition {
     native: Native::One(|call| native::cholesky(call.ty, call.attributes[0] == 1, call.operands[0])),
 };
 
-/// Attributes: whether the matrix stands on the left side, is lower, has a unit diagonal; the number of the
-/// [`Transposition`].
+/// Definition of `triangular_solve`. Attributes: left_side, lower, unit_diagonal, the number of the [`Transposition`].
 pub const TRIANGULAR_SOLVE: Definition = Definition {
     name: "triangular_solve",
     stablehlo: "triangular_solve",
@@ -31,7 +30,7 @@ pub const TRIANGULAR_SOLVE: Definition = Definition {
     native: Native::One(native_triangular_solve),
 };
 
-/// A triangular factor of matrices.
+/// Records the Cholesky factorization of a batch of matrices.
 pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
     let ty = trace.ty(a);
     check_square("cholesky", &ty)?;
@@ -42,7 +41,7 @@ pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
     Ok(trace.operation_with_attributes(Op::Cholesky, ty.dtype, shape, &[a], &[i64::from(lower)]))
 }
 
-/// The solution of `a x = b`, or of `x a = b`.
+/// Records the solution of `a x = b`, or of `x a = b`, for a triangular `a`.
 pub fn triangular_solve(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Triangle) -> Result<NodeId> {
     let ty = infer_triangular_solve(&trace.ty(a), &trace.ty(b), triangle)?;
     if ty.dtype.is_float8() {
@@ -58,7 +57,7 @@ pub fn triangular_solve(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Trian
     Ok(trace.operation_with_attributes(Op::TriangularSolve, ty.dtype, shape, &[a, b], &attributes))
 }
 
-/// Matrices of floats or complex numbers in the last two axes.
+/// Returns an error unless the last two axes are square matrices of floats or complex numbers.
 fn check_square(name: &str, a: &TensorType) -> Result<()> {
     if !a.dtype.is_float() && a.dtype.kind() != Kind::Complex {
         return Err(refuse(name, "a", a, "floats and complex numbers"));
@@ -97,10 +96,10 @@ fn native_triangular_solve(call: &Call) -> Result<Array> {
     native::triangular_solve(call.ty, triangle_of(call.attributes), call.operands[0], call.operands[1])
 }
 
-/// Lines about matrices of one type.
+/// Writes StableHLO operations on a batch of matrices of one type.
 struct Matrices<'e, 'a> {
     e: &'e mut Emitter<'a>,
-    /// f16 and bf16 are computed in f32.
+    /// Type of the batch; f32 for f16 and bf16, which are computed in f32.
     ty: TensorType,
 }
 
@@ -128,7 +127,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
         name
     }
 
-    /// Compares the number of the row with that of the column.
+    /// Writes the comparison of each element's row number with its column number.
     fn places(&mut self, comparison: &str) -> String {
         let (numbers, preds, rank) = (self.of(DType::S32), self.preds(), self.ty.dims.len());
         let row = self.line(format!("iota dim = {} : {numbers}", rank - 2));
@@ -149,7 +148,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
         self.line(format!("real {x} : ({from}) -> {to}"))
     }
 
-    /// With a diagonal of reals.
+    /// Writes the matrices with the imaginary parts of their diagonals set to 0.
     fn with_real_diagonal(&mut self, x: &str) -> String {
         if self.ty.dtype.kind() == Kind::Float {
             return x.to_string();
@@ -162,7 +161,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
         self.select(&diagonal, &plain, x)
     }
 
-    /// Whether a predicate is true on the whole diagonal of a matrix: in every element of a result of the type `to`.
+    /// Writes whether a predicate holds on the whole diagonal of a matrix, broadcast to the dims of `to`.
     fn on_diagonals(&mut self, pred: &str, to: &TensorType) -> String {
         let (preds, rank) = (self.preds(), self.ty.dims.len());
         let off = self.places("NE");
@@ -192,8 +191,10 @@ impl<'e, 'a> Matrices<'e, 'a> {
     }
 }
 
-/// XLA's factor has anything in the other triangle, is 0 or partly NaN for some matrices that are not positive definite, and
-/// depends on the imaginary parts of the diagonal; what it has to be is said here.
+/// Writes the StableHLO of a Cholesky factorization. XLA's factor has arbitrary values in the other triangle, is 0 or
+/// partly NaN for some matrices that are not positive definite, and depends on the imaginary parts of the diagonal. So
+/// the imaginary parts are set to 0, the other triangle to 0, and the factor to NaN unless its diagonal is positive and
+/// finite.
 fn lower_cholesky(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
@@ -221,7 +222,8 @@ fn infinity(dtype: DType) -> u128 {
     Scalar::new(dtype, ScalarValue::Float(f64::INFINITY)).expect("a float has an infinity").bits()
 }
 
-/// Where the diagonal has a 0 every device would have infinities and NaN of its own.
+/// Writes the StableHLO of a triangular solve. If the diagonal has a 0, where devices differ in their infinities and
+/// NaNs, the whole solution is NaN.
 fn lower_triangular_solve(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);

@@ -9,7 +9,7 @@ use crate::ops::creation::constants::full;
 use crate::ops::definition::{Call, Definition, Native};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
 
-/// Attributes: the number of the [`FftOp`], then the lengths.
+/// Definition of `fft`. Attributes: the number of the [`FftOp`], then the lengths.
 pub const FFT: Definition = Definition {
     name: "fft",
     stablehlo: "fft",
@@ -19,8 +19,8 @@ pub const FFT: Definition = Definition {
     native: Native::One(native_fft),
 };
 
-/// A transform of the last axes, of which there are one to three. Lengths are those of the result of IRFFT, of the operand
-/// otherwise.
+/// Records a Fourier transform of the last one to three axes. `lengths` are those of the result for IRFFT, and of the
+/// operand otherwise.
 pub fn fft(trace: &mut Trace, op: FftOp, x: NodeId, lengths: &[i64]) -> Result<NodeId> {
     let ty = infer(op, &trace.ty(x), lengths)?;
     if ty.elements() == 0 {
@@ -31,7 +31,7 @@ pub fn fft(trace: &mut Trace, op: FftOp, x: NodeId, lengths: &[i64]) -> Result<N
     Ok(trace.operation_with_attributes(Op::Fft, ty.dtype, shape, &[x], &attributes))
 }
 
-/// The lengths of the last `count` axes, where the caller leaves them open.
+/// Default lengths of a transform of the last `count` axes.
 pub fn fft_lengths(op: FftOp, x: &TensorType, count: usize) -> Result<Vec<i64>> {
     check_count(x, count)?;
     let mut lengths = x.dims[x.dims.len() - count..].to_vec();
@@ -85,7 +85,7 @@ fn infer(op: FftOp, x: &TensorType, lengths: &[i64]) -> Result<TensorType> {
     Ok(TensorType { dtype, dims })
 }
 
-/// How many elements stand for the transform of so many reals.
+/// Number of elements of the RFFT of `length` reals.
 fn half(length: i64) -> i64 {
     if length == 0 { 0 } else { length / 2 + 1 }
 }

@@ -10,7 +10,7 @@ use crate::ops::elementwise::float8;
 use crate::ops::{common_dtype, typed};
 use crate::types::{DType, Dims, TensorType, broadcast, element_count};
 
-/// By NumPy's rules.
+/// Definition of `matmul`, NumPy's matrix product.
 pub const MATMUL: Definition = Definition {
     name: "matmul",
     stablehlo: "dot_general",
@@ -20,7 +20,7 @@ pub const MATMUL: Definition = Definition {
     native: Native::One(|call| native::matmul(call.ty, call.operands[0], call.operands[1])),
 };
 
-/// NumPy's matmul.
+/// Records NumPy's matmul.
 pub fn matmul(trace: &mut Trace, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let ty = infer(&trace.ty(lhs), &trace.ty(rhs))?;
     if float8::is_any(trace, &[lhs, rhs]) {
@@ -29,7 +29,7 @@ pub fn matmul(trace: &mut Trace, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     Ok(typed(trace, Op::Matmul, &ty, &[lhs, rhs]))
 }
 
-/// NumPy's matmul: axes before the last two are batch axes and broadcast; a rank-1 operand loses its axis.
+/// Infers the type of a matmul: axes before the last two are batch axes and broadcast; a rank-1 operand loses its axis.
 fn infer(lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
     let both = || format!("lhs is {lhs} and rhs is {rhs}");
     let dtype = common_dtype(lhs, rhs)?;
@@ -63,8 +63,8 @@ fn infer(lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
     Ok(TensorType { dtype, dims })
 }
 
-/// A dot product over the last axis of the left and the last but one of the right; batch axes are broadcast first,
-/// unless the right operand has none, which then meets all rows of the left at once.
+/// Writes matmul as a dot_general that contracts the last axis of lhs with the last but one axis of rhs. Batch axes are
+/// broadcast first, unless rhs has none: then it is multiplied with all rows of lhs in one product.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);

@@ -1,4 +1,4 @@
-//! Norms of vectors, put together from other operations.
+//! Vector norms, recorded as several operations.
 
 use crate::error;
 use crate::error::Result;
@@ -12,8 +12,8 @@ use crate::ops::elementwise::unary::unary;
 use crate::ops::reduction::reduce::reduce;
 use crate::types::{Kind, ScalarValue, TensorType};
 
-/// The norm of an order over axes: of infinities the largest or smallest absolute value, of 0 how many are not 0. It is
-/// computed in f32 for floats of 8 and 16 bits, whose squares are easily infinite.
+/// Records the norm of this order over axes: for infinite orders the largest or smallest absolute value, for 0 the
+/// number of nonzero elements. 8-bit and 16-bit floats, whose squares easily overflow, are computed in f32.
 pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() && ty.dtype.kind() != Kind::Complex {
@@ -35,7 +35,7 @@ pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: b
 fn of_absolute(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let reduced = |trace: &mut Trace, op: ReduceOp, x: NodeId| reduce(trace, op, x, axes, keep_dims);
     if order == f64::INFINITY {
-        // At least 0, also of nothing.
+        // The maximum with 0 makes the norm of an empty axis 0.
         let largest = reduced(trace, ReduceOp::Max, x)?;
         return binary_scalar(trace, BinaryOp::Maximum, largest, ScalarValue::Float(0.0), false);
     }

@@ -1,5 +1,5 @@
-//! Activations of neural networks. Each has its limits at both infinities, also where the formula as it is written in papers
-//! is infinity times 0: what multiplies the rest is held above where the rest is 0.
+//! Activation functions of neural networks. Each has its limits at both infinities, even where the published formula is
+//! infinity times 0: `x` is clamped from below, at a value where the other factor is already 0.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::ops::refuse;
 use crate::types::Kind;
 
 numbered! {
-    /// Activations.
+    /// Activation functions.
     ActivationOp, "op", "LXLA_ACTIVATION_*", {
         Relu = 1 => "relu",
         Gelu = 2 => "gelu",
@@ -28,16 +28,16 @@ numbered! {
     }
 }
 
-/// One of [`ActivationOp`].
+/// Table entry of the functions in [`ActivationOp`].
 pub const ACTIVATION: Composed = Composed { name: "activation", function: "lxla_activation", dtypes: "" };
 
-/// Below it, every tail of an exponential is 0 in f64, too.
+/// At and below this value, every exponential tail underflows to 0, in f64 too.
 const LOWEST: f64 = -1000.0;
-/// Of G. Klambauer and others, Self-Normalizing Neural Networks, 2017.
+/// Constants of SELU, from G. Klambauer and others, Self-Normalizing Neural Networks, 2017.
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_3;
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 
-/// An activation of every element.
+/// Records an activation function.
 pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<NodeId> {
     use ActivationOp::*;
     let ty = trace.ty(x);
@@ -82,14 +82,15 @@ fn clipped(f: &mut Formula, op: ActivationOp, x: NodeId) -> Result<NodeId> {
     if op == ActivationOp::Relu6 { f.at_most(positive, 6.0) } else { Ok(positive) }
 }
 
-/// x times the share of the normal distribution below it.
+/// Records gelu: x times the normal cumulative distribution function at x.
 fn gelu(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let x = f.at_least(x, LOWEST)?;
     let share = normal_below(f, x)?;
     f.multiply(x, share)
 }
 
-/// `0.5 (1 + tanh u)` is the logistic function of `2u`, which does not lose the small ones.
+/// Records the tanh approximation of gelu. `0.5 (1 + tanh u)` is computed as the logistic function of `2u`, which keeps
+/// small values.
 fn gelu_tanh(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let x = f.at_least(x, LOWEST)?;
     let square = f.multiply(x, x)?;
@@ -108,7 +109,7 @@ fn elu(f: &mut Formula, x: NodeId, alpha: f64) -> Result<NodeId> {
     f.select(is_positive, x, below)
 }
 
-/// `log(1 + e^x)`.
+/// Records softplus, `log(1 + e^x)`, as `max(x, 0) + log(1 + e^-|x|)`.
 fn softplus(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let size = f.unary(UnaryOp::Abs, x)?;
     let opposite = f.unary(UnaryOp::Negate, size)?;
@@ -118,7 +119,8 @@ fn softplus(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     f.add(positive, rest)
 }
 
-/// `x tanh(softplus(x))`, where the tangent is `n / (n + 2)` with `n = e^x (e^x + 2)`: 1 from 20 on.
+/// Records mish, `x tanh(softplus(x))`. The tanh is `n / (n + 2)` with `n = e^x (e^x + 2)`, which is 1 for x from 20
+/// on.
 fn mish(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let x = f.at_least(x, LOWEST)?;
     let limited = f.at_most(x, 20.0)?;
@@ -130,7 +132,7 @@ fn mish(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     f.multiply(x, share)
 }
 
-/// `x / 6 + 1 / 2`, from 0 to 1.
+/// Records `x / 6 + 1 / 2`, clamped to 0 and 1.
 fn hard_sigmoid(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let sum = f.plus(x, 3.0)?;
     let above = f.at_least(sum, 0.0)?;

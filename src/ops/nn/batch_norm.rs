@@ -1,6 +1,6 @@
-//! Batch normalization, put together from other operations. XLA's own computes the variance as `E[x^2] - E[x]^2`, of which
-//! nothing is left where the mean is large: for f32 around 10,000 it is negative, and in f16 infinite. Here it is the mean of
-//! the squared distances from the mean.
+//! Batch normalization, recorded as several operations. XLA's own computes the variance as `E[x^2] - E[x]^2`, which
+//! cancels where the mean is large: for f32 around 10,000 it is negative, and in f16 infinite. Here the variance is the
+//! mean of the squared differences from the mean.
 
 use crate::error;
 use crate::error::Result;
@@ -13,7 +13,8 @@ use crate::ops::reduction::reduce::reduce;
 use crate::ops::shape::axes::reshape;
 use crate::types::{DType, Dims, ScalarValue, TensorType, normalize_axis};
 
-/// `x` normalized over all axes but one; the mean and the variance of each feature.
+/// Records batch normalization in training. Returns `x` normalized over all axes but one, and the mean and the variance
+/// of each feature.
 pub fn batch_norm_training(
     trace: &mut Trace,
     x: NodeId,
@@ -34,7 +35,7 @@ pub fn batch_norm_training(
     Ok([convert(trace, result, batch.ty.dtype), mean, scale.narrowed(trace, variance)?])
 }
 
-/// `x`, `scale`, `offset`, `mean` and `variance`: the first, normalized by the others.
+/// Records batch normalization in inference: `x` normalized by `scale`, `offset`, `mean` and `variance`.
 pub fn batch_norm_inference(
     trace: &mut Trace,
     [x, scale, offset, mean, variance]: [NodeId; 5],
@@ -50,7 +51,8 @@ pub fn batch_norm_inference(
     Ok(convert(trace, result, batch.ty.dtype))
 }
 
-/// `x`, `scale`, `mean`, `variance` and the gradient of what the training gave: those of `x`, `scale` and `offset`.
+/// Records the gradients of batch normalization in training with respect to `x`, `scale` and `offset`. `grad_output` is
+/// the gradient with respect to its first result.
 pub fn batch_norm_grad(
     trace: &mut Trace,
     [x, scale, mean, variance, grad_output]: [NodeId; 5],
@@ -71,7 +73,8 @@ pub fn batch_norm_grad(
     let grad_offset = batch.sum(trace, grad)?;
     let products = binary(trace, BinaryOp::Multiply, grad, normalized)?;
     let grad_scale = batch.sum(trace, products)?;
-    // What the gradient has in common with the mean and with the variance does not change the result.
+    // Changes of x that only change the mean and the variance leave the result unchanged: the gradient has no component
+    // along them.
     let mean_grad = batch.over_count(trace, grad_offset)?;
     let without_mean = binary(trace, BinaryOp::Subtract, grad, mean_grad)?;
     let mean_product = batch.over_count(trace, grad_scale)?;
@@ -84,26 +87,26 @@ pub fn batch_norm_grad(
     Ok([convert(trace, grad_x, batch.ty.dtype), grad_scale, scale.narrowed(trace, grad_offset)?])
 }
 
-/// What is normalized.
+/// The operand of a batch normalization.
 struct Batch {
     ty: TensorType,
     epsilon: f64,
-    /// The dtype in which all is computed.
+    /// Dtype in which everything is computed.
     dtype: DType,
-    /// All axes but that of features.
+    /// All axes except the feature axis.
     axes: Vec<i64>,
-    /// The shape of what there is once for each feature: with 1 for all other axes.
+    /// Shape of per-feature values that broadcasts to the operand: 1 on all other axes.
     feature_dims: Dims,
     features: i64,
-    /// Elements of a feature.
+    /// Number of elements per feature.
     count: i64,
 }
 
-/// A number for each feature.
+/// A per-feature operand.
 struct Feature {
-    /// As it was given.
+    /// Type as given.
     ty: TensorType,
-    /// In the shape that broadcasts, and the dtype in which all is computed.
+    /// Value in the shape and dtype of the computation, which broadcasts to the operand.
     wide: NodeId,
 }
 
@@ -132,7 +135,7 @@ impl Batch {
         })
     }
 
-    /// Operands with a number for each feature, all of one dtype: that of `x`, or that in which it is computed.
+    /// Returns per-feature operands, which have one common dtype: that of `x`, or the dtype of the computation.
     fn features<const N: usize>(&self, trace: &mut Trace, named: [(&str, NodeId); N]) -> Result<[Feature; N]> {
         let mut made = Vec::with_capacity(N);
         for (name, node) in named {
@@ -171,7 +174,7 @@ impl Batch {
         self.over_count(trace, sum)
     }
 
-    /// One over the root of the variance, to which epsilon is added.
+    /// Records `1 / sqrt(variance + epsilon)`.
     fn inverse_deviation(&self, trace: &mut Trace, variance: NodeId) -> Result<NodeId> {
         let moved = binary_scalar(trace, BinaryOp::Add, variance, ScalarValue::Float(self.epsilon), false)?;
         unary(trace, UnaryOp::Rsqrt, moved)
@@ -193,7 +196,7 @@ impl Batch {
 }
 
 impl Feature {
-    /// A result for each feature, in the type of this operand.
+    /// Converts a per-feature result to this operand's type.
     fn narrowed(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
         let flat = reshape(trace, x, &self.ty.dims)?;
         Ok(convert(trace, flat, self.ty.dtype))

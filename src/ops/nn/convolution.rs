@@ -1,4 +1,4 @@
-//! Convolutions of any number of spatial axes.
+//! Convolutions with any number of spatial axes.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -11,8 +11,8 @@ use crate::ops::elementwise::float8;
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
 use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
-/// Attributes: strides, low, high, dilations of the left and of the right operand, and whether it is reversed, for each
-/// spatial axis; where the axes are in the left operand, in the right one and in the result; the two numbers of groups.
+/// Definition of `convolution`. Attributes: for each spatial axis the stride, low and high padding, lhs and rhs
+/// dilation and the reversal flag; the dimension numbers of lhs, rhs and the result; the two group counts.
 pub const CONVOLUTION: Definition = Definition {
     name: "convolution",
     stablehlo: "convolution",
@@ -22,36 +22,37 @@ pub const CONVOLUTION: Definition = Definition {
     native: Native::One(native_convolution),
 };
 
-/// How windows lie, and what the axes are. Lists have one entry for each spatial axis, those of dimensions two more.
+/// Window and dimension numbers of a convolution. Window lists have one entry for each spatial axis, dimension lists
+/// two more.
 #[derive(Clone, Copy, Default)]
 pub struct ConvolutionOptions<'a> {
-    /// From window to window; else 1.
+    /// Strides between windows; default 1.
     pub window_strides: Option<&'a [i64]>,
-    /// Zeros before the first element; else none.
+    /// Zeros before the first element; default 0.
     pub padding_low: Option<&'a [i64]>,
-    /// Zeros behind the last element; else none.
+    /// Zeros after the last element; default 0.
     pub padding_high: Option<&'a [i64]>,
-    /// From element to element of the left operand; else 1.
+    /// Dilation of lhs; default 1.
     pub lhs_dilation: Option<&'a [i64]>,
-    /// From element to element of the kernel; else 1.
+    /// Dilation of the kernel; default 1.
     pub rhs_dilation: Option<&'a [i64]>,
-    /// 1 where the kernel is applied backwards; else 0.
+    /// 1 where the kernel is reversed; default 0.
     pub window_reversal: Option<&'a [i64]>,
-    /// Batch, feature and spatial axes of the left operand; else in that order.
+    /// Batch, feature and spatial axes of lhs; by default in that order.
     pub lhs_dimensions: Option<&'a [i64]>,
-    /// Output feature, input feature and spatial axes of the kernel; else in that order.
+    /// Output feature, input feature and spatial axes of the kernel; by default in that order.
     pub rhs_dimensions: Option<&'a [i64]>,
-    /// Batch, feature and spatial axes of the result; else in that order.
+    /// Batch, feature and spatial axes of the result; by default in that order.
     pub out_dimensions: Option<&'a [i64]>,
-    /// In how many groups features are.
+    /// Number of feature groups (feature_group_count).
     pub feature_groups: i64,
-    /// In how many groups images are.
+    /// Number of batch groups (batch_group_count).
     pub batch_groups: i64,
-    /// Else the operands' common one.
+    /// Dtype of the computation and the result; by default the operands' common dtype.
     pub dtype: Option<DType>,
 }
 
-/// Windows of the left operand times the right one, the kernel.
+/// Records a convolution of lhs with the kernel rhs.
 pub fn convolution(trace: &mut Trace, lhs: NodeId, rhs: NodeId, options: &ConvolutionOptions) -> Result<NodeId> {
     if float8::is_any(trace, &[lhs, rhs]) {
         return float8::product(trace, [lhs, rhs], options.dtype, |trace, [lhs, rhs], dtype| {
@@ -63,7 +64,7 @@ pub fn convolution(trace: &mut Trace, lhs: NodeId, rhs: NodeId, options: &Convol
     Ok(trace.operation_with_attributes(Op::Convolution, ty.dtype, shape, &[lhs, rhs], &attributes))
 }
 
-/// The attributes, all of them given, and the type of the result.
+/// Returns the attributes, with defaults filled in, and the result type.
 fn infer(lhs: &TensorType, rhs: &TensorType, options: &ConvolutionOptions) -> Result<(Vec<i64>, TensorType)> {
     let dtype = product_dtype("convolution", lhs, rhs, options.dtype)?;
     let rank = lhs.dims.len();
@@ -119,7 +120,7 @@ fn infer(lhs: &TensorType, rhs: &TensorType, options: &ConvolutionOptions) -> Re
     Ok((attributes.words(), TensorType { dtype, dims }))
 }
 
-/// All axes of a tensor, each once.
+/// Normalizes a list of all axes of a tensor, each once; by default they are in order.
 fn dimensions(name: &str, given: Option<&[i64]>, rank: usize) -> Result<Vec<i64>> {
     match given {
         None => Ok((0..rank as i64).collect()),
@@ -130,7 +131,7 @@ fn dimensions(name: &str, given: Option<&[i64]>, rank: usize) -> Result<Vec<i64>
     }
 }
 
-/// How large the batch is, and how many features the result has.
+/// Checks the group counts and returns the result's batch size and number of features.
 fn check_groups(lhs: &TensorType, rhs: &TensorType, attributes: &Attributes) -> Result<[i64; 2]> {
     let [feature_groups, batch_groups] = attributes.groups;
     for (name, groups) in [("feature_group_count", feature_groups), ("batch_group_count", batch_groups)] {
@@ -168,7 +169,7 @@ fn check_groups(lhs: &TensorType, rhs: &TensorType, attributes: &Attributes) -> 
     Ok([batch / batch_groups, out_features])
 }
 
-/// The attributes by their names.
+/// The decoded attributes.
 struct Attributes {
     strides: Vec<i64>,
     low: Vec<i64>,
@@ -190,7 +191,7 @@ impl Attributes {
     }
 
     fn of(words: &[i64]) -> Attributes {
-        // Six lists of one entry for each spatial axis, three of two more, and two numbers.
+        // Six lists of `spatial` entries, three of `spatial` + 2, and two numbers.
         let spatial = (words.len() - 8) / 9;
         let mut rest = words;
         let mut take = |count: usize| {
@@ -230,8 +231,8 @@ impl Attributes {
         Ok(())
     }
 
-    /// How many windows a spatial axis has, on which there are so many elements of the left operand and of the kernel.
-    /// What has no effect takes its plainest value: large ones would overflow XLA's arithmetic.
+    /// Returns the number of windows on a spatial axis, for these numbers of lhs elements and kernel taps. Dilations
+    /// without an effect become 1 and strides are capped, since large values would overflow XLA's arithmetic.
     fn fit_windows(&mut self, axis: usize, [elements, taps]: [i64; 2]) -> Option<i64> {
         if elements <= 1 {
             self.lhs_dilation[axis] = 1;
@@ -260,7 +261,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let rhs = reversed(e, rhs, &r_ty, &attributes);
     let pads: Vec<[i64; 2]> = attributes.low.iter().zip(&attributes.high).map(|(&low, &high)| [low, high]).collect();
     let [feature_groups, batch_groups] = attributes.groups;
-    // Without a spatial axis the parser wants no lists.
+    // Without spatial axes, StableHLO's parser wants no lists.
     let windows = if pads.is_empty() {
         String::new()
     } else {
@@ -281,8 +282,8 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-/// The kernel, backwards on the axes on which it is applied so. XLA forgets a reversal in the window where it makes a product
-/// of a convolution, which is where the kernel is as large as what it is applied to.
+/// Writes the kernel, reversed along the axes that have the reversal flag. XLA ignores reversal in the window when it
+/// rewrites a convolution as a product, which it does where the kernel is as large as its operand.
 fn reversed(e: &mut Emitter, kernel: String, ty: &TensorType, attributes: &Attributes) -> String {
     let spatial = attributes.rhs[2..].iter().zip(&attributes.reversal);
     let axes: Vec<i64> = spatial.filter(|&(_, &reversal)| reversal == 1).map(|(&axis, _)| axis).collect();
@@ -294,7 +295,7 @@ fn reversed(e: &mut Emitter, kernel: String, ty: &TensorType, attributes: &Attri
     backwards
 }
 
-/// What the axes are, in their order: `[b, 0, 1, f]`.
+/// Writes the dimension numbers of one tensor, such as `[b, 0, 1, f]`.
 fn letters(axes: &[i64], first: [&str; 2]) -> String {
     let mut names = vec![String::new(); axes.len()];
     for (i, &axis) in axes.iter().enumerate() {
@@ -324,7 +325,7 @@ fn native_convolution(call: &Call) -> Result<Array> {
     in_order(&result, &back)
 }
 
-/// With these axes first, second, and so on.
+/// Transposes an array so that its axes are in this order.
 fn in_order(x: &Array, axes: &[i64]) -> Result<Array> {
     if axes.is_sorted() {
         return Ok(x.clone());

@@ -1,4 +1,4 @@
-//! Normalisations: softmax over an axis, and of layers.
+//! Softmax over an axis and layer normalization.
 
 use crate::error;
 use crate::error::Result;
@@ -10,16 +10,16 @@ use crate::ops::reduction::reduce::reduce;
 use crate::ops::reduction::statistics::{axes_of_floats, count, deviations};
 use crate::types::{DType, broadcast};
 
-/// Exponentials, divided by their sum.
+/// Table entry of `softmax`: exponentials divided by their sum.
 pub const SOFTMAX: Composed = Composed { name: "softmax", function: "lxla_softmax", dtypes: "floats, 8-bit floats" };
-/// Their logarithms.
+/// Table entry of `log_softmax`: logarithms of the softmax.
 pub const LOG_SOFTMAX: Composed =
     Composed { name: "log_softmax", function: "lxla_log_softmax", dtypes: "floats, 8-bit floats" };
-/// What differs from the mean, divided by the standard deviation.
+/// Table entry of `layer_norm`: differences from the mean, divided by the standard deviation.
 pub const LAYER_NORM: Composed =
     Composed { name: "layer_norm", function: "lxla_layer_norm", dtypes: "floats, 8-bit floats" };
 
-/// `e^x`, divided by their sum over an axis.
+/// Records `e^x`, divided by its sum over an axis.
 pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "softmax", x, &[axis])?;
     in_wide(trace, x, |f, x| {
@@ -30,7 +30,7 @@ pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     })
 }
 
-/// The logarithm of that.
+/// Records the logarithm of the softmax over an axis.
 pub fn log_softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "log_softmax", x, &[axis])?;
     in_wide(trace, x, |f, x| {
@@ -47,7 +47,7 @@ fn below_greatest(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     f.subtract(x, greatest)
 }
 
-/// `(x - mean) / sqrt(variance + epsilon)` over axes, times `scale`, plus `offset`, which broadcast to `x`.
+/// Records `(x - mean) / sqrt(variance + epsilon)` over axes, times `scale`, plus `offset`; both broadcast to `x`.
 pub fn layer_norm(
     trace: &mut Trace,
     x: NodeId,
@@ -85,7 +85,7 @@ pub fn layer_norm(
     })
 }
 
-/// A scale or an offset, in what is computed in.
+/// Checks a scale or an offset, and converts it to the dtype of the computation.
 fn fitted(trace: &mut Trace, name: &str, operand: NodeId, x: NodeId) -> Result<NodeId> {
     let (ty, of) = (trace.ty(operand), trace.ty(x));
     let wide = widened(of.dtype);

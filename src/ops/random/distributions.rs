@@ -1,7 +1,7 @@
-//! Random numbers of a key, put together from other operations. A key is `u32[2]`. With THREE_FRY, bits, splits and uniform
-//! numbers are those of `jax.random` with the same key (`threefry2x32`, `jax_threefry_partitionable`); with PHILOX, the bits
-//! are those of [`rng_bit_generator`] from the state {key, 0, 0}, of which the key's first word is the high one, and the rest
-//! is made of them in the same way.
+//! Random numbers from a key, recorded as several operations. A key is `u32[2]`. With THREE_FRY, bits, splits and
+//! uniform numbers are those of `jax.random` with the same key (`threefry2x32`, `jax_threefry_partitionable`). With
+//! PHILOX, the bits are those of [`rng_bit_generator`] from the state {key, 0, 0}, in which the key's first word is the
+//! high one, and splits and distributions are derived from the bits as with THREE_FRY.
 
 use crate::error;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::ops::{binary_scalar, pad, reshape, reverse, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 use half::{bf16, f16};
 
-/// Random integers of all values.
+/// Records random integers, uniform over all values of the dtype.
 pub fn random_bits(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {
     check_key(trace, key)?;
     if !ty.dtype.is_integer() {
@@ -38,14 +38,14 @@ pub fn random_bits(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: 
     }
 }
 
-/// `n` new keys, one in each row.
+/// Records `n` new keys, one in each row.
 pub fn random_split(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, n: i64) -> Result<NodeId> {
     let bits = random_bits(trace, algorithm, key, &TensorType::new(DType::U64, &[n]))?;
     let words = bitcast_convert(trace, bits, DType::U32)?;
     reverse(trace, words, &[1])
 }
 
-/// Floats that are at least `low`, and less than `high`.
+/// Records uniform random floats in [`low`, `high`).
 pub fn random_uniform(
     trace: &mut Trace,
     algorithm: RngAlgorithm,
@@ -61,12 +61,12 @@ pub fn random_uniform(
     interval.stretch(trace, unit)
 }
 
-/// Floats of the standard normal distribution.
+/// Records random floats of the standard normal distribution.
 pub fn random_normal(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {
     if !ty.dtype.is_float() {
         return Err(error!(InvalidArgument, "dtype: {} given; want floats", ty.dtype));
     }
-    // Fewer bits would have few different values, and none far out.
+    // With fewer bits there would be few distinct values, and none in the tails.
     let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let wide = TensorType { dtype, dims: ty.dims.clone() };
     let above = if dtype == DType::F64 { (-1f64).next_up() } else { (-1f32).next_up().into() };
@@ -76,7 +76,7 @@ pub fn random_normal(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty
     Ok(convert(trace, normal, ty.dtype))
 }
 
-/// True with a probability.
+/// Records random preds that are true with a given probability.
 pub fn random_bernoulli(
     trace: &mut Trace,
     algorithm: RngAlgorithm,
@@ -108,7 +108,7 @@ fn check_float(ty: &TensorType) -> Result<()> {
     Ok(())
 }
 
-/// {key, 0, 0}.
+/// Records the Philox state {key, 0, 0}.
 fn philox_state(trace: &mut Trace, key: NodeId) -> Result<NodeId> {
     let low_first = reverse(trace, key, &[0])?;
     let number = bitcast_convert(trace, low_first, DType::U64)?;
@@ -117,10 +117,10 @@ fn philox_state(trace: &mut Trace, key: NodeId) -> Result<NodeId> {
     pad(trace, row, zero, &[0], &[2], &[0])
 }
 
-/// Multiples of an ulp of 1 that are at least 0, and less than 1: random bits are the mantissa of a number between 1 and 2,
-/// and 1 is taken away, which is exact.
+/// Records uniform multiples of the ulp of 1 in [0, 1): random bits become the mantissa of a float in [1, 2), from
+/// which 1 is subtracted, which is exact.
 fn unit_interval(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {
-    // The integers drawn, how many of their bits are left out, and the bits of 1.
+    // Dtype of the random integers, the number of their bits that are discarded, and the bits of 1.
     let (drawn, unused, one) = match ty.dtype {
         DType::F16 => (DType::U16, 6, u64::from(f16::ONE.to_bits())),
         DType::BF16 => (DType::U8, 1, u64::from(bf16::ONE.to_bits())),
@@ -139,13 +139,13 @@ fn scalar(trace: &mut Trace, op: BinaryOp, x: NodeId, value: f64) -> Result<Node
     binary_scalar(trace, op, x, ScalarValue::Float(value), false)
 }
 
-/// Bounds, each a number of the dtype.
+/// Bounds of a uniform distribution, rounded to its dtype.
 struct Interval {
     low: f64,
     high: f64,
-    /// Their distance, rounded to the dtype.
+    /// `high - low`, rounded to the dtype.
     span: f64,
-    /// The greatest number less than `high`.
+    /// Greatest float below `high`.
     below: f64,
 }
 
@@ -180,8 +180,8 @@ impl Interval {
         Ok(Interval { low, high, span, below })
     }
 
-    /// From what is at least 0, and less than 1. A processor may round a product and a sum once, and another one twice:
-    /// between them stands a minimum that changes nothing, so that all round twice. The last minimum is for sums that are
+    /// Records numbers of the interval from numbers in [0, 1). Some processors would fuse the product and the sum and
+    /// round once; a minimum without effect between them makes all round twice. The last minimum is for sums that are
     /// rounded up to `high`.
     fn stretch(&self, trace: &mut Trace, unit: NodeId) -> Result<NodeId> {
         if (self.low, self.span) == (0.0, 1.0) {
@@ -193,12 +193,12 @@ impl Interval {
         }
         let product = scalar(trace, BinaryOp::Minimum, product, self.span)?;
         let sum = scalar(trace, BinaryOp::Add, product, self.low)?;
-        // Sums next to 0 are exact.
+        // Sums near 0 are exact.
         if self.high == 0.0 { Ok(sum) } else { scalar(trace, BinaryOp::Minimum, sum, self.below) }
     }
 }
 
-/// The bits of the next float below one of which `sign` is the number of the sign bit; not of 0.
+/// Bits of the next lower float. `sign` is the number of the sign bit; the float is not 0.
 fn one_less(bits: u64, sign: u32) -> u64 {
     if bits >> sign & 1 == 1 { bits + 1 } else { bits.wrapping_sub(1) }
 }

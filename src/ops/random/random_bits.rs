@@ -1,13 +1,13 @@
-//! Random bits of a key: JAX's, of `jax.random.bits` with a `threefry2x32` key and `jax_threefry_partitionable`. Element i
-//! is made of the key and of i alone: of Threefry's two words for the counter (i >> 32, i) the exclusive or, of which a
-//! narrow element is the low bits, or, for 64 bits, both words, the first one high.
+//! Random bits from a key: those of `jax.random.bits` with a `threefry2x32` key and `jax_threefry_partitionable`.
+//! Element i depends on the key and i alone. From the two words of Threefry for the counter (i >> 32, i), a 32-bit
+//! element is their exclusive or, a narrower element its low bits, and a 64-bit element both words, the first one high.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
 use crate::types::{DType, TensorType};
 
-/// Of a key `u32[2]`, unsigned integers.
+/// Definition of `random_bits`: unsigned integers from a key `u32[2]`.
 pub const RANDOM_BITS: Definition = Definition {
     name: "random_bits",
     stablehlo: "xor",
@@ -17,7 +17,7 @@ pub const RANDOM_BITS: Definition = Definition {
     native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
 };
 
-/// Values of one type, written one after another.
+/// Writes StableHLO operations on values of one type.
 struct Writer<'a, 'b> {
     e: &'a mut Emitter<'b>,
     text: String,
@@ -42,7 +42,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Written out, so that it is one fusion with what uses it; over the elements in a row, of which any shape is a view.
+/// Writes the generator inline, so that XLA can fuse it with its users, on a flat vector, which is reshaped in the end.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
@@ -66,7 +66,7 @@ fn lower(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.reshape {bits} : ({}) -> {}", mlir(&narrow), mlir(&value.ty));
 }
 
-/// One word of the key, for every element.
+/// Writes one word of the key, broadcast to all elements.
 fn key(e: &mut Emitter, position: usize, word: usize, ty: &TensorType) -> String {
     let (key, from) = (e.name(position), mlir(&e.values[position].ty));
     let (cell, wide) = (e.temporary(), e.temporary());
@@ -76,7 +76,7 @@ fn key(e: &mut Emitter, position: usize, word: usize, ty: &TensorType) -> String
     wide
 }
 
-/// The place of each element: the high word, the low word.
+/// Writes the high and the low word of each element's position.
 fn counter(e: &mut Emitter, count: i64, ty: &TensorType) -> [String; 2] {
     let low = e.temporary();
     if count <= 1 << 32 {
@@ -94,7 +94,7 @@ fn counter(e: &mut Emitter, count: i64, ty: &TensorType) -> [String; 2] {
     [high, low]
 }
 
-/// Twenty rounds, as in the native kernel.
+/// Writes the twenty rounds of Threefry, as in the native kernel.
 fn threefry(w: &mut Writer, [k0, k1]: [String; 2], [high, low]: [String; 2]) -> [String; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let (parity, both) = (w.constant(0x1BD1_1BDA), w.binary("xor", &k0, &k1));
@@ -115,7 +115,7 @@ fn threefry(w: &mut Writer, [k0, k1]: [String; 2], [high, low]: [String; 2]) -> 
     [a, b]
 }
 
-/// Both words in one number.
+/// Writes the two words as one 64-bit number.
 fn joined(e: &mut Emitter, words: &[String; 2], count: i64) -> (String, TensorType) {
     let (narrow, ty) = (TensorType::new(DType::U32, &[count]), TensorType::new(DType::U64, &[count]));
     let (from, to) = (mlir(&narrow), mlir(&ty));

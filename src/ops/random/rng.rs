@@ -1,4 +1,4 @@
-//! XLA's generators of random bits.
+//! XLA's random bit generators.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -10,7 +10,7 @@ use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
 
-/// Attributes: algorithm, dtype and dimensions of the bits.
+/// Definition of `rng_bit_generator`. Attributes: algorithm, dtype and dims of the bits.
 pub const RNG_BIT_GENERATOR: Definition = Definition {
     name: "rng_bit_generator",
     stablehlo: "rng_bit_generator",
@@ -20,7 +20,7 @@ pub const RNG_BIT_GENERATOR: Definition = Definition {
     native: Native::Several(native_bits),
 };
 
-/// A generator. The numbers are those of the C constants.
+/// A random bit generator. The numbers are those of the C constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum RngAlgorithm {
@@ -29,7 +29,7 @@ pub enum RngAlgorithm {
 }
 
 impl RngAlgorithm {
-    /// The generator of a number of the C ABI.
+    /// Returns the generator with this number in the C ABI.
     pub fn from_number(number: i32) -> Result<RngAlgorithm> {
         match number {
             1 => Ok(RngAlgorithm::ThreeFry),
@@ -39,7 +39,7 @@ impl RngAlgorithm {
     }
 }
 
-/// The next state, and random bits of a type.
+/// Records the next state and random bits of a type.
 pub fn rng_bit_generator(
     trace: &mut Trace,
     algorithm: RngAlgorithm,
@@ -68,7 +68,7 @@ fn check_state(algorithm: RngAlgorithm, state: &TensorType) -> Result<()> {
     if fits { Ok(()) } else { Err(error!(InvalidArgument, "state: it is {state}; want {wanted}")) }
 }
 
-/// The unsigned dtype in which a dtype's bits are made.
+/// Unsigned dtype in which the bits of a dtype are generated; an error for unsupported dtypes.
 pub fn unsigned(dtype: DType) -> Result<DType> {
     if matches!(dtype.kind(), Kind::Pred | Kind::Complex | Kind::Float8) {
         return Err(error!(
@@ -84,7 +84,7 @@ pub fn unsigned(dtype: DType) -> Result<DType> {
     })
 }
 
-/// The type of the bits that a node makes.
+/// Decodes the type of the bits that a node generates.
 fn bits_of(attributes: &[i64]) -> TensorType {
     let dtype = DType::from_number(attributes[1] as i32).expect("the rule recorded a dtype");
     TensorType { dtype, dims: Dims::from_slice(&attributes[2..]) }

@@ -10,7 +10,7 @@ use crate::ops::elementwise::float8;
 use crate::ops::{axis_set, refuse};
 use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
-/// One of [`ReduceOp`].
+/// Definition of the reductions in [`ReduceOp`].
 pub const REDUCE: Definition = Definition {
     name: "reduce",
     stablehlo: "reduce",
@@ -20,7 +20,7 @@ pub const REDUCE: Definition = Definition {
     native: Native::One(native_reduce),
 };
 
-/// A reduction over axes.
+/// Records a reduction over axes.
 pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     if float8::is_any(trace, &[x]) {
         return float8::in_f32(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
@@ -46,13 +46,13 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
     Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &ascending))
 }
 
-/// Sums and products of pred are of numbers, 0 and 1 in s64, as in NumPy.
+/// Converts preds to s64 before sums and products, which count 0 and 1 as in NumPy.
 pub fn counted(trace: &mut Trace, op: ReduceOp, x: NodeId) -> NodeId {
     let counts = matches!(op, ReduceOp::Sum | ReduceOp::Product) && trace.node(x).dtype == DType::Pred;
     if counts { convert(trace, x, DType::S64) } else { x }
 }
 
-/// An error unless `op` reduces elements of this type.
+/// Returns an error unless `op` supports elements of this type.
 pub fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
     let kind = x.dtype.kind();
     let (fits, wanted) = match op {
@@ -66,7 +66,7 @@ pub fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
     Ok(())
 }
 
-/// The type in which a reduction accumulates: f16 and bf16 sums and products are kept in f32 and rounded once.
+/// Dtype in which a reduction accumulates: f32 for sums and products of f16 and bf16, which are rounded once.
 pub fn accumulator(op: ReduceOp, dtype: DType) -> DType {
     match (op, dtype) {
         (ReduceOp::Sum | ReduceOp::Product, DType::F16 | DType::BF16) => DType::F32,
@@ -74,7 +74,7 @@ pub fn accumulator(op: ReduceOp, dtype: DType) -> DType {
     }
 }
 
-/// Accumulates in [`accumulator`]; the axes that are kept come back by a reshape.
+/// Writes the StableHLO of a reduction, accumulated in [`accumulator`]. Axes that are kept are restored by a reshape.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let Op::Reduce(op) = value.op else { return };

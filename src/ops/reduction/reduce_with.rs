@@ -1,4 +1,4 @@
-//! Reductions by a traced computation, and where the greatest and the smallest elements are.
+//! Reductions by a traced computation, argmax and argmin.
 
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
@@ -15,7 +15,7 @@ use crate::ops::shape::axes::reshape;
 use crate::ops::sorting::sort::{check_index_dtype, check_ordered, key};
 use crate::types::{DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
-/// Arrays, reduced together over the axes in the attributes.
+/// Definition of `reduce_with`: arrays, reduced together over the axes in the attributes.
 pub const REDUCE_WITH: Definition = Definition {
     name: "reduce_with",
     stablehlo: "reduce",
@@ -25,7 +25,8 @@ pub const REDUCE_WITH: Definition = Definition {
     native: Native::Several(native_reduce_with),
 };
 
-/// `arrays`, reduced together over axes: the body is given what was combined so far of each, then an element of each.
+/// Records a reduction of `arrays` together over axes. The body takes an accumulator for each array, then an element of
+/// each.
 pub fn reduce_with(
     trace: &mut Trace,
     body: &Applied,
@@ -45,7 +46,7 @@ pub fn reduce_with(
     Ok(trace.application(Op::ReduceWith, &operands, &axes, &[body.body], &results))
 }
 
-/// An error unless a body combines elements of such arrays, and starts from such scalars.
+/// Returns an error unless the body combines elements of such arrays and `inits` are scalars of their dtypes.
 pub fn check_reducer(trace: &Trace, body: &Applied, arrays: &[TensorType], inits: &[NodeId]) -> Result<()> {
     for (i, ty) in arrays.iter().enumerate() {
         let (given, wanted) = (inits.get(i).map(|&init| trace.ty(init)), TensorType::new(ty.dtype, &[]));
@@ -63,8 +64,8 @@ fn without(ty: &TensorType, axes: &[i64]) -> TensorType {
     TensorType { dtype: ty.dtype, dims: kept.map(|axis| ty.dims[axis]).collect() }
 }
 
-/// The index along an axis of the greatest (or smallest) element: of the first NaN if there is one, and of equal elements
-/// the first.
+/// Records argmax or argmin along an axis: the index of the first NaN if there is one, and of the first of equal
+/// elements.
 pub fn arg_extreme(
     trace: &mut Trace,
     x: NodeId,
@@ -97,7 +98,7 @@ pub fn arg_extreme(
     reshape(trace, found, wanted)
 }
 
-/// What any element is at least as great (or as small) as.
+/// Initial value: no element is smaller (or, for argmin, greater).
 fn worst(dtype: DType, greatest: bool) -> Scalar {
     if dtype == DType::Pred {
         return Scalar::from_bytes(dtype, &[u8::from(!greatest)]);
@@ -129,7 +130,8 @@ fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
     )
 }
 
-/// What was captured is reduced along, into itself.
+/// Writes the StableHLO of a reduction by a body. Captures are broadcast and reduced into themselves, as additional
+/// arrays.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
@@ -145,7 +147,7 @@ fn lower(e: &mut Emitter, at: usize) {
     end(e, &operand_types, &results);
 }
 
-/// Arrays and captures in every element, then what each starts from: as reductions have them.
+/// Operands of a reduction in StableHLO's order: arrays and broadcast captures, then the initial value of each.
 pub fn operands(e: &mut Emitter, at: usize) -> (Vec<String>, Vec<String>) {
     let value = e.instruction(at);
     let count = value.bodies[0].results().len();

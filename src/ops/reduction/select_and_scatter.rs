@@ -1,4 +1,4 @@
-//! What is selected of each window over an array, and values that are combined into it.
+//! select_and_scatter: combines values into the element that is selected in each window over an array.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -15,7 +15,7 @@ use crate::ops::shape::slicing::pad;
 use crate::ops::sorting::sort::places_dtype;
 use crate::types::{DType, TensorType};
 
-/// Values, combined into what is selected of each window.
+/// Definition of `select_and_scatter`: values combined into the element that is selected in each window.
 pub const SELECT_AND_SCATTER: Definition = Definition {
     name: "select_and_scatter",
     stablehlo: "select_and_scatter",
@@ -25,8 +25,8 @@ pub const SELECT_AND_SCATTER: Definition = Definition {
     native: Native::Several(native_select_and_scatter),
 };
 
-/// `init` in the shape of `x`, with each element of `source` combined into the place of the element that is selected of its
-/// window.
+/// Records `init` in the shape of `x`, with each element of `source` combined into the position of the element that is
+/// selected in its window.
 pub fn select_and_scatter(
     trace: &mut Trace,
     select: &Applied,
@@ -77,8 +77,8 @@ pub fn select_and_scatter(
     Ok(trace.application(Op::SelectAndScatter, &[x, source, init], &attributes, &bodies, &[ty])[0])
 }
 
-/// What negative padding takes away is `init` in the result. XLA's simplifier ends the process where windows of one element
-/// shall take elements away.
+/// Records a select_and_scatter with negative padding: slices `x` first, and pads the result with `init`. XLA's
+/// simplifier crashes on windows of one element with negative padding.
 fn around_cuts(
     trace: &mut Trace,
     [select, combiner]: [&Applied; 2],
@@ -115,9 +115,10 @@ fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
     Ok(vec![native::select_and_scatter(&windows, x, source, init, &select, &combine)?])
 }
 
-/// A reduction of each window to the place of the element that is selected, and a scatter to those places. StableHLO's own
-/// select_and_scatter goes through a window in an order that is different for different shapes on XLA's CPU, so that of
-/// equal elements one or the other is selected: here two elements are always compared in the order of their places.
+/// Writes the StableHLO: a reduce_window that finds the position of the selected element of each window, and a scatter
+/// to these positions. XLA's CPU backend walks the windows of StableHLO's own select_and_scatter in an order that
+/// depends on the shape, so which of several equal elements is selected varies: here two elements are always compared
+/// in the order of their positions.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let windows = Window::from_attributes(&value.attributes);
@@ -143,11 +144,12 @@ fn lower(e: &mut Emitter, at: usize) {
     combining(e, at, &value.bodies[1]);
     end(e, &[mlir(&all), places_row, updates_row], &[mlir(&all)]);
     let shaped = mlir(&ty);
-    // One result, which is called as if there were several.
+    // The `:1` lets users refer to this single result by index, like those of operations with several.
     emit!(e, "    {}:1 = \"stablehlo.reshape\"({scattered}#0) : ({}) -> {shaped}", e.name_of(at), mlir(&all));
 }
 
-/// For each window the place of the element that is selected, counted through the whole array; -1 in padding alone.
+/// Writes, for each window, the position of the selected element in the flattened array; -1 if the window has only
+/// padding.
 fn selected_places(e: &mut Emitter, at: usize, windows: &[Window], select: &Body, place: &TensorType) -> String {
     let value = e.instruction(at);
     let x = value.operands[0];
@@ -170,7 +172,8 @@ fn selected_places(e: &mut Emitter, at: usize, windows: &[Window], select: &Body
     format!("{selected}#1")
 }
 
-/// The region that chooses of two elements with their places: by the body, which is given first what is first.
+/// Writes the region that selects one of two elements with their positions. The body is given the element at the lower
+/// position first.
 fn preferring(e: &mut Emitter, at: usize, select: &Body, element: &TensorType, place: &TensorType) {
     let (element, place) = (mlir(element), mlir(place));
     let [a, i, b, j] = [0, 1, 2, 3].map(|n| format!("%in{at}_{n}"));
@@ -187,7 +190,7 @@ fn preferring(e: &mut Emitter, at: usize, select: &Body, element: &TensorType, p
         e,
         "    {fits} = stablehlo.compare EQ, {stays}, {in_order}, UNSIGNED : (tensor<i1>, tensor<i1>) -> tensor<i1>"
     );
-    // The places of padding are before all others.
+    // Padding has negative positions, which no element has.
     emit!(e, "    {is_nothing} = stablehlo.constant dense<0> : {place}");
     let [a_is, b_is, with_b] = [(); 3].map(|()| e.temporary());
     for (is, number) in [(&a_is, &i), (&b_is, &j)] {

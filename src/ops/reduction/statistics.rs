@@ -1,4 +1,4 @@
-//! Means and deviations over axes, as NumPy has them: of nothing, and with fewer elements than are taken off, no number.
+//! Means, variances and related statistics over axes, as in NumPy: NaN for empty input or a count <= correction.
 
 use crate::error;
 use crate::error::Result;
@@ -10,18 +10,18 @@ use crate::ops::reduction::reduce::reduce;
 use crate::ops::refuse;
 use crate::types::{Axes, TensorType};
 
-/// The sum of the elements, divided by how many they are.
+/// Table entry of `mean`.
 pub const MEAN: Composed = Composed { name: "mean", function: "lxla_mean", dtypes: "floats, 8-bit floats" };
-/// The mean of the squares of what differs from the mean.
+/// Table entry of `variance`: the mean of the squared differences from the mean.
 pub const VARIANCE: Composed = Composed { name: "variance", function: "lxla_variance", dtypes: "floats, 8-bit floats" };
-/// Its square root.
+/// Table entry of `standard_deviation`: the square root of the variance.
 pub const STANDARD_DEVIATION: Composed =
     Composed { name: "standard_deviation", function: "lxla_standard_deviation", dtypes: "floats, 8-bit floats" };
-/// The logarithm of the sum of the exponentials.
+/// Table entry of `logsumexp`: the logarithm of the sum of exponentials.
 pub const LOGSUMEXP: Composed =
     Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats, 8-bit floats" };
 
-/// The mean over axes.
+/// Records the mean over axes.
 pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "mean", x, axes)?;
     in_wide(trace, x, |f, x| {
@@ -31,14 +31,15 @@ pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Resu
     })
 }
 
-/// The variance over axes: the sum of squares is divided by the number of elements less `correction`, but not by less than 0.
+/// Records the variance over axes: the sum of squared differences from the mean, divided by
+/// `max(count - correction, 0)`.
 pub fn variance(trace: &mut Trace, x: NodeId, axes: &[i64], correction: f64, keep_dims: bool) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "variance", x, axes)?;
     check_correction(trace, x, correction)?;
     in_wide(trace, x, |f, x| spread(f, x, &axes, correction, keep_dims))
 }
 
-/// The square root of the variance, rounded once.
+/// Records the square root of the variance, rounded once.
 pub fn standard_deviation(
     trace: &mut Trace,
     x: NodeId,
@@ -54,7 +55,7 @@ pub fn standard_deviation(
     })
 }
 
-/// `log(sum(e^x))` over axes, by way of the greatest: nothing overflows.
+/// Records `log(sum(e^x))` over axes. The maximum is subtracted first, so nothing overflows.
 pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "logsumexp", x, axes)?;
     in_wide(trace, x, |f, x| {
@@ -64,12 +65,12 @@ pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) ->
         let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
         let log = f.unary(UnaryOp::Log, sum)?;
         let result = f.add(log, top)?;
-        // All axes are of size 1 now.
+        // Reduced axes have size 1 here, so the sum only drops them.
         if keep_dims { Ok(result) } else { reduce(f.trace, ReduceOp::Sum, result, &axes, false) }
     })
 }
 
-/// The greatest over axes that stay; 0 where that is no finite number, so that nothing becomes the difference of infinities.
+/// Records the maximum over axes, which are kept; 0 where it is not finite, so that no difference of infinities occurs.
 fn top(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let greatest = f.kept(ReduceOp::Max, x, axes)?;
     let is_finite = f.unary(UnaryOp::IsFinite, greatest)?;
@@ -77,7 +78,7 @@ fn top(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     f.select(is_finite, greatest, zero)
 }
 
-/// What differs from the mean over axes.
+/// Records the differences from the mean over axes.
 pub fn deviations(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let count = count(&f.trace.ty(x), axes);
     let sum = f.kept(ReduceOp::Sum, x, axes)?;
@@ -85,7 +86,7 @@ pub fn deviations(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     f.subtract(x, mean)
 }
 
-/// The variance over axes, which are counted from the start.
+/// Records the variance over normalized axes.
 fn spread(f: &mut Formula, x: NodeId, axes: &[i64], correction: f64, keep_dims: bool) -> Result<NodeId> {
     let count = count(&f.trace.ty(x), axes);
     let difference = deviations(f, x, axes)?;
@@ -94,12 +95,12 @@ fn spread(f: &mut Formula, x: NodeId, axes: &[i64], correction: f64, keep_dims: 
     f.with(BinaryOp::Divide, sum, (count - correction).max(0.0))
 }
 
-/// How many elements come together over axes.
+/// Number of elements that are reduced into one over axes.
 pub fn count(ty: &TensorType, axes: &[i64]) -> f64 {
     axes.iter().map(|&axis| ty.dims[axis as usize] as f64).product()
 }
 
-/// Axes from the start, if `x` has floats.
+/// Normalizes axes; an error unless `x` has floats.
 pub fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Axes> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() {

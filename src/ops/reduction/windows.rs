@@ -1,4 +1,4 @@
-//! Reductions by a traced computation of each window over arrays.
+//! Reductions of windows over arrays by a traced computation, and cumulative reductions.
 
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
@@ -17,7 +17,7 @@ use crate::ops::reduction::reduce_with::{check_reducer, operands};
 use crate::ops::shape::slicing::pad;
 use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
 
-/// Arrays, reduced together window by window.
+/// Definition of `reduce_window`: arrays, reduced together window by window.
 pub const REDUCE_WINDOW: Definition = Definition {
     name: "reduce_window",
     stablehlo: "reduce_window",
@@ -27,7 +27,7 @@ pub const REDUCE_WINDOW: Definition = Definition {
     native: Native::Several(native_reduce_window),
 };
 
-/// `arrays`, reduced together window by window, with one window for each axis.
+/// Records a reduction of `arrays` together, window by window. `windows` has one entry for each axis.
 pub fn reduce_window(
     trace: &mut Trace,
     body: &Applied,
@@ -49,7 +49,8 @@ pub fn reduce_window(
     Ok(trace.application(Op::ReduceWindow, &operands, &Window::to_attributes(&windows), &[body.body], &results))
 }
 
-/// Elements are taken away beforehand: XLA's simplifier ends the process where windows of one element shall do it.
+/// Records a reduce_window with negative padding as a pad and a plain one: XLA's simplifier crashes on windows of one
+/// element with negative padding.
 fn without_cuts(
     trace: &mut Trace,
     body: &Applied,
@@ -66,7 +67,8 @@ fn without_cuts(
     reduce_window(trace, body, &padded, inits, &plain.collect::<Vec<Window>>())
 }
 
-/// The windows, without steps beyond the end (they might overflow XLA's arithmetic), and how many there are.
+/// Returns the windows, without ineffective dilations and with strides capped (larger ones might overflow XLA's
+/// arithmetic), and the number of windows on each axis.
 pub fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, Dims)> {
     if windows.len() != x.dims.len() {
         return Err(error!(
@@ -101,7 +103,7 @@ pub fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, Dims)> 
                 "low, high: {} and {} on axis {axis} of {x} leave no shape", window.low, window.high
             ));
         };
-        // A stride beyond the end ends it like any other.
+        // A stride past the end has the same effect as one that just reaches it.
         let room = window.padded(dim).zip(window.span()).map_or(0, |(padded, span)| padded.saturating_sub(span));
         window.stride = window.stride.min(room.max(0) + 1);
         dims.push(count);
@@ -111,7 +113,7 @@ pub fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, Dims)> 
     Ok((plain, dims))
 }
 
-/// What is combined of the elements of `x` along an axis up to each, or with `reverse` from each on.
+/// Records the cumulative reduction of `x` along an axis, from its start, or with `reverse` from its end.
 pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse: bool) -> Result<NodeId> {
     if float8::is_any(trace, &[x]) {
         return float8::in_f32(trace, [x], |trace, [x]| cumulative(trace, op, x, axis, reverse));
@@ -150,7 +152,7 @@ fn native_reduce_window(call: &Call) -> Result<Vec<Array>> {
     )
 }
 
-/// How many windows there are.
+/// Number of windows on each axis.
 fn counts(x: &TensorType, windows: &[Window]) -> Dims {
     let count = |(window, &dim): (&Window, &i64)| window.count(dim).expect("inference counted them");
     windows.iter().zip(&x.dims).map(count).collect()
@@ -169,7 +171,7 @@ fn lower(e: &mut Emitter, at: usize) {
     end(e, &types, &results);
 }
 
-/// Windows as attributes of a reduce_window.
+/// Writes windows as attributes of a reduce_window.
 pub fn text(windows: &[Window]) -> String {
     let padding: Vec<String> = windows.iter().map(|window| format!("[{}, {}]", window.low, window.high)).collect();
     format!(

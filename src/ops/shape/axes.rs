@@ -1,4 +1,4 @@
-//! Other shapes of the same elements.
+//! Reshapes, broadcasts, transposes and reversals.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -9,7 +9,7 @@ use crate::ops::definition::{Definition, Native};
 use crate::ops::{distinct_axes, typed};
 use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
 
-/// To the node's shape, elements in row-major order.
+/// Definition of `reshape`: elements in row-major order, in the node's shape.
 pub const RESHAPE: Definition = Definition {
     name: "reshape",
     stablehlo: "reshape",
@@ -19,7 +19,7 @@ pub const RESHAPE: Definition = Definition {
     native: Native::One(|call| Ok(call.operands[0].reshape(&call.ty.dims))),
 };
 
-/// To the node's shape, by NumPy's rules.
+/// Definition of `broadcast_to`: to the node's shape, by NumPy's rules.
 pub const BROADCAST_TO: Definition = Definition {
     name: "broadcast_to",
     stablehlo: "broadcast_in_dim",
@@ -29,7 +29,7 @@ pub const BROADCAST_TO: Definition = Definition {
     native: Native::One(|call| native::broadcast_to(call.operands[0], call.ty)),
 };
 
-/// Axis i of the result is axis `attribute[i]` of the operand.
+/// Definition of `transpose`: axis i of the result is axis `attribute[i]` of the operand.
 pub const TRANSPOSE: Definition = Definition {
     name: "transpose",
     stablehlo: "transpose",
@@ -39,7 +39,7 @@ pub const TRANSPOSE: Definition = Definition {
     native: Native::One(|call| native::transpose(call.ty, call.attributes, call.operands[0])),
 };
 
-/// Backwards along the axes in the attributes.
+/// Definition of `reverse`: reverses the axes in the attributes.
 pub const REVERSE: Definition = Definition {
     name: "reverse",
     stablehlo: "reverse",
@@ -49,14 +49,14 @@ pub const REVERSE: Definition = Definition {
     native: Native::One(|call| native::reverse(call.attributes, call.operands[0])),
 };
 
-/// To another shape of as many elements.
+/// Records a reshape to `dims`, which have the same number of elements.
 pub fn reshape(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_reshape(&ty, dims)?;
     Ok(if ty.dims.as_slice() == dims { x } else { typed(trace, Op::Reshape, &TensorType::new(ty.dtype, dims), &[x]) })
 }
 
-/// To a shape that it broadcasts to.
+/// Records a broadcast to `dims`, by NumPy's rules.
 pub fn broadcast_to(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_broadcast_to(&ty, dims)?;
@@ -67,7 +67,7 @@ pub fn broadcast_to(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId
     })
 }
 
-/// Axis i of the result is axis `permutation[i]` of `x`.
+/// Records a transpose: axis i of the result is axis `permutation[i]` of `x`.
 pub fn transpose(trace: &mut Trace, x: NodeId, permutation: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let (axes, dims) = infer_transpose(&ty, permutation)?;
@@ -78,11 +78,11 @@ pub fn transpose(trace: &mut Trace, x: NodeId, permutation: &[i64]) -> Result<No
     Ok(trace.operation_with_attributes(Op::Transpose, ty.dtype, shape, &[x], &axes))
 }
 
-/// Backwards along some axes.
+/// Records a reversal of axes.
 pub fn reverse(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let mut axes = distinct_axes("axes", axes, ty.dims.len())?;
-    // One element is the same backwards.
+    // Axes with at most one element are unchanged.
     axes.retain(|axis| ty.dims[*axis as usize] > 1);
     axes.sort_unstable();
     if axes.is_empty() {
@@ -92,7 +92,7 @@ pub fn reverse(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     Ok(trace.operation_with_attributes(Op::Reverse, ty.dtype, shape, &[x], &axes))
 }
 
-/// A reshape keeps the number of elements.
+/// Returns an error unless `dims` have as many elements as `x`.
 fn check_reshape(x: &TensorType, dims: &[i64]) -> Result<()> {
     if element_count(dims)? != x.elements() {
         let wanted = TensorType::new(x.dtype, dims);
@@ -105,7 +105,7 @@ fn check_reshape(x: &TensorType, dims: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// A broadcast to exactly `dims`.
+/// Returns an error unless `x` broadcasts to `dims`.
 fn check_broadcast_to(x: &TensorType, dims: &[i64]) -> Result<()> {
     element_count(dims)?;
     if broadcast(&x.dims, dims).as_deref() != Some(dims) {
@@ -115,7 +115,7 @@ fn check_broadcast_to(x: &TensorType, dims: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// The permutation with non-negative axes, and the shape that it gives.
+/// Returns the permutation with normalized axes, and the result's dims.
 fn infer_transpose(x: &TensorType, permutation: &[i64]) -> Result<(Axes, Dims)> {
     let rank = x.dims.len();
     if permutation.len() != rank {

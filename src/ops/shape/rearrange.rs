@@ -1,4 +1,4 @@
-//! Other arrangements of the same elements, made of reshapes, slices and concatenations. Axes may be negative.
+//! Rearrangements that are recorded as reshapes, slices and concatenations. Axes may be negative.
 
 use crate::allocation::filled;
 use crate::error;
@@ -11,26 +11,26 @@ use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::{concatenate, slice};
 use crate::types::{Dims, MAX_RANK, TensorType, element_count, normalize_axis};
 
-/// Axes of size 1 taken away.
+/// Table entry of `squeeze`: removes axes of size 1.
 pub const SQUEEZE: Composed = Composed { name: "squeeze", function: "lxla_squeeze", dtypes: "all" };
-/// Axes of size 1 put in.
+/// Table entry of `expand_dims`: inserts axes of size 1.
 pub const EXPAND_DIMS: Composed = Composed { name: "expand_dims", function: "lxla_expand_dims", dtypes: "all" };
-/// Tensors along a new axis.
+/// Table entry of `stack`: joins tensors along a new axis.
 pub const STACK: Composed = Composed { name: "stack", function: "lxla_stack", dtypes: "all" };
-/// Parts along an axis.
+/// Table entry of `split`: parts along an axis.
 pub const SPLIT: Composed = Composed { name: "split", function: "lxla_split", dtypes: "all" };
-/// A part along an axis, as Python cuts lists.
+/// Table entry of `slice_axis`: a Python slice along an axis.
 pub const SLICE_AXIS: Composed = Composed { name: "slice_axis", function: "lxla_slice_axis", dtypes: "all" };
-/// Backwards along axes.
+/// Table entry of `flip`: reverses axes.
 pub const FLIP: Composed = Composed { name: "flip", function: "lxla_flip", dtypes: "all" };
-/// Elements moved along axes, round the end.
+/// Table entry of `roll`: shifts elements along axes, with wrap-around.
 pub const ROLL: Composed = Composed { name: "roll", function: "lxla_roll", dtypes: "all" };
-/// Copies of the whole.
+/// Table entry of `tile`: repeats the whole tensor.
 pub const TILE: Composed = Composed { name: "tile", function: "lxla_tile", dtypes: "all" };
-/// Copies of each slice.
+/// Table entry of `repeat`: repeats each slice.
 pub const REPEAT: Composed = Composed { name: "repeat", function: "lxla_repeat", dtypes: "all" };
 
-/// Without these axes, which are of size 1.
+/// Records `x` without these axes, which have size 1.
 pub fn squeeze(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let given = distinct_axes("axes", axes, ty.dims.len())?;
@@ -42,7 +42,7 @@ pub fn squeeze(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     reshape(trace, x, &dims)
 }
 
-/// With axes of size 1 that are these axes of the result.
+/// Records `x` with axes of size 1 inserted; `axes` are their positions in the result.
 pub fn expand_dims(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let rank = ty.dims.len() + axes.len();
@@ -56,7 +56,7 @@ pub fn expand_dims(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId>
     reshape(trace, x, &dims)
 }
 
-/// Tensors of one shape along a new axis.
+/// Records the tensors, of one shape, joined along a new axis.
 pub fn stack(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<NodeId> {
     let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     let first = trace.ty(*first);
@@ -74,7 +74,7 @@ pub fn stack(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<NodeId>
     concatenate(trace, &parts, axis)
 }
 
-/// Parts of these sizes along an axis, one after the other: all of it.
+/// Records consecutive parts of these sizes along an axis, which they cover completely.
 pub fn split(trace: &mut Trace, x: NodeId, sizes: &[i64], axis: i64) -> Result<Vec<NodeId>> {
     let ty = trace.ty(x);
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
@@ -91,7 +91,7 @@ pub fn split(trace: &mut Trace, x: NodeId, sizes: &[i64], axis: i64) -> Result<V
     sizes.iter().map(&mut part).collect()
 }
 
-/// As many parts of equal size.
+/// Records `count` parts of equal size along an axis.
 pub fn split_equally(trace: &mut Trace, x: NodeId, count: usize, axis: i64) -> Result<Vec<NodeId>> {
     let ty = trace.ty(x);
     let from_start = normalize_axis("axis", axis, ty.dims.len())?;
@@ -102,7 +102,7 @@ pub fn split_equally(trace: &mut Trace, x: NodeId, count: usize, axis: i64) -> R
     split(trace, x, &filled(dim / count as i64, count, "n parts")?, axis)
 }
 
-/// `x[start:stop:step]` along an axis, as in Python.
+/// Records `x[start:stop:step]` along an axis, as in Python.
 pub fn slice_axis(trace: &mut Trace, x: NodeId, axis: i64, start: i64, stop: i64, step: i64) -> Result<NodeId> {
     let ty = trace.ty(x);
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
@@ -113,14 +113,14 @@ pub fn slice_axis(trace: &mut Trace, x: NodeId, axis: i64, start: i64, stop: i64
     if count == 0 {
         return cut(trace, x, axis, 0, 0, 1);
     }
-    // Within the axis: as far as the last element, and not beyond it.
+    // The slice ends right after its last element, so it stays within the axis.
     let reach = if count == 1 { 0 } else { (count - 1) * step };
     let (low, high) = (first.min(first + reach), first.max(first + reach));
     let forward = cut(trace, x, axis, low, high + 1, if count == 1 { 1 } else { step.abs() })?;
     if step > 0 { Ok(forward) } else { reverse(trace, forward, &[axis as i64]) }
 }
 
-/// The first element of a Python slice, and how many it has.
+/// Returns the index of the first element of a Python slice, and the number of its elements.
 fn python_range(dim: i64, start: i64, stop: i64, step: i64) -> (i64, i64) {
     let (lowest, highest) = if step > 0 { (0, dim) } else { (-1, dim - 1) };
     let end = |at: i64| if at < 0 { at.saturating_add(dim) } else { at }.clamp(lowest, highest);
@@ -129,7 +129,7 @@ fn python_range(dim: i64, start: i64, stop: i64, step: i64) -> (i64, i64) {
     (start, (distance.max(0) as u64).div_ceil(step.unsigned_abs()) as i64)
 }
 
-/// The elements from `start` to `limit` of an axis, all of the others.
+/// Records the elements from `start` to `limit` of an axis, and all of the other axes.
 fn cut(trace: &mut Trace, x: NodeId, axis: usize, start: i64, limit: i64, stride: i64) -> Result<NodeId> {
     let mut limits = trace.ty(x).dims.to_vec();
     let (mut starts, mut strides) = (vec![0; limits.len()], vec![1; limits.len()]);
@@ -137,13 +137,12 @@ fn cut(trace: &mut Trace, x: NodeId, axis: usize, start: i64, limit: i64, stride
     slice(trace, x, &starts, &limits, &strides)
 }
 
-/// Backwards along these axes.
+/// Records a reversal of axes.
 pub fn flip(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     reverse(trace, x, axes)
 }
 
-/// Elements moved forward by `shifts[i]` along `axes[i]`; what goes over the end comes in at the start. An axis may come
-/// more than once.
+/// Records a shift by `shifts[i]` along `axes[i]`, with wrap-around. An axis may occur more than once.
 pub fn roll(trace: &mut Trace, x: NodeId, shifts: &[i64], axes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let mut result = x;
@@ -160,23 +159,24 @@ pub fn roll(trace: &mut Trace, x: NodeId, shifts: &[i64], axes: &[i64]) -> Resul
     Ok(result)
 }
 
-/// `repeats[i]` copies along axis i. Where one of the two has fewer axes than the other, it is given more in front, as NumPy does.
+/// Records `repeats[i]` copies along axis i. If `repeats` or the shape of `x` is shorter, it is extended by ones in
+/// front, as in NumPy.
 pub fn tile(trace: &mut Trace, x: NodeId, repeats: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let rank = ty.dims.len().max(repeats.len());
     let ahead = |list: &[i64]| [&vec![1; rank - list.len()], list].concat();
     let (dims, repeats) = (ahead(&ty.dims), ahead(repeats));
-    // Each axis behind one of its own for its copies.
+    // Before each axis, an axis for its copies.
     copies(trace, x, &ty, dims.iter().zip(&repeats).flat_map(|(&dim, &n)| [(n, true), (dim, false)]))
 }
 
-/// `repeats` copies of each slice along an axis, next to it.
+/// Records `repeats` adjacent copies of each slice along an axis.
 pub fn repeat(trace: &mut Trace, x: NodeId, repeats: i64, axis: i64) -> Result<NodeId> {
     let ty = trace.ty(x);
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     let (before, after) = (ty.dims[..=axis].to_vec(), ty.dims[axis + 1..].to_vec());
     let own = |dims: Vec<i64>| dims.into_iter().map(|dim| (dim, false));
-    // The copies stand behind the axis here, and are its last part: that is what makes them neighbours.
+    // The axis of the copies follows the original axis and is merged into it as its inner part, so copies are adjacent.
     let (last, before) = before.split_last().expect("the axis itself");
     let parts: Vec<(i64, bool)> =
         own(before.to_vec()).chain([(*last, false), (repeats, true)]).chain(own(after)).collect();
@@ -186,7 +186,7 @@ pub fn repeat(trace: &mut Trace, x: NodeId, repeats: i64, axis: i64) -> Result<N
     spread(trace, x, &parts, &dims)
 }
 
-/// Axes, of which those that are marked are copies, each before the axis that it belongs to.
+/// Records copies along axes: `parts` has a copy axis (marked true) before each axis of `x`.
 fn copies(trace: &mut Trace, x: NodeId, ty: &TensorType, parts: impl Iterator<Item = (i64, bool)>) -> Result<NodeId> {
     let parts: Vec<(i64, bool)> = parts.collect();
     let mut dims = Dims::new();
@@ -207,9 +207,9 @@ fn checked(ty: &TensorType, repeats: i64, dims: &[i64]) -> Result<()> {
     }
 }
 
-/// Copies along the axes that are marked; then to the shape of the result.
+/// Records a broadcast along the axes marked true, and a reshape to `dims`.
 fn spread(trace: &mut Trace, x: NodeId, parts: &[(i64, bool)], dims: &[i64]) -> Result<NodeId> {
-    // Single copies need no axis.
+    // Copy axes of size 1 are dropped.
     let parts: Vec<(i64, bool)> = parts.iter().copied().filter(|&(size, is_copy)| !is_copy || size != 1).collect();
     if parts.len() > MAX_RANK {
         let (ty, rank) = (trace.ty(x), parts.len());

@@ -1,4 +1,4 @@
-//! Parts of a tensor, tensors side by side, and padding.
+//! Slices, concatenation and padding.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -9,7 +9,7 @@ use crate::ops::creation::constants::constant;
 use crate::ops::definition::{Definition, Native};
 use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
-/// Starts, then limits, then strides, in the attributes.
+/// Definition of `slice`. Attributes: starts, then limits, then strides.
 pub const SLICE: Definition = Definition {
     name: "slice",
     stablehlo: "slice",
@@ -19,7 +19,7 @@ pub const SLICE: Definition = Definition {
     native: Native::One(|call| native::slice(call.ty, call.attributes, call.operands[0])),
 };
 
-/// Along the axis in the attributes.
+/// Definition of `concatenate`. Attribute: the axis.
 pub const CONCATENATE: Definition = Definition {
     name: "concatenate",
     stablehlo: "concatenate",
@@ -33,7 +33,7 @@ pub const CONCATENATE: Definition = Definition {
     }),
 };
 
-/// Low, then high, then interior, in the attributes.
+/// Definition of `pad`. Attributes: low, then high, then interior.
 pub const PAD: Definition = Definition {
     name: "pad",
     stablehlo: "pad",
@@ -43,7 +43,7 @@ pub const PAD: Definition = Definition {
     native: Native::One(|call| native::pad(call.ty, call.attributes, call.operands[0], call.operands[1])),
 };
 
-/// `x[start:limit:stride]` on every axis; the three lists are as long as the rank.
+/// Records `x[start:limit:stride]` on every axis; the three lists have one entry for each axis.
 pub fn slice(trace: &mut Trace, x: NodeId, starts: &[i64], limits: &[i64], strides: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let dims = infer_slice(&ty, starts, limits, strides)?;
@@ -51,13 +51,13 @@ pub fn slice(trace: &mut Trace, x: NodeId, starts: &[i64], limits: &[i64], strid
         return Ok(x);
     }
     let shape = trace.intern(&dims);
-    // A stride beyond the end takes one element like any other, and would overflow XLA's arithmetic.
+    // Strides are capped at the axis size, which takes the same elements: larger ones would overflow XLA's arithmetic.
     let strides: Vec<i64> = strides.iter().zip(&ty.dims).map(|(&stride, &dim)| stride.min(dim.max(1))).collect();
     let attributes = [starts, limits, &strides].concat();
     Ok(trace.operation_with_attributes(Op::Slice, ty.dtype, shape, &[x], &attributes))
 }
 
-/// Along one axis.
+/// Records a concatenation along an axis.
 pub fn concatenate(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<NodeId> {
     let types: Vec<TensorType> = tensors.iter().map(|&id| trace.ty(id)).collect();
     let (axis, ty) = infer_concatenate(&types, axis)?;
@@ -68,8 +68,8 @@ pub fn concatenate(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<N
     Ok(trace.operation_with_attributes(Op::Concatenate, ty.dtype, shape, tensors, &[axis as i64]))
 }
 
-/// `x` with `value` before (`low`), after (`high`) and between (`interior`) its elements on each axis; negative `low` and
-/// `high` cut off.
+/// Records `x` padded with `value` before (`low`), after (`high`) and between (`interior`) its elements on each axis;
+/// negative `low` and `high` remove elements.
 pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64], interior: &[i64]) -> Result<NodeId> {
     let (ty, value_ty) = (trace.ty(x), trace.ty(value));
     if value_ty != TensorType::new(ty.dtype, &[]) {
@@ -100,7 +100,7 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
     Ok(trace.operation_with_attributes(Op::Pad, ty.dtype, shape, &[x, value], &[low, high, interior].concat()))
 }
 
-/// [`pad()`] with a scalar, which takes the dtype of `x`.
+/// Like [`pad()`], with a scalar that is converted to the dtype of `x`.
 pub fn pad_scalar(
     trace: &mut Trace,
     x: NodeId,
@@ -114,7 +114,6 @@ pub fn pad_scalar(
     pad(trace, x, value, low, high, interior)
 }
 
-/// `x[start:limit:stride]` on every axis.
 fn infer_slice(x: &TensorType, starts: &[i64], limits: &[i64], strides: &[i64]) -> Result<Dims> {
     let mut dims = Dims::new();
     for (axis, &dim) in x.dims.iter().enumerate() {
@@ -133,7 +132,7 @@ fn infer_slice(x: &TensorType, starts: &[i64], limits: &[i64], strides: &[i64]) 
     Ok(dims)
 }
 
-/// The axis from the start, and the type of the result.
+/// Returns the normalized axis and the result type.
 fn infer_concatenate(tensors: &[TensorType], axis: i64) -> Result<(usize, TensorType)> {
     let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     let axis = normalize_axis("axis", axis, first.dims.len())?;

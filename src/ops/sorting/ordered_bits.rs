@@ -1,5 +1,5 @@
-//! Elements as integers in the same order, and binary search by them. Comparisons of integers are the same on every device;
-//! those of floats are not, where numbers are denormal.
+//! Maps elements to integers in the same order, and does binary search on these. Comparisons of integers are the same
+//! on every device; those of denormal floats are not.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
@@ -14,14 +14,14 @@ use crate::ops::indexing::dynamic::take;
 use crate::ops::sorting::sort::places_dtype;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Integers that compare as the elements do: NaN is greater than every number and equal to itself, zeros are equal. Complex
-/// numbers have two, to be compared one after the other; with a NaN in either part both are NaN.
+/// Records integer keys that compare as the elements do: NaN is greater than every number and equal to itself, zeros
+/// are equal. Complex numbers have two keys, compared in order; with a NaN in either part both are the key of NaN.
 pub fn keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
     let dtype = trace.node(x).dtype;
     match dtype.kind() {
         Kind::Pred => Ok(vec![convert(trace, x, DType::U8)]),
         Kind::Signed | Kind::Unsigned => Ok(vec![x]),
-        // Bits of a scale are in order, NaN last.
+        // Bits of an f8e8m0fnu are in ascending order, with NaN last.
         Kind::Float8 if dtype == DType::F8E8M0FNU => Ok(vec![bitcast_convert(trace, x, DType::U8)?]),
         Kind::Float8 => {
             let wide = convert(trace, x, DType::F32);
@@ -37,9 +37,9 @@ pub fn keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
     }
 }
 
-/// Integers in the order in which NumPy sorts `x`, to be compared one after the other. As [`keys`], but complex numbers with a
-/// NaN in one part differ: those with a NaN come last, first of the imaginary part, then of the real part, then of both, each in
-/// the order of the other part.
+/// Records integer keys in NumPy's sort order of `x`, compared in order. They differ from [`keys`] in complex numbers
+/// with a NaN: these come last, first those with a NaN imaginary part, then those with a NaN real part, then those with
+/// both, each in the order of the other part.
 pub fn sort_keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
     if trace.node(x).dtype.kind() != Kind::Complex {
         return keys(trace, x);
@@ -51,7 +51,7 @@ pub fn sort_keys(trace: &mut Trace, x: NodeId) -> Result<Vec<NodeId>> {
     Ok(vec![class, re, im])
 }
 
-/// The keys of the real and of the imaginary parts of complex numbers, and whether each is NaN.
+/// Records the keys of the real and imaginary parts of complex numbers, and whether each part is NaN.
 fn keys_of_parts(trace: &mut Trace, x: NodeId) -> Result<([NodeId; 2], [NodeId; 2])> {
     let parts = [real(trace, x)?, imag(trace, x)?];
     let keys = [key_of_float(trace, parts[0])?, key_of_float(trace, parts[1])?];
@@ -60,7 +60,7 @@ fn keys_of_parts(trace: &mut Trace, x: NodeId) -> Result<([NodeId; 2], [NodeId; 
     Ok((keys, is_nan))
 }
 
-/// Whether elements are not 0: NaN is not.
+/// Records whether elements are not 0; NaN is not.
 pub fn is_nonzero(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match ty.dtype.kind() {
@@ -86,17 +86,17 @@ pub fn is_nonzero(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     }
 }
 
-/// An unsigned scalar of a dtype.
+/// An unsigned integer as a scalar of a dtype.
 fn bits_of(dtype: DType, value: u64) -> Scalar {
     Scalar::new(dtype, ScalarValue::Unsigned(value)).expect("bits of the dtype's width")
 }
 
-/// The key of NaN.
+/// Key of NaN: all bits set.
 fn key_of_nan(dtype: DType) -> Scalar {
     bits_of(dtype, u64::MAX >> (64 - 8 * dtype.size_bytes()))
 }
 
-/// Bits of the greatest float that is no NaN: infinity.
+/// Bits of infinity, the greatest float that is not NaN.
 fn infinity(dtype: DType) -> u64 {
     match dtype {
         DType::F16 => 0x7C00,
@@ -106,7 +106,8 @@ fn infinity(dtype: DType) -> u64 {
     }
 }
 
-/// Positive numbers behind negative ones, whose bits are in the opposite order.
+/// Records the key of floats: the sign bit plus the magnitude's bits for positive numbers, and minus these for negative
+/// ones, whose bits are in the opposite order.
 fn key_of_float(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     let dtype = unsigned(&ty).dtype;
@@ -126,7 +127,7 @@ fn key_of_float(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     select(trace, is_nan, nan, key)
 }
 
-/// Whether `a` comes before `b`, of keys that are compared one after the other; with `or_equal`, or is equal.
+/// Records whether `a` precedes `b`, or with `or_equal` is equal to it. Keys are compared in order.
 fn precedes(trace: &mut Trace, a: &[NodeId], b: &[NodeId], or_equal: bool) -> Result<NodeId> {
     let ([first, rest_a @ ..], [other, rest_b @ ..]) = (a, b) else { unreachable!("elements have keys") };
     if rest_a.is_empty() {
@@ -139,8 +140,9 @@ fn precedes(trace: &mut Trace, a: &[NodeId], b: &[NodeId], or_equal: bool) -> Re
     binary(trace, BinaryOp::Or, less, decided)
 }
 
-/// Where `values` go in a row of `n` elements that are in order: how many of those come before each of them, or with `right`
-/// are not behind it. Both are given by their keys. As many steps as `n` has bits, each of which looks at one element.
+/// Records a binary search: the positions at which to insert `values` into a sorted row of `n` elements, which is the
+/// number of elements before each value, or with `right` of those that are not after it. Both are given by their keys.
+/// Takes one step for each bit of `n`; each step reads one element.
 pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], right: bool) -> Result<NodeId> {
     let dtype = places_dtype(n);
     let dims = trace.ty(values[0]).dims;
@@ -152,7 +154,7 @@ pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], righ
     for bit in (0..=n.ilog2()).rev() {
         let next = binary_scalar(trace, BinaryOp::Add, found, ScalarValue::Signed(1 << bit), false)?;
         let is_within = compare_scalar(trace, CompareOp::Le, next, ScalarValue::Signed(n), false)?;
-        // Beyond the end the last element is looked at, for nothing.
+        // Out of bounds, take reads the last element; the result is discarded.
         let at = binary_scalar(trace, BinaryOp::Subtract, next, ScalarValue::Signed(1), false)?;
         let seen = row.iter().map(|&row| take(trace, row, at, 0)).collect::<Result<Vec<NodeId>>>()?;
         let goes_on = precedes(trace, &seen, values, right)?;
@@ -162,7 +164,7 @@ pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], righ
     Ok(found)
 }
 
-/// 0, 1, 2, ... in a row, as places of a row of `n` elements are counted.
+/// Records 0, 1, 2, ... as a vector, in the dtype of positions in a row of `n` elements.
 pub fn counted(trace: &mut Trace, length: i64, n: i64) -> Result<NodeId> {
     iota(trace, &TensorType::new(places_dtype(n.max(length)), &[length]), 0)
 }

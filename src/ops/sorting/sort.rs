@@ -1,4 +1,4 @@
-//! Sorting by a traced computation, and in the order of numbers.
+//! Sorting by a traced comparator, and in numeric order.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -16,7 +16,7 @@ use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::ops::sorting::ordered_bits::sort_keys;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
-/// Arrays, sorted together. Attributes: the axis, whether equal elements stay in their order.
+/// Definition of `sort`: arrays, sorted together. Attributes: the axis, the is_stable flag.
 pub const SORT: Definition = Definition {
     name: "sort",
     stablehlo: "sort",
@@ -26,7 +26,7 @@ pub const SORT: Definition = Definition {
     native: Native::Several(native_sort),
 };
 
-/// `arrays`, sorted together along an axis: the comparator is given two elements of each in turn.
+/// Records a sort of `arrays` together along an axis. The comparator takes two elements of each array in turn.
 pub fn sort(
     trace: &mut Trace,
     comparator: &Applied,
@@ -46,7 +46,8 @@ pub fn sort(
     Ok(trace.application(Op::Sort, &operands, &[axis as i64, i64::from(stable)], &[comparator.body], &types))
 }
 
-/// What is true of equal elements, too, is no order: a sort may go beyond the end of its array by it.
+/// Returns an error for a comparator that is a single comparison other than LT or GT. It is no strict order (LE is true
+/// for equal elements), and with it a sort may access its array out of bounds.
 fn check_strict(comparator: &Body) -> Result<()> {
     let (values, results) = comparator.decode();
     match values[results[0]].op {
@@ -59,7 +60,7 @@ fn check_strict(comparator: &Body) -> Result<()> {
     }
 }
 
-/// `x`, sorted along an axis. NaN is greater than every number.
+/// Records `x` sorted along an axis. NaN is greater than every number.
 pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, stable: bool) -> Result<NodeId> {
     if trace.node(x).dtype.kind() == Kind::Complex {
         return sort_complex(trace, x, x, axis, descending, stable);
@@ -72,9 +73,9 @@ pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, sta
     Ok(sorted.pop().expect("as many results as arrays"))
 }
 
-/// Sorts `with`, which has the shape of `x`, in the order of the complex numbers `x`: by real parts, where they are equal by
-/// imaginary parts, and behind them all, as in NumPy, those of which the imaginary part is NaN, then those of which the real
-/// part is, then those of which both are. Descending it is the other way round.
+/// Records `with`, which has the shape of `x`, sorted in the order of the complex numbers `x`: by real part, then by
+/// imaginary part. As in NumPy, NaNs come last: first those with a NaN imaginary part, then those with a NaN real part,
+/// then those with both. Descending is the reverse.
 fn sort_complex(
     trace: &mut Trace,
     x: NodeId,
@@ -90,12 +91,12 @@ fn sort_complex(
     Ok(sorted.pop().expect("as many results as arrays"))
 }
 
-/// What elements are put in order by: f32 has every float of 8 bits, in the same order; all else is itself.
+/// Records the sort key of elements: 8-bit floats in f32, which holds all of them in the same order, others unchanged.
 pub fn key(trace: &mut Trace, x: NodeId) -> NodeId {
     if float8::is_any(trace, &[x]) { convert(trace, x, DType::F32) } else { x }
 }
 
-/// The indices that sort `x` along an axis, as [`sort_along`] does.
+/// Records the indices that sort `x` along an axis in the order of [`sort_along`].
 pub fn argsort(
     trace: &mut Trace,
     x: NodeId,
@@ -107,7 +108,7 @@ pub fn argsort(
     let ty = trace.ty(x);
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     check_index_dtype(index_dtype, ty.dims[axis])?;
-    // XLA knows a sort with s32 for its places best.
+    // XLA optimizes sorts with s32 indices best.
     let counted = places_dtype(ty.dims[axis]);
     let places = iota(trace, &TensorType { dtype: counted, dims: ty.dims.clone() }, axis as i64)?;
     if ty.dtype.kind() == Kind::Complex {
@@ -121,12 +122,12 @@ pub fn argsort(
     Ok(convert(trace, order, index_dtype))
 }
 
-/// A dtype for the places on an axis.
+/// Dtype of positions on an axis of this size.
 pub fn places_dtype(dim: i64) -> DType {
     if dim <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }
 }
 
-/// An error unless elements have an order.
+/// Returns an error for complex numbers, which have no order.
 pub fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
     match ty.dtype.kind() {
         Kind::Complex => Err(crate::ops::refuse(name, operand, ty, "pred, integers and floats")),
@@ -134,7 +135,7 @@ pub fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
     }
 }
 
-/// An error unless this is a dtype for the places on an axis.
+/// Returns an error unless the dtype holds the positions on an axis of size `dim`.
 pub fn check_index_dtype(dtype: DType, dim: i64) -> Result<()> {
     if !dtype.is_integer() {
         return Err(error!(InvalidArgument, "index_dtype: it is {dtype}; want an integer"));
@@ -156,7 +157,7 @@ fn native_sort(call: &Call) -> Result<Vec<Array>> {
         return native::sort_by_key(&arrays, axis, order.key, order.descending);
     }
     if let Some((keys, descending)) = known_keys(&call.bodies[0]) {
-        // Equal elements stay in their order, so that the last key comes first.
+        // Sorts are stable, so they run from the last key to the first.
         let by = |arrays: Vec<Array>, key: usize| native::sort_by_key(&arrays, axis, key, descending);
         return (0..keys).rev().try_fold(arrays, by);
     }
@@ -164,7 +165,7 @@ fn native_sort(call: &Call) -> Result<Vec<Array>> {
     native::sort_with(&arrays, axis, &each(call, 0, &captures))
 }
 
-/// What was captured is sorted along.
+/// Writes the StableHLO of a sort. Captures are broadcast and sorted along, as additional arrays.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
@@ -187,9 +188,10 @@ fn is_float(body: &Body, order: KnownOrder) -> bool {
     body.parameters()[2 * order.key].dtype.kind() == Kind::Float
 }
 
-/// An order of floats with NaN as one number and zeros as one, in their total order: so JAX writes it, and XLA sorts by bits
-/// where a device is fast at that. By a comparison alone XLA's CPU sorts NaN to some place or other, and where places are
-/// sorted along and a few are taken, it takes -0 for less than 0.
+/// Writes the region of a comparator of floats in total order, with NaNs made equal and zeros made equal. JAX writes
+/// this form, and XLA recognizes it and sorts by bits on devices where that is fast. With a plain comparison, XLA's CPU
+/// backend puts NaN in arbitrary positions; and if indices are sorted along and only the first few are used, it orders
+/// -0 before 0.
 fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
     let parameters = body.parameters();
     let typed = |(i, ty): (usize, &TensorType)| format!("%in{at}_{i}: {}", mlir(ty));
@@ -208,7 +210,7 @@ fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
     emit!(e, "    stablehlo.return {result} : tensor<i1>");
 }
 
-/// Floats with one zero and one NaN, which is positive or negative.
+/// Writes floats with every zero made 0 and every NaN made one NaN, which is positive or negative.
 pub fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
     let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
     let is_zero = is_zero(e, x, ty, &pred);
@@ -221,8 +223,8 @@ pub fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) 
     result
 }
 
-/// On XLA's CPU a comparison takes some denormal numbers for 0 and others not, as it is compiled: there, by the bits without
-/// their sign.
+/// Writes whether floats are 0. XLA's CPU backend treats some denormal numbers as 0 in comparisons and others not,
+/// depending on how it compiles them, so on cpu the bits without the sign are compared.
 fn is_zero(e: &mut Emitter, x: &str, ty: &TensorType, pred: &str) -> String {
     let (text, result) = (mlir(ty), e.temporary());
     if e.platform != "cpu" {
@@ -238,7 +240,7 @@ fn is_zero(e: &mut Emitter, x: &str, ty: &TensorType, pred: &str) -> String {
     result
 }
 
-/// The quiet NaN that has no more bits than it must.
+/// Bits of the quiet NaN with only the required bits set.
 fn nan_bits(dtype: DType, negative: bool) -> u128 {
     let positive = match dtype {
         DType::F16 => 0x7E00,

@@ -1,4 +1,4 @@
-//! The first elements of an order.
+//! Top-k.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -17,7 +17,8 @@ use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::sorting::sort::{argsort, canonical, check_index_dtype, check_ordered, key, places_dtype};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
 
-/// Where the first so many elements of an order are along the last axis. Attributes: how many, whether the greatest.
+/// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis. Attributes: k, 1 for
+/// the greatest.
 pub const TOP_K: Definition = Definition {
     name: "top_k",
     stablehlo: "sort",
@@ -29,11 +30,11 @@ pub const TOP_K: Definition = Definition {
     }),
 };
 
-/// By the total order of floats.
+/// Table entry of `top_k_total_order`: top-k in the total order of floats.
 pub const TOP_K_TOTAL_ORDER: Composed =
     Composed { name: "top_k_total_order", function: "lxla_topk_total_order", dtypes: "all but complex numbers" };
 
-/// The `k` greatest (or smallest) elements along an axis, in order, and their indices.
+/// Records the `k` greatest (or smallest) elements along an axis, in order, and their indices.
 pub fn top_k(
     trace: &mut Trace,
     x: NodeId,
@@ -65,8 +66,8 @@ pub fn top_k(
     Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
 }
 
-/// The same by the total order of floats (IEEE 754, section 5.10), as `chlo.top_k`: NaN with a sign bit, negative numbers,
-/// -0, 0, positive numbers, NaN without one.
+/// Like [`top_k`], in the total order of floats (IEEE 754, section 5.10), as `chlo.top_k`: NaNs with a sign bit,
+/// negative numbers, -0, 0, positive numbers, NaNs without a sign bit.
 pub fn top_k_total_order(
     trace: &mut Trace,
     x: NodeId,
@@ -86,7 +87,8 @@ pub fn top_k_total_order(
     Ok([take_along_axis(trace, x, places, axis)?, places])
 }
 
-/// Signed integers in the total order of floats: their bits, and for negative floats the other ones behind the sign.
+/// Records signed integers in the total order of floats: their bits, with all but the sign inverted for negative
+/// floats.
 fn total_order(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let (dtype, width) = match trace.node(x).dtype {
         DType::F64 => (DType::S64, 64),
@@ -100,7 +102,8 @@ fn total_order(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     binary(trace, BinaryOp::Xor, bits, flipped)
 }
 
-/// The axis is the last one meanwhile.
+/// Records the indices of the first `k` elements along an axis, which is transposed to the last position for the
+/// operation.
 fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     let last = ty.dims.len() - 1;
@@ -118,8 +121,8 @@ fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> 
     transpose(trace, places, &back)
 }
 
-/// A sort of keys with their places, of which the first ones are taken. XLA makes a search without sorting of that, where it
-/// knows how: with keys of f32, in the total order of floats, the greatest first.
+/// Writes top-k as a sort of keys with their positions and a slice of the first ones. XLA replaces this by a search
+/// without sorting where it recognizes the pattern: f32 keys in the total order of floats, greatest first.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let ty = e.values[value.operands[0]].ty.clone();
@@ -155,13 +158,13 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-/// What is sorted instead of the elements.
+/// The keys that are sorted in place of the elements.
 struct Keys {
     name: String,
     ty: TensorType,
-    /// How the key that comes first compares to the others.
+    /// Comparison direction by which a key comes before another.
     comes_first: &'static str,
-    /// By which order.
+    /// StableHLO's compare_type.
     order: &'static str,
 }
 
@@ -172,7 +175,7 @@ fn keys(e: &mut Emitter, position: usize, greatest: bool) -> Keys {
         let order = if ty.dtype.kind() == Kind::Signed { "SIGNED" } else { "UNSIGNED" };
         return Keys { name: e.name(position), ty, comes_first: if greatest { "GT" } else { "LT" }, order };
     }
-    // f32 holds every number of 16 bits.
+    // f32 holds every value of the 16-bit dtypes.
     let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let ty = TensorType { dtype, dims: ty.dims };
     let mut name = e.cast(position, &ty);
@@ -181,7 +184,7 @@ fn keys(e: &mut Emitter, position: usize, greatest: bool) -> Keys {
         emit!(e, "    {negated} = stablehlo.negate {name} : {}", mlir(&ty));
         name = negated;
     }
-    // The smallest ones come first by their negatives, and NaN last.
+    // For the smallest elements, keys are negated, and NaN is made negative so that it comes last.
     let name = canonical(e, &name, &ty, !greatest);
     Keys { name, ty, comes_first: "GT", order: "TOTALORDER" }
 }

@@ -21,13 +21,13 @@ use crate::ops::sorting::ordered_bits::{counted, keys, search, sort_keys};
 use crate::ops::sorting::sort::{check_index_dtype, places_dtype, sort};
 use crate::types::{DType, ScalarValue, TensorType};
 
-/// Unique elements.
+/// Table entry of `unique`, the distinct elements in ascending order.
 pub const UNIQUE: Composed = Composed { name: "unique", function: "lxla_unique", dtypes: "all" };
-/// Binary search.
+/// Table entry of `searchsorted`, insertion positions in a sorted row.
 pub const SEARCHSORTED: Composed =
     Composed { name: "searchsorted", function: "lxla_searchsorted", dtypes: "all; gives integers" };
 
-/// The places of a row in the order of keys that are compared one after the other; equal ones as they stand.
+/// Records a stable argsort of a row by several keys, in order of decreasing significance.
 fn order_of(trace: &mut Trace, keys: &[NodeId], n: i64) -> Result<NodeId> {
     let mut order = counted(trace, n, n)?;
     for (i, &key) in keys.iter().rev().enumerate() {
@@ -39,8 +39,9 @@ fn order_of(trace: &mut Trace, keys: &[NodeId], n: i64) -> Result<NodeId> {
     Ok(order)
 }
 
-/// The different elements of `x` in order, `size` of them, filled up by a scalar, or else the least of them; where each is first;
-/// which of them each element of `x` is; how often each is there; and how many there are.
+/// Records NumPy's unique with a fixed size: the `size` distinct elements of `x` in ascending order, padded with a
+/// scalar or else the least element; the index of each one's first occurrence; for each element of `x`, the position of
+/// its distinct value; the number of occurrences; and the number of distinct elements.
 pub fn unique(
     trace: &mut Trace,
     x: NodeId,
@@ -84,7 +85,7 @@ pub fn unique(
     Ok([values, first, inverse, counts, count])
 }
 
-/// For each element in order, how many different ones there are up to it.
+/// Records, for each element in sorted order, the number of distinct elements up to and including it.
 fn groups(trace: &mut Trace, keys: &[NodeId], order: NodeId, n: i64, dtype: DType) -> Result<NodeId> {
     let mut differs = full(trace, &TensorType::new(DType::Pred, &[n - 1]), ScalarValue::Unsigned(0))?;
     for &key in keys {
@@ -117,7 +118,7 @@ fn unique_of_nothing(
     Ok([values, zeros, inverse, zeros, count])
 }
 
-/// NumPy's searchsorted: where `values` go in a row that is in order.
+/// Records NumPy's searchsorted: the positions at which to insert `values` into a sorted row.
 pub fn searchsorted(
     trace: &mut Trace,
     sorted: NodeId,

@@ -1,4 +1,4 @@
-//! What a random program of real numbers does.
+//! The actions of random programs of real numbers.
 
 use super::bounded::{Bounded, Host, Rounding};
 use super::functions::FUNCTIONS;
@@ -20,7 +20,7 @@ pub struct Action {
     pub numbers: [u8; 4],
 }
 
-/// In one line, also where a program is printed.
+/// Formats on one line, also in pretty-printed programs.
 impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{:?} of {:?} by {:?}", self.kind, self.tensors, self.numbers)
@@ -109,7 +109,7 @@ pub fn action() -> impl Strategy<Value = Action> {
 }
 
 impl Deed {
-    /// Whether what it does can be seen in tensors.
+    /// Returns true if the action has an effect on tensors that can be checked.
     pub fn is_seen(self) -> bool {
         !matches!(self, Deed::Step | Deed::Read | Deed::Sync | Deed::Release)
     }
@@ -169,7 +169,7 @@ impl Action {
         let is_complex = dtype.kind() == Kind::Complex;
         match self.kind {
             Deed::Scalar | Deed::ScalarInPlace => {
-                // Every dtype holds it.
+                // Every dtype represents this value exactly.
                 let value = f64::from(second as i8) / 16.0;
                 let op = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Subtract, BinaryOp::Divide][first as usize % 4];
                 let bounded = of_scalar(world, a, op, value, r);
@@ -224,7 +224,7 @@ impl Action {
         world.both(a.ty.dtype, bounded, |n| tensor::reduce(op, a.of(n), &axes, keep))
     }
 
-    /// What is computed in f32 at least, and rounded at the end.
+    /// Operations that compute in f32 or wider and round the result once.
     fn composed(&self, world: &mut Approximate, a: &Trio) -> Outcome {
         let [first, _, third, _] = self.numbers;
         let (dtype, x) = (a.ty.dtype, &a.bounded);
@@ -304,7 +304,7 @@ impl Action {
         }
     }
 
-    /// Of two tensors, as two others compare.
+    /// Selects between two tensors by a comparison of two others.
     fn select(&self, world: &mut Approximate, a: &Trio) -> Outcome {
         let [b, x, y] = [1, 2, 3].map(|i| world.pick(self.tensors[i]).unwrap_or(a.clone()));
         let Ok(dtype) = a.ty.dtype.promote(b.ty.dtype) else { return Ok(()) };
@@ -321,7 +321,7 @@ impl Action {
     }
 }
 
-/// With a scalar on the right.
+/// Bounds a binary operation with a scalar on the right.
 fn of_scalar(world: &Approximate, a: &Trio, op: BinaryOp, value: f64, r: Rounding) -> Result<Bounded> {
     let native = world.device(true);
     let scalar = TensorType::new(DType::F64, &[]);

@@ -1,5 +1,5 @@
-//! Numbers in f64 (or c128), and how far what stands for them may be off. Both are native tensors, so that what moves
-//! elements moves their errors in the same way, and what sums them sums their errors.
+//! Reference values in f64 (or c128) and bounds on the error of the tensors they stand for. Both are native tensors, so
+//! an operation that moves elements also moves their errors, and one that sums elements also sums their errors.
 
 use lazyxla::device::{self, TensorHandle};
 use lazyxla::error::Result;
@@ -7,7 +7,7 @@ use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
 use lazyxla::tensor;
 use lazyxla::types::{DType, Kind, ScalarValue};
 
-/// A native tensor that ends with this.
+/// A native tensor that is released on drop.
 pub struct Host(TensorHandle);
 
 impl Drop for Host {
@@ -58,56 +58,56 @@ impl Host {
     }
 }
 
-/// How a dtype rounds.
+/// Rounding behaviour of a dtype.
 #[derive(Clone, Copy)]
 pub struct Rounding {
-    /// A unit in the last place, of 1.
+    /// Unit in the last place of 1.
     pub unit: f64,
-    /// What may be lost of a number that is too small.
+    /// Largest absolute error of results that underflow.
     pub tiny: f64,
-    /// What is larger may be infinite.
+    /// Larger results may overflow to infinity.
     pub most: f64,
 }
 
 impl Rounding {
     pub fn of(dtype: DType) -> Rounding {
         let (unit, tiny, most) = match dtype.real() {
-            // Its denormal numbers are normal ones of f32, in which it is computed: they are rounded, and not flushed.
+            // Denormal f16 numbers are normal in f32, in which f16 is computed: they are rounded, not flushed to 0.
             DType::F16 => (-10, -24, 15),
             DType::BF16 => (-7, -126, 126),
             DType::F32 => (-23, -126, 126),
-            // Twice its unit, since the reference is in f64, too.
+            // Twice the unit of f64, since the reference is computed in f64 too.
             _ => (-51, -1022, 1000),
         };
         Rounding { unit: 2f64.powi(unit), tiny: 2f64.powi(tiny), most: 2f64.powi(most) }
     }
 
-    /// In what composed operations compute: f32, if that is wider.
+    /// Rounding of the dtype in which composed operations compute: f32 for f16 and bf16, else the dtype itself.
     pub fn inner(dtype: DType) -> Rounding {
         Rounding::of(if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype })
     }
 }
 
-/// Numbers, and how far each may be off; complex ones in any direction.
+/// Reference values and a bound on the error of each; for complex numbers a bound on its absolute value.
 pub struct Bounded {
     pub value: Host,
     pub error: Host,
 }
 
 impl Bounded {
-    /// Rounded after all else, which was off by so many units in the last place.
+    /// Adds the error of a rounding by `ulps` units in the last place, after all other errors.
     pub fn rounded(self, ulps: f64, r: Rounding) -> Result<Bounded> {
         let reach = self.value.size()?.plus(&self.error)?.scaled(ulps * r.unit)?;
         let error = self.error.plus(&reach)?.shifted(r.tiny)?;
         Ok(Bounded { value: self.value, error })
     }
 
-    /// What only moves elements about.
+    /// Bounds an operation that only moves elements.
     pub fn moved(&self, act: impl Fn(TensorHandle) -> Result<TensorHandle>) -> Result<Bounded> {
         Ok(Bounded { value: Host::new(act(self.value.0))?, error: Host::new(act(self.error.0))? })
     }
 
-    /// What sums elements, none of them less than nothing times, and `terms` at most.
+    /// Bounds an operation that sums elements with non-negative weights, in at most `terms` terms.
     pub fn linear(
         &self,
         terms: f64,
@@ -120,7 +120,7 @@ impl Bounded {
         Ok(Bounded { value: Host::new(act(self.value.0))?, error })
     }
 
-    /// What sums `terms` products at most.
+    /// Bounds an operation that sums at most `terms` products.
     pub fn product(
         &self,
         other: &Bounded,
@@ -132,7 +132,7 @@ impl Bounded {
         let (a, b) = (self.value.size()?, other.value.size()?);
         let (reach_a, reach_b) = (a.plus(&self.error)?, b.plus(&other.error)?);
         let of_operands = act(&reach_a, &reach_b)?.minus(&act(&a, &b)?)?;
-        // A complex product is four, and two sums.
+        // A complex product has four real products and two sums.
         let parts = if self.is_complex()? || other.is_complex()? { 4.0 } else { 1.0 };
         let of_rounding = act(&reach_a, &reach_b)?.scaled(parts * (terms + 1.0) * r.unit)?;
         let error = of_operands.plus(&of_rounding)?.shifted(parts * terms * r.tiny)?;
@@ -157,18 +157,18 @@ impl Bounded {
         self.product(other, 1.0, r, |a, b| tensor::binary(BinaryOp::Multiply, a, b))
     }
 
-    /// With a reciprocal, too: that is one more rounding.
+    /// Bounds a quotient. It may be computed as a product with the reciprocal, which rounds once more.
     pub fn over(&self, other: &Bounded, r: Rounding) -> Result<Bounded> {
         let value = self.value.over(&other.value)?;
         let least = other.value.size()?.minus(&other.error)?;
-        // Where the divisor may be 0, the bound is no number, and the result is not used.
+        // Where the divisor may be 0, the bound is NaN, and the result is not used.
         let root = Host::new(tensor::unary(UnaryOp::Sqrt, least.0))?;
         let error = value.size()?.times(&other.error)?.plus(&self.error)?.over(&root.times(&root)?)?;
         let ulps = if self.is_complex()? || other.is_complex()? { 8.0 } else { 2.0 };
         Bounded { value, error }.rounded(ulps, r)
     }
 
-    /// One of two numbers each, as `x > y` has it.
+    /// Bounds the elementwise selection of `self` where `x > y`, and of `other` elsewhere.
     pub fn where_greater(&self, other: &Bounded, [x, y]: [&Bounded; 2], r: Rounding) -> Result<Bounded> {
         let difference = x.value.minus(&y.value)?;
         let pred = Host::new(tensor::compare_scalar(CompareOp::Gt, difference.0, ScalarValue::Float(0.0), false))?;
@@ -186,7 +186,7 @@ impl Bounded {
         self.linear(terms, r, |x| tensor::reduce(ReduceOp::Sum, x, axes, keep))
     }
 
-    /// The greatest, or the smallest: as far off as any of them.
+    /// Bounds a maximum or minimum by the largest error of its elements.
     pub fn extreme(&self, op: ReduceOp, axes: &[i64], keep: bool) -> Result<Bounded> {
         let value = Host::new(tensor::reduce(op, self.value.0, axes, keep))?;
         Ok(Bounded { value, error: Host::new(tensor::reduce(ReduceOp::Max, self.error.0, axes, keep))? })
@@ -201,7 +201,7 @@ impl Bounded {
         Ok(Bounded { value: act(&self.value)?, error })
     }
 
-    /// How many elements come together.
+    /// Number of elements that are reduced into one.
     pub fn count(&self, axes: &[i64]) -> Result<f64> {
         let dims = tensor::ty(self.value.0)?.dims;
         Ok(axes.iter().map(|&axis| dims[axis as usize] as f64).product())

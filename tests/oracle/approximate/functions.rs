@@ -1,4 +1,4 @@
-//! How far functions may be off: by what their arguments are off, and by what the documentation says of themselves.
+//! Error bounds of functions: from the errors of their arguments, and from their documented accuracy.
 
 use super::bounded::{Bounded, Host, Rounding};
 use lazyxla::device::TensorHandle;
@@ -8,7 +8,7 @@ use lazyxla::ops::{ActivationOp, SpecialOp, UnaryFunction};
 use lazyxla::tensor;
 use lazyxla::types::ScalarValue;
 
-/// A function of each element.
+/// An elementwise function.
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
     Unary(UnaryOp),
@@ -17,16 +17,16 @@ pub enum Function {
     Special(SpecialOp),
 }
 
-/// How a function hands on what its argument is off by.
+/// How the error of an argument propagates to the result.
 #[derive(Clone, Copy, Debug)]
 pub enum Slope {
-    /// It is monotonic: its values at both ends say it.
+    /// Monotonic: bounded by the function's values at both ends of the argument's interval.
     Monotonic,
-    /// It is nowhere steeper.
+    /// The slope is at most this value everywhere.
     AtMost(f64),
 }
 
-/// Each function with its slope, and its accuracy in units in the last place, as in docs/operations.md.
+/// Each function with its slope, and its accuracy in units in the last place as stated in docs/operations.md.
 pub const FUNCTIONS: &[(Function, Slope, f64)] = &[
     (Function::Unary(UnaryOp::Negate), Slope::AtMost(1.0), 0.0),
     (Function::Unary(UnaryOp::Abs), Slope::AtMost(1.0), 0.0),
@@ -71,8 +71,8 @@ impl Function {
 }
 
 impl Bounded {
-    /// A function of each element. Its argument is taken to be off by one more rounding, since XLA may put together what is
-    /// done before and after: a product of exponentials is the exponential of a sum.
+    /// Bounds an elementwise function. The argument's error includes one more rounding, since XLA may combine the
+    /// function with operations before and after it: a product of exponentials becomes the exponential of a sum.
     pub fn function(&self, (function, slope, ulps): (Function, Slope, f64), r: Rounding) -> Result<Bounded> {
         let act = |x: &Host| Host::new(function.act(x.handle()));
         let value = act(&self.value)?;
@@ -116,7 +116,7 @@ impl Bounded {
         self.variance(axes, correction, keep, r)?.unary(UnaryOp::Sqrt, r)
     }
 
-    /// Exponentials of what is below the greatest, and the greatest.
+    /// Returns the exponentials of the differences from the maximum, the differences, and the maximum.
     fn exponentials(&self, axes: &[i64], r: Rounding) -> Result<[Bounded; 3]> {
         let most = self.extreme(ReduceOp::Max, axes, true)?;
         let below = self.minus(&most, r)?;

@@ -1,5 +1,6 @@
-//! Programs of real numbers, on which native and lazy agree within an error bound: XLA contracts and reassociates, and
-//! flushes denormal numbers. Beside each tensor goes what it would be in f64, and how far it may be from that.
+//! Programs of real numbers, on which native and lazy tensors agree within an error bound: XLA contracts and
+//! reassociates operations, and flushes denormal numbers to 0. Each tensor is accompanied by its reference value in f64
+//! and a bound on its difference from that.
 
 mod action;
 mod bounded;

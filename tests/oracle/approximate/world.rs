@@ -1,4 +1,4 @@
-//! The tensors of a program: native, lazy, and in f64 with their bounds.
+//! The tensors of a program: native, lazy, and their references in f64 with error bounds.
 
 use super::action::{Action, Deed};
 use super::bounded::{Bounded, Host, Rounding};
@@ -16,12 +16,12 @@ use std::rc::Rc;
 const MOST_TENSORS: usize = 10;
 const MOST_ELEMENTS: usize = 200;
 const MOST_AXES: usize = 5;
-/// What is further off, in parts of the largest element, says nothing any more.
+/// Results with an error bound above this fraction of the largest element are too imprecise to be compared.
 const MOST_ERROR: f64 = 0.05;
 
 pub type Outcome = std::result::Result<(), String>;
 
-/// A tensor of both worlds, and what it stands for.
+/// A native and a lazy tensor with their reference.
 #[derive(Clone)]
 pub struct Trio {
     pub native: TensorHandle,
@@ -37,16 +37,16 @@ impl Trio {
     }
 }
 
-/// What was compared.
+/// Statistics of the comparisons.
 #[derive(Default)]
 pub struct Tally {
-    /// Elements.
+    /// Number of elements compared.
     pub compared: Cell<u64>,
-    /// Those that may be off by less than a thousandth.
+    /// Number of elements whose relative error bound is below a thousandth.
     pub close: Cell<u64>,
-    /// Those that were not the same in both worlds.
+    /// Number of elements that differ between native and lazy.
     pub different: Cell<u64>,
-    /// The most that one was off, in parts of its bound.
+    /// Largest error of an element, as a fraction of its bound.
     pub most: Cell<f64>,
 }
 
@@ -56,7 +56,7 @@ pub struct Approximate<'a> {
     tensors: Vec<Trio>,
     made: usize,
     story: String,
-    /// Whether the action that is under way made or changed something.
+    /// True if the current action made or changed a tensor.
     is_done: bool,
     tally: &'a Tally,
     coverage: &'a Coverage<Deed>,
@@ -90,7 +90,7 @@ impl<'a> Approximate<'a> {
         if is_native { self.native } else { self.lazy }
     }
 
-    /// Real numbers: of one sign or both, and of different sizes; a few are denormal.
+    /// Random real numbers: of one sign or both, and of different magnitudes; in a few tensors the first is denormal.
     pub fn content(&self, ty: &TensorType, seed: u16) -> Result<(Vec<u8>, Bounded)> {
         let mut state = random_state(seed);
         let mut next = || {
@@ -119,7 +119,8 @@ impl<'a> Approximate<'a> {
         Ok((bytes, Bounded { value, error }))
     }
 
-    /// A new tensor of both worlds, if its bound is worth something. What fits no rule (or is an error) is left out.
+    /// Applies an action natively and lazily and keeps the results. Actions whose error bound fails to compute or is
+    /// not useful are skipped.
     pub fn both(
         &mut self,
         dtype: DType,
@@ -150,7 +151,7 @@ impl<'a> Approximate<'a> {
         }
     }
 
-    /// The same for what changes `dst`.
+    /// Like `both`, for actions that change `dst` in place.
     pub fn in_place(&mut self, dst: &Trio, bounded: Result<Bounded>, act: impl Fn(bool) -> Result<()>) -> Outcome {
         let Some(bounded) = useful(bounded, dst.ty.dtype)? else { return Ok(()) };
         if tensor::ty(bounded.value.handle()).map_err(in_words)?.dims != dst.ty.dims {
@@ -165,7 +166,7 @@ impl<'a> Approximate<'a> {
         Ok(())
     }
 
-    /// Another tensor with the same value.
+    /// Adds a snapshot of a tensor.
     pub fn again(&mut self, trio: &Trio) -> Outcome {
         let bounded = trio.bounded.moved(tensor::snapshot);
         let (native, lazy) = (trio.native, trio.lazy);
@@ -181,7 +182,7 @@ impl<'a> Approximate<'a> {
         self.tensors.len()
     }
 
-    /// Both worlds against the reference.
+    /// Compares the native and the lazy tensor with the reference.
     pub fn compare(&self, trio: &Trio) -> Outcome {
         let [native, lazy] = [trio.native, trio.lazy].map(|handle| numbers(handle).map_err(in_words));
         let (native, lazy) = (native?, lazy?);
@@ -192,7 +193,7 @@ impl<'a> Approximate<'a> {
             let error = errors[i / parts];
             for (name, found) in [("natively", native[i]), ("lazily", lazy[i])] {
                 let off = (found - value).abs();
-                // A NaN is off, too.
+                // NaN fails the comparison too.
                 if !matches!(off.partial_cmp(&error), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)) {
                     let (ty, name_of) = (&trio.ty, trio.name);
                     return Err(format!("t{name_of}, a {ty}, is {found:e} at {i} {name}, want {value:e} +- {error:e}"));
@@ -235,7 +236,7 @@ impl Twofold for Approximate<'_> {
     }
 }
 
-/// The dtype of references.
+/// Dtype of references.
 pub fn wide(dtype: DType) -> DType {
     if dtype.kind() == Kind::Complex { DType::C128 } else { DType::F64 }
 }
@@ -244,7 +245,8 @@ pub fn in_words(error: Error) -> String {
     error.to_string()
 }
 
-/// A bound that says something: of numbers that the dtype can hold, not too far off.
+/// Returns the bound if it is useful: values are finite and within the dtype's range, errors are small, and the tensor
+/// is not too large.
 fn useful(bounded: Result<Bounded>, dtype: DType) -> std::result::Result<Option<Bounded>, String> {
     let Ok(bounded) = bounded else { return Ok(None) };
     let values = numbers(bounded.value.handle()).map_err(in_words)?;
@@ -259,7 +261,7 @@ fn useful(bounded: Result<Bounded>, dtype: DType) -> std::result::Result<Option<
     Ok(is_useful.then_some(bounded))
 }
 
-/// The elements of a tensor of floats; the parts of complex numbers one after another.
+/// Elements of a tensor of floats; for complex numbers real and imaginary parts in turn.
 fn numbers(tensor: TensorHandle) -> Result<Vec<f64>> {
     let ty = tensor::ty(tensor)?;
     let mut bytes = vec![0; ty.size_bytes()];

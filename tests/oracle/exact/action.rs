@@ -1,5 +1,5 @@
-//! What a random program does. Numbers choose among what there is when the action's turn comes, so that a program from
-//! which actions were taken out is still a program: that is how failures are shrunk.
+//! The actions of random programs of whole numbers and bits. An action's numbers choose among the tensors that exist
+//! when it runs, so a program remains valid when actions are removed: this is how failing programs are shrunk.
 
 use super::control::Control;
 use super::creation::Creation;
@@ -19,13 +19,13 @@ use std::fmt;
 #[derive(Clone, Copy)]
 pub struct Action {
     pub kind: Kind,
-    /// Which tensors it is done to, as far as it takes any.
+    /// Selects the operand tensors, for kinds that take any.
     pub tensors: [u16; 3],
-    /// All else that it has to choose.
+    /// Selects everything else.
     pub numbers: [u8; 4],
 }
 
-/// The families.
+/// Families of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Creation(Creation),
@@ -40,7 +40,7 @@ pub enum Kind {
     Control(Control),
 }
 
-/// In one line, also where a program is printed.
+/// Formats on one line, also in pretty-printed programs.
 impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{:?} of {:?} by {:?}", self.kind, self.tensors, self.numbers)
@@ -48,7 +48,7 @@ impl fmt::Debug for Action {
 }
 
 impl Kind {
-    /// Whether what it does can be seen in tensors.
+    /// Returns true if the action has an effect on tensors that can be checked.
     pub fn is_seen(self) -> bool {
         !matches!(self, Kind::Life(Life::Step | Life::Read | Life::Sync | Life::Release | Life::Save))
     }
@@ -71,7 +71,7 @@ impl Action {
     }
 }
 
-/// An action; how often each family has its members is said there.
+/// Strategy for an action. The weights of its kinds are in each family's table.
 pub fn action() -> impl Strategy<Value = Action> {
     fn weighed<T: Copy>(table: &[(usize, T)], kind: impl Fn(T) -> Kind) -> Vec<Kind> {
         table.iter().flat_map(|&(weight, member)| vec![kind(member); weight]).collect()

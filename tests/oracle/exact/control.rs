@@ -1,4 +1,5 @@
-//! Traced computations in random programs, with and without captures: both worlds trace them on their own device.
+//! Traced computations in random programs, with and without captures; the native and the lazy run each trace them on
+//! their own device.
 
 use super::action::Action;
 use super::elementwise::{EXACT, bound};
@@ -59,7 +60,7 @@ impl Control {
     }
 }
 
-/// p (op) captured.
+/// Traces `p (op) captured`.
 fn with_capture(op: BinaryOp, like: TensorHandle, captured: TensorHandle) -> Result<Computation> {
     let mut scratch = Scratch::default();
     let p = scratch.keep(tensor::placeholder_like(like)?);
@@ -67,7 +68,7 @@ fn with_capture(op: BinaryOp, like: TensorHandle, captured: TensorHandle) -> Res
     Computation::trace(&[p], &[result])
 }
 
-/// A computation that captured one tensor, applied to another.
+/// Applies a computation that captured one tensor to another.
 fn call(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
     let b = twin.pick_like(action.tensors[1], a);
     let op = EXACT[action.numbers[0] as usize % EXACT.len()];
@@ -80,7 +81,7 @@ fn call(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
     })
 }
 
-/// One of two tensors, chosen within the program.
+/// Selects one of two tensors by a branch within the program.
 fn branch(twin: &mut Twin, action: &Action, a: Pair, ty: &TensorType) -> Outcome {
     let b = twin.pick_where(action.tensors[1], |pair| pair.ty() == *ty).unwrap_or(a);
     let scalar = TensorType::new(DType::Pred, &[]);
@@ -97,20 +98,20 @@ fn branch(twin: &mut Twin, action: &Action, a: Pair, ty: &TensorType) -> Outcome
         };
         let (a, b) = (world.of(a), world.of(b));
         let (first, second) = (with_capture(BinaryOp::Maximum, a, a)?, given(a)?);
-        // Of b the second gives b; the first, of b, the greater of a and b: so both are given a and b in turn.
+        // The argument is a if pred is true, and b otherwise: the first branch returns max(a, a) = a, the second b.
         let greater = scratch.keep(tensor::select(pred, a, b)?);
         Ok(computation::branch(pred, &first, &second, &[greater])?[0])
     })
 }
 
-/// A computation that gives its parameter.
+/// Traces the identity.
 fn given(like: TensorHandle) -> Result<Computation> {
     let mut scratch = Scratch::default();
     let p = scratch.keep(tensor::placeholder_like(like)?);
     Computation::trace(&[p], &[p])
 }
 
-/// x, or x + x, or -x.
+/// Applies one of x, x + x and -x.
 fn case(world: World, index: TensorHandle, x: TensorHandle, ty: &TensorType) -> Result<Vec<TensorHandle>> {
     let types = std::slice::from_ref(ty);
     let same = traced(world.device, types, &[&|p| tensor::snapshot(p[0])])?;
@@ -119,7 +120,7 @@ fn case(world: World, index: TensorHandle, x: TensorHandle, ty: &TensorType) -> 
     computation::case(index, &[Arc::new(same), Arc::new(twice), Arc::new(negated)], &[x])
 }
 
-/// x, doubled so many times; and how many those were.
+/// Doubles x `times` times in a loop; returns the number of iterations and the result.
 fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Result<Vec<TensorHandle>> {
     let types = [TensorType::new(DType::S32, &[]), ty.clone()];
     let below: Recorded = &|p| tensor::compare_scalar(CompareOp::Lt, p[0], ScalarValue::Signed(times), false);
@@ -131,7 +132,7 @@ fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Resul
     computation::while_loop(&goes_on, &body, &[start, x])
 }
 
-/// Sums along the leading axis.
+/// Computes cumulative sums along the leading axis.
 fn scan(twin: &mut Twin, a: Pair, ty: &TensorType, reverse: bool) -> Outcome {
     let Some(&length) = ty.dims.first() else { return Ok(()) };
     if ty.dtype == DType::Pred || a.bound == ANY {
@@ -139,7 +140,7 @@ fn scan(twin: &mut Twin, a: Pair, ty: &TensorType, reverse: bool) -> Outcome {
     }
     twin.computed(a.bound * (1 + length) as f64, |world| {
         let mut scratch = Scratch::default();
-        // Nothing of the operand, in a slice's shape.
+        // Zeros in a slice's shape.
         let none = scratch.keep(tensor::binary(BinaryOp::Subtract, world.of(a), world.of(a))?);
         let start = scratch.keep(tensor::reduce(ReduceOp::Sum, none, &[0], false)?);
         let p = scratch.keep(tensor::placeholder_like(start)?);

@@ -1,4 +1,4 @@
-//! Tensors made of nothing but numbers.
+//! Creation of tensors from scalars, host data and keys.
 
 use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Twin, World};
@@ -44,7 +44,7 @@ impl Creation {
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
         let [of_dtype, of_shape, seed, more] = action.numbers;
-        // Half of what is made has the dtype of what is there, so that they meet.
+        // Half of the new tensors get the dtype of an existing one, so that they can be operands together.
         let like = if more < 128 { twin.pick(action.tensors[0]) } else { None };
         let dtype = like.map_or(dtype(of_dtype), |pair| pair.dtype());
         let ty = TensorType::new(dtype, shape(of_shape));
@@ -69,7 +69,7 @@ impl Creation {
                 twin.computed(20.0, |world| tensor::arange(world.device, dtype, numbers))
             }
             Creation::Linspace => {
-                // Gaps of a power of two: each number is exact, of whatever dtype.
+                // The step is 1, so all numbers are exact in every dtype.
                 let (start, gaps) = (seed % 8, [1, 2, 4][more as usize % 3]);
                 let ends = [start, start + gaps].map(ScalarValue::Signed);
                 twin.computed(20.0, |world| tensor::linspace(world.device, dtype, ends, gaps + 1, true))
@@ -103,7 +103,7 @@ impl Creation {
         }
     }
 
-    /// Random numbers of a key.
+    /// Random numbers from a key.
     fn of_key(self, device: &'static Device, ty: &TensorType, seed: i64, more: u8) -> Result<TensorHandle> {
         let algorithm = [RngAlgorithm::ThreeFry, RngAlgorithm::Philox][more as usize % 2];
         let key = TensorType::new(DType::U32, &[2]);

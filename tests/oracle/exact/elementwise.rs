@@ -1,4 +1,4 @@
-//! Operations of elements.
+//! Elementwise operations.
 
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World, exact};
@@ -35,10 +35,10 @@ pub enum Elementwise {
     Barrier,
 }
 
-/// Exact on whole numbers, also as floats.
+/// Operations that are exact on whole numbers, floats included.
 pub const EXACT: [BinaryOp; 5] =
     [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
-/// Some of these are errors, for some dtypes.
+/// Some of these are errors for some dtypes.
 const UNARY: [UnaryMember; 18] = [
     UnaryMember::Operation(UnaryOp::Negate),
     UnaryMember::Operation(UnaryOp::Abs),
@@ -126,7 +126,7 @@ impl Elementwise {
             Elementwise::Real => twin.computed(a.bound, |world| tensor::real(world.of(a))),
             Elementwise::Imag => twin.computed(a.bound, |world| tensor::imag(world.of(a))),
             Elementwise::ReducePrecision => {
-                // So many bits of the exponent that nothing becomes infinite, or denormal.
+                // With this many exponent bits no value overflows or becomes denormal.
                 let (exponent, mantissa) = (8 + i32::from(choice % 4), i32::from(more % 12));
                 twin.computed(2.0 * a.bound, |world| tensor::reduce_precision(world.of(a), exponent, mantissa))
             }
@@ -195,12 +195,12 @@ fn member<T: Copy>(list: &[T], choice: u8) -> T {
     list[choice as usize % list.len()]
 }
 
-/// Floats take only what is exact for them.
+/// Chooses an operation; for floats one that is exact.
 fn chosen(choice: u8, floats: bool) -> BinaryOp {
     if floats { member(&EXACT, choice) } else { member(BinaryOp::ALL, choice) }
 }
 
-/// What the result of such numbers is bounded by.
+/// Bound of the result for operands with these bounds.
 pub fn bound(op: BinaryOp, dtype: DType, a: f64, b: f64) -> f64 {
     match (op, dtype.kind()) {
         (BinaryOp::Maximum | BinaryOp::Minimum, _) => a.max(b),
@@ -219,7 +219,7 @@ fn unary(twin: &mut Twin, a: Pair, choice: u8) -> Outcome {
         (Kind::Complex, Operation(op)) => {
             !matches!(op, UnaryOp::Negate | UnaryOp::Floor | UnaryOp::Not | UnaryOp::IsFinite)
         }
-        // Zeros might have either sign.
+        // Zeros may have either sign.
         (Kind::Float | Kind::Float8, Function(UnaryFunction::Signbit)) => true,
         (Kind::Float | Kind::Float8, Operation(op)) => matches!(op, UnaryOp::Exponential | UnaryOp::Sqrt),
         _ => false,
@@ -237,7 +237,7 @@ fn unary(twin: &mut Twin, a: Pair, choice: u8) -> Outcome {
     twin.computed(bound, |world| tensor::unary(member, world.of(a)))
 }
 
-/// Of integers by each other, also by 0; of whole floats by scalars that are not 0.
+/// Divides integers by each other, also by 0, and whole floats by nonzero scalars.
 fn division(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
     let [choice, value, left, _] = action.numbers;
     let function = member(&[BinaryFunction::FloorDivide, BinaryFunction::Modulo], choice);
@@ -256,7 +256,7 @@ fn division(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
     twin.computed(ANY, |world| tensor::binary(function, world.of(a), world.of(b)))
 }
 
-/// With scalars on one side or both.
+/// Selects with a scalar for one or both branches.
 fn select_scalars(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
     let pred = twin.pick_where(action.tensors[0], |pair| pair.dtype() == DType::Pred).unwrap_or(pred);
     let Some(b) = twin.pick(action.tensors[1]) else { return Ok(()) };
@@ -270,7 +270,7 @@ fn select_scalars(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
     twin.moved(b.bound.max(2.0), act)
 }
 
-/// What a conversion does with values that do not fit is the plugin's affair.
+/// Conversions of values that do not fit are left out: their results depend on the plugin.
 fn convert(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
     let from = a.dtype();
     let is_too_large = a.bound >= range(to);
@@ -282,19 +282,19 @@ fn convert(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
             _ => twin.computed(a.bound, |world| tensor::convert(positive(world.of(a))?.0, to)),
         };
     }
-    // Integers wrap around.
+    // Conversions between integers wrap around.
     let wraps = to.kind() == Kind::Unsigned || (to.is_integer() && is_too_large);
     twin.computed(if wraps { ANY } else { a.bound }, |world| tensor::convert(world.of(a), to))
 }
 
-/// A tensor's absolute values, as long as they are needed.
+/// Returns a tensor's absolute values, and the scratch that keeps them alive.
 fn positive(x: TensorHandle) -> Result<(TensorHandle, Scratch)> {
     let mut scratch = Scratch::default();
     let positive = scratch.keep(tensor::unary(UnaryOp::Abs, x)?);
     Ok((positive, scratch))
 }
 
-/// Of floats without their sign: zeros might have either.
+/// Bitcasts of floats are of their absolute values, since zeros may have either sign.
 fn bitcast(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
     if !is_floating(a.dtype()) || a.dtype() == to {
         return twin

@@ -1,4 +1,4 @@
-//! Reductions, of axes and of windows.
+//! Reductions over axes and windows.
 
 use super::action::Action;
 use super::ordering::reduced;
@@ -37,7 +37,7 @@ impl Folding {
         }
         let ty = a.ty();
         let [first, second, third, _] = action.numbers;
-        // No window has more.
+        // Maximum number of elements of a window.
         let in_a_window = 3usize.pow(ty.dims.len() as u32);
         let axes: Vec<i64> = (0..ty.dims.len() as i64).filter(|axis| second >> axis & 1 == 1).collect();
         match self {
@@ -85,7 +85,7 @@ impl Folding {
     }
 }
 
-/// What combines elements in any order.
+/// Chooses an operation whose result does not depend on the order of elements.
 fn combiner(choice: u8, dtype: DType) -> BinaryOp {
     use BinaryOp::*;
     let table: &[BinaryOp] = match dtype.kind() {
@@ -97,7 +97,7 @@ fn combiner(choice: u8, dtype: DType) -> BinaryOp {
     table[choice as usize % table.len()]
 }
 
-/// What changes nothing, however often it takes part.
+/// Identity element of an operation.
 fn neutral(op: BinaryOp, dtype: DType) -> ScalarValue {
     let most = if dtype.is_integer() { range(dtype) } else { limit(dtype) };
     match (op, dtype.kind()) {
@@ -113,7 +113,7 @@ fn neutral(op: BinaryOp, dtype: DType) -> ScalarValue {
     }
 }
 
-/// What the result of so many elements, or of none, is bounded by.
+/// Bound of the reduction of `count` elements; `count` may be 0.
 fn folded(op: BinaryOp, a: Pair, count: usize) -> f64 {
     match op {
         BinaryOp::Add => a.bound * count.max(1) as f64,
@@ -125,7 +125,7 @@ fn of_op(world: World, dtype: DType, op: BinaryOp) -> Result<Computation> {
     of_two_scalars(world.device, dtype, |x, y| tensor::binary(op, x, y))
 }
 
-/// The sum of one tensor and the greatest element of another, at once.
+/// Computes the sum of one tensor and the maximum of another in one reduction.
 fn reduce_two(twin: &mut Twin, action: &Action, a: Pair, axes: &[i64]) -> Outcome {
     let dims = a.ty().dims;
     let fits = |pair: Pair| {

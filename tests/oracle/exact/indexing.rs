@@ -1,4 +1,4 @@
-//! Operations that read and write at indices. Indices are what numbers there are: many lie outside.
+//! Operations that read and write at indices. Any existing integers serve as indices, so many are out of bounds.
 
 use super::action::Action;
 use super::elementwise::bound;
@@ -78,7 +78,7 @@ impl Indexing {
                 }
                 let (op, bound) = combined(second, a, a.bound, count);
                 let act = |world: World| {
-                    // As many slices as there are indices: those of the tensor itself, from its end.
+                    // As many slices as there are indices, taken from the reversed tensor.
                     let mut scratch = Scratch::default();
                     let turned = scratch.keep(tensor::reverse(world.of(a), &[axis])?);
                     let source = scratch.keep(tensor::take(turned, world.of(indices), axis)?);
@@ -90,14 +90,14 @@ impl Indexing {
         }
     }
 
-    /// With an index for each element.
+    /// Actions with one index for each element.
     fn along(self, twin: &mut Twin, action: &Action, a: Pair, axis: i64) -> Outcome {
         if !a.is_whole() || a.dtype().kind() == Kind::Complex {
             return Ok(());
         }
         let rank = a.ty().dims.len();
         let fits = |pair: Pair| pair.dtype().is_integer() && pair.ty().dims.len() == rank;
-        // The elements themselves are indices where there are no others.
+        // Without another tensor, the elements themselves are the indices.
         let other = if action.numbers[2] < 128 { None } else { twin.pick_where(action.tensors[1], fits) };
         let indices = move |world: World, scratch: &mut Scratch| -> Result<TensorHandle> {
             match other {
@@ -128,7 +128,7 @@ impl Indexing {
         })
     }
 
-    /// With slices that lie as dimension numbers say.
+    /// Gather and scatter with random dimension numbers.
     fn placed(self, twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
         let ty = a.ty();
         let fits = |pair: Pair| pair.dtype().is_integer();
@@ -147,7 +147,7 @@ impl Indexing {
             1 if ty.dtype == DType::Pred => Some(BinaryOp::Xor),
             1 => Some(BinaryOp::Add),
             2 if ty.dtype.kind() != Kind::Complex => Some(BinaryOp::Maximum),
-            // The order is that of the indices.
+            // Subtraction depends on the order: updates apply in the order of the indices.
             _ => Some(BinaryOp::Subtract),
         };
         let all = a.bound * index_type.elements() as f64;
@@ -166,13 +166,13 @@ impl Indexing {
     }
 }
 
-/// A start for each axis.
+/// One start index for each axis.
 fn starts(world: World, scratch: &mut Scratch, ty: &TensorType, at: u8) -> Result<Vec<TensorHandle>> {
     let start = scratch.scalar(world.device, DType::S32, i64::from(at % 12) - 5)?;
     Ok(vec![start; ty.dims.len()])
 }
 
-/// How updates are combined, and what the results are bounded by.
+/// Chooses how updates are combined; returns it with the bound of the results.
 pub fn combined(choice: u8, a: Pair, update: f64, count: usize) -> (ScatterOp, f64) {
     let op = ScatterOp::ALL[choice as usize % ScatterOp::ALL.len()];
     let bound = match op {
@@ -185,7 +185,8 @@ pub fn combined(choice: u8, a: Pair, update: f64, count: usize) -> (ScatterOp, f
     (op, bound)
 }
 
-/// Dimension numbers for slices of a tensor, and their sizes: with indices alone or in vectors, perhaps in batches.
+/// Random dimension numbers and sizes for slices of a tensor, with scalar indices or index vectors, some with batching
+/// axes.
 fn placement(x: &TensorType, indices: &TensorType, numbers: [u8; 4]) -> (Placement, Vec<i64>) {
     let (rank, index_rank) = (x.dims.len() as i64, indices.dims.len() as i64);
     let [first, second, third, _] = numbers.map(i64::from);
@@ -193,7 +194,7 @@ fn placement(x: &TensorType, indices: &TensorType, numbers: [u8; 4]) -> (Placeme
     let length = indices.dims.get(vector as usize).copied().unwrap_or(1);
     let is_batched = rank > 1 && vector > 0 && third % 4 == 0 && x.dims[0] == indices.dims[0];
     let batches = i64::from(is_batched);
-    // Different axes, from some one on, for the elements of a vector.
+    // The elements of an index vector belong to consecutive axes, with wrap-around.
     let free = rank - batches;
     let index_map: Vec<i64> = (0..length.min(free + 1)).map(|i| batches + (first + i) % free.max(1)).collect();
     let mut collapsed: Vec<i64> = index_map.iter().copied().filter(|axis| third >> axis & 1 == 1).collect();
@@ -207,7 +208,7 @@ fn placement(x: &TensorType, indices: &TensorType, numbers: [u8; 4]) -> (Placeme
     let sizes: Vec<i64> = (0..rank).map(size).collect();
     let windows = rank - collapsed.len() as i64 - batches;
     let around = index_rank - i64::from(vector < index_rank);
-    // The axes of slices lie behind the others, or before them.
+    // The window axes come after the others, or before them.
     let offset = if first >= 128 { 0 } else { around };
     let placement = Placement {
         window_dims: (offset..offset + windows).collect(),

@@ -1,4 +1,5 @@
-//! What happens to tensors between operations: copies, changes, ends, and all that runs what was recorded.
+//! The life of tensors between operations: copies, in-place changes, releases, and everything that runs recorded
+//! operations.
 
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, in_words};
@@ -84,7 +85,8 @@ impl Life {
     }
 }
 
-/// A copy on the host and back, both perhaps in the same memory. What lies on the host must not change while steps go on.
+/// Copies a tensor to the host device and back, where both copies may alias its memory. The copy on the host must not
+/// change while further steps run.
 fn lend(twin: &mut Twin, a: Pair) -> Outcome {
     let kept = sync::to_device(a.lazy, twin.host).map_err(in_words)?;
     twin.lent.push(Pair { native: tensor::snapshot(a.native).map_err(in_words)?, lazy: kept, ..a });
@@ -96,16 +98,16 @@ fn lend(twin: &mut Twin, a: Pair) -> Outcome {
     twin.moved(a.bound, |world| if world.is_native { tensor::snapshot(a.native) } else { sync::to_device(kept, back) })
 }
 
-/// Whether safetensors has a name for it.
+/// Returns true if safetensors has a name for the dtype.
 fn can_be_saved(dtype: DType) -> bool {
     !matches!(dtype, DType::C128 | DType::F8E4M3 | DType::F8E3M4 | DType::F8E4M3B11FNUZ)
 }
 
-/// Saves two tensors, and loads one of them back in place of it.
+/// Saves two tensors, loads the first one and assigns it to itself.
 fn save(twin: &mut Twin, a: Pair, b: Pair) -> Outcome {
     let path = twin.folder.join("saved");
     let saved = sync::save_async(&path, &["a", "b"], &[a.lazy, b.lazy]).map_err(in_words)?;
-    // What happens between the call and the end of the writing does not show.
+    // Steps between the call and the end of the write must not affect the file.
     sync::mark_step(twin.lazy.device).map_err(in_words)?;
     saved.wait().map_err(in_words)?;
     let loaded = sync::load(twin.lazy.device, &path, "a").map_err(in_words)?;

@@ -1,5 +1,5 @@
-//! Programs of whole numbers and of bits, on which native and lazy agree exactly. Each family of operations has its file: what
-//! there is, how often it comes, what is done, and what bounds the results.
+//! Programs of whole numbers and bits, on which native and lazy tensors agree exactly. Each family of operations has
+//! its own file, with its members, their weights, the actions and the bounds of the results.
 
 mod action;
 mod control;

@@ -1,4 +1,4 @@
-//! Operations that move elements about, and compute nothing.
+//! Operations that move elements and compute nothing.
 
 use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
@@ -84,7 +84,7 @@ impl Movement {
         }
     }
 
-    /// Of one tensor of this type.
+    /// Applies the operation to one tensor of this type.
     pub fn of_one(self, x: TensorHandle, ty: &TensorType, numbers: [u8; 4]) -> Result<TensorHandle> {
         let rank = ty.dims.len();
         let [first, second, third, _] = numbers.map(i64::from);

@@ -1,4 +1,4 @@
-//! Operations that put elements in order, and those that go through them in order.
+//! Sorts and related operations, and cumulative reductions.
 
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World};
@@ -41,7 +41,7 @@ impl Ordering {
         let (up, index) = (second < 128, [DType::S32, DType::S64, DType::U8][third as usize % 3]);
         match self {
             Ordering::SortAlong => twin.moved(a.bound, |world| tensor::sort_along(world.of(a), axis, up, third >= 128)),
-            // Of equal elements, whichever comes first, unless the order is stable.
+            // In an order that is not stable, the indices of equal elements are not defined.
             Ordering::Argsort => twin.computed(16.0, |world| tensor::argsort(world.of(a), axis, up, true, index)),
             Ordering::ArgExtreme => {
                 twin.computed(16.0, |world| tensor::arg_extreme(world.of(a), axis, third >= 128, up, index))
@@ -62,10 +62,10 @@ impl Ordering {
     }
 }
 
-/// What the reduction of so many elements is bounded by.
+/// Bound of the reduction of `count` elements.
 pub fn reduced(op: ReduceOp, a: Pair, count: usize) -> f64 {
     match op {
-        // The greatest of no floats is infinite.
+        // The maximum of no floats is infinite.
         ReduceOp::Max | ReduceOp::Min if count == 0 => ANY,
         ReduceOp::Sum => a.bound * count.max(1) as f64,
         ReduceOp::Product if is_floating(a.dtype()) => (2.0 * a.bound).max(1.0).powi(count as i32),
@@ -74,7 +74,7 @@ pub fn reduced(op: ReduceOp, a: Pair, count: usize) -> f64 {
     }
 }
 
-/// Two tensors of one shape, put in the order of the first.
+/// Sorts two tensors of one shape together, by the first one.
 fn sort(twin: &mut Twin, action: &Action, a: Pair, axis: i64, up: bool) -> Outcome {
     let dims = a.ty().dims;
     let b = twin.pick_where(action.tensors[1], |pair| pair.ty().dims == dims).unwrap_or(a);

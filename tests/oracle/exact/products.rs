@@ -57,7 +57,7 @@ pub fn equation(a: &TensorType, b: &TensorType, choice: u8) -> &'static str {
     table[choice as usize % table.len()]
 }
 
-/// Over the axes that have the same length, from the last on.
+/// Contracts and batches axes of equal size, starting from the last.
 fn dot_general([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]) -> Result<TensorHandle> {
     let mut pairs: Vec<(i64, i64)> = Vec::new();
     for (i, dim) in ta.dims.iter().enumerate().rev() {
@@ -86,7 +86,7 @@ fn dot_general([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]
     tensor::dot_general(a, b, &axes, wider.filter(|_| n[2] < 128))
 }
 
-/// With one spatial axis.
+/// Convolution with one spatial axis.
 pub fn convolution([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]) -> Result<TensorHandle> {
     let mut scratch = Scratch::default();
     let [a, b] = [(a, ta), (b, tb)].map(|(x, ty)| -> Result<TensorHandle> {

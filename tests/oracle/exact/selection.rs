@@ -1,4 +1,4 @@
-//! Selections of a stated size, several arrays of indices at once, and slices that are assigned to.
+//! Selections with a given size, advanced indexing with several arrays, and slice assignment.
 
 use super::action::Action;
 use super::indexing::combined;
@@ -21,7 +21,7 @@ pub enum Selection {
     SliceAssign,
 }
 
-/// What counts and places are bounded by.
+/// Bound of counts and positions.
 const PLACES: f64 = MOST_ELEMENTS as f64;
 
 impl Selection {
@@ -99,7 +99,7 @@ impl Selection {
         }
     }
 
-    /// With one or two arrays, on axes that are next to each other or not.
+    /// Indexes with one or two arrays, on adjacent or separate axes.
     fn by_arrays(self, twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
         let fits = |pair: Pair| pair.dtype().is_integer();
         let (i, j) = (twin.pick_where(action.tensors[1], fits), twin.pick_where(action.tensors[2], fits));

@@ -1,5 +1,5 @@
-//! One program, run twice: at once on native tensors, without any of the lazy machinery, and lazily. Both have to agree in
-//! every value that is read, and in every error.
+//! Runs one program twice: eagerly on native tensors, which uses none of the lazy machinery, and lazily. Both runs must
+//! agree in every value that is read and in every error.
 
 use super::action::{Action, Kind};
 use super::values::{ANY, equal, limit, range};
@@ -12,37 +12,37 @@ use lazyxla::{sync, tensor};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The most tensors that are alive at once, and their most elements and axes.
+/// Limits on the number of live tensors, and on the elements and axes of each.
 const MOST_TENSORS: usize = 12;
 pub const MOST_ELEMENTS: usize = 256;
 const MOST_AXES: usize = 6;
 
-/// What came of it; in words, where the worlds differ.
+/// Result of an action: an error describes how the native and the lazy run differ.
 pub type Outcome = std::result::Result<(), String>;
 
-/// Where something is done: at once, or lazily.
+/// One of the two runs: native (eager) or lazy.
 #[derive(Clone, Copy)]
 pub struct World {
     pub is_native: bool,
-    /// Where tensors are created, and computations traced.
+    /// Device on which tensors are created and computations traced.
     pub device: &'static Device,
 }
 
 impl World {
-    /// This world's tensor of a pair.
+    /// Returns this run's tensor of a pair.
     pub fn of(self, pair: Pair) -> TensorHandle {
         if self.is_native { pair.native } else { pair.lazy }
     }
 }
 
-/// A tensor of both worlds.
+/// A tensor in both runs.
 #[derive(Clone, Copy)]
 pub struct Pair {
     pub native: TensorHandle,
     pub lazy: TensorHandle,
-    /// All elements are whole numbers, and none is larger than this; [`ANY`], if they may be anything.
+    /// Bound: all elements are whole numbers with at most this absolute value; [`ANY`] if elements may be any bits.
     pub bound: f64,
-    /// What it is called in the story.
+    /// Name in the report of a failure.
     pub name: usize,
 }
 
@@ -55,29 +55,29 @@ impl Pair {
         self.ty().dtype
     }
 
-    /// Whether something may be computed with its elements.
+    /// Returns true if elements are whole numbers, so that they may be operands of arithmetic.
     pub fn is_whole(self) -> bool {
         self.bound < ANY
     }
 }
 
-/// What an action did.
+/// One action in the report of a failure.
 struct Line {
     action: Action,
     operands: Vec<usize>,
     results: Vec<(usize, TensorType)>,
-    /// Whether it made or changed something: others were errors, or left out.
+    /// True if the action made or changed a tensor; false if it was an error or was skipped.
     is_done: bool,
 }
 
 pub struct Twin<'a> {
     pub native: World,
     pub lazy: World,
-    /// The lazy environment's second device, and its own native one.
+    /// The lazy environment's second XLA device, and its native device.
     pub second: &'static Device,
     pub host: &'static Device,
     pub folder: &'a Path,
-    /// Values that lie on that native device, perhaps in memory that the lazy devices use, too.
+    /// Copies on the native device, which may alias memory of the lazy devices.
     pub lent: Vec<Pair>,
     tensors: Vec<Pair>,
     made: usize,
@@ -103,12 +103,12 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// A tensor, if there is one.
+    /// Picks a tensor, if there is one.
     pub fn pick(&mut self, choice: u16) -> Option<Pair> {
         self.pick_where(choice, |_| true)
     }
 
-    /// A tensor for which this holds, if there is one.
+    /// Picks a tensor for which `fits` holds, if there is one.
     pub fn pick_where(&mut self, choice: u16, fits: impl Fn(Pair) -> bool) -> Option<Pair> {
         let fitting: Vec<Pair> = self.tensors.iter().copied().filter(|&pair| fits(pair)).collect();
         let chosen = (!fitting.is_empty()).then(|| fitting[choice as usize % fitting.len()])?;
@@ -116,23 +116,24 @@ impl<'a> Twin<'a> {
         Some(chosen)
     }
 
-    /// A tensor that most often has the dtype of another.
+    /// Picks a tensor, in most cases one with the dtype of `other`.
     pub fn pick_like(&mut self, choice: u16, other: Pair) -> Pair {
         let dtype = other.dtype();
         self.pick_where(choice, |pair| choice.is_multiple_of(8) || pair.dtype() == dtype).unwrap_or(other)
     }
 
-    /// Moves elements about: both worlds give a new tensor, or the same error.
+    /// Applies an action that only moves elements: both runs return a new tensor, or the same error.
     pub fn moved(&mut self, bound: f64, act: impl Fn(World) -> Result<TensorHandle>) -> Outcome {
         self.several(|world| Ok(vec![act(world)?]), |_, _| Some(bound))
     }
 
-    /// Computes whole numbers up to a bound; what would not be exact in the dtype of the result is left out.
+    /// Applies an action that computes whole numbers up to a bound. It is skipped if these are not exact in the
+    /// result's dtype.
     pub fn computed(&mut self, bound: f64, act: impl Fn(World) -> Result<TensorHandle>) -> Outcome {
         self.several(|world| Ok(vec![act(world)?]), |_, dtype| exact(bound, dtype))
     }
 
-    /// The same with several results; `bound` says what each is bounded by, if it is to be compared.
+    /// Applies an action with several results. `bound` returns the bound of each result, or None to skip the action.
     pub fn several(
         &mut self,
         act: impl Fn(World) -> Result<Vec<TensorHandle>>,
@@ -183,7 +184,7 @@ impl<'a> Twin<'a> {
         self.made += 1;
     }
 
-    /// The same for what makes nothing new, but changes `dst`.
+    /// Applies an action that changes `dst` in place.
     pub fn in_place(&mut self, dst: Pair, bound: f64, act: impl Fn(World) -> Result<()>) -> Outcome {
         match (act(self.native), act(self.lazy)) {
             (Ok(()), Ok(())) => {
@@ -203,7 +204,7 @@ impl<'a> Twin<'a> {
         [pair.native, pair.lazy].into_iter().try_for_each(device::release).map_err(in_words)
     }
 
-    /// How many tensors there are.
+    /// Number of live tensors.
     pub fn count(&self) -> usize {
         self.tensors.len()
     }
@@ -264,7 +265,7 @@ impl Twofold for Twin<'_> {
     }
 }
 
-/// The bound, if whole numbers up to it are exact in the dtype.
+/// Returns the bound if whole numbers up to it are exact in the dtype.
 pub fn exact(bound: f64, dtype: DType) -> Option<f64> {
     (bound <= limit(dtype)).then_some(bound)
 }

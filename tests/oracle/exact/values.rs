@@ -1,5 +1,5 @@
-//! What the tensors of exact programs hold: whole numbers that every dtype of theirs holds exactly, and bits that are only
-//! moved.
+//! Contents of the tensors in exact programs: whole numbers that are exact in all their dtypes, and arbitrary bits,
+//! which are only moved.
 
 use crate::program::random_state;
 use lazyxla::types::{DType, Kind, Scalar, ScalarValue, TensorType};
@@ -7,10 +7,10 @@ use lazyxla::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 pub const SHAPES: [&[i64]; 11] =
     [&[4], &[2, 3], &[], &[1], &[2, 2], &[4, 1], &[0], &[3], &[2, 1, 4], &[3, 2, 2], &[2, 0, 3]];
 
-/// The bound of what may be any bits, and is only moved about.
+/// Bound of elements that may be any bits and are only moved.
 pub const ANY: f64 = f64::INFINITY;
 
-/// One in two is of the dtypes that are used most.
+/// Chooses a dtype, half of the time one of the most common ones.
 pub fn dtype(choice: u8) -> DType {
     const COMMON: [DType; 4] = [DType::S32, DType::F32, DType::S8, DType::F64];
     let choice = choice as usize;
@@ -25,20 +25,20 @@ pub fn is_floating(dtype: DType) -> bool {
     matches!(dtype.kind(), Kind::Float | Kind::Float8 | Kind::Complex)
 }
 
-/// Whole numbers up to this are elements of the dtype, every one, so that sums and products that stay below are exact in
-/// whichever order. Integers wrap around, and are exact anyway.
+/// Largest number up to which all whole numbers are exact in the dtype, so that sums and products that stay below it
+/// are exact in any order. Infinite for integers, whose arithmetic wraps around and is always exact.
 pub fn limit(dtype: DType) -> f64 {
     let bits = match dtype {
         DType::F16 => 11,
         DType::BF16 => 8,
         DType::F32 => 24,
-        // A product of complex numbers may be made of products of sums.
+        // A complex product may be computed from products of sums.
         DType::C64 => 22,
         DType::F64 => 53,
         DType::C128 => 51,
         DType::F8E5M2 | DType::F8E5M2FNUZ => 3,
         DType::F8E3M4 => return 15.0,
-        // Powers of two alone: it has no 0.
+        // It holds powers of two only, and no 0.
         DType::F8E8M0FNU => return -1.0,
         _ if dtype.is_float8() => 4,
         _ => return f64::INFINITY,
@@ -46,7 +46,7 @@ pub fn limit(dtype: DType) -> f64 {
     2f64.powi(bits)
 }
 
-/// The largest absolute value of an integer dtype; of others there is none.
+/// Largest absolute value of an integer dtype; infinite for other dtypes.
 pub fn range(dtype: DType) -> f64 {
     let bits = 8 * dtype.size_bytes() as i32;
     match dtype.kind() {
@@ -57,8 +57,8 @@ pub fn range(dtype: DType) -> f64 {
     }
 }
 
-/// Contents of a tensor, and what none of its elements exceeds: most are small whole numbers; some integers go over the
-/// whole range, and a few floats are any bits.
+/// Returns the contents of a tensor and a bound on its elements. Most contents are small whole numbers; some integers
+/// cover the whole range, and a few floats are arbitrary bits.
 pub fn content(ty: &TensorType, seed: u16) -> (Vec<u8>, f64) {
     let mut state = random_state(seed);
     let mut next = || {
@@ -89,8 +89,8 @@ pub fn content(ty: &TensorType, seed: u16) -> (Vec<u8>, f64) {
     (bytes.collect(), bound as f64)
 }
 
-/// Equal in every bit, but that 0 and -0 are one number to whoever adds whole numbers: XLA may turn x + 0 into x. And XLA
-/// moves floats of 8 bits as f16, which makes every NaN a quiet one.
+/// Compares tensors bit by bit, with two exceptions: 0 equals -0, since XLA may replace x + 0 by x; and NaNs of 8-bit
+/// floats are equal, since XLA moves these as f16, which makes every NaN quiet.
 pub fn equal(dtype: DType, a: &[u8], b: &[u8]) -> bool {
     if a == b || !is_floating(dtype) {
         return a == b;
@@ -111,7 +111,7 @@ fn is_nan_of_8_bits(dtype: DType, code: u8) -> bool {
         DType::F8E3M4 => code & 0x7F > 0x70,
         DType::F8E4M3FN => code & 0x7F == 0x7F,
         DType::F8E8M0FNU => code == 0xFF,
-        // The others have one NaN.
+        // The other dtypes have a single NaN.
         _ => false,
     }
 }

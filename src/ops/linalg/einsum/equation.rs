@@ -1,4 +1,4 @@
-//! NumPy's notation for sums of products: `ij,jk->ik`.
+//! Parser of einsum equations in NumPy's notation, such as `ij,jk->ik`.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 /// An index of an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Index {
-    /// An axis that an ellipsis stands for, counted from the last of them.
+    /// An axis covered by an ellipsis, counted from the last such axis.
     Ellipsis(usize),
-    /// A letter.
+    /// A named index.
     Letter(char),
 }
 
@@ -21,23 +21,23 @@ impl std::fmt::Display for Index {
     }
 }
 
-/// An equation for tensors of known ranks.
+/// An equation for operands of known ranks.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Equation {
-    /// The index of each axis of each operand.
+    /// Index of each axis of each operand.
     pub operands: Vec<Vec<Index>>,
-    /// The index of each axis of the result, each once.
+    /// Index of each axis of the result; no index occurs twice.
     pub output: Vec<Index>,
 }
 
-/// What stands between two commas: letters, with an ellipsis before the one with this number.
+/// One operand of an equation: letters, with an ellipsis before the letter at position `ellipsis`, if any.
 struct Term {
     letters: Vec<char>,
     ellipsis: Option<usize>,
 }
 
 impl Equation {
-    /// An error says what is wrong with the equation, but does not quote it.
+    /// Parses an equation for operands of these ranks. Errors describe the fault and do not quote the equation.
     pub fn parse(text: &str, ranks: &[usize]) -> Result<Equation> {
         let (inputs, output) = match text.split_once("->") {
             Some((inputs, output)) => (inputs, Some(Term::parse(output)?)),
@@ -85,7 +85,7 @@ impl Term {
         Ok(term)
     }
 
-    /// The index of each axis of a tensor of this rank, if it can be one of this term.
+    /// Returns the index of each axis of a tensor of this rank; None if the rank does not fit the term.
     fn of_rank(&self, rank: usize) -> Option<Vec<Index>> {
         let hidden = rank.checked_sub(self.letters.len())?;
         let letters = |letters: &[char]| letters.iter().map(|&letter| Index::Letter(letter)).collect::<Vec<Index>>();
@@ -107,12 +107,12 @@ impl Term {
     }
 }
 
-/// The axes of an ellipsis that stands for so many.
+/// Indices of an ellipsis that covers `hidden` axes.
 fn ellipsis(hidden: usize) -> Vec<Index> {
     (0..hidden).rev().map(Index::Ellipsis).collect()
 }
 
-/// What is written behind the arrow.
+/// Returns the output indices that are written after `->`.
 fn explicit(output: &Term, operands: &[Vec<Index>], hidden: usize) -> Result<Vec<Index>> {
     for (i, &letter) in output.letters.iter().enumerate() {
         if output.letters[..i].contains(&letter) {
@@ -132,7 +132,8 @@ fn explicit(output: &Term, operands: &[Vec<Index>], hidden: usize) -> Result<Vec
     Ok(output.of_rank(rank).expect("a rank with as many hidden axes"))
 }
 
-/// The axes of ellipses, then the letters that stand once, in the order of the alphabet.
+/// Returns the output indices of an equation without `->`: the ellipsis axes, then the letters that occur once, in
+/// alphabetical order.
 fn implicit(operands: &[Vec<Index>], hidden: usize) -> Vec<Index> {
     let mut letters: Vec<Index> =
         operands.iter().flatten().copied().filter(|index| matches!(index, Index::Letter(_))).collect();
@@ -145,7 +146,7 @@ fn implicit(operands: &[Vec<Index>], hidden: usize) -> Vec<Index> {
 mod tests {
     use super::*;
 
-    /// Indices as they are written, `1` the last axis of an ellipsis, `2` the one before.
+    /// Formats indices: letters as they are, `1` for the last axis of an ellipsis, `2` for the one before it.
     fn written(indices: &[Index]) -> String {
         let one = |index: &Index| match index {
             Index::Letter(letter) => *letter,

@@ -1,5 +1,5 @@
-//! Sums of products in NumPy's notation, put together from other operations. Two tensors at a time are contracted, first
-//! those whose product takes the least memory, compared with what they take themselves.
+//! NumPy's einsum, recorded as several operations. Two tensors are contracted at a time, greedily: the pair whose
+//! product is smallest relative to the pair's own size comes first.
 
 mod equation;
 
@@ -15,7 +15,7 @@ use crate::ops::shape::slicing::slice;
 use crate::types::{DType, TensorType};
 use equation::{Equation, Index};
 
-/// The sum of products that an equation describes.
+/// Records the einsum of an equation.
 pub fn einsum(trace: &mut Trace, equation: &str, tensors: &[NodeId]) -> Result<NodeId> {
     evaluate(trace, equation, tensors).map_err(|e| e.context(format_args!("equation \"{equation}\"")))
 }
@@ -64,7 +64,8 @@ fn common_dtype(types: &[TensorType]) -> Result<DType> {
     Ok(dtype)
 }
 
-/// The size of each index. Between tensors 1 goes with any size, as in NumPy; within one tensor it does not.
+/// Returns the size of each index. Between tensors, size 1 broadcasts to any size, as in NumPy; within one tensor, all
+/// axes of an index have the same size.
 fn sizes(equation: &Equation, types: &[TensorType]) -> Result<Vec<(Index, i64)>> {
     let mut sizes: Vec<(Index, i64, usize)> = Vec::new();
     for (i, (indices, ty)) in equation.operands.iter().zip(types).enumerate() {
@@ -95,7 +96,7 @@ fn size(sizes: &[(Index, i64)], index: Index) -> i64 {
     sizes.iter().find(|known| known.0 == index).map_or(1, |known| known.1)
 }
 
-/// Each index once: of the axes that it had, the diagonal.
+/// Records the diagonals of axes that share an index, so that each index of the factor occurs once.
 fn diagonals(trace: &mut Trace, mut factor: Factor) -> Result<Factor> {
     let mut axis = 0;
     while axis < factor.indices.len() {
@@ -107,8 +108,8 @@ fn diagonals(trace: &mut Trace, mut factor: Factor) -> Result<Factor> {
     Ok(factor)
 }
 
-/// The elements for which two axes of one size have the same place. Both axes as one hold them at equal distances; no
-/// number is computed.
+/// Records the diagonal of two axes of equal size, by merging them into one axis and slicing it with a stride: nothing
+/// is computed.
 fn diagonal(trace: &mut Trace, factor: Factor, first: usize, second: usize) -> Result<Factor> {
     let rank = factor.indices.len();
     let others = (0..rank).filter(|&axis| axis != first && axis != second);
@@ -126,7 +127,7 @@ fn diagonal(trace: &mut Trace, factor: Factor, first: usize, second: usize) -> R
     Ok(Factor { node, indices })
 }
 
-/// Without the axes of size 1 whose index is larger elsewhere: they broadcast.
+/// Removes the axes of size 1 whose index is larger in another tensor; they broadcast.
 fn without_ones(trace: &mut Trace, factor: Factor, sizes: &[(Index, i64)]) -> Result<Factor> {
     let dims = trace.ty(factor.node).dims;
     let stays = |axis: &usize| dims[*axis] == size(sizes, factor.indices[*axis]);
@@ -135,7 +136,8 @@ fn without_ones(trace: &mut Trace, factor: Factor, sizes: &[(Index, i64)]) -> Re
     Ok(Factor { node, indices: kept.into_iter().map(|axis| factor.indices[axis]).collect() })
 }
 
-/// The two factors whose product is the smallest, compared with what they are themselves; the first of such.
+/// Returns the pair of factors with the smallest difference between the size of the product and their own sizes; the
+/// first such pair.
 fn next_pair(factors: &[Factor], output: &[Index], sizes: &[(Index, i64)]) -> (usize, usize) {
     let elements = |indices: &mut dyn Iterator<Item = Index>| indices.map(|i| size(sizes, i) as f64).product::<f64>();
     let mut best = (f64::INFINITY, (0, 1));
@@ -156,7 +158,7 @@ fn next_pair(factors: &[Factor], output: &[Index], sizes: &[(Index, i64)]) -> (u
     best.1
 }
 
-/// The product of two factors, summed over what nobody else needs.
+/// Records the product of two factors, summed over the indices that no other factor and not the output needs.
 fn contract(trace: &mut Trace, left: Factor, right: Factor, needed: impl Fn(&Index) -> bool) -> Result<Factor> {
     let left = summed(trace, left, |index| needed(index) || right.indices.contains(index))?;
     let right = summed(trace, right, |index| needed(index) || left.indices.contains(index))?;
@@ -188,20 +190,20 @@ fn axes_of(factor: &Factor, wanted: &[Index]) -> Vec<i64> {
     wanted.iter().map(|index| axis(index) as i64).collect()
 }
 
-/// Summed over the indices that are not kept.
+/// Records the sum over the indices that are not kept.
 fn summed(trace: &mut Trace, factor: Factor, kept: impl Fn(&Index) -> bool) -> Result<Factor> {
     let (indices, others): (Vec<Index>, Vec<Index>) = factor.indices.iter().partition(|index| kept(index));
     let node = reduce(trace, ReduceOp::Sum, factor.node, &axes_of(&factor, &others), false)?;
     Ok(Factor { node, indices })
 }
 
-/// With its axes in another order.
+/// Records a transpose of the axes to another order.
 fn ordered(trace: &mut Trace, factor: Factor, order: &[Index]) -> Result<Factor> {
     let node = transpose(trace, factor.node, &axes_of(&factor, order))?;
     Ok(Factor { node, indices: order.to_vec() })
 }
 
-/// With axes of size 1 for the indices that it lacks; it has its own in the order of `all`.
+/// Inserts axes of size 1 for the indices of `all` that the factor lacks; its own must be in the order of `all`.
 fn with_ones(trace: &mut Trace, factor: Factor, all: &[Index]) -> Result<NodeId> {
     let own = trace.ty(factor.node).dims;
     let size = |index: &Index| factor.indices.iter().position(|known| known == index).map_or(1, |axis| own[axis]);
@@ -241,7 +243,7 @@ mod tests {
 
     #[test]
     fn small_products_come_first() {
-        // The vector makes the second matrix small before the first one meets it.
+        // The vector makes the second matrix small before the product with the first one.
         let (dims, recorded) = ops("ij,jk,k->i", &[&[100, 100], &[100, 100], &[100]]);
         assert_eq!((dims, recorded), (vec![100], vec![Op::DotGeneral; 2]));
     }
