@@ -1,7 +1,7 @@
 //! Chapter Computations: traced computations, their types and their text.
 
 use super::abi::arguments::{Out, out, owned_text};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::abi::references::References;
 use super::tensor::handles;
 use super::types::*;
@@ -93,11 +93,12 @@ pub unsafe extern "C" fn lxla_computation_captured(
     index: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_computation_captured", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(computation_of("computation", computation)?.capture(index)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_computation_captured", out_tensor, || {
+            computation_of("computation", computation)?.capture(index)
+        })
+    }
 }
 
 /// Returns the StableHLO text of a computation: a module whose `main` takes the parameters, then the captured values.

@@ -1,7 +1,7 @@
 //! Chapter Creation: tensors made from values.
 
 use super::abi::arguments::{flag, out, scalar, tensor_type};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::device::kept_device;
 use super::types::*;
 use crate::tensor;
@@ -79,13 +79,14 @@ pub unsafe extern "C" fn lxla_arange(
     step: f64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_arange", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let dtype = DType::from_number(dtype)?;
-        let target = kept_device(env, device)?;
-        place.set(tensor::arange(target.device, dtype, [start, stop, step].map(ScalarValue::Float))?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_arange", out_tensor, || {
+            let dtype = DType::from_number(dtype)?;
+            let target = kept_device(env, device)?;
+            tensor::arange(target.device, dtype, [start, stop, step].map(ScalarValue::Float))
+        })
+    }
 }
 
 /// As `lxla_arange`, for numbers that a double cannot represent. For complex dtypes, too, the numbers must be real
@@ -171,13 +172,14 @@ pub unsafe extern "C" fn lxla_eye(
     k: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_eye", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let dtype = DType::from_number(dtype)?;
-        let target = kept_device(env, device)?;
-        place.set(tensor::eye(target.device, dtype, rows, columns, k)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_eye", out_tensor, || {
+            let dtype = DType::from_number(dtype)?;
+            let target = kept_device(env, device)?;
+            tensor::eye(target.device, dtype, rows, columns, k)
+        })
+    }
 }
 
 /// Records the one-hot encoding of `indices` (integers): a tensor of any dtype with an additional axis of size
@@ -191,31 +193,26 @@ pub unsafe extern "C" fn lxla_one_hot(
     dtype: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_one_hot", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::one_hot(indices.into(), depth, axis, DType::from_number(dtype)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_one_hot", out_tensor, || {
+            tensor::one_hot(indices.into(), depth, axis, DType::from_number(dtype)?)
+        })
+    }
 }
 
 /// Records the lower triangles of the matrices in the last two axes of x: elements above diagonal `k` are 0. `k` is 0
 /// for the main diagonal, 1 for the one above it, -1 for the one below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_tril", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::tril(x.into(), k)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_tril", out_tensor, || tensor::tril(x.into(), k)) }
 }
 
 /// Records the upper triangles of the matrices in the last two axes of x: elements below diagonal `k` are 0, with `k`
 /// as in `lxla_tril`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_triu(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_triu", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::triu(x.into(), k)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_triu", out_tensor, || tensor::triu(x.into(), k)) }
 }

@@ -1,7 +1,7 @@
 //! Chapter Elementwise operations: arithmetic, functions, comparisons, conversions, complex numbers, bits.
 
 use super::abi::arguments::{flag, optional_scalar, out, scalar};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::types::*;
 use crate::error::Result;
 use crate::ir::CompareOp;
@@ -21,11 +21,8 @@ use crate::{error, tensor};
 /// negative numbers NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_unary", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::unary(UnaryMember::from_number(op)?, x.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_unary", out_tensor, || tensor::unary(UnaryMember::from_number(op)?, x.into())) }
 }
 
 /// Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy. Dtypes promote as in the
@@ -46,11 +43,10 @@ pub unsafe extern "C" fn lxla_binary(
     rhs: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_binary", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::binary(BinaryMember::from_number(op)?, lhs.into(), rhs.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_binary", out_tensor, || tensor::binary(BinaryMember::from_number(op)?, lhs.into(), rhs.into()))
+    }
 }
 
 /// Replaces the value of `dst` by dst (op) rhs. INVALID_ARGUMENT if the result does not have dst's dtype and shape.
@@ -68,12 +64,13 @@ pub unsafe extern "C" fn lxla_binary_scalar(
     rhs: f64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_binary_scalar", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let op = BinaryMember::from_number(op)?;
-        place.set(tensor::binary_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_binary_scalar", out_tensor, || {
+            let op = BinaryMember::from_number(op)?;
+            tensor::binary_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)
+        })
+    }
 }
 
 /// Replaces the value of `dst` by dst (op) rhs, with a scalar rhs.
@@ -127,11 +124,10 @@ pub unsafe extern "C" fn lxla_compare(
     rhs: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_compare", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::compare(CompareOp::from_number(op)?, lhs.into(), rhs.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_compare", out_tensor, || tensor::compare(CompareOp::from_number(op)?, lhs.into(), rhs.into()))
+    }
 }
 
 /// Records the comparison lhs (op) rhs with a scalar rhs.
@@ -142,12 +138,13 @@ pub unsafe extern "C" fn lxla_compare_scalar(
     rhs: f64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_compare_scalar", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let op = CompareOp::from_number(op)?;
-        place.set(tensor::compare_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_compare_scalar", out_tensor, || {
+            let op = CompareOp::from_number(op)?;
+            tensor::compare_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)
+        })
+    }
 }
 
 /// Records the comparison lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot
@@ -176,11 +173,8 @@ pub unsafe extern "C" fn lxla_select(
     on_false: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_select", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::select(pred.into(), on_true.into(), on_false.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_select", out_tensor, || tensor::select(pred.into(), on_true.into(), on_false.into())) }
 }
 
 /// As `lxla_select`, where each side is a tensor (with its scalar NULL) or a scalar (with its tensor 0). A scalar
@@ -216,11 +210,8 @@ pub unsafe extern "C" fn lxla_clamp(
     max: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_clamp", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::clamp(min.into(), x.into(), max.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_clamp", out_tensor, || tensor::clamp(min.into(), x.into(), max.into())) }
 }
 
 /// As `lxla_clamp`, with scalar bounds, which take x's dtype. A NULL bound is absent, as None in `clip` of NumPy.
@@ -245,21 +236,15 @@ pub unsafe extern "C" fn lxla_clamp_with_scalars(
 /// that depend on the plugin. From complex to real: the real part.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_convert", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::convert(x.into(), DType::from_number(dtype)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_convert", out_tensor, || tensor::convert(x.into(), DType::from_number(dtype)?)) }
 }
 
 /// Records a special function of floats, one of `LXLA_SPECIAL_*`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_special", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::special(SpecialOp::from_number(op)?, x.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_special", out_tensor, || tensor::special(SpecialOp::from_number(op)?, x.into())) }
 }
 
 /// Records complex numbers with the given real and imaginary parts, which broadcast and promote: c64 from f32, c128
@@ -270,31 +255,22 @@ pub unsafe extern "C" fn lxla_complex(
     imag: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_complex", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::complex(real.into(), imag.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_complex", out_tensor, || tensor::complex(real.into(), imag.into())) }
 }
 
 /// Records the real part: f32 for c64, f64 for c128. For any other dtype, x itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_real", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::real(x.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_real", out_tensor, || tensor::real(x.into())) }
 }
 
 /// Records the imaginary part: f32 for c64, f64 for c128. For any other dtype, zeros of x's dtype and shape.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_imag", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::imag(x.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_imag", out_tensor, || tensor::imag(x.into())) }
 }
 
 /// Records the bits of x as elements of another dtype. A narrower dtype adds a last axis with the parts of each
@@ -302,11 +278,10 @@ pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor)
 /// For integers and floats; INVALID_ARGUMENT for pred and complex numbers, unless the dtype is x's own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_bitcast_convert", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::bitcast_convert(x.into(), DType::from_number(dtype)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_bitcast_convert", out_tensor, || tensor::bitcast_convert(x.into(), DType::from_number(dtype)?))
+    }
 }
 
 /// Records x (floats) rounded to a format with `exponent_bits` (at least 1) and `mantissa_bits` (at least 0, without
@@ -321,11 +296,12 @@ pub unsafe extern "C" fn lxla_reduce_precision(
     mantissa_bits: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_reduce_precision", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::reduce_precision(x.into(), exponent_bits, mantissa_bits)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_reduce_precision", out_tensor, || {
+            tensor::reduce_precision(x.into(), exponent_bits, mantissa_bits)
+        })
+    }
 }
 
 /// Returns the operand given: a tensor or a scalar.

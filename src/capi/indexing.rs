@@ -1,7 +1,7 @@
 //! Chapter Indexing: reading and writing at computed indices.
 
 use super::abi::arguments::{Out, flag, index_dtype_of, optional_out, out, ranked, slice_mut};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::abi::options;
 use super::abi::options::Options;
 use super::abi::results::Results;
@@ -22,11 +22,8 @@ pub unsafe extern "C" fn lxla_take(
     axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_take", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::take(x.into(), indices.into(), axis)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_take", out_tensor, || tensor::take(x.into(), indices.into(), axis)) }
 }
 
 /// Records the slice of x with the given `sizes` that begins at `starts`: one integer scalar tensor for each of the
@@ -75,11 +72,8 @@ pub unsafe extern "C" fn lxla_take_along_axis(
     axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_take_along_axis", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::take_along_axis(x.into(), indices.into(), axis)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_take_along_axis", out_tensor, || tensor::take_along_axis(x.into(), indices.into(), axis)) }
 }
 
 /// Records x with each of `updates` combined into the element at its index along `axis`, by `op`, one of
@@ -97,12 +91,13 @@ pub unsafe extern "C" fn lxla_scatter_along(
     axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_scatter_along", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let op = ScatterOp::from_number(op)?;
-        place.set(tensor::scatter_along(op, x.into(), indices.into(), updates.into(), axis)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_scatter_along", out_tensor, || {
+            let op = ScatterOp::from_number(op)?;
+            tensor::scatter_along(op, x.into(), indices.into(), updates.into(), axis)
+        })
+    }
 }
 
 /// Records x with each slice of `source` along `axis` added to the slice of x at its index, as `index_add` of
@@ -116,11 +111,12 @@ pub unsafe extern "C" fn lxla_index_add(
     source: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_index_add", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::index_combine(ScatterOp::Sum, x.into(), axis, indices.into(), source.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_index_add", out_tensor, || {
+            tensor::index_combine(ScatterOp::Sum, x.into(), axis, indices.into(), source.into())
+        })
+    }
 }
 
 /// Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch,
@@ -134,11 +130,12 @@ pub unsafe extern "C" fn lxla_index_copy(
     source: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_index_copy", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::index_combine(ScatterOp::Copy, x.into(), axis, indices.into(), source.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_index_copy", out_tensor, || {
+            tensor::index_combine(ScatterOp::Copy, x.into(), axis, indices.into(), source.into())
+        })
+    }
 }
 
 /// Records advanced indexing of NumPy, `x[i, :, j]`: `indices[a]` is an integer tensor of any shape for axis `a` of

@@ -1,7 +1,7 @@
 //! Chapter Linear algebra: products, factorizations, norms, Fourier transforms.
 
 use super::abi::arguments::{axes_of, flag, optional_dtype, out, ranked, text};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::tensor::handles;
 use super::types::*;
 use crate::ir::{FftOp, Transposition};
@@ -14,11 +14,8 @@ use std::ffi::c_char;
 /// axes broadcast; an operand of rank 1 is a vector; scalars are INVALID_ARGUMENT. Dtypes promote.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_matmul", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::matmul(lhs.into(), rhs.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_matmul", out_tensor, || tensor::matmul(lhs.into(), rhs.into())) }
 }
 
 /// Records the dot_general of StableHLO. `n_batching` axes of each operand are batch axes, `n_contracting` axes of
@@ -94,11 +91,8 @@ pub unsafe extern "C" fn lxla_einsum(
 /// of the matrix, and mostly much less.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_cholesky", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::cholesky(a.into(), flag("lower", lower)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_cholesky", out_tensor, || tensor::cholesky(a.into(), flag("lower", lower)?)) }
 }
 
 /// Records the solution x of op(a) x = b (`left_side` 1) or x op(a) = b (`left_side` 0), where `transpose_a`, one of
@@ -119,17 +113,18 @@ pub unsafe extern "C" fn lxla_triangular_solve(
     transpose_a: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_triangular_solve", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let triangle = Triangle {
-            left_side: flag("left_side", left_side)?,
-            lower: flag("lower", lower)?,
-            unit_diagonal: flag("unit_diagonal", unit_diagonal)?,
-            transposition: Transposition::from_number(transpose_a)?,
-        };
-        place.set(tensor::triangular_solve(a.into(), b.into(), triangle)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_triangular_solve", out_tensor, || {
+            let triangle = Triangle {
+                left_side: flag("left_side", left_side)?,
+                lower: flag("lower", lower)?,
+                unit_diagonal: flag("unit_diagonal", unit_diagonal)?,
+                transposition: Transposition::from_number(transpose_a)?,
+            };
+            tensor::triangular_solve(a.into(), b.into(), triangle)
+        })
+    }
 }
 
 /// Records the vector norm over axes: sum(|x|^ord)^(1/ord); the number of nonzero elements for ord 0, the largest |x|

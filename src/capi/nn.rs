@@ -1,7 +1,7 @@
 //! Chapter Neural networks: activations, normalizations, convolutions.
 
 use super::abi::arguments::{axes_of, optional_dtype, out, ranked, slice};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::abi::options;
 use super::types::*;
 use crate::error::Result;
@@ -12,32 +12,23 @@ use crate::tensor;
 /// infinities the result is the limit of the function; SILU, GELU, GELU_TANH, MISH and HARD_SWISH of -infinity are 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_activation", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::activation(ActivationOp::from_number(op)?, x.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_activation", out_tensor, || tensor::activation(ActivationOp::from_number(op)?, x.into())) }
 }
 
 /// Records e^x / sum(e^x) along an axis, without intermediate overflow. If the axis contains +infinity or NaN, or
 /// -infinity only, the whole axis is NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_softmax", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::softmax(x.into(), axis)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_softmax", out_tensor, || tensor::softmax(x.into(), axis)) }
 }
 
 /// Records the logarithm of `lxla_softmax`, accurate where it is near 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_log_softmax", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::log_softmax(x.into(), axis)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_log_softmax", out_tensor, || tensor::log_softmax(x.into(), axis)) }
 }
 
 /// Records (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and variance over `n_axes` axes (at
@@ -105,12 +96,13 @@ pub unsafe extern "C" fn lxla_batch_norm_inference(
     feature_axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_batch_norm_inference", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let operands = [x, scale, offset, mean, variance].map(Into::into);
-        place.set(tensor::batch_norm_inference(operands, epsilon, feature_axis)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_batch_norm_inference", out_tensor, || {
+            let operands = [x, scale, offset, mean, variance].map(Into::into);
+            tensor::batch_norm_inference(operands, epsilon, feature_axis)
+        })
+    }
 }
 
 /// Records the gradients of the first result of `lxla_batch_norm_training` with respect to x, scale and offset.

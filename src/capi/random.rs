@@ -1,7 +1,7 @@
 //! Chapter Random numbers.
 
 use super::abi::arguments::{out, ranked, tensor_type};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::types::*;
 use crate::ops::RngAlgorithm;
 use crate::{error, tensor};
@@ -63,12 +63,14 @@ pub unsafe extern "C" fn lxla_random_split(
     n: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_random_split", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let n = i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; there are not as many keys"))?;
-        place.set(tensor::random_split(RngAlgorithm::from_number(algorithm)?, key.into(), n)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_random_split", out_tensor, || {
+            let n =
+                i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; there are not as many keys"))?;
+            tensor::random_split(RngAlgorithm::from_number(algorithm)?, key.into(), n)
+        })
+    }
 }
 
 /// Records random floats in [`low`, `high`), both rounded to the dtype: u * (high - low) + low, with each step

@@ -1,7 +1,7 @@
 //! Chapter Reduction: reductions over axes and windows, statistics, cumulative operations.
 
 use super::abi::arguments::{axes_of, flag, index_dtype_of, out, ranked};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::abi::options;
 use super::abi::options::Options;
 use super::abi::results::Results;
@@ -109,12 +109,13 @@ pub unsafe extern "C" fn lxla_argmax(
     index_dtype: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_argmax", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let keep_dims = flag("keep_dims", keep_dims)?;
-        place.set(tensor::arg_extreme(x.into(), axis, keep_dims, true, index_dtype_of(index_dtype)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_argmax", out_tensor, || {
+            let keep_dims = flag("keep_dims", keep_dims)?;
+            tensor::arg_extreme(x.into(), axis, keep_dims, true, index_dtype_of(index_dtype)?)
+        })
+    }
 }
 
 /// Records the index of the smallest element of x along `axis`: the first of equal elements, or the first NaN;
@@ -127,12 +128,13 @@ pub unsafe extern "C" fn lxla_argmin(
     index_dtype: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_argmin", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let keep_dims = flag("keep_dims", keep_dims)?;
-        place.set(tensor::arg_extreme(x.into(), axis, keep_dims, false, index_dtype_of(index_dtype)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_argmin", out_tensor, || {
+            let keep_dims = flag("keep_dims", keep_dims)?;
+            tensor::arg_extreme(x.into(), axis, keep_dims, false, index_dtype_of(index_dtype)?)
+        })
+    }
 }
 
 /// Records the cumulative reduction of x along `axis` by `op`, one of `LXLA_REDUCE_*`: `cumsum`, `cumprod`, `cummax`,
@@ -147,12 +149,13 @@ pub unsafe extern "C" fn lxla_cumulative(
     reverse: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_cumulative", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let reverse = flag("reverse", reverse)?;
-        place.set(tensor::cumulative(ReduceOp::from_number(op)?, x.into(), axis, reverse)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_cumulative", out_tensor, || {
+            let reverse = flag("reverse", reverse)?;
+            tensor::cumulative(ReduceOp::from_number(op)?, x.into(), axis, reverse)
+        })
+    }
 }
 
 /// Records a joint reduction of `n` inputs of one shape over axes by a computation. `body` takes `n` accumulators,

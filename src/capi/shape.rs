@@ -1,7 +1,7 @@
 //! Chapter Shape: operations that rearrange elements.
 
 use super::abi::arguments::{axes_of, out, ranked, scalar, slice, slice_mut};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::tensor::handles;
 use super::types::*;
 use crate::tensor;
@@ -222,11 +222,8 @@ pub unsafe extern "C" fn lxla_slice_axis(
     step: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_slice_axis", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::slice_axis(x.into(), axis, start, stop, step)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_slice_axis", out_tensor, || tensor::slice_axis(x.into(), axis, start, stop, step)) }
 }
 
 /// Records x padded with `value`, a scalar tensor of x's dtype: on each of `rank` axes, `low` elements before the
@@ -298,9 +295,6 @@ pub unsafe extern "C" fn lxla_repeat(
     axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_repeat", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::repeat(x.into(), repeats, axis)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_repeat", out_tensor, || tensor::repeat(x.into(), repeats, axis)) }
 }

@@ -1,7 +1,7 @@
 //! Chapter Sorting: sorts, top-k, unique elements and binary search.
 
 use super::abi::arguments::{flag, index_dtype_of, optional_out, out};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::abi::results::Results;
 use super::computation::computation_of;
 use super::tensor::handles;
@@ -46,12 +46,13 @@ pub unsafe extern "C" fn lxla_sort_along(
     stable: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_sort_along", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
-        place.set(tensor::sort_along(x.into(), axis, descending, stable)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_sort_along", out_tensor, || {
+            let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
+            tensor::sort_along(x.into(), axis, descending, stable)
+        })
+    }
 }
 
 /// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`.
@@ -64,12 +65,13 @@ pub unsafe extern "C" fn lxla_argsort(
     index_dtype: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_argsort", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
-        place.set(tensor::argsort(x.into(), axis, descending, stable, index_dtype_of(index_dtype)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_argsort", out_tensor, || {
+            let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
+            tensor::argsort(x.into(), axis, descending, stable, index_dtype_of(index_dtype)?)
+        })
+    }
 }
 
 /// Records the `k` largest elements of x along `axis`, or with `largest` 0 the smallest, in order, and their indices,
@@ -177,10 +179,11 @@ pub unsafe extern "C" fn lxla_searchsorted(
     index_dtype: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_searchsorted", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        let right = flag("right", right)?;
-        place.set(tensor::searchsorted(sorted.into(), values.into(), right, index_dtype_of(index_dtype)?)?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_searchsorted", out_tensor, || {
+            let right = flag("right", right)?;
+            tensor::searchsorted(sorted.into(), values.into(), right, index_dtype_of(index_dtype)?)
+        })
+    }
 }

@@ -1,7 +1,7 @@
 //! Chapter Tensors: handles, values, reads and writes.
 
 use super::abi::arguments::{out, slice, slice_mut, tensor_type};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_out};
 use super::device::kept_device;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_XLA, device};
@@ -81,11 +81,8 @@ pub unsafe extern "C" fn lxla_tensor_placeholder_like(
     tensor: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tensor_placeholder_like", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::placeholder_like(tensor.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_tensor_placeholder_like", out_tensor, || tensor::placeholder_like(tensor.into())) }
 }
 
 /// Adds one reference.
@@ -118,11 +115,8 @@ pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n
 /// Copies no data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    guard("lxla_tensor_snapshot", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(tensor::snapshot(tensor.into())?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_tensor_snapshot", out_tensor, || tensor::snapshot(tensor.into())) }
 }
 
 /// Replaces the value of `dst` by the current value of `src`. Copies no data. INVALID_ARGUMENT if dtype, shape or

@@ -1,7 +1,9 @@
 //! Guard around every ABI function: converts panics to a status, stores the error message of the thread, and rejects
 //! calls in a forked child before they can acquire a lock.
 
-use crate::capi::types::lxla_status;
+use super::arguments::out;
+use crate::capi::types::{lxla_status, lxla_tensor};
+use crate::device::TensorHandle;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::{later, log};
@@ -42,6 +44,23 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
         Ok(Err(error)) => fail(function, error),
         Err(payload) => fail(function, error!(Panic, "a defect of the library: {}", panic_text(&*payload))),
     }
+}
+
+/// Runs the body of a function that returns one tensor in `out_tensor`, which is checked before the body runs.
+///
+/// # Safety
+/// See [`crate::capi`].
+#[inline]
+pub unsafe fn guard_out(
+    function: &'static str,
+    out_tensor: *mut lxla_tensor,
+    body: impl FnOnce() -> Result<TensorHandle>,
+) -> lxla_status {
+    guard(function, || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_tensor", out_tensor)? };
+        place.set(body()?.into())
+    })
 }
 
 #[cold]
