@@ -1,13 +1,26 @@
 //! Execution engines. An engine compiles StableHLO text, owns buffers, and executes programs; it is independent of
-//! tensors, traces and steps. [`pjrt`] is the engine for PJRT plugins.
+//! tensors, traces and steps. [`start`] is the factory: the only place that knows which engines exist.
 
 pub mod cpu;
-pub mod pjrt;
+mod pjrt;
 
 use crate::error::{Error, Result};
 use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
+
+/// Starts an engine on the PJRT plugin at `plugin_path`, or on the one that is found (see
+/// [the C contract](crate::capi)). `device_count` 0 means the plugin's default, but one device on CPU plugins.
+pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn Engine>> {
+    pjrt::start(plugin_path, device_count)
+}
+
+/// Makes process exit call `run` once, while engines can still be used. `progress` returns a number that changes while
+/// `run` makes progress; as long as it changes, the time limit of process exit does not apply.
+pub fn register_last_work(run: fn(), progress: fn() -> u64) {
+    pjrt::register_last_work(run, progress);
+}
 
 /// A client of an accelerator runtime with its devices, numbered from 0. All methods are thread-safe.
 pub trait Engine: Send + Sync {

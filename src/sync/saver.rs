@@ -1,6 +1,6 @@
 //! Background writer: one thread for the process, fed by a channel, with a limit on the bytes in flight.
 
-use crate::engine::pjrt;
+use crate::engine;
 use crate::error;
 use crate::error::{Error, Result};
 use crossbeam::channel::{Sender, unbounded};
@@ -139,7 +139,7 @@ fn queue() -> Result<&'static Sender<Job>> {
     };
     let named = std::thread::Builder::new().name("lazyxla-save".to_string());
     named.spawn(writer).map_err(|e| error!(Unavailable, "cannot start the background writer: {e}"))?;
-    pjrt::register_last_work(settle, progress);
+    engine::register_last_work(settle, progress);
     // If another thread was first, its channel is kept; this one closes, and its writer thread ends.
     Ok(QUEUE.get_or_init(|| sender))
 }

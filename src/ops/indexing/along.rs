@@ -7,6 +7,7 @@ use crate::ir::{BinaryOp, CompareOp, NodeId, Placement, ScatterOp, Trace};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::{full, nothing};
+use crate::ops::definition::Composed;
 use crate::ops::elementwise::binary::binary_scalar;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
@@ -15,6 +16,19 @@ use crate::ops::indexing::gather::gather;
 use crate::ops::indexing::scatter::{Promises, scatter};
 use crate::ops::shape::axes::broadcast_to;
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, broadcast, element_count, normalize_axis};
+
+/// Table entry of `take_along_axis`.
+pub const TAKE_ALONG_AXIS: Composed =
+    Composed { name: "take_along_axis", function: "lxla_take_along_axis", dtypes: "all; indices integers" };
+/// Table entry of `scatter_along`.
+pub const SCATTER_ALONG: Composed =
+    Composed { name: "scatter_along", function: "lxla_scatter_along", dtypes: "all; indices integers" };
+/// Table entry of `index_add`.
+pub const INDEX_ADD: Composed =
+    Composed { name: "index_add", function: "lxla_index_add", dtypes: "numbers; indices integers" };
+/// Table entry of `index_copy`.
+pub const INDEX_COPY: Composed =
+    Composed { name: "index_copy", function: "lxla_index_copy", dtypes: "all; indices integers" };
 
 /// Records NumPy's take_along_axis: one element of `x` for each index.
 pub fn take_along_axis(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<NodeId> {

@@ -4,6 +4,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
 use crate::ops::creation::constants::full;
+use crate::ops::definition::Composed;
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::compare_select::compare;
 use crate::ops::elementwise::convert::convert;
@@ -11,6 +12,10 @@ use crate::ops::elementwise::formula::{check_wide, widened};
 use crate::ops::elementwise::unary::unary;
 use crate::ops::reduction::reduce::reduce;
 use crate::types::{Kind, ScalarValue, TensorType};
+
+/// Table entry of `norm`.
+pub const NORM: Composed =
+    Composed { name: "norm", function: "lxla_norm", dtypes: "floats, 8-bit floats, complex numbers" };
 
 /// Records the norm of this order over axes: for infinite orders the largest or smallest absolute value, for 0 the
 /// number of nonzero elements. 8-bit and 16-bit floats, whose squares easily overflow, are computed in f32.

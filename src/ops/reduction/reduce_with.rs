@@ -9,11 +9,16 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use crate::ops::creation::constants::{constant, full, iota};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::distinct_axes;
 use crate::ops::shape::axes::reshape;
 use crate::ops::sorting::sort::{check_index_dtype, check_ordered, key};
 use crate::types::{DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
+
+/// Table entry of `argmax`.
+pub const ARGMAX: Composed = Composed { name: "argmax", function: "lxla_argmax", dtypes: "all but complex numbers" };
+/// Table entry of `argmin`.
+pub const ARGMIN: Composed = Composed { name: "argmin", function: "lxla_argmin", dtypes: "all but complex numbers" };
 
 /// Definition of `reduce_with`: arrays, reduced together over the axes in the attributes.
 pub const REDUCE_WITH: Definition = Definition {

@@ -9,13 +9,17 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::control::regions::{begin, check_alike, combining, each, end};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce;
 use crate::ops::reduction::reduce_with::{check_reducer, operands};
 use crate::ops::shape::slicing::pad;
 use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
+
+/// Table entry of `cumulative`.
+pub const CUMULATIVE: Composed =
+    Composed { name: "cumulative", function: "lxla_cumulative", dtypes: "as its reduction" };
 
 /// Definition of `reduce_window`: arrays, reduced together window by window.
 pub const REDUCE_WINDOW: Definition = Definition {

@@ -9,12 +9,17 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies::{self, KnownOrder, known_keys, known_order};
 use crate::ops::control::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
 use crate::ops::creation::constants::iota;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::ops::sorting::ordered_bits::sort_keys;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
+
+/// Table entry of `sort_along`.
+pub const SORT_ALONG: Composed = Composed { name: "sort_along", function: "lxla_sort_along", dtypes: "all" };
+/// Table entry of `argsort`.
+pub const ARGSORT: Composed = Composed { name: "argsort", function: "lxla_argsort", dtypes: "all" };
 
 /// Definition of `sort`: arrays, sorted together. Attributes: the axis, the is_stable flag.
 pub const SORT: Definition = Definition {

@@ -6,6 +6,7 @@ mod equation;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace};
+use crate::ops::definition::Composed;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::linalg::dot_general::{DotAxes, dot_general};
@@ -14,6 +15,10 @@ use crate::ops::shape::axes::{reshape, transpose};
 use crate::ops::shape::slicing::slice;
 use crate::types::{DType, TensorType};
 use equation::{Equation, Index};
+
+/// Table entry of `einsum`.
+pub const EINSUM: Composed =
+    Composed { name: "einsum", function: "lxla_einsum", dtypes: "integers, floats, 8-bit floats, complex numbers" };
 
 /// Records the einsum of an equation.
 pub fn einsum(trace: &mut Trace, equation: &str, tensors: &[NodeId]) -> Result<NodeId> {
