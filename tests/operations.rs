@@ -262,18 +262,37 @@ fn composed(accuracy: &Accuracy) -> Vec<Row> {
     composed_families(accuracy).into_iter().chain(named.map(row)).collect()
 }
 
-fn table(out: &mut String, rows: &[Row], with_stablehlo: bool) {
-    let heads = if with_stablehlo {
-        "| Operation | C function | StableHLO | Dtypes | Accuracy |\n|---|---|---|---|---|"
-    } else {
-        "| Operation | C function | Dtypes | Accuracy |\n|---|---|---|---|"
-    };
-    let _ = writeln!(out, "{heads}");
-    for row in rows {
-        let stablehlo = if with_stablehlo { format!("{} | ", row.stablehlo) } else { String::new() };
-        let _ = writeln!(out, "| {} | `{}` | {stablehlo}{} | {} |", row.name, row.function, row.dtypes, row.accuracy);
+/// The subjects, in the order of the header's chapters: files of src/capi, whose first line has the title.
+const SUBJECTS: [&str; 10] =
+    ["creation", "elementwise", "shape", "indexing", "sorting", "reduction", "linalg", "nn", "random", "control"];
+
+/// Writes a chapter for each subject: the operations whose C function is in the subject's file. Composed operations, which
+/// have no operation of StableHLO, come last.
+fn chapters(out: &mut String, rows: &[Row]) {
+    let mut written = 0;
+    for subject in SUBJECTS {
+        let source = text_of(&format!("src/capi/{subject}.rs"));
+        let title = source.lines().next().unwrap().trim_start_matches("//! Chapter ").trim_end_matches('.');
+        let _ = writeln!(
+            out,
+            "## {title}\n\n| Operation | C function | StableHLO | Dtypes | Accuracy |\n|---|---|---|---|---|"
+        );
+        let is_here = |row: &&Row| {
+            let name = row.function.split('(').next().unwrap();
+            source.contains(&format!("extern \"C\" fn {name}("))
+        };
+        for row in rows.iter().filter(is_here) {
+            let stablehlo = if row.stablehlo.is_empty() { "composed" } else { &row.stablehlo };
+            let _ = writeln!(
+                out,
+                "| {} | `{}` | {stablehlo} | {} | {} |",
+                row.name, row.function, row.dtypes, row.accuracy
+            );
+            written += 1;
+        }
+        let _ = writeln!(out);
     }
-    let _ = writeln!(out);
+    assert_eq!(written, rows.len(), "an operation has no chapter, or two");
 }
 
 /// Writes how much of the specification is covered, and why the rest is not.
@@ -345,21 +364,17 @@ fn document() -> String {
     let accuracy = Accuracy::read();
     let (families, single, composed) = (families(&accuracy), single(&accuracy), composed(&accuracy));
     let mut out = INTRODUCTION.to_string();
-    let _ = writeln!(out, "\n## Families\n");
     let _ = writeln!(
         out,
-        "Those of two operands take a scalar for one of them: `lxla_binary_scalar`, `lxla_binary_with_scalar`, \
+        "\nOperations of two operands take a scalar for one of them: `lxla_binary_scalar`, `lxla_binary_with_scalar`, \
          `lxla_compare_scalar`, `lxla_compare_with_scalar`; in place: `lxla_binary_inplace`, `lxla_binary_scalar_inplace`, \
-         `lxla_binary_with_scalar_inplace`.\n"
+         `lxla_binary_with_scalar_inplace`. Operations without one of StableHLO are composed: recorded as several others.\n"
     );
-    table(&mut out, &families, true);
-    let _ = writeln!(out, "## Others\n");
-    table(&mut out, &single, true);
-    let _ = writeln!(out, "## Composed\n\nRecorded as several of the above.\n");
-    table(&mut out, &composed, false);
-    let names: Vec<&str> = families.iter().chain(&single).map(|row| row.stablehlo.as_str()).collect();
-    let composed: Vec<&str> = composed.iter().map(|row| row.name.as_str()).collect();
-    coverage(&mut out, &[names, composed].concat());
+    let names = families.iter().chain(&single).map(|row| row.stablehlo.clone());
+    let names: Vec<String> = names.chain(composed.iter().map(|row| row.name.clone())).collect();
+    let rows: Vec<Row> = families.into_iter().chain(single).chain(composed).collect();
+    chapters(&mut out, &rows);
+    coverage(&mut out, &names.iter().map(String::as_str).collect::<Vec<&str>>());
     out
 }
 
