@@ -1,18 +1,24 @@
 // lazyxla in C++17: owners for the handles of lazyxla.h, exceptions for its statuses, operators for its operations.
-// Headers only; what a call means, and when it fails, is said in lazyxla.h. SPDX-License-Identifier: MIT OR Apache-2.0
+// Headers only; lazyxla.h documents each call and its failures. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_HPP
 #define LAZYXLA_HPP
 
-#include "lazyxla/arrays.hpp"
 #include "lazyxla/computation.hpp"
+#include "lazyxla/control.hpp"
+#include "lazyxla/creation.hpp"
 #include "lazyxla/dtypes.hpp"
 #include "lazyxla/elementwise.hpp"
 #include "lazyxla/environment.hpp"
-#include "lazyxla/products.hpp"
+#include "lazyxla/indexing.hpp"
+#include "lazyxla/inspect.hpp"
+#include "lazyxla/linalg.hpp"
+#include "lazyxla/nn.hpp"
 #include "lazyxla/random.hpp"
-#include "lazyxla/reductions.hpp"
-#include "lazyxla/run.hpp"
-#include "lazyxla/selection.hpp"
+#include "lazyxla/reduction.hpp"
+#include "lazyxla/save.hpp"
+#include "lazyxla/shape.hpp"
+#include "lazyxla/sorting.hpp"
+#include "lazyxla/sync.hpp"
 #include "lazyxla/tensor.hpp"
 
 #endif  // LAZYXLA_HPP

@@ -32,7 +32,7 @@ LAZYXLA_BINARY(minimum, LXLA_BINARY_MINIMUM)        ///< The smaller one.
 LAZYXLA_BINARY(power, LXLA_BINARY_POWER)            ///< l to the power of r.
 LAZYXLA_BINARY(atan2, LXLA_BINARY_ATAN2)            ///< The angle of the point (r, l).
 LAZYXLA_BINARY(floor_divide, LXLA_BINARY_FLOOR_DIVIDE)  ///< Quotient, rounded down: Python's //.
-LAZYXLA_BINARY(modulo, LXLA_BINARY_MODULO)          ///< What is left of it, with the divisor's sign: Python's %.
+LAZYXLA_BINARY(modulo, LXLA_BINARY_MODULO)          ///< Remainder, with the divisor's sign: Python's %.
 LAZYXLA_BINARY(copysign, LXLA_BINARY_COPYSIGN)      ///< l with the sign of r.
 LAZYXLA_BINARY(hypot, LXLA_BINARY_HYPOT)            ///< The root of the sum of squares.
 LAZYXLA_BINARY(logaddexp, LXLA_BINARY_LOGADDEXP)    ///< log(e^l + e^r).
@@ -115,55 +115,35 @@ inline Tensor select(const Tensor &pred, const Tensor &on_true, const Scalar &on
 inline Tensor select(const Tensor &pred, const Scalar &on_true, const Scalar &on_false) {
   return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), lxla_tensor{}, on_false.get());
 }
-/// To another dtype, one of LXLA_DTYPE_*.
+/// Converts to another dtype, one of LXLA_DTYPE_*.
 inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
 
-/// At least min and at most max; all three broadcast.
+/// Limits x to at least min and at most max; all three broadcast.
 inline Tensor clamp(const Tensor &min, const Tensor &x, const Tensor &max) {
   return Tensor::make<lxla_clamp>(min.handle(), x.handle(), max.handle());
 }
-/// At least min and at most max, two numbers.
+/// Limits x to at least min and at most max, two numbers.
 inline Tensor clamp(const Scalar &min, const Tensor &x, const Scalar &max) {
   return Tensor::make<lxla_clamp_with_scalars>(x.handle(), min.get(), max.get());
 }
-/// At least a number.
+/// Limits x to at least a number.
 inline Tensor at_least(const Tensor &x, const Scalar &min) {
   return Tensor::make<lxla_clamp_with_scalars>(x.handle(), min.get(), static_cast<const lxla_scalar *>(nullptr));
 }
-/// At most a number.
+/// Limits x to at most a number.
 inline Tensor at_most(const Tensor &x, const Scalar &max) {
   return Tensor::make<lxla_clamp_with_scalars>(x.handle(), static_cast<const lxla_scalar *>(nullptr), max.get());
 }
-/// Complex numbers of two parts.
+/// Makes complex numbers from real and imaginary parts.
 inline Tensor complex(const Tensor &re, const Tensor &im) { return Tensor::make<lxla_complex>(re.handle(), im.handle()); }
 inline Tensor real(const Tensor &x) { return Tensor::make<lxla_real>(x.handle()); }  ///< The real part.
 inline Tensor imag(const Tensor &x) { return Tensor::make<lxla_imag>(x.handle()); }  ///< The imaginary part.
-/// The bits as elements of another dtype.
+/// Reinterprets the bits as elements of another dtype.
 inline Tensor bitcast_convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_bitcast_convert>(x.handle(), dtype); }
-/// Floats rounded to a format with so many bits.
+/// Rounds floats to a format with these numbers of bits.
 inline Tensor reduce_precision(const Tensor &x, int32_t exponent_bits, int32_t mantissa_bits) {
   return Tensor::make<lxla_reduce_precision>(x.handle(), exponent_bits, mantissa_bits);
 }
-/// The tensors as they are; what is computed of them is not merged with what is computed of others.
-inline std::vector<Tensor> optimization_barrier(const std::vector<Tensor> &tensors) {
-  const auto list = detail::handles(tensors);
-  return detail::several<lxla_optimization_barrier>(list.size(), list.data(), list.size());
-}
-
-/// An activation, one of LXLA_ACTIVATION_*.
-inline Tensor activation(int32_t op, const Tensor &x) { return Tensor::make<lxla_activation>(op, x.handle()); }
-inline Tensor relu(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU, x); }  ///< max(x, 0).
-inline Tensor gelu(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU, x); }  ///< By the error function.
-inline Tensor gelu_tanh(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU_TANH, x); }  ///< By tanh.
-inline Tensor silu(const Tensor &x) { return activation(LXLA_ACTIVATION_SILU, x); }  ///< x logistic(x).
-inline Tensor relu6(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU6, x); }  ///< min(max(x, 0), 6).
-inline Tensor elu(const Tensor &x) { return activation(LXLA_ACTIVATION_ELU, x); }  ///< expm1(x) below 0.
-inline Tensor selu(const Tensor &x) { return activation(LXLA_ACTIVATION_SELU, x); }  ///< Self-normalizing ELU.
-inline Tensor softplus(const Tensor &x) { return activation(LXLA_ACTIVATION_SOFTPLUS, x); }  ///< log(1 + e^x).
-inline Tensor mish(const Tensor &x) { return activation(LXLA_ACTIVATION_MISH, x); }  ///< x tanh(softplus(x)).
-inline Tensor log_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_LOG_SIGMOID, x); }  ///< log(logistic(x)).
-inline Tensor hard_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SIGMOID, x); }  ///< relu6(x + 3) / 6.
-inline Tensor hard_swish(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SWISH, x); }  ///< x hard_sigmoid(x).
 inline Tensor erf(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERF, x.handle()); }  ///< Error function.
 inline Tensor erfc(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERFC, x.handle()); }  ///< 1 - erf(x).
 

@@ -20,10 +20,10 @@ namespace lazyxla {
 /// Sizes of axes, or numbers of axes.
 using Dims = std::vector<int64_t>;
 
-/// What a failing call throws: the status, and the library's words for it.
+/// Exception of a failing call, with the status and the library's message.
 class Error : public std::runtime_error {
  public:
-  /// An error with a status and words.
+  /// Makes an error from a status and a message.
   Error(lxla_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
   lxla_status status() const noexcept { return status_; }  ///< One of the status codes of lazyxla.h, not LXLA_OK.
 
@@ -60,20 +60,20 @@ template <class... Parameters> struct Output<lxla_status (*)(Parameters...)> {
   using Type = std::remove_pointer_t<std::tuple_element_t<sizeof...(Parameters) - 1, std::tuple<Parameters...>>>;
 };
 
-// What such a function gives.
+// Calls such a function and returns its output.
 template <auto call, class... Inputs> auto get(Inputs... inputs) {
   typename Output<decltype(call)>::Type out{};
   check(call(inputs..., &out));
   return out;
 }
 
-// A string that such a function gives.
+// Calls a function that outputs a string, and copies and frees the string.
 template <auto call, class... Inputs> std::string text(Inputs... inputs) {
   const std::unique_ptr<char, decltype(&lxla_string_free)> owner(get<call>(inputs...), lxla_string_free);
   return owner.get();
 }
 
-// Elements that lie side by side. Those of std::vector<bool> do not, and are unpacked to a byte each.
+// Returns contiguous elements: unpacks std::vector<bool> to one byte per element.
 template <class T> const std::vector<T> &contiguous(const std::vector<T> &values) { return values; }
 inline std::vector<uint8_t> contiguous(const std::vector<bool> &values) { return {values.begin(), values.end()}; }
 static_assert(sizeof(bool) == 1, "pred has one byte an element");
@@ -81,10 +81,10 @@ static_assert(sizeof(bool) == 1, "pred has one byte an element");
 
 inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
 inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                           ///< Native host memory.
-/// The device that "cpu", "xla" or "xla:N" names.
+/// Parses a device name: "cpu", "xla" or "xla:N".
 inline lxla_device parse_device(const std::string &text) { return detail::get<lxla_device_parse>(text.c_str()); }
 
-/// Options of a new environment, as in lxla_env_options. What is left as it is here is the default.
+/// Options of a new environment, as in lxla_env_options. The initial values select the defaults.
 struct EnvironmentOptions {
   std::string plugin_path;                        ///< File of the PJRT plugin.
   std::string cache_dir;                          ///< Folder of the disk cache.
@@ -92,7 +92,7 @@ struct EnvironmentOptions {
   size_t max_program_ops = 0;                     ///< The most operations of one program.
   int32_t device_count = 0;                       ///< How many devices to ask the plugin for.
   std::optional<bool> use_native_for_cpu_tensor;  ///< Whether tensors on `cpu` are native.
-  int32_t mixed_device_policy = 0;                ///< What happens when devices meet: 1 error, 2 copy, 3 scalar.
+  int32_t mixed_device_policy = 0;                ///< For operands on different devices: 1 error, 2 copy, 3 scalar.
   std::optional<bool> donation;                   ///< Whether steps donate buffers.
 };
 
@@ -153,11 +153,11 @@ class Environment {
   int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }  ///< Of XLA devices.
   std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }  ///< All counters and options.
   void metrics_reset() { check(lxla_env_metrics_reset(env_)); }  ///< Sets all counters to 0.
-  /// The step: runs what is pending on a device, or on all; with `wait`, until the device has finished.
+  /// Runs a step: enqueues all pending operations of a device, or of all. `wait` waits until the device has finished.
   void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
-  /// Blocks until what was enqueued on a device, or on all, has ended.
+  /// Blocks until all work enqueued on a device, or on all, has finished.
   void wait(lxla_device device = {}) { check(lxla_wait(env_, device)); }
-  /// The StableHLO text of what a step of the device would compile now.
+  /// Returns the StableHLO text of the programs that a step of the device would compile now.
   std::string step_stablehlo(lxla_device device = {}) const { return detail::text<lxla_step_stablehlo>(env_, device); }
 
  private:
@@ -180,7 +180,7 @@ class Scope {
   Environment env_;
 };
 
-/// Where a new tensor goes. It does not keep the environment alive.
+/// Environment and device of a new tensor. Does not keep the environment alive.
 struct Place {
   Place() = default;                     ///< The current environment, else the default one, and no device named.
   Place(lxla_device on) : device(on) {}  ///< A device of the current environment, else of the default one.

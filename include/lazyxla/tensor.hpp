@@ -32,7 +32,7 @@ class Scalar {
   lxla_scalar scalar_{};
 };
 
-/// One reference to a tensor. Copies are references to the same tensor: what changes in place in one shows in all. Use
+/// One reference to a tensor. Copies are references to the same tensor: an in-place change of one changes all. Use
 /// snapshot() for a value that stays, and assign() to change a value; `=` makes this refer to another tensor.
 class Tensor {
  public:
@@ -45,9 +45,9 @@ class Tensor {
   Tensor &operator=(Tensor other) noexcept { return std::swap(tensor_, other.tensor_), *this; }
   ~Tensor() { lxla_tensor_release(tensor_); }  ///< Gives up the reference.
 
-  /// Takes over a reference that a call of lazyxla.h gave.
+  /// Takes over a reference that a call of lazyxla.h returned.
   static Tensor adopt(lxla_tensor tensor) noexcept { return Tensor(tensor); }
-  /// Calls a function of lazyxla.h that gives a tensor: make<lxla_unary>(LXLA_UNARY_ABS, x.handle()).
+  /// Calls a function of lazyxla.h that returns a tensor: make<lxla_unary>(LXLA_UNARY_ABS, x.handle()).
   template <auto call, class... Inputs> static Tensor make(Inputs... in) { return adopt(detail::get<call>(in...)); }
   /// Gives the reference to the caller; this is no tensor then.
   lxla_tensor release() noexcept { return std::exchange(tensor_, lxla_tensor{}); }
@@ -79,7 +79,7 @@ class Tensor {
   static Tensor iota(const Dims &dims, int64_t axis, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);
   }
-  /// start, start + step, ..., as long as they do not reach stop.
+  /// Makes start, start + step, ..., up to but not including stop.
   static Tensor arange(double start, double stop, double step = 1, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_arange>(at.env, at.device, dtype, start, stop, step);
   }
@@ -102,21 +102,21 @@ class Tensor {
   static Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_eye>(at.env, at.device, dtype, rows, columns, k);
   }
-  /// Of a DLManagedTensorVersioned, which it takes over; in its memory, or with `copy` in its own.
+  /// Takes over a DLManagedTensorVersioned: shares its memory, or with `copy` copies it.
   static Tensor from_dlpack(void *managed, bool copy = false, const Place &at = {}) {
     return make<lxla_tensor_from_dlpack>(at.env, at.device, managed, copy ? 1 : 0);
   }
-  /// Its value as a DLManagedTensorVersioned, which the caller deletes by its deleter.
+  /// Returns the value as a DLManagedTensorVersioned. The caller calls its deleter.
   void *to_dlpack() const { return detail::get<lxla_tensor_to_dlpack>(tensor_); }
-  /// Of a DLManagedTensor, the struct of DLPack before 1.0, which it takes over; in its memory, or with `copy` in its own.
+  /// Takes over a DLManagedTensor (DLPack before 1.0): shares its memory, or with `copy` copies it.
   static Tensor from_dlpack_unversioned(void *managed, bool copy = false, const Place &at = {}) {
     return make<lxla_tensor_from_dlpack_unversioned>(at.env, at.device, managed, copy ? 1 : 0);
   }
-  /// Its value as a DLManagedTensor, in memory of its own, or without `copy` in memory that must not be written to.
+  /// Returns a copy of the value as a DLManagedTensor, or without `copy` shares memory that must not be written to.
   void *to_dlpack_unversioned(bool copy = true) const {
     return detail::get<lxla_tensor_to_dlpack_unversioned>(tensor_, copy ? 1 : 0);
   }
-  /// What a safetensors file has under a name.
+  /// Loads a tensor of a safetensors file by its name.
   static Tensor load(const std::string &path, const std::string &name, const Place &at = {}) {
     return make<lxla_load>(at.env, at.device, path.c_str(), name.c_str());
   }
@@ -126,7 +126,7 @@ class Tensor {
   }
   /// A placeholder with this one's dtype, shape, device and requires_grad.
   Tensor placeholder_like() const { return make<lxla_tensor_placeholder_like>(tensor_); }
-  /// A new tensor with the value of now, which later changes in place do not touch.
+  /// Makes a new tensor with the current value. Later in-place changes do not affect it.
   Tensor snapshot() const { return make<lxla_tensor_snapshot>(tensor_); }
   /// A new tensor with the same value on another device.
   Tensor to_device(lxla_device device) const { return make<lxla_tensor_to_device>(tensor_, device); }
@@ -164,13 +164,13 @@ class Tensor {
     if constexpr (std::is_same_v<T, bool>) return {values.begin(), values.end()};
     else return values;
   }
-  /// Takes these elements, row-major, as its value. T is the tensor's dtype exactly.
+  /// Replaces the value by these elements, row-major. T is the tensor's dtype exactly.
   template <class T> void write(const std::vector<T> &values) {
     expect<T>("write");
     const auto &elements = detail::contiguous(values);
     check(lxla_tensor_write(tensor_, elements.data(), elements.size() * sizeof(elements[0])));
   }
-  /// Takes the value that another tensor has now.
+  /// Replaces the value by the current value of another tensor.
   void assign(const Tensor &src) { check(lxla_tensor_assign(tensor_, src.tensor_)); }
 
   /// this = this (op) rhs, a tensor or number, in place; op is one of LXLA_BINARY_*.
@@ -200,7 +200,7 @@ class Tensor {
 namespace detail {
 template <class T> inline constexpr bool is_tensor = std::is_base_of_v<Tensor, T>;
 template <class T> inline constexpr bool is_operand = is_tensor<T> || std::is_convertible_v<const T &, Scalar>;
-// A tensor, if the two are tensors, or one is and the other a number.
+// Tensor, if both operands are tensors, or one is a tensor and the other a number.
 template <class L, class R>
 using Result = std::enable_if_t<(is_tensor<L> && is_operand<R>) || (is_operand<L> && is_tensor<R>), Tensor>;
 
@@ -209,7 +209,7 @@ inline std::vector<lxla_tensor> handles(const std::vector<Tensor> &tensors) {
   for (const Tensor &tensor : tensors) list.push_back(tensor.handle());
   return list;
 }
-/// Takes over references that a call of lazyxla.h gave.
+/// Takes over references that a call of lazyxla.h returned.
 inline std::vector<Tensor> adopted(const std::vector<lxla_tensor> &handles) {
   std::vector<Tensor> out;
   out.reserve(handles.size());
@@ -217,7 +217,7 @@ inline std::vector<Tensor> adopted(const std::vector<lxla_tensor> &handles) {
   return out;
 }
 
-// A list of axes, which with no axes is not NULL: that would be all of them.
+// Returns the list of axes, never NULL: NULL would mean all axes.
 inline const int64_t *axes_of(const Dims &axes) {
   static constexpr int64_t none = 0;
   return axes.empty() ? &none : axes.data();
@@ -225,14 +225,14 @@ inline const int64_t *axes_of(const Dims &axes) {
 // All axes.
 inline constexpr const int64_t *all_axes = nullptr;
 
-// What a call gives that writes `n` tensors through its last parameter.
+// Calls a function that writes `n` tensors through its last parameter, and returns them.
 template <auto call, class... Inputs> std::vector<Tensor> several(size_t n, Inputs... inputs) {
   std::vector<lxla_tensor> out(n);
   check(call(inputs..., out.data()));
   return adopted(out);
 }
 
-// What a call gives that writes one tensor through each of its last parameters.
+// Calls a function that writes one tensor through each of its last `n` parameters, and returns them.
 template <auto call, size_t n, size_t... at, class... Inputs>
 std::array<Tensor, n> each_of(std::index_sequence<at...>, Inputs... inputs) {
   std::array<lxla_tensor, n> out{};
@@ -250,7 +250,7 @@ inline const int64_t *list_of(const Dims &numbers, size_t rank, const char *what
   return numbers.data();
 }
 
-// Options of lazyxla.h with their defaults.
+// Returns options of lazyxla.h with their defaults.
 template <class Options, lxla_status (*init)(Options *)> Options defaults() {
   Options options;
   options.struct_size = sizeof options;
@@ -258,11 +258,11 @@ template <class Options, lxla_status (*init)(Options *)> Options defaults() {
   return options;
 }
 
-// A call with one tensor and a list of sizes or axes.
+// Calls a function with one tensor and a list of sizes or axes.
 template <auto call> Tensor listed(const Tensor &x, const Dims &list) {
   return Tensor::make<call>(x.handle(), axes_of(list), list.size());
 }
-// A call with one tensor and all its axes.
+// Calls a function with one tensor and all its axes.
 template <auto call> Tensor along_all(const Tensor &x) { return Tensor::make<call>(x.handle(), all_axes, size_t{0}); }
 }  // namespace detail
 

@@ -1,0 +1,73 @@
+// Control flow: loops and branches of computations, barriers, custom calls.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef LAZYXLA_CONTROL_HPP
+#define LAZYXLA_CONTROL_HPP
+
+#include "computation.hpp"
+
+namespace lazyxla {
+
+/// Starts with init, and applies body while cond returns true.
+inline std::vector<Tensor> while_loop(const Computation &cond, const Computation &body, const std::vector<Tensor> &init) {
+  const auto in = detail::handles(init);
+  std::vector<lxla_tensor> out(in.size());
+  check(lxla_while(cond.handle(), body.handle(), in.data(), in.size(), out.data()));
+  return detail::adopted(out);
+}
+/// Calls on_true with args if pred is true, else on_false.
+inline std::vector<Tensor> cond(const Tensor &pred, const Computation &on_true, const Computation &on_false,
+                                const std::vector<Tensor> &args) {
+  const auto in = detail::handles(args);
+  std::vector<lxla_tensor> out(on_true.results());
+  check(lxla_cond(pred.handle(), on_true.handle(), on_false.handle(), in.data(), in.size(), out.data(), out.size()));
+  return detail::adopted(out);
+}
+/// Calls branches[index] with args; an index out of range selects the last branch.
+inline std::vector<Tensor> switch_case(const Tensor &index, const std::vector<Computation> &branches, const std::vector<Tensor> &args) {
+  std::vector<lxla_computation> list;
+  for (const Computation &branch : branches) list.push_back(branch.handle());
+  const auto in = detail::handles(args);
+  std::vector<lxla_tensor> out(branches.empty() ? 0 : branches[0].results());
+  check(lxla_case(index.handle(), list.data(), list.size(), in.data(), in.size(), out.data(), out.size()));
+  return detail::adopted(out);
+}
+/// Applies body along the leading axis of xs, from the end if reverse. Returns the final carry and the stacked results.
+inline std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(const Computation &body, const std::vector<Tensor> &init,
+                                                                const std::vector<Tensor> &xs, int64_t length,
+                                                                bool reverse = false) {
+  const auto in = detail::handles(init), arrays = detail::handles(xs);
+  const size_t results = body.results();
+  std::vector<lxla_tensor> carry(in.size()), ys(results > in.size() ? results - in.size() : 0);
+  check(lxla_scan(body.handle(), in.data(), in.size(), arrays.data(), arrays.size(), length, reverse ? 1 : 0,
+                  carry.data(), ys.data(), ys.size()));
+  return {detail::adopted(carry), detail::adopted(ys)};
+}
+
+/// Returns the tensors unchanged. Computations on the results are not merged with computations on the arguments.
+inline std::vector<Tensor> optimization_barrier(const std::vector<Tensor> &tensors) {
+  const auto list = detail::handles(tensors);
+  return detail::several<lxla_optimization_barrier>(list.size(), list.data(), list.size());
+}
+/// Calls a target registered with the device's plugin; the results have these dtypes and shapes.
+inline std::vector<Tensor> custom_call(const std::string &target, const std::vector<Tensor> &operands,
+                                       const std::vector<std::pair<int32_t, Dims>> &results, const std::string &backend_config = "",
+                                       int32_t api_version = 0, bool has_side_effect = false) {
+  auto options = detail::defaults<lxla_custom_call_options, lxla_custom_call_options_init>();
+  options.backend_config = backend_config.empty() ? nullptr : backend_config.c_str();
+  options.api_version = api_version;
+  options.has_side_effect = has_side_effect ? 1 : 2;
+  std::vector<int32_t> dtypes;
+  std::vector<size_t> ranks;
+  Dims dims;
+  for (const auto &[dtype, shape] : results) {
+    dtypes.push_back(dtype), ranks.push_back(shape.size());
+    dims.insert(dims.end(), shape.begin(), shape.end());
+  }
+  const auto in = detail::handles(operands);
+  return detail::several<lxla_custom_call>(results.size(), target.c_str(), in.data(), in.size(), dtypes.data(), ranks.data(),
+                                           dims.data(), results.size(), &options);
+}
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_CONTROL_HPP

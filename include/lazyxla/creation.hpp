@@ -1,0 +1,19 @@
+// Operations that create tensors. Creation from values is in tensor.hpp: static members of Tensor.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef LAZYXLA_CREATION_HPP
+#define LAZYXLA_CREATION_HPP
+
+#include "tensor.hpp"
+
+namespace lazyxla {
+
+/// Encodes indices one-hot: 1 at the index along a new axis, 0 elsewhere.
+inline Tensor one_hot(const Tensor &indices, int64_t depth, int64_t axis = -1, int32_t dtype = LXLA_DTYPE_F32) {
+  return Tensor::make<lxla_one_hot>(indices.handle(), depth, axis, dtype);
+}
+inline Tensor tril(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_tril>(x.handle(), k); }  ///< Lower triangles.
+inline Tensor triu(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_triu>(x.handle(), k); }  ///< Upper triangles.
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_CREATION_HPP

@@ -1,0 +1,86 @@
+// Neural networks: activations, normalizations, convolutions.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef LAZYXLA_NN_HPP
+#define LAZYXLA_NN_HPP
+
+#include "tensor.hpp"
+
+namespace lazyxla {
+
+/// Applies an activation, one of LXLA_ACTIVATION_*.
+inline Tensor activation(int32_t op, const Tensor &x) { return Tensor::make<lxla_activation>(op, x.handle()); }
+inline Tensor relu(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU, x); }  ///< max(x, 0).
+inline Tensor gelu(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU, x); }  ///< By the error function.
+inline Tensor gelu_tanh(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU_TANH, x); }  ///< By tanh.
+inline Tensor silu(const Tensor &x) { return activation(LXLA_ACTIVATION_SILU, x); }  ///< x logistic(x).
+inline Tensor relu6(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU6, x); }  ///< min(max(x, 0), 6).
+inline Tensor elu(const Tensor &x) { return activation(LXLA_ACTIVATION_ELU, x); }  ///< expm1(x) below 0.
+inline Tensor selu(const Tensor &x) { return activation(LXLA_ACTIVATION_SELU, x); }  ///< Self-normalizing ELU.
+inline Tensor softplus(const Tensor &x) { return activation(LXLA_ACTIVATION_SOFTPLUS, x); }  ///< log(1 + e^x).
+inline Tensor mish(const Tensor &x) { return activation(LXLA_ACTIVATION_MISH, x); }  ///< x tanh(softplus(x)).
+inline Tensor log_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_LOG_SIGMOID, x); }  ///< log(logistic(x)).
+inline Tensor hard_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SIGMOID, x); }  ///< relu6(x + 3) / 6.
+inline Tensor hard_swish(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SWISH, x); }  ///< x hard_sigmoid(x).
+
+/// Computes e^x, divided by its sum over an axis.
+inline Tensor softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_softmax>(x.handle(), axis); }
+/// Computes the logarithm of softmax.
+inline Tensor log_softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_log_softmax>(x.handle(), axis); }
+/// Computes (x - mean) / sqrt(variance + epsilon) over axes, times scale and plus offset if given.
+inline Tensor layer_norm(const Tensor &x, const Dims &axes, const Tensor &scale = {}, const Tensor &offset = {},
+                         double epsilon = 1e-5) {
+  return Tensor::make<lxla_layer_norm>(x.handle(), detail::axes_of(axes), axes.size(), scale.handle(), offset.handle(), epsilon);
+}
+/// Normalizes a batch. Returns the result, and mean and variance of each feature.
+inline std::array<Tensor, 3> batch_norm_training(const Tensor &x, const Tensor &scale, const Tensor &offset, double epsilon,
+                                                 int64_t feature_axis) {
+  return detail::these<lxla_batch_norm_training, 3>(x.handle(), scale.handle(), offset.handle(), epsilon, feature_axis);
+}
+/// Normalizes a batch with a given mean and variance.
+inline Tensor batch_norm_inference(const Tensor &x, const Tensor &scale, const Tensor &offset, const Tensor &mean,
+                                   const Tensor &variance, double epsilon, int64_t feature_axis) {
+  return Tensor::make<lxla_batch_norm_inference>(x.handle(), scale.handle(), offset.handle(), mean.handle(), variance.handle(),
+                                                 epsilon, feature_axis);
+}
+/// Computes the gradients of batch_norm_training's result with respect to x, scale and offset.
+inline std::array<Tensor, 3> batch_norm_grad(const Tensor &x, const Tensor &scale, const Tensor &mean, const Tensor &variance,
+                                             const Tensor &grad_output, double epsilon, int64_t feature_axis) {
+  return detail::these<lxla_batch_norm_grad, 3>(x.handle(), scale.handle(), mean.handle(), variance.handle(), grad_output.handle(),
+                                                epsilon, feature_axis);
+}
+
+/// Options of a convolution, as in lxla_convolution_options: lists of one number for each spatial axis, or none.
+struct Convolution {
+  Dims window_strides, padding_low, padding_high, lhs_dilation, rhs_dilation;
+  std::vector<int32_t> window_reversal;
+  Dims lhs_dimensions, rhs_dimensions, out_dimensions;  ///< One number for each axis.
+  int64_t feature_group_count = 1;                      ///< Groups of features.
+  int64_t batch_group_count = 1;                        ///< Groups of the batch.
+  int32_t dtype = 0;                                    ///< Of the result; 0 for the operands' common one.
+};
+/// Computes a convolution, as in neural networks.
+inline Tensor convolution(const Tensor &l, const Tensor &r, const Convolution &c = {}) {
+  auto options = detail::defaults<lxla_convolution_options, lxla_convolution_options_init>();
+  const size_t rank = l.rank(), spatial = rank < 2 ? 0 : rank - 2;
+  const auto list = [&](const Dims &numbers, size_t n) { return detail::list_of(numbers, n, "convolution"); };
+  options.spatial_rank = spatial;
+  options.window_strides = list(c.window_strides, spatial);
+  options.padding_low = list(c.padding_low, spatial);
+  options.padding_high = list(c.padding_high, spatial);
+  options.lhs_dilation = list(c.lhs_dilation, spatial);
+  options.rhs_dilation = list(c.rhs_dilation, spatial);
+  if (!c.window_reversal.empty() && c.window_reversal.size() != spatial)
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::convolution: its lists differ in length");
+  options.window_reversal = c.window_reversal.empty() ? nullptr : c.window_reversal.data();
+  options.lhs_dimensions = list(c.lhs_dimensions, rank);
+  options.rhs_dimensions = list(c.rhs_dimensions, rank);
+  options.out_dimensions = list(c.out_dimensions, rank);
+  options.feature_group_count = c.feature_group_count;
+  options.batch_group_count = c.batch_group_count;
+  options.dtype = c.dtype;
+  return Tensor::make<lxla_convolution>(l.handle(), r.handle(), &options);
+}
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_NN_HPP

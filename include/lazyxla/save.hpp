@@ -1,0 +1,61 @@
+// Safetensors files: saving and the list of names. Loading is in tensor.hpp: Tensor::load.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+#ifndef LAZYXLA_SAVE_HPP
+#define LAZYXLA_SAVE_HPP
+
+#include "tensor.hpp"
+
+namespace lazyxla {
+
+/// Tensors with their names in a file.
+using Named = std::vector<std::pair<std::string, Tensor>>;
+
+namespace detail {
+inline std::pair<std::vector<const char *>, std::vector<lxla_tensor>> lists(const Named &named) {
+  std::pair<std::vector<const char *>, std::vector<lxla_tensor>> out;
+  for (const auto &[name, tensor] : named) out.first.push_back(name.c_str()), out.second.push_back(tensor.handle());
+  return out;
+}
+}  // namespace detail
+
+/// Writes a safetensors file, whole or not at all, and returns when it is on the disk. Donates nothing.
+inline void save(const std::string &path, const Named &named) {
+  const auto [names, tensors] = detail::lists(named);
+  check(lxla_save(path.c_str(), names.data(), tensors.data(), names.size()));
+}
+
+/// A save in the background. The file holds the values at construction; the destructor does not wait.
+class AsyncSave {
+ public:
+  /// Starts it.
+  AsyncSave(const std::string &path, const Named &named) {
+    const auto [names, tensors] = detail::lists(named);
+    check(lxla_save_async(path.c_str(), names.data(), tensors.data(), names.size(), &ticket_));
+  }
+  AsyncSave(const AsyncSave &) = delete;
+  AsyncSave &operator=(const AsyncSave &) = delete;
+  ~AsyncSave() { lxla_save_ticket_release(ticket_); }
+  void wait() { check(lxla_save_wait(ticket_)); }  ///< Waits until the file is on disk; throws if the save failed.
+  /// Returns the number of bytes written and the number of bytes in all.
+  std::pair<uint64_t, uint64_t> progress() const {
+    std::pair<uint64_t, uint64_t> bytes;
+    check(lxla_save_progress(ticket_, &bytes.first, &bytes.second));
+    return bytes;
+  }
+  /// Returns whether the save has ended, with or without success.
+  bool done() const {
+    int32_t done = 0;
+    check(lxla_save_done(ticket_, &done));
+    return done == 1;
+  }
+
+ private:
+  lxla_save_ticket ticket_{};
+};
+
+/// Returns the contents of a safetensors file: a JSON object of names.
+inline std::string file_names(const std::string &path) { return detail::text<lxla_file_names>(path.c_str()); }
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_SAVE_HPP
