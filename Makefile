@@ -49,18 +49,18 @@ test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on eac
 	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
 
 test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
-	$(TORCH)/bin/python c_tests/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
+	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 
 soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 cargo test --release --test oracle -- --nocapture
 
 sweep: build  ## The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
-	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24
+	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24
 
 FUZZ_SEED ?= 1
 fuzz: build  ## Every operation of the ABI with random arguments.
-	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/fuzz_abi.py $(TREE)/lib/liblazyxla.so 200000 $(FUZZ_SEED)
+	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/abi/fuzz_abi.py $(TREE)/lib/liblazyxla.so 200000 $(FUZZ_SEED)
 
 tsan: plugin plugins  ## The thread tests under ThreadSanitizer.
 	tools/tsan.sh 60

@@ -1,5 +1,5 @@
 //! Checks that docs/operations.md matches the sources it is generated from: the tables of operations, type inference
-//! for the dtypes, and the tables of c_tests/ops_test.py for the accuracy.
+//! for the dtypes, and the tables of c_tests/operations/ops_test.py for the accuracy.
 //!
 //! `make header` writes it: it runs this test with LXLA_WRITE_HEADER=1.
 use lazyxla::error::Result;
@@ -64,7 +64,8 @@ struct Row {
     accuracy: String,
 }
 
-/// Accuracy from c_tests/ops_test.py: units in the last place by name; complex numbers may have an entry of their own.
+/// Accuracy from c_tests/operations/ops_test.py: units in the last place by name; complex numbers may have an entry of
+/// their own.
 struct Accuracy {
     units: BTreeMap<String, u32>,
     exact: BTreeSet<String>,
@@ -72,7 +73,7 @@ struct Accuracy {
 
 impl Accuracy {
     fn read() -> Accuracy {
-        let text = text_of("c_tests/ops_test.py");
+        let text = text_of("c_tests/operations/ops_test.py");
         let part = |from: &str, to: &str| {
             let start = text.find(from).expect("ops_test.py has its tables") + from.len();
             text[start..].split(to).next().unwrap_or_default().to_string()
@@ -92,7 +93,7 @@ impl Accuracy {
         let mut words = match self.units.get(name) {
             Some(units) => units.to_string(),
             None if self.exact.contains(name) => "exact".to_string(),
-            None => panic!("the tables of c_tests/ops_test.py have no {name}"),
+            None => panic!("the tables of c_tests/operations/ops_test.py have no {name}"),
         };
         for (key, units) in &self.units {
             let kind = match key.strip_prefix(name).and_then(|rest| rest.strip_prefix(' ')) {
@@ -327,7 +328,7 @@ fn coverage(out: &mut String, names: &[&str]) {
 const INTRODUCTION: &str = "\
 # Operations
 
-Written by `make header` from the library's tables of operations and from `c_tests/ops_test.py`; do not edit.
+Written by `make header` from the library's tables of operations and from `c_tests/operations/ops_test.py`; do not edit.
 
 Every operation runs lazily, in a program that XLA compiles, and natively, at once. Accuracy is how far a result may be from
 the true value, in units of its last place, either way: the most that `ops_test.py` and, for functions of one number,

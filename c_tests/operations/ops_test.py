@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import numpy as np
 import ops_reference as reference

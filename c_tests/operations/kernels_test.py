@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import numpy as np
 from ctypes_test import Tensor

@@ -11,6 +11,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import ml_dtypes
 import numpy as np

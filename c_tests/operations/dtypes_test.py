@@ -5,6 +5,7 @@ import sys
 from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import ml_dtypes
 import numpy as np

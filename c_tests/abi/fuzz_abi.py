@@ -24,7 +24,7 @@ LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
     "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
 )
-HEADER = (Path(__file__).parent.parent / "include/lazyxla.h").read_text()
+HEADER = (Path(__file__).parents[2] / "include/lazyxla.h").read_text()
 DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]
 SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4), (0, 2**40), (1,) * 63, (1,) * 64]
 MOST_RESULTS = 12

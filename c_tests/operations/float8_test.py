@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 from ctypes_test import Device, Env, Tensor, give, new_env, ok, release
 
