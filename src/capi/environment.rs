@@ -2,13 +2,18 @@
 
 use super::abi::arguments::{optional_text, out, owned_text, text};
 use super::abi::guard::guard;
-use super::abi::options;
+use super::abi::options::{self, Options};
 use super::types::*;
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
 use crate::error::Result;
 use std::ffi::c_char;
 use std::num::NonZeroUsize;
+
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL, 0 or the default of a switch.
+unsafe impl Options for lxla_env_options {
+    const NAME: &'static str = "lxla_env_options";
+}
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]

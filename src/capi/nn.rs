@@ -2,11 +2,16 @@
 
 use super::abi::arguments::{axes_of, optional_dtype, out, ranked, slice};
 use super::abi::guard::{guard, guard_out};
-use super::abi::options;
+use super::abi::options::{self, Options};
 use super::types::*;
 use crate::error::Result;
 use crate::ops::{ActivationOp, ConvolutionOptions};
 use crate::tensor;
+
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL or 0, the default.
+unsafe impl Options for lxla_convolution_options {
+    const NAME: &'static str = "lxla_convolution_options";
+}
 
 /// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, too. At
 /// infinities the result is the limit of the function; SILU, GELU, GELU_TANH, MISH and HARD_SWISH of -infinity are 0.

@@ -1,6 +1,5 @@
 //! Types of the C header.
 
-use super::abi::options::Options;
 use std::ffi::c_char;
 
 /// Status code returned by every fallible function: `LXLA_OK` (0) or another `LXLA_*` status code.
@@ -77,11 +76,6 @@ pub struct lxla_env_options {
     pub donation: i32,
 }
 
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL, 0 or the default of a switch.
-unsafe impl Options for lxla_env_options {
-    const NAME: &'static str = "lxla_env_options";
-}
-
 /// Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
 /// `spatial_rank` + 2 entries, all other lists `spatial_rank`. The lists are read during the call only.
 #[repr(C)]
@@ -117,11 +111,6 @@ pub struct lxla_convolution_options {
     pub dtype: i32,
     /// Must be 0.
     pub reserved: i32,
-}
-
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL or 0, the default.
-unsafe impl Options for lxla_convolution_options {
-    const NAME: &'static str = "lxla_convolution_options";
 }
 
 /// Device memory of compiled programs in bytes. The caller sets `struct_size`; at most that many bytes are written.

@@ -1,12 +1,14 @@
 //! Parses the header of a safetensors file: serde parses the JSON, and the safetensors crate validates offsets and
 //! shapes. Nothing in the header is trusted before.
 
-use super::safetensors::METADATA_NAME;
 use crate::allocation::zeroed_bytes;
 use safetensors::tensor::{Metadata, TensorInfo};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+
+/// Name reserved by the format for metadata of the whole file.
+pub const METADATA_NAME: &str = "__metadata__";
 
 /// Upper bound on the memory that a parsed header takes per byte: the two bytes `0,` of a list become eight in a vector
 /// that may be reallocated at twice its size. A tensor's entry has 50 bytes and takes 400.

@@ -10,5 +10,6 @@ mod temporary;
 
 pub use access::user;
 pub use atomic_file::{open_regular, replace_privately};
-pub use safetensors::{Entry, METADATA_NAME, check_type, io_error, names, read, write};
+pub use header::METADATA_NAME;
+pub use safetensors::{Entry, check_type, io_error, names, read, write};
 pub use temporary::remove_abandoned;

@@ -14,9 +14,6 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Name reserved by the format for metadata of the whole file.
-pub const METADATA_NAME: &str = "__metadata__";
-
 /// Size of one write to the file system.
 const PIECE_BYTES: usize = 8 << 20;
 

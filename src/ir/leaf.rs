@@ -1,6 +1,5 @@
 //! The data of leaves. A trace keeps it, and never looks into it.
 
-use super::trace::NodeId;
 use crate::types::TensorType;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,15 +24,15 @@ impl Default for LeafPlace {
 impl LeafPlace {
     /// The node in the trace of this epoch; none if another trace or epoch made a leaf since.
     #[inline]
-    pub(super) fn get(&self, epoch: u32) -> Option<NodeId> {
+    pub(super) fn get(&self, epoch: u32) -> Option<u32> {
         let leaf = self.0.load(Ordering::Relaxed);
-        (leaf >> 32 == u64::from(epoch)).then_some(NodeId(leaf as u32))
+        (leaf >> 32 == u64::from(epoch)).then_some(leaf as u32)
     }
 
     /// Remembers the node in the trace of this epoch.
     #[inline]
-    pub(super) fn set(&self, epoch: u32, id: NodeId) {
-        self.0.store(u64::from(epoch) << 32 | u64::from(id.0), Ordering::Relaxed);
+    pub(super) fn set(&self, epoch: u32, id: u32) {
+        self.0.store(u64::from(epoch) << 32 | u64::from(id), Ordering::Relaxed);
     }
 }
 
@@ -61,7 +60,7 @@ mod tests {
     fn a_place_is_of_one_epoch() {
         let place = LeafPlace::default();
         assert_eq!(place.get(0), None);
-        place.set(3, NodeId(8));
-        assert_eq!((place.get(3), place.get(4)), (Some(NodeId(8)), None));
+        place.set(3, 8);
+        assert_eq!((place.get(3), place.get(4)), (Some(8), None));
     }
 }

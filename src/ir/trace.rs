@@ -189,7 +189,7 @@ impl Trace {
     #[inline]
     pub fn leaf<D: LeafData>(&mut self, data: &Arc<D>) -> NodeId {
         // The remembered node is checked, so that even an epoch that wrapped around cannot mislead.
-        if let Some(id) = data.place().get(self.epoch).filter(|&id| (id.0 as usize) < self.nodes.len())
+        if let Some(id) = data.place().get(self.epoch).filter(|&id| (id as usize) < self.nodes.len()).map(NodeId)
             && self.data(self.node(id)).is_some_and(|found| std::ptr::addr_eq(Arc::as_ptr(found), Arc::as_ptr(data)))
         {
             return id;
@@ -198,7 +198,7 @@ impl Trace {
         let payload = self.leaves.len() as u32;
         self.leaves.push(data.clone());
         let id = self.push(Node { payload, ..node(Op::Leaf, data.ty().dtype, shape) });
-        data.place().set(self.epoch, id);
+        data.place().set(self.epoch, id.0);
         id
     }
 
@@ -338,7 +338,7 @@ impl Trace {
         let payload = self.leaves.len() as u32;
         self.leaves.push(data.clone());
         self.nodes[id.0 as usize] = Node { payload, holder: old.holder, ..node(Op::Leaf, old.dtype, old.shape) };
-        data.place().set(self.epoch, id);
+        data.place().set(self.epoch, id.0);
         old
     }
 
@@ -402,7 +402,7 @@ impl Trace {
             let id = self.push(kept);
             new_ids[i] = id.0;
             if let Some(data) = self.data(&kept) {
-                data.place().set(self.epoch, id);
+                data.place().set(self.epoch, id.0);
             }
             if kept.holder != NONE {
                 self.pending += usize::from(kept.op != Op::Leaf);

@@ -74,7 +74,7 @@ pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) ->
         ));
     }
     let types: Vec<TensorType> = operands.iter().map(|&id| trace.ty(id)).collect();
-    custom_targets::check(call, &types)?;
+    custom_targets::check(&call.target, &types, &call.results)?;
     Ok(trace.application(Op::CustomCall, operands, &call.encode(), &[], &call.results))
 }
 

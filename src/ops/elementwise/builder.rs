@@ -4,6 +4,9 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 
+/// Names of the real and the imaginary part.
+pub type Parts = [String; 2];
+
 /// Writes elementwise operations on values of one type, and returns the names of their results.
 pub struct Steps<'a, 'b> {
     pub e: &'a mut Emitter<'b>,

@@ -1,8 +1,8 @@
 //! Complex functions computed from sines, cosines and hyperbolic functions of the parts.
 
+use crate::ops::elementwise::builder::Parts;
 use crate::ops::elementwise::builder::Steps;
 use crate::ops::elementwise::complex_exponential::Power;
-use crate::ops::elementwise::complex_functions::Parts;
 use crate::types::DType;
 
 /// Writes `sinh h` for `h` in [0, 1] by its Taylor series; the difference of exponentials would lose most bits there.

@@ -1,8 +1,8 @@
 //! The complex exponential and logarithm, computed from real and imaginary parts.
 
 use crate::ops::elementwise::arc::arc_tangent;
+use crate::ops::elementwise::builder::Parts;
 use crate::ops::elementwise::builder::Steps;
-use crate::ops::elementwise::complex_functions::Parts;
 use crate::ops::elementwise::functions::log_plus_one;
 use crate::types::DType;
 

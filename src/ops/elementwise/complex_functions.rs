@@ -5,13 +5,11 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::UnaryOp;
 use crate::ops::elementwise::arc::arc_tangent;
+use crate::ops::elementwise::builder::Parts;
 use crate::ops::elementwise::builder::Steps;
 use crate::ops::elementwise::complex_circle::{cosine, logistic, sine, tangent};
 use crate::ops::elementwise::complex_exponential::{exponential, exponential_minus_one, logarithm, logarithm_plus_one};
 use crate::types::{DType, ScalarValue, TensorType};
-
-/// Names of the real and the imaginary part.
-pub type Parts = [String; 2];
 
 /// Writes `name = op(x)` for a complex `x` of this type.
 pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorType) {

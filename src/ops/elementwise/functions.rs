@@ -3,13 +3,11 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::UnaryOp;
 use crate::ops::elementwise::builder::Steps;
-use crate::ops::elementwise::complex_functions;
-use crate::types::{DType, Kind, TensorType};
+use crate::types::{DType, TensorType};
 
-/// Writes `name = op(x)` for an `x` of this type.
+/// Writes `name = op(x)` for a real `x` of this type.
 pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorType) {
     match (op, ty.dtype) {
-        (_, dtype) if dtype.kind() == Kind::Complex => complex_functions::function(e, name, op, x, ty),
         (UnaryOp::Cbrt, _) => cube_root(e, name, x, ty),
         (UnaryOp::LogPlusOne, DType::F64) => kahan_log_plus_one(&mut Steps::of(e, ty), name, x),
         _ => emit!(e, "    {name} = stablehlo.{} {x} : {}", op.name(), mlir(ty)),

@@ -9,7 +9,7 @@ use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::complex::{imag, real};
 use crate::ops::elementwise::complex_functions;
 use crate::ops::elementwise::float8;
-use crate::ops::elementwise::functions::{function, is_wide};
+use crate::ops::elementwise::functions::{self, is_wide};
 use crate::ops::elementwise::functions_of_one::every;
 use crate::ops::refuse;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
@@ -87,6 +87,15 @@ fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
         (true, IsFinite) => Ok(DType::Pred),
         (true, Abs) => Ok(x.dtype.real()),
         (true, _) => Ok(x.dtype),
+    }
+}
+
+/// Writes `name = op(x)` for an `x` of this type, real or complex.
+fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorType) {
+    if ty.dtype.kind() == Kind::Complex {
+        complex_functions::function(e, name, op, x, ty);
+    } else {
+        functions::function(e, name, op, x, ty);
     }
 }
 
