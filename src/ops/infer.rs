@@ -3,7 +3,9 @@
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{NodeId, Op, Trace};
-use crate::types::{Axes, DType, Dims, MAX_RANK, TensorType, broadcast, element_count, normalize_axis};
+use crate::types::{
+    Axes, DType, Dims, MAX_RANK, Scalar, ScalarValue, TensorType, broadcast, element_count, normalize_axis,
+};
 
 pub fn refuse(name: &str, operand: &str, ty: &TensorType, wanted: &str) -> Error {
     error!(InvalidArgument, "{operand}: {name} takes {wanted}, not {ty}")
@@ -44,4 +46,23 @@ pub fn distinct_axes(name: &str, axes: &[i64], rank: usize) -> Result<Axes> {
 pub fn typed(trace: &mut Trace, op: Op, ty: &TensorType, operands: &[NodeId]) -> NodeId {
     let shape = trace.intern(&ty.dims);
     trace.operation(op, ty.dtype, shape, operands)
+}
+
+/// Dtype of positions on an axis of this size.
+pub fn places_dtype(dim: i64) -> DType {
+    if dim <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }
+}
+
+/// Returns an error unless the dtype holds the positions on an axis of size `dim`.
+pub fn check_index_dtype(dtype: DType, dim: i64) -> Result<()> {
+    if !dtype.is_integer() {
+        return Err(error!(InvalidArgument, "index_dtype: it is {dtype}; want an integer"));
+    }
+    if Scalar::new(dtype, ScalarValue::Signed((dim - 1).max(0))).is_err() {
+        return Err(error!(
+            InvalidArgument,
+            "index_dtype: it is {dtype}, which cannot count the {dim} elements of the axis"
+        ));
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Records tensors made from values, by tensor handles.
 
-use super::record::{create, of_one};
+use super::operands::of_one;
+use super::recording::create;
 use crate::device::{Device, TensorHandle};
 use crate::error::Result;
 use crate::ops;

@@ -1,7 +1,7 @@
 //! Records elementwise operations, by tensor handles.
 
+use super::operands::of_one;
 use super::operands::{operand_list, operands};
-use super::record::of_one;
 use super::recording::{finish, finish_in_place};
 use crate::device::TensorHandle;
 use crate::error::{Error, Result};

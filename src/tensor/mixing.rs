@@ -1,7 +1,7 @@
 //! Operations on tensors of several devices, as the option `mixed_device_policy` has it. Tensors of two environments never
 //! mix.
 
-use super::record::create;
+use super::recording::create;
 use super::recording::{State, to_record};
 use crate::device::{self, Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;

@@ -9,7 +9,6 @@ mod mixing;
 mod nn;
 mod operands;
 mod random;
-mod record;
 mod recording;
 mod reduction;
 mod shape;

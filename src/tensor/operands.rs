@@ -1,10 +1,10 @@
 //! The nodes of operands, looked up on their device.
 
 use super::mixing::bring_together;
-use super::recording::{State, to_record};
+use super::recording::{State, finish, to_record};
 use crate::device::{TensorHandle, common_device};
 use crate::error::Result;
-use crate::ir::NodeId;
+use crate::ir::{NodeId, Trace};
 
 /// The nodes of named operands on one device, and that device's state.
 #[inline]
@@ -40,4 +40,15 @@ pub fn operand_list(named: impl Iterator<Item = (String, TensorHandle)>) -> Resu
     let mut state = to_record(device)?;
     let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
     Ok((state, nodes))
+}
+
+/// Records an operation on one named operand.
+pub fn of_one(
+    name: &str,
+    x: TensorHandle,
+    record: impl FnOnce(&mut Trace, NodeId) -> Result<NodeId>,
+) -> Result<TensorHandle> {
+    let (mut state, [x]) = operands([(name, x)])?;
+    let id = record(&mut state.trace, x)?;
+    finish(state, id)
 }

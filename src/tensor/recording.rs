@@ -3,7 +3,7 @@
 use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
 use crate::error;
 use crate::error::Result;
-use crate::ir::NodeId;
+use crate::ir::{NodeId, Trace};
 use crate::sync;
 use crate::types::check_rank;
 use parking_lot::MutexGuard;
@@ -28,6 +28,13 @@ pub fn to_record(device: &'static Device) -> Result<State> {
         }
     }
     Ok(state)
+}
+
+/// Records an operation without operands.
+pub fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<NodeId>) -> Result<TensorHandle> {
+    let mut state = to_record(device)?;
+    let id = record(&mut state.trace)?;
+    finish(state, id)
 }
 
 /// A new tensor with the result of what was recorded as its value: pending; or on cpu evaluated now, by this thread and

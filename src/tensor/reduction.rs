@@ -1,7 +1,7 @@
 //! Records reductions, by tensor handles.
 
+use super::operands::of_one;
 use super::operands::operands;
-use super::record::of_one;
 use super::recording::finish;
 use crate::device::TensorHandle;
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! Records operations that rearrange elements, by tensor handles.
 
+use super::operands::of_one;
 use super::operands::{numbered, operand_list, operands};
-use super::record::of_one;
 use super::recording::{finish, finish_all};
 use crate::device::TensorHandle;
 use crate::error::Result;

@@ -9,12 +9,12 @@ use crate::ops::elementwise::binary::binary_scalar;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::dynamic::take;
+use crate::ops::infer::{check_index_dtype, places_dtype};
 use crate::ops::reduction::windows::cumulative;
 use crate::ops::refuse;
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::slice;
 use crate::ops::sorting::ordered_bits::{counted, is_nonzero, search};
-use crate::ops::sorting::sort::{check_index_dtype, places_dtype};
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, element_count};
 
 /// Table entry of `nonzero`, the indices of elements that are not 0.

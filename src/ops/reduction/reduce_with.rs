@@ -11,8 +11,9 @@ use crate::ops::control::regions::{begin, check_alike, check_scalars, combining,
 use crate::ops::creation::constants::{constant, full, iota};
 use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::distinct_axes;
+use crate::ops::infer::check_index_dtype;
 use crate::ops::shape::axes::reshape;
-use crate::ops::sorting::sort::{check_index_dtype, check_ordered, key};
+use crate::ops::sorting::sort::{check_ordered, key};
 use crate::types::{DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
 /// Table entry of `argmax`.

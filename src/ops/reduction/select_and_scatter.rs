@@ -9,10 +9,10 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_scalars, combining, each, end, scalar, written_out};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::indexing::dimension_numbers::{self, SCATTER};
+use crate::ops::infer::places_dtype;
 use crate::ops::reduction::windows::{infer, text};
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::slicing::pad;
-use crate::ops::sorting::sort::places_dtype;
 use crate::types::{DType, TensorType};
 
 /// Definition of `select_and_scatter`: values combined into the element that is selected in each window.

@@ -11,7 +11,7 @@ use crate::ops::elementwise::complex::{imag, real};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::ops::indexing::dynamic::take;
-use crate::ops::sorting::sort::places_dtype;
+use crate::ops::infer::places_dtype;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Records integer keys that compare as the elements do: NaN is greater than every number and equal to itself, zeros

@@ -13,8 +13,9 @@ use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::fold_barrier::unsigned;
+use crate::ops::infer::{check_index_dtype, places_dtype};
 use crate::ops::sorting::ordered_bits::sort_keys;
-use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
+use crate::types::{DType, Kind, TensorType, normalize_axis};
 
 /// Table entry of `sort_along`.
 pub const SORT_ALONG: Composed = Composed { name: "sort_along", function: "lxla_sort_along", dtypes: "all" };
@@ -127,31 +128,12 @@ pub fn argsort(
     Ok(convert(trace, order, index_dtype))
 }
 
-/// Dtype of positions on an axis of this size.
-pub fn places_dtype(dim: i64) -> DType {
-    if dim <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }
-}
-
 /// Returns an error for complex numbers, which have no order.
 pub fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
     match ty.dtype.kind() {
         Kind::Complex => Err(crate::ops::refuse(name, operand, ty, "pred, integers and floats")),
         _ => Ok(()),
     }
-}
-
-/// Returns an error unless the dtype holds the positions on an axis of size `dim`.
-pub fn check_index_dtype(dtype: DType, dim: i64) -> Result<()> {
-    if !dtype.is_integer() {
-        return Err(error!(InvalidArgument, "index_dtype: it is {dtype}; want an integer"));
-    }
-    if Scalar::new(dtype, ScalarValue::Signed((dim - 1).max(0))).is_err() {
-        return Err(error!(
-            InvalidArgument,
-            "index_dtype: it is {dtype}, which cannot count the {dim} elements of the axis"
-        ));
-    }
-    Ok(())
 }
 
 fn native_sort(call: &Call) -> Result<Vec<Array>> {

@@ -12,9 +12,10 @@ use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::along::take_along_axis;
+use crate::ops::infer::{check_index_dtype, places_dtype};
 use crate::ops::shape::axes::transpose;
 use crate::ops::shape::rearrange::slice_axis;
-use crate::ops::sorting::sort::{argsort, canonical, check_index_dtype, check_ordered, key, places_dtype};
+use crate::ops::sorting::sort::{argsort, canonical, check_ordered, key};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
 
 /// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis. Attributes: k, 1 for

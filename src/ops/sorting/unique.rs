@@ -14,11 +14,12 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::along::index_combine;
 use crate::ops::indexing::dynamic::take;
 use crate::ops::indexing::selection::{are_there, check_fill, check_size, flat, places_of};
+use crate::ops::infer::{check_index_dtype, places_dtype};
 use crate::ops::reduction::windows::cumulative;
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::{concatenate, slice};
 use crate::ops::sorting::ordered_bits::{counted, keys, search, sort_keys};
-use crate::ops::sorting::sort::{check_index_dtype, places_dtype, sort};
+use crate::ops::sorting::sort::sort;
 use crate::types::{DType, ScalarValue, TensorType};
 
 /// Table entry of `unique`, the distinct elements in ascending order.
