@@ -1,4 +1,4 @@
-// What recording costs: one lxla_binary through the C ABI, the release of its operand included, on chains of any length.
+// Measures recording: one lxla_binary through the C ABI, the release of its operand included, on chains of any length.
 #include "pjrt.h"
 
 static double ns_per_op(int n) {
@@ -20,7 +20,12 @@ static double ns_per_op(int n) {
   return taken * 1e3 / n;
 }
 
-int main(void) {
+// With a number, records one chain of that length: for counting instructions.
+int main(int count, char **arguments) {
+  if (count > 1) {
+    ns_per_op(atoi(arguments[1]));
+    return 0;
+  }
   printf("| ops in the chain | ns per op (median of 9) |\n|---|---|\n");
   for (int n = 1000; n <= 1000000; n *= 10) {
     double samples[9];
