@@ -1,5 +1,6 @@
-// What cutting programs costs and saves (option max_program_ops): compiling, and the step that is repeated. One
-// environment for each setting in this process, all anew in every round; repeated steps take turns.
+// Measures the cost and gain of cutting programs (option max_program_ops): compile time, and the time of repeated
+// steps. Each setting has an environment of its own in this process, made anew in every round; repeated steps
+// alternate.
 #define main train_digits_main
 #include "../examples/train_digits.c"
 #undef main
@@ -33,7 +34,7 @@ static const program PROGRAMS[] = {
     {"a chain of 5000 operations on f32[8], its pieces unlike", .side = 8, .rank = 1, .unlike = 1},
 };
 
-// What there is to compute with in one environment.
+// Operands of the computation in one environment.
 typedef struct {
   lxla_tensor inputs[INPUTS], factors[INPUTS];  // of a chain
   layer layers[DEEPEST];                        // of a network
@@ -57,7 +58,8 @@ static void prepare_chain(const program *p, operands *on) {
   }
 }
 
-// Ten kinds of operations in turn, as in disk.c: of ten, one is a matrix product, one a reduction, the others elementwise.
+// Records operation `i`: ten kinds in turn, as in disk.c: one of ten is a matrix product, one a reduction, the others
+// elementwise.
 static lxla_tensor operation(int i, lxla_tensor x, lxla_tensor other, lxla_tensor factor) {
   switch (i % 10) {
     case 0: return matmul(x, factor);
@@ -97,7 +99,7 @@ static void prepare_network(const program *p, operands *on) {
   on->x = pattern(0, ROWS, WIDTH), on->y = pattern(1, ROWS, WIDTH);
 }
 
-// Gives the outputs of the last layer, and keeps the inputs of each, and what its ReLU let pass.
+// Returns the outputs of the last layer; keeps the inputs of each layer, and the mask of its ReLU.
 static lxla_tensor go_forward(const program *p, operands *on, lxla_tensor *inputs, lxla_tensor *passed) {
   OK(lxla_tensor_snapshot(on->x, &inputs[0]));
   for (int i = 0; i < p->depth; i++) {
@@ -110,7 +112,7 @@ static lxla_tensor go_forward(const program *p, operands *on, lxla_tensor *input
   return inputs[p->depth];
 }
 
-// The mean square of outputs - y, and its derivative.
+// Returns the mean square of outputs - y, and its derivative.
 static lxla_tensor square_error(lxla_tensor outputs, lxla_tensor y, lxla_tensor *gradient) {
   lxla_tensor error = binary(LXLA_BINARY_SUBTRACT, outputs, y), square = binary(LXLA_BINARY_MULTIPLY, error, error), sum;
   OK(lxla_reduce(LXLA_REDUCE_SUM, square, (const int64_t[]){0, 1}, 2, 0, &sum));
@@ -120,7 +122,7 @@ static lxla_tensor square_error(lxla_tensor outputs, lxla_tensor y, lxla_tensor 
   return loss;
 }
 
-// One layer backward: updates its parameters, and gives the gradient of its inputs.
+// Records one layer backward: updates its parameters, and returns the gradient of its inputs.
 static lxla_tensor go_back(layer *at, lxla_tensor inputs, lxla_tensor passed, lxla_tensor gradient) {
   lxla_tensor zero = zeros(1, 1), open, inner;
   OK(lxla_compare(LXLA_COMPARE_GT, passed, zero, &open));
@@ -154,10 +156,10 @@ static lxla_tensor record_training(const program *p, operands *on) {
 typedef struct {
   double compile[ROUNDS], step[SAMPLES];  // ms
   int programs, runs, donated;
-  float first, last;  // an element of what the first and the last step made
+  float first, last;  // an element of the results of the first and the last step
 } figures;
 
-// The time of a step alone, without the recording, in ms.
+// Returns the time of a step in ms, without the recording.
 static double run(const program *p, operands *on, float *value) {
   static float values[VALUES];
   lxla_tensor result = p->depth ? record_training(p, on) : record_chain(p, on);

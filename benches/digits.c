@@ -1,5 +1,5 @@
-// The digits step: through lazyxla, and the same executable straight through the PJRT C API with donation, in one run.
-// The network is the example's own.
+// Compares the training step of examples/train_digits.c through lazyxla with the same executable straight through the
+// PJRT C API, with donation, in one run.
 #define main train_digits_main
 #include "../examples/train_digits.c"
 #undef main
@@ -16,7 +16,7 @@ enum { TURNS = 1500, BUFFERS = 4 * LAYERS };
 
 // The step's parameters in the order of its text are the tensors in the order of their first use; the text names their types.
 typedef struct {
-  int count, updated_by[64];  // for each parameter the output that takes it over, or -1
+  int count, updated_by[64];  // for each parameter the output written over its buffer, or -1
   int64_t dims[64][2];
 } parameters;
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
   lxla_tensor x = from_host(set.pixels[0], BATCH, PIXELS), y = from_host(set.labels[0], BATCH, CLASSES);
   OK(lxla_mark_step(env, device, 1));
 
-  // A rate of 0 keeps the numbers the same for as long as we measure.
+  // A rate of 0 keeps the numbers the same during the measurement.
   char *text;
   lxla_tensor loss = train(layers, x, y, 0);
   OK(lxla_step_stablehlo(env, device, &text));

@@ -1,6 +1,7 @@
-// Whether saving shows in training: the example's network, trained again and again from the same start, without saves and with
-// all parameters and momenta saved after every 10th step. digits_save DIGITS_CSV [FOLDER]: saves go below FOLDER (the current one).
-// Ends with status 1 if saves of values that are there change the curve of losses by a single bit.
+// Measures the effect of saves on training: the example's network is trained repeatedly from the same start, without
+// saves and with all parameters and momenta saved after every 10th step. digits_save DIGITS_CSV [FOLDER]: saves go
+// below FOLDER (the current one). Ends with status 1 if saves of materialized values change the curve of losses by a
+// single bit.
 #define main train_digits_main
 #include "../examples/train_digits.c"
 #undef main
@@ -17,7 +18,7 @@ typedef struct {
 
 typedef struct {
   float losses[TURNS];
-  double times[TURNS];        // of a step, its save included
+  double times[TURNS];        // of a step, with its save
   uint64_t runs, recomputed;  // counters of its environment
 } curve;
 
@@ -40,11 +41,11 @@ static void save(const layer *layers, int async, lxla_save_ticket *ticket) {
     TRY(lxla_save(path, list, tensors, SAVED));
     return;
   }
-  TRY(lxla_save_ticket_release(*ticket));  // of the save before; it goes on
+  TRY(lxla_save_ticket_release(*ticket));  // of the previous save, which continues
   TRY(lxla_save_async(path, list, tensors, SAVED, ticket));
 }
 
-// The step of the example's main, on batches in the order of the file.
+// Runs one training step as the example's main does, on batches in the order of the file.
 static float turn(const images *set, layer *layers, int step, const variant *v, lxla_save_ticket *ticket) {
   int first = step * BATCH % (set->count - BATCH);
   lxla_tensor x = from_host(set->pixels[first], BATCH, PIXELS), y = from_host(set->labels[first], BATCH, CLASSES);
@@ -87,7 +88,7 @@ static curve trained(const images *set, const variant *v) {
   return c;
 }
 
-// How far two curves are apart, at most, and from which step on.
+// Returns the largest difference of two curves, and the first step at which they differ.
 static double apart(const curve *a, const curve *b, int *first_step) {
   double most = 0;
   *first_step = -1;
@@ -95,7 +96,7 @@ static double apart(const curve *a, const curve *b, int *first_step) {
     if (memcmp(&a->losses[i], &b->losses[i], sizeof(float)) == 0) continue;
     if (*first_step < 0) *first_step = i;
     double difference = fabs((double)a->losses[i] - (double)b->losses[i]) / fabs((double)a->losses[i]);
-    if (!(difference <= most)) most = difference;  // also what is no number
+    if (!(difference <= most)) most = difference;  // also true for NaN
   }
   return most;
 }

@@ -1,7 +1,7 @@
-// What the disk cache saves and costs: compiling against loading in a later process, for the example's training step and for
-// programs of 10 to 5000 operations; and what a process pays for having the cache at all. bench_disk [FOLDER]: caches are made
-// below FOLDER (the current one). What is measured is a process of its own each time, this program with other arguments, so
-// that memory has nothing to find in it.
+// Measures the disk cache: compiling against loading in a later process, for the example's training step and for
+// programs of 10 to 5000 operations; and the cost of having the cache at all. bench_disk [FOLDER]: caches are made
+// below FOLDER (the current one). Each measurement runs in a new process, this program with other arguments, so that no
+// executable is in memory.
 #define main train_digits_main
 #include "../examples/train_digits.c"
 #undef main
@@ -20,16 +20,16 @@ enum { COUNT = sizeof OPERATIONS / sizeof *OPERATIONS };
 
 // --- The process that is measured ----------------------------------------------------------------------------------
 
-// What it tells its parent, in microseconds: opening the environment; the first program of all, of one operation, beyond
-// running it; then for the program asked for, the time in the compiler, the first step beyond a repeated one, and what the
-// plugin alone takes to load it.
+// Figures that the process prints for its parent, in microseconds: opening the environment; the first program (of one
+// operation) beyond its run; then for the program asked for, the time in the compiler, the first step beyond a repeated
+// one, and the plugin's own time to load it.
 enum { OPEN, FIRST, COMPILE, LOAD, PLUGIN_LOAD, FIGURES };
 typedef struct {
   double figures[FIGURES];
-  int compiled, loaded;  // how many programs in all
+  int compiled, loaded;  // numbers of programs
 } told;
 
-// What there is to compute with: for the training step, or for a chain of operations.
+// Operands of the training step, or of a chain of operations.
 static struct {
   layer layers[LAYERS];
   lxla_tensor pixels, labels, inputs[INPUTS];
@@ -49,7 +49,7 @@ static void prepare(void) {
   OK(lxla_mark_step(env, device, 1));
 }
 
-// Ten kinds of operations in turn: of ten, one is a matrix product, one a reduction, the others elementwise.
+// Records operation `i`: ten kinds in turn: one of ten is a matrix product, one a reduction, the others elementwise.
 static lxla_tensor operation(int i, lxla_tensor x, lxla_tensor other) {
   switch (i % 10) {
     case 0: return matmul(x, other);
@@ -77,7 +77,7 @@ static lxla_tensor record(int operations) {
   return x;
 }
 
-// The time of a step alone, without the recording.
+// Returns the time of a step alone, without the recording.
 static double run(int operations) {
   lxla_tensor result = record(operations);
   double start = now();
@@ -87,14 +87,14 @@ static double run(int operations) {
   return taken;
 }
 
-// The first step of a program beyond a repeated one.
+// Returns the time of a program's first step beyond a repeated one.
 static double first_beyond_repeated(int operations) {
   double first = run(operations), repeated[REPEATS];
   for (int i = 0; i < REPEATS; i++) repeated[i] = run(operations);
   return first - median(repeated, REPEATS);
 }
 
-// The same text compiled, serialized and loaded straight through PJRT; the time of the loading.
+// Compiles, serializes and loads the same text straight through PJRT; returns the time of the loading.
 static double plugin_load(int operations) {
   char *text;
   record(operations);
@@ -148,7 +148,7 @@ static void remove_cache(const char *cache) {
   if (system(command)) STOP("cannot remove %s", cache);
 }
 
-// The three kinds of processes: without a cache, with an empty one, with a full one.
+// Kinds of processes: without a cache, with an empty one, with a full one.
 enum { NONE, COLD, WARM, KINDS };
 static double samples[COUNT][KINDS][FIGURES][ROUNDS];
 
@@ -170,15 +170,15 @@ static void measure(const char *program, const char *folder, int size, int round
          cold.loaded, warm.compiled, warm.loaded);
 }
 
-// One figure of one kind of process, whatever the size of its program.
+// Returns one figure of one kind of process, over programs of all sizes.
 static double over_sizes(int kind, int figure) {
   double all[COUNT * ROUNDS];
   for (int size = 0; size < COUNT; size++) memcpy(all + size * ROUNDS, samples[size][kind][figure], sizeof samples[0][0][0]);
   return median(all, COUNT * ROUNDS);
 }
 
-// Ratios and differences are taken within a round. What keeping costs: the first step with an empty cache, less compiling,
-// beyond the same without a cache.
+// Prints the figures of a program size. Ratios and differences are taken within a round. The cost of storing is the
+// first step with an empty cache, less compiling, beyond the same without a cache.
 static void print_size(int size) {
   double ratios[ROUNDS], keeping[ROUNDS];
   double(*none)[ROUNDS] = samples[size][NONE], (*cold)[ROUNDS] = samples[size][COLD], (*warm)[ROUNDS] = samples[size][WARM];

@@ -1,5 +1,5 @@
-// Tracing and lowering Llama 3.1 405B on placeholders, as one loop and layer by layer: benches/jax_llama.py does the same with
-// JAX, and runs this.
+// Measures tracing and lowering Llama 3.1 405B on placeholders, as one loop and layer by layer. benches/jax_llama.py
+// does the same with JAX, and runs this program.
 #include "../examples/llama.h"
 
 #include <string.h>
@@ -23,7 +23,8 @@ static double median(double *samples) {
   return samples[TURNS / 2];
 }
 
-// One line: the mode, milliseconds to trace, to lower, and both (the first ones of a process are not counted), bytes of text.
+// Prints one line: the mode; milliseconds to trace, to lower, and both (the first runs of a process are not counted);
+// bytes of text.
 static void measure(const llama *m, int unrolled) {
   double traced[TURNS], lowered[TURNS], both[TURNS];
   size_t length = 0;

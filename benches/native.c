@@ -1,5 +1,6 @@
-// Native tensors, for numpy_native.py to compare with NumPy: reads lines "operation calls", and answers each with the
-// nanoseconds of one call, its result made and released, those of processor time, and one number out of the result.
+// Runs operations on native tensors, for numpy_native.py to compare with NumPy: reads lines "operation calls", and
+// answers each with the nanoseconds of one call (its result made and released), the nanoseconds of processor time, and
+// one number of the result.
 #define env unused_env
 #define device unused_device
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -13,7 +14,7 @@ static const lxla_device cpu = {LXLA_DEVICE_CPU, 0};
 
 // --- Operands ------------------------------------------------------------------------------------------------------
 
-// Numbers between 0.1 and 1.1 that numpy_native.py makes as well.
+// Returns a number between 0.1 and 1.1; numpy_native.py makes the same numbers.
 static double number(uint32_t i, uint32_t seed) { return 0.1 + (double)((i + seed) * 2654435761u >> 8) / (1 << 24); }
 
 static lxla_tensor operand(int64_t rows, int64_t columns, uint32_t seed) {
@@ -62,7 +63,7 @@ static const int64_t SWAPPED[] = {1, 0}, AXES[] = {0, 1}, LOW[] = {0, 0}, HIGH[]
 #define UNARY(op, t) lxla_unary(LXLA_UNARY_##op, t, out)
 #define REDUCE(op, t, axes, n) lxla_reduce(LXLA_REDUCE_##op, t, axes, n, 0, out)
 
-// One line for each: its name, and the call that makes `out`.
+// Operations: each with its name, and the call that makes `out`.
 #define OPERATIONS(ON)                                                      \
   ON(add, BINARY(ADD, x, y))                                                \
   ON(multiply, BINARY(MULTIPLY, x, y))                                      \
@@ -113,7 +114,7 @@ static const int64_t SWAPPED[] = {1, 0}, AXES[] = {0, 1}, LOW[] = {0, 0}, HIGH[]
 enum { OPERATIONS(NUMBER) OPERATION_COUNT };
 static const char *const NAMES[] = {OPERATIONS(NAME)};
 
-// A switch on a number: what it costs is nothing beside the call.
+// Runs an operation by its number; the cost of the switch is negligible beside the call.
 static lxla_status operate(int operation, lxla_tensor *out) {
   switch (operation) { OPERATIONS(CASE) }
   return LXLA_NOT_FOUND;
@@ -121,7 +122,7 @@ static lxla_status operate(int operation, lxla_tensor *out) {
 
 // --- Answers -------------------------------------------------------------------------------------------------------
 
-// The last element.
+// Returns the last element.
 static double last(lxla_tensor t) {
   static double room[2 * MILLION];
   size_t rank, elements = 1;
@@ -137,7 +138,7 @@ static double last(lxla_tensor t) {
   return room[elements - 1];
 }
 
-// Of the processor, in all threads.
+// Returns the processor time of all threads.
 static double busy(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

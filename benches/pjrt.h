@@ -1,4 +1,4 @@
-// The same executable straight through the PJRT C API, as the yardstick: load the plugin, compile a text, run it.
+// Runs an executable straight through the PJRT C API, as the baseline: load the plugin, compile a text, run it.
 #ifndef LXLA_BENCH_PJRT_H
 #define LXLA_BENCH_PJRT_H
 
@@ -47,7 +47,7 @@ static void pjrt_start(void) {
   pjrt_device = Client_AddressableDevices_args.addressable_devices[0];
 }
 
-// The options that lazyxla compiles with, see src/engine/pjrt/compile_options.rs.
+// Compiles with lazyxla's options; see src/engine/pjrt/compile_options.rs.
 static PJRT_LoadedExecutable *pjrt_compile(const char *text) {
   static const char options[] =
       "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01"
@@ -70,7 +70,7 @@ static PJRT_Buffer *pjrt_buffer(PJRT_Buffer_Type type, const int64_t *dims, size
 
 static void pjrt_destroy(PJRT_Buffer *buffer) { PJRT(Buffer_Destroy, .buffer = buffer); }
 
-// Runs; with `wait`, until the run has ended. Arguments stay the caller's to destroy, donated or not.
+// Runs an executable; with `wait`, waits for its end. The caller destroys the arguments, donated or not.
 static void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arguments, size_t n, PJRT_Buffer **outputs, int wait) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
   PJRT_Event *done = NULL;

@@ -20,7 +20,7 @@ static double ns_per_op(int n) {
   return taken * 1e3 / n;
 }
 
-// With a number, records one chain of that length: for counting instructions.
+// With a number as argument, records one chain of that length, for counting instructions.
 int main(int count, char **arguments) {
   if (count > 1) {
     ns_per_op(atoi(arguments[1]));

@@ -1,5 +1,6 @@
-// What saving costs: lxla_save against a plain write of the same bytes, and training with asynchronous saves against training
-// without. bench_save [MB [FOLDER]]: so many MB of f32 (1000; 0: training only), written below FOLDER (the current one).
+// Measures saves: lxla_save against a plain write of the same bytes, and training with asynchronous saves against
+// training without. bench_save [MB [FOLDER]]: MB of f32 to write (1000; 0: training only), below FOLDER (the current
+// one).
 #pragma GCC diagnostic ignored "-Wunused-function"  // the header also has the PJRT yardstick, which is not used here
 #include "pjrt.h"
 
@@ -21,7 +22,7 @@ static lxla_tensor from_host(const float *data, int64_t rows, int64_t columns) {
   return t;
 }
 
-// Random values: a disk that compresses, or leaves zeros out, shall not be able to.
+// Fills with random values, which a disk can neither compress nor store as holes.
 static void fill(float *values, size_t n) {
   static uint64_t state = 0x9E3779B97F4A7C15u;
   for (size_t i = 0; i < n; i++) {
@@ -30,7 +31,7 @@ static void fill(float *values, size_t n) {
   }
 }
 
-// As dd conv=fsync writes: blocks of 1 MB, and the disk is waited for.
+// Writes as dd conv=fsync does: blocks of 1 MB, then waits for the disk.
 static void write_plainly(const char *name, const void *values, size_t bytes) {
   int file = open(name, O_CREAT | O_WRONLY | O_TRUNC, 0666);
   if (file < 0) STOP("cannot write %s", name);
@@ -54,7 +55,7 @@ typedef struct {
   lxla_tensor tensors[TENSORS];
   char names[TENSORS][24];
   const char *name_list[TENSORS];
-  float *values;  // of all tensors, one after another
+  float *values;  // of all tensors, concatenated
   size_t bytes;
 } content;
 
@@ -85,7 +86,7 @@ static double library_save(const content *c) {
   return now() - start;
 }
 
-// Removing a large file, and what the disk still does of earlier ones, is not measured.
+// Measures a write, without the removal of the earlier file and without the disk's pending work.
 static double measured(double (*write_it)(const content *), const content *c) {
   remove(path), remove(plain_path);
   sync();
@@ -143,7 +144,8 @@ static network make_network(int layers) {
   return net;
 }
 
-// Each weight is multiplied by, and moved by an outer product, as by SGD. All of them are donated.
+// Records a training step: multiplies by each weight, and updates it by an outer product, as SGD does. All weights are
+// donated.
 static void record(const network *net) {
   lxla_tensor x, y, product, turned, change;
   OK(lxla_tensor_snapshot(net->x, &x));
@@ -165,7 +167,7 @@ static void step(const network *net) {
   OK(lxla_mark_step(env, device, 1));
 }
 
-// What training is beside: nothing, a thread of ours that writes as many bytes (what no save in the background can avoid),
+// Load beside the training: nothing, a thread that writes as many bytes (the unavoidable cost of any background save),
 // or lxla_save_async.
 enum { NOTHING, PLAIN, SAVE, SIDES };
 
@@ -200,7 +202,7 @@ static void end_write(int side) {
   ticket.id = 0;
 }
 
-// One after another: what is still on its way is waited for.
+// Starts a write; waits for the one before it if that is still under way.
 static void start_write(int side, const network *net) {
   end_write(side);
   if (side == SAVE) OK(lxla_save_async(path, net->name_list, net->weights, (size_t)net->layers, &ticket));

@@ -1,5 +1,5 @@
-// What loops and calls of traced computations cost: text and compile time of a scan against its length; a call and the step
-// that runs it against the plugin's own execute of the same text.
+// Measures the cost of loops and calls of traced computations: text and compile time of a scan against its length; a
+// call and the step that runs it against the plugin's own execute of the same text.
 #include "pjrt.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static double compile_milliseconds(void) {
   return (double)value * 1e-6;
 }
 
-// x -> tanh(x W + shift). Another shift is another program.
+// Traces x -> tanh(x W + shift). Each shift gives another program.
 static lxla_computation layer(double shift) {
   lxla_tensor p[] = {placeholder((int64_t[]){1, WIDTH}, 2), placeholder((int64_t[]){WIDTH, WIDTH}, 2)}, product, sum, out;
   OK(lxla_matmul(p[0], p[1], &product));
@@ -37,7 +37,7 @@ static lxla_computation layer(double shift) {
   return body;
 }
 
-// Compiles a scan over `length` layers several times, each anew, and runs each once.
+// Compiles a scan over `length` layers several times, each time anew, and runs each once.
 static void scan(int64_t length) {
   lxla_tensor x = full((int64_t[]){1, WIDTH}, 2, 1), weights = full((int64_t[]){length, WIDTH, WIDTH}, 3, 0.01);
   OK(lxla_mark_step(env, device, 1));
@@ -68,7 +68,7 @@ static void scan(int64_t length) {
   OK(lxla_tensor_release(weights));
 }
 
-// x -> x + y + y + ..., so many operations; y is captured.
+// Traces x -> x + y + y + ..., with `ops` operations; y is captured.
 static lxla_computation chain(lxla_tensor y, int ops) {
   lxla_tensor p = placeholder((int64_t[]){8}, 1), x = p;
   OK(lxla_tensor_retain(p));
@@ -85,7 +85,7 @@ static lxla_computation chain(lxla_tensor y, int ops) {
   return out;
 }
 
-// Calls a computation on what it gave before, and steps.
+// Calls a computation on its previous result, and steps.
 static void call_and_step(lxla_computation f, lxla_tensor *x) {
   lxla_tensor next;
   OK(lxla_computation_call(f, x, 1, &next, 1));
@@ -101,7 +101,7 @@ static void execute(PJRT_LoadedExecutable *executable, PJRT_Buffer **arguments) 
   arguments[0] = out;
 }
 
-// The text of the step that a call makes.
+// Returns the executable of the step that a call records.
 static PJRT_LoadedExecutable *compiled_call(lxla_computation f, lxla_tensor *x) {
   lxla_tensor next;
   char *text;
@@ -115,7 +115,7 @@ static PJRT_LoadedExecutable *compiled_call(lxla_computation f, lxla_tensor *x) 
   return executable;
 }
 
-// What a run takes in microseconds, on the clock and of the calling thread's processor time: the least of all blocks.
+// Time of a run in microseconds, by the clock and of the calling thread's processor time: the least of all blocks.
 typedef struct {
   double clock, processor;
 } cost;

@@ -1,4 +1,5 @@
-// What a cached step costs beyond the plugin's own execute, in one run with the same text straight through PJRT.
+// Measures the cost of a cached step beyond the plugin's own execute, in one run with the same text straight through
+// PJRT.
 #include "pjrt.h"
 
 enum { OPS = 1000, ARGUMENTS = 256, TURNS = 400 };
@@ -17,7 +18,7 @@ static PJRT_Buffer *raw_input(void) {
   return pjrt_buffer(PJRT_Buffer_Type_F32, dims, 1, data);
 }
 
-// A chain of 1,000 adds, stepped again and again.
+// Steps a chain of 1,000 adds again and again.
 static void chain(void) {
   lxla_tensor x = input(0), y = input(1);
   double record[TURNS], step[TURNS], bare[TURNS];
@@ -55,7 +56,7 @@ static void chain(void) {
   OK(lxla_tensor_release(y));
 }
 
-// 256 small arguments; `outputs` are updated in place, so that as many are donated.
+// Steps with 256 small arguments; updates `outputs` of them in place, so that as many are donated.
 static void arguments(int outputs) {
   lxla_tensor t[ARGUMENTS];
   PJRT_Buffer *raw[ARGUMENTS], *out[ARGUMENTS];
@@ -98,7 +99,7 @@ static void arguments(int outputs) {
   OK(lxla_tensor_release_many(t, ARGUMENTS));
 }
 
-// A small result, ready on the device.
+// Reads a small result that is ready on the device.
 static void reading(void) {
   lxla_tensor t = input(1);
   double samples[TURNS];

@@ -1,5 +1,5 @@
-// What the examples frontend_*.c share: error handling, the device, and float arrays.
-// docs/frontends.md shows the parts between the markers.
+// Shared by the examples frontend_*.c: error handling, the device, and float arrays. docs/frontends.md shows the parts
+// between the markers.
 #ifndef FRONTEND_H
 #define FRONTEND_H
 
@@ -91,7 +91,7 @@ static inline lxla_tensor placeholder(const int64_t *dims, size_t rank) {
   return out;
 }
 
-// RELEASE(a, b, ...): one reference of each tensor.
+// Releases one reference of each tensor: RELEASE(a, b, ...)
 #define RELEASE(...)                                                    \
   TRY(lxla_tensor_release_many((const lxla_tensor[]){__VA_ARGS__},      \
                                sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor)))

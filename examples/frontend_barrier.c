@@ -21,7 +21,7 @@ static lxla_tensor recomputed(lxla_tensor *x, lxla_tensor *dy, lxla_tensor w) {
 }
 // [recipe end]
 
-// x -> x + tanh(x W) W^T, LAYERS times, and back: the gradient with respect to the input, of the sum of the results.
+// Computes x -> x + tanh(x W) W^T, LAYERS times, and the gradient of half the sum of squares with respect to the input.
 static lxla_tensor gradient(int checkpointed, lxla_tensor input, const lxla_tensor *w) {
   lxla_tensor x[LAYERS + 1], h[LAYERS], dy;
   TRY(lxla_tensor_snapshot(input, &x[0]));
@@ -32,7 +32,7 @@ static lxla_tensor gradient(int checkpointed, lxla_tensor input, const lxla_tens
     x[i + 1] = binary(LXLA_BINARY_ADD, x[i], product);
     RELEASE(wt, product);
   }
-  TRY(lxla_tensor_snapshot(x[LAYERS], &dy));   // of half the sum of squares
+  TRY(lxla_tensor_snapshot(x[LAYERS], &dy));   // the gradient of half the sum of squares
   for (int i = LAYERS - 1; i >= 0; i--) {
     if (checkpointed) {
       RELEASE(h[i]);

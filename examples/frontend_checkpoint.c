@@ -72,7 +72,7 @@ static void backward_kept(const lxla_tensor *in, lxla_tensor *out) {          //
   layer_backward(in[0], in[1], in[3], in[4], in[2], out);
 }
 
-// The gradients dw1, dw2, of all layers.
+// Computes the gradients dw1, dw2 of all layers.
 static void gradients(int checkpointed, lxla_tensor x, lxla_tensor w1, lxla_tensor w2, lxla_tensor *dws) {
   lxla_tensor y, dx, dy, stacks[2], ws[] = {w1, w2};
   TRY(lxla_tensor_full(env, device, LXLA_DTYPE_F32, DIMS(ROWS, WIDTH), 1, &dy));

@@ -88,7 +88,7 @@ int main(void) {
   TRY(lxla_tensor_read(lazy, values, sizeof values));
   CHECK(values[5] == 6);
   RELEASE(native, lazy);
-  // The plugin may let go of the memory a little later, on a thread of its own.
+  // The plugin may release the memory a little later, on a thread of its own.
   for (int i = 0; i < 10000 && deleted == 0; i++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   CHECK(deleted == 1);
   return 0;

@@ -1,4 +1,4 @@
-// Environments: native (eager) and lazy tensors, and operations that meet both.
+// Environments: native (eager) and lazy tensors, and operations on both.
 #include "frontend.h"
 
 static int32_t state_of(lxla_tensor x) {

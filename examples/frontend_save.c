@@ -51,13 +51,13 @@ int main(void) {
   CHECK(strstr(names, "weights") && strstr(names, "f32"));
   lxla_string_free(names);
 
-  // Resume: assign keeps the handles that the program has already.
+  // Resuming: assign keeps the handles that the program already has.
   load_checkpoint(PATH, loaded);
   for (int i = 0; i < 2; i++) TRY(lxla_tensor_assign(state[i], loaded[i]));
   RELEASE(loaded[0], loaded[1]);
   CHECK(value_of(state, 0) == 5 && value_of(state, 1) == 4);
 
-  // A save of what depends on a placeholder is refused, and computes nothing.
+  // A save of a tensor that depends on a placeholder is refused, and computes nothing.
   lxla_tensor p = placeholder(DIMS(2)), sum = binary(LXLA_BINARY_ADD, p, state[0]);
   CHECK(lxla_save(PATH, NAMES, &sum, 1) == LXLA_FAILED_PRECONDITION);
   RELEASE(p, sum, state[0], state[1]);

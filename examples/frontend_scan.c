@@ -42,7 +42,7 @@ static void layer(const lxla_tensor *in, lxla_tensor *out, void *user) {
 
 enum { WIDTH = 3, MOST_LAYERS = 40 };
 
-// The layers one after another, on the host.
+// Applies the layers one after another, on the host.
 static void plain(float *x, const float *w, const float *b, int layers) {
   for (int l = 0; l < layers; l++, w += WIDTH * WIDTH, b += WIDTH) {
     float y[WIDTH];

@@ -1,4 +1,4 @@
-// What compiles once: positions of slices as attributes or as operands, and scalars as constants or as parameters.
+// Avoiding recompilation: positions of slices as attributes or as operands, and scalars as constants or as parameters.
 #include "frontend.h"
 
 enum { N = 16, TURNS = 8 };

@@ -55,7 +55,7 @@ static void on(lxla_device where) {
   // [recipe end]
   CHECK(first_value(hidden, 4) == 1);
 
-  // Ready and pending arguments; the captured value is that of the time of tracing.
+  // Calls it on ready and pending arguments; the captured value is that of the time of tracing.
   TRY(lxla_binary_scalar_inplace(LXLA_BINARY_MULTIPLY, w, 100));
   CHECK(fabsf(applied(c, x) - tanhf(0.5f - 0.75f + 1)) < 1e-6f);
   CHECK(fabsf(applied(c, pending) - tanhf(0.5f - 0.45f + 1)) < 1e-6f);

@@ -55,13 +55,14 @@ static lxla_tensor pull_back(tape_entry *entry, lxla_tensor dy) {   // dx; the e
 enum { BATCH = 5, N = 3 };
 
 int main(void) {
-  // Batched: the outer product of a vector with itself and with a captured one, summed with its transpose.
+  // A batched computation: the outer product of a vector with itself and with a captured one, summed with its
+  // transpose.
   float values[BATCH * N], got[BATCH * N * N], fixed_values[] = {1, 10, 100};
   for (int i = 0; i < BATCH * N; i++) values[i] = (float)i;
   lxla_tensor batch = from_floats(device, DIMS(BATCH, N), values), fixed = from_floats(device, DIMS(N), fixed_values);
   lxla_tensor x = placeholder(DIMS(N)), column, outer, out;
   TRY(lxla_reshape(x, DIMS(N, 1), &column));
-  outer = binary(LXLA_BINARY_MULTIPLY, column, fixed);             // not mapped: captured
+  outer = binary(LXLA_BINARY_MULTIPLY, column, fixed);             // captured, so not mapped
   lxla_computation f;
   TRY(lxla_computation_trace(&x, 1, &outer, 1, &f));
   out = vmap(f, batch, BATCH);
@@ -83,7 +84,7 @@ int main(void) {
   for (int i = 0; i < BATCH * N; i++) CHECK(got[i] == values[i] * (float)(1 + i % N));
   RELEASE(w, rows, products);
 
-  // The derivative, also where the naive one is NaN.
+  // The derivative is right also where the naive one is NaN.
   float points[] = {-2, 0, 1000};
   differentiable g = softplus(DIMS(N));
   tape_entry entry;

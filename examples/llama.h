@@ -29,8 +29,8 @@ static const lxla_device llama_device = {LXLA_DEVICE_XLA, 0};  // its first acce
 
 // --- Recording -----------------------------------------------------------------------------------------------------
 
-// What the functions below recorded and nobody has released. One that records much notes where it began; in the end it
-// keeps its result, and the rest goes.
+// Tensors that the functions below recorded and that are not released yet. A function that records many notes the
+// position at its start; at its end it keeps its result, and releases the rest.
 static struct {
   lxla_tensor tensors[256];
   size_t count;
@@ -46,7 +46,7 @@ static inline lxla_tensor note(lxla_tensor x) {
   return noted.tensors[noted.count++] = x;
 }
 
-// `result` becomes the caller's to release.
+// Releases everything noted since `start` except `result`, which becomes the caller's to release.
 static inline lxla_tensor keep(size_t start, lxla_tensor result) {
   TRY(lxla_tensor_retain(result));
   TRY(lxla_tensor_release_many(noted.tensors + start, noted.count - start));
@@ -58,7 +58,7 @@ static inline void drop(lxla_tensor x) { TRY(lxla_tensor_release(x)); }
 
 #define DIMS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 
-// NOTED(lxla_f, a, b): what lxla_f records for a and b.
+// Records lxla_f(a, b) and notes its result: NOTED(lxla_f, a, b)
 #define NOTED(function, ...)             \
   lxla_tensor out_;                      \
   TRY(function(__VA_ARGS__, &out_));     \
@@ -85,13 +85,13 @@ static inline lxla_tensor counted(int32_t dtype, int64_t n) { NOTED(lxla_iota, l
 
 // --- The model -----------------------------------------------------------------------------------------------------
 
-// What a model is computed from: these, and then LAYER_WEIGHTS for all layers, stacked, or so many for each layer.
+// Inputs of a model: these, then LAYER_WEIGHTS weights, stacked for all layers, or LAYER_WEIGHTS for each layer.
 enum { TOKENS, EMBEDDING, FINAL_NORM, OUTPUT_HEAD, LAYERS };
 enum { ATTENTION_NORM, QUERY, KEY, VALUE, ATTENTION_OUTPUT, FFN_NORM, GATE, UP, DOWN, LAYER_WEIGHTS };
 
 static inline int64_t head_size(const llama *m) { return m->width / m->heads; }
 
-// The sizes of input `i`, the weights among them as one layer's. Gives the rank.
+// Writes the sizes of input `i`, for weights those of one layer; returns the rank.
 static inline size_t input_dims(const llama *m, size_t i, int64_t dims[2]) {
   int64_t w = m->width, kv = m->kv_heads * head_size(m), f = m->ffn;
   const int64_t whole[LAYERS][2] = {{m->sequence}, {m->vocabulary, w}, {w}, {w, m->vocabulary}};
@@ -115,11 +115,11 @@ static inline int64_t parameter_count(const llama *m) {
   return total;
 }
 
-// What all layers share: made of constants alone, so that it becomes part of a traced layer.
+// Tables that all layers share. They are made of constants alone, so they become part of a traced layer.
 typedef struct {
   lxla_tensor cosine, sine;   // [sequence, 1, head / 2]
-  lxla_tensor visible;        // [sequence, sequence]: which keys a query may look at
-  lxla_tensor hidden;         // the score of the others
+  lxla_tensor visible;        // [sequence, sequence]: the keys that each query attends to
+  lxla_tensor hidden;         // the score of masked keys
 } llama_tables;
 
 static inline llama_tables make_tables(const llama *m) {
@@ -151,7 +151,7 @@ static inline lxla_tensor joined(lxla_tensor a, lxla_tensor b) {
   NOTED(lxla_concatenate, both, 2, -1);
 }
 
-// Each pair of a first and a second half turned by its position's angle. x is [sequence, n, head].
+// Rotates each pair of elements (one of each half) by its position's angle. x is [sequence, n, head].
 static inline lxla_tensor rotated(const llama *m, const llama_tables *t, lxla_tensor x, int64_t n) {
   const int64_t dims[3] = {m->sequence, n, head_size(m)};
   lxla_tensor wide = converted(x, LXLA_DTYPE_F32), a = half_of(wide, dims, 0), b = half_of(wide, dims, 1);
@@ -172,7 +172,8 @@ static inline lxla_tensor softmax(lxla_tensor x) {
   return binary(LXLA_BINARY_DIVIDE, power, over_last_axis(LXLA_REDUCE_SUM, power));
 }
 
-// The queries of a group share one head of keys and values: they are multiplied with it as one matrix.
+// Records attention. The queries of a group share one head of keys and values, and are multiplied with it as one
+// matrix.
 static inline lxla_tensor attention(const llama *m, const llama_tables *t, lxla_tensor x, const lxla_tensor *w) {
   int64_t s = m->sequence, n = m->heads, kv = m->kv_heads, group = n / kv, head = head_size(m);
   lxla_tensor q = shaped(rotated(m, t, projected(m, x, w[QUERY], n), n), DIMS(s, kv, group, head));
@@ -191,7 +192,7 @@ static inline lxla_tensor feed_forward(lxla_tensor x, const lxla_tensor *w) {
   return matmul(times(open, matmul(x, w[UP])), w[DOWN]);
 }
 
-// One layer, `w` its LAYER_WEIGHTS weights. x is [sequence, width].
+// Records one layer with its LAYER_WEIGHTS weights `w`. x is [sequence, width].
 static inline lxla_tensor layer(const llama *m, const llama_tables *t, lxla_tensor x, const lxla_tensor *w) {
   size_t start = noted.count;
   lxla_tensor seen = plus(x, attention(m, t, rms_norm(m, x, w[ATTENTION_NORM]), w));
@@ -207,7 +208,7 @@ static inline lxla_tensor placeholder(const llama *m, size_t i, int stacked) {
   return out;
 }
 
-// One layer, traced on placeholders.
+// Traces one layer on placeholders.
 static inline lxla_computation traced_layer(const llama *m, const llama_tables *t) {
   lxla_tensor given[1 + LAYER_WEIGHTS], out;
   TRY(lxla_tensor_placeholder(llama_env, llama_device, m->dtype, DIMS(m->sequence, m->width), &given[0]));
@@ -220,7 +221,7 @@ static inline lxla_computation traced_layer(const llama *m, const llama_tables *
   return body;
 }
 
-// All layers as one loop: `w` are the LAYER_WEIGHTS weights of all of them, stacked.
+// Records all layers as one loop: `w` are LAYER_WEIGHTS weights, stacked over the layers.
 static inline lxla_tensor scanned_layers(const llama *m, const llama_tables *t, lxla_tensor x, const lxla_tensor *w) {
   lxla_computation body = traced_layer(m, t);
   lxla_tensor out;
@@ -229,7 +230,7 @@ static inline lxla_tensor scanned_layers(const llama *m, const llama_tables *t, 
   return note(out);
 }
 
-// One layer after another, each with its LAYER_WEIGHTS of `w`.
+// Records one layer after another, each with its LAYER_WEIGHTS of `w`.
 static inline lxla_tensor unrolled_layers(const llama *m, const llama_tables *t, lxla_tensor x, const lxla_tensor *w) {
   TRY(lxla_tensor_retain(x));
   for (int64_t i = 0; i < m->layers; i++) {
@@ -237,11 +238,11 @@ static inline lxla_tensor unrolled_layers(const llama *m, const llama_tables *t,
     drop(x);
     x = next;
   }
-  noted.operations--;  // as it is noted again
+  noted.operations--;  // will be noted again
   return note(x);
 }
 
-// The logits [sequence, vocabulary] of `inputs`.
+// Records the logits [sequence, vocabulary] of `inputs`.
 static inline lxla_tensor forward(const llama *m, const lxla_tensor *inputs, int unrolled) {
   size_t start = noted.count;
   llama_tables t = make_tables(m);
@@ -250,7 +251,7 @@ static inline lxla_tensor forward(const llama *m, const lxla_tensor *inputs, int
   return keep(start, matmul(rms_norm(m, x, inputs[FINAL_NORM]), inputs[OUTPUT_HEAD]));
 }
 
-// The whole model, traced on placeholders for its inputs.
+// Traces the whole model on placeholders for its inputs.
 static inline lxla_computation trace_model(const llama *m, int unrolled) {
   size_t n = input_count(m, unrolled);
   lxla_tensor *inputs = malloc(n * sizeof *inputs), logits;

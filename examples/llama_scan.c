@@ -2,9 +2,9 @@
 //
 //   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE]
 //
-// The model is traced and lowered: no weights, no bytes moved, whatever its size. A small one (tiny, or a cut of the
-// others) is then run on random weights, and its logits are compared with those of the same layers recorded one by one.
-// --unrolled lowers without the loop, --run runs what would seem too large, --emit writes the StableHLO.
+// The model is traced and lowered without weights and without moving bytes, whatever its size. A small one (tiny, or a
+// cut of the others) is then run on random weights, and its logits are compared with those of the same layers recorded
+// one by one. --unrolled lowers without the loop, --run also runs a model that is large, --emit writes the StableHLO.
 #include "llama.h"
 
 #include <string.h>
@@ -77,7 +77,8 @@ static lxla_tensor random_tokens(const llama *m) {
   return out;
 }
 
-// Input `i`, those of the layers stacked. Matrices keep the size of what goes through them; the weights of norms are near 1.
+// Makes random values for input `i`, with the weights of all layers stacked. Matrices keep the scale of their operand;
+// the weights of norms are near 1.
 static lxla_tensor random_input(const llama *m, size_t i) {
   if (i == TOKENS) return random_tokens(m);
   int64_t dims[3] = {m->layers}, elements = i < LAYERS ? 1 : m->layers;
@@ -97,7 +98,7 @@ static lxla_tensor random_input(const llama *m, size_t i) {
   return out;
 }
 
-// One layer's part of stacked weights.
+// Returns one layer's part of stacked weights.
 static lxla_tensor unstacked(const llama *m, lxla_tensor stack, size_t i, int64_t of_layer) {
   int64_t start[3] = {of_layer, 0, 0}, limit[3] = {of_layer + 1};
   size_t rank = input_dims(m, i, limit + 1);
@@ -108,7 +109,7 @@ static lxla_tensor unstacked(const llama *m, lxla_tensor stack, size_t i, int64_
   return out;
 }
 
-// The same inputs for the layers one by one.
+// Returns the same inputs, with the weights of each layer apart.
 static lxla_tensor *unstacked_inputs(const llama *m, const lxla_tensor *inputs) {
   size_t n = input_count(m, 1);
   lxla_tensor *out = malloc(n * sizeof *out);
@@ -131,7 +132,7 @@ static float *read_logits(const llama *m, lxla_tensor logits) {
   return out;
 }
 
-// The largest difference of two lists of logits, as a part of the largest logit; not a number if anything is.
+// Returns the largest difference of two lists of logits, relative to the largest logit; NaN if any logit is.
 static double difference(const float *a, const float *b, int64_t n) {
   double largest = 0, apart = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -142,7 +143,7 @@ static double difference(const float *a, const float *b, int64_t n) {
   return apart / largest;
 }
 
-// Runs the traced model, and the layers one by one, on the same weights. Gives whether they agree.
+// Runs the traced model, and the layers one by one, on the same weights. Returns whether they agree.
 static int run(const request *r, lxla_computation model) {
   const llama *m = &r->model;
   size_t n = input_count(m, 0);
@@ -192,7 +193,7 @@ static void describe(const request *r) {
   printf("  parameters           %lld\n", (long long)parameter_count(m));
 }
 
-// Traces and lowers; gives the model, and by `good` whether it moved no byte and took little memory.
+// Traces and lowers; returns the model, and in `good` whether it moved no byte and took little memory.
 static lxla_computation trace_and_lower(const request *r, int *good) {
   double before = resident_mb(), start = milliseconds();
   lxla_computation model = trace_model(&r->model, r->unrolled);
@@ -220,7 +221,7 @@ static lxla_computation trace_and_lower(const request *r, int *good) {
 
 static int64_t at_least(int64_t x, int64_t least) { return x < least ? least : x; }
 
-// A cut: all sizes shrink as the width does, down to heads of 8 and four of them to a kv head.
+// Cuts the model down: all sizes shrink with the width, to heads of 8 elements and four query heads per kv head.
 static void narrow(llama *m, int64_t width) {
   int64_t from = m->width, most_kv = m->kv_heads, size = at_least(width / m->heads, 8);
   if (size > head_size(m)) size = head_size(m);
@@ -259,14 +260,14 @@ static int small(const llama *m) {
 }
 
 int main(int argc, char **argv) {
-  setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // the plugin's chatter; this program's output is its own
+  setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // hides the plugin's log
   request r;
   if (!parse(argc, argv, &r)) {
     fprintf(stderr, "usage: %s tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE]\n", argv[0]);
     return 2;
   }
   int32_t devices;
-  TRY(lxla_env_device_count(llama_env, &devices));  // starts the plugin, which is not what is measured
+  TRY(lxla_env_device_count(llama_env, &devices));  // starts the plugin, which is not measured
   describe(&r);
   int lowered, equal = 1;
   lxla_computation model = trace_and_lower(&r, &lowered);

@@ -77,7 +77,7 @@ static double normal(void) {
 
 // --- The network ---------------------------------------------------------------------------------------------------
 
-// Each function records one operation. Its operands stay whoever's they are.
+// Each function records one operation. Its operands stay the caller's to release.
 static lxla_tensor binary(int32_t op, lxla_tensor a, lxla_tensor b) {
   lxla_tensor out;
   TRY(lxla_binary(op, a, b, &out));
@@ -146,7 +146,7 @@ static void initialise(layer *layers) {
   }
 }
 
-// The inputs of each layer, and the scores that come out of the last: activations[0] is x, activations[LAYERS] the scores.
+// Records the forward pass: activations[0] is x, activations[i] the inputs of layer i, activations[LAYERS] the scores.
 static void forward(const layer *layers, lxla_tensor x, lxla_tensor *activations) {
   TRY(lxla_tensor_snapshot(x, &activations[0]));
   for (int i = 0; i < LAYERS; i++) {
@@ -161,7 +161,7 @@ static void forward(const layer *layers, lxla_tensor x, lxla_tensor *activations
   }
 }
 
-// The mean cross-entropy of softmax(scores), and its derivative by the scores.
+// Records the mean cross-entropy of softmax(scores), and its derivative with respect to the scores.
 static lxla_tensor cross_entropy(lxla_tensor scores, lxla_tensor labels, lxla_tensor *gradient) {
   lxla_tensor highest = reduced(LXLA_REDUCE_MAX, scores, 1, 1), shifted = binary(LXLA_BINARY_SUBTRACT, scores, highest);
   lxla_tensor powers = unary(LXLA_UNARY_EXPONENTIAL, shifted), total = reduced(LXLA_REDUCE_SUM, powers, 1, 1);
@@ -176,7 +176,8 @@ static lxla_tensor cross_entropy(lxla_tensor scores, lxla_tensor labels, lxla_te
   return loss;
 }
 
-// momentum = MOMENTUM * momentum + gradient; parameter -= rate * momentum. In place: the step gives up both old buffers.
+// Records momentum = MOMENTUM * momentum + gradient; parameter -= rate * momentum. In place: the step donates both old
+// buffers.
 static void update(lxla_tensor parameter, lxla_tensor momentum, lxla_tensor gradient, double rate) {
   TRY(lxla_binary_scalar_inplace(LXLA_BINARY_MULTIPLY, momentum, MOMENTUM));
   TRY(lxla_binary_inplace(LXLA_BINARY_ADD, momentum, gradient));
@@ -185,7 +186,7 @@ static void update(lxla_tensor parameter, lxla_tensor momentum, lxla_tensor grad
   drop(change);
 }
 
-// Records one step of training: forward, backward, update. Gives the loss.
+// Records one training step: forward, backward, update. Returns the loss.
 static lxla_tensor train(layer *layers, lxla_tensor x, lxla_tensor labels, double rate) {
   lxla_tensor activations[LAYERS + 1], gradient, loss;
   forward(layers, x, activations);
@@ -210,7 +211,7 @@ static lxla_tensor train(layer *layers, lxla_tensor x, lxla_tensor labels, doubl
   return loss;
 }
 
-// The share of images whose highest score is that of their label.
+// Returns the share of images whose highest score is that of their label.
 static double accuracy(const layer *layers, float (*pixels)[PIXELS], float (*labels)[CLASSES], int count) {
   lxla_tensor x = from_host(pixels[0], count, PIXELS), activations[LAYERS + 1];
   forward(layers, x, activations);
@@ -244,7 +245,7 @@ static uint64_t counter(const char *name) {
   return value;
 }
 
-// A bar that redraws itself on a terminal; in a log, a line now and then.
+// Shows progress: a bar that redraws itself on a terminal, or a line now and then in a log.
 static void show(int epoch, int epochs, float loss, double held_out, double steps_per_second) {
   enum { WIDTH = 24 };
   int terminal = isatty(STDOUT_FILENO), filled = epoch * WIDTH / epochs, every = epochs > 8 ? epochs / 8 : 1;
@@ -257,7 +258,7 @@ static void show(int epoch, int epochs, float loss, double held_out, double step
   fflush(stdout);
 }
 
-// The file has the writers one after another; what is held out is to be drawn from all of them.
+// Shuffles the images: the file is ordered by writer, and the held-out part must include all writers.
 static void mix(images set) {
   for (int i = set.count - 1; i > 0; i--) {
     int k = (int)(uniform() * (i + 1));
@@ -281,7 +282,7 @@ static void shuffle(int *order, int count) {
 }
 
 int main(int argc, char **argv) {
-  setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // the plugin's chatter; this program's output is its own
+  setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // hides the plugin's log
   int epochs = argc > 2 ? atoi(argv[2]) : 40;
   if (argc < 2 || epochs < 1) {
     fprintf(stderr, "usage: %s examples/data/digits.csv [epochs [curve.txt]]\n", argv[0]);
@@ -328,7 +329,7 @@ int main(int argc, char **argv) {
       TRY(lxla_mark_step(env, device, 0));
       donated = counter("DonatedBuffers") - donated;
       if (donated < least_donated) least_donated = donated;
-      TRY(lxla_tensor_read(loss, &loss_value, sizeof loss_value));  // waits for the step, which has made it
+      TRY(lxla_tensor_read(loss, &loss_value, sizeof loss_value));  // waits for the step, which has computed it
       drop(loss);
       if (curve) fprintf(curve, "loss %.9g\n", loss_value);
       times[step] = seconds() - start;

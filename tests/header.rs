@@ -8,7 +8,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files of src/capi, in the header's order.
+/// Files of src/capi, in the header's order.
 const CHAPTERS: [&str; 22] = [
     "types",
     "constants",
@@ -47,7 +47,7 @@ fn generated_header() -> String {
     CHAPTERS.iter().fold(String::from_utf8(header).unwrap(), |header, chapter| with_banner(header, chapter))
 }
 
-/// The header with a banner before the first function of a chapter: the first line of the chapter's source.
+/// Adds a banner before the first function of a chapter, from the first line of the chapter's source.
 fn with_banner(header: String, chapter: &str) -> String {
     let text = std::fs::read_to_string(source(chapter)).unwrap();
     let Some((_, function)) = text.split_once("extern \"C\" fn ") else { return header };
@@ -58,7 +58,7 @@ fn with_banner(header: String, chapter: &str) -> String {
     format!("{}/* ---- {title} ---- */\n\n{}", &header[..comment], &header[comment..])
 }
 
-/// The functions of a header, one a line, sorted.
+/// Lists the functions of a header, sorted, one per line.
 fn functions(header: &str) -> String {
     let mut names: Vec<&str> = header
         .lines()
@@ -97,7 +97,7 @@ fn version_macros_are_the_crates() {
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
 }
 
-/// What C++ has by itself, or by a more general function.
+/// Functions that the C++ wrapper need not have: C++ itself, or a more general function, covers them.
 const C_ONLY: [&str; 9] = [
     "lxla_abi_version",
     "lxla_binary_scalar",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Modules by floor, the roof first.
+/// Modules by layer, the top one first.
 const FLOORS: &[&[&str]] = &[
     &["capi"],
     &["env"],
@@ -35,13 +35,13 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code of a file without its comments and unit tests.
+/// Returns the code of a file without its comments and unit tests.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// The modules of the crate's root that a piece of code names.
+/// Returns the modules of the crate's root that a piece of code names.
 fn used(code: &str) -> BTreeSet<String> {
     let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let mut found = BTreeSet::new();

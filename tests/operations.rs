@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// All operations of the StableHLO specification, version 1.20.
+/// Operations of the StableHLO specification, version 1.20.
 const SPECIFICATION: &str = "\
     abs add after_all all_gather all_reduce all_to_all and async_done async_start atan2 batch_norm_grad \
     batch_norm_inference batch_norm_training bitcast_convert broadcast_in_dim case cbrt ceil cholesky \

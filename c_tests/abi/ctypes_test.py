@@ -48,8 +48,8 @@ class EnvOptions(Structure):
     ]
 
 
-# What each function takes; those that are not of PLAIN give a status. A string to be freed is a c_void_p, since ctypes
-# would copy a c_char_p and lose the pointer.
+# Argument types of each function. Functions that are not in PLAIN return a status. A string to be freed is a c_void_p,
+# since ctypes would copy a c_char_p and lose the pointer.
 DIMS = [POINTER(c_int64), c_size_t]
 OUT = [POINTER(Tensor)]
 SIGNATURES = {
@@ -108,21 +108,21 @@ def ok(status):
 
 
 def refused(status, wanted, words):
-    """The call failed with this status, and its message has these words."""
+    """Checks that the call failed with this status, and that its message contains these words."""
     message = lib.lxla_last_error_message().decode()
     assert status == wanted, f"{lib.lxla_status_name(status).decode()} instead of {wanted}: {message}"
     assert words in message, message
 
 
 def give(function, kind, *inputs):
-    """What a function writes through its last argument."""
+    """Returns the value that a function writes through its last argument."""
     out = kind()
     ok(function(*inputs, byref(out)))
     return out
 
 
 def text(function, *inputs):
-    """A string that a function gives, freed."""
+    """Returns a string that a function writes through its last argument; frees the library's copy."""
     out = give(function, c_void_p, *inputs)
     try:
         return ctypes.string_at(out).decode()
@@ -153,7 +153,7 @@ def floats(env, *values):
 
 
 def read(tensor, code="f", count=1):
-    """The elements of a tensor, by a format letter of the struct module."""
+    """Returns the elements of a tensor, by a format letter of the struct module."""
     data = ctypes.create_string_buffer(struct.calcsize(f"<{count}{code}"))
     ok(lib.lxla_tensor_read(tensor, data, len(data)))
     return list(struct.unpack(f"<{count}{code}", data.raw))
@@ -288,7 +288,7 @@ def test_two_threads():
 
     def work(seed):
         try:
-            # A failure belongs to the thread that had it.
+            # An error message belongs to the thread whose call failed.
             assert lib.lxla_last_error_message() == b""
             ok(lib.lxla_env_enter(env))
             x = floats(Env(), seed)

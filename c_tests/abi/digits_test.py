@@ -14,15 +14,15 @@ import numpy as np
 SIZES = [64, 256, 256, 10]
 BATCH, HELD_OUT, MOMENTUM, FIRST_RATE = 128, 360, 0.9, 0.05
 EPOCHS = 40
-# Rounding differs, and training amplifies the difference. Measured, relative to the loss and 0.01: 0.000007 in the first 100
-# steps, 0.0012 in all.
+# Rounding differs, and training amplifies the difference. Measured errors, relative to the loss plus 0.01: 0.000007 in
+# the first 100 steps, 0.0012 in all.
 EARLY_STEPS, EARLY_LIMIT, LATE_LIMIT = 100, 0.0005, 0.02
-# Images of HELD_OUT whose class may differ at the end.
+# Number of images of HELD_OUT whose class may differ at the end.
 CLASSIFIED_OTHERWISE = 2
 
 
 class Random:
-    """xorshift64, as in the example."""
+    """Generates numbers by xorshift64, as the example does."""
 
     def __init__(self):
         self.state = 0x9E3779B97F4A7C15
@@ -53,7 +53,7 @@ def forward(layers, x):
 
 
 def train(path, dtype=np.float64):
-    """Losses of all steps, accuracies of all epochs."""
+    """Returns the losses of all steps and the accuracies of all epochs."""
     random = Random()
     data = np.loadtxt(path, delimiter=",")
     order = list(range(len(data)))
@@ -97,7 +97,7 @@ def step(layers, momenta, x, labels, rate):
 
 
 def strays(losses, reference):
-    """Difference from the reference, relative to the loss and 0.01."""
+    """Returns the difference from the reference, relative to the loss plus 0.01."""
     return np.abs(losses - reference) / (reference + 0.01)
 
 

@@ -7,7 +7,7 @@ from ctypes import POINTER, byref, c_char_p, c_int32, c_void_p, py_object
 
 import numpy as np
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 from ctypes_test import Device, Env, Tensor, new_env, ok, release
 
@@ -33,7 +33,7 @@ python.PyCapsule_SetName.argtypes = [py_object, c_char_p]
 
 
 class Exported:
-    """What from_dlpack of a library takes: a tensor of ours."""
+    """Wraps a tensor of lazyxla as the object that a library's from_dlpack takes."""
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -49,7 +49,7 @@ class Exported:
 
 
 class ExportedUnversioned(Exported):
-    """The same before DLPack 1.0."""
+    """Wraps a tensor as an exporter from before DLPack 1.0."""
 
     def __init__(self, tensor, copy):
         self.tensor, self.copy = tensor, copy
@@ -133,7 +133,7 @@ def check_unversioned(env):
     tensor = imported_unversioned(env, cpu, given)
     shared, own = (np.from_dlpack(ExportedUnversioned(tensor, copy)) for copy in (0, 1))
     assert shared.ctypes.data == given.ctypes.data and own.ctypes.data != given.ctypes.data
-    # A consumer that writes to a copy changes no tensor.
+    # A consumer that writes to a copy does not change the tensor.
     ctypes.c_float.from_address(own.ctypes.data).value = 77
     assert read(tensor, given)[0] == 0 and own[0] == 77
     release(tensor)
@@ -152,7 +152,8 @@ TORCH_DTYPES = ["bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "
 
 
 def check_torch(env):
-    """Every dtype that PyTorch has, the same bytes, in one memory, with strides and from an offset."""
+    """Exchanges every dtype that PyTorch has: the bytes are the same, in shared memory, with strides and from an
+    offset."""
     import torch
 
     for name in DTYPES + TORCH_DTYPES:

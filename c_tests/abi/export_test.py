@@ -10,7 +10,7 @@ from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size
 
 if sys.version_info < (3, 11):
     print("JAX 0.10.2 needs Python 3.11")
-    sys.exit(77)  # which ctest counts as skipped
+    sys.exit(77)  # ctest counts 77 as skipped
 sys.dont_write_bytecode = True
 os.environ["JAX_PLATFORMS"] = "cpu"
 import ctypes_test as lxla
@@ -92,7 +92,7 @@ def array(tensors):
 
 
 def record(name, *inputs):
-    """What a function gives through its last argument; released with all else at the end of a test."""
+    """Returns the tensor that a function writes through its last argument; it is released at the end of the test."""
     made.append(give(getattr(lxla.lib, "lxla_" + name), Tensor, *inputs))
     return made[-1]
 
@@ -108,7 +108,7 @@ def placeholder(dtype, *sizes):
 
 
 def constant(value, dtype=np.float32):
-    """Part of whatever uses it."""
+    """Makes a scalar constant, which becomes part of the program that uses it."""
     return record("tensor_full", env, lxla.xla(), dtype_number(dtype), None, 0, c_double(value))
 
 
@@ -139,7 +139,7 @@ def sized(name, x, *sizes):
 
 
 def several(function, count, *inputs):
-    """What a function gives through its last argument and the number before it."""
+    """Returns the `count` tensors that a function writes to a list; its last arguments are the list and the length."""
     out = (Tensor * count)()
     ok(function(*inputs, out, count))
     made.extend(out)
@@ -193,7 +193,8 @@ def by_jax(text, arguments):
 
 
 def check(params, results, arguments, captured=()):
-    """Calls the computation of `results` on arguments, and has JAX run its text. `captured`: in the order of first use."""
+    """Calls the computation of `results` on arguments, and compares with JAX's run of its text. `captured` lists
+    captures in the order of first use."""
     computation = trace(params, results)
     arguments = [np.asarray(a, numpy_dtype(p)) for a, p in zip(arguments, params, strict=True)]
     ours = [numpy_of(t) for t in call(computation, [data(a, a.dtype) for a in arguments], len(results))]

@@ -10,7 +10,7 @@ import sys
 from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64
 from pathlib import Path
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 from ctypes_test import Device, Env, Scalar, Tensor
 
@@ -19,7 +19,7 @@ class Computation(Structure):
     _fields_ = [("id", c_uint64)]
 
 
-# What is no operation on tensors, or is for the plugin to judge.
+# Functions that are no operations on tensors, or whose arguments the plugin judges.
 LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
     "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
@@ -29,8 +29,8 @@ DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]
 SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4), (0, 2**40), (1,) * 63, (1,) * 64]
 MOST_RESULTS = 12
 U32, F32, S32, PRED, C64 = 8, 11, 4, 1, 14
-# Arguments that are right, of which one is changed: of functions that hardly ever take what comes by chance. Tensors by
-# dtype and shape, computations by dtype and number.
+# Valid arguments, of which one is changed, for functions that rarely accept random ones. Tensors are given by dtype and
+# shape, computations by dtype and number.
 IMAGE, ROW, KEY, ONE = (F32, (1, 2, 4, 4)), (F32, (3,)), (U32, (2,)), (F32, ())
 ADD, GREATER = (F32, 0), (F32, 3)
 RIGHT = {
@@ -86,7 +86,7 @@ def prototypes():
 
 
 def options_of(name):
-    """The class of a struct of options, whose last definition before its name has the members."""
+    """Returns the ctypes class of a struct of options, from its definition in the header."""
     body = HEADER[: HEADER.index(f"}} {name};")].rsplit("typedef struct {", 1)[1]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
     kinds = {"size_t": c_size_t, "int64_t": c_int64, "int32_t": c_int32}
@@ -115,7 +115,7 @@ class Fuzzer:
         return [full(device) for device in self.worlds]
 
     def traced(self):
-        """Scalar computations: sums, products and comparisons, of some dtypes."""
+        """Traces computations of scalars: sums, products and comparisons, of some dtypes."""
         functions = [(1, "lxla_binary"), (3, "lxla_binary"), (6, "lxla_compare"), (4, "lxla_compare")]
         for dtype in (1, 4, 11, 13, 14, 16):
             for i, (op, function) in enumerate(functions):
@@ -134,7 +134,7 @@ class Fuzzer:
         return r.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, -1, -2, r.randint(-4, 6), r.choice([2**63 - 1, -(2**63), 2**50, 2**40, 2**33, 255])])
 
     def named(self, name, kind):
-        """A number that is often what a parameter of this name takes."""
+        """Returns a number that is often valid for a parameter of this name."""
         if "dtype" in name:
             return self.rng.choice(DTYPES)
         if self.rng.random() < 0.15:
@@ -175,7 +175,7 @@ class Fuzzer:
             elif kind in (POINTER(c_int64), POINTER(c_int32)):
                 values = self.list_of(kind._type_, 8)
                 if values and self.rng.random() < 0.7:
-                    # Lists have a member for their length, or are as long as the rank.
+                    # The length of a list is a member of the struct, or the rank.
                     setattr(made, field, ctypes.cast(values, kind))
                     self.alive.append(values)
                     if hasattr(made, "n_" + field):
@@ -200,7 +200,7 @@ class Fuzzer:
         return made
 
     def right(self, kind, value):
-        """An argument of RIGHT, for both worlds."""
+        """Returns an argument of RIGHT, for the lazy and the native call."""
         if kind == "const lxla_scalar *":
             scalar = None if value is None else Scalar(dtype=5)
             if scalar:
@@ -224,7 +224,8 @@ class Fuzzer:
         return [value] * 2
 
     def arguments(self, name_of_call, parameters):
-        """For both worlds, and the places for results. Of what is right one argument may be changed."""
+        """Returns the arguments of both calls, and the places for their results. One of a set of valid arguments may be
+        changed."""
         both, out = self.random_arguments(parameters)
         right = RIGHT.get(name_of_call)
         if right and self.rng.random() < 0.8:
@@ -286,7 +287,7 @@ class Fuzzer:
     # --- Calls ---
 
     def call(self):
-        """What is wrong with a random call, if anything is."""
+        """Makes a random call; returns the error found, if any."""
         name, parameters = self.rng.choice(self.operations + self.delicate)
         both, out = self.arguments(name, parameters)
         said = []
@@ -298,7 +299,7 @@ class Fuzzer:
             return f"{name}: {said}"
         if RESOURCE_EXHAUSTED in (said[0][0], said[1][0]):
             return abi.release(*results[0], *results[1])
-        both_handles = said[0][0] == said[1][0] == INVALID_HANDLE  # of several, not always the same one is named
+        both_handles = said[0][0] == said[1][0] == INVALID_HANDLE  # each may name another of several
         if said[0] != said[1] and not both_handles and not re.search("native|xla:0|cpu", said[0][1] + said[1][1]):
             return f"{name}: lazily {said[0]}, natively {said[1]}"
         if said[0][0] != OK or said[1][0] != OK:
@@ -322,7 +323,7 @@ class Fuzzer:
         return dtype, tuple(dims)[:rank]
 
     def step(self):
-        """Runs what was recorded; which of it does not compile."""
+        """Runs the recorded operations; returns those that do not compile."""
         status = abi.lib.lxla_mark_step(self.env, self.worlds[0], 1)
         if status != OK:
             whole = abi.lib.lxla_last_error_message().decode()

@@ -1,5 +1,5 @@
-// The header in C: it may be included twice, declares every exported function, and keeps its layouts and numbers.
-// With the path of lazyxla.symbols as argument, the program also compares the table below with that list.
+// Checks the header in C: it may be included twice, declares every exported function, and keeps its layouts and
+// numbers. With the path of lazyxla.symbols as argument, the program also compares the table below with that list.
 #include "lazyxla.h"
 
 #include "lazyxla.h"
@@ -30,7 +30,7 @@ SAME(LXLA_UNARY_CONJ, 30);
 SAME(LXLA_BINARY_LOGADDEXP, 20);
 SAME(LXLA_KIND_COMPLEX, 5);
 
-// Fields are only ever appended, so the size may grow, and these may not move.
+// Checks offsets. Fields are only ever appended, so the size may grow, but these must not change.
 SAME(offsetof(lxla_env_options, struct_size), 0);
 SAME(offsetof(lxla_env_options, plugin_path), 8);
 SAME(offsetof(lxla_env_options, cache_dir), 16);
@@ -309,7 +309,7 @@ static const function functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-// The list has the table's names, one a line, in the same order.
+// Checks that the list has the table's names, one per line, in the same order.
 static int is_the_list(const char *path) {
   FILE *list = fopen(path, "r");
   if (!list) {

@@ -1,4 +1,5 @@
-// The headers in C++: both in one file, each used from a namespace of its own, with names that the wrapper has, too.
+// The headers in C++: both included in one file, each used from a namespace of its own that contains the wrapper's
+// names as well.
 #include "lazyxla.h"
 
 #include "lazyxla.hpp"
@@ -11,7 +12,7 @@
 
 namespace plain {
 
-// The C header alone: statuses, handles by value.
+// Uses the C header alone: statuses, handles by value.
 bool works() {
   lxla_device device{};
   const lxla_tensor none{};
@@ -26,7 +27,7 @@ namespace wrapped {
 
 using namespace lazyxla;
 
-// The wrapper, all of it named without its prefix; numbers still find the functions of the standard library.
+// Uses the wrapper without its prefix; calls with numbers still find the functions of the standard library.
 bool works() {
   using std::abs, std::max;
   static_assert(dtype_of<bool>() == LXLA_DTYPE_PRED && dtype_of<long>() == LXLA_DTYPE_S64);

@@ -24,7 +24,7 @@ NOT_FOUND = 5
 
 
 def device_count(library):
-    """Status, count and message of a new process."""
+    """Returns the status, count and message of a new process."""
     known = {"LXLA_PJRT_PLUGIN", "PJRT_NAMES_AND_LIBRARY_PATHS"}
     environment = {name: value for name, value in os.environ.items() if name not in known}
     command = [sys.executable, "-c", PROGRAM, str(library)]

@@ -18,12 +18,12 @@ LINK = re.compile(r"\]\((?:\.\./)?examples/([\w.]+)\)")
 
 
 def recipes_of(text):
-    """What stands between the markers."""
+    """Returns the parts between the markers."""
     return [textwrap.dedent(part) for part in MARKED.findall(text)]
 
 
 def problems_of(document, text, recipes, shown):
-    """What is wrong with the blocks of a document; adds to `shown` those that are right."""
+    """Returns the errors in the blocks of a document; adds the correct blocks to `shown`."""
     for before, _, code in FENCED.findall(text):
         first = code.split("\n", 1)[0]
         link = LINK.search(before)
@@ -36,7 +36,7 @@ def problems_of(document, text, recipes, shown):
 
 
 def missing_tests(tree):
-    """Tests that docs/behaviours.md names and that are nowhere defined."""
+    """Returns the tests that docs/behaviours.md names and no file defines."""
     files = (path for folder in ("c_tests", "tests", "src") for path in (tree / folder).rglob("*"))
     sources = [path for path in files if path.suffix in (".c", ".rs")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)

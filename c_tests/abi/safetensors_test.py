@@ -1,4 +1,4 @@
-"""S6 of the behaviours: files go between the library and Python's safetensors package, byte for byte:
+"""S6 of docs/behaviours.md: files go between the library and Python's safetensors package, byte for byte:
 python safetensors_test.py /path/to/liblazyxla.so"""
 
 import ctypes
@@ -13,13 +13,13 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 from ctypes_test import Tensor, dims, give, new_env, ok, refused, release, text, xla
 
 INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, DATA_LOSS = 3, 5, 12, 15
 
-# The format's name, numpy's, and ours with the number that the ABI has for it.
+# Names of each dtype in the format and in NumPy, and in lazyxla with its number in the ABI.
 DTYPES = [
     ("BOOL", "bool", "pred", 1),
     ("I8", "int8", "s8", 2),
@@ -67,12 +67,12 @@ abi.SIGNATURES.update(
 
 
 def word(name):
-    """The unsigned integers that hold a dtype's bits; for complex numbers, those of one part."""
+    """Returns the unsigned integer dtype that holds an element's bits; for complex numbers, the bits of one part."""
     return np.dtype(f"u{4 if name == 'complex64' else np.dtype(name).itemsize}")
 
 
 def samples():
-    """Arrays by name: random bits in every dtype and shape, and the special ones."""
+    """Returns arrays by name: random bits in every dtype and shape, and the special values."""
     random = np.random.default_rng(6)
     found = {}
     for _, name, _, _ in DTYPES:
@@ -96,7 +96,7 @@ def to_device(env, array):
 
 
 def check_tensor(tensor, array, name):
-    """The tensor has the array's dtype, shape and bytes."""
+    """Checks that the tensor has the array's dtype, shape and bytes."""
     assert give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value == number(array), name
     assert give(abi.lib.lxla_tensor_rank, c_size_t, tensor).value == array.ndim, name
     shape = (c_int64 * max(array.ndim, 1))()
@@ -122,7 +122,7 @@ def deserialized(path):
 
 
 def check_file(path, arrays):
-    """Python's package finds the arrays in the file, both as bytes and as arrays."""
+    """Checks that Python's package reads the arrays from the file, both as bytes and as arrays."""
     raw = deserialized(path)
     assert raw.keys() == arrays.keys()
     format_names = {np.dtype(name): format_name for format_name, name, _, _ in DTYPES}
@@ -166,7 +166,7 @@ def test_what_python_saves_the_library_loads(folder):
 
 
 def test_there_and_back(folder):
-    """Python's file, loaded and saved by the library, is Python's file again but for metadata and order."""
+    """Loads a file of Python's package and saves it again: it must be the same except for metadata and order."""
     env, arrays = new_env(), samples()
     theirs, ours = os.path.join(folder, "theirs"), os.path.join(folder, "ours")
     safetensors.numpy.save_file(arrays, theirs)
@@ -231,7 +231,7 @@ def test_damage_is_told(folder):
         good = file.read()
     header = 8 + int.from_bytes(good[:8], "little")
     with_a_2 = bytearray(good)
-    with_a_2[header + 41] = 2  # neither true nor false
+    with_a_2[header + 41] = 2  # a bool element that is neither 0 nor 1
     cases = {"b": bytes(with_a_2), "a": good[:-1], "": good[:4]}
     for name, bytes_of_it in cases.items():
         with open(path, "wb") as file:
@@ -251,17 +251,17 @@ def test_headers_that_contradict_themselves(folder):
 
     largest = 2**64 - 1
     cases = [
-        (f'{{"a":{tensor(0, 3)},"b":{tensor(2, 5)}}}', 5),  # they overlap
+        (f'{{"a":{tensor(0, 3)},"b":{tensor(2, 5)}}}', 5),  # overlap
         (f'{{"a":{tensor(0, 3)},"b":{tensor(0, 3)}}}', 3),
-        (f'{{"a":{tensor(0, 3)},"b":{tensor(4, 5)}}}', 5),  # a hole
-        (f'{{"a":{tensor(0, 4)},"a":{tensor(0, 4, [1], "F32")}}}', 4),  # a name twice
+        (f'{{"a":{tensor(0, 3)},"b":{tensor(4, 5)}}}', 5),  # gap between them
+        (f'{{"a":{tensor(0, 4)},"a":{tensor(0, 4, [1], "F32")}}}', 4),  # duplicate name
         (f'{{"a":{tensor(0, 0)},"a":{tensor(0, 0, [0, 7])},"b":{tensor(0, 3)}}}', 3),
         (f'{{"a":{tensor(0, 3)},"__metadata__":{{}},"__metadata__":{{}}}}', 3),
-        (f'{{"a":{tensor(0, 3)}}}', 4),  # bytes that nothing has
+        (f'{{"a":{tensor(0, 3)}}}', 4),  # trailing bytes
         (f'{{"a":{tensor(0, 4)}}}', 3),
         (f'{{"a":{tensor(3, 0, [3])}}}', 3),
         (f'{{"a":{tensor(0, 3, [4])}}}', 3),
-        (f'{{"a":{tensor(0, 4, [2**62, 4], "F32")}}}', 4),  # overflows
+        (f'{{"a":{tensor(0, 4, [2**62, 4], "F32")}}}', 4),  # the size overflows
         (f'{{"a":{tensor(0, largest, [largest])}}}', 3),
         (f'{{"a":{tensor(0, largest, [largest])},"b":{tensor(largest, largest + 4)}}}', 3),
         (f'{{"a":{tensor(0, 3, [-3])}}}', 3),

@@ -1,11 +1,11 @@
-// The C++ wrapper by value, on the real plugin: owners, exceptions, operators, and that no tensor is left behind.
+// The C++ wrapper by value, on the real plugin: owners, exceptions, operators, and that every tensor is released.
 #include "check.hpp"
 
 #include <limits>
 
 namespace {
 
-// A step that is waited for; gives by how much DonatedBuffers grew.
+// Runs a step and waits for it; returns the increase of the counter DonatedBuffers.
 uint64_t step(Environment &env) {
   const uint64_t before = env.counter("DonatedBuffers");
   env.mark_step(xla(), true);
@@ -227,7 +227,7 @@ TEST(scopes_choose_the_environment) {
   CHECK(Tensor::full({2}, 3, LXLA_DTYPE_F32, xla()).environment().handle().id == main.handle().id);
 }
 
-// A scope keeps its environment, so that it can be left after the last other reference has gone.
+// A scope keeps its environment alive, so it can be left after the last other reference is released.
 TEST(a_scope_outlives_the_last_reference_but_its_own) {
   Environment env;
   const Scope scope(env);
@@ -249,7 +249,7 @@ TEST(steps_donate) {
   x += 1;
   CHECK(step(env) == 0);
   CHECK(has<float>(old, {4, 9}) && has<float>(x, {5, 10}));
-  // By way of another tensor, the buffer is given on all the same.
+  // The update through another tensor still donates the buffer.
   x += int64_t{1};
   CHECK(step(env) == 1);
   env.wait();

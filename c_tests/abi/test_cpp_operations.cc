@@ -1,4 +1,5 @@
-// The operations of the C++ wrapper by value, on an XLA device and native: that each calls what it is named after.
+// Operations of the C++ wrapper by value, on an XLA device and natively: each must call the operation that it is named
+// after.
 #include "check.hpp"
 
 namespace {
@@ -114,7 +115,7 @@ TEST(statistics_and_products) {
 TEST(random_numbers_of_keys) {
   on_both([](const Place &at) {
     const Tensor key = Tensor::from_host(std::vector<uint32_t>{0, 42}, {2}, at);
-    // As jax.random gives them for jax.random.key(42).
+    // Values of jax.random for jax.random.key(42).
     CHECK(has<uint32_t>(lazyxla::random_bits(LXLA_RNG_THREE_FRY, key, LXLA_DTYPE_U32, {2}), {2098992034u, 2919706841u}));
     const Tensor keys = lazyxla::random_split(LXLA_RNG_PHILOX, key, 3);
     CHECK(keys.dims() == (Dims{3, 2}));

@@ -1,11 +1,12 @@
-// Misuse: H1 of the behaviours. Every function refuses what is wrong, says which argument, and changes nothing.
+// Misuse of handles and arguments: H1 of docs/behaviours.md. Every function refuses invalid arguments, names the
+// argument, and changes nothing.
 #include "check.h"
 
 static lxla_env env;
 
 static void start(void) { env = new_env(); }
 
-// A tensor's handle after its release, and one with a bit of another table, slot and generation.
+// Returns a released tensor's handle. `foreign` flips one bit of a handle: of its table, slot or generation.
 static lxla_tensor stale(void) {
   lxla_tensor t = one(env, 1);
   RELEASE(t);
@@ -16,7 +17,7 @@ static lxla_tensor foreign(lxla_tensor t, int bit) { return (lxla_tensor){t.id ^
 
 #define BAD_HANDLE(call, argument) REFUSED(call, LXLA_INVALID_HANDLE, argument)
 
-// Every function that takes a tensor, given a bad one.
+// Calls every function that takes a tensor with a bad one.
 static void refuses(lxla_tensor bad) {
   lxla_tensor good = one(env, 2), out = {123};
   int64_t zero = 0, dims[4];

@@ -1,4 +1,4 @@
-// Traced computations: P6, P7 and D10 of the behaviours, and what frontends build on them.
+// Traced computations: P6, P7 and D10 of docs/behaviours.md, and uses that frontends build on them.
 #include "computation.h"
 
 #define F32 LXLA_DTYPE_F32
@@ -33,7 +33,7 @@ TEST(p6_traced_once_called_with_pending_and_ready_tensors) {
   EQUAL(value(b), 17);
   EQUAL(value(c), 101);
   EQUAL(counter(env, "UncachedCompile"), 1);
-  // Called again on other tensors: the same program.
+  // Calls it again on other tensors: the program is the same.
   lxla_tensor other = one(env, 5), on_it = called(f, &other, 1);
   EQUAL(value(on_it), 26);
   lxla_tensor again = called(f, &a, 1);
@@ -69,7 +69,7 @@ TEST(p6_what_does_not_fit_is_named) {
   REFUSED(lxla_computation_trace(&p, 1, &none, 1, &c), LXLA_INVALID_HANDLE, "results[0]");
   REFUSED(lxla_computation_trace(&p, 1, &result, 1, NULL), LXLA_NULL_ARGUMENT, "out_computation");
   EQUAL(c.id, 77);
-  // The trace is as it was.
+  // Checks that the trace is unchanged.
   c = traced(&p, 1, &result, 1);
   lxla_tensor doubled = called(c, &good, 1);
   EQUAL(value(doubled), 2);
@@ -126,7 +126,7 @@ TEST(p7_captures_are_hidden_inputs) {
   EQUAL(state_of(captures[1]), LXLA_STATE_PENDING);
   RELEASE(captures[0], captures[1]);
   RELEASE(weighted, result, p, pending);
-  // Overwritten and released since: the computation has what it was traced with.
+  // Overwrites and releases the captured tensor: the computation keeps the value of the time of tracing.
   OK(lxla_binary_scalar_inplace(ADD, w, 1));
   EQUAL(step(env), 0);
   lxla_tensor x = one(env, 2);
@@ -145,7 +145,7 @@ TEST(p7_captures_are_hidden_inputs) {
   y = called(f, &x, 1);
   EQUAL(step(env), 0);
   EQUAL(value(y), 50);
-  // With the computation the captures go.
+  // Releasing the computation releases its captures.
   uint64_t before = counter(env, "LiveBytes");
   OK(lxla_computation_release(f));
   EQUAL(before - counter(env, "LiveBytes"), 2 * sizeof(float));
@@ -165,7 +165,7 @@ TEST(p7_a_result_may_be_a_parameter_a_capture_or_a_constant) {
   EQUAL(captured, 2);
   lxla_tensor a = one(env, 1), b = one(env, 2), r[5];
   OK(lxla_computation_call(f, TENSORS(a, b), r, 5));
-  EQUAL(state_of(r[0]), LXLA_STATE_READY);  // an argument unchanged is that value
+  EQUAL(state_of(r[0]), LXLA_STATE_READY);  // returned unchanged, so it has its value at once
   OK(lxla_binary_scalar_inplace(ADD, b, 100));
   const float want[] = {2, 10, 15, 7, 2};
   for (int i = 0; i < 5; i++) EQUAL(value(r[i]), want[i]);
@@ -236,7 +236,7 @@ TEST(computations_call_computations) {
   EQUAL(occurrences(text, "func.func private"), 3);
   lxla_string_free(text);
   EQUAL(value(y), (8 * 8 + 1) * 3 + 2);
-  // A step leaves what still waits for placeholders alone.
+  // A step does not run operations that still wait for placeholders.
   OK(lxla_mark_step(env, XLA(0), 1));
   EQUAL(state_of(twice), LXLA_STATE_PENDING);
   RELEASE(once, twice, h, p, w, x, by, y);
@@ -259,7 +259,7 @@ TEST(calls_in_many_segments_keep_their_results_together) {
     if (i == 0) first[0] = r[0], first[1] = r[1];
     else RELEASE(r[0], r[1]);
   }
-  // A result of the first call, used at the very end.
+  // Uses a result of the first call at the end of the chain.
   lxla_tensor last = binary(ADD, x, first[1]);
   step(env);
   double want = 1;
@@ -284,7 +284,7 @@ TEST(a_computation_outlives_its_environment_only_to_be_released) {
   OK(lxla_computation_release(f));
 }
 
-// What a step gives to a call: released arguments may be donated, and captures never.
+// Donations in a step that runs a call: released arguments may be donated, captures never.
 TEST(arguments_of_a_call_are_donated_as_others_are) {
   lxla_env env = new_env();
   lxla_tensor p = placeholder(env, F32, DIMS(1000)), w = from_f32(env, DIMS(1000), (float[1000]){1});

@@ -1,4 +1,4 @@
-// Loops, branches and scans: C1 to C5 and C7 of the behaviours.
+// Loops, branches and scans: C1 to C5 and C7 of docs/behaviours.md.
 #include "computation.h"
 
 #define F32 LXLA_DTYPE_F32
@@ -10,7 +10,7 @@ static lxla_tensor of_type(lxla_env env, int32_t dtype, const int64_t *dims, siz
   return t;
 }
 
-// (carry + x, carry + x): a cumulative sum.
+// Traces the body of a cumulative sum: (carry, x) to (carry + x, carry + x).
 static lxla_computation cumsum_body(lxla_env env) {
   lxla_tensor c = placeholder(env, F32, NULL, 0), x = placeholder(env, F32, NULL, 0), sum = binary(ADD, c, x);
   lxla_computation body = traced(TENSORS(c, x), TENSORS(sum, sum));
@@ -59,7 +59,8 @@ TEST(c1_cumsum_forwards_backwards_and_of_nothing) {
   OK(lxla_env_release(env));
 }
 
-// Carries (f16 vector, s32 count), slices (bf16, f32 matrix), stacks (f32 matrix, f16 vector): equal to the plain loop.
+// Scans with carries (f16 vector, s32 count), slices (bf16, f32 matrix) and stacks (f32 matrix, f16 vector) equal the
+// plain loop.
 static void mixed(lxla_tensor h, lxla_tensor n, lxla_tensor b, lxla_tensor m, lxla_tensor *out) {
   lxla_tensor wide, wide_b, sum, product, narrow;
   OK(lxla_convert(h, F32, &wide));
@@ -194,7 +195,7 @@ TEST(c4_what_does_not_fit_is_refused_at_the_call) {
   REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 5, 2, carry, ys, 1), LXLA_INVALID_ARGUMENT, "reverse: 2");
   lxla_tensor matrix = of_type(env, F32, DIMS(5, 3), 1);
   REFUSED(lxla_scan(body, &zero, 1, &matrix, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "xs[0] is f32[5,3]; body's parameter 1 is f32[], and 5 of them are f32[5]");
-  // A carry that changes its type.
+  // Refuses a body that changes the type of its carry.
   lxla_tensor p = placeholder(env, F32, NULL, 0), wider;
   OK(lxla_broadcast_to(p, DIMS(2), &wider));
   lxla_computation grows = traced(&p, 1, &wider, 1);
@@ -209,7 +210,7 @@ TEST(c4_what_does_not_fit_is_refused_at_the_call) {
   REFUSED(lxla_cond(zero, grows, grows, &zero, 1, carry, 1), LXLA_INVALID_ARGUMENT, "pred: it is f32[]; want pred[]");
   lxla_tensor yes = of_type(env, LXLA_DTYPE_PRED, NULL, 0, 1);
   REFUSED(lxla_cond(yes, cond, grows, &zero, 1, carry, 1), LXLA_INVALID_ARGUMENT, "on_false: its results are f32[2]; those of on_true are pred[]");
-  // All is as it was.
+  // The refused calls changed nothing: the same scan still works.
   scanned(body, zero, xs, 5, 0, &carry[0], &ys[0]);
   EQUAL(value(carry[0]), 15);
   OK(lxla_computation_release(body));
@@ -219,7 +220,7 @@ TEST(c4_what_does_not_fit_is_refused_at_the_call) {
   OK(lxla_env_release(env));
 }
 
-// Layers of x -> tanh(x W): text of one size whatever their number.
+// Returns the length of the text of `n` layers x -> tanh(x W) in a scan; it must not depend on `n`.
 static size_t layers_text(lxla_env env, int64_t n) {
   lxla_tensor x = placeholder(env, F32, DIMS(4)), w = placeholder(env, F32, DIMS(4, 4)), product, result;
   OK(lxla_matmul(x, w, &product));
@@ -242,11 +243,11 @@ TEST(c5_text_does_not_grow_with_the_length) {
   OK(lxla_env_release(env));
 }
 
-// Collatz: steps until n is 1, with a branch in the loop, and the limit captured.
+// Counts the Collatz steps until n is 1: a branch in a loop, with a captured limit.
 TEST(while_and_cond_compute) {
   lxla_env env = new_env();
   lxla_tensor n = placeholder(env, S32, NULL, 0), k = placeholder(env, S32, NULL, 0), limit = of_type(env, S32, NULL, 0, 1);
-  step(env);  // so that the limit is data, and captured
+  step(env);  // makes the limit data, which is captured
   lxla_tensor more, half, triple, up, odd_bit, one_bit = of_type(env, S32, NULL, 0, 1), is_odd, next, steps;
   OK(lxla_compare(LXLA_COMPARE_NE, n, limit, &more));
   lxla_computation cond = traced(TENSORS(n, k), &more, 1);
@@ -278,7 +279,7 @@ TEST(while_and_cond_compute) {
   OK(lxla_env_release(env));
 }
 
-// A loop in a loop: the sum of the sums of 1..i.
+// Scans within a scan: the sum of the sums of 1..i.
 TEST(scans_nest) {
   lxla_env env = new_env();
   lxla_computation inner = cumsum_body(env);
@@ -308,7 +309,7 @@ static lxla_memory_stats memory_of_step(lxla_env env) {
 
 enum { MANY = 64 << 20 };
 
-// (buffer, i) -> (buffer with i written at i, i + 1), and whether i < 100.
+// Traces the body (buffer, i) -> (buffer with i written at i, i + 1), and the condition i < 100.
 static void slice_updates(lxla_env env, lxla_computation *cond, lxla_computation *body) {
   lxla_tensor buffer = placeholder(env, F32, DIMS(MANY)), i = placeholder(env, S32, NULL, 0), last, more, as_float, part, written, next;
   OK(lxla_tensor_full(env, XLA(0), S32, NULL, 0, 100, &last));
@@ -344,14 +345,14 @@ TEST(c7_a_loop_updates_a_large_buffer_in_place) {
     if (overwritten) OK(lxla_tensor_assign(start, r[0]));
     else RELEASE(start);
     lxla_memory_stats stats = memory_of_step(env);
-    CHECK(stats.temp_bytes <= 64);  // the counter, whose start lives on
+    CHECK(stats.temp_bytes <= 64);  // of the counter, whose initial value is still live
     CHECK(stats.alias_bytes >= MANY * sizeof(float));
     CHECK(step(env) >= 1);
     check_written(r[0]);
     RELEASE(zero, r[0], r[1]);
     if (overwritten) RELEASE(start);
   }
-  // A start that lives on is copied, and keeps its value.
+  // An initial value that is still live is copied, and keeps its value.
   lxla_tensor start, zero, r[2], first;
   float got;
   OK(lxla_tensor_full(env, XLA(0), F32, DIMS(MANY), 5, &start));

@@ -1,4 +1,4 @@
-// The disk cache: K8 of the behaviours, between processes.
+// The disk cache between processes: K8 of docs/behaviours.md.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define FOLDER "test_disk.cache"
-// The library's own, below the one that it is given.
+// The folder that the library makes below the cache folder it is given.
 #define OWN FOLDER "/lazyxla-v2"
 
 typedef struct {
@@ -45,7 +45,7 @@ static void same_result(told a, told b) {
   EQUAL(a.donated, b.donated);
 }
 
-// Calls `change` with the path of every file of the library's; gives how many there are.
+// Calls `change` with the path of every cached executable in the library's folder; returns their number.
 static int each_file(void (*change)(const char *path)) {
   int n = 0;
   DIR *folder = opendir(OWN);
@@ -101,7 +101,7 @@ TEST(k8_damaged_and_foreign_files_are_misses_and_are_replaced) {
   clear();
   told first = child();
   void (*damages[])(const char *) = {cut_short, empty, garble, replace_by_text, replace_by_fifo};
-  alarm(200);  // what hangs is a failure
+  alarm(200);  // a hang ends the test
   for (int i = 0; i < 5; i++) {
     each_file(damages[i]);
     told again = child();
@@ -136,7 +136,7 @@ static lxla_env env_with_cache(const char *folder) {
   return env;
 }
 
-// 3 and 5, added or multiplied; gives whether that was compiled.
+// Adds or multiplies 3 and 5 and checks the result; returns whether a program was compiled.
 static int computes(lxla_env env, int32_t op, float want) {
   uint64_t before = counter(env, "UncachedCompile");
   lxla_tensor three = one(env, 3), five = one(env, 5), result = binary(op, three, five);
@@ -161,7 +161,7 @@ TEST(a_file_under_another_key_is_a_miss) {
   EQUAL(computes(env, MUL, 15), 1);
   EQUAL(each_file(copy_over), 2);
   OK(lxla_env_release(env));
-  // The product's file holds the sum now.
+  // The product's cache file now holds the executable of the sum.
   for (int turn = 0; turn < 2; turn++) {
     env = env_with_cache(FOLDER);
     EQUAL(computes(env, ADD, 8), 0);
@@ -171,7 +171,7 @@ TEST(a_file_under_another_key_is_a_miss) {
   clear();
 }
 
-// More than the cache's limit, older than all of its files.
+// Writes a file larger than the cache's limit, and older than all files of the cache.
 static void plant(const char *path) {
   FILE *file = fopen(path, "wb");
   CHECK(file && fclose(file) == 0 && truncate(path, (off_t)5 << 30) == 0);
@@ -199,7 +199,7 @@ TEST(files_of_others_stay) {
   clear();
 }
 
-// Past the limit, the library's own give way, the oldest first.
+// Beyond the limit, the library removes files of its own, the oldest first.
 static void make_large(const char *path) { plant(path); }
 
 TEST(the_librarys_own_give_way) {
@@ -220,18 +220,18 @@ TEST(a_relative_folder_is_where_it_was_when_it_was_checked) {
   lxla_env env = env_with_cache(FOLDER);
   CHECK(here >= 0 && chdir(FOLDER "/elsewhere") == 0);
   EQUAL(computes(env, ADD, 8), 1);
-  CHECK(rmdir(FOLDER) == 0);  // nothing came to be there
+  CHECK(rmdir(FOLDER) == 0);  // fails if anything was written there
   CHECK(fchdir(here) == 0 && close(here) == 0);
   EQUAL(each_file(NULL), 1);
   OK(lxla_env_release(env));
   clear();
 }
 
-// The next process that writes removes the temporary files of one that was killed.
+// The next process that writes removes the temporary files of a process that was killed.
 TEST(temporary_files_do_not_stay) {
   clear();
   CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(OWN, 0700) == 0);
-  // Of another machine, and old; see src/io/temporary.rs for the names.
+  // A temporary file of another machine, too old to be in use; src/io/temporary.rs defines the names.
   plant(OWN "/.0123.exec.0123456789abcdef.01234567.0123456789abcdef.tmp");
   lxla_env env = env_with_cache(FOLDER);
   EQUAL(computes(env, ADD, 8), 1);

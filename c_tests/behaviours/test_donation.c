@@ -1,4 +1,4 @@
-// Which buffers a step gives up: D1 to D4, D6 to D9, D11 of the behaviours. (D12: a Rust test of the engine.)
+// Buffers that a step donates: D1 to D4, D6 to D9 and D11 of docs/behaviours.md. (D12: a Rust test of the engine.)
 #include "check.h"
 
 TEST(d1_two_updates_and_an_old_sum) {
@@ -22,7 +22,7 @@ TEST(d2_a_snapshot_keeps_the_old_value) {
   EQUAL(step(env), 0);
   EQUAL(value(c), 5);
   EQUAL(value(t1), 6);
-  // The snapshot gone, the next step donates again.
+  // Once the snapshot is released, the next step donates again.
   RELEASE(c);
   OK(lxla_binary_scalar_inplace(ADD, t1, 1));
   EQUAL(step(env), 1);
@@ -69,7 +69,7 @@ TEST(d4_a_released_batch_is_donated_or_freed_at_once) {
   EQUAL(counter(env, "FreedEarly"), 0);
   RELEASE(y);
 
-  // No output of its size: not donated, and freed by the step.
+  // No output has the size of this buffer: it is not donated, and the step frees it.
   float values[1000] = {1};
   uint64_t before = counter(env, "LiveBytes");
   batch = from_f32(env, DIMS(1000), values);
@@ -83,7 +83,7 @@ TEST(d4_a_released_batch_is_donated_or_freed_at_once) {
   OK(lxla_env_release(env));
 }
 
-// Peak resident memory of this process since `reset`, in bytes.
+// Resets the peak of this process's resident memory, which status_bytes reads, in bytes.
 static void reset_peak(void) {
   FILE *f = fopen("/proc/self/clear_refs", "w");
   CHECK(f && fputs("5", f) >= 0 && fclose(f) == 0);
@@ -251,9 +251,9 @@ TEST(d9_a_chain_in_place_donates_one_buffer) {
 TEST(d11_identical_outputs_constants_and_parameters) {
   lxla_env env = new_env();
   lxla_tensor a = one(env, 2), b = one(env, 3);
-  // Identical outputs, each to be changed on its own.
+  // Two identical outputs, each of which is updated on its own later.
   lxla_tensor x = binary(ADD, a, b), y = binary(ADD, a, b);
-  // An output that is a constant, twice; and one that is a parameter (a reshape to the same shape is its operand).
+  // A constant as an output, twice; and a parameter as an output (a reshape to the same shape is its operand).
   lxla_tensor c1, c2, same;
   OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), 7, &c1));
   OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), 7, &c2));
@@ -276,7 +276,7 @@ TEST(d11_identical_outputs_constants_and_parameters) {
 
 TEST(d11_nothing_to_do_and_nothing_in_it) {
   lxla_env env = new_env();
-  EQUAL(step(env), 0);  // nothing at all
+  EQUAL(step(env), 0);  // nothing recorded at all
   lxla_tensor a = one(env, 1);
   EQUAL(step(env), 0);  // nothing pending
   lxla_tensor dropped = scalar(ADD, a, 1);
@@ -302,7 +302,7 @@ TEST(d11_nothing_to_do_and_nothing_in_it) {
   OK(lxla_env_release(env));
 }
 
-// A donor of other dtype and shape, with as many bytes as an output, is given up too.
+// A step also donates a buffer of other dtype and shape, if it has as many bytes as an output.
 TEST(d4_a_donor_of_equal_bytes) {
   lxla_env env = new_env();
   lxla_tensor t = one(env, 2.5f), wide, n;
@@ -317,7 +317,7 @@ TEST(d4_a_donor_of_equal_bytes) {
   OK(lxla_env_release(env));
 }
 
-// The text says which argument is written over by which output: an update in place, and never two on one.
+// The text names the output that is written over each donated argument; no two outputs are written over the same one.
 TEST(step_text_names_donors) {
   lxla_env env = new_env();
   lxla_tensor p = one(env, 1), v = one(env, 2);

@@ -1,4 +1,5 @@
-// Environments: creation, options, scopes, release, counters. E3 and E7 of the behaviours, and what a missing plugin says.
+// Environments: creation, options, scopes, release, counters (E3 and E7 of docs/behaviours.md), and the error for a
+// missing plugin.
 #include "check.h"
 
 TEST(e3_scopes_nest_and_count) {
@@ -47,7 +48,7 @@ TEST(e7_a_released_environment_leaves_its_tensors_readable) {
   REFUSED(lxla_env_enter(env), LXLA_INVALID_HANDLE, "env");
   EQUAL(value(ready), 1);
   RELEASE(ready, pending);
-  // Its devices serve the next one; old handles stay stale.
+  // The next environment uses the same devices; handles of the released one stay invalid.
   lxla_env next = new_env();
   lxla_tensor t = one(next, 5);
   REFUSED(lxla_tensor_release(ready), LXLA_INVALID_HANDLE, "released");
@@ -96,7 +97,8 @@ TEST(options_by_call_struct_and_variable) {
   REFUSED(lxla_env_create(NULL, &env), LXLA_INVALID_ARGUMENT, "environment variable LXLA_DONATION");
   CHECK(unsetenv("LXLA_DONATION") == 0 && unsetenv("LXLA_MAX_PROGRAM_OPS") == 0);
 
-  // An older caller's shorter struct: what it does not know is the default, and nothing beyond it is written.
+  // A caller built against an older header passes a shorter struct: fields it lacks have their defaults, and the
+  // library writes nothing beyond its end.
   unsigned char raw[sizeof(lxla_env_options)];
   memset(raw, 0xEE, sizeof raw);
   size_t size = offsetof(lxla_env_options, max_program_ops);
@@ -116,7 +118,7 @@ TEST(a_missing_plugin_says_where_it_looked_and_what_to_do) {
   options.plugin_path = LXLA_THIS_FILE;
   REFUSED(lxla_env_create(&options, &env), LXLA_FAILED_PRECONDITION, "not a loadable plugin");
   EQUAL(env.id, 5);
-  // Unless one is named, the first use of an XLA device looks for it.
+  // If no plugin is named, the first use of an XLA device looks for one.
   CHECK(setenv("LXLA_PJRT_PLUGIN", "also/missing.so", 1) == 0);
   lxla_tensor t = {5};
   OK(lxla_env_create(NULL, &env));

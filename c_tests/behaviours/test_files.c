@@ -1,5 +1,5 @@
-// Saves and loads on every kind of file: access rights, links, special files, temporary files of killed processes, folders and
-// names at their limits, damaged and huge files. Native tensors: no plugin is needed.
+// Saves and loads on every kind of file: access rights, links, special files, temporary files of killed processes,
+// folders and names at their limits, damaged and huge files. All tensors are native, so no plugin is needed.
 #define _GNU_SOURCE
 #define FOLDER "test_files.folder"
 #include "folder.h"
@@ -20,7 +20,7 @@ static const char PATH[] = FOLDER "/saved";
 static const lxla_device CPU = {LXLA_DEVICE_CPU, 0};
 
 static lxla_env start(void) {
-  alarm(120);  // what hangs is a failure
+  alarm(120);  // a hang ends the test
   clear("");
   return new_env();
 }
@@ -99,7 +99,8 @@ TEST(a_save_by_root_keeps_the_owner) {
   finish(env);
 }
 
-// acl(5) in the form of its attribute: user::rw-, user:1234:r--, group::---, mask::r--, other::---.
+// The access control list user::rw-, user:1234:r--, group::---, mask::r--, other::---, encoded as the extended
+// attribute.
 static const struct {
   uint32_t version;
   struct {
@@ -116,7 +117,7 @@ TEST(a_save_keeps_the_access_control_list) {
     OK(save(env, PATH, 2));
     EQUAL(getxattr(PATH, "system.posix_acl_access", list, sizeof list), sizeof acl);
     CHECK(memcmp(list, &acl, sizeof acl) == 0);
-    // A file without one gets none from its folder.
+    // A save over a file without an access control list does not take the folder's default one.
     CHECK(removexattr(PATH, "system.posix_acl_access") == 0 && chmod(PATH, 0660) == 0);
     CHECK(setxattr(FOLDER, "system.posix_acl_default", &acl, sizeof acl, 0) == 0);
     OK(save(env, PATH, 3));
@@ -177,7 +178,7 @@ TEST(what_is_no_regular_file_is_refused_at_once) {
   CHECK(bind(socket_file, (struct sockaddr *)&address, sizeof address) == 0);
   refused(env, FOLDER "/socket", "it is a socket");
   close(socket_file);
-  // As /dev/null; and as /dev/tty.
+  // Device files with the numbers of /dev/null, then of /dev/tty.
   for (unsigned minor = 3; mknod(FOLDER "/device", S_IFCHR | 0600, minor == 3 ? 0x103 : 0x500) == 0 && minor < 5; minor++) {
     refused(env, FOLDER "/device", "it is a device");
     CHECK(unlink(FOLDER "/device") == 0);
@@ -204,7 +205,7 @@ TEST(another_users_link_in_a_folder_that_is_open_to_all_is_not_followed) {
 
 // --- Temporary files -------------------------------------------------------------------------------------------------
 
-// The name of the one temporary file; nothing if there is none.
+// Holds the name of the one temporary file; empty if there is none.
 static char temporary[512];
 
 static int find_temporary(void) {
@@ -235,7 +236,7 @@ static int ends(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// A save that is stopped in the midst of writing, and killed.
+// Starts a save in a child, stops it while it writes, and kills it.
 static void leave_temporary(const char *test) {
   pid_t pid = child(test, "writes");
   while (find_temporary() == 0) CHECK(waitpid(pid, NULL, WNOHANG) == 0);
@@ -243,7 +244,7 @@ static void leave_temporary(const char *test) {
   EQUAL(find_temporary(), 1);
 }
 
-// For ever, if it is a child: `write` below does not return.
+// In a child, the `write` below never returns once this is set.
 static _Atomic int writes_stop;
 
 ssize_t write(int file, const void *data, size_t size) {
@@ -265,14 +266,14 @@ TEST(a_save_removes_what_a_killed_save_of_that_name_has_left) {
   OK(save(env, PATH, 1));
   leave_temporary(test);
   EQUAL(saved(env, PATH), 1);
-  // Another name's saves leave it alone.
+  // Saves under another name leave the temporary file alone.
   OK(save(env, FOLDER "/save", 3));
   OK(save(env, FOLDER "/saved.2", 3));
   EQUAL(find_temporary(), 1);
   OK(save(env, PATH, 4));
   EQUAL(find_temporary(), 0);
   EQUAL(files(""), 3);
-  // Whoever is still writing has locked it.
+  // A process that still writes holds a lock on its temporary file, which is then not removed.
   leave_temporary(test);
   int file = open(temporary, O_RDONLY | O_CLOEXEC);
   CHECK(file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0);
@@ -281,7 +282,8 @@ TEST(a_save_removes_what_a_killed_save_of_that_name_has_left) {
   CHECK(close(file) == 0);
   OK(save(env, PATH, 5));
   EQUAL(find_temporary(), 0);
-  // Another machine's locks may not be seen; its files are left for an hour. The machine is the third part from the end.
+  // Locks of another machine may not be visible, so its temporary files are kept for an hour. The third part of the
+  // name from the end identifies the machine.
   leave_temporary(test);
   char others[sizeof temporary];
   memcpy(others, temporary, sizeof others);
@@ -294,7 +296,7 @@ TEST(a_save_removes_what_a_killed_save_of_that_name_has_left) {
   CHECK(utimensat(AT_FDCWD, others, (struct timespec[]){two_hours_ago, two_hours_ago}, 0) == 0);
   OK(save(env, PATH, 6));
   EQUAL(find_temporary(), 0);
-  // A file whose name is only similar belongs to somebody else.
+  // Files whose names are only similar to temporary files are left alone.
   const char *theirs[] = {FOLDER "/.saved.tmp", FOLDER "/.saved.1.2.tmp", FOLDER "/saved.tmp"};
   for (int i = 0; i < 3; i++) write_file(theirs[i], "x", 1);
   OK(save(env, PATH, 7));
@@ -323,7 +325,7 @@ TEST(processes_that_save_one_name_at_once_do_no_harm) {
 
 // --- The disk --------------------------------------------------------------------------------------------------------
 
-// The folder's fsync that fails: 1 is the next.
+// Number of the next fsync of the folder that fails: 1 is the next one.
 static _Atomic int failing_fsync;
 
 int fsync(int file) {
@@ -359,7 +361,7 @@ TEST(a_folder_that_cannot_be_brought_to_the_disk_is_told_truly) {
 
 TEST(a_folder_that_is_writable_but_not_readable) {
   if (geteuid() != 0) return;
-  if (is_child()) {  // as somebody to whom modes apply
+  if (is_child()) {  // as a user whom permissions apply to
     CHECK(setgid(65534) == 0 && setuid(65534) == 0);
     lxla_env env = new_env();
     CHECK(open(FOLDER, O_RDONLY) < 0 && errno == EACCES);
@@ -426,7 +428,7 @@ TEST(a_later_save_is_not_replaced_by_an_earlier_one) {
 
 TEST(names_of_255_bytes_and_no_more) {
   lxla_env env = start();
-  for (int step = 1; step <= 4; step += 3) {  // letters of one byte, and of four
+  for (int step = 1; step <= 4; step += 3) {  // letters of one byte, then of four
     char path[sizeof FOLDER + 300] = FOLDER "/";
     size_t length = sizeof FOLDER;
     while (length - sizeof FOLDER + (size_t)step <= 255) {
@@ -479,7 +481,7 @@ TEST(messages_are_bounded) {
 
 // --- Memory ----------------------------------------------------------------------------------------------------------
 
-// A file with this header, and so many bytes after it, which take no room.
+// Writes a sparse file: this header, then `content` bytes that take no room on the disk.
 static void sparse(const char *header, size_t length, uint64_t content) {
   uint64_t bytes = length;
   write_file(PATH, &bytes, sizeof bytes);
@@ -504,7 +506,7 @@ TEST(a_tensor_that_does_not_fit_memory) {
   finish(env);
 }
 
-// No more memory than there is now, and so many bytes. Gives the limit before.
+// Limits the address space to the present size and `more` bytes. Returns the limit before.
 static struct rlimit limit_memory(uint64_t more) {
   unsigned long pages;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -522,7 +524,7 @@ TEST(headers_that_do_not_fit_memory) {
   static char header[LENGTH];
   lxla_tensor t;
   char *names;
-  // One is long; the other takes much more memory than it is long: a shape of 45 million axes.
+  // One header is long; the other is short, but takes much more memory when parsed: a shape of 45 million axes.
   for (int turn = 0; turn < 2; turn++) {
     memset(header, ' ', LENGTH);
     int start_of_it = sprintf(header, "{\"t\":{\"dtype\":\"U8\",\"data_offsets\":[0,0],\"shape\":[0");
@@ -573,7 +575,7 @@ TEST(names_are_in_the_order_of_the_content) {
   finish(env);
 }
 
-// Of a device: its values are copied before they are written.
+// Saves tensors of an XLA device: the values are copied to host memory before they are written.
 TEST(a_save_in_the_background_that_does_not_fit_memory) {
   lxla_env env = start();
   enum { LARGE = 64 << 20 };

@@ -1,4 +1,4 @@
-// lxla_graph_hash between processes: K11 of the behaviours. (Within one: test_key.c.)
+// Compares lxla_graph_hash between processes: K11 of docs/behaviours.md. (Within one process: test_key.c.)
 #include "check.h"
 #include "hash_programs.h"
 
@@ -38,7 +38,7 @@ TEST(k11_handles_order_and_values_that_vary_do_not_show) {
 TEST(k11_what_differs_has_another_hash) {
   uint8_t hashes[PROGRAMS][32];
   hash_all(0, hashes);
-  // Which of them are one piece of work: without donors, a step is what a sync is.
+  // A step that donates nothing has the same key as a sync of the same work, so the hashes are equal.
   CHECK(memcmp(hashes[SYNC_OF_THE_SAME], hashes[STEP_WITHOUT_DONORS], 32) == 0);
   for (int i = 0; i < PROGRAMS; i++)
     for (int k = 0; k < i; k++)
@@ -57,7 +57,7 @@ static void write_flags(const char *path, const char *flags) {
   CHECK(file && fputs(flags, file) >= 0 && fclose(file) == 0);
 }
 
-// XLA reads its flags once in a process, so each hash is of a process of its own.
+// Takes each hash in a process of its own, because XLA reads its flags once in a process.
 TEST(k6_flags_of_xla_are_in_the_hash_with_the_files_that_they_name) {
   uint8_t plain[PROGRAMS][32], flags[PROGRAMS][32], file[PROGRAMS][32], changed[PROGRAMS][32];
   const char *path = "k6_flags.txt";

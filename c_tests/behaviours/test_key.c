@@ -1,4 +1,5 @@
-// The key knows programs, constants and donors: K1 to K6, K9 of the behaviours. (K7: test_threads.c.)
+// Differences that the program key sees (programs, constants, donors): K1 to K6 and K9 of docs/behaviours.md. (K7:
+// test_threads.c.)
 #include "check.h"
 
 TEST(k1_same_work_with_and_without_donation_are_two_programs) {
@@ -55,7 +56,7 @@ TEST(k3_wiring_tells_programs_apart) {
   OK(lxla_env_release(env));
 }
 
-// Which of two equal-looking leaves is used where is wiring too.
+// Swapping two leaves of the same type is a different wiring, and so a different program.
 TEST(k3_operands_swapped_among_known_leaves) {
   lxla_env env = new_env();
   lxla_tensor a = one(env, 8), b = one(env, 2);
@@ -119,13 +120,13 @@ TEST(k5_a_changing_scalar_costs_one_more_compile) {
     OK(lxla_binary_scalar_inplace(MUL, t, i));
     OK(lxla_binary_scalar(ADD, t, 0.5, &fixed));
     step(env);
-    // The step that found the scalar changed runs it as a parameter, with the right value.
+    // The step that finds the scalar changed runs it as a parameter, with the right value.
     OK(lxla_binary_scalar_inplace(LXLA_BINARY_DIVIDE, t, i));
     EQUAL(value(fixed), i + 0.5);
     EQUAL(value(t), 1);
     RELEASE(fixed);
   }
-  // Two programs (the step's, the read's), each once with a constant and once with a parameter.
+  // Two programs (of the step and of the read), each compiled once with a constant and once with a parameter.
   EQUAL(counter(env, "UncachedCompile"), 4);
   RELEASE(t);
   OK(lxla_env_release(env));
@@ -173,7 +174,7 @@ TEST(k5_scalars_of_every_width_become_parameters) {
   OK(lxla_env_release(env));
 }
 
-// The hash of one fixed piece of work in an environment made with these options.
+// Computes the hash of one fixed piece of work in an environment made with these options.
 static void hash_in(const lxla_env_options *options, uint8_t *hash) {
   lxla_env env;
   OK(lxla_env_create(options, &env));
@@ -203,7 +204,7 @@ TEST(k6_what_may_change_the_executable_is_in_the_key) {
   hash_in(&options, other);
   CHECK(memcmp(plain, other, 32) != 0);
 
-  // The plugin's file counts by its content: a copy is the same plugin, another byte makes another.
+  // The plugin's file is identified by its content: a copy counts as the same plugin, one changed byte as another.
   const char *plugin = test_plugin();
   char copy[] = "k6_plugin_copy.so", changed[] = "k6_plugin_changed.so";
   copy_file(plugin, copy, "");
@@ -218,7 +219,7 @@ TEST(k6_what_may_change_the_executable_is_in_the_key) {
   CHECK(remove(copy) == 0 && remove(changed) == 0);
 }
 
-// Steps a program that is different for each size; gives its result, n times 2.
+// Steps a program that is different for each size `n`; returns its result, `n` elements of 2.
 static lxla_tensor program_of_size(lxla_env env, int64_t n) {
   lxla_tensor ones;
   OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(n), 1, &ones));

@@ -1,5 +1,6 @@
-// Arguments beyond the library's limits: sizes that no memory holds, ranks, depths, devices, XLA's own custom call targets,
-// programs that do not fit. Each gives an error that changes nothing; without it the process ended or hung.
+// Arguments beyond the library's limits: sizes that exceed memory, ranks, depths, devices, XLA's own custom call
+// targets, programs that do not fit. Each call fails and changes nothing; without the checks the process would end or
+// hang.
 #include "check.h"
 
 #include <pthread.h>
@@ -55,10 +56,10 @@ TEST(convolutions_of_an_empty_batch_may_have_any_padding) {
   OK(lxla_tensor_dims(out, dims, 3));
   CHECK(dims[0] == 0 && dims[2] == LARGE + 3);
   RELEASE(out, empty);
-  // With elements there is no memory for the result.
+  // Once there are elements, the result does not fit into memory.
   lxla_tensor x = full_of(cpu, F32, DIMS(1, 1, 4), 1);
   REFUSED(lxla_convolution(x, kernel, &options, &out), LXLA_RESOURCE_EXHAUSTED, "bytes");
-  // Whoever sorts, transforms or solves nothing needs no memory, however long the other axes are.
+  // Sorts, transforms and solutions of empty tensors need no memory, however long the other axes are.
   lxla_tensor wide = full_of(cpu, F32, DIMS(0, LARGE), 1);
   OK(lxla_fft(LXLA_FFT_RFFT, wide, DIMS(LARGE), &out));
   RELEASE(out);
@@ -121,7 +122,7 @@ TEST(dlpack_of_broadcast_memory_is_refused_for_want_of_memory) {
   dl_managed m = foreign(LARGE, 0);
   REFUSED(lxla_tensor_from_dlpack(env, cpu, &m, 0, &t), LXLA_RESOURCE_EXHAUSTED, "managed: a copy of f32[1125899906842624]");
   REFUSED(lxla_tensor_from_dlpack(env, XLA(0), &m, 1, &t), LXLA_RESOURCE_EXHAUSTED, "4503599627370496 bytes");
-  // Looking for bytes that are no pred ends in time.
+  // The check for bytes that are not valid booleans ends in reasonable time.
   m.code = 6, m.bits = 8;
   REFUSED(lxla_tensor_from_dlpack(env, cpu, &m, 0, &t), LXLA_RESOURCE_EXHAUSTED, "pred[1125899906842624]");
   EQUAL(deleted, 0);
@@ -137,7 +138,7 @@ TEST(dlpack_of_broadcast_memory_is_refused_for_want_of_memory) {
 
 // --- Locks ---
 
-// A deleter that calls the library, when the library lets go of a trace under its lock.
+// A DLPack deleter that calls the library must not run under its lock: it would deadlock when a trace is dropped.
 TEST(deleters_run_outside_of_locks) {
   alarm(120);
   env = new_env();
@@ -149,7 +150,7 @@ TEST(deleters_run_outside_of_locks) {
   OK(lxla_tensor_from_dlpack(env, XLA(0), &m, 0, &x));
   lxla_tensor dead = scalar(ADD, x, 1);
   RELEASE(x, dead);
-  // The trace alone has the memory now, and forgets it where it is full.
+  // Only the trace refers to the memory now; it drops the reference when it is full.
   for (int i = 0; i < 100 && !deleted; i++) {
     lxla_tensor next = scalar(ADD, sum, 1);
     RELEASE(next);
@@ -181,7 +182,7 @@ static void ranks_on(lxla_device device) {
   lxla_computation body = traced(&p, 1, (lxla_tensor[]){q, q}, 2);
   REFUSED(lxla_scan(body, &x, 1, NULL, 0, 2, 0, stacks, stacks + 1, 1), LXLA_INVALID_ARGUMENT, words);
   EQUAL(out.id, 0);
-  // Rank 64 itself is fine.
+  // Rank 64 itself is allowed.
   OK(lxla_binary_scalar(ADD, x, 1, &out));
   EQUAL(value(out), 2);
   RELEASE(out, x, at, p, q);
@@ -204,7 +205,7 @@ TEST(ranks_end_at_64) {
 
 typedef enum { CALL, SCAN, COND } nesting;
 
-// Adds 1 as often as it is deep; at last 1 deeper than `depth` of its kind are allowed, which is for the caller to try.
+// Returns `depth` nested computations of one kind around `innermost`; each level adds 1.
 static lxla_computation nested(nesting kind, int depth, lxla_computation innermost) {
   lxla_computation inner = innermost;
   for (int i = 0; i < depth; i++) {
@@ -258,7 +259,7 @@ static void *deep(void *unused) {
   return unused;
 }
 
-// On a stack as the JVM's threads have it, and on a smaller one.
+// Runs on the stack size of the JVM's threads, and on a smaller one.
 TEST(computations_may_be_deep_on_small_stacks) {
   for (size_t size = 1 << 20; size >= 256 << 10; size /= 4) {
     pthread_attr_t attributes;
@@ -269,7 +270,7 @@ TEST(computations_may_be_deep_on_small_stacks) {
   }
 }
 
-// Each applies the one before it twice: 2^70 operations, of which no number is to wrap.
+// Each computation applies the one before it twice: 2^70 operations in all. Counts must not wrap.
 TEST(operations_are_counted_up_to_the_end_of_numbers) {
   env = new_env();
   lxla_computation f = {0};
@@ -328,14 +329,14 @@ TEST(custom_calls_of_xlas_own_are_refused) {
       options.api_version = version;
       REFUSED(lxla_custom_call(names[i], in, 1 + i % 2, dtypes, ranks, dims, 1, &options, out), LXLA_INVALID_ARGUMENT, names[i]);
     }
-  // Those that expand on every device take what they are for.
+  // Targets that XLA expands on every device accept the arguments they are made for.
   REFUSED(lxla_custom_call("Sharding", in, 2, dtypes, ranks, dims, 1, NULL, out), LXLA_INVALID_ARGUMENT, "target: Sharding takes one operand");
   REFUSED(lxla_custom_call("Eigh", in, 1, dtypes, ranks, dims, 2, NULL, out), LXLA_INVALID_ARGUMENT, "target: Eigh takes");
   REFUSED(lxla_custom_call("ProductOfElementaryHouseholderReflectors", in, 1, dtypes, ranks, dims, 1, NULL, out),
           LXLA_INVALID_ARGUMENT, "operands are f32[3,2], results f32[3,2]");
   REFUSED(lxla_custom_call("Qr", in, 1, dtypes, ranks, dims, 1, NULL, out), LXLA_INVALID_ARGUMENT, "target: Qr takes");
   EQUAL(out[0].id, 0);
-  // A = QR, where Q's columns are of length 1: the first of R is as long as the first of A.
+  // A = QR, and Q's columns have length 1: the first column of R is as long as the first column of A.
   OK(lxla_custom_call("Qr", in, 1, dtypes, ranks, dims, 2, NULL, out));
   lxla_tensor q;
   OK(lxla_custom_call("ProductOfElementaryHouseholderReflectors", out, 2, dtypes, ranks, dims, 1, NULL, &q));
@@ -345,7 +346,8 @@ TEST(custom_calls_of_xlas_own_are_refused) {
   CHECK(fabsf(fabsf(packed[0]) - sqrtf(3)) < 1e-5f);
   for (int i = 0; i < 3; i++) CHECK(fabsf(packed[0] * columns[2 * i] - 1) < 1e-5f);
   RELEASE(out[0], out[1], q);
-  // Triton kernels are passed on; a CPU plugin knows none, and says so when the program is compiled.
+  // Triton targets are passed on to the plugin; a CPU plugin does not know them, and says so when the program is
+  // compiled.
   lxla_custom_call_options triton = {.struct_size = sizeof triton};
   OK(lxla_custom_call_options_init(&triton));
   triton.backend_config = "{name = \"k\", ir = \"module {}\", num_stages = 1 : i32, num_warps = 1 : i32}";
@@ -376,14 +378,14 @@ TEST(a_program_that_cannot_fit_is_refused_before_it_consumes_anything) {
   enum { N = 40000 };
   lxla_tensor x = full_of(XLA(0), F32, DIMS(N, 1), 1), turned, square, again, sum;
   step(env);
-  // A temporary of 6.4 GB.
+  // The transpose needs a temporary of 6.4 GB.
   OK(lxla_transpose(x, DIMS(1, 0), &turned));
   OK(lxla_matmul(x, turned, &square));
   OK(lxla_matmul(square, x, &again));
   OK(lxla_reduce(LXLA_REDUCE_SUM, again, DIMS(0, 1), 0, &sum));
   RELEASE(turned, square, again);
   OK(lxla_binary_scalar_inplace(MUL, x, 2));
-  // Compiled before the limit, as in a step that ran when there was more memory.
+  // Compiles the program before the limit is set, as an earlier step with more memory would have done.
   lxla_memory_stats memory;
   memory.struct_size = sizeof memory;
   OK(lxla_compiled_memory(env, XLA(0), NULL, 0, &memory));

@@ -1,4 +1,4 @@
-// Native tensors and environments: E1, E2, E4, E5 and E7 of the behaviours.
+// Native tensors and environments: E1, E2, E4, E5 and E7 of docs/behaviours.md.
 #include "check.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void is_on(lxla_tensor t, int32_t kind, int32_t ordinal) {
   EQUAL(device.ordinal, ordinal);
 }
 
-// No plugin is found, and none is needed.
+// Native tensors work where no plugin can be found.
 TEST(e1_native_tensors_need_no_plugin) {
   CHECK(setenv("LXLA_PJRT_PLUGIN", "no/such/plugin.so", 1) == 0);
   lxla_env env;
@@ -55,7 +55,7 @@ TEST(e1_native_tensors_need_no_plugin) {
   int32_t count;
   REFUSED(lxla_tensor_full(env, XLA(0), F32, DIMS(3), 1, &lazy), LXLA_NOT_FOUND, "no/such/plugin.so");
   REFUSED(lxla_env_device_count(env, &count), LXLA_NOT_FOUND, "no/such/plugin.so");
-  // One that comes later is found.
+  // The library finds a plugin that is installed later.
   CHECK(unsetenv("LXLA_PJRT_PLUGIN") == 0);
   OK(lxla_tensor_full(env, XLA(0), F32, DIMS(3), 1, &lazy));
   EQUAL(state_of(lazy), LXLA_STATE_PENDING);
@@ -140,7 +140,7 @@ TEST(e5_scalar_takes_native_tensors_of_one_element) {
   OK(lxla_env_release(env));
 }
 
-// A native scalar that changes every step costs no compile beyond the second.
+// A native scalar that changes every step costs one more compile, once.
 TEST(e5_a_native_learning_rate) {
   lxla_env env = new_env();
   lxla_tensor w = on(env, XLA(0), DIMS(2), (float[]){1, 2}), rate = on(env, cpu, NULL, 0, (float[]){1});
@@ -180,7 +180,7 @@ TEST(e5_copy_copies_counts_and_tells) {
   is_on(na, LXLA_DEVICE_XLA, 0);
   is_on(ab, LXLA_DEVICE_XLA, 0);
   is_on(all, LXLA_DEVICE_XLA, 1);
-  OK(lxla_binary_inplace(ADD, n, b));  // what is updated stays where it is
+  OK(lxla_binary_inplace(ADD, n, b));  // the updated tensor stays on its device
   is_on(n, LXLA_DEVICE_CPU, 0);
   float got[6];
   read_f32(na, got, 2);
@@ -274,7 +274,7 @@ TEST(native_tensors_are_saved_and_loaded_with_others) {
   OK(lxla_env_release(env));
 }
 
-// No update of one is lost.
+// Updates by several threads: none is lost.
 static lxla_tensor shared;
 static void *add_many(void *unused) {
   (void)unused;

@@ -1,4 +1,4 @@
-// Computations traced and applied on cpu, without a plugin, with the results that they have on an XLA device.
+// Computations traced and applied on cpu without a plugin give the same results as on an XLA device.
 #include "both.h"
 
 #define LT LXLA_COMPARE_LT
@@ -31,7 +31,7 @@ static lxla_tensor call_one(lxla_computation c, const lxla_tensor *args, size_t 
 
 static int32_t settled_state(void) { return is_native() ? LXLA_STATE_NATIVE : LXLA_STATE_PENDING; }
 
-// p * w + 3 w
+// Traces p * w + 3 w.
 static lxla_computation weighted(lxla_tensor w) {
   lxla_tensor p = hole(F32, DIMS(2)), product = binary(MUL, p, w), three = scalar(MUL, w, 3), sum = binary(ADD, product, three);
   lxla_computation c = trace_of(&p, 1, &sum, 1);
@@ -53,7 +53,7 @@ static void placeholders(void) {
   EQUAL(where.kind, device.kind);
   REFUSED(lxla_tensor_read(p, values, sizeof values), LXLA_FAILED_PRECONDITION, "placeholder f32[2] has no value");
   REFUSED(lxla_sync(&p, 1), LXLA_FAILED_PRECONDITION, "placeholder f32[2]");
-  // An operation on a placeholder waits for its value; all others are evaluated at once.
+  // An operation on a placeholder waits for its value; all other operations are evaluated at once.
   lxla_tensor sum = binary(ADD, p, w), own = scalar(MUL, w, 2), later = binary(MUL, sum, own);
   EQUAL(state_of(sum), LXLA_STATE_PENDING);
   EQUAL(state_of(later), LXLA_STATE_PENDING);
@@ -63,7 +63,7 @@ static void placeholders(void) {
   char path[] = "/tmp/lxla_native_computation";
   REFUSED(lxla_save(path, (const char *[]){"a"}, &sum, 1), LXLA_FAILED_PRECONDITION, "placeholder f32[2]");
   HAS_F32(own, DIMS(2), 10, 14);
-  // In place: the tensor waits from then on. What is assigned is there again.
+  // An in-place update with a waiting operand makes the tensor wait. Assigning a value ends that.
   lxla_tensor kept = snapshot(w);
   OK(lxla_binary_inplace(ADD, w, p));
   EQUAL(state_of(w), LXLA_STATE_PENDING);
@@ -82,7 +82,7 @@ static void calls(void) {
   lxla_tensor w = F32S(DIMS(2), 10, 20);
   lxla_computation c = weighted(w);
   EQUAL(captured_by(c), 2);
-  // The values at the time of tracing.
+  // The computation keeps the captured values of the time of tracing.
   OK(lxla_binary_scalar_inplace(ADD, w, 100));
   lxla_tensor x = F32S(DIMS(2), 1, 2), wide = F32S(DIMS(3), 1, 2, 3), y = call_one(c, &x, 1), out;
   EQUAL(state_of(y), settled_state());
@@ -91,7 +91,7 @@ static void calls(void) {
   HAS_F32(out, DIMS(2), 30, 60);
   REFUSED(lxla_computation_call(c, &wide, 1, &out, 1), BAD, "args[0] is f32[3]; the computation's parameter 0 is f32[2]");
   REFUSED(lxla_computation_call(c, NULL, 0, &out, 1), BAD, "args: 0 given");
-  // In a body, and in a body of that: q captures what waits for p.
+  // Calls it in a body, and in a body nested in that one: q captures a tensor that waits for p.
   lxla_tensor p = hole(F32, DIMS(2)), q = hole(F32, DIMS(2)), first = call_one(c, &p, 1), sum = binary(ADD, first, q);
   EQUAL(state_of(first), LXLA_STATE_PENDING);
   lxla_computation inner = trace_of(&q, 1, &sum, 1);
@@ -106,7 +106,7 @@ static void calls(void) {
   HAS_F32(r[1], DIMS(2), 1, 2);
   HAS_F32(r[2], DIMS(2), 110, 120);
   HAS_F32(r[3], DIMS(2), 40, 100);
-  // Some of these results wait, and others have their value.
+  // Some of these results wait, and others have their values.
   OK(lxla_computation_call(outer, &p, 1, r, 4));
   EQUAL(state_of(r[0]), LXLA_STATE_PENDING);
   EQUAL(state_of(r[1]), LXLA_STATE_PLACEHOLDER);
@@ -121,7 +121,7 @@ static void calls(void) {
 }
 TEST(calls_capture_arrays_and_what_waits) { on_both(calls); }
 
-// One array is captured once, however often it is used, and its views are others.
+// Captures an array once, however often it is used; its views count as other captures.
 static void once(void) {
   lxla_tensor w = F32S(DIMS(2), 3, 4), p = hole(F32, DIMS(2)), a = binary(MUL, p, w), b = binary(ADD, a, w), c = binary(ADD, b, w);
   lxla_computation f = trace_of(&p, 1, &c, 1);
@@ -132,7 +132,7 @@ static void once(void) {
 }
 TEST(an_array_is_captured_once) { on_both(once); }
 
-// body(i, x) = (i + 1, x * w); cond(i, x) = i < limit; both capture.
+// Traces body(i, x) = (i + 1, x * w) and cond(i, x) = i < limit; both have captures.
 static void loops(void) {
   lxla_tensor w = F32S(DIMS(2), 2, 3), limit = at(S32, 4), i = hole(S32, SCALAR), x = hole(F32, DIMS(2)), below;
   lxla_tensor next = scalar(ADD, i, 1), scaled = binary(MUL, x, w), r[3];
@@ -143,7 +143,7 @@ static void loops(void) {
   EQUAL(state_of(r[1]), settled_state());
   HAS(r[0], S32, int32_t, SCALAR, 4);
   HAS_F32(r[1], DIMS(2), 16, 81);
-  // Within a branch that is within a scan.
+  // Calls the loop within a branch within a scan.
   OK(lxla_while(cond, body, LIST(i, x), r));
   lxla_computation powers = trace_of(LIST(i, x), LIST(r[1], r[0]));
   RELEASE(r[0], r[1]);
@@ -174,7 +174,7 @@ static void loops(void) {
 }
 TEST(loops_branches_and_scans_capture_arrays) { on_both(loops); }
 
-// A traced order, by a captured bound: computations of scalars take captures, too.
+// Reduces by a combiner that captures a scalar.
 static void regions(void) {
   lxla_tensor a = hole(F32, SCALAR), b = hole(F32, SCALAR), w = at(F32, 2), scaled = binary(MUL, b, w), sum = binary(ADD, a, scaled);
   lxla_computation body = trace_of(LIST(a, b), &sum, 1);
@@ -187,7 +187,8 @@ static void regions(void) {
 }
 TEST(computations_of_scalars_capture_arrays) { on_both(regions); }
 
-// Operations that wait for placeholders, and tensors released at random moments, do not change other operations.
+// Operations that wait for placeholders, and tensors released at random moments, do not change the results of other
+// operations.
 static void many(void) {
   lxla_tensor w = F32S(DIMS(2), 1, 2), p = hole(F32, DIMS(2)), x = binary(ADD, p, w);
   for (int i = 0; i < 300; i++) {
@@ -226,12 +227,12 @@ TEST(what_was_captured_on_cpu_goes_to_a_device_as_the_option_says) {
   OK(lxla_env_set_option(env, "mixed_device_policy", "copy"));
   uint64_t copies = counter(env, "MixedDeviceCopy");
   for (int i = 0; i < 3; i++) HAS_F32(call_one(c, &x, 1), DIMS(2), 40, 100);
-  EQUAL(counter(env, "MixedDeviceCopy") - copies, 2);  // once each, however often it is called
+  EQUAL(counter(env, "MixedDeviceCopy") - copies, 2);  // one for each capture, however many calls
   lxla_tensor q = hole(F32, DIMS(2)), sum = binary(ADD, q, by_half);
   lxla_computation unbound = trace_of(&q, 1, &sum, 1);
   REFUSED(lxla_computation_call(unbound, &x, 1, &out, 1), LXLA_FAILED_PRECONDITION, "placeholder f32[2] has no value");
   OK(lxla_computation_release(unbound));
-  // A tensor captured on a device stays on that device.
+  // A captured tensor of an XLA device stays on that device.
   device = XLA(0);
   lxla_tensor there = from_f32(env, DIMS(2), (float[]){1, 2});
   lxla_computation far = weighted(there);

@@ -1,4 +1,4 @@
-// Plugins that compute wrong numbers, refuse options, or keep what they should not.
+// Plugins that compute wrong numbers, refuse options, or remember too much from one run to the next.
 #define _GNU_SOURCE
 #include "fault.h"
 
@@ -6,8 +6,8 @@
 
 static char state_dir[] = "/tmp/lxla_state_XXXXXX";
 
-// Facts are remembered in a folder of this program's own, made before anything runs. XNNPACK is chosen wherever a plugin has
-// it, as some processors do by themselves: the option that the library sets has to win.
+// Gives this program a state folder of its own before anything runs. Also chooses XNNPACK by XLA_FLAGS, as some
+// processors do by themselves: the library's own option must override it.
 __attribute__((constructor)) static void own_state(void) {
   setenv("XLA_FLAGS",
          "--xla_cpu_use_xnnpack=true "
@@ -40,10 +40,10 @@ TEST(a_plugin_that_computes_wrong_numbers_is_refused) {
   CHECK(setenv("LXLA_FAULT_MISCOMPILE", "1", 1) == 0);
   REFUSED(fault_env_status(&env), LXLA_FAILED_PRECONDITION,
           "it computes wrong numbers here: multiply of f32[64,64]: element 0 of 4096 is 0, want 25");
-  // Not remembered as right, and not as wrong: the next start checks again.
+  // The refusal stores neither a good nor a bad verdict: the next start checks the plugin again.
   REFUSED(fault_env_status(&env), LXLA_FAILED_PRECONDITION, "LXLA_PLUGIN_CHECK=warn");
 
-  // Whoever insists gets it, with an error in the log.
+  // LXLA_PLUGIN_CHECK=warn loads the plugin all the same, with an error in the log.
   lxla_set_log_callback(listen, NULL);
   CHECK(setenv("LXLA_PLUGIN_CHECK", "warn", 1) == 0);
   OK(fault_env_status(&env));
@@ -53,7 +53,7 @@ TEST(a_plugin_that_computes_wrong_numbers_is_refused) {
   OK(lxla_env_release(env));
 }
 
-// Starts this program again with one of the tests below, and gives the number that it prints behind its name.
+// Runs one of the tests below in a new process, and returns the number that it prints after the test's name.
 static int in_child(const char *test) {
   char self[512] = {0}, command[2048], line[256];
   CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
@@ -76,7 +76,7 @@ TEST(child_counts_the_compiles_of_a_start) {
 
 TEST(checks_that_passed_are_remembered) {
   if (getenv("LXLA_TEST_STATE_DIR")) return;
-  sleep(3);  // a file that was written just now could be written again under the same time: its hash is not remembered
+  sleep(3);  // the library caches no hash of a file written just now
   int first = in_child("child_counts_the_compiles_of_a_start");
   int second = in_child("child_counts_the_compiles_of_a_start");
   CHECK(first > 1);
@@ -101,7 +101,7 @@ TEST(an_option_that_the_plugin_refuses_is_left_out) {
   EQUAL(in_child("child_counts_the_warnings_of_a_start"), 1);
 }
 
-// The product of ones and `weight`, whose elements are all `w`: size * w in every element.
+// Checks the product of ones and `weight`, whose elements are all `w`: every element must be size * w.
 static void check_product(lxla_tensor x, lxla_tensor weight, int rows, int size, double w) {
   lxla_tensor y;
   OK(lxla_matmul(x, weight, &y));

@@ -1,4 +1,4 @@
-// The process around the library: H4 (fork) and H5 (exit) of the behaviours.
+// Fork and exit of the process that uses the library: H4 and H5 of docs/behaviours.md.
 #include "check.h"
 #include "saved_values.h"
 
@@ -17,7 +17,7 @@ static int status_of(pid_t child) {
   return status;
 }
 
-// A child that leaves in this way, so many microseconds after it could.
+// Runs a child that leaves the process in the given mode, `microseconds` after its work has begun.
 static void leave(const char *mode, int microseconds, const char *path) {
   char pause[16];
   snprintf(pause, sizeof pause, "%d", microseconds);
@@ -40,10 +40,11 @@ TEST(h5_transfers) { leave_25_times("transfer"); }
 TEST(h5_another_thread_compiles) { leave_25_times("compile"); }
 TEST(h5_other_threads_go_on) { leave_25_times("threads"); }
 
-// A step that never ends: the process leaves it after as many seconds as it is told, with its status and what stdio has.
+// A step that never ends: exit waits for it for the configured number of seconds, then ends the process with the
+// program's status and with stdio flushed.
 TEST(h5_a_step_that_never_ends) {
   static const char *const output = "test_process.endless";
-  // The child's standard output is a file.
+  // Redirects the child's standard output to a file.
   fflush(stdout);
   int own = dup(STDOUT_FILENO), fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   CHECK(own >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
@@ -62,7 +63,7 @@ TEST(h5_a_step_that_never_ends) {
 
 static const char *const FOLDER = "test_process.saves", *const SAVED_FILE = "test_process.saves/file";
 
-// How many files the folder has, temporary ones among them. Removes them if asked to.
+// Returns the number of files in the folder, temporary ones included; removes them if `remove_them`.
 static int files(int remove_them) {
   int n = 0;
   DIR *folder = opendir(FOLDER);
@@ -78,7 +79,7 @@ static int files(int remove_them) {
   return n;
 }
 
-// Which version the file has, whole.
+// Returns the version that the saved file holds; fails if the file mixes versions.
 static int version_in_file(lxla_env env) {
   static float values[SAVED_ELEMENTS];
   char names[SAVED][8];
@@ -99,7 +100,7 @@ static int version_in_file(lxla_env env) {
   return version;
 }
 
-// Children save versions 1 and 2 over a file with version 0.
+// Starts children that save versions 1 and 2 over a file with version 0, and leave at different times.
 static void leave_10_times_while_saving(const char *mode, int turn_us, int most_files, int oldest) {
   lxla_env env = new_env();
   CHECK(mkdir(FOLDER, 0755) == 0 || files(1) >= 0);
@@ -121,7 +122,7 @@ static void leave_10_times_while_saving(const char *mode, int turn_us, int most_
     if (n > most_files) FAIL("%s, turn %d: there are %d files, want 1: a temporary one was left behind", mode, i, n);
   }
   printf("  the file had version 0, 1, 2: %d, %d, %d times\n", found[0], found[1], found[2]);
-  // The next save removes what the others have left.
+  // The next save removes the temporary files that the children left.
   OK(lxla_save(SAVED_FILE, saved_names(names, list), t, SAVED));
   EQUAL(files(0), 1);
   OK(lxla_tensor_release_many(t, SAVED));
@@ -130,11 +131,11 @@ static void leave_10_times_while_saving(const char *mode, int turn_us, int most_
   CHECK(rmdir(FOLDER) == 0);
 }
 
-// What was handed over is written before the process ends.
+// A save that lxla_save_async accepted is written before the process ends.
 TEST(h5_save_and_return_from_main) { leave_10_times_while_saving("save", 10000, 1, 2); }
 TEST(h5_save_and_exit) { leave_10_times_while_saving("save_exit", 3000, 1, 2); }
 TEST(h5_nobody_holds_what_is_being_saved) { leave_10_times_while_saving("save_released", 20000, 1, 2); }
-// Of a save that a thread waits for, a temporary file may be left, as after any thread that is cut off.
+// A save that another thread waits for may leave a temporary file when the process ends.
 TEST(h5_another_thread_saves) { leave_10_times_while_saving("save_by_thread", 40000, 100, 0); }
 
 TEST(h4_a_forked_child_is_told) {
@@ -143,7 +144,7 @@ TEST(h4_a_forked_child_is_told) {
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
-    alarm(20);  // a deadlock is a failure
+    alarm(20);  // a deadlock ends the test
     float v;
     int good = lxla_tensor_read(t, &v, sizeof v) == LXLA_FORKED;
     good &= strstr(lxla_last_error_message(), "forked") != NULL;
@@ -154,7 +155,7 @@ TEST(h4_a_forked_child_is_told) {
     _exit(good ? 0 : 1);
   }
   EQUAL(status_of(child), 0);
-  // A child that leaves by exit, with work of its parent in flight, waits for nobody.
+  // A child that leaves by exit while its parent's work is in flight does not wait for that work.
   OK(lxla_binary_scalar_inplace(ADD, t, 0));
   OK(lxla_mark_step(env, XLA(0), 0));
   child = fork();

@@ -1,4 +1,5 @@
-// Saving and loading: S1, S3 to S8 of the behaviours, D5 as far as saves go. Each by value, with pending tensors among them.
+// Saving and loading: S1, S3 to S8 of docs/behaviours.md, and D5 for saves. Results are compared by value, with pending
+// tensors among them.
 #include "check.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@ static void file_has(const char *name, float want) {
 
 static void save1(const char *name, lxla_tensor t) { OK(lxla_save(FILE_NAME, &name, &t, 1)); }
 
-// How many files of ours are in the folder, temporary ones among them.
+// Returns the number of this test's files in the folder, temporary ones included.
 static int files(void) {
   int n = 0;
   DIR *folder = opendir(".");
@@ -72,7 +73,7 @@ TEST(s3_a_save_never_donates_and_the_step_after_it_does) {
     list[i] = names[i];
   }
   for (int turn = 0; turn < 3; turn++) {
-    for (int i = 0; i < N; i += 2) OK(lxla_binary_scalar_inplace(ADD, t[i], 10));  // half pending, old buffers free to go
+    for (int i = 0; i < N; i += 2) OK(lxla_binary_scalar_inplace(ADD, t[i], 10));  // half are pending
     uint64_t donated = counter(env, "DonatedBuffers");
     OK(lxla_save(FILE_NAME, list, t, N));
     EQUAL(counter(env, "DonatedBuffers"), donated);
@@ -93,7 +94,7 @@ TEST(s4_the_file_holds_the_values_of_the_call) {
   for (int turn = 1; turn <= 5; turn++) {
     lxla_save_ticket ticket;
     OK(lxla_save_async(FILE_NAME, &name, &big, 1, &ticket));
-    // At once: overwritten twice, and stepped each time.
+    // Overwrites the tensors twice right after the call, with a step each time.
     for (int i = 0; i < 2; i++) {
       OK(lxla_binary_scalar_inplace(ADD, big, 0.5));
       OK(lxla_mark_step(env, XLA(0), 0));
@@ -134,7 +135,7 @@ TEST(s4_handles_may_be_dropped_while_a_save_is_under_way) {
   finish();
 }
 
-// K10, D5: steps beside saves, inputs released at random moments: right values, and few compiles.
+// K10 and D5: steps between saves, with inputs released at random moments, give right values and compile few programs.
 TEST(k10_steps_with_saves_and_random_releases) {
   start();
   enum { STEPS = 100, INPUTS = 6 };
@@ -154,7 +155,7 @@ TEST(k10_steps_with_saves_and_random_releases) {
       if (state >> 31) {
         RELEASE(input);
       } else {
-        kept[k] = input;  // still there when the step comes
+        kept[k] = input;  // kept until the step
       }
     }
     if (i % 3 == 0) {
@@ -196,7 +197,7 @@ TEST(s5_a_path_that_cannot_be_written) {
   REFUSED(lxla_save_wait(ticket), LXLA_NOT_FOUND, "no/such/folder/file");
   REFUSED(lxla_save_wait(ticket), LXLA_NOT_FOUND, "no/such/folder/file");
   OK(lxla_save_ticket_release(ticket));
-  // A full disk: /dev/full takes no bytes. The old file is intact, and everything is usable.
+  // /dev/full acts as a full disk. The old file stays intact, and the tensors stay usable.
   if (access("/dev/full", W_OK) == 0) {
     CHECK(lxla_save("/dev/full/x", names, list, 2) != LXLA_OK);
   }
@@ -332,7 +333,7 @@ TEST(files_that_are_none_are_told) {
   finish();
 }
 
-// As any file that this user makes, not for us alone.
+// The file's permissions are those of any file that this user creates, not for the owner alone.
 TEST(a_saved_file_has_the_permissions_of_a_new_file) {
   lxla_env env = new_env();
   lxla_tensor t = one(env, 1);

@@ -1,4 +1,4 @@
-// Long chains: H2 of the behaviours.
+// Long chains of operations: H2 of docs/behaviours.md.
 #include "check.h"
 
 static double resident_bytes(void) {
@@ -38,7 +38,7 @@ TEST(h2_an_unrun_chain_is_dropped_and_its_memory_returns) {
     lxla_tensor x = one(env, 0);
     for (int i = 0; i < MILLION; i++) OK(lxla_binary_scalar_inplace(ADD, x, 1));
     RELEASE(x);
-    // Dead operations are forgotten while recording goes on, and by the step at the latest.
+    // The library drops dead operations while recording goes on, and in the step at the latest.
     OK(lxla_mark_step(env, XLA(0), 1));
     EQUAL(counter(env, "ExecuteComputation"), 0);
     if (turn == 0) before = resident_bytes();
@@ -87,11 +87,11 @@ TEST(forgetting_to_step_is_refused_at_the_limit) {
   int recorded = 0;
   while (recorded < 2000 && (status = lxla_binary_scalar_inplace(ADD, x, 1)) == LXLA_OK) recorded++;
   EQUAL(status, LXLA_RESOURCE_EXHAUSTED);
-  EQUAL(recorded, 999);  // and the leaf
+  EQUAL(recorded, 999);  // plus the leaf: 1,000
   REFUSED(lxla_binary_scalar(ADD, x, 1, &out), LXLA_RESOURCE_EXHAUSTED, "max_pending_ops allows 1000");
   step(env);
   EQUAL(value(x), recorded);
-  // Dead operations do not count.
+  // Dead operations do not count towards the limit.
   for (int i = 0; i < 5000; i++) RELEASE(scalar(ADD, x, 1));
   lxla_tensor kept = scalar(ADD, x, 1);
   for (int i = 0; i < 5000; i++) RELEASE(scalar(ADD, kept, 1));
@@ -114,7 +114,7 @@ TEST(forgetting_to_step_steps_by_itself_if_that_is_set) {
   EQUAL(value(x), 5000);
   EQUAL(value(y), 1 + 500 * 1 + 10.0 * 499 * 500 / 2);
   EQUAL(value(old), 1);
-  // What waits for a placeholder cannot be stepped away.
+  // A step cannot make room if all pending operations wait for a placeholder.
   lxla_tensor p, out = none;
   OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &p));
   lxla_status status = LXLA_OK;
@@ -127,7 +127,7 @@ TEST(forgetting_to_step_steps_by_itself_if_that_is_set) {
   OK(lxla_env_release(env));
 }
 
-// A value that is used far from where it was made crosses many segments.
+// A value that is used far from its definition is passed on through many segments of a cut program.
 TEST(cut_programs_keep_what_later_segments_need) {
   lxla_env env = new_env();
   OK(lxla_env_set_option(env, "max_program_ops", "3"));

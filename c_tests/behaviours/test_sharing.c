@@ -1,4 +1,5 @@
-// Memory that native tensors, the CPU plugin and other libraries use together: D5 of the behaviours, for what is lent and exported.
+// Memory shared by native tensors, the CPU plugin and other libraries: D5 of docs/behaviours.md for aliased and
+// exported memory.
 #include "check.h"
 
 #include <unistd.h>
@@ -64,16 +65,16 @@ TEST(d5_native_memory_is_lent_to_the_plugin_and_never_donated) {
   EQUAL(counter(env, "OutboundBytes"), 0);
   EQUAL(counter(env, "TransferToDevice"), 0);
   holds(lazy, 0, 1);
-  // Its update would be written over the native tensor's memory.
+  // An update in place must not be written over the memory that the native tensor shares.
   OK(lxla_binary_scalar_inplace(ADD, lazy, 100));
   EQUAL(step(env), 0);
   holds(native, 0, 1);
   holds(lazy, 100, 1);
-  // What came of it is the step's own.
+  // The result of the update has a buffer of its own, which the next step may donate.
   OK(lxla_binary_scalar_inplace(ADD, lazy, 100));
   EQUAL(step(env), 1);
   holds(lazy, 200, 1);
-  // The plugin still needs the memory when nobody else does.
+  // The plugin still uses the memory after both tensors are released.
   lxla_tensor again = moved(native, XLA(0)), sum = binary(ADD, again, lazy);
   RELEASE(native);
   OK(lxla_mark_step(env, XLA(0), 0));
@@ -93,7 +94,7 @@ TEST(d5_the_plugins_memory_becomes_a_native_tensors) {
   EQUAL(step(env), 0);
   holds(native, 0, 1);
   holds(lazy, 0, 2);
-  // And back again: three tensors on one memory.
+  // Moves it back again: three tensors share one memory.
   lxla_tensor back = moved(native, XLA(0));
   RELEASE(native);
   OK(lxla_binary_scalar_inplace(ADD, back, 1));
@@ -129,7 +130,7 @@ TEST(d5_exported_memory_is_not_donated_while_its_consumer_holds_it) {
     m->deleter(m);
     OK(lxla_binary_scalar_inplace(ADD, doubled, 1));
     EQUAL(step(env), lazily);
-    // What is exported outlives its tensor.
+    // The exported memory outlives its tensor.
     m = exported(doubled);
     RELEASE(t, doubled);
     EQUAL(values(m)[3], 8);
@@ -190,7 +191,7 @@ TEST(imports_of_any_strides_offsets_and_alignments) {
   dl_managed m = foreign(2, 3);
   lxla_tensor t;
   float got[6];
-  // Columns before rows, backwards, from an offset.
+  // Strides in column-major order, with the second axis reversed, from an offset.
   strides[0] = 1, strides[1] = -2;
   m.tensor.byte_offset = 9 * sizeof(float);
   OK(lxla_tensor_from_dlpack(env, cpu, &m, 0, &t));
@@ -199,7 +200,8 @@ TEST(imports_of_any_strides_offsets_and_alignments) {
   const float want[] = {9, 7, 5, 10, 8, 6};
   for (int i = 0; i < 6; i++) EQUAL(got[i], want[i]);
   RELEASE(t);
-  // No strides: row-major. Four bytes from a boundary: a native tensor shares it, the plugin may not.
+  // No strides: row-major. The memory is 4 bytes off an alignment boundary: a native tensor shares it, the plugin may
+  // copy it.
   m = foreign(2, 3);
   m.tensor.strides = NULL, m.tensor.byte_offset = sizeof(float);
   OK(lxla_tensor_from_dlpack(env, XLA(0), &m, 0, &t));

@@ -1,7 +1,7 @@
-// Partial syncs and reads: S2, S9 of the behaviours, and what a step leaves alone.
+// Partial syncs and reads: S2 and S9 of docs/behaviours.md, and operations that a step does not run.
 #include "check.h"
 
-// S1's work, with a partial sync in the save's place.
+// Runs the scenario of S1 with a partial sync in place of the save.
 static void s2(int by_read) {
   lxla_env env = new_env();
   lxla_tensor t0 = one(env, 1), t1 = one(env, 2);
@@ -31,14 +31,14 @@ TEST(s9_reading_a_loss_before_the_step_computes_nothing_live_twice) {
   lxla_env env = new_env();
   lxla_tensor w = one(env, 2);
   for (int i = 0; i < 4; i++) {
-    // loss = (w * 3) ^ 2; the gradient needs w * 3 again, which no handle keeps; the loss itself is live.
+    // loss = (w * 3) ^ 2. The gradient needs w * 3 again, which no handle keeps; the loss itself is live.
     lxla_tensor y = scalar(MUL, w, 3), loss = binary(MUL, y, y), gradient = scalar(MUL, y, 0.01);
     OK(lxla_binary_inplace(SUB, w, gradient));
     RELEASE(y, gradient);
     float before = value(loss);
     uint64_t recomputed = counter(env, "RecomputedOps");
     EQUAL(step(env), 1);
-    // y alone: dead, shared, and needed by both.
+    // Only y is computed twice: no handle keeps it, and both the loss and the gradient need it.
     EQUAL(counter(env, "RecomputedOps") - recomputed, 1);
     EQUAL(value(loss), before);
     RELEASE(loss);
@@ -98,7 +98,7 @@ TEST(a_step_on_no_device_named_steps_all) {
   EQUAL(counter(env, "UncachedCompile"), 1 + 1);
   for (int i = 0; i < 2; i++) EQUAL(state_of(t[i]), LXLA_STATE_READY);
 
-  // Devices are apart; a value moves by to_device.
+  // Tensors of two devices do not mix; to_device copies a value from one to the other.
   lxla_tensor bad, moved;
   REFUSED(lxla_binary(ADD, t[0], t[1], &bad), LXLA_INVALID_ARGUMENT, "lhs is on xla:0 and rhs is on xla:1");
   OK(lxla_binary_scalar_inplace(ADD, t[0], 10));
@@ -115,7 +115,7 @@ TEST(a_step_on_no_device_named_steps_all) {
   OK(lxla_env_release(env));
 }
 
-// P1, P2, P4, P5 as far as recording and syncing go; computations have tests of their own.
+// Recording and syncing with placeholders: P1, P2, P4 and P5. Computations: test_computation.c.
 TEST(p2_a_step_leaves_placeholders_and_materialises_all_else) {
   lxla_env env = new_env();
   lxla_tensor p, t1 = one(env, 4), q, read_back;
@@ -125,7 +125,7 @@ TEST(p2_a_step_leaves_placeholders_and_materialises_all_else) {
   q = binary(ADD, p, t1);
   lxla_tensor other = scalar(MUL, t1, 2);
   OK(lxla_binary_scalar_inplace(ADD, t1, 1));
-  EQUAL(step(env), 0);  // D10: q still needs the old t1
+  EQUAL(step(env), 0);  // nothing is donated, since q still needs the old t1: D10
   EQUAL(value(other), 8);
   EQUAL(value(t1), 5);
   EQUAL(state_of(q), LXLA_STATE_PENDING);
@@ -137,7 +137,7 @@ TEST(p2_a_step_leaves_placeholders_and_materialises_all_else) {
   REFUSED(lxla_sync(mixed, 2), LXLA_FAILED_PRECONDITION, "tensors[1]");
   EQUAL(state_of(mixed[0]), LXLA_STATE_PENDING);
   EQUAL(v, 42);
-  // Bound after all, by assignment: q was recorded before, and goes on waiting; what is recorded now runs.
+  // Gives the placeholder a value by assignment: q, recorded before, still waits; operations recorded now can run.
   lxla_tensor ten = one(env, 10);
   OK(lxla_tensor_assign(p, ten));
   read_back = binary(ADD, p, t1);

@@ -1,4 +1,4 @@
-// Many threads: K7, the first part of H3, and recording while a step compiles.
+// Threads: K7 and the first part of H3 of docs/behaviours.md, and recording while a step compiles.
 #include "fault.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ TEST(k7_threads_that_meet_one_new_program_compile_it_once) {
     CHECK(pthread_join(threads[i], NULL) == 0);
     EQUAL(results[i], 7);
   }
-  // Several threads' work may have been computed by one of their syncs; but no program was compiled twice.
+  // One thread's sync may compute the work of several threads, but no program is compiled twice.
   EQUAL(counter(env, "UncachedCompile"), 1);
   RELEASE(shared_input);
   OK(lxla_env_release(env));
@@ -38,7 +38,7 @@ static void *step_device(void *device) {
   return NULL;
 }
 
-// Two devices step the same program; the compile is held until both ask for it.
+// Two devices step the same program; the fault plugin holds the compile until both have asked for it.
 TEST(k7_two_devices_one_compile) {
   lxla_env_options options = default_options();
   options.plugin_path = LXLA_FAULT_PLUGIN;
@@ -55,7 +55,7 @@ TEST(k7_two_devices_one_compile) {
   pthread_t threads[2];
   for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, step_device, &devices[i]) == 0);
   while (FAULT(held)() == 0) usleep(1000);
-  usleep(50000);  // the other one comes to the same program; were it to compile too, the count below would say so
+  usleep(50000);  // time for the second device to ask for the same program
   FAULT(let_go)();
   for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   EQUAL(counter(env, "UncachedCompile"), 1);
@@ -74,7 +74,7 @@ TEST(h3_recording_and_reading_go_on_while_a_step_compiles) {
   lxla_device device = XLA(0);
   CHECK(pthread_create(&stepper, NULL, step_device, &device) == 0);
   while (FAULT(held)() == 0) usleep(1000);
-  // The step is inside the compiler. Its tensors are in flight, and can be recorded on, snapshot, changed and released.
+  // The step is compiling. Its tensors are in flight, and may be recorded on, snapshot, changed and released.
   EQUAL(state_of(t), LXLA_STATE_READY);
   lxla_tensor on_it = scalar(MUL, t, 10), old = snapshot(t), gone = snapshot(t);
   OK(lxla_binary_scalar_inplace(ADD, t, 100));
@@ -151,7 +151,7 @@ static void *upload(void *out) {
   return NULL;
 }
 
-// An environment that is released while a call in it is under way is no other environment's before that call ends.
+// A released environment's devices are not reused by another environment while a call in it is under way.
 TEST(e7_released_while_a_transfer_is_under_way) {
   env = fault_env();
   lxla_env kept = env;
@@ -176,7 +176,7 @@ TEST(e7_released_while_a_transfer_is_under_way) {
 
 enum { WORKERS = 8 };
 
-// Each worker keeps a counter of its own among the others' and checks it now and then.
+// Updates a counter tensor of its own while other threads do the same, and checks it now and then.
 static void *worker(void *seed) {
   unsigned state = (unsigned)(uintptr_t)seed * 2654435761u + 1;
   float expected = 0;
@@ -230,7 +230,7 @@ static void *find_default(void *out) {
 
 enum { COPIES = 20000 };
 
-// Copies a tensor to the other device again and again; `from` is the number of its own.
+// Copies a tensor to the other device again and again; `from` is the number of the tensor's device.
 static void *copy_to_the_other(void *from) {
   int32_t here = *(int32_t *)from;
   float start = (float)here;
@@ -245,7 +245,8 @@ static void *copy_to_the_other(void *from) {
   return NULL;
 }
 
-// Two threads copy between two devices in opposite directions: neither may hold one device while it waits for the other.
+// Two threads copy between two devices in opposite directions. A deadlock would show that one holds a device's lock
+// while it waits for the other device.
 TEST(copies_in_opposite_directions_do_not_deadlock) {
   lxla_env_options options = default_options();
   options.device_count = 2;

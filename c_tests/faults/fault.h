@@ -1,4 +1,4 @@
-// The fault plugin and the full disk, for a test.
+// Controls of the fault plugin and of a simulated full disk, for a test.
 #ifndef LXLA_FAULT_H
 #define LXLA_FAULT_H
 
@@ -25,8 +25,8 @@ static inline lxla_env fault_env(void) {
   return env;
 }
 
-// A full disk: system calls on what is in LXLA_FAULT_FOLDER, if the test defines that. The library's calls come here, since
-// a program's functions go before those of the C library.
+// Simulates a full disk: system calls on files in LXLA_FAULT_FOLDER, if the test defines it, can fail. The library's
+// calls arrive here, since a program's functions precede those of the C library.
 #ifdef LXLA_FAULT_FOLDER
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int disk_is_full(int call, const char *path, int file) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   if (!path && readlink(link, target, sizeof target - 1) > 0) path = target;
   if (!path || !strstr(path, LXLA_FAULT_FOLDER)) return 0;
-  // Renamed, a file is there, and nothing undoes that if its folder cannot be brought to the disk: see test_files.c.
+  // After the rename the file exists, and that is not undone if its folder cannot be synced: see test_files.c.
   if (call == FSYNC && strcmp(path + strlen(path) - strlen(LXLA_FAULT_FOLDER), LXLA_FAULT_FOLDER) == 0) return 0;
   if (++on_disk[call].calls != on_disk[call].armed) return 0;
   errno = ENOSPC;
@@ -69,14 +69,14 @@ ssize_t write(int file, const void *data, size_t size) {
   return disk_is_full(WRITE, NULL, file) ? -1 : syscall(SYS_write, file, data, size);
 }
 
-// Waits for no disk: nothing of this needs to survive the machine.
+// Does not wait for the disk: these files need not survive a crash of the machine.
 int fsync(int file) { return disk_is_full(FSYNC, NULL, file) ? -1 : 0; }
 
 int rename(const char *from, const char *to) {
   return disk_is_full(RENAME, to, -1) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
-// The number of a system call; -1 for other names.
+// Returns the number of a system call; -1 for other names.
 static int system_call(const char *name) {
   for (int i = 0; i < SYSTEM_CALLS; i++)
     if (strcmp(name, system_names[i]) == 0) return i;

@@ -1,5 +1,5 @@
-// A PJRT plugin that is the real one, but for the calls that a test arms: they fail at once, fail through their events, or
-// are held until told. Errors and events of its own are told from the real plugin's by a mark at their start.
+// Wraps the real PJRT plugin. Calls that a test arms fail at once, fail through their events, or are held until
+// released. A mark at their start distinguishes the wrapper's errors and events from the real plugin's.
 #define _GNU_SOURCE
 #include "fault_plugin.h"
 
@@ -20,7 +20,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 // --- What is armed -------------------------------------------------------------------------------------------------
 
-// All functions that the library calls, but those that tell of errors.
+// All functions that the library calls, except those that read errors.
 #define FUNCTIONS(X)                                                                                      \
   X(Plugin_Initialize) X(Client_Create) X(Client_Destroy) X(Client_AddressableDevices)                    \
   X(Client_PlatformName) X(Client_PlatformVersion) X(Client_Compile) X(Client_BufferFromHostBuffer)       \
@@ -47,7 +47,7 @@ static int held, generation, alive;
 static int find(const char *name) {
   for (int i = 0; i < COUNT; i++)
     if (strcmp(names[i], name) == 0) return i;
-  abort();  // a test that arms nothing would prove nothing
+  abort();  // arming an unknown function would test nothing
 }
 
 EXPORT void fault_arm(const char *function, int nth, int mode, int code) {
@@ -97,14 +97,14 @@ EXPORT int fault_alive(void) {
   return n;
 }
 
-// So many things more, or fewer, are the library's to free.
+// Changes the number of objects that the library has to free.
 static void count(int more) {
   pthread_mutex_lock(&lock);
   alive += more;
   pthread_mutex_unlock(&lock);
 }
 
-// Counts a call; gives its fault, after having held it if that is the fault.
+// Counts a call and returns its fault; waits first if the fault is FAULT_HOLD.
 static int arrive(int function) {
   pthread_mutex_lock(&lock);
   int mode = faults[function].refused ? FAULT_FAIL : 0;
@@ -185,7 +185,7 @@ static PJRT_Event *new_event(PJRT_Event *event, int code) {
   PJRT_Error *error = real->call(args);                                     \
   if (is_ours_) (args)->event = (PJRT_Event *)ours;
 
-// What frees a thing fails after it has done so, or every such fault would be a leak.
+// Functions that free an object fail after freeing it; otherwise every such fault would be a leak.
 static PJRT_Error *fault_Event_Destroy(PJRT_Event_Destroy_Args *args) {
   int mode = arrive(AT_Event_Destroy);
   UNWRAPPED(args, PJRT_Event_Destroy)
@@ -205,7 +205,7 @@ static PJRT_Error *event_error(PJRT_Event_Error_Args *args) {
   return error || !is_ours_ ? error : new_error(ours->code);
 }
 
-// Fails when what it waits for has ended: until then, that may still read and write the waiter's memory.
+// Fails only after the real event has ended: until then, the operation may still use the waiter's memory.
 static PJRT_Error *fault_Event_Await(PJRT_Event_Await_Args *args) {
   int mode = arrive(AT_Event_Await);
   UNWRAPPED(args, PJRT_Event_Await)
@@ -247,7 +247,7 @@ static int spoiled_code(PJRT_Buffer *buffer, int forget) {
 
 // --- The functions -------------------------------------------------------------------------------------------------
 
-// Makes, or frees, so many things.
+// Defines a wrapper that changes the count of objects by `more`.
 #define COUNTED(name, more)                                                   \
   static PJRT_Error *fault_##name(PJRT_##name##_Args *args) {                 \
     int fails = arrive(AT_##name) == FAULT_FAIL;                              \
@@ -274,7 +274,7 @@ PLAIN(Buffer_GetMemoryLayout)
 PLAIN(Buffer_OpaqueDeviceMemoryDataPointer)
 PLAIN(Buffer_IsDeleted)
 
-// Subtracts wherever the program multiplies.
+// Replaces every multiplication in the program by a subtraction.
 static char *miscompiled(const char *code, size_t size) {
   static const char right[] = "stablehlo.multiply", wrong[] = "stablehlo.subtract";
   char *copy = malloc(size + 1);
@@ -284,8 +284,8 @@ static char *miscompiled(const char *code, size_t size) {
   return copy;
 }
 
-// With LXLA_FAULT_REFUSED_OPTION, refuses to compile under the option of that name; with LXLA_FAULT_MISCOMPILE, gives
-// programs that compute something else.
+// Compiles a program. Refuses it if it uses the option that LXLA_FAULT_REFUSED_OPTION names; compiles a wrong program
+// if LXLA_FAULT_MISCOMPILE is set.
 static PJRT_Error *fault_Client_Compile(PJRT_Client_Compile_Args *args) {
   int fails = arrive(AT_Client_Compile) == FAULT_FAIL;
   if (fails) return new_error(faults[AT_Client_Compile].code);
@@ -353,7 +353,7 @@ static PJRT_Error *fault_Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostB
   return NULL;
 }
 
-// Asked before a run, since the executable may go away during it.
+// Returns the number of outputs. Asked before a run, since the executable may be freed during it.
 static size_t outputs_of(PJRT_LoadedExecutable *loaded) {
   PJRT_LoadedExecutable_GetExecutable_Args get = {.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE};
   get.loaded_executable = loaded;

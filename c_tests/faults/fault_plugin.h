@@ -9,20 +9,21 @@ enum {
   FAULT_CONSUME = 4,  // an execute deletes its first argument, then fails at once
 };
 
-// The nth call from now (1 is the next; 0: none) of this function, without its PJRT_ prefix, behaves so; `code` is the
-// error's. What frees a thing frees it also when it fails.
+// Makes the nth call from now (1: the next; 0: none) of this function, named without its PJRT_ prefix, behave according
+// to `mode`, with the error `code`. Functions that free an object free it even when they fail.
 typedef void fault_arm_fn(const char *function, int nth, int mode, int code);
-// Every call of this function fails with `code` until this is called with code 0.
+// Makes every call of this function fail with `code`, until this is called with code 0.
 typedef void fault_refuse_fn(const char *function, int code);
-// The functions that can be armed, by number; NULL beyond the last.
+// Returns the name of the function with this number that can be armed; NULL beyond the last.
 typedef const char *fault_name_fn(int index);
-// What the library has yet to free: clients, executables, buffers, events, planted errors.
+// Returns the number of objects that the library has yet to free: clients, executables, buffers, events, planted
+// errors.
 typedef int fault_alive_fn(void);
-// What is held goes on.
+// Lets held calls continue.
 typedef void fault_let_go_fn(void);
-// How many calls are held now.
+// Returns the number of calls held now.
 typedef int fault_held_fn(void);
-// How often the function was called so far.
+// Returns the number of calls of the function so far.
 typedef int fault_calls_fn(const char *function);
 
 #endif

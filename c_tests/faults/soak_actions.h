@@ -1,5 +1,5 @@
-// What a thread of soak_threads.c does. Every value is known: element i of a tensor is slope * i + start, modulo 2^32,
-// whatever is added to it or multiplied into it.
+// Actions of the threads in soak_threads.c. Every value is known: element i of a tensor is slope * i + start, modulo
+// 2^32, whatever is added to it or multiplied into it.
 #ifndef LXLA_SOAK_ACTIONS_H
 #define LXLA_SOAK_ACTIONS_H
 
@@ -20,7 +20,7 @@ typedef struct {
   line want;
 } known;
 
-// An asynchronous save that nobody has looked at yet: of a tensor of the thread's own and of a shared one.
+// An asynchronous save whose result has not been read yet: of a tensor of the thread's own and of a shared one.
 typedef struct {
   lxla_save_ticket ticket;
   line want[2];
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
   int number;
   uint64_t random;
-  uint64_t held_random;  // a stream of its own, since how often it is used is up to the scheduler
+  uint64_t held_random;  // a separate random stream, since the scheduler decides how often it is used
   uint64_t *stream;
   known own[OWN], kept[KEPT];
   known still;  // always has its buffer: reading and saving it needs no step
@@ -38,7 +38,8 @@ typedef struct {
   char path[64];
   int32_t values[N];
   uint64_t actions;
-  // A hold: the main thread asks for calm; this one comes, and once the step is held, counts what it gets done.
+  // Handshake of a hold: the main thread asks for calm, this thread confirms, and once the step is held, counts the
+  // calls that it completes.
   atomic_bool calm_wanted, is_calm;
   atomic_uint records, reads, saved;
 } worker;
@@ -49,8 +50,8 @@ static struct {
   pthread_mutex_t lock;
   known now;
 } shared[SHARED];
-// Every thread adds 1 to all of its elements, with no lock around; so a read is between what had been added before it and
-// what had been begun after it.
+// Counter to which every thread adds 1, in all elements, without a lock. A read must be between the additions completed
+// before it and the additions begun before its end.
 static lxla_tensor tally;
 static atomic_uint tally_begun, tally_done;
 
@@ -134,7 +135,7 @@ static void change(worker *w, known *k) {
       }
       break;
     }
-    default:  // mostly this, so that steps are often programs that are known already
+    default:  // the usual case, so that steps are often programs that are cached already
       OK(lxla_binary_scalar_inplace(ADD, k->tensor, by));
       k->want.start += (uint32_t)by;
   }
@@ -143,7 +144,7 @@ static void change(worker *w, known *k) {
 static void change_shared(worker *w) {
   int i = (int)choose(w, SHARED);
   CHECK(pthread_mutex_lock(&shared[i].lock) == 0);
-  if (choose(w, 8) == 0) {  // another handle, made by one thread and released by another
+  if (choose(w, 8) == 0) {  // takes another handle, so that one thread releases what another made
     release(shared[i].now);
     shared[i].now = snapshot_of(w->own[choose(w, OWN)]);
   }
@@ -157,7 +158,7 @@ static void add_to_tally(void) {
   atomic_fetch_add(&tally_done, 1);
 }
 
-// A tensor of the thread's own gets another handle.
+// Replaces a tensor of the thread's own by another handle.
 static void renew(worker *w, known *k) {
   known new_one = {0};
   switch (choose(w, 5)) {
@@ -195,7 +196,7 @@ static void record(worker *w) {
       RELEASE(s.tensor, k->tensor);
       break;
     }
-    case 4: {  // recorded for nobody
+    case 4: {  // recorded, then released at once
       known old = snapshot_of(*k);
       change(w, k);
       release(old);
@@ -243,7 +244,7 @@ static void save_async(worker *w) {
   }
   known list[2] = {w->own[choose(w, OWN)], shared_snapshot(w)};
   start_save(s, list, 2);
-  if (choose(w, 4) == 0) {  // written, and written over, with nobody to ask for it
+  if (choose(w, 4) == 0) {  // releases the ticket of a save that is still writing, and nobody waits for
     OK(lxla_save_ticket_release(s->ticket));
     start_save(s, list, 2);
   }
@@ -263,7 +264,7 @@ static known to_device(known k, int ordinal) {
   return copy;
 }
 
-// To the other device, changed there, and back.
+// Copies a tensor to the other device, changes it there, and copies it back.
 static void travel(worker *w) {
   known *k = &w->own[choose(w, OWN)], there = to_device(*k, 1);
   OK(lxla_binary_scalar_inplace(ADD, there.tensor, 1));

@@ -1,6 +1,6 @@
-// H3 of the behaviours, for as long as one likes: soak_threads [SECONDS [SEED]].
-// Eight threads do what soak_actions.h has, on one device. Now and then a step is held in compile, and most threads go on
-// with what must not wait for it. A seed gives each thread the same choices again.
+// Soak test of H3 in docs/behaviours.md: soak_threads [SECONDS [SEED]]. Eight threads run the actions of soak_actions.h
+// on one device. Now and then a step is held in compile, and most threads go on with calls that must not wait for it. A
+// seed gives each thread the same choices again.
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -9,23 +9,23 @@
 #include <malloc.h>
 #endif
 
-// Several threads may fail at once, and exit may be called by one only.
+// Lets only one of several failing threads call exit.
 static void exit_once(int code) {
   static atomic_flag leaving = ATOMIC_FLAG_INIT;
   while (atomic_flag_test_and_set(&leaving)) pause();
   exit(code);
 }
 #define exit exit_once
-#define main tests_main  // check.h's; ours takes other arguments, and calls it
+#define main tests_main  // renames the main of check.h; the main below takes other arguments, and calls it
 #include "fault.h"
 #undef main
 #include "soak_actions.h"
 
 enum { THREADS = 8 };
-// What a thread has to get done while a step is held; more would only make the next program long.
+// Calls that a thread must complete while a step is held; more would only make the next program long.
 enum { HELD_RECORDS = 10, HELD_READS = 8, HELD_SAVES = 1 };
 enum { PATIENCE_SECONDS = 120, WARM_AFTER_SECONDS = 10 };
-#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__  // their own memory is resident too, and grows
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__  // sanitizers keep memory of their own resident
 enum { MOST_GROWTH_KB = 1 << 30 };
 #else
 enum { MOST_GROWTH_KB = 64 * 1024 };
@@ -36,7 +36,7 @@ static atomic_bool stop, held;
 static worker workers[THREADS];
 static pthread_t threads[THREADS];
 
-// While a step is held in compile: everything that must not wait for it.
+// Runs the calls that must not wait, while a step is held in compile.
 static void act_calmly(worker *w) {
   if (!held) {
     usleep(200);
@@ -65,7 +65,7 @@ static void act_calmly(worker *w) {
 }
 
 static void be_calm(worker *w) {
-  // The step that is going to be held has all that this thread has.
+  // The step that will be held includes everything that this thread has pending.
   for (int i = 0; i < OWN; i++) {
     OK(lxla_binary_scalar_inplace(ADD, w->own[i].tensor, 1));
     w->own[i].want.start++;
@@ -128,7 +128,8 @@ static bool has_done_its_share(const worker *w) {
   return w->records == HELD_RECORDS && w->reads == HELD_READS && w->saved == HELD_SAVES;
 }
 
-// Holds a step in compile until most threads have recorded, read and saved; one or two go on as ever, and may wait for it.
+// Holds a step in compile until most threads have recorded, read and saved. One or two threads run any action, and may
+// wait for it.
 static void hold_a_step(int number) {
   for (int i = 0; i < THREADS; i++) {
     wait_until("has left the hold before", is_itself, &workers[i]);
@@ -154,7 +155,7 @@ static void hold_a_step(int number) {
   RELEASE(ones, news);
 }
 
-// Without what the allocator keeps for later, which is the most by far and comes and goes.
+// Returns resident memory without the allocator's cached blocks, which are the largest part and vary.
 static long resident_kb(void) {
 #ifdef __GLIBC__
   malloc_trim(0);
@@ -173,7 +174,7 @@ static void start_everything(void) {
   lxla_env_options options = default_options();
   options.plugin_path = LXLA_FAULT_PLUGIN;
   options.device_count = 2;
-  options.cache_capacity = 64;  // most steps are new programs; they are to give way while others run
+  options.cache_capacity = 64;  // most steps are new programs, which evict others while those run
   OK(lxla_env_create(&options, &env));
   OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(N), 0, &tally));
   for (int i = 0; i < SHARED; i++) {

@@ -1,4 +1,4 @@
-// What happens when the plugin fails: F1 to F3 of the behaviours, with the fault plugin.
+// Failures of the plugin: F1 to F3 of docs/behaviours.md, with the fault plugin.
 #include "fault.h"
 
 static const char PLANTED[] = "planted by the fault plugin";
@@ -21,8 +21,8 @@ TEST(f1_a_failed_compile_leaves_everything_pending) {
   OK(lxla_env_release(env));
 }
 
-// Something was recorded on the tensors, and some were released, while the failing step was under way elsewhere: here, just
-// after it. Ids, holders and counts of the restored trace are right if further work gives right values.
+// Recording and releasing right after a failing step, as another thread might do while it is under way. The restored
+// trace has the right ids, holders and counts if further work gives right values.
 TEST(f1_work_goes_on_upon_what_a_failed_step_gave_back) {
   lxla_env env = fault_env();
   lxla_tensor a = one(env, 2), b = scalar(MUL, a, 3), c = snapshot(b), d = scalar(ADD, b, 1);
@@ -81,7 +81,7 @@ TEST(f2_what_the_engine_consumed_before_it_failed_is_gone_and_says_so) {
   REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_ABORTED, PLANTED);
   float v;
   REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_FAILED_PRECONDITION, "consumed by step 1 on xla:0");
-  // The next step computes what it can; what is lost says so.
+  // The next step computes the tensors it can; reading a lost one returns the error.
   OK(lxla_mark_step(env, XLA(0), 1));
   EQUAL(state_of(t), LXLA_STATE_FAILED);
   REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_FAILED_PRECONDITION, "consumed by step 1 on xla:0");
@@ -89,7 +89,7 @@ TEST(f2_what_the_engine_consumed_before_it_failed_is_gone_and_says_so) {
   lxla_tensor on_it = scalar(ADD, t, 1);
   OK(lxla_mark_step(env, XLA(0), 1));
   REFUSED(lxla_tensor_read(on_it, &v, sizeof v), LXLA_FAILED_PRECONDITION, "consumed by step 1 on xla:0");
-  // It can be given a value again.
+  // Writing a new value makes the lost tensor usable again.
   OK(lxla_tensor_write(t, (float[]){9}, sizeof(float)));
   EQUAL(value(t), 9);
   RELEASE(t, other, apart, on_it);
@@ -129,7 +129,7 @@ TEST(f3_a_step_that_waits_reports_it) {
   OK(lxla_env_release(env));
 }
 
-// The real plugin's own refusal: 2^39 floats are 2 TiB.
+// The real plugin refuses the allocation: 2^39 floats are 2 TiB.
 TEST(f4_exhausted_memory_says_what_was_asked_and_what_takes_it) {
   lxla_env env = new_env();
   lxla_tensor big, kept, small = one(env, 1), huge;
@@ -177,8 +177,8 @@ TEST(failed_transfers_make_nothing_and_lose_nothing) {
   EQUAL(value(t), 1);
   FAULT(arm)("Buffer_ReadyEvent", 1, FAULT_FAIL, LXLA_INTERNAL);
   REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_INTERNAL, PLANTED);
-  EQUAL(value(t), 1);  // one copy failed, not the value
-  // The host pointer withheld, the value comes by the slower way.
+  EQUAL(value(t), 1);  // the copy failed, but the value is intact
+  // Without a host pointer, the value is read by a transfer.
   lxla_tensor u = one(env, 6);
   FAULT(arm)("Buffer_OpaqueDeviceMemoryDataPointer", 1, FAULT_FAIL, LXLA_UNIMPLEMENTED);
   EQUAL(value(u), 6);
@@ -204,7 +204,7 @@ TEST(a_scalar_that_varies_cannot_be_sent) {
   OK(lxla_env_release(env));
 }
 
-// Cut into segments, the first of which ran: the rest fails, nothing of the caller's is lost but what was consumed.
+// A later segment of a cut program fails: the caller loses nothing but donated values.
 TEST(f2_a_later_segment_fails) {
   lxla_env env = fault_env();
   OK(lxla_env_set_option(env, "max_program_ops", "4"));
@@ -220,7 +220,8 @@ TEST(f2_a_later_segment_fails) {
   OK(lxla_env_release(env));
 }
 
-// The same with the old value consumed on the way: what the first segments made is kept, and the rest goes on from there.
+// A program cut into segments fails after the old value was donated: results of the first segments are kept, and the
+// next step continues from them.
 TEST(f2_a_later_segment_fails_after_a_donor_was_consumed) {
   lxla_env env = fault_env();
   OK(lxla_env_set_option(env, "max_program_ops", "4"));

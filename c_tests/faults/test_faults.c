@@ -1,6 +1,6 @@
-// Everything that can fail does: each call of each function of the plugin, and each system call on our files, one at a time,
-// in the midst of each kind of work. Afterwards every value is right, or says what became of it; nothing is left behind, and
-// everything works again. F1 to F3 and S5 (a full disk) of the behaviours.
+// Makes each call of each plugin function, and each system call on the library's files, fail once, in each kind of
+// work. Afterwards every value must be right or report its error, nothing may leak, and further work must succeed. F1
+// to F3 and S5 (a full disk) of docs/behaviours.md.
 #define _GNU_SOURCE
 #define FOLDER "test_faults.folder"
 #define LXLA_FAULT_FOLDER FOLDER
@@ -14,10 +14,10 @@ static const lxla_device CPU = {LXLA_DEVICE_CPU, 0}, ALL = {LXLA_DEVICE_UNSPECIF
 
 enum { MOST = 12, SAVED = 4 };
 
-// What a scenario works with. Tensor 0 has nothing to do with it.
+// State that a scenario works with. Tensor 0 is not used by the scenario.
 typedef struct {
   lxla_env env;
-  int64_t columns;  // of all its tensors, which have two rows
+  int64_t columns;  // of all its tensors, each of which has two rows
   lxla_tensor tensors[MOST];
   float wanted[MOST];
   int n;
@@ -27,13 +27,13 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  void (*prepare)(world *);  // nothing fails yet
-  void (*work)(world *);     // may be done again
-  const char *refused;       // fails throughout, so that the library has to go another way
-  int consumes;              // its runs' first argument is a donor, which a run that fails may have consumed
-  int saves, caches;         // to PATH; in FOLDER
-  int keeps_folder;          // from one run to the next
-  int own_env, alone;        // each run has an environment of its own; `work` has none but what it makes
+  void (*prepare)(world *);  // runs before anything fails
+  void (*work)(world *);     // runs with the fault; may be repeated
+  const char *refused;       // a function that fails throughout, so that the library takes another path
+  int consumes;              // the first argument of its runs is a donor, which a failed run may have consumed
+  int saves, caches;         // whether it saves to PATH; whether it caches in FOLDER
+  int keeps_folder;          // keeps FOLDER from one run to the next
+  int own_env, alone;        // each run has an environment of its own; `work` uses only what it makes itself
 } scenario;
 
 static struct {
@@ -57,7 +57,7 @@ __attribute__((format(printf, 1, 2))) static int wrong(const char *what, ...) {
   return defects++, 0;
 }
 
-// All that can fail: the plugin's functions and the system calls.
+// Functions that can fail: those of the plugin, and system calls.
 enum { MOST_FUNCTIONS = 64 };
 static const char *functions[MOST_FUNCTIONS];
 static int called[MOST_FUNCTIONS], fired[MOST_FUNCTIONS];
@@ -74,7 +74,7 @@ static int calls(const char *function) {
   return call < 0 ? FAULT(calls)(function) : on_disk[call].calls;
 }
 
-// The nth call from now fails; 0: none does. Without a function, it is found out between the two which are called.
+// Makes the nth call from now fail; 0: none. Without a named function, the calls until it is disarmed are recorded.
 static void arm(int nth) {
   for (int i = 0; functions[i] && !now.function; i++) called[i] = calls(functions[i]) - (nth ? 0 : called[i]);
   if (!now.function) return;
@@ -92,7 +92,7 @@ static int strictly(lxla_status status) {
   return wrong("%s: %s", lxla_status_name(status), lxla_last_error_message());
 }
 
-// A call may fail with what was planted, as long as something is, and with nothing else.
+// Checks that a call succeeds, or fails with the planted error while one is armed.
 static int tried(lxla_status status) {
   if (status == LXLA_OK || !now.function) return strictly(status);
   now.told++;
@@ -153,7 +153,7 @@ static void updates(world *w) {
 
 static void step_on(world *w) { tried(lxla_mark_step(w->env, XLA(0), 1)); }
 
-// The same program thrice, so that the scalar is known to vary, and is sent.
+// Runs the same program three times, so that the scalar is known to vary and becomes a parameter.
 static void varying(world *w) {
   static float scalar;
   filled(w, 0);
@@ -163,7 +163,7 @@ static void varying(world *w) {
   }
 }
 
-// Three programs: each one's first argument is the link of the chain that the one before it has made.
+// Runs three programs: the first argument of each is the chain's value made by the program before.
 static void long_chain(world *w) {
   OK(lxla_env_set_option(w->env, "max_program_ops", "4"));
   lxla_tensor x = filled(w, 1);
@@ -258,7 +258,7 @@ static void open_env(lxla_env *env, int (*may)(lxla_status)) {
   may(lxla_env_create(&options, env));
 }
 
-// An environment comes and goes, with all that it has compiled.
+// Creates an environment, compiles in it, and releases it.
 static void live(world *w) {
   world its = {.columns = w->columns};
   open_env(&its.env, tried);
@@ -273,7 +273,7 @@ static void live(world *w) {
   strictly(lxla_env_release(its.env));
 }
 
-// What another environment has compiled is on the disk.
+// Fills the disk cache with executables of another environment.
 static void compiled_before(world *w) {
   if (files(".exec") == 0) {
     world other = {.columns = w->columns};
@@ -297,7 +297,7 @@ static void file_has(const world *w, const char *name, float wanted) {
   RELEASE(t);
 }
 
-// The old file is there when somebody looks first.
+// Checks that the folder has the expected files, whole, and no temporary ones. With `look_first` the old file exists.
 static void look_at_folder(const world *w) {
   int whole = now.scenario->saves ? w->saved || now.look_first : files("");
   if (files("") != whole || files("tmp") != 0) wrong("%d files are there, %d temporary", files(""), files("tmp"));
@@ -330,20 +330,20 @@ static void step_afresh(world *w) {
 
 static int has_new_env(void) { return now.scenario->own_env || now.scenario->alone; }
 
-// Whether the function is called only by what is not compiled yet.
+// Returns whether the function is called only for programs that are not compiled yet.
 static int compiles(void) {
   return !now.function || strcmp(now.function, "Client_Compile") == 0 || strstr(now.function, "GetExecutable") ||
          strncmp(now.function, "Executable_", strlen("Executable_")) == 0;
 }
 
-// A new shape is compiled; large tensors are written by many calls.
+// Returns the number of columns: a new one where the run must compile, a large one where it must write in many calls.
 static int64_t columns(void) {
   static int64_t next = 2;
   if (compiles() && !has_new_env()) return next++;
   return now.scenario->saves && now.function && strcmp(now.function, "write") == 0 ? 1 << 17 : 1;
 }
 
-// Gives whether there was such a call.
+// Runs the scenario with one fault; returns whether the armed call took place.
 static int run_with_fault(lxla_env *env) {
   const scenario *s = now.scenario;
   int defects_before = defects, told_before = now.told;
@@ -358,7 +358,7 @@ static int run_with_fault(lxla_env *env) {
   s->work(&w);
   int there = now.function && calls(now.function) >= now.calls_before + now.nth;
   arm(0);
-  // What nobody has waited for before.
+  // Waits for work that was not waited for before.
   if (w.env.id) tried(lxla_wait(w.env, ALL));
   if (!is_lossy()) now.code = LXLA_OK;
   if (now.look_first) look(&w);
@@ -392,12 +392,12 @@ static int can(const char *function, int mode) {
                                  strcmp(function, "Buffer_ToHostBuffer") == 0 || strcmp(function, "Buffer_CopyToDevice") == 0);
 }
 
-// The first call of a function fails, the second, and so on, as long as there is one.
+// Makes the first call of a function fail, then the second, and so on, as long as there is one.
 static int each_call(int function, lxla_env *env) {
   int n = 0;
   for (now.nth = 1, now.function = functions[function];; now.nth++) {
     int there = 0;
-    // Environments and compiling take time: the two ways take turns.
+    // New environments and compiles are slow, so the two ways alternate.
     int slow = has_new_env() || compiles();
     for (int way = 0; way < 2; way++)
       if (!slow || way == now.nth % 2) {
@@ -412,7 +412,7 @@ static int each_call(int function, lxla_env *env) {
 }
 
 static void go_through(const scenario *s) {
-  alarm(120);  // what hangs is a failure
+  alarm(120);  // a hang ends the test
   memset(&now, 0, sizeof now);
   now.scenario = s;
   clear("");
@@ -420,7 +420,7 @@ static void go_through(const scenario *s) {
   int alive = FAULT(alive)(), faults = 0;
   lxla_env env = no_env;
   now.mode = FAULT_FAIL;
-  if (s->alone) faults += each_call(0, &env);  // what is called once in a process, before anything else is
+  if (s->alone) faults += each_call(0, &env);  // calls made once in a process must be first
   now.function = NULL;
   now.nth = 1;
   run_with_fault(&env);
@@ -462,7 +462,7 @@ SCENARIO(a_cold_disk_cache, .prepare = updates, .work = step_on, .caches = 1, .o
 SCENARIO(a_warm_disk_cache, .prepare = compiled_before, .work = step_on, .caches = 1, .own_env = 1, .keeps_folder = 1)
 
 TEST(every_function_failed_somewhere) {
-  if (scenarios_run < scenarios) return;  // some were left out
+  if (scenarios_run < scenarios) return;  // some were left out by name
   for (int i = 0; functions[i]; i++)
     if (!fired[i]) FAIL("%s was never called", functions[i]);
 }

@@ -1,4 +1,4 @@
-// Saves that end in the midst: S5 of the behaviours.
+// Saves that are interrupted while they write: S5 of docs/behaviours.md.
 #define _GNU_SOURCE
 #define FOLDER "test_interrupted.folder"
 #include "folder.h"
@@ -26,7 +26,7 @@ static lxla_status save_big(lxla_env env, float value, int in_background) {
   return status;
 }
 
-// All of it; the file is whole.
+// Reads the whole file, checking that it is intact.
 static float big_in_file(lxla_env env) {
   static float values[BIG];
   lxla_tensor big;
@@ -85,7 +85,7 @@ TEST(s5_killed_in_mid_write) {
     float value = big_in_file(env);
     CHECK(value == 1 || value == 2);
     if (files("tmp") > 0) EQUAL(value, 1);
-    // The next save of that name removes what the killed one has left.
+    // The next save of that name removes the temporary file of the killed process.
     OK(save_big(env, 1, 0));
     EQUAL(files(""), 1);
   }

@@ -10,7 +10,7 @@ import math
 import sys
 import time
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import ml_dtypes
@@ -22,9 +22,9 @@ from ops_composed import activations
 from ops_elementwise import binaries, unaries
 from ops_values import DTYPES, NAMES, dtypes, kind, pairs, real
 
-# As many elements at a time: one program for all.
+# Number of elements per call, so that one program serves all.
 CHUNK = 1 << 15
-# More precision costs too much for millions of values.
+# Operations for which reference values in more precision are too slow for millions of values.
 PAIRS = {"power", "atan2", "divide"}
 LEFT_OUT = {"gelu", "erf", "erfc", "relu", "relu6"}
 PREDICATES = ("is_finite", "is_nan", "is_inf", "signbit")
@@ -41,7 +41,7 @@ FLOAT8 = {
 
 
 def around(values, dtype, steps=6):
-    """The values and so many neighbours on either side, of both signs."""
+    """Returns the values, of both signs, with this many neighbours on either side."""
     bits = np.dtype(f"i{dtype.itemsize}")
     near = np.abs(np.array(values, np.longdouble)).astype(dtype).view(bits)[:, None] + np.arange(-steps, steps + 1, dtype=bits)
     near = np.maximum(near, 0).ravel().view(dtype)
@@ -49,7 +49,7 @@ def around(values, dtype, steps=6):
 
 
 def edges(name):
-    """Where functions have poles, zeros, cuts, and where their results overflow or vanish."""
+    """Returns numbers where functions have poles, zeros and cuts, and where their results overflow or underflow."""
     dtype = DTYPES[name][1]
     info, quarter = ml_dtypes.finfo(dtype), np.arctan(np.longdouble(1)) * 2
     limits = [np.longdouble(float(x)) for x in (info.max, info.tiny, info.eps)]
@@ -62,7 +62,7 @@ def edges(name):
 
 
 def spread_bits(name, count, seed):
-    """Floats of all exponents: their bits are as far apart as can be, with random ends."""
+    """Returns floats of all exponents: their bits are evenly spaced, with random low bits."""
     bits = np.dtype(f"u{DTYPES[name][1].itemsize}")
     width = 8 * bits.itemsize
     if count >= 1 << width:
@@ -79,7 +79,7 @@ def floats(name, bits):
 
 
 def complex_parts(name):
-    """Parts that meet each other: the edges, without so many neighbours."""
+    """Returns parts to be combined with each other: the edges, with fewer neighbours."""
     dtype = DTYPES[name][1]
     info, quarter = np.finfo(dtype), np.arctan(np.longdouble(1)) * 2
     log, low = np.log(np.longdouble(info.max)), -np.log(np.longdouble(info.tiny))
@@ -91,7 +91,7 @@ def complex_parts(name):
 
 
 def complexes(name, bits):
-    """All pairs of edges, and random numbers of which a part, the size or the distance from a pole is of any exponent."""
+    """Returns all pairs of edges, and random numbers whose part, size or distance from a pole has any exponent."""
     dtype, part = DTYPES[name][1], DTYPES[real(name)][1]
     parts, count, rng = complex_parts(real(name)), 1 << bits, np.random.default_rng(2)
     scale = lambda low, high: 2.0 ** rng.uniform(low, high, count) * rng.choice([-1, 1], count)
@@ -111,7 +111,8 @@ def complexes(name, bits):
 
 
 def pairs_of(name, bits):
-    """Two floats of any exponents, edges that meet each other, and bases with exponents between overflow and 0."""
+    """Returns pairs of floats of any exponents, pairs of edges, and bases with exponents for results from underflow to
+    overflow."""
     dtype, rng, count = DTYPES[name][1], np.random.default_rng(3), 1 << bits
     line = [0.5, -0.5, 1, -1, 2, -2, 3, -3, 0.0, -0.0, np.inf, -np.inf, np.nan]
     line = np.concatenate([edges(name)[::13], np.array(line, dtype)])
@@ -125,7 +126,8 @@ def pairs_of(name, bits):
 
 
 def complex_pairs(name, bits):
-    """Bases of any size and direction, and exponents with which the exponential's argument is of any size up to overflow."""
+    """Returns bases of any size and direction, and exponents for which the exponential's argument has any size up to
+    overflow."""
     dtype, rng, count = DTYPES[name][1], np.random.default_rng(7), 1 << bits
     reach = float(np.log(np.finfo(DTYPES[real(name)][1]).max))
     base = np.exp(rng.uniform(-0.9, 0.9, count) * reach * rng.choice([1, 0.1, 0.01, 1e-4], count))
@@ -137,14 +139,14 @@ def complex_pairs(name, bits):
 
 
 def values_of(operation, name, bits):
-    """The operands."""
+    """Returns the operands of an operation."""
     if operation.name in PAIRS:
         return complex_pairs(name, min(bits, 18) - 2) if kind(name) == "complex" else pairs_of(name, min(bits, 20) - 2)
     return [complexes(name, bits - 2) if kind(name) == "complex" else floats(name, bits)]
 
 
 def functions():
-    """Those that are not exact to the bit by nature, of one float or complex number."""
+    """Returns the operations on one float or complex number that are not exact by nature."""
     found = [operation for operation in [*unaries(), *activations()] if operation.name not in LEFT_OUT]
     found += [operation for operation in binaries() if operation.name in PAIRS]
     for operation in found:
@@ -154,9 +156,9 @@ def functions():
                 yield operation, name
 
 
-# Values that C's annex G and NumPy leave open: of which sign an infinity or a zero is.
+# Values whose sign C's annex G and NumPy leave open: infinities and zeros.
 def signless(got, want):
-    """`got` with the signs of `want` where both are infinite, or both 0."""
+    """Returns `got` with the signs of `want` where both are infinite, or both 0."""
     made = got.copy()
     for g, w, part in zip(reference.parts(got), reference.parts(want), ("real", "imag")):
         alike = (np.isinf(g) & np.isinf(w)) | ((g == 0) & (w == 0))
@@ -173,13 +175,13 @@ def setattr_of(array, part, values):
 
 
 def fill(array, start):
-    """A chunk of always the same size."""
+    """Returns a chunk, padded to the same size each time."""
     part = array[start : start + CHUNK]
     return np.concatenate([part, np.resize(part, CHUNK - len(part))]) if len(part) < CHUNK else part
 
 
 def sweep(operation, name, worlds, bits, failures):
-    """The largest error by world."""
+    """Returns the largest error of each world."""
     allowed, worst = ops_test.tolerance(operation.name, name), {world.name: (0.0, None) for world in worlds}
     values = values_of(operation, name, bits)
     for start in range(0, len(values[0]), CHUNK):
@@ -215,9 +217,9 @@ def sweep(operation, name, worlds, bits, failures):
 
 
 def signs_differ(array, got, found, name, lazy):
-    """Where a part is 0 of the other sign, of what is finite."""
+    """Returns where a part is a zero of the wrong sign, for finite arguments."""
     want = reference.rounded(found[0][0], name)
-    # Where no part of the argument is 0, it is 0 because it is too small.
+    # Where no part of the argument is 0, the result is 0 by underflow.
     differ = reference.zeros_differ(got, want) & np.isfinite(array) & ((array.real == 0) | (array.imag == 0))
     with np.errstate(all="ignore"):
         # A result that underflows to 0 may have either sign.
@@ -226,7 +228,7 @@ def signs_differ(array, got, found, name, lazy):
 
 
 def float8(operation, worlds, failures):
-    """Every code: what is rounded from f32, which may be off by as much as f32 is."""
+    """Compares every code of an 8-bit dtype: results are rounded from f32, and may be off by as much as f32 is."""
     allowed = ops_test.tolerance(operation.name, "f32")
     for name, number in FLOAT8.items():
         codes = np.arange(256, dtype="u1")

@@ -4,7 +4,7 @@ import ctypes
 import sys
 from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import ml_dtypes
@@ -25,7 +25,7 @@ ALL = {name: number for name, (number, _) in DTYPES.items()} | {name: number for
 NUMPY = {number: dtype for number, dtype in DTYPES.values()}
 NUMPY |= {number: np.dtype(getattr(ml_dtypes, name)) for number, name in SMALL.items()}
 
-# jax.dtypes' lattice of types (jax/_src/dtypes.py), with its weak types i*, f* and c* as nodes on the way.
+# The type lattice of jax.dtypes (jax/_src/dtypes.py), with its weak types i*, f* and c* as intermediate nodes.
 LATTICE = {
     "pred": ["i*"],
     "i*": ["u8", "s8"],
@@ -71,7 +71,7 @@ def above(name):
 
 
 def join(a, b):
-    """The least upper bound; f64 where that is the weak float, none where there is none."""
+    """Returns the least upper bound; f64 where it is the weak float, None where there is none."""
     bounds = above(a) & above(b)
     least = [bound for bound in bounds if bounds <= above(bound)]
     return {"f*": "f64"}.get(least[0], least[0]) if least else None

@@ -8,7 +8,7 @@ from ctypes import POINTER, c_int32, c_int64, c_size_t, c_void_p
 import ml_dtypes
 import numpy as np
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 from ctypes_test import Device, Env, Tensor, give, new_env, ok, release
@@ -47,7 +47,7 @@ def read(t, shape, kind):
 
 
 def same(got, want, what):
-    """Equal bit for bit, but for which NaN it is."""
+    """Compares bit for bit, except that any NaN equals any other."""
     wide_got, wide_want = got.astype("float64"), want.astype("float64")
     nans = np.isnan(wide_got) & np.isnan(wide_want)
     differ = (got.view("u%d" % got.itemsize) != want.view("u%d" % want.itemsize)) & ~nans
@@ -55,7 +55,7 @@ def same(got, want, what):
 
 
 def inputs():
-    """All f16, their neighbours, and what lies between codes."""
+    """Returns all f16 values, their neighbours, and values between codes."""
     halves = np.arange(65536, dtype="u2").view("f2").astype("f4")
     with np.errstate(all="ignore"):
         return np.concatenate([halves, np.nextafter(halves, np.float32(np.inf)), np.nextafter(halves, np.float32(-np.inf))])
@@ -79,7 +79,7 @@ def check(env, device, name, number):
         wide_left, wide_right = left.astype("f4"), right.astype("f4")
         for op, want in ((ADD, wide_left + wide_right), (MULTIPLY, wide_left * wide_right), (DIVIDE, wide_left / wide_right)):
             got = read(give(lib.lxla_binary, Tensor, op, a, b), left.shape, kind)
-            # XLA flushes denormal f32: only scales are that small.
+            # XLA flushes denormal f32 values; only the scale dtype has numbers that small.
             tiny = [(np.abs(of) < np.finfo("f4").tiny) & (of != 0) for of in (wide_left, wide_right, want)]
             keep = ~np.logical_or.reduce(tiny)
             same(got[keep], want.astype(kind)[keep], f"{name}, operation {op}")

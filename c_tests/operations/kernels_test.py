@@ -13,7 +13,7 @@ from ctypes import POINTER, c_char_p, c_size_t
 from dataclasses import dataclass
 from typing import Callable
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import numpy as np
@@ -34,7 +34,7 @@ FLOATS = ["f32", "f64", "bf16", "f16"]
 
 
 def whole(name, shape, seed):
-    """Whole numbers from -4 to 4."""
+    """Returns whole numbers from -4 to 4."""
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(DTYPES[name][1])
 
 
@@ -86,7 +86,7 @@ def images():
 
 
 def of_one():
-    """Operations whose only operand is the weight."""
+    """Returns operations whose only operand is the weight."""
     total = lambda axis: lambda world, x, w: world.make("lxla_reduce", SUM, w, ints([axis]), 1, 0)
     for axis in (0, 1):
         shapes = ((1,), (1024, 1000))
@@ -98,7 +98,7 @@ def of_one():
 
 
 def weights(world, name, shape, folder):
-    """The same weight with other values again and again: how, the tensor and its values."""
+    """Yields the same weight with changing values: a description, the tensor and its values."""
     steps = lambda: abi.ok(abi.lib.lxla_mark_step(world.env, world.device, 1))
     values = whole(name, shape, 1)
     make = lambda array: World(world.env, world.device, "anew").put(array)
@@ -124,7 +124,7 @@ def weights(world, name, shape, folder):
     values = whole(name, shape, 4)
     abi.ok(abi.lib.lxla_tensor_write(w, values.ctypes.data, values.nbytes))
     yield "written", w, values
-    if name != "c128":  # which safetensors has not
+    if name != "c128":  # safetensors has no c128
         values = whole(name, shape, 5)
         other, path = make(values), os.path.join(folder, "weight").encode()
         abi.ok(abi.lib.lxla_save(path, (c_char_p * 1)(b"w"), (Tensor * 1)(other), 1))

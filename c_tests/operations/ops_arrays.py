@@ -103,7 +103,7 @@ def shapes():
 
 
 def places():
-    """Operations that read and write at computed places."""
+    """Returns operations that read and write at computed positions."""
 
     def starts(world, numbers):
         made = [world.put(start(number)) for number in numbers]
@@ -198,7 +198,7 @@ def clamped(x, at, sizes):
 
 
 def padded(x, value, low, high, interior):
-    """StableHLO's: between the elements first, then around them; a negative edge cuts off."""
+    """Pads as StableHLO does: first between the elements, then around them; a negative edge cuts elements off."""
     spread = [(dim - 1) * (gap + 1) + 1 if dim else 0 for dim, gap in zip(x.shape, interior)]
     out = np.full([size + max(l, 0) + max(h, 0) for size, l, h in zip(spread, low, high)], value, x.dtype)
     out[tuple(slice(max(l, 0), max(l, 0) + size, gap + 1) for size, l, gap in zip(spread, low, interior))] = x
@@ -206,7 +206,7 @@ def padded(x, value, low, high, interior):
 
 
 def creations():
-    """Made from nothing: the array says only which dtype and shape."""
+    """Operations without operands: an array gives only dtype and shape."""
 
     def full(world, like, value):
         return world.make("lxla_tensor_full", world.env, world.device, *described(world, like), value)
@@ -265,7 +265,7 @@ def reduces():
 
 
 def lowest(name, dtype):
-    """What the greatest, or the least, of nothing is."""
+    """Returns the greatest, or the least, of no elements."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min if name == "max" else np.iinfo(dtype).max
     return -np.inf if name == "max" else np.inf
@@ -281,14 +281,14 @@ def reduce(number, name, takes, function):
             more["dtype"] = np.int64 if x.dtype.kind == "b" else x.dtype
         result = np.asarray(function(x, axis=tuple(axes), keepdims=bool(keep), **more))
         if name in ("max", "min") and x.dtype.kind == "f":
-            # Of zeros the positive one is the greatest.
+            # Of two zeros the positive one is the greater.
             negative = np.signbit(np.where(x == 0, x, -0.0 if name == "max" else 0.0))
             negative = (np.all if name == "max" else np.any)(negative, axis=tuple(axes), keepdims=bool(keep))
             result = np.where(result == 0, np.where(negative, -0.0, 0.0), result)
         return result
 
     def size(x, axes, keep):
-        """What the errors of the steps are relative to."""
+        """Returns the scale of the errors of the steps."""
         if name == "sum":
             return np.sum(np.abs(x), axis=tuple(axes), keepdims=bool(keep))
         if name == "product":

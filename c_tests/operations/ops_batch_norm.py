@@ -11,12 +11,12 @@ declare("lxla_batch_norm_training", "tensor tensor tensor f64 i64", 3)
 declare("lxla_batch_norm_inference", "tensor tensor tensor tensor tensor f64 i64")
 declare("lxla_batch_norm_grad", "tensor tensor tensor tensor tensor f64 i64", 3)
 
-# Shapes with their axis of features.
+# Shapes, each with its feature axis.
 BATCHES = [((6, 5, 4), 1), ((33, 3), -1), ((3, 2), 0), ((1, 3), 1), ((4, 1), 1), ((0, 3), 1), ((3, 0), 1), ((5,), 0)]
 
 
 class Batch:
-    """x with the axis of features as the last one, and what is wanted of all others."""
+    """Holds x with the feature axis last; its methods compute over all other axes."""
 
     def __init__(self, x, epsilon, axis):
         self.axis, self.epsilon = axis, x.dtype.type(epsilon)
@@ -46,7 +46,7 @@ def training(x, scale, offset, epsilon, axis, result):
 
 
 def training_size(x, scale, offset, epsilon, axis, result):
-    """What is taken from each other is off by as much as it is large, and the variance by the square of that."""
+    """Returns the scale of errors: of differences, the size of the operands; of the variance, the square of that."""
     batch = Batch(x, epsilon, axis)
     mean, size = batch.mean(batch.x), batch.mean(np.abs(batch.x))
     variance = batch.mean((batch.x - mean) ** 2)
@@ -74,7 +74,7 @@ def gradient(x, scale, mean, variance, grad, epsilon, axis, result):
 
 
 def gradient_size(x, scale, mean, variance, grad, epsilon, axis, result):
-    """The same of sums where there are differences."""
+    """Returns the scale of errors of the gradient: its formula with sums in place of differences."""
     batch = Batch(np.abs(x), epsilon, axis)
     inverse, grad = batch.inverse(variance), np.abs(np.moveaxis(grad, axis, -1))
     normalized = (batch.x + np.abs(mean)) * inverse
@@ -85,7 +85,7 @@ def gradient_size(x, scale, mean, variance, grad, epsilon, axis, result):
 
 @functools.cache
 def far(name, shape):
-    """A batch of which the mean is large beside the deviation, and one that is all the same number."""
+    """Returns a batch whose means are large beside the deviations; its first feature is constant."""
     made = plain(name, shape, 81).astype(np.float64) + 1000
     made[..., 0] = 0.1
     return made.astype(DTYPES[name][1])
@@ -97,7 +97,7 @@ def positive(name, shape, seed):
 
 
 def batches(name):
-    """x, its axis of features, and the dtype of what there is for each of them."""
+    """Yields x, its feature axis, and the dtype of the operands with one number for each feature."""
     rows = [(plain(name, shape, 81), axis, name) for shape, axis in (BATCHES if name == "f32" else BATCHES[:1])]
     if name in ("f16", "bf16"):
         rows.append((*rows[0][:2], "f32"))
@@ -105,7 +105,7 @@ def batches(name):
 
 
 def operation(name, call, of, scale, numbers, with_grad=False, results=1):
-    """`numbers` says for each operand with a number for each feature how to make it."""
+    """Makes cases; `numbers` gives a function for each operand that has one number for each feature."""
 
     def cases(dtype):
         made = []

@@ -1,7 +1,6 @@
-"""How ops_test.py calls operations: what a case of one is, devices to call it on, and arrays that are shared by all.
-
-To add an operation: an Operation in one of the files that ops_test.py names, and its accuracy in ULPS of ops_test.py, or
-its name in EXACT."""
+"""Cases of operations, devices to call them on, and arrays shared by all cases, for ops_test.py. To add an operation:
+add an Operation to one of the files that ops_test.py names, and its accuracy to ULPS of ops_test.py, or its name to
+EXACT."""
 
 import functools
 from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p, sizeof
@@ -25,7 +24,7 @@ class Computation(Structure):
 
 @dataclass
 class Case:
-    """Operands as NumPy's arrays, what the call is given besides, and the dtype of the result."""
+    """A case: operands as NumPy arrays, further arguments of the call, and the dtype of the result."""
 
     arrays: list
     given: dict = field(default_factory=dict)
@@ -47,7 +46,7 @@ class Operation:
     scale: Callable = None
     refuses: bool = True
     in_order: Callable = None
-    again: bool = True  # whether all operands may be halved: sorted denormal numbers do not stay sorted
+    again: bool = True  # whether all operands may be halved: sorted denormals do not stay sorted
 
 
 class World:
@@ -57,7 +56,7 @@ class World:
         self.env, self.device, self.name, self.known, self.computations = env, device, name, {}, {}
 
     def put(self, array):
-        """A tensor of the array; the same one each time."""
+        """Returns a tensor of the array; the same one each time."""
         if id(array) not in self.known:
             dense = np.ascontiguousarray(array)
             address = dense.ctypes.data if dense.size else None
@@ -83,20 +82,20 @@ class World:
         abi.ok(getattr(abi.lib, function)(*inputs))
 
     def one_of(self, function, count, result, *inputs):
-        """One of `count` tensors, which a function writes to one place each."""
+        """Calls a function that writes `count` tensors to one place each; returns one of them."""
         made = [Tensor() for _ in range(count)]
         self.check(function, *inputs, *map(byref, made))
         return kept(made, result)
 
     def one_of_list(self, function, count, result, *inputs, counted=False):
-        """One of `count` tensors, which a function writes to a list, and which it may want counted."""
+        """Calls a function that writes `count` tensors to a list, and may take the length; returns one of them."""
         made = (Tensor * count)()
         self.check(function, *inputs, made, *([count] if counted else []))
         return kept([Tensor(tensor.id) for tensor in made], result)
 
     def computation(self, name, types, record):
-        """What `record(world, *parameters)` gives as a list, as a computation of that name, traced once for some types: each
-        a dtype and a shape."""
+        """Returns a computation of that name, with the results that `record(world, *parameters)` lists; traced once for
+        each list of types, given by dtype and shape."""
         key = name, tuple(types)
         if key not in self.computations:
             place = self.env, self.device
@@ -109,14 +108,14 @@ class World:
         return self.computations[key]
 
     def failure(self, call, *inputs, **given):
-        """Status and message with which a call fails; none if it does not."""
+        """Returns the status and message with which a call fails; None if it succeeds."""
         try:
             release(call(self, *inputs, **given))
         except AssertionError as failure:
             return str(failure)
 
     def type(self, tensor):
-        """NumPy's dtype and shape of a tensor."""
+        """Returns the tensor's NumPy dtype and shape."""
         number = abi.give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value
         rank = abi.give(abi.lib.lxla_tensor_rank, c_size_t, tensor).value
         shape = (c_int64 * max(rank, 1))()
@@ -130,7 +129,8 @@ class World:
         return out
 
     def join(self, tensors):
-        """One tensor of the elements of several of a dtype, which are released; one alone stays as it is."""
+        """Joins the elements of several tensors of a dtype in one tensor, and releases them; returns a single tensor
+        unchanged."""
         if len(tensors) == 1:
             return tensors[0]
         flat = [self.make("lxla_reshape", t, ints([int(np.prod(self.type(t)[1]))]), 1) for t in tensors]
@@ -145,7 +145,7 @@ def release(tensor):
 
 
 def kept(tensors, result):
-    """One of several tensors; the others are released."""
+    """Returns one of several tensors; releases the others."""
     for i, tensor in enumerate(tensors):
         if i != result:
             release(tensor)
@@ -161,7 +161,7 @@ def ints(numbers):
 
 
 def scalar_of(value):
-    """A NumPy scalar as the ABI's."""
+    """Converts a NumPy scalar to the ABI's scalar."""
     name = NAMES[value.dtype]
     held = ScalarValue()
     if kind(name) == "complex":
@@ -182,13 +182,13 @@ def edges(name):
 
 @functools.cache
 def samples(name):
-    """Edges and random values, in one row."""
+    """Returns edges and random values, in one row."""
     return np.concatenate([values.special(name), values.spread(name, 1200, 1)])
 
 
 @functools.cache
 def two_samples(name):
-    """Edges, of which each meets each, and random values."""
+    """Returns all pairs of edges, and random values."""
     line = edges(name)
     first, second = np.repeat(line, len(line)), np.tile(line, len(line))
     return np.concatenate([first, values.spread(name, 999, 2)]), np.concatenate([second, values.spread(name, 999, 3)])
@@ -205,7 +205,8 @@ def counted(name, shape):
 
 
 def moved(name, moves, call, cases):
-    """An operation that moves elements: it is tried in some shapes, and on each dtype in the first of them."""
+    """Makes an operation that moves elements: it is tried in all given shapes on some dtypes, and in the first shape on
+    each dtype."""
 
     def of(dtype):
         return [Case(arrays(dtype), given) for arrays, given in (cases if dtype == "f32" else cases[:1])]
@@ -224,12 +225,13 @@ TYPES |= {"computations": [POINTER(Computation)]}
 
 
 def declare(function, inputs, results=1):
-    """Tells ctypes what a function takes, before the tensors that it gives: to one place each, or to one list."""
+    """Declares a function's argument types to ctypes: inputs, then places for its tensors, one each or one list."""
     abi.SIGNATURES[function] = [kind for word in inputs.split() for kind in TYPES[word]] + [OUT] * results
 
 
 def options_of(name, fields):
-    """Makes structs of options. The fields are names and kinds, as in TYPES; a `list` is followed by its length."""
+    """Returns a function that makes structs of options. The fields are names and kinds, as in TYPES; a `list` is
+    followed by its length."""
     members, words = [("struct_size", c_size_t)], fields.split()
     for field, of in zip(words[::2], words[1::2]):
         members += zip([field, "n_" + field], TYPES[of])

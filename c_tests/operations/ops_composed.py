@@ -26,7 +26,7 @@ declare("lxla_standard_deviation", "tensor list f64 i32")
 
 @functools.cache
 def moderate(name):
-    """Numbers within the reach of exponentials, and the edges."""
+    """Returns numbers for which exponentials do not overflow, and edge values."""
     return np.concatenate([edges(name), np.linspace(-12, 12, 1201).astype(DTYPES[name][1])])
 
 
@@ -35,7 +35,7 @@ def at_least(x, low):
 
 
 def share(x):
-    """The logistic function, with all bits of small numbers."""
+    """Returns the logistic function, with full precision for small results."""
     return np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))
 
 
@@ -90,7 +90,7 @@ def function_of_one(function, number, name, takes, reference_):
     def cases(dtype):
         return [Case([moderate(dtype) if kind(dtype) == "float" else samples(dtype)])]
 
-    # What they multiply x with may be too small to be a normal number.
+    # The factor that multiplies x may be denormal.
     def size(x):
         least, _, eps = reference.limits(reference.computed_in(x))
         return np.abs(x) * least / eps
@@ -98,21 +98,21 @@ def function_of_one(function, number, name, takes, reference_):
     return Operation(name, takes, call, reference_, cases, scale=size if name in ("gelu_tanh", "silu", "mish") else None)
 
 
-# Over axes.
+# Functions over axes.
 
 ROWS = [((5, 33), 1), ((4, 3, 2), -2), ((0, 3), 1), ((3, 0), 1), ((7,), 0), ((3, 1), -1)]
 
 
 @functools.cache
 def steep(name):
-    """Rows with infinities, NaN, and what exponentials cannot reach."""
+    """Returns rows with infinities, NaN, and numbers whose exponentials overflow."""
     most = 60000 if name == "f16" else 1e30
     rows = [[most, 1, -most], [np.inf, 0, 1], [-np.inf, 0, 1], [-np.inf, -np.inf, -np.inf], [np.nan, 0, 1], [500, 499, -500]]
     return np.array(rows, DTYPES[name][1])
 
 
 def along(axis_cases):
-    """One shape on each dtype, all of them on f32."""
+    """Returns cases: one shape for each dtype, all shapes for f32."""
 
     def cases(dtype):
         chosen = axis_cases if dtype == "f32" else axis_cases[:1]
@@ -169,7 +169,7 @@ def statistics():
         return np.sum(deviations(x, axes) ** 2, axis=tuple(axes), keepdims=bool(keep)) / x.dtype.type(max(count, 0))
 
     def size(x, axes, correction, keep):
-        """The differences are off by as much as the numbers are."""
+        """Returns the scale of errors: differences are off by as much as the numbers are."""
         count = np.prod([x.shape[axis] for axis in axes]) - correction
         weighted = np.abs(deviations(x, axes)) * (np.abs(x) + np.abs(mean(x, axes, 1)))
         return np.sum(weighted, axis=tuple(axes), keepdims=bool(keep)) / x.dtype.type(max(count, 0))

@@ -19,7 +19,7 @@ declare("lxla_optimization_barrier", "tensors size")
 
 @functools.cache
 def three_samples(name):
-    """Bounds and what is between them or not: edges and random values, in any order."""
+    """Returns bounds, and values within and beyond them: edges and random values, in any order."""
     pool, random = np.concatenate([edges(name), values.spread(name, 99, 41)]), values.random(42)
     return [random.choice(pool, 3000) for _ in range(3)]
 
@@ -69,7 +69,7 @@ def bitcast():
         return world.make("lxla_bitcast_convert", x, DTYPES[to][0])
 
     def bits(x, of, to):
-        """Parts are on a last axis of their own, in what comes or in what goes."""
+        """Bitcasts; the parts of a wider element are on a last axis of their own, in the operand or in the result."""
         x, to = x.astype(DTYPES[of][1]), DTYPES[to][1]
         if x.itemsize > to.itemsize:
             return x[..., None].view(to)
@@ -91,7 +91,7 @@ def bitcast():
     yield Operation("bitcast_convert itself", "pred c64", call, bits, cases, refuses=False)
 
 
-# Bits of the exponent and of the mantissa.
+# Bits of the exponent and of the mantissa of each dtype.
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
 
 

@@ -22,7 +22,7 @@ def unary_cases(name):
     return [Case([samples(name)])]
 
 
-# Of complex numbers, what they give beside a cut, and for infinite parts.
+# Operations on complex numbers that are compared beside branch cuts and for infinite parts.
 AT_INFINITY = ["abs", "log", "log_plus_one", "sqrt", "conj", "is_finite", "is_nan", "is_inf"]
 
 
@@ -109,7 +109,7 @@ def binary_cases(name):
 
 
 def shaped_cases(name):
-    """These, and operands that broadcast, and that promote to the dtype."""
+    """Returns the binary cases, and operands that broadcast, and that promote to the dtype."""
     cases = binary_cases(name)
     if name in ("f32", "s8"):
         cases += [Case([plain(name, a, 5), plain(name, b, 6)]) for a, b in BROADCASTS]
@@ -118,7 +118,7 @@ def shaped_cases(name):
 
 
 def in_common(function):
-    """Of operands as they are promoted."""
+    """Applies a function to operands after promotion."""
 
     def promoting(*arrays):
         if arrays[0].dtype.kind in "iu":
@@ -157,7 +157,8 @@ def binaries():
 
 
 def power_cases(name):
-    """Complex numbers of moderate size: the errors of larger ones are those of their logarithms, times the exponent."""
+    """Returns complex numbers of moderate size: the errors of larger ones are those of their logarithms, times the
+    exponent."""
     if kind(name) != "complex":
         return binary_cases(name)
     line = np.array([0, 1, -1, 1j, 2, -0.5, 1 + 1j, 2 - 1j, -2 - 1j, 0.25j], DTYPES[name][1])
@@ -166,7 +167,7 @@ def power_cases(name):
 
 
 def modulo_cases(name):
-    """Without divisors so small that what is left of a division is denormal: then XLA has nothing left."""
+    """Returns cases without divisors so small that the remainder is denormal: XLA would return 0."""
     cases = shaped_cases(name)
     if kind(name) == "float" and name != "f16":
         a, b = cases[0].arrays
@@ -184,17 +185,17 @@ def binary(number, name, takes, function):
     scale = {"logaddexp": larger, "power": reference.power_scale}.get(name)
     made = Operation(name, takes, call, function, cases, scale=scale)
     if name in ("maximum", "minimum"):
-        # Of denormal numbers, which may count as 0, and of 0, either one.
+        # For denormal numbers, which may count as 0, and for 0, either order is allowed.
         made.in_order = lambda a, b, x, y: [np.where(x == y, which, function(a, b)) for which in (a, b)]
     return made
 
 
 def larger(a, b):
-    """What cancels in a sum of logarithms."""
+    """Returns the size of the terms that cancel in a sum of logarithms."""
     return np.maximum(np.abs(a), np.abs(b))
 
 
-# Constants of the program, with which XLA may do something else: by operation, or for all.
+# Scalars, which are constants of the program and may be simplified by XLA: by operation, or for all.
 SCALARS = {
     "divide": [0, 1, 3, np.inf],
     "power": [0, 1, 2, 3, -1, 0.5, np.nan],
@@ -208,7 +209,8 @@ SCALARS = {
 
 
 def scalars_on(number, name, takes, function):
-    """On some dtypes: a scalar is a constant of the tensor's dtype, and the rest is as with two tensors."""
+    """Returns the scalar form of an operation on some dtypes: a scalar is a constant of the tensor's dtype, and the
+    reference is that of two tensors."""
 
     def operation(left):
         def call(world, x, value):

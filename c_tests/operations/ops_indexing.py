@@ -30,11 +30,11 @@ def indices(numbers, shape, dtype="s32"):
     return np.array(numbers).astype(DTYPES[dtype][1]).reshape(shape)
 
 
-# By StableHLO's dimension numbers.
+# Gather and scatter with StableHLO's dimension numbers.
 
 
 def starts(rank, at, vector_dim, index_map, batching, at_batching):
-    """Each place of the indices, with the start of its slice on every axis."""
+    """Yields each position of the indices, with the start of its slice on every axis."""
     at = at[..., None] if vector_dim == at.ndim else np.moveaxis(at, vector_dim, -1)
     for place in np.ndindex(at.shape[:-1]):
         start = [0] * rank
@@ -49,8 +49,8 @@ def slices(start, sizes):
     return tuple(slice(first, first + size) for first, size in zip(start, sizes))
 
 
-# Shapes of x and of the indices; offset, collapsed and batching axes, those of the indices, the index map, the axis of
-# index vectors, the sizes of slices.
+# Shapes of x and of the indices; offset, collapsed and batching axes; batching axes of the indices; the index map; the
+# axis of index vectors; the sizes of slices.
 GATHERS = [
     ((5, 4), (3,), [1], [0], [], [], [0], 1, [1, 3]),
     ((3, 4, 5), (2, 2), [0, 2], [1], [], [], [2, 0], 0, [2, 1, 3]),
@@ -92,12 +92,12 @@ def gather():
 
 @functools.cache
 def places(shape, dtype="s32"):
-    """Some of them beyond an end."""
+    """Returns indices, some of which are out of range."""
     return indices(tuple(np.resize(NUMBERS, int(np.prod(shape)))), shape, dtype)
 
 
-# Shapes of x, the indices and the updates; window, inserted and batching axes, those of the indices, the index map, the axis
-# of index vectors.
+# Shapes of x, the indices and the updates; window, inserted and batching axes; batching axes of the indices; the index
+# map; the axis of index vectors.
 SCATTERS = [
     ((5, 4), (6,), (6, 3), [1], [0], [], [], [0], 1),
     ((3, 4, 5), (2, 4), (2, 4, 3), [0, 2], [1], [], [], [2, 0], 0),
@@ -109,7 +109,7 @@ SCATTERS = [
 
 
 def scattered(tensors, at, updates, numbers, combine):
-    """Updates of one tensor after another; a slice that is not within them is dropped."""
+    """Applies the updates of one tensor after another; drops slices that are not within the tensor."""
     window, inserted, batching, at_batching, index_map, vector_dim = numbers
     out = [x.copy() for x in tensors]
     updates = [np.moveaxis(x, window, range(x.ndim - len(window), x.ndim)) for x in updates]
@@ -139,7 +139,7 @@ def scatters():
 
 
 def scatter(name, takes, function):
-    """By a combiner of two elements; or of two tensors at once, of which one is that of the places."""
+    """Makes an operation that scatters by a combiner of two elements; without `function`, two tensors at once."""
 
     def call(world, x, at, updates, numbers):
         dtype = world.type(x)[0]
@@ -166,7 +166,7 @@ def scatter(name, takes, function):
     return Operation(f"scatter {name}", takes, call, of, cases, size if rounds else None, False)
 
 
-# Along an axis.
+# Gather and scatter along one axis.
 
 
 def from_start(at, dim):
@@ -200,7 +200,7 @@ def take_along_axis():
 
 
 def combined_along(function):
-    """Element by element; what is beyond an end is dropped."""
+    """Updates element by element; drops indices out of range."""
 
     def combined(x, at, updates, axis):
         out = x.copy()
@@ -250,7 +250,7 @@ def along(number, name, takes, of):
 
 def index_writes():
     def whole(function):
-        """The indices in a row, for all slices."""
+        """Returns the row of indices, repeated for all slices."""
         combined = combined_along(function)
 
         def of(x, at, source, axis):

@@ -18,7 +18,7 @@ def adjoint(x):
 
 
 def solved(lower, b):
-    """x of lower x = b, from the first row on; NaN if there is a 0 on the diagonal."""
+    """Solves lower x = b by forward substitution; NaN if there is a 0 on the diagonal."""
     x = np.zeros(b.shape, np.result_type(lower, b))
     for i in range(b.shape[-2]):
         x[..., i, :] = (b[..., i, :] - (lower[..., i : i + 1, :i] @ x[..., :i, :])[..., 0, :]) / lower[..., i, i, None]
@@ -34,7 +34,7 @@ def inverse(lower):
 
 
 def factor(a):
-    """The lower one, of the lower triangle."""
+    """Returns the lower Cholesky factor, computed from the lower triangle only."""
     n, out = a.shape[-1], np.zeros(a.shape, a.dtype)
     good = np.isfinite(np.tril(a)).all((-1, -2))
     for j in range(n):
@@ -48,7 +48,8 @@ def factor(a):
 
 @functools.cache
 def definite(name, batch, n):
-    """Hermitian and positive definite in its lower triangle; in the upper one is something else."""
+    """Returns a matrix whose lower triangle is Hermitian and positive definite, with unrelated values in the upper
+    one."""
     x = plain(name, (*batch, n, n), 71).astype(np.complex128 if kind(name) == "complex" else np.float64)
     a = x @ adjoint(x) + np.eye(n)
     return (np.tril(a) + np.triu(counted("f64", a.shape), 1)).astype(DTYPES[name][1])
@@ -56,7 +57,8 @@ def definite(name, batch, n):
 
 @functools.cache
 def indefinite(name):
-    """Of a batch, a matrix with a negative number, one with 0, NaN and infinity; and one that is as it should be."""
+    """Returns a batch of matrices without a factor (with a negative number, 0, NaN or infinity), and one positive
+    definite one."""
     batch = np.repeat(definite(name, (), 3)[None], 5, 0)
     batch[0, 1, 1], batch[1, 2, 2], batch[2, 2, 1], batch[3, 1, 0] = -100, 0, np.nan, np.inf
     batch[1, 2, :2] = 0
@@ -76,7 +78,7 @@ def cholesky():
         return factor(a) if lower else adjoint(factor(adjoint(a)))
 
     def size(a, lower):
-        """How much a factor changes when the elements of the matrix do."""
+        """Returns the change of a factor when the elements of the matrix change."""
         made = factor(a if lower else adjoint(a))
         of, back = np.abs(made), np.abs(inverse(made))
         changed = of @ np.tril(back @ (of @ adjoint(of)) @ adjoint(back))
@@ -93,7 +95,7 @@ def cholesky():
     return Operation("cholesky", "float complex", call, factored, cases, scale=size)
 
 
-# Solutions.
+# Triangular systems.
 
 NO, TRANSPOSE, ADJOINT = 1, 2, 3
 # Shapes of a and b; left_side, lower, unit_diagonal, transpose_a.
@@ -116,7 +118,7 @@ SYSTEMS = [
 
 @functools.cache
 def triangular(name, shape):
-    """With a diagonal on which a solution depends; both triangles have something in them."""
+    """Returns a triangular matrix with a dominant diagonal, and values in both triangles."""
     diagonal = np.eye(shape[-1]) * 3
     return (plain(name, shape, 72) + diagonal).astype(DTYPES[name][1])
 
@@ -133,7 +135,8 @@ def triangular_solve():
         return world.make("lxla_triangular_solve", a, b, *how)
 
     def taken(a, b, how):
-        """Rows of a lower triangle, and what is wanted of them; with what makes the solution's shape of theirs."""
+        """Brings a system into the form of a lower triangle; also returns the function that restores the solution's
+        shape."""
         left, lower, unit, transposed = how
         a = np.tril(a) if lower else np.triu(a)
         if unit:
@@ -150,7 +153,7 @@ def triangular_solve():
         return back(solved(a, b))
 
     def size(a, b, how):
-        """How much a solution changes when the elements of the matrix do."""
+        """Returns the change of a solution when the elements of the matrix change."""
         a, b, back = taken(a, b, how)
         return back(np.abs(inverse(a)) @ (np.abs(a) @ np.abs(solved(a, b))))
 

@@ -9,12 +9,12 @@ declare("lxla_einsum", "text tensors size")
 
 
 def in_dtype(array, name):
-    """Integers in the dtype in which they are computed; others are in more precision already."""
+    """Converts integers to the dtype in which they are computed; others are in more precision already."""
     return array.astype(DTYPES[name][1]) if name and array.dtype.kind in "iu" else array
 
 
 def steep(name):
-    """Rows with infinities and NaN."""
+    """Returns rows with infinities and NaN."""
     return np.array([[np.nan, 1], [np.inf, 1], [np.inf, -np.inf], [-np.inf, 2]], DTYPES[name][1])
 
 
@@ -31,7 +31,7 @@ CONTRACTIONS = [
     ((), (3,), [[], []], [[], []]),
     ((33, 65), (65, 17), [[], []], [[1], [0]]),
 ]
-# Dtypes that the product may have beside the operands' own.
+# Result dtypes other than the operands' own.
 WIDER = {"s8": "s32", "u8": "u16", "s32": "s64", "bf16": "f32", "f16": "f32", "f32": "f64", "c64": "c128"}
 
 

@@ -23,13 +23,13 @@ SHAPES = [(3, 401), (2, 3, 5), (), (1,), (3, 0), (5, 2)]
 KEYS = [(0, 42), (2**32 - 1, 7)]
 
 
-# Blocks of a key and a counter: arrays of 32 bits, in 64.
+# Counter-based generators: a block of 32-bit words for a key and a counter, in arrays of 64 bits.
 
 LOW = np.uint64(2**32 - 1)
 
 
 def threefry(key, high, low):
-    """Two words of each counter, by twenty rounds."""
+    """Returns two words for each counter (Threefry, twenty rounds)."""
     keys = [np.uint64(word) for word in (key[0], key[1], key[0] ^ key[1] ^ 0x1BD11BDA)]
     a, b = high + keys[0] & LOW, low + keys[1] & LOW
     for group in range(5):
@@ -42,7 +42,7 @@ def threefry(key, high, low):
 
 
 def philox(key, words):
-    """Four words of each counter of four, by ten rounds."""
+    """Returns four words for each counter of four words (Philox, ten rounds)."""
     for turn in range(10):
         k = [np.uint64((word + turn * step) % 2**32) for word, step in zip(key, (0x9E3779B9, 0xBB67AE85))]
         first, second = words[0] * np.uint64(0xD2511F53), words[2] * np.uint64(0xCD9E8D57)
@@ -56,7 +56,7 @@ def halves(number):
 
 
 def counters(count, start):
-    """The words of start, start + 1, ..., the lowest first."""
+    """Returns the words of the counters start, start + 1, ..., the lowest word first."""
     numbers = [(start + i) % 2**128 for i in range(count)]
     return [np.array([number >> shift & 2**32 - 1 for number in numbers], np.uint64) for shift in (0, 32, 64, 96)]
 
@@ -66,7 +66,7 @@ def joined(low, high):
 
 
 def philox_numbers(key, counter, count, wide):
-    """Numbers of 32 or 64 bits in a row, and how many blocks they took."""
+    """Returns numbers of 32 or 64 bits in a row, and the number of blocks used."""
     blocks = -(-count // (2 if wide else 4))
     words = np.stack(philox(halves(key), counters(blocks, counter)), 1).ravel()
     return (joined(words[0::2], words[1::2]) if wide else words)[:count], blocks
@@ -88,7 +88,7 @@ def xla_threefry(key, counter, shape, wide):
 
 
 def as_dtype(numbers, name):
-    """The low bits as elements of a dtype."""
+    """Returns the low bits as elements of a dtype."""
     size = DTYPES[name][1].itemsize
     return numbers.astype(f"u{size}").view(DTYPES[name][1])
 
@@ -114,7 +114,7 @@ def generator():
     def generated(like, of, algorithm, state, result):
         key, counter, wide = state[0], state[1], DTYPES[of][1].itemsize == 8
         if algorithm == PHILOX:
-            # Of two words, the key is the high one of the counter, too.
+            # With two words of state, the key is also the high word of the counter.
             counter += (state[2] if len(state) == 3 else key) << 64
             numbers, blocks = philox_numbers(key, counter, like.size, wide)
         else:
@@ -135,11 +135,12 @@ def generator():
     return Operation("rng_bit_generator", "integer float", call, generated, cases)
 
 
-# Numbers of a key.
+# Random numbers from a key.
 
 
 def bits(shape, name, algorithm, key):
-    """An unsigned integer of as many bits for each element: with Threefry a function of its place alone."""
+    """Returns an unsigned integer of the dtype's width for each element; with Threefry it depends only on the element's
+    position."""
     count, unsigned = int(np.prod(shape)), np.dtype(f"u{DTYPES[name][1].itemsize}")
     if algorithm == PHILOX:
         return philox_numbers(key[0] << 32 | key[1], 0, count, unsigned.itemsize == 8)[0].astype(unsigned).reshape(shape)
@@ -149,7 +150,7 @@ def bits(shape, name, algorithm, key):
 
 
 def unit_interval(shape, name, algorithm, key):
-    """From 0 to 1: a mantissa of random bits."""
+    """Returns floats from 0 to 1, with a mantissa of random bits."""
     dtype = DTYPES[name][1]
     drawn = bits(shape, "u8" if name == "bf16" else name, algorithm, key).astype(f"u{dtype.itemsize}")
     one = dtype.type(1)
@@ -158,7 +159,7 @@ def unit_interval(shape, name, algorithm, key):
 
 
 def uniform(shape, name, algorithm, key, low, high):
-    """Each step rounded to the dtype, and less than `high`."""
+    """Scales to an interval; each step is rounded to the dtype, and the result is less than `high`."""
     type_ = DTYPES[name][1].type
     low, high = type_(low), type_(high)
     made = unit_interval(shape, name, algorithm, key) * (high - low) + low
@@ -187,7 +188,7 @@ def normal(shape, name, algorithm, key):
 
 
 def of_key(name, takes, function, more, shapes):
-    """Numbers of the dtype and shape of an array, of which the contents do not matter."""
+    """Random numbers with the dtype and shape of an array, whose contents do not matter."""
 
     def call(world, like, of, algorithm, key, **given):
         key = world.put(numbers_of(key, "u4"))

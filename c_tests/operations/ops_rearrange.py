@@ -207,7 +207,7 @@ def masks():
 
 
 def ranges():
-    """Made from nothing: an array only says which dtype."""
+    """Operations without operands: an array gives only the dtype."""
 
     def made(function):
         return lambda world, like, **given: world.make(

@@ -1,4 +1,4 @@
-"""What NumPy says operations give, in more precision than the dtype has, and how far a result is from that."""
+"""Reference results by NumPy, in more precision than the dtype has, and the distance of a result from them."""
 
 import functools
 
@@ -8,7 +8,8 @@ from ops_values import DTYPES, NAMES, kind, real
 
 
 def wide(array, exact=False):
-    """In more precision: 64 bits of mantissa for f64, 53 for less. Exact operations are correctly rounded in f64 as they are."""
+    """Converts to more precision: 64 bits of mantissa for f64, 53 for less. Exact operations are correctly rounded in
+    f64 already."""
     name = NAMES[array.dtype]
     if kind(name) == "float":
         return array.astype(np.longdouble if name == "f64" and not exact else np.float64)
@@ -18,7 +19,7 @@ def wide(array, exact=False):
 
 
 def rounded(values, name):
-    """Wide values as elements of a dtype, rounded once, to nearest, ties to even."""
+    """Rounds wide values to a dtype once, to nearest, ties to even."""
     dtype = DTYPES[name][1]
     values = np.asarray(values)
     if values.dtype == dtype or kind(name) in ("pred", "signed", "unsigned"):
@@ -32,7 +33,8 @@ def rounded(values, name):
 
 
 def odd(values):
-    """As f32, towards 0, and with the last bit set where that is inexact: rounded once more, it is as rounded once."""
+    """Converts to f32 towards 0, and sets the last bit where that is inexact, so that a second rounding gives the same
+    result as one."""
     with np.errstate(invalid="ignore", over="ignore"):
         near = values.astype(np.float32)
         beyond = np.abs(near).astype(values.dtype) > np.abs(values)
@@ -42,7 +44,7 @@ def odd(values):
 
 
 def flushed(array):
-    """What is left where denormals are 0: XLA computes so."""
+    """Replaces denormals by 0, as XLA does."""
     name = NAMES.get(array.dtype)
     if name is None or kind(name) not in ("float", "complex") or name == "f16":
         return array
@@ -56,7 +58,7 @@ def flushed(array):
 
 
 def without_denormals(want, name):
-    """The same of a wide result: it is too small before it is rounded."""
+    """Replaces values of a wide result by 0 that are denormal in the dtype before they are rounded."""
     if kind(name) == "complex":
         return joined(without_denormals(want.real, real(name)), without_denormals(want.imag, real(name)))
     if kind(name) != "float" or name == "f16":
@@ -65,24 +67,24 @@ def without_denormals(want, name):
 
 
 def denormal(array):
-    """Where a number is, in itself or in a part."""
+    """Returns where a number, or a part of a complex number, is denormal."""
     return np.any([(flushed(part) != part) & ~np.isnan(part) for part in map(np.ascontiguousarray, parts(array))], axis=0)
 
 
 def computed_in(x):
-    """The dtype in which what is given in more precision is computed, of f16 and bf16 as of f32."""
+    """Returns the dtype in which a wide result is computed: f16 and bf16 as f32."""
     return "f32" if x.dtype == np.float64 else "f64"
 
 
 @functools.cache
 def limits(name):
-    """Least normal number, greatest, distance from 1 to the next."""
+    """Returns the least normal number, the greatest number, and the distance from 1 to the next."""
     info = ml_dtypes.finfo(DTYPES[real(name)][1])
     return float(info.tiny), float(info.max), float(info.eps)
 
 
 def unit(size, name):
-    """One unit in the last place of numbers of this size."""
+    """Returns one unit in the last place of numbers of this size."""
     least, most, eps = limits(name)
     with np.errstate(invalid="ignore"):
         _, exponent = np.frexp(np.clip(np.where(np.isnan(size), 1, size), least, most).astype(np.longdouble))
@@ -94,8 +96,9 @@ def parts(values):
 
 
 def error(got, want, name, scale=None):
-    """How far each element is off, in units of the last place (of `scale`, where that is larger). Infinity where it is
-    something else altogether. Complex numbers are measured by their larger part."""
+    """Returns the distance of each element from the wanted one, in units of the last place (of `scale`, where that is
+    larger); infinity where they differ in kind, such as NaN and a number. Complex numbers are measured by their larger
+    part."""
     with np.errstate(all="ignore"):
         size = np.max([np.abs(part) for part in parts(want)], axis=0)
         if scale is not None:
@@ -111,7 +114,7 @@ def part_error(got, want, size, name):
     most = np.longdouble(limits(name)[1])
     near = rounded(want, real(name)).astype(np.longdouble)
     same = (np.isnan(got) & np.isnan(near)) | (got == near)
-    # What overflowed is the next number beyond the greatest.
+    # Overflowed results count as the next number beyond the greatest.
     beyond = lambda x: np.where(np.isinf(x), np.copysign(most + unit(most, name), x), x)
     bad = np.isnan(got) != np.isnan(near)
     bad |= np.isinf(want) & (got != want)
@@ -120,19 +123,19 @@ def part_error(got, want, size, name):
 
 
 def zeros_differ(got, want):
-    """Where both are 0, and their signs are not the same."""
+    """Returns where both are 0 with different signs."""
     differ = np.zeros(want.shape, bool)
-    with np.errstate(invalid="ignore"):  # as of signaling NaN
+    with np.errstate(invalid="ignore"):  # signaling NaN raises it
         for g, w in zip(parts(got), parts(want)):
             differ |= (g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w))
     return differ
 
 
-# Functions that NumPy has not, or not for all numbers.
+# Functions that NumPy lacks, or has only for some numbers.
 
 
 def whole(function):
-    """Rounding; integers are as they are."""
+    """Applies a rounding function to floats; returns integers unchanged."""
     return lambda x: x if x.dtype.kind in "iu" else function(x)
 
 
@@ -167,7 +170,7 @@ def expm1(x):
         return np.expm1(x)
     power = np.exp(x)
     re = np.expm1(x.real) * np.cos(x.imag) - 2 * np.sin(x.imag / 2) ** 2
-    # Beyond 50 the 1 is lost; beside infinities and NaN the exponential function says what there is.
+    # Beyond 50 the 1 is lost; for infinities and NaN the exponential function decides.
     is_far = (x.real > 50) | ~np.isfinite(x.real) | ~np.isfinite(x.imag)
     return joined(np.where(is_far, power.real - 1, re), power.imag)
 
@@ -192,7 +195,7 @@ def log1p(x):
 def logistic(x):
     if x.dtype.kind != "c":
         return 1 / (1 + np.exp(-x))
-    # Near its poles by the hyperbolic tangent, of which nothing is lost there.
+    # Near its poles uses the hyperbolic tangent, which loses no precision there.
     power = np.exp(x)
     # A quotient that underflows to 0 may have either sign.
     far = np.where(x.real < -1000, power, power / (1 + power))
@@ -203,7 +206,8 @@ def logistic(x):
 
 
 def rsqrt(x):
-    """Of infinity 0. Conjugates have conjugate results, also where those are real: NumPy's quotient of 1 has not."""
+    """Returns 1 / sqrt(x), which is 0 at infinity. Conjugates have conjugate results, also real ones, unlike NumPy's
+    quotient."""
     made = 1 / np.sqrt(x)
     if x.dtype.kind == "c":
         infinite = np.isinf(x.real) | np.isinf(x.imag)
@@ -226,7 +230,7 @@ def leading_zeros(x):
 
 
 def divide(a, b):
-    """Integers towards 0; by 0 all ones."""
+    """Divides integers towards 0; division by 0 gives all ones."""
     if a.dtype.kind in "fc":
         return a / b
     return np.where(b == 0, ~a.dtype.type(0), truncated(a, b)).astype(a.dtype)
@@ -239,13 +243,14 @@ def truncated(a, b):
 
 
 def remainder(a, b):
-    """Of the division towards 0; by 0 what was to be divided."""
+    """Returns the remainder of division towards 0; division by 0 gives the dividend."""
     return np.fmod(a, b) if a.dtype.kind == "f" else np.where(b == 0, a, a - truncated(a, b) * b).astype(a.dtype)
 
 
 def power(a, b):
     if a.dtype.kind in "fc":
-        # As many exponents as bases: NumPy takes another way for one exponent, which has another result at -infinity.
+        # Broadcasts the exponents: for a single exponent NumPy uses another algorithm, with another result at
+        # -infinity.
         return np.power(*(np.array(x) for x in np.broadcast_arrays(a, b)))
     a, b = np.broadcast_arrays(a, b)
     result, square, left = np.ones(a.shape, a.dtype), a.copy(), np.where(b < 0, 0, b).astype(b.dtype)
@@ -257,8 +262,8 @@ def power(a, b):
 
 
 def power_scale(a, b):
-    """What the errors of powers are relative to: for complex numbers the power times the exponential's argument, where that
-    is more than 1. c64 is computed in c128, and so relative to the power."""
+    """Returns the scale of errors of powers: for complex numbers the power times the exponential's argument, where that
+    is more than 1. c64 is computed in c128, so its errors are relative to the power."""
     if np.result_type(a, b) != np.clongdouble:
         return np.zeros(np.broadcast(a, b).shape)
     found = np.abs(power(a, b)) * np.maximum(np.abs(b * np.log(a)), 1)
@@ -266,7 +271,7 @@ def power_scale(a, b):
 
 
 def maximum(a, b):
-    """NaN wins, and of two zeros the positive one."""
+    """Returns the maximum, where NaN wins, and of two zeros the positive one."""
     result = np.maximum(a, b)
     return np.where((a == 0) & (b == 0), np.where(np.signbit(a), b, a), result) if a.dtype.kind == "f" else result
 
@@ -277,7 +282,7 @@ def minimum(a, b):
 
 
 def shift(a, b, how):
-    """By more than the width: nothing is left but the sign, where it is arithmetic."""
+    """Shifts, also by more than the width, which leaves only the sign of an arithmetic shift, else 0."""
     bits = 8 * a.dtype.itemsize
     signed, unsigned = np.dtype(f"i{a.dtype.itemsize}"), np.dtype(f"u{a.dtype.itemsize}")
     by = b.view(unsigned) if b.dtype.kind == "i" else b
@@ -289,7 +294,7 @@ def shift(a, b, how):
 
 
 def convert(x, name):
-    """To another dtype: from floats towards 0, the nearest integer beyond the range, and 0 of NaN."""
+    """Converts to another dtype: floats towards 0, to the nearest integer beyond the range, and NaN to 0."""
     target = kind(name)
     if name == "pred":
         return x != 0

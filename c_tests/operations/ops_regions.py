@@ -22,7 +22,7 @@ def binary_of(number):
     return lambda world, a, b: [world.make("lxla_binary", number, a, b)]
 
 
-# Dtypes that computations of two scalars take, what they record, what they are of NumPy's arrays.
+# Combiners: the dtypes they take, the operation they record, and their effect on NumPy's arrays.
 COMBINERS = {
     "replace": ("all", lambda world, a, b: [b], lambda a, b: b),
     "add": ("number", binary_of(1), lambda a, b: a + b),
@@ -41,7 +41,7 @@ def combiner(world, name, dtype):
 
 
 def pairwise(world, dtype):
-    """(a, c) and (b, d) to (a + b, c * d + b)."""
+    """Combines (a, c) and (b, d) to (a + b, c * d + b)."""
 
     def record(world, a, c, b, d):
         product = world.make("lxla_binary", 3, c, d)
@@ -59,7 +59,7 @@ REDUCED += [((5,), []), ((), [])]
 
 
 def start_of(name, dtype):
-    """What changes nothing."""
+    """Returns the identity of a combiner."""
     dtype = DTYPES[dtype][1]
     if name in ("add", "multiply"):
         return dtype.type(name == "multiply")
@@ -70,7 +70,7 @@ def start_of(name, dtype):
 
 
 def folded(function, x, start, count):
-    """Of the last `count` axes in a row, one element after another."""
+    """Reduces the last `count` axes, flattened, one element after another."""
     rows = x.reshape(*x.shape[: x.ndim - count], int(np.prod(x.shape[x.ndim - count :])))
     out = np.full(rows.shape[:-1], start, x.dtype)
     for i in range(rows.shape[-1]):
@@ -122,7 +122,7 @@ def extremes(name):
 
 
 def reduce_pairs():
-    """The greatest element of one tensor with that of another at the same place."""
+    """Returns the greatest element of one tensor, and the element of another at the same position."""
 
     def record(world, a, i, b, j):
         more = world.make("lxla_compare", 4, b, a)
@@ -147,7 +147,7 @@ def reduce_pairs():
     return Operation("reduce_with pairs", "integer float", call, reduced, cases, refuses=False)
 
 
-# Control flow and calls, of all dtypes: elements that move.
+# Control flow and calls on all dtypes: they only move elements.
 
 
 def rolled(world, x):
@@ -162,7 +162,7 @@ MOVES = [("rolled", rolled, lambda x: np.roll(x, 1, 0)), ("flipped", flipped, la
 
 
 def move(world, which, x):
-    """A computation that moves the elements of x."""
+    """Returns a computation that moves the elements of x."""
     dtype, shape = world.type(x)
     return world.computation(MOVES[which][0], [(NAMES[dtype], shape)], MOVES[which][1])
 
@@ -227,7 +227,7 @@ def loops():
         return kept([Tensor(carry[0].id), Tensor(rows[0].id)], result)
 
     def delayed(start, xs, reverse, result):
-        """Each row becomes the one before it; the last one is what is carried on."""
+        """Returns rows shifted by one: each becomes the one before it, and the last one is the carry."""
         rows = np.concatenate([xs, start[None]] if reverse else [start[None], xs])
         if result == 0:
             return rows[0 if reverse else -1]

@@ -1,5 +1,5 @@
-"""Functions that take scalars in full where others take doubles or tensors, as ops_test.py compares them. Integers are
-compared with Python's, which are exact."""
+"""The `lxla_scalar` forms of functions that otherwise take doubles or tensors, as ops_test.py compares them. Integers
+are compared with Python's, which are exact."""
 
 from ctypes import byref
 
@@ -31,7 +31,8 @@ def number_of(world, like):
 
 
 def extremes(name):
-    """Two values of a dtype that are hard to hold: the ends of 64-bit integers, both parts of complex numbers."""
+    """Returns two values of a dtype that a double may not hold: the ends of 64-bit integers, both parts of complex
+    numbers."""
     if kind(name) in ("signed", "unsigned"):
         info = np.iinfo(DTYPES[name][1])
         return [element(name, info.max), element(name, info.min if info.min else info.max - 1)]

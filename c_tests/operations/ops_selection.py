@@ -1,5 +1,5 @@
-"""Selections: masks, places of what is not 0, different elements, places in an order, several arrays of indices at once, and
-slices that are assigned to, as ops_test.py compares them."""
+"""Selections: masks, positions of nonzero elements, distinct elements, positions in a sorted row, advanced indexing,
+and assignment to slices, as ops_test.py compares them."""
 
 import functools
 from ctypes import byref
@@ -22,7 +22,7 @@ declare("lxla_slice_assign", "tensor ints ints ints size tensor")
 
 
 def filled(rows, size, fill, like):
-    """The first `size` rows, or `fill` behind them."""
+    """Returns the first `size` rows, padded with `fill`."""
     out = np.empty((size, *rows.shape[1:]), like)
     out[...] = fill
     out[: len(rows)] = rows[:size]
@@ -31,7 +31,7 @@ def filled(rows, size, fill, like):
 
 @functools.cache
 def sparse(name, shape):
-    """Mostly zeros, of either sign; NaN, edges and numbers."""
+    """Returns values that are mostly zeros, of either sign; NaN, edges and numbers."""
     row = rows_of(name).ravel()
     out = np.resize(row, int(np.prod(shape))).copy()
     out[np.resize([True, False, True, True, False], out.shape)] = 0
@@ -149,9 +149,9 @@ def searchsorted():
     return Operation("searchsorted", "all", call, of, cases, refuses=False, again=False)
 
 
-# By several arrays of indices.
+# Advanced indexing.
 
-# The shape of x, a letter for each axis with indices and : for whole ones, the shapes of the indices.
+# The shape of x, a letter for each indexed axis and : for whole ones, the shapes of the indices.
 INDEXED = [
     ((5, 4, 3), "ij", [(2, 3), (3,)]),
     ((5, 4, 3), "i:j", [(4,), (4,)]),
@@ -174,13 +174,13 @@ def places(shape, seed, dtype="s32"):
 
 
 def given_to(tensors, pattern):
-    """The list that the ABI takes: whole axes have no tensor."""
+    """Returns the list of index tensors that the ABI takes, with no tensor for whole axes."""
     rest = iter(tensors)
     return array_of([Tensor() if c == ":" else next(rest) for c in pattern] or [Tensor()])
 
 
 def numpys_index(at, pattern, shape):
-    """For each axis a slice, or where in it; what is far beyond an end is less far beyond it."""
+    """Returns NumPy's index: a slice or positions for each axis; positions far out of range are brought nearer."""
     rest = iter(at)
 
     def places_of(array, dim):
@@ -195,7 +195,7 @@ def arrays_for(shape, pattern, at, name, index_dtypes):
 
 
 def index_cases(made):
-    """Each row on some dtypes of elements, and each dtype of indices."""
+    """Returns rows with some dtypes of elements, and each dtype of indices."""
 
     def cases(name):
         rows = INDEXED if name in ("f32", "s8") else INDEXED[:2]
@@ -225,7 +225,7 @@ def index_put(number, name, takes, function):
         return world.make("lxla_index_put", number, x, given_to(at, pattern), len(pattern), values)
 
     def of(values, x, *at, pattern):
-        """One place of the indices after the other; what is beyond an end is dropped."""
+        """Writes values at one position after the other; drops positions out of range."""
         out, where = np.array(x), numpys_index(at, pattern, x.shape)
         axes = [i for i, w in enumerate(where) if not isinstance(w, slice)]
         common = np.broadcast_shapes(*(where[i].shape for i in axes))

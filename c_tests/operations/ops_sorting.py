@@ -1,4 +1,4 @@
-"""Order: sorts, places of extremes, and what reductions give on the way, as ops_test.py compares them."""
+"""Sorts, positions of extremes, and cumulative reductions, as ops_test.py compares them."""
 
 import functools
 
@@ -21,15 +21,15 @@ declare("lxla_cumulative", "i32 tensor i64 i32")
 
 @functools.cache
 def rows_of(name, has_infinite=True):
-    """Rows with equal elements, edges, and for floats zeros of both signs and several NaN. Complex numbers have infinities and
-    NaN only if asked."""
+    """Returns rows with equal elements, edges, and for floats zeros of both signs and several NaN. Complex numbers have
+    infinities and NaN only on request."""
     pool = [edges(name), edges(name)[:3], values.spread(name, 20, 101)]
     pool = np.concatenate([*pool, values.infinite(name)] if has_infinite and kind(name) == "complex" else pool)
     return np.stack([values.random(102 + i).permutation(pool) for i in range(3)])
 
 
 def order(x, axis, descending):
-    """Places that sort, equal elements in their order. NaN is the greatest."""
+    """Returns the indices that sort, with equal elements in their order. NaN is the greatest."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     size = x.shape[axis]
@@ -37,7 +37,7 @@ def order(x, axis, descending):
 
 
 def twice(function):
-    """In the order of itself."""
+    """Returns the function with x as its own sort key."""
     return lambda x, **given: function(x, x, **given)
 
 
@@ -45,7 +45,7 @@ SHAPES = [((3, 7), 0), ((2, 3, 4), -2), ((0, 3), 1), ((3, 0), 1), ((1, 3), 0), (
 
 
 def along(name, of, given, empty=True):
-    """Rows of a dtype, and for f32 some shapes."""
+    """Returns cases: rows of each dtype, and for f32 several shapes."""
     made = [Case([rows_of(name)], {"axis": 1, **given}, of)]
     for shape, axis in SHAPES if name == "f32" else []:
         if empty or shape[axis]:
@@ -109,7 +109,7 @@ def top_k_total_order():
     def first(x, axis, k, largest, result):
         key = x
         if x.dtype.kind not in "biu":
-            # Kept as they are: this operation is exact, and sees denormal numbers.
+            # Denormals are kept: this operation is exact and does not flush them.
             bits = np.ascontiguousarray(x).view(f"i{x.dtype.itemsize}")
             key = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
         # Descending order takes ~key, since -key overflows for the smallest integer.
@@ -146,7 +146,7 @@ def extreme(name, function):
     return Operation(name, ORDERED, call, place, cases)
 
 
-# By computations.
+# Sorts by computations.
 
 
 def compared(op, of, count):
@@ -171,7 +171,8 @@ def real_part(world, x):
 
 
 def sort_by():
-    """By one tensor alone, and two by the second one of them; complex numbers by their real parts."""
+    """Returns sorts of one tensor by itself, and of two by the second one; complex numbers are sorted by their real
+    parts."""
 
     def call(world, x, *keys, axis, descending, result=0):
         of = real_part if np.dtype(world.type(x)[0]).kind == "c" else itself
@@ -181,7 +182,7 @@ def sort_by():
         return world.one_of_list("lxla_sort", 1 + len(keys), result, body, array_of([x, *keys]), 1 + len(keys), axis, 1)
 
     def in_order(*arrays, axis, descending, result=0):
-        """The second half of the arrays is what they are sorted by."""
+        """The second half of the arrays are the sort keys."""
         key = arrays[-1].real
         return np.take_along_axis(arrays[result], order(key, axis, descending), axis)
 
@@ -198,7 +199,7 @@ def sort_by():
     return Operation("sort", "all", call, in_order, cases, refuses=False, in_order=in_order)
 
 
-# Reductions on the way.
+# Cumulative reductions.
 
 
 def cumulatives():

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import numpy as np
@@ -34,9 +34,10 @@ from ops_windows import windowed
 SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
 SUBJECTS += [regions, composed, rearranged, scalars, selected]
 
-# How far a result may be from the true value, in units of its last place: the most that was measured lazily (on three CPU
-# plugins) and natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their larger part, and have a row of their own where
-# they are less accurate. docs/operations.md has these numbers from here.
+# Largest errors that are allowed, in units of the last place: the largest measured lazily (on three CPU plugins) and
+# natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their
+# larger part, and have an entry of their own where they are less accurate. docs/operations.md takes its numbers from
+# here.
 ULPS = {
     "abs complex": 2,
     "sign complex": 3,
@@ -128,7 +129,7 @@ ULPS = {
 }
 
 
-# What is the nearest number, or bit for bit what is wanted; as are integers and pred, of every operation.
+# Operations whose results must be the nearest number, or equal bit for bit. Results of integers and pred always must.
 EXACT = """
 negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite is_nan is_inf
 signbit trunc conj copysign
@@ -147,7 +148,8 @@ squeeze expand_dims flip reverse stack split slice_axis roll tile repeat tril tr
 
 
 def tolerance(operation, name):
-    """With a scalar as without one, and of a kind of an operation as of others, unless the table tells them apart."""
+    """Returns the allowed error. Variants with a scalar, and kinds of an operation, have the base operation's entry
+    unless they have their own."""
     base = operation.removeprefix("scalar ").removesuffix(" scalar").removeprefix("compare ")
     names = [operation, base, operation.split()[0]]
     known = next((ULPS[key] for key in [*(f"{key} {kind(name)}" for key in names), *names] if key in ULPS), None)
@@ -162,7 +164,7 @@ def described(operation, case):
 
 
 def record(operation, name, worlds):
-    """The cases of an operation on a dtype, with the tensors that the worlds gave."""
+    """Yields the cases of an operation on a dtype, with the tensors that each world returned."""
     for case in operation.cases(name):
         case.result = case.result or NAMES[case.arrays[0].dtype]
         made = []
@@ -175,7 +177,7 @@ def record(operation, name, worlds):
 
 
 def refusals(operation, worlds):
-    """Every dtype that the operation does not take is refused, with the same words in all worlds."""
+    """Checks that every dtype that the operation does not take is refused, with the same message in all worlds."""
     taken = dtypes(operation.takes)
     like, first = next((name, cases[0]) for name in taken if (cases := operation.cases(name)))
     for name in [] if not operation.refuses else DTYPES.keys() - taken:
@@ -188,7 +190,7 @@ def refusals(operation, worlds):
 
 
 def wanted(operation, case, exact):
-    """What NumPy gives, and what errors are relative to; again for what is left where denormals are 0, or count as 0."""
+    """Returns NumPy's results and the scales of errors; and both again with denormals replaced by 0."""
     of = lambda function, arrays: np.asarray(function(*arrays, **case.given))
     flushed = [reference.flushed(array) for array in case.arrays]
     with np.errstate(all="ignore"):
@@ -202,21 +204,21 @@ def wanted(operation, case, exact):
 
 
 def errors(case, found, got, lazy, exact):
-    """How far each element is off. Lazily, denormals may be 0, in what comes and in what goes."""
+    """Returns the error of each element. Lazily, denormal operands and results may count as 0."""
     off = np.full(got.shape, np.inf, np.longdouble)
     for want, scale in found if lazy else found[:1]:
         off = np.minimum(off, distance(got, want, case.result, scale))
         if lazy and not (off <= 0.5).all():
             off = np.minimum(off, distance(got, reference.without_denormals(want, case.result), case.result, scale))
     for array in case.arrays if lazy and not exact else []:
-        # What a function gives for a denormal is anything between.
+        # The result for a denormal operand may be anything between the results with and without it.
         if array.dtype.kind not in "biu" and array.shape == got.shape:
             off = np.where(reference.denormal(array), 0, off)
     return off
 
 
 def distance(got, want, name, scale):
-    """How far each element is off what is wanted."""
+    """Returns the distance of each element from the wanted value."""
     if got.shape != want.shape:
         raise AssertionError(f"its shape is {got.shape}, want {want.shape}")
     if kind(name) in ("pred", "signed", "unsigned"):
@@ -228,7 +230,7 @@ def distance(got, want, name, scale):
 
 
 def check(case, found, got, lazy, ulps):
-    """The largest error, and in words what is wrong."""
+    """Returns the largest error, and a description of the failure, if any."""
     if NAMES[got.dtype] != case.result:
         return np.inf, f"it is {NAMES[got.dtype]}, want {case.result}"
     try:
@@ -244,8 +246,8 @@ def check(case, found, got, lazy, ulps):
 
 
 def joined(world, tensors, exact):
-    """Where nothing is rounded, eight tensors of a dtype become one: it is outputs that XLA takes its time for. Gives which
-    ones, with their shapes."""
+    """Joins eight exact results of a dtype into one tensor, since XLA's compile time grows with the number of outputs.
+    Returns the joined cases with their shapes."""
     groups = {}
     for i, tensor in enumerate(tensors):
         groups.setdefault(world.type(tensor)[0] if exact[i] else i, []).append(i)
@@ -255,7 +257,7 @@ def joined(world, tensors, exact):
 
 
 def values_of(world, batches, count):
-    """The values of what was joined, each in its place."""
+    """Splits joined values, and returns each at its place."""
     found = [None] * count
     for batch, shapes, tensor in batches:
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
@@ -266,8 +268,8 @@ def values_of(world, batches, count):
 
 
 def halved(array):
-    """The same values by half, where they are floats: what is positive definite or an index stays so. A scalar stays as it
-    is: it may be what a reduction starts with. So does what would become 0, which counts as an edge of its own."""
+    """Halves floats, so that positive definite matrices and indices stay valid. Leaves scalars alone, which may be the
+    initial values of reductions, and values that would become 0, which is an edge value of its own."""
     if kind(NAMES[array.dtype]) not in ("float", "complex") or array.ndim == 0:
         return array
     with np.errstate(all="ignore"):
@@ -276,7 +278,8 @@ def halved(array):
 
 
 def again(recorded, worlds):
-    """The same cases on other values in the same tensors, so that the same executables run at addresses used before."""
+    """Returns the same cases with other values in the same tensors, so that the same executables run on addresses used
+    before."""
     changed = {}
     for operation, _, case, _ in recorded:
         for array in case.arrays:
@@ -291,7 +294,8 @@ def again(recorded, worlds):
 
 
 def compare(env, worlds, recorded, measured):
-    """Runs what was recorded in one step, cut into programs, since XLA does not like large ones. What is wrong."""
+    """Runs the recorded operations in one step, cut into programs, since XLA is slow on large ones. Returns the
+    failures."""
     failures = []
     units = [tolerance(operation.name, name) for operation, name, _, _ in recorded]
     batches = [joined(world, [made[i] for *_, made in recorded], [u == 0 for u in units]) for i, world in enumerate(worlds)]
@@ -309,8 +313,8 @@ def compare(env, worlds, recorded, measured):
 
 
 def run(operations):
-    """Compares operations twice, the second time on other values. How many cases there were, the largest errors, and what is
-    wrong."""
+    """Compares operations twice, the second time on other values. Returns the number of cases, the largest errors, and
+    the failures."""
     env = abi.new_env()
     abi.ok(abi.lib.lxla_env_set_option(env, b"max_program_ops", b"300"))
     worlds = [World(env, abi.xla(), "lazily"), World(env, abi.Device(1, 0), "natively")]
@@ -339,7 +343,7 @@ def main():
     known = [operation for subject in SUBJECTS for operation in subject()]
     operations = [operation for operation in known if operation.name.startswith("".join(arguments[1:]))]
     started = time.time()
-    # By halves: most of the time goes into compiling, which XLA does on one processor.
+    # Runs two halves in parallel: most of the time goes into compiling, which XLA does on one processor.
     with ThreadPoolExecutor(2) as pool:
         counts, measured, failures = zip(*pool.map(run, [operations[0::2], operations[1::2]]))
     if "--measure" in sys.argv:

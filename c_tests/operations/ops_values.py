@@ -1,9 +1,9 @@
-"""What ops_test.py feeds to operations: the dtypes, and for each the values where things go wrong."""
+"""Values that ops_test.py gives to operations: the dtypes, and for each the values at which errors are likely."""
 
 import ml_dtypes
 import numpy as np
 
-# Ours, with the numbers of the ABI, and NumPy's.
+# Names of the dtypes, with their numbers in the ABI and NumPy's dtypes.
 DTYPES = {
     "pred": (1, np.dtype(bool)),
     "s8": (2, np.dtype(np.int8)),
@@ -35,7 +35,7 @@ KINDS["all"] = KINDS["pred"] + KINDS["number"]
 
 
 def dtypes(words):
-    """The dtypes of kinds, in words as "signed float"."""
+    """Returns the dtypes of kinds, given in words as "signed float"."""
     return [name for word in words.split() for name in KINDS.get(word, [word])]
 
 
@@ -44,7 +44,7 @@ def kind(name):
 
 
 def real(name):
-    """The dtype of a complex number's parts."""
+    """Returns the dtype of a complex dtype's parts; other dtypes as they are."""
     return {"c64": "f32", "c128": "f64"}.get(name, name)
 
 
@@ -53,12 +53,12 @@ def random(seed):
 
 
 def special(name):
-    """The edges of a dtype."""
+    """Returns edge values of a dtype."""
     dtype = DTYPES[name][1]
     if name == "pred":
         return np.array([False, True])
     if kind(name) == "complex":
-        # Finite ones: what most functions give at infinity is the plugin's affair.
+        # Finite parts only, since the results of most functions at infinity depend on the plugin.
         parts = np.array([0.0, 1, -1, 0.5, -2.5, 3, -7, 1e-3, -20], DTYPES[real(name)][1])
         return pairs(parts, parts, dtype).ravel()
     if kind(name) == "float":
@@ -76,20 +76,20 @@ def special(name):
 
 
 def infinite(name):
-    """Complex numbers with zeros of either sign, infinities and NaN."""
+    """Returns complex numbers with zeros of either sign, infinities and NaN."""
     parts = np.array([0.0, -0.0, 1, -1, 0.5, 1e30, np.inf, -np.inf, np.nan], DTYPES[real(name)][1])
     return pairs(parts, parts, DTYPES[name][1]).ravel()
 
 
 def pairs(re, im, dtype):
-    """Every real part with every imaginary part. Not re + im * 1j, which makes NaN of infinity."""
+    """Combines every real part with every imaginary part. Does not use re + im * 1j, which makes NaN of infinity."""
     out = np.empty((len(re), len(im)), dtype)
     out.real, out.imag = re[:, None], im[None, :]
     return out
 
 
 def spread(name, count, seed):
-    """Random values over all magnitudes, and as many around 1."""
+    """Returns random values of all magnitudes, and as many around 1."""
     random_numbers, dtype = random(seed), DTYPES[name][1]
     if name == "pred":
         return random_numbers.integers(0, 2, count).astype(bool)
@@ -109,7 +109,7 @@ def spread(name, count, seed):
 
 
 def plain(name, shape, seed):
-    """Random values of a size with which sums and products neither overflow nor vanish."""
+    """Returns random values whose sums and products neither overflow nor vanish."""
     random_numbers, dtype = random(seed), DTYPES[name][1]
     if name == "pred":
         return random_numbers.integers(0, 2, shape).astype(bool)
@@ -123,11 +123,11 @@ def plain(name, shape, seed):
 
 
 def counted(name, shape):
-    """Elements that differ, as far as the dtype has so many."""
+    """Returns distinct elements, as far as the dtype has enough values."""
     numbers = np.arange(int(np.prod(shape))).reshape(shape) + 1
     return (numbers % 2 if name == "pred" else numbers).astype(DTYPES[name][1])
 
 
 def finite(array):
-    """The elements of which all parts are finite numbers."""
+    """Returns the elements whose parts are all finite."""
     return array[np.isfinite(array.astype(np.complex128) if array.dtype.kind == "c" else array.astype(np.float64))]

@@ -1,4 +1,5 @@
-"""What windows go over: convolutions, reductions of windows and the gradients of poolings, as ops_test.py compares them."""
+"""Operations on windows: convolutions, reductions of windows and the gradients of pooling, as ops_test.py compares
+them."""
 
 import numpy as np
 from ops_arrays import padded
@@ -23,7 +24,7 @@ declare("lxla_select_and_scatter", "computation computation tensor tensor tensor
 
 
 def windows(x, sizes, strides, dilations):
-    """Every window over the last axes: as many axes of places, then as many of a window."""
+    """Returns every window over the last axes: first the axes of positions, then those of a window."""
     for axis, size, stride, dilation in zip(range(x.ndim - len(sizes), x.ndim), sizes, strides, dilations):
         last = x.shape[axis] - (size - 1) * dilation
         places = np.arange(0, max(last, 0), stride)[:, None] + np.arange(size) * dilation
@@ -33,7 +34,7 @@ def windows(x, sizes, strides, dilations):
 
 # Convolutions.
 
-# Shapes, options as the struct has them.
+# Shapes of x and the kernel, and the options as fields of the struct.
 CONVOLUTIONS = [
     ((2, 3, 5, 7), (4, 3, 3, 2), {"window_strides": [2, 1], "padding_low": [1, 0], "padding_high": [1, 2]}),
     ((2, 4, 9), (6, 2, 3), {"feature_group_count": 2}),
@@ -98,7 +99,7 @@ def convolution():
 
 # Reductions of windows.
 
-# Shapes, options as the struct has them.
+# Shapes of x, and the options as fields of the struct.
 WINDOWS = [
     ((6, 7), {"window_dimensions": [2, 3], "strides": [2, 1], "low": [1, 0], "high": [0, 2]}),
     ((5, 8), {"window_dimensions": [3, 2], "window_dilations": [1, 3], "base_dilations": [2, 1]}),
@@ -158,7 +159,7 @@ SELECTIONS = [
 
 
 def select_and_scatter(name, compare, keeps):
-    """`keeps(a, b)` as `compare` has it: whether the first of two stays selected."""
+    """Returns `keeps(a, b)` for a comparison `compare`: whether the first of two elements stays selected."""
 
     def call(world, x, source, start, options):
         dtype, shape = world.type(x)
@@ -183,7 +184,7 @@ def select_and_scatter(name, compare, keeps):
         return selected(x, np.abs(source), np.abs(start), options)
 
     def places(x, options):
-        """How many windows there are on each axis."""
+        """Returns the number of windows on each axis."""
         of = lambda name, default: field(options, name, default, x.ndim)
         rows = zip(x.shape, of("low", 0), of("high", 0), options["window_dimensions"], of("strides", 1))
         return tuple((dim + low + high - window) // stride + 1 for dim, low, high, window, stride in rows)

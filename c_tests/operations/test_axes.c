@@ -1,4 +1,4 @@
-// One rule for lists of axes: NULL is all of them, and a list of length 0 is none, in every function that takes one.
+// The rule for lists of axes, in every function that takes one: NULL means all axes, a list of length 0 means none.
 #include "both.h"
 #include "computation.h"
 
@@ -81,7 +81,7 @@ static void truth_values(void) {
   OK(lxla_cumulative(LXLA_REDUCE_SUM, x, 1, 0, &out));
   HAS(out, S64, int64_t, DIMS(2, 3), 1, 1, 2, 1, 2, 2);
   RELEASE(x);
-  // More than any dtype of 8 bits counts.
+  // More elements than any 8-bit dtype can count.
   lxla_scalar yes = {PRED, 0, {.u = 1}};
   OK(lxla_tensor_full_with_scalar(env, device, PRED, DIMS(70000), &yes, &x));
   OK(lxla_reduce(LXLA_REDUCE_SUM, x, NULL, 0, 0, &out));

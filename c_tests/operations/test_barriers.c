@@ -1,4 +1,4 @@
-// Optimization barriers: on an XLA device and native they change nothing, and what they are for: checkpoints.
+// Optimization barriers: they change no values, on an XLA device and natively, and make checkpoints possible.
 #include "both.h"
 #include "computation.h"
 
@@ -10,8 +10,8 @@ static void barriers(void) {
   HAS(out[0], F32, float, DIMS(2), 1, NAN);
   HAS(out[1], S64, int64_t, SCALAR, INT64_MIN);
   EMPTY(out[2], C64, DIMS(0));
-  RELEASE(out[3]);  // never asked for
-  // Every bit of every dtype, and of constants.
+  RELEASE(out[3]);  // this result is never read
+  // Passes every bit of every dtype, also of constants.
   for (int32_t dtype = PRED; dtype <= C128; dtype++) {
     const size_t sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16};
     unsigned char bytes[3 * 16];
@@ -65,8 +65,8 @@ static lxla_tensor hidden(lxla_tensor x, lxla_tensor w1) {
   return h;
 }
 
-// Gradients of the layers y = x + tanh(x W1) W2, forward and backward in one straight program; what is hidden is kept, or
-// computed again behind a barrier.
+// Computes gradients of the layers y = x + tanh(x W1) W2, forward and backward in one straight program. Intermediates
+// are kept, or computed again behind a barrier.
 static void gradients(int checkpoint, lxla_tensor *first, lxla_tensor *w1, lxla_tensor *w2, lxla_tensor *grads) {
   lxla_tensor x[LAYERS + 1] = {snapshot(*first)}, h[LAYERS];
   for (int i = 0; i < LAYERS; i++) {
@@ -136,7 +136,7 @@ TEST(a_barrier_makes_a_checkpoint_save_memory_in_a_straight_program) {
 TEST(barriers_are_passed_in_loops_and_by_donated_buffers) {
   env = new_env();
   device = XLA(0);
-  // In place: the buffer goes through the barrier into the sum.
+  // An in-place update: the buffer passes the barrier and is donated to the sum.
   lxla_tensor t = ARRAY(F32, float, DIMS(3), 1, 2, 3), u = ARRAY(F32, float, DIMS(3), 5, 5, 5), out[2];
   OK(lxla_mark_step(env, XLA(0), 1));
   for (int i = 0; i < 3; i++) {
@@ -147,14 +147,14 @@ TEST(barriers_are_passed_in_loops_and_by_donated_buffers) {
     EQUAL(step(env), 1);
   }
   HAS(t, F32, float, DIMS(3), 16, 17, 18);
-  // A barrier alone, as the whole program, and both of its results the same.
+  // A program that is only a barrier, with two equal results.
   OK(lxla_optimization_barrier((lxla_tensor[]){u, u}, 2, out));
   OK(lxla_mark_step(env, XLA(0), 1));
   OK(lxla_binary_scalar_inplace(ADD, out[0], 1));
   OK(lxla_mark_step(env, XLA(0), 1));
   HAS(out[0], F32, float, DIMS(3), 6, 6, 6);
   HAS(out[1], F32, float, DIMS(3), 5, 5, 5);
-  // In the body of a scan: 1, 2, 3 summed.
+  // A barrier in the body of a scan: 1, 2, 3 summed.
   lxla_tensor c = placeholder(env, F32, SCALAR), x = placeholder(env, F32, SCALAR), carry, ys, xs = ARRAY(F32, float, DIMS(3), 1, 2, 3);
   OK(lxla_optimization_barrier((lxla_tensor[]){c, x}, 2, out));
   lxla_tensor sum = binary(ADD, out[0], out[1]), start = ARRAY(F32, float, SCALAR, 0);

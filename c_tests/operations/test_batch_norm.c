@@ -39,7 +39,7 @@ static void all_three(void) {
 }
 
 static void feature_axes(void) {
-  // Features first, last and in the middle.
+  // The feature axis first, last and in the middle.
   const double rest[] = {-1, 1, -1, 1};
   for (int axis = 0; axis < 3; axis++) {
     int64_t dims[] = {2, 2, 2};
@@ -60,7 +60,7 @@ static void feature_axes(void) {
   }
 }
 
-// The mean of the squares is of no use here: it has none of the variance's bits.
+// Large means: the mean of squares would lose all bits of the variance.
 static void large_means(void) {
   const int32_t dtypes[] = {F32, F64};
   for (int i = 0; i < 2; i++) {
@@ -72,7 +72,7 @@ static void large_means(void) {
     NEAR(t.out, dtypes[i], DIMS(4, 1), ULPS, -1.2649110640673518, -0.6324555320336759, 0.6324555320336759, 1.2649110640673518);
     RELEASE(x, one, zero);
   }
-  // The squares of these are infinite in f16.
+  // The squares of these numbers overflow in f16.
   lxla_tensor x = as(F16, F32S(DIMS(2, 1), 30000, 30032)), one = filled(F16, DIMS(1), 1), zero = filled(F16, DIMS(1), 0);
   trained t = training(x, one, zero, 0, 1);
   VALUES(t.mean, F16, DIMS(1), 30016);
@@ -84,7 +84,7 @@ static void large_means(void) {
 static void halves(void) {
   const int32_t dtypes[] = {F16, BF16};
   for (int i = 0; i < 2; i++) {
-    // Features may be f32: a mean that 16 bits do not hold.
+    // Scale, offset and statistics may be f32, which keeps a mean that 16 bits would round.
     lxla_tensor x = as(dtypes[i], F32S(DIMS(2, 1), 256, 258)), g = as(dtypes[i], F32S(DIMS(2, 1), 1, 2));
     lxla_tensor one = filled(F32, DIMS(1), 1), zero = filled(F32, DIMS(1), 0), out, by_scale, by_offset;
     trained t = training(x, one, zero, 0, 1);
@@ -108,7 +108,7 @@ static void edges(void) {
   VALUES(t.out, F32, DIMS(0, 2), 0);
   VALUES(t.mean, F32, DIMS(2), NAN, NAN);
   VALUES(t.variance, F32, DIMS(2), NAN, NAN);
-  // One element is its own mean. What is not finite stays within its feature.
+  // A single element is its own mean. NaN and infinity stay within their feature.
   t = training(single, one, zero, 1, 1);
   VALUES(t.out, F32, DIMS(1, 2), 0, NAN);
   VALUES(t.mean, F32, DIMS(2), 5, INFINITY);

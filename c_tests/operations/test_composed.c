@@ -2,7 +2,7 @@
 // compares them with NumPy in all dtypes; here are numbers worked out by hand, edges and errors.
 #include "both.h"
 
-// The tensor has this shape, and these values up to some units in the last place; releases it.
+// Checks the tensor's shape, and its values up to some units in the last place; releases it.
 static void near(const char *file, int line, lxla_tensor t, const int64_t *dims, size_t rank, const float *want) {
   size_t n = has_type(file, line, t, F32, dims, rank);
   float got[64];
@@ -31,7 +31,7 @@ static void means(void) {
   NEAR(out, DIMS(2), NAN, NAN);
   OK(lxla_mean(nothing, DIMS(1), 0, &out));
   NEAR(out, DIMS(0), 0);
-  // More than f16 holds, on the way.
+  // Intermediate sums exceed the range of f16.
   uint16_t halves[8], half;
   for (int i = 0; i < 8; i++) halves[i] = 0x7BFF;  // 65504
   lxla_tensor large = array(LXLA_DTYPE_F16, DIMS(8), halves, sizeof halves);
@@ -57,13 +57,13 @@ static void variances(void) {
   NEAR(out, DIMS(2), sqrtf(7), 0);
   OK(lxla_variance(single, DIMS(0), 1, 0, &out));  // 0 / 0
   NEAR(out, SCALAR, NAN);
-  OK(lxla_variance(x, DIMS(1), 5, 0, &out));  // what is left is not less than 0
+  OK(lxla_variance(x, DIMS(1), 5, 0, &out));  // the divisor count - correction is negative, and counts as 0
   NEAR(out, DIMS(2), INFINITY, NAN);
   OK(lxla_variance(nothing, DIMS(0), 0, 0, &out));
   NEAR(out, SCALAR, NAN);
   OK(lxla_variance(x, (int64_t[1]){0}, 0, 0, 0, &out));
   NEAR(out, DIMS(2, 3), 0, 0, 0, 0, 0, 0);
-  // The differences of large numbers are what counts.
+  // Large numbers with small differences keep the precision of the differences.
   lxla_tensor far = F32S(DIMS(3), 16777216, 16777218, 16777220);
   OK(lxla_variance(far, DIMS(0), 0, 0, &out));
   NEAR(out, SCALAR, 8.f / 3);
@@ -118,7 +118,7 @@ static void layers(void) {
   NEAR(out, DIMS(2), NAN, NAN);
   OK(lxla_layer_norm(nothing, DIMS(1), none, none, 1e-5, &out));
   NEAR(out, DIMS(2, 0), 0);
-  // bf16 with weights in f32.
+  // bf16 with scale and offset in f32.
   lxla_tensor narrow = ARRAY(LXLA_DTYPE_BF16, uint16_t, DIMS(2), 0x3F80, 0x4040);
   OK(lxla_layer_norm(narrow, DIMS(0), scale, none, 0, &out));
   uint16_t got[2];
@@ -147,7 +147,7 @@ static lxla_tensor activated(int32_t op, lxla_tensor x) {
 
 static void activations(void) {
   lxla_tensor x = F32S(DIMS(6), -INFINITY, -1, 0, 1, INFINITY, NAN), out = none;
-  const float half = 0.841344746f;  // of the normal distribution, below 1
+  const float half = 0.841344746f;  // share of the normal distribution below 1
   NEAR(activated(LXLA_ACTIVATION_RELU, x), DIMS(6), 0, 0, 0, 1, INFINITY, NAN);
   NEAR(activated(LXLA_ACTIVATION_RELU6, x), DIMS(6), 0, 0, 0, 1, 6, NAN);
   NEAR(activated(LXLA_ACTIVATION_GELU, x), DIMS(6), 0, -(1 - half), 0, half, INFINITY, NAN);
@@ -160,7 +160,7 @@ static void activations(void) {
   NEAR(activated(LXLA_ACTIVATION_LOG_SIGMOID, x), DIMS(6), -INFINITY, -1.31326169f, -0.693147181f, -0.313261688f, 0, NAN);
   NEAR(activated(LXLA_ACTIVATION_HARD_SIGMOID, x), DIMS(6), 0, 1.f / 3, 0.5, 2.f / 3, 1, NAN);
   NEAR(activated(LXLA_ACTIVATION_HARD_SWISH, x), DIMS(6), 0, -1.f / 3, 0, 2.f / 3, INFINITY, NAN);
-  // Small shares are not lost beside 1.
+  // Small results are not lost beside 1.
   lxla_tensor far = F32S(DIMS(2), -5, -10);
   NEAR(activated(LXLA_ACTIVATION_GELU, far), DIMS(2), -1.43325786e-6f, -7.61985302e-23f);
   lxla_tensor whole = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(3), -128, 5, 127);
@@ -205,7 +205,7 @@ TEST(layer_norm) { on_both(layers); }
 TEST(activations_at_their_limits) { on_both(activations); }
 TEST(error_functions_of_floats) { on_both(error_functions); }
 
-// Constants do not change from step to step: nothing is compiled twice.
+// Constants that do not change from step to step compile only once.
 TEST(composed_operations_compile_once) {
   env = new_env();
   device = XLA(0);

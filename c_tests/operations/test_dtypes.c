@@ -1,4 +1,4 @@
-// Type and shape in one call, and what there is to know of dtypes without a tensor. dtypes_test.py compares all dtypes.
+// Type and shape in one call, and properties of dtypes that need no tensor. dtypes_test.py compares all dtypes.
 #include "both.h"
 
 static void info(void) {

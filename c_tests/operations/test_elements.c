@@ -1,5 +1,5 @@
-// Operations that look into elements: bounds, complex numbers, bits, order; custom calls and case. On an XLA device and
-// native, with the same results and errors.
+// Operations on single elements: bounds, complex numbers, bits, order; also custom calls and case. On an XLA device and
+// natively, with the same results and errors.
 #include "both.h"
 #include "computation.h"
 
@@ -10,7 +10,7 @@ static void clamps(void) {
   OK(lxla_clamp(low, x, high, &out));
   HAS(out, F32, float, DIMS(2, 3), -1, 0.5f, -2, -0.0f, 0.25f, -2);  // the upper bound wins
 
-  // NaN in any of them; of two zeros, max takes 0 and min -0.
+  // A NaN operand gives NaN; of two zeros, max takes 0 and min -0.
   lxla_tensor a = ARRAY(F64, double, DIMS(5), NAN, 0, 0, 0.0, -0.0), b = ARRAY(F64, double, DIMS(5), 1, NAN, 1, -0.0, 0.0);
   lxla_tensor c = ARRAY(F64, double, DIMS(5), 2, 2, NAN, 1, -0.0);
   OK(lxla_clamp(a, b, c, &out));
@@ -20,7 +20,7 @@ static void clamps(void) {
   CHECK(got[3] == 0 && !signbit(got[3]) && got[4] == 0 && signbit(got[4]));
   RELEASE(out, a, b, c);
 
-  // Dtypes promote, shapes broadcast, limits stay.
+  // Dtypes promote and shapes broadcast; the limits of integers are kept.
   lxla_tensor s8 = ARRAY(S8, int8_t, DIMS(2, 1), -128, 3), u8 = ARRAY(U8, uint8_t, DIMS(2), 0, 255), s16 = ARRAY(S16, int16_t, SCALAR, 200);
   OK(lxla_clamp(s8, u8, s16, &out));
   HAS(out, S16, int16_t, DIMS(2, 2), 0, 200, 3, 200);
@@ -65,7 +65,7 @@ static void complex_numbers(void) {
   OK(lxla_complex(re, brain, &out));
   HAS(out, C64, float, DIMS(2, 1), 1, 1.5f, -0.0f, 1.5f);
 
-  // Of what is real: itself, and zeros.
+  // A real operand: its real part is itself, its imaginary part zeros.
   lxla_tensor whole = ARRAY(S32, int32_t, DIMS(2), INT32_MIN, 7);
   OK(lxla_real(whole, &out));
   HAS(out, S32, int32_t, DIMS(2), INT32_MIN, 7);
@@ -90,7 +90,7 @@ static lxla_tensor unary(int32_t op, lxla_tensor x) {
   return out;
 }
 
-// Below the cut, and with infinite parts, as C has it (annex G).
+// Complex functions below the branch cut, and with infinite parts, as C (annex G) defines them.
 static void complex_edges(void) {
   const float inf = INFINITY;
   lxla_tensor z = ARRAY(C64, float, DIMS(4), -4, -0.0f, inf, NAN, -inf, 1, NAN, -inf);
@@ -117,13 +117,13 @@ static void bitcasts(void) {
   lxla_tensor f = ARRAY(F32, float, DIMS(3), 1, -0.0f, NAN);
   OK(lxla_bitcast_convert(f, U32, &out));
   HAS(out, U32, uint32_t, DIMS(3), 0x3F800000, 0x80000000, 0x7FC00000);
-  OK(lxla_bitcast_convert(f, BF16, &out));  // low bits first
+  OK(lxla_bitcast_convert(f, BF16, &out));  // the first element takes the low bits
   HAS(out, BF16, uint16_t, DIMS(3, 2), 0, 0x3F80, 0, 0x8000, 0, 0x7FC0);
   OK(lxla_bitcast_convert(f, S8, &out));
   HAS(out, S8, uint8_t, DIMS(3, 4), 0, 0, 0x80, 0x3F, 0, 0, 0, 0x80, 0, 0, 0xC0, 0x7F);
   OK(lxla_bitcast_convert(f, F32, &out));
   HAS(out, F32, uint32_t, DIMS(3), 0x3F800000, 0x80000000, 0x7FC00000);
-  // A signalling NaN and a denormal number come through.
+  // A signalling NaN and a denormal number keep their bits.
   lxla_tensor u = ARRAY(U16, uint16_t, DIMS(1, 4), 1, 0, 0x0001, 0x7FF0);
   OK(lxla_bitcast_convert(u, F64, &out));
   HAS(out, F64, uint64_t, DIMS(1), 0x7FF0000100000001);
@@ -140,7 +140,7 @@ static void bitcasts(void) {
   REFUSED(lxla_bitcast_convert(yes, U8, &out), LXLA_INVALID_ARGUMENT, "x: pred[8] to u8; want integers and floats");
   REFUSED(lxla_bitcast_convert(f, PRED, &out), LXLA_INVALID_ARGUMENT, "dtype: f32[3] to pred");
   REFUSED(lxla_bitcast_convert(z, U64, &out), LXLA_INVALID_ARGUMENT, "x: c64[] to u64");
-  REFUSED(lxla_bitcast_convert(z, C128, &out), LXLA_INVALID_ARGUMENT, "x: c64[] to c128");  // which ends the process in XLA
+  REFUSED(lxla_bitcast_convert(z, C128, &out), LXLA_INVALID_ARGUMENT, "x: c64[] to c128");  // XLA would end the process
   REFUSED(lxla_bitcast_convert(f, 99, &out), LXLA_INVALID_ARGUMENT, "dtype: 99");
   OK(lxla_bitcast_convert(yes, PRED, &out));
   HAS(out, PRED, uint8_t, DIMS(8), 1, 1, 0, 0, 0, 0, 0, 0);
@@ -153,7 +153,7 @@ static lxla_tensor bits_as(lxla_tensor x, int32_t dtype) {
   return out;
 }
 
-// One after another; XLA's simplifier makes one of two, of the wrong shape. The first ones' results are needed, too.
+// Bitcasts of bitcasts: XLA's simplifier would merge two into one of the wrong shape. The first results are used, too.
 static void bitcasts_of_bitcasts(void) {
   const uint64_t number = 0x0008000700060005u;
   lxla_tensor one = ARRAY(U64, uint64_t, SCALAR, number), two = ARRAY(U16, uint16_t, DIMS(2, 2), 5, 6, 7, 8);
@@ -172,13 +172,13 @@ static void bitcasts_of_bitcasts(void) {
 static void precisions(void) {
   lxla_tensor out = none;
   lxla_tensor x = ARRAY(F32, float, DIMS(8), 1 + 1.0f / 256, 1 + 3.0f / 256, 65520, 6.2e-5f, 6e-5f, -1e-40f, -INFINITY, NAN);
-  // The format of f16: ties to even, 65520 is beyond its greatest number, and what is below its least normal one is 0.
+  // The format of f16: ties go to even, 65520 overflows, and numbers below the least normal one become 0.
   OK(lxla_reduce_precision(x, 5, 7, &out));
   HAS(out, F32, uint32_t, DIMS(8), 0x3F800000, 0x3F820000, 0x7F800000, 0x38820000, 0, 0x80000000, 0xFF800000, 0x7FC00000);
-  // No exponent to speak of: 1 alone is left, and what is larger is infinite.
+  // One exponent bit: only 1 is kept, and larger numbers become infinite.
   OK(lxla_reduce_precision(x, 1, 0, &out));
   HAS(out, F32, uint32_t, DIMS(8), 0, 0, 0x7F800000, 0, 0, 0x80000000, 0xFF800000, 0x7FC00000);
-  // Bits that it does not have.
+  // More bits than the dtype has.
   OK(lxla_reduce_precision(x, 11, 52, &out));
   HAS(out, F32, float, DIMS(8), 1 + 1.0f / 256, 1 + 3.0f / 256, 65520, 6.2e-5f, 6e-5f, -1e-40f, -INFINITY, NAN);
   lxla_tensor half = ARRAY(F16, uint16_t, DIMS(4), 0x3C01, 0x7BFF, 0x8001, 0x7E00), brain = ARRAY(BF16, uint16_t, DIMS(3), 0x3F81, 0x7F7F, 0x0001);
@@ -261,7 +261,7 @@ static void cases(void) {
   CHOSEN(S32, int32_t, 0, 11);
   CHOSEN(S32, int32_t, 1, 21);
   CHOSEN(S32, int32_t, 2, 31);
-  // What numbers no branch means the last one, however wide it is.
+  // An index that no branch has selects the last one, whatever the index's dtype.
   CHOSEN(S32, int32_t, 3, 31);
   CHOSEN(S32, int32_t, -1, 31);
   CHOSEN(S32, int32_t, INT32_MIN, 31);
@@ -279,7 +279,7 @@ static void cases(void) {
   CHOSEN(U64, uint64_t, UINT64_MAX, 31);
 
   lxla_tensor index = ARRAY(S32, int32_t, SCALAR, 7), out = none, list = ARRAY(S32, int32_t, DIMS(1), 0);
-  OK(lxla_case(index, branches, 1, &argument, 1, &out, 1));  // the only one
+  OK(lxla_case(index, branches, 1, &argument, 1, &out, 1));  // the only branch
   HAS(out, F32, float, SCALAR, 11);
   REFUSED(lxla_case(argument, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "index: it is f32[]; want an integer scalar");
   REFUSED(lxla_case(list, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "index: it is s32[1]; want an integer scalar");
@@ -319,7 +319,7 @@ TEST(case_captures_differ_and_only_one_branch_runs) {
     HAS(out, F32, float, SCALAR, want[i]);
     OK(lxla_binary_scalar_inplace(ADD, index, 1));
   }
-  // One program for all of them.
+  // One program computes all of them.
   EQUAL(counter(env, "UncachedCompile") <= 3, 1);
   lxla_tensor p = placeholder(env, F32, SCALAR), q = placeholder(env, F32, DIMS(1)), twice = scalar(MUL, q, 2);
   lxla_computation other = traced(&q, 1, &twice, 1), pair = traced(&p, 1, (lxla_tensor[]){p, p}, 2);
@@ -349,7 +349,7 @@ TEST(custom_calls_reach_the_plugin) {
   env = new_env();
   device = XLA(0);
   lxla_tensor matrix = ARRAY(F32, float, DIMS(2, 2), 2, 1, 1, 2), out[2];
-  // What XLA knows by itself on every device: eigenvectors and eigenvalues, by so many sweeps.
+  // Targets that XLA knows on every device: eigenvectors and eigenvalues, by a number of sweeps.
   custom("Eigh", matrix, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, "1,1,100,1e-6", LXLA_CUSTOM_CALL_ORIGINAL, 0, out);
   char *text = text_of(out[1]);
   CHECK(strstr(text, "call_target_name = \"Eigh\", backend_config = \"1,1,100,1e-6\", api_version = 1 : i32, has_side_effect = false"));
@@ -362,12 +362,12 @@ TEST(custom_calls_reach_the_plugin) {
   for (int i = 0; i < 4; i++) CHECK(fabsf(fabsf(vectors[i]) - 0.70710678f) < 1e-5f);
   CHECK(vectors[0] * vectors[2] < 0 && vectors[1] * vectors[3] > 0);
   RELEASE(out[0], out[1]);
-  // "Sharding" gives what it takes.
+  // "Sharding" returns its operand.
   custom("Sharding", matrix, (int32_t[]){F32}, (size_t[]){2}, (int64_t[]){2, 2}, 1, NULL, LXLA_CUSTOM_CALL_TYPED_FFI, 2, out);
   OK(lxla_binary_scalar_inplace(ADD, out[0], 1));
   HAS(out[0], F32, float, DIMS(2, 2), 3, 2, 2, 3);
 
-  // A target that nobody knows: the plugin's own words, and nothing is lost.
+  // An unknown target: the error has the plugin's message, and no tensor is lost.
   lxla_tensor other = scalar(ADD, matrix, 1);
   custom("no \"such\" target", matrix, (int32_t[]){S8}, (size_t[]){0}, NULL, 1, "a \\ \"b\"\n", LXLA_CUSTOM_CALL_STATUS_RETURNING, 1, out);
   REFUSED(lxla_sync(out, 1), LXLA_NOT_FOUND, "no \"such\" target");

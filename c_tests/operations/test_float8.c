@@ -1,5 +1,6 @@
-// Floats of 8 bits beyond arithmetic, on an XLA device and native: operations made of several, sorts, and computations of the
-// caller's. Each gives what it gives in f32, rounded. float8_test.py compares every code, conversion and arithmetic.
+// 8-bit floats in operations beyond arithmetic, on an XLA device and natively: composed operations, sorts, and
+// computations of the caller's. Each must give its f32 result, rounded. float8_test.py compares every code, conversion
+// and arithmetic.
 #include "combiners.h"
 
 static const int32_t TYPES[] = {LXLA_DTYPE_F8E5M2,     LXLA_DTYPE_F8E4M3FN, LXLA_DTYPE_F8E4M3B11FNUZ, LXLA_DTYPE_F8E5M2FNUZ,
@@ -12,14 +13,14 @@ static lxla_tensor as(lxla_tensor x, int32_t dtype) {
   return out;
 }
 
-// Powers of 2, which every format has, NaN on request; and positive definite.
+// Returns a positive definite matrix of powers of 2, which every format has; with NaN on request.
 static lxla_tensor matrix(int32_t dtype, int with_nan) {
   lxla_tensor wide = F32S(DIMS(3, 3), 4, 2, 1, 2, 8, 2, with_nan ? NAN : 1, 2, 4), x = as(wide, dtype);
   RELEASE(wide);
   return x;
 }
 
-// --- Operations that the library makes of others -------------------------------------------------------------------
+// --- Composed operations --------------------------------------------------------------------------------------------
 
 static const int64_t LAST[] = {-1};
 static lxla_status mean(lxla_tensor x, lxla_tensor *out) { return lxla_mean(x, LAST, 1, 0, out); }
@@ -76,7 +77,7 @@ static const struct {
             {"cholesky", factor},   {"solve", solution},    {"sort_along", sorted},   {"cumulative", sums},   {"argsort", order},
             {"argmax", greatest},   {"topk", top},          {"top places", top_places}, {"index_add", added}, {"batch_norm", inferred}};
 
-// Takes both over. Of 8-bit floats the values in f32: NaN is NaN.
+// Checks that two tensors are equal: 8-bit floats by their values in f32, where NaN equals NaN. Releases both.
 static void same(const char *name, int32_t dtype, lxla_tensor got, lxla_tensor want) {
   int32_t kind;
   int64_t dims[8];
@@ -98,7 +99,7 @@ static void same(const char *name, int32_t dtype, lxla_tensor got, lxla_tensor w
   RELEASE(got, want);
 }
 
-// In f32, if it is of 8 bits. Takes it over.
+// Converts a tensor to f32 if it is of 8 bits. Releases `x`.
 static lxla_tensor widened(lxla_tensor x, int32_t float8) {
   int32_t dtype;
   OK(lxla_tensor_dtype(x, &dtype));
@@ -110,7 +111,7 @@ static lxla_tensor widened(lxla_tensor x, int32_t float8) {
 
 enum { MADE = sizeof made / sizeof *made };
 
-// All is recorded before anything runs: XLA takes its time for each program.
+// Records everything before anything runs, since XLA takes long for each program.
 static void in_f32_and_rounded(void) {
   static lxla_tensor got[MADE][COUNT][2], want[MADE][COUNT][2];
   for (int i = 0; i < MADE; i++)

@@ -1,9 +1,9 @@
-// Slices at places that are computed, take, and padding: on an XLA device and native, with the same results and errors.
+// Slices at computed positions, take, and padding: on an XLA device and natively, with the same results and errors.
 #include "both.h"
 
 static void dynamic_slices(void) {
   lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 4, 5, 6), part = ARRAY(F32, float, DIMS(1, 2), 8, 9), out = none;
-  // Starts beyond either end are clamped.
+  // Starts out of range at either end are clamped.
   const int64_t starts[][2] = {{0, 0}, {1, 1}, {-5, 100}};
   const float slices[][2] = {{1, 2}, {5, 6}, {2, 3}};
   for (int i = 0; i < 3; i++) {
@@ -18,7 +18,7 @@ static void dynamic_slices(void) {
     HAS_ARRAY(out, F32, DIMS(2, 3), want);
     RELEASE(s[0], s[1]);
   }
-  // 2^64 - 2^11 is beyond the end, and not negative, also where XLA folds constants.
+  // 2^64 - 2^11 is out of range at the end, not negative, also where XLA folds constants.
   lxla_tensor far[] = {at(LXLA_DTYPE_U64, 0), none};
   OK(lxla_tensor_full(env, device, LXLA_DTYPE_U64, NULL, 0, 18446744073709549568.0, &far[1]));
   OK(lxla_dynamic_slice(x, far, (int64_t[]){1, 2}, 2, &out));
@@ -34,7 +34,7 @@ static void dynamic_slices(void) {
   REFUSED(lxla_dynamic_slice(x, wrong, (int64_t[]){1, 1}, 2, &out), LXLA_INVALID_ARGUMENT, "starts[0] is f32[2,3]; want an integer scalar");
   REFUSED(lxla_dynamic_update_slice(x, three, s, 2, &out), LXLA_INVALID_ARGUMENT, "update: it is f32[3,1]; x is f32[2,3]");
   REFUSED(lxla_dynamic_update_slice(x, whole, s, 2, &out), LXLA_INVALID_ARGUMENT, "update: it is s32[1,1]");
-  // All of it, wherever it starts.
+  // A slice of the whole array, whatever its start.
   OK(lxla_dynamic_slice(x, s, (int64_t[]){2, 3}, 2, &out));
   HAS_F32(out, DIMS(2, 3), 1, 2, 3, 4, 5, 6);
   RELEASE(x, part, zero, wide, three, whole);

@@ -20,7 +20,7 @@ static void factors(void) {
     VALUES(factor(as(t, F32S(DIMS(3, 3), 4, NAN, NAN, 2, 5, NAN, 2, 3, 6)), 1), t, DIMS(3, 3), 2, 0, 0, 1, 2, 0, 1, 1, 2);
     VALUES(factor(as(t, F32S(DIMS(3, 3), 4, 2, 2, NAN, 5, 3, NAN, NAN, 6)), 0), t, DIMS(3, 3), 2, 1, 1, 0, 2, 1, 0, 0, 2);
   }
-  // Nor are the imaginary parts of the diagonal.
+  // Imaginary parts of the diagonal are not read.
   for (int i = 0; i < 2; i++) {
     int32_t t = i ? C128 : C64;
     VALUES(factor(as(t, C64S(DIMS(2, 2), 4, 7, NAN, NAN, 2, 2, 6, -9)), 1), t, DIMS(2, 2), 2, 0, 0, 0, 1, 1, 2, 0);
@@ -32,7 +32,7 @@ static void factors(void) {
   VALUES(factor(F32S(DIMS(2, 1, 1, 1), 4, 9), 0), F32, DIMS(2, 1, 1, 1), 2, 3);
 }
 
-// One matrix of a batch has no factor; the other one has.
+// A batch of two matrices: one has no factor, the other one has.
 static void no_factors(void) {
   const float bad[][3] = {{0, 0, 1}, {-1, 0, 1}, {1, 2, 1}, {1, 1, 1}, {1, NAN, 1}, {NAN, 0, 1}, {1, 0, NAN}, {INFINITY, 0, 1}, {1, INFINITY, 1}, {1, 0, INFINITY}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -66,7 +66,7 @@ static void systems(void) {
     VALUES(solved(LOWER, as(t, F32S(DIMS(1, 2), 4, 8)), 0, 1, 0, ADJOINT), t, DIMS(1, 2), 0.75 + 1.25, 1.5);
     VALUES(solved(as(t, F32S(DIMS(2, 2), NAN, NAN, 1, 0)), as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 1, NO), t, DIMS(2, 1), 2, 7);
   }
-  // [[1+i, 0], [i, 2]]: as it is, transposed, and conjugated, too.
+  // [[1+i, 0], [i, 2]]: as given, transposed, and conjugate transposed.
   for (int i = 0; i < 2; i++) {
     int32_t t = i ? C128 : C64;
 #define COMPLEX as(t, C64S(DIMS(2, 2), 1, 1, NAN, NAN, 0, 1, 2, 0))
@@ -78,7 +78,7 @@ static void systems(void) {
   VALUES(solved(F32S(DIMS(1, 1), 2), as(F64, F32S(DIMS(1, 1), 3)), 1, 1, 0, NO), F64, DIMS(1, 1), 1.5);
   VALUES(solved(array(F32, DIMS(0, 0), NULL, 0), array(F32, DIMS(0, 3), NULL, 0), 1, 1, 0, NO), F32, DIMS(0, 3), 0);
   VALUES(solved(F32S(DIMS(1, 1), 2), array(F32, DIMS(1, 0), NULL, 0), 1, 1, 0, NO), F32, DIMS(1, 0), 0);
-  // A 0 on the diagonal, which is -0 here: no solution for the first of two, one for the second.
+  // A 0 (here -0) on the diagonal: no solution for the first of two systems, one for the second.
   VALUES(solved(F32S(DIMS(2, 2, 2), 1, 0, 5, -0.0f, 2, 0, 0, 1), F32S(DIMS(2, 2, 1), 1, 2, 6, 3), 1, 1, 0, NO), F32, DIMS(2, 2, 1), NAN, NAN, 3, 3);
   VALUES(solved(C64S(DIMS(1, 1), 0, 0), C64S(DIMS(1, 1), 0, 0), 1, 1, 0, NO), C64, DIMS(1, 1), NAN, NAN);
   VALUES(solved(F32S(DIMS(1, 1), 0), F32S(DIMS(1, 1), 3), 1, 1, 1, NO), F32, DIMS(1, 1), 3);
@@ -122,7 +122,8 @@ static void transforms(void) {
     NEAR(transformed(RFFT, as(real, F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6)), NULL, 2), t, DIMS(2, 2), ulps, 21, 0, -3, 2 * sine, -9, 0, 0, 0);
     NEAR(transformed(FFT, as(t, F32S(DIMS(1, 2, 2), 1, 2, 3, 4)), LENGTHS(1, 2, 2)), t, DIMS(1, 2, 2), ulps, 10, 0, -2, 0, -4, 0, 0, 0);
     NEAR(transformed(IRFFT, as(t, C64S(DIMS(2, 2), 21, 0, -3, (float)(2 * sine), -9, 0, 0, 0)), LENGTHS(2, 3)), real, DIMS(2, 3), ULPS, 1, 2, 3, 4, 5, 6);
-    // The same half stands for an even and for an odd length; imaginary parts that a real has not are not looked at.
+    // The same half spectrum serves an even and an odd length; imaginary parts that a real signal cannot have are
+    // ignored.
     NEAR(transformed(IRFFT, as(t, C64S(DIMS(3), 1, 5, 2, 1, 3, 7)), NULL, 1), real, DIMS(4), ulps, 2, -1, 0, 0);
     NEAR(transformed(IRFFT, as(t, C64S(DIMS(3), 5, 9, 0, 0, 0, 0)), LENGTHS(5)), real, DIMS(5), ulps, 1, 1, 1, 1, 1);
     VALUES(transformed(FFT, as(t, C64S(DIMS(1), 3, 4)), LENGTHS(1)), t, DIMS(1), 3, 4);
@@ -132,7 +133,7 @@ static void transforms(void) {
     VALUES(transformed(RFFT, array(real, DIMS(2, 0), NULL, 0), LENGTHS(0)), t, DIMS(2, 0), 0);
     VALUES(transformed(IRFFT, array(t, DIMS(0), NULL, 0), NULL, 1), real, DIMS(0), 0);
   }
-  // A prime length: one element, and what it becomes.
+  // A prime length: an impulse and its transform.
   float x[2 * 101] = {0};
   double want[2 * 101];
   for (int k = 0; k < 101; k++) {
@@ -203,7 +204,7 @@ static void norms(void) {
   RELEASE(x, z, half, empty, odd, whole);
 }
 
-// All of them in one function of a program, twice.
+// Runs all operations in one function of a program, called twice.
 TEST(algebra_in_a_computation) {
   env = new_env();
   device = XLA(0);
@@ -215,7 +216,7 @@ TEST(algebra_in_a_computation) {
   lxla_computation c = traced(TENSORS(a), TENSORS(length));
   RELEASE(a, l, x, z, length);
   lxla_tensor first = F32S(DIMS(2, 2), 4, 2, 2, 10), second = F32S(DIMS(2, 2), 1, 0, 0, 1);
-  // x is l transposed: its elements' sum.
+  // x is l transposed; checks the sum of its elements.
   VALUES(called(c, TENSORS(first)), F32, SCALAR, 6);
   VALUES(called(c, TENSORS(second)), F32, SCALAR, 2);
   RELEASE(first, second);

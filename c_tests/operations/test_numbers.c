@@ -1,10 +1,10 @@
-// Numbers at the edges, on an XLA device and natively, on whatever plugin is the default one.
+// Numbers at the edges of their range, on an XLA device and natively, on the default plugin.
 #include "near.h"
 
 #include <complex.h>
 
 static const int32_t FLOATS[] = {F16, BF16, F32, F64};
-// A few units in the last place of each.
+// Tolerance for each float dtype: a few units in the last place.
 static const double FEW[] = {3e-3, 2e-2, 1e-6, 1e-15};
 
 static lxla_tensor unary(int32_t op, lxla_tensor x) {
@@ -13,7 +13,7 @@ static lxla_tensor unary(int32_t op, lxla_tensor x) {
   return out;
 }
 
-// Results that are compared once all are recorded: they are computed by one program.
+// Results that are recorded first and compared later, so that one program computes them.
 static struct {
   const char *what;
   lxla_tensor t;
@@ -23,7 +23,7 @@ static struct {
 } expected[64];
 static size_t n_expected;
 
-// Takes over `want` and `t`.
+// Adds a comparison to the list; takes over `want` and `t`.
 static void expect(const char *what, lxla_tensor t, double *want, size_t n, double few) {
   CHECK(n_expected < 64);
   OK(lxla_convert(t, F64, &expected[n_expected].t));
@@ -48,7 +48,8 @@ static void compare_all(void) {
   n_expected = 0;
 }
 
-// atan2 of numbers and a constant, or of a constant and numbers; of numbers and themselves where it is NAN.
+// Returns the angles atan2 of numbers and a constant, or of a constant and numbers; of the numbers and themselves if it
+// is NAN.
 static double *angles(const double *given, double constant, int left, size_t n) {
   double *want = malloc(n * sizeof *want);
   for (size_t i = 0; i < n; i++) {
@@ -62,7 +63,7 @@ static void angles_of(int32_t dtype, double few, size_t n) {
   const double constants[] = {1, -1, 0, 2};
   const int64_t dims[] = {(int64_t)n};
   double given[1000];
-  // Numbers that every float has.
+  // Numbers that every float dtype has.
   for (size_t i = 0; i < n; i++) given[i] = ((double)(i * 37 % 127) - 63.5) / 16;
   lxla_tensor wide, x, t, half, one;
   OK(lxla_tensor_from_host(env, device, F64, dims, 1, given, n * sizeof *given, &wide));
@@ -73,7 +74,7 @@ static void angles_of(int32_t dtype, double few, size_t n) {
       OK(lxla_binary_with_scalar(LXLA_BINARY_ATAN2, x, &number, left, &t));
       expect("atan2 with a constant", t, angles(given, constants[c], left, n), n, few);
     }
-  // A 1 that comes of other constants.
+  // A 1 computed from other constants.
   OK(lxla_tensor_full(env, device, dtype, dims, 1, 0.5, &half));
   one = binary(ADD, half, half);
   expect("atan2 with a sum", binary(LXLA_BINARY_ATAN2, x, one), angles(given, 1, 0, n), n, few);
@@ -89,7 +90,7 @@ static void angles_of(int32_t dtype, double few, size_t n) {
   RELEASE(wide, x, half, one);
 }
 
-// lammps-jax-pjrt-cpu 0.11.2 gives other memory for atan2(x, 1) of some 60 and more elements.
+// lammps-jax-pjrt-cpu 0.11.2 returns unrelated memory for atan2(x, 1) of more than about 60 elements.
 static void angles_with_constants(void) {
   const size_t sizes[] = {1, 63, 64, 1000};
   for (size_t f = 0; f < 4; f++) {
@@ -100,7 +101,7 @@ static void angles_with_constants(void) {
 
 TEST(an_angle_with_a_constant_is_right) { on_both(angles_with_constants); }
 
-// Both parts of `f(z)`, within a few units of the larger one.
+// Checks both parts of `f(z)`, within a few units of the larger one.
 static void gives(int line, int32_t op, double re, double im, double want_re, double want_im) {
   for (int wide = 0; wide < 2; wide++) {
     float narrow[2] = {(float)re, (float)im};
@@ -126,7 +127,7 @@ static void gives(int line, int32_t op, double re, double im, double want_re, do
 #define GIVES(op, ...) gives(__LINE__, LXLA_UNARY_##op, __VA_ARGS__)
 #define INF INFINITY
 
-// C, annex G, and the array API standard.
+// Edges of complex functions as C (annex G) and the array API standard define them.
 static void edges_of_complex_functions(void) {
   GIVES(EXPONENTIAL, -INF, 1, 0, 0);
   GIVES(EXPONENTIAL, -INF, INF, 0, 0);
@@ -165,7 +166,7 @@ static void edges_of_complex_functions(void) {
 
 TEST(complex_functions_have_the_standards_values_at_the_edges) { on_both(edges_of_complex_functions); }
 
-// Near their poles, and where an exponential overflows before the result.
+// Functions near their poles, and where an exponential overflows before the result does.
 static void poles_and_overflow(void) {
   double x = 1.57079632, y = (float)x;
   lxla_tensor z = ARRAY(C128, double, DIMS(5), x, 0, 1.5707963267, 0, 0, x, 710, 1.5707963, 0, 800);
@@ -188,11 +189,11 @@ static void poles_and_overflow(void) {
   double narrow = 88.9f;
   NEAR(unary(LXLA_UNARY_SINE, z), C64, DIMS(2), 1e-6, sin(0.5) * cosh(narrow), cos(0.5) * sinh(narrow), sin(y), 0);
   RELEASE(z);
-  // Two turns beside 0.
+  // An imaginary part of two turns, and a real part near 0.
   z = C64S(DIMS(1), 1e-7f, (float)12.566370614359172);
   NEAR(unary(LXLA_UNARY_EXPONENTIAL_MINUS_ONE, z), C64, DIMS(1), 1e-6, 1e-7f, sin((float)12.566370614359172));
   RELEASE(z);
-  // Beside i pi, a pole.
+  // Near the pole i pi.
   z = ARRAY(C128, double, DIMS(1), 0, 3.141592653589793);
   NEAR(unary(LXLA_UNARY_LOGISTIC, z), C128, DIMS(1), 1e-15, 0.5, 0.5 * tan(3.141592653589793 / 2));
   RELEASE(z);
@@ -213,7 +214,7 @@ static void preds_of_complex_numbers(void) {
   RELEASE(z);
 }
 
-// 1 / (1 + e^-x), where e^-x is infinite and the result is a denormal number; XLA makes 0 of it.
+// 1 / (1 + e^-x), where e^-x is infinite and the result is denormal; XLA returns 0.
 static void smallest_shares(void) {
   lxla_tensor x = ARRAY(F64, double, DIMS(3), -709.78271289338409, -745, -800), t = unary(LXLA_UNARY_LOGISTIC, x);
   double got[3];
@@ -240,12 +241,12 @@ static void first_by_total_order(void) {
   OK(lxla_topk_total_order(x, 3, -1, 0, U8, &v, &i));
   HAS(i, U8, uint8_t, DIMS(3), 3, 5, 0);
   RELEASE(v, x);
-  // -0, 0, NaN, NaN with a sign bit, 1: f16.
+  // f16 values: -0, 0, NaN, NaN with a sign bit, 1.
   lxla_tensor h = ARRAY(F16, uint16_t, DIMS(5), 0x8000, 0, 0x7E00, 0xFE00, 0x3C00);
   OK(lxla_topk_total_order(h, 5, 0, 1, S64, &v, &i));
   HAS(i, S64, int64_t, DIMS(5), 2, 4, 1, 0, 3);
   RELEASE(v);
-  // By the other order, NaN is the greatest of either sign, and the two zeros are equal.
+  // In the other order, NaN of either sign is the greatest, and the two zeros are equal.
   OK(lxla_topk(h, 5, 0, 1, S64, &v, &i));
   HAS(i, S64, int64_t, DIMS(5), 2, 3, 4, 0, 1);
   RELEASE(v, h);
@@ -266,7 +267,7 @@ static void first_by_total_order(void) {
 
 TEST(top_k_by_total_order) { on_both(first_by_total_order); }
 
-// An error names the parameter as the header does, what was given and what was wanted.
+// An error names the parameter as the header does, the value given and the value wanted.
 static void named_arguments(void) {
   lxla_tensor out, x = F32S(DIMS(2), 1, 2), u = ARRAY(U8, uint8_t, DIMS(2), 1, 2);
   const lxla_scalar large = {.dtype = F64, .value = {.f = 1e300}};

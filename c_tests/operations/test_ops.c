@@ -1,4 +1,4 @@
-// The operations by value, on the real plugin: against the C library where it has the function, else against literals.
+// Operations by value, on the real plugin: against the C library where it has the function, else against literals.
 #include "check.h"
 
 static lxla_env env;
@@ -11,12 +11,12 @@ static lxla_tensor make(int32_t dtype, const int64_t *dims, size_t rank, const v
   return t;
 }
 
-// A tensor from a list of C values.
+// Makes a tensor from a list of C values.
 #define VALUES(dtype, type, ...)                                                                \
   make(dtype, (const int64_t[]){sizeof((type[]){__VA_ARGS__}) / sizeof(type)}, 1, (type[]){__VA_ARGS__}, \
        sizeof((type[]){__VA_ARGS__}))
 
-// The tensor has exactly these values, this dtype and this shape; releases it.
+// Checks the tensor's dtype, shape and exact values; releases it.
 static void is(lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank, const void *want, size_t bytes) {
   int32_t got_dtype;
   size_t got_rank;
@@ -49,7 +49,7 @@ static lxla_tensor unary(int32_t op, lxla_tensor x) {
   return out;
 }
 
-// Two fresh tensors in, one out.
+// Applies a binary operation to two tensors, and releases both.
 static lxla_tensor both(int32_t op, lxla_tensor a, lxla_tensor b) {
   lxla_tensor out = binary(op, a, b);
   RELEASE(a, b);
@@ -319,7 +319,7 @@ TEST(reductions) {
   is(reduce(LXLA_REDUCE_ALL, x, DIMS(0), 0), LXLA_DTYPE_PRED, NULL, 0, (uint8_t[]){0}, 1);
   is(reduce(LXLA_REDUCE_ANY, x, DIMS(0), 0), LXLA_DTYPE_PRED, NULL, 0, (uint8_t[]){1}, 1);
   RELEASE(x);
-  // Of nothing: the identities.
+  // Reductions of no elements give the identities.
   x = make(LXLA_DTYPE_F32, DIMS(0), NULL, 0);
   is(reduce(LXLA_REDUCE_SUM, x, DIMS(0), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){0}, 4);
   is(reduce(LXLA_REDUCE_PRODUCT, x, DIMS(0), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){1}, 4);
@@ -354,7 +354,7 @@ TEST(matmul_follows_numpy) {
   IS_F32(out, 321, 654);
   OK(lxla_matmul(x, x, &out));
   is(out, LXLA_DTYPE_F32, NULL, 0, (float[]){10101}, 4);
-  // Batches: [2,1,2,3] x [3,1] alone, and [2,3] x [2,3,1] with the left one broadcast.
+  // Batched products: [2,1,2,3] x [3,1], and [2,3] x [2,3,1] with the left one broadcast.
   lxla_tensor batched, column, columns;
   OK(lxla_broadcast_to(a, DIMS(2, 1, 2, 3), &batched));
   OK(lxla_reshape(x, DIMS(3, 1), &column));
@@ -389,7 +389,8 @@ TEST(in_place_operations_keep_dtype_and_shape) {
   OK(lxla_env_release(env));
 }
 
-// Every dtype goes to the device and comes back bit for bit, NaN payloads and negative zeros among it.
+// Writes values of every dtype to the device and reads them back bit for bit, including NaN payloads and negative
+// zeros.
 TEST(values_of_every_dtype_come_back) {
   env = new_env();
   const size_t sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16};
@@ -402,7 +403,8 @@ TEST(values_of_every_dtype_come_back) {
   OK(lxla_env_release(env));
 }
 
-// XLA's own division of constants ends the process, and its integer power looks at a few bits of the exponent only.
+// Integer division and powers: XLA's own division of constants would end the process, and its integer power ignores
+// most bits of the exponent.
 TEST(integers_divide_and_rise_without_traps_and_wrong_bits) {
   lxla_env env = new_env();
   const lxla_device devices[] = {{LXLA_DEVICE_XLA, 0}, {LXLA_DEVICE_CPU, 0}};

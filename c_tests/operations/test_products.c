@@ -3,7 +3,7 @@
 
 #define AXES(...) (const int64_t[]){__VA_ARGS__}
 
-// Contracts one axis of each.
+// Contracts one axis of each operand.
 static lxla_tensor dot(lxla_tensor a, lxla_tensor b, int64_t of_a, int64_t of_b, int32_t dtype) {
   lxla_tensor out;
   OK(lxla_dot_general(a, b, NULL, NULL, 0, &of_a, &of_b, 1, dtype, &out));
@@ -15,7 +15,7 @@ static void dot_axes(void) {
   VALUES(dot(a, b, 1, 0, 0), F32, DIMS(2, 2), 4, 5, 10, 11);
   VALUES(dot(a, b, -1, -2, 0), F32, DIMS(2, 2), 4, 5, 10, 11);
   VALUES(dot(a, a, 0, 0, 0), F32, DIMS(3, 3), 17, 22, 27, 22, 29, 36, 27, 36, 45);
-  // The batch axis is the second of a, and the first of b; the result has it first.
+  // The batch axis is the second of a and the first of b; it is the result's first axis.
   OK(lxla_dot_general(a, b, AXES(1), AXES(0), 1, NULL, NULL, 0, 0, &out));
   VALUES(out, F32, DIMS(3, 2, 2), 1, 0, 4, 0, 0, 2, 0, 5, 3, 3, 6, 6);
   OK(lxla_dot_general(a, a, AXES(0), AXES(0), 1, AXES(1), AXES(1), 1, 0, &out));
@@ -47,13 +47,14 @@ static void dot_dtypes(void) {
   VALUES(dot(huge, huge, 0, 0, 0), U64, SCALAR, 2);
   lxla_tensor z = C64S(DIMS(2), 1, 2, 0, 1);
   VALUES(dot(z, z, 0, 0, 0), C64, SCALAR, -4, 4);
-  // Not conjugated, and with reals.
+  // Complex operands are not conjugated, and may be multiplied with real ones.
   lxla_tensor ones = F32S(DIMS(2), 1, 1);
   VALUES(dot(z, ones, 0, 0, 0), C64, SCALAR, 1, 3);
-  // What f32 would lose is there in f64.
+  // A result type of f64 keeps terms that f32 would lose.
   lxla_tensor wide = F32S(DIMS(3), 1e8, 1, -1e8), three = F32S(DIMS(3), 1, 1, 1);
   VALUES(dot(wide, three, 0, 0, F64), F64, SCALAR, 1);
-  // Summed up in f32 and rounded once: in 16 bits a sum of ones stays where the next number is 2 away.
+  // 16-bit products are summed in f32 and rounded once; a sum of ones in 16 bits would stop where the next number is 2
+  // away.
   for (int i = 0; i < 2; i++) {
     int32_t dtype = i ? BF16 : F16;
     lxla_tensor x;
@@ -110,13 +111,13 @@ static void einsums(void) {
   VALUES(EINSUM("...j,j->...", a, v), F32, DIMS(2), 321, 654);
   VALUES(EINSUM("...,...", a, v), F32, DIMS(2, 3), 1, 20, 300, 4, 50, 600);
   VALUES(EINSUM("i...->...", a), F32, DIMS(3), 5, 7, 9);
-  // 1 goes with any size elsewhere.
+  // An axis of size 1 broadcasts to any size elsewhere.
   lxla_tensor row = F32S(DIMS(1, 3), 1, 1, 1), cube = F32S(DIMS(2, 2, 2), 1, 2, 3, 4, 5, 6, 7, 8);
   VALUES(EINSUM("ij,ij->i", row, a), F32, DIMS(2), 6, 15);
   VALUES(EINSUM("iii->i", cube), F32, DIMS(2), 1, 8);
   VALUES(EINSUM("iji->j", cube), F32, DIMS(2), 7, 11);
   VALUES(EINSUM("bij,bjk->bik", cube, cube), F32, DIMS(2, 2, 2), 7, 10, 15, 22, 67, 78, 91, 106);
-  // A diagonal is moved, not computed: what is beside it does not matter.
+  // A diagonal is selected, not computed: NaN and infinity beside it do not matter.
   lxla_tensor odd = F32S(DIMS(2, 2), 1, NAN, INFINITY, 2), nothing = array(F32, DIMS(0, 3), NULL, 0);
   VALUES(EINSUM("ii->i", odd), F32, DIMS(2), 1, 2);
   VALUES(EINSUM("ij,j->i", nothing, v), F32, DIMS(0), 0);
@@ -180,7 +181,7 @@ static void lines(void) {
   VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 2), 21, 43);
   o.window_reversal = (int32_t[]){1};
   VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 2), 12, 34);
-  // One window, which is a product; backwards.
+  // A single window, which is a plain product; with the kernel reversed.
   lxla_tensor whole = F32S(DIMS(1, 1, 4), 2, 3, 4, 5);
   VALUES(convolved(x, whole, &o), F32, DIMS(1, 1, 1), 30);
   RELEASE(whole);
@@ -192,7 +193,7 @@ static void lines(void) {
   o.rhs_dilation = NULL;
   o.lhs_dilation = AXES(2);
   VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 6), 1, 20, 2, 30, 3, 40);
-  // Nothing between one element and the next.
+  // Operands with one element, and with none.
   lxla_tensor one_element = F32S(DIMS(1, 1, 1), 7), nothing = array(F32, DIMS(1, 1, 0), NULL, 0);
   o.lhs_dilation = AXES(INT64_MAX);
   o.rhs_dilation = AXES(INT64_MAX);
@@ -207,19 +208,19 @@ static void planes(void) {
   lxla_tensor x = F32S(DIMS(1, 2, 2, 3), 1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60);
   lxla_tensor k = F32S(DIMS(2, 2, 1, 2), 1, 1, 1, 0, 0, 1, 0, 0);
   VALUES(convolved(x, k, NULL), F32, DIMS(1, 2, 2, 2), 13, 25, 49, 61, 2, 3, 5, 6);
-  // The same with features last: NHWC, HWIO.
+  // The same convolution with features last: NHWC, HWIO.
   lxla_tensor last = F32S(DIMS(1, 2, 3, 2), 1, 10, 2, 20, 3, 30, 4, 40, 5, 50, 6, 60);
   lxla_tensor k_last = F32S(DIMS(1, 2, 2, 2), 1, 0, 1, 0, 1, 1, 0, 0);
   lxla_convolution_options o = plain(2);
   o.lhs_dimensions = o.out_dimensions = AXES(0, -1, 1, 2);
   o.rhs_dimensions = AXES(3, 2, 0, 1);
   VALUES(convolved(last, k_last, &o), F32, DIMS(1, 2, 2, 2), 13, 2, 25, 3, 49, 5, 61, 6);
-  // Each feature with a kernel of its own.
+  // Depthwise: each feature has a kernel of its own.
   lxla_tensor depthwise = F32S(DIMS(2, 1, 1, 1), 1, -1);
   o = plain(2);
   o.feature_group_count = 2;
   VALUES(convolved(x, depthwise, &o), F32, DIMS(1, 2, 2, 3), 1, 2, 3, 4, 5, 6, -10, -20, -30, -40, -50, -60);
-  // Each half of the batch with a kernel of its own.
+  // Batch groups: each half of the batch has a kernel of its own.
   lxla_tensor images = F32S(DIMS(4, 1), 1, 2, 3, 4), kernels = F32S(DIMS(2, 1), 10, 100);
   o = plain(0);
   o.batch_group_count = 2;
@@ -287,7 +288,7 @@ static void convolution_refusals(void) {
   REFUSED(lxla_convolution(v, v, NULL, &out), BAD, "convolution takes operands of one rank, at least 2");
   REFUSED(lxla_convolution(x, empty, NULL, &out), BAD, "rhs: it is f32[1,2,0]; a kernel has at least 1 element");
   REFUSED(lxla_convolution(pred, pred, NULL, &out), BAD, "convolution takes numbers");
-  // A caller with an older, shorter struct has the defaults of what it does not know.
+  // A caller with an older, shorter struct gets the defaults of the fields it lacks.
   struct {
     size_t struct_size, spatial_rank;
     const int64_t *window_strides;

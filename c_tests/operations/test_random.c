@@ -1,4 +1,4 @@
-// Random bits and what is made of them: on an XLA device and native, the same numbers, and JAX's.
+// Random bits and numbers made of them: equal on an XLA device and natively, and equal to JAX's.
 #include "both.h"
 
 #define THREE_FRY LXLA_RNG_THREE_FRY
@@ -15,7 +15,7 @@ static lxla_tensor generated(int32_t algorithm, lxla_tensor state, int32_t dtype
 }
 
 static void generators(void) {
-  // The counter runs over its end.
+  // The counter wraps around at its end.
   lxla_tensor state = ARRAY(U64, uint64_t, DIMS(2), 7, UINT64_MAX), next = none, out = none;
   out = generated(THREE_FRY, state, U32, DIMS(2, 3), &next);
   HAS(out, U32, uint32_t, DIMS(2, 3), 3493762567, 3901892970, 2964889903, 1599218323, 3158004665, 1334547408);
@@ -48,7 +48,7 @@ static void generators(void) {
   out = generated(PHILOX, wide, F64, DIMS(2, 0), &next);
   EMPTY(out, F64, DIMS(2, 0));
   HAS(next, U64, uint64_t, DIMS(3), 1, UINT64_MAX, 3);
-  // One after another is as all at once.
+  // Generating in several calls gives the same bits as in one call.
   lxla_tensor half, rest, last;
   half = generated(PHILOX, wide, U32, DIMS(4), &next);
   rest = generated(PHILOX, next, U32, DIMS(4), &last);
@@ -85,7 +85,7 @@ static lxla_tensor uniform(int32_t algorithm, lxla_tensor key, int32_t dtype, co
   return out;
 }
 
-// What jax.random gives for jax.random.key(42) and for the key {0xdeadbeef, 7}, in JAX 0.10.2.
+// Values of jax.random for jax.random.key(42) and for the key {0xdeadbeef, 7}, in JAX 0.10.2.
 static void jax_numbers(void) {
   lxla_tensor key = key_of(0, 42), other = key_of(0xdeadbeef, 7), out;
   HAS(bits(THREE_FRY, key, U32, DIMS(2, 3)), U32, uint32_t, DIMS(2, 3), 2098992034, 2919706841, 2646866425, 2409546199, 1935504149, 2516274904);
@@ -109,7 +109,7 @@ static void jax_numbers(void) {
   OK(lxla_random_bernoulli(THREE_FRY, key, 0.3, DIMS(12), &out));
   HAS(out, PRED, uint8_t, DIMS(12), 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0);
 
-  // Normal numbers to the last places, in f32 and f64.
+  // Normal numbers, compared up to the last places, in f32 and f64.
   const float normal[] = {-0x1.cfbe2ap-6f, 0x1.de57dp-2f, 0x1.2eccc2p-2f, 0x1.3a7648p-3f, -0x1.fc09d6p-4f, 0x1.bc4234p-3f};
   const double normal64[] = {-0x1.7a4a26c962159p-3, -0x1.15bccfaa7ba3ap+1, 0x1.7ed8110b50460p-3};
   float got[6];
@@ -152,14 +152,14 @@ static void edges(void) {
     HAS(out, PRED, uint8_t, DIMS(4), 0, 0, 0, 0);
     OK(lxla_random_bernoulli(algorithm, key, 1, DIMS(4), &out));
     HAS(out, PRED, uint8_t, DIMS(4), 1, 1, 1, 1);
-    // The same key gives the same numbers, in whatever shape.
+    // The same key gives the same numbers in any shape.
     lxla_tensor flat = uniform(algorithm, key, F32, DIMS(6), -2, 5), shaped = uniform(algorithm, key, F32, DIMS(3, 2), -2, 5);
     float want[6];
     read_f32(flat, want, 6);
     HAS_ARRAY(shaped, F32, DIMS(3, 2), want);
     RELEASE(flat);
   }
-  // Sums that would be rounded up to the bound: in f16, 1/1024 of a step of 2 each.
+  // Sums that would round up to the bound: in f16, where numbers near it are 2 apart.
   out = uniform(THREE_FRY, key, F16, DIMS(300), 2048, 2050);
   uint16_t steps[300];
   OK(lxla_tensor_read(out, steps, sizeof steps));
@@ -198,7 +198,7 @@ TEST(random_edges) { on_both(edges); }
 
 enum { MANY = 20001 };
 
-// The same bytes on both devices.
+// Checks that both devices return the same bytes.
 static void agree(int32_t algorithm, int32_t dtype, size_t size, double low, double high) {
   static unsigned char got[2][MANY * 8];
   for (int i = 0; i < 2; i++) {
@@ -242,7 +242,7 @@ TEST(normal_numbers_agree_and_are_normal) {
       sum += x, squares += x * x, fourth += x * x * x * x;
       beyond += fabs(x) > 1.959964;
     }
-    // Within four standard errors.
+    // Checks that the mean is within four standard errors.
     CHECK(fabs(sum / MANY) < 4 / sqrt(MANY));
     CHECK(fabs(squares / MANY - 1) < 4 * sqrt(2.0 / MANY));
     CHECK(fabs(fourth / MANY - 3) < 4 * sqrt(96.0 / MANY));
@@ -251,7 +251,7 @@ TEST(normal_numbers_agree_and_are_normal) {
   OK(lxla_env_release(env));
 }
 
-// A step changes no key: what is recorded with it later is the same, and splitting makes it different.
+// A step does not change a key: numbers recorded with it later are the same; splitting gives new keys.
 TEST(keys_change_only_by_splitting) {
   env = new_env();
   device = XLA(0);
@@ -268,7 +268,7 @@ TEST(keys_change_only_by_splitting) {
   lxla_tensor other = uniform(THREE_FRY, next, F32, DIMS(8), 0, 1);
   read_f32(other, got, 8);
   for (int i = 0; i < 8; i++) CHECK(got[i] != want[i]);
-  // A loop over bounds is two programs: with constants, and with parameters in their places.
+  // A loop over bounds compiles two programs: one with constants, one with parameters.
   uint64_t compiled = counter(env, "UncachedCompile");
   for (int i = 1; i <= 5; i++) {
     lxla_tensor some = uniform(THREE_FRY, key, F32, DIMS(8), -i, 2 * i);

@@ -1,7 +1,8 @@
-// Other arrangements of elements, ranges of numbers, and scalars: on an XLA device and native, with the same results and errors.
+// Rearrangements of elements, ranges of numbers, and scalars: on an XLA device and natively, with the same results and
+// errors.
 #include "both.h"
 
-// 1, 2, 3, ... in this shape.
+// Makes a tensor of 1, 2, 3, ... with this shape.
 static lxla_tensor counted(const int64_t *dims, size_t rank) {
   float data[64];
   size_t n = 1;
@@ -103,7 +104,7 @@ static void turns(void) {
   HAS_F32(out, DIMS(2, 3), 5, 6, 4, 2, 3, 1);
   OK(lxla_roll(x, (int64_t[]){2, 2}, DIMS(1, 1), &out));
   HAS_F32(out, DIMS(2, 3), 3, 1, 2, 6, 4, 5);
-  OK(lxla_roll(x, (int64_t[]){INT64_MIN}, DIMS(1), &out));  // 2^63 backward is 2 backward
+  OK(lxla_roll(x, (int64_t[]){INT64_MIN}, DIMS(1), &out));  // 2^63 backward equals 2 backward
   HAS_F32(out, DIMS(2, 3), 3, 1, 2, 6, 4, 5);
   OK(lxla_roll(nothing, (int64_t[]){1}, DIMS(0), &out));
   EMPTY(out, F32, DIMS(0, 3));
@@ -154,7 +155,7 @@ static void masks(void) {
   HAS_F32(out, DIMS(2, 3), 0, 0, 0, 0, 0, 0);
   OK(lxla_triu(preds, 1, &out));
   HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 0, 1, 0, 0);
-  OK(lxla_triu(nan, 2, &out));  // chosen, not multiplied by 0
+  OK(lxla_triu(nan, 2, &out));  // elements are selected, not multiplied by 0
   HAS_F32(out, DIMS(2, 2), 0, 0, 0, 0);
   REFUSED(lxla_tril(row, 0, &out), BAD, "x: tril takes matrices, of rank 2 and more, not f32[3]");
   lxla_tensor at = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(4), 0, 2, -1, 127), big = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(2), UINT64_MAX, 1);
@@ -162,7 +163,7 @@ static void masks(void) {
   HAS_F32(out, DIMS(4, 3), 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0);
   OK(lxla_one_hot(big, 2, 0, LXLA_DTYPE_PRED, &out));
   HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 0, 0, 0, 1);
-  // No index of the dtype says 255; -1 does not, either.
+  // No index of the dtype is 255, and -1 does not stand for it.
   OK(lxla_one_hot(at, 256, 1, LXLA_DTYPE_U8, &out));
   uint8_t wide[4 * 256];
   OK(lxla_tensor_read(out, wide, sizeof wide));
@@ -190,7 +191,7 @@ static void ranges(void) {
   HAS_F32(out, DIMS(4), 1, 1.25, 1.5, 1.75);
   OK(lxla_arange(env, device, F32, 1, 0, 1, &out));
   EMPTY(out, F32, DIMS(0));
-  // f16 counts to 2048 only: the numbers are made in f32.
+  // f16 has all integers up to 2048 only, so the numbers are computed in f32.
   OK(lxla_arange(env, device, LXLA_DTYPE_F16, 0, 4096, 2, &out));
   uint16_t halves[2048];
   OK(lxla_tensor_read(out, halves, sizeof halves));
@@ -210,7 +211,7 @@ static void ranges(void) {
   HAS_F32(out, DIMS(1), 3);
   OK(lxla_linspace(env, device, F32, 3, 7, 0, 1, &out));
   EMPTY(out, F32, DIMS(0));
-  // The last one is the stop, whatever the steps add up to.
+  // The last element is exactly the stop, whatever the rounded steps add up to.
   OK(lxla_linspace(env, device, F32, 0, 0.1, 50, 1, &out));
   float fifty[50];
   read_f32(out, fifty, 50);

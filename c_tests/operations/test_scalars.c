@@ -1,5 +1,5 @@
-// Scalars in full, where other functions take doubles or tensors; and functions that take scalars. ops_test.py compares values
-// over all dtypes with NumPy.
+// The `lxla_scalar` forms of functions that otherwise take doubles or tensors. ops_test.py compares values over all
+// dtypes with NumPy.
 #include "both.h"
 
 static lxla_scalar s64(int64_t i) { return (lxla_scalar){S64, 0, {.i = i}}; }
@@ -7,7 +7,7 @@ static lxla_scalar u64(uint64_t u) { return (lxla_scalar){U64, 0, {.u = u}}; }
 static lxla_scalar f64(double f) { return (lxla_scalar){F64, 0, {.f = f}}; }
 static lxla_scalar c128(double re, double im) { return (lxla_scalar){C128, 0, {.c = {re, im}}}; }
 
-#define BIG ((1ll << 53) + 1)  // no double
+#define BIG ((1ll << 53) + 1)  // not exact as a double
 
 static void exact_integers(void) {
   lxla_scalar a = s64(BIG), b = s64(BIG + 6), two = s64(2), most = u64(UINT64_MAX), near = u64(UINT64_MAX - 2), one = u64(1);
@@ -95,7 +95,7 @@ static void refusals(void) {
 }
 TEST(what_does_not_fit_is_named) { on_both(refusals); }
 
-// K5: a scalar that changes costs at most one more compile, and stays exact as a parameter.
+// K5: a changing scalar costs at most one more compile, and stays exact as a parameter.
 TEST(scalars_that_change_become_parameters) {
   env = new_env();
   device = XLA(0);
@@ -117,13 +117,13 @@ TEST(scalars_that_change_become_parameters) {
     OK(lxla_arange_with_scalars(env, device, S64, &a, &end, &one, &out));
     HAS(out, S64, int64_t, DIMS(3), BIG + i, BIG + i + 1, BIG + i + 2);
   }
-  // Six programs, each of them compiled with constants, then with parameters.
+  // Six programs, each compiled with constants once, then with parameters.
   CHECK(counter(env, "UncachedCompile") <= 12);
   RELEASE(x, pred);
   OK(lxla_env_release(env));
 }
 
-// Functions that are composed in f32, on floats of 8 bits, which ops_test.py leaves out.
+// Functions that are composed in f32, on 8-bit floats, which ops_test.py leaves out.
 static void eight_bits(void) {
   lxla_tensor x = F32S(DIMS(6), -2.5, -0.0, 0.5, 3, NAN, -1.5), y = F32S(DIMS(6), 2, -1, -2, -0.25, 1, 0), a, b, out;
   OK(lxla_convert(x, LXLA_DTYPE_F8E5M2, &a));

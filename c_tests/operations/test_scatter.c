@@ -1,4 +1,4 @@
-// Reading and writing at indices: gather and scatter with all their dimension numbers, and along one axis; lazy and native.
+// Gather and scatter, with all their dimension numbers and along one axis; lazy and native.
 #include "combiners.h"
 
 static lxla_gather_options gather_options(void) {
@@ -19,7 +19,7 @@ static lxla_scatter_options scatter_options(void) {
   ((options).field = (const int64_t[]){__VA_ARGS__}, \
    (options).n_##field = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
-// Rows of a matrix, `width` of each.
+// Returns options that gather rows of a matrix, in slices of `sizes`.
 static lxla_gather_options rows(const int64_t *sizes) {
   static const int64_t zero[] = {0}, one[] = {1};
   lxla_gather_options options = gather_options();
@@ -35,19 +35,19 @@ static lxla_gather_options rows(const int64_t *sizes) {
 static void gathers(void) {
   lxla_tensor x = ARRAY(F32, float, DIMS(3, 4), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), out = none;
   lxla_gather_options options = rows((int64_t[]){1, 2});
-  // Starts beyond an end are clamped, in every dtype of indices.
+  // Starts out of range are clamped, in every dtype of indices.
   lxla_tensor s8 = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(3), 2, -128, 127);
   OK(lxla_gather(x, s8, &options, &out));
   HAS(out, F32, float, DIMS(3, 2), 8, 9, 0, 1, 8, 9);
   lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(2), UINT64_MAX, 1);
   OK(lxla_gather(x, u64, &options, &out));
   HAS(out, F32, float, DIMS(2, 2), 8, 9, 4, 5);
-  // The same as a constant of the program, which XLA folds: 2^63 to 2^64 - 1 are large there, too.
+  // Indices as a constant of the program, which XLA folds: 2^63 to 2^64 - 1 must stay large.
   lxla_tensor constant;
   OK(lxla_tensor_full(env, device, LXLA_DTYPE_U64, DIMS(2), 9.3e18, &constant));
   OK(lxla_gather(x, constant, &options, &out));
   HAS(out, F32, float, DIMS(2, 2), 8, 9, 8, 9);
-  // Index vectors along the first axis, column first; slices go through the result's first two axes.
+  // Index vectors along the first axis, column index first; the slices occupy the result's first two axes.
   lxla_gather_options vectors = gather_options();
   AXES(vectors, offset_dims, 0, 1);
   AXES(vectors, start_index_map, 1, 0);
@@ -55,7 +55,7 @@ static void gathers(void) {
   lxla_tensor pairs = ARRAY(S32, int32_t, DIMS(2, 2), 1, 9, 0, 2);
   OK(lxla_gather(x, pairs, &vectors, &out));
   HAS(out, F32, float, DIMS(1, 2, 2), 1, 10, 2, 11);
-  // Batches: from each column, two rows.
+  // Batching axes: two rows are taken from each column.
   lxla_gather_options batches = gather_options();
   AXES(batches, collapsed_slice_dims, 0);
   AXES(batches, operand_batching_dims, 1);
@@ -66,14 +66,14 @@ static void gathers(void) {
   lxla_tensor each = ARRAY(S32, int32_t, DIMS(4, 2), 0, 1, 0, 1, 2, 2, -1, 5);
   OK(lxla_gather(x, each, &batches, &out));
   HAS(out, F32, float, DIMS(4, 2), 0, 4, 1, 5, 10, 10, 3, 11);
-  // No slices, and slices of nothing.
+  // No slices at all, and slices without elements.
   lxla_tensor no_indices = array(S32, DIMS(0), NULL, 0);
   OK(lxla_gather(x, no_indices, &options, &out));
   HAS(out, F32, float, DIMS(0, 2), 0);
   lxla_gather_options nothing = rows((int64_t[]){1, 0});
   OK(lxla_gather(x, s8, &nothing, &out));
   HAS(out, F32, float, DIMS(3, 0), 0);
-  // Complex numbers move like everything else.
+  // Complex numbers are gathered in the same way.
   lxla_tensor z = ARRAY(LXLA_DTYPE_C64, float, DIMS(2, 1), 1, 2, 3, 4);
   lxla_gather_options one = rows((int64_t[]){1, 1});
   lxla_tensor last = ARRAY(LXLA_DTYPE_U8, uint8_t, DIMS(1), 1);
@@ -110,14 +110,14 @@ static void scatters(void) {
   AXES(options, inserted_window_dims, 0);
   AXES(options, scatter_dims_to_operand_dims, 0);
   options.index_vector_dim = 1;
-  // Row 2 twice, and rows that there are not.
+  // Row 2 is updated twice; rows out of range are dropped.
   lxla_tensor at_rows = ARRAY(LXLA_DTYPE_S64, int64_t, DIMS(4), 2, -1, 3, 2);
   lxla_tensor updates = ARRAY(S32, int32_t, DIMS(4, 2), 10, 20, 30, 40, 50, 60, 100, INT32_MAX);
   OK(lxla_scatter(add, &x, at_rows, &updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 115, INT32_MIN + 25);
   OK(lxla_scatter(keep_new, &x, at_rows, &updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 100, INT32_MAX);
-  // What is promised is passed on.
+  // Index promises (sorted, unique) are passed on to XLA.
   lxla_scatter_options promised = options;
   promised.unique_indices = promised.indices_are_sorted = 1;
   lxla_tensor apart = ARRAY(S32, int32_t, DIMS(2), 0, 1), two = ARRAY(S32, int32_t, DIMS(2, 2), 10, 20, 30, 40);
@@ -129,11 +129,11 @@ static void scatters(void) {
   }
   HAS(out, S32, int32_t, DIMS(3, 2), 11, 22, 33, 44, 5, 6);
   RELEASE(apart, two);
-  // Indices of u64 that are negative as s64.
+  // Indices of u64 that would be negative as s64.
   lxla_tensor large = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(4), UINT64_MAX, 0, UINT64_MAX - 1, 1);
   OK(lxla_scatter(add, &x, large, &updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 31, 42, 103, INT32_MIN + 3, 5, 6);
-  // A window that is not all within is dropped as a whole.
+  // A window that is partly out of range is dropped as a whole.
   lxla_scatter_options windows = scatter_options();
   AXES(windows, update_window_dims, 0);
   AXES(windows, inserted_window_dims, 1);
@@ -142,7 +142,7 @@ static void scatters(void) {
   lxla_tensor columns = ARRAY(S32, int32_t, DIMS(2, 3), 10, 20, 30, 40, 50, 60);
   OK(lxla_scatter(add, &x, corners, &columns, 1, &windows, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 14, 5, 46);
-  // Batches: to each row its own column.
+  // Batching axes: each row is updated in its own column.
   lxla_scatter_options batches = scatter_options();
   AXES(batches, inserted_window_dims, 1);
   AXES(batches, input_batching_dims, 0);
@@ -152,7 +152,7 @@ static void scatters(void) {
   lxla_tensor own = ARRAY(S32, int32_t, DIMS(3), 1, 0, 7), three = ARRAY(S32, int32_t, DIMS(3), 10, 20, 30);
   OK(lxla_scatter(add, &x, own, &three, 1, &batches, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 12, 23, 4, 5, 6);
-  // Index vectors of no elements: all slices are at the start, of an array and of a scalar.
+  // Index vectors without elements: all slices are at the start, of an array and of a scalar.
   lxla_scatter_options start = scatter_options();
   AXES(start, update_window_dims, 1);
   start.index_vector_dim = 1;
@@ -163,7 +163,7 @@ static void scatters(void) {
   start.n_update_window_dims = 0;
   OK(lxla_scatter(add, &five, no_vectors, &three, 1, &start, &out));
   HAS(out, S32, int32_t, SCALAR, 65);
-  // No updates.
+  // No updates at all.
   lxla_tensor no_rows = array(S32, DIMS(0), NULL, 0), no_updates = array(S32, DIMS(0, 2), NULL, 0);
   OK(lxla_scatter(add, &x, no_rows, &no_updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6);
@@ -180,7 +180,7 @@ static void scatters(void) {
   RELEASE(x, at_rows, updates, large, corners, columns, own, three, no_vectors, five, one, three_by_one, no_rows, no_updates, wrong, f);
 }
 
-// The largest update, and which one it was: two arrays together.
+// Scatters two arrays together: the largest update, and its position.
 static void scatters_of_several(void) {
   lxla_tensor v = placeholder(env, F32, NULL, 0), i = placeholder(env, S32, NULL, 0), w = placeholder(env, F32, NULL, 0),
               j = placeholder(env, S32, NULL, 0);
@@ -203,7 +203,7 @@ static void scatters_of_several(void) {
   RELEASE(arrays[0], arrays[1], updates[0], updates[1], where);
 }
 
-// The same tensor twice, or two that turn out to be the same: (a, b), (u, v) to (a + u, b * v).
+// Scatters the same tensor twice, or two that turn out to be the same: (a, b), (u, v) to (a + u, b * v).
 static void scatters_of_equal_arrays(void) {
   lxla_tensor p[4], r[2], out[2], zeros[2];
   for (int i = 0; i < 4; i++) p[i] = placeholder(env, F32, NULL, 0);
@@ -225,7 +225,7 @@ static void scatters_of_equal_arrays(void) {
   OK(lxla_scatter(both, zeros, where, updates, 2, &options, out));
   HAS(out[0], F32, float, DIMS(3), 8, 0, 6);
   HAS(out[1], F32, float, DIMS(3), 0, 0, 0);
-  // What was read is as it was.
+  // The array that was read is unchanged.
   int32_t at_rows[4];
   OK(lxla_tensor_read(where, at_rows, sizeof at_rows));
   CHECK(at_rows[0] == 2 && at_rows[1] == 0 && at_rows[2] == 2 && at_rows[3] == 0);
@@ -240,7 +240,7 @@ static void along_an_axis(void) {
   HAS(out, F32, float, DIMS(2, 4), 1, 3, 3, 3, 4, 4, 5, 5);
   OK(lxla_take_along_axis(x, i, -1, &out));
   HAS(out, F32, float, DIMS(2, 4), 1, 3, 3, 3, 4, 4, 5, 5);
-  // Both broadcast beside the axis.
+  // x and the indices broadcast on the axes other than the indexed one.
   lxla_tensor row = ARRAY(LXLA_DTYPE_U16, uint16_t, DIMS(1, 2), 2, 0), column = ARRAY(F32, float, DIMS(3, 1), 7, 8, 9);
   OK(lxla_take_along_axis(x, row, 1, &out));
   HAS(out, F32, float, DIMS(2, 2), 3, 1, 6, 4);
@@ -265,7 +265,7 @@ static void along_an_axis(void) {
   REFUSED(lxla_scatter_along(6, x, i, u, 1, &out), LXLA_INVALID_ARGUMENT, "op: 6 is no LXLA_SCATTER_* constant (1 to 5)");
   REFUSED(lxla_scatter_along(2, x, i, x, 1, &out), LXLA_INVALID_ARGUMENT, "updates: they are f32[2,3]; indices are s8[2,4] and x is f32[2,3], want f32[2,4]");
   REFUSED(lxla_scatter_along(2, x, row, u, 1, &out), LXLA_INVALID_ARGUMENT, "they may differ on axis 1 only");
-  // NaN stays, and meets as maximum has it.
+  // NaN is kept, and combined as by maximum.
   lxla_tensor nan = ARRAY(F64, double, DIMS(2), NAN, 1), j = ARRAY(S32, int32_t, DIMS(2), 0, 1), with = ARRAY(F64, double, DIMS(2), 5, NAN);
   OK(lxla_scatter_along(LXLA_SCATTER_MAX, nan, j, with, 0, &out));
   HAS(out, F64, double, DIMS(2), NAN, NAN);
@@ -289,7 +289,7 @@ static void slices_at_indices(void) {
   REFUSED(lxla_index_add(x, 0, i, x, &out), LXLA_INVALID_ARGUMENT, "source: it is s32[3,2]; x is s32[3,2] and indices are s64[4], want s32[4,2]");
   REFUSED(lxla_index_add(x, 0, x, s, &out), LXLA_INVALID_ARGUMENT, "indices: they are s32[3,2]; want integers in a row");
   REFUSED(lxla_index_copy(x, -3, i, s, &out), LXLA_INVALID_ARGUMENT, "axis -3 is out of range for rank 2");
-  // 300 ones, each of which bf16 would lose beyond 256.
+  // Adds 300 ones, which bf16 would lose beyond 256.
   enum { COUNT = 300 };
   uint16_t ones[COUNT];
   int32_t zeros[COUNT] = {0};
@@ -301,7 +301,7 @@ static void slices_at_indices(void) {
   RELEASE(x, i, s, columns, one, p, q, zero, b, many, where);
 }
 
-// An array that is its own indices, and is updated while they are read.
+// Uses an array as its own indices, which are updated while they are read.
 static void indices_that_are_updated(void) {
   const int32_t dtypes[] = {S32, LXLA_DTYPE_S64, LXLA_DTYPE_U32};
   lxla_scatter_options options = scatter_options();
@@ -322,7 +322,7 @@ static void indices_that_are_updated(void) {
   }
 }
 
-// The same, where some lie outside.
+// Uses an array as its own indices, some of which are out of range.
 static void indices_outside_that_are_updated(void) {
   lxla_computation add = of_two(ADD, S32);
   lxla_scatter_options options = scatter_options();
@@ -345,7 +345,7 @@ TEST(equal_arrays_scattered_together) { on_both(scatters_of_equal_arrays); }
 TEST(elements_along_an_axis) { on_both(along_an_axis); }
 TEST(slices_at_a_row_of_indices) { on_both(slices_at_indices); }
 
-// A scalar that the computation captured is seen in the region.
+// A region can use a scalar that the computation captured.
 TEST(a_combiner_captures_scalars) {
   env = new_env();
   device = XLA(0);
@@ -372,7 +372,7 @@ TEST(a_combiner_captures_scalars) {
   OK(lxla_env_release(env));
 }
 
-// A large array whose old value is not needed is written where it lies.
+// A large array whose old value is not needed is updated in place.
 TEST(a_donated_array_is_updated_in_place) {
   enum { MANY = 1 << 20 };
   env = new_env();

@@ -1,5 +1,5 @@
-// Selections: what they refuse, floats of 8 bits, NaN and zeros, and the order of complex numbers. Values of all dtypes are
-// compared with NumPy's by ops_selection.py.
+// Selections: refused arguments, 8-bit floats, NaN and zeros, and the order of complex numbers. ops_selection.py
+// compares values of all dtypes with NumPy.
 #include "both.h"
 
 #define TENSORS(...) (const lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor)
@@ -57,7 +57,7 @@ static void zeros_and_nan(void) {
 }
 TEST(nan_zeros_and_denormal_numbers_are_told_apart_as_they_should_be) { on_both(zeros_and_nan); }
 
-// By their real parts, then by their imaginary ones; NaN in either part is NaN.
+// Orders complex numbers by their real parts, then by their imaginary ones; NaN in either part counts as NaN.
 static void complexes(void) {
   lxla_tensor x = ARRAY(C64, float, DIMS(7), 1, 2, NAN, 0, 1, -2, -0.0f, 5, 0, NAN, 1, 2, 0, 5), out[2];
   OK(lxla_unique(x, 4, none, S32, &out[0], NULL, &out[1], NULL, NULL));
@@ -106,7 +106,7 @@ static void far_away(void) {
 }
 TEST(indices_far_beyond_an_end) { on_both(far_away); }
 
-// Repeated as a step would: a mask that changes needs no other program.
+// A mask that changes from step to step needs no new program.
 TEST(a_mask_is_no_part_of_the_program) {
   env = new_env();
   device = XLA(0);
@@ -128,7 +128,7 @@ TEST(a_mask_is_no_part_of_the_program) {
   OK(lxla_env_release(env));
 }
 
-// In a computation that is traced on the device where it runs: also without a plugin.
+// Selections in a computation traced on the device where it runs, also without a plugin.
 static void traced(void) {
   lxla_tensor p, q, fill = at(F32, -1), made, count, total;
   OK(lxla_tensor_placeholder(env, device, F32, DIMS(4), &p));

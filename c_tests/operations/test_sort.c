@@ -1,8 +1,8 @@
-// Order: sorting by a computation and by numbers, the greatest elements, and where they are; lazy and native.
+// Sorting by a computation and by numbers, the greatest elements, and their positions; lazy and native.
 #include "combiners.h"
 
 static void sorts_by_computations(void) {
-  // By the second array descending, then by the first ascending.
+  // Sorts by the second array descending, then by the first ascending.
   lxla_tensor p[4], r, s, t, u, out[2];
   for (int i = 0; i < 4; i++) p[i] = placeholder(env, i < 2 ? S32 : F32, NULL, 0);
   r = compared(LXLA_COMPARE_GT, p[2], p[3]);
@@ -16,13 +16,13 @@ static void sorts_by_computations(void) {
   OK(lxla_sort(order, x, 2, 1, 0, out));
   HAS(out[0], S32, int32_t, DIMS(2, 5), 1, 2, 4, 3, 5, 0, 0, 0, 0, 0);
   HAS(out[1], F32, float, DIMS(2, 5), 3, 2, 2, 1, 1, 5, 4, 3, 2, 1);
-  // Stable, by one array of two, on the other axis.
+  // Sorts stably by one array of two, on the other axis.
   r = compared(LXLA_COMPARE_LT, p[2], p[3]);
   lxla_computation second = traced(p, 4, &r, 1);
   OK(lxla_sort(second, x, 2, -2, 1, out));
   HAS(out[0], S32, int32_t, DIMS(2, 5), 5, 4, 3, 2, 0, 0, 0, 0, 0, 1);
   HAS(out[1], F32, float, DIMS(2, 5), 1, 2, 1, 2, 1, 5, 4, 3, 2, 3);
-  // By absolute values: no comparison that is known.
+  // Sorts by absolute values: a comparator that the library has no special case for.
   lxla_tensor a, b, less;
   OK(lxla_unary(LXLA_UNARY_ABS, p[0], &a));
   OK(lxla_unary(LXLA_UNARY_ABS, p[1], &b));
@@ -31,7 +31,7 @@ static void sorts_by_computations(void) {
   lxla_tensor y = ARRAY(S32, int32_t, DIMS(7), 3, -3, 0, -7, 2, 7, -1);
   OK(lxla_sort(by_size, &y, 1, 0, 1, out));
   HAS(out[0], S32, int32_t, DIMS(7), 0, -1, 2, 3, -3, -7, 7);
-  // Nothing to sort.
+  // Arrays without elements, or with one element on the axis.
   lxla_tensor empty = array(S32, DIMS(0), NULL, 0), one = ARRAY(S32, int32_t, DIMS(1, 3), 3, 1, 2);
   OK(lxla_sort(by_size, &empty, 1, 0, 1, out));
   HAS(out[0], S32, int32_t, DIMS(0), 0);
@@ -66,13 +66,13 @@ static lxla_tensor indices(lxla_tensor x, int64_t axis, int descending, int32_t 
 }
 
 static void sorts_of_numbers(void) {
-  // NaN is greater than every number, zeros are equal and stay in their order.
+  // NaN sorts after every number; zeros of either sign are equal and keep their order.
   lxla_tensor x = ARRAY(F32, float, DIMS(8), 0, NAN, -0.0f, INFINITY, -1, -INFINITY, NAN, 2), out = none;
   HAS(sorted(x, 0, 0), F32, float, DIMS(8), -INFINITY, -1, 0, -0.0f, 2, INFINITY, NAN, NAN);
   HAS(sorted(x, -1, 1), F32, float, DIMS(8), NAN, NAN, INFINITY, 2, 0, -0.0f, -1, -INFINITY);
   HAS(indices(x, 0, 0, S64), S64, int64_t, DIMS(8), 5, 4, 0, 2, 7, 3, 1, 6);
   HAS(indices(x, 0, 1, U8), U8, uint8_t, DIMS(8), 1, 6, 3, 7, 0, 2, 4, 5);
-  // Any axis, and the other dtypes: bf16 1, -2, NaN; integer limits; pred.
+  // Other axes, and other dtypes: bf16 1, -2, NaN; integer limits; pred.
   lxla_tensor m = ARRAY(F64, double, DIMS(2, 3), 3, -1, NAN, 2, -1, 0);
   HAS(sorted(m, 0, 0), F64, double, DIMS(2, 3), 2, -1, 0, 3, -1, NAN);
   HAS(indices(m, 0, 0, S32), S32, int32_t, DIMS(2, 3), 1, 0, 1, 0, 1, 0);
@@ -120,7 +120,7 @@ static void greatest_elements(void) {
   OK(lxla_topk(f64, 4, 0, 0, S32, &v, &i));
   HAS(v, F64, double, DIMS(4), -INFINITY, 1e300, 1e301, NAN);
   HAS(i, S32, int32_t, DIMS(4), 1, 0, 3, 2);
-  // Half: 1, a negative NaN, infinity, -0.
+  // f16 values: 1, a negative NaN, infinity, -0.
   OK(lxla_topk(h, 4, 0, 1, S32, &v, &i));
   HAS(v, LXLA_DTYPE_F16, uint16_t, DIMS(4), 0xFE00, 0x7C00, 0x3C00, 0x8000);
   HAS(i, S32, int32_t, DIMS(4), 1, 2, 0, 3);
@@ -135,7 +135,7 @@ static void greatest_elements(void) {
   RELEASE(x, s32, s64, f64, h, p);
 }
 
-// The k greatest of many, where XLA searches instead of sorting: as NumPy's stable argsort has them.
+// The k greatest of many, where XLA uses a search instead of a sort: the order is that of NumPy's stable argsort.
 static void greatest_of_many(void) {
   enum { MANY = 20000, K = 50 };
   static float values[MANY], top[K], want[K];
@@ -194,7 +194,8 @@ static void extremes(void) {
   RELEASE(x, nan, low, limits, u64, p, empty, none_left, z, long_axis);
 }
 
-// A few of a sort, where XLA might search instead: by GT alone NaN and zeros have the places that sort_along gives them.
+// The first few of a sort, where XLA might use a search: by GT alone, NaN and zeros have the places that sort_along
+// gives them.
 static void first_of_a_sort(void) {
   lxla_tensor x[] = {ARRAY(F32, float, DIMS(6), -0.0f, -1, 0, NAN, -0.0f, -2), none}, p[4], more, out[2], first;
   OK(lxla_iota(env, device, S32, DIMS(6), 0, &x[1]));
@@ -214,7 +215,7 @@ static void first_of_a_sort(void) {
   RELEASE(x[0], x[1], more, out[0], out[1], places);
 }
 
-// Floats of 8 bits have the order of the f32 that they are; f8e8m0fnu begins with a number that f32 holds as a denormal one.
+// 8-bit floats are ordered like their f32 values; f8e8m0fnu begins with a number that is denormal in f32.
 static void floats_of_8_bits(void) {
   const int32_t E5M2 = LXLA_DTYPE_F8E5M2, E8M0 = LXLA_DTYPE_F8E8M0FNU;
   // 1, NaN, -2, infinity, -0, 0.
@@ -227,13 +228,13 @@ static void floats_of_8_bits(void) {
   HAS(i, S32, int32_t, DIMS(3), 1, 3, 0);
   OK(lxla_argmax(x, 0, 0, S32, &out));
   HAS(out, S32, int32_t, SCALAR, 1);
-  // 2^-127, 1, 2^-126.
+  // f8e8m0fnu values: 2^-127, 1, 2^-126.
   lxla_tensor y = ARRAY(E8M0, uint8_t, DIMS(3), 0x7F, 0x00, 0x01);
   HAS(sorted(y, 0, 0), E8M0, uint8_t, DIMS(3), 0x00, 0x01, 0x7F);
   OK(lxla_topk(y, 2, 0, 0, S32, &v, &i));
   HAS(v, E8M0, uint8_t, DIMS(2), 0x00, 0x01);
   HAS(i, S32, int32_t, DIMS(2), 1, 2);
-  // None of them: there is no 0 to fill anything with.
+  // No elements are found, and the dtype has no 0 for the default fill.
   lxla_tensor nowhere = array(S32, DIMS(0), NULL, 0);
   OK(lxla_topk(y, 0, 0, 0, S32, &v, &i));
   HAS(v, E8M0, uint8_t, DIMS(0), 0);
@@ -250,7 +251,7 @@ static void floats_of_8_bits(void) {
   RELEASE(x, y);
 }
 
-// Of an index that is looked for, nothing is taken: XLA folds that, and is left with a reduction that nothing needs.
+// Takes no elements of an arg-extreme: XLA folds that, and is left with a reduction that nothing uses.
 static void an_extreme_that_nothing_needs(void) {
   lxla_tensor x = ARRAY(S32, int32_t, DIMS(2, 2), 1, 2, 4, 3), at, nothing, two;
   OK(lxla_argmax(x, 1, 0, S32, &at));
@@ -270,7 +271,7 @@ TEST(the_greatest_elements) { on_both(greatest_elements); }
 TEST(the_greatest_of_many_elements) { on_both(greatest_of_many); }
 TEST(where_extremes_are) { on_both(extremes); }
 
-// Sorted by the distance from a scalar that is captured.
+// Sorts by the distance from a captured scalar.
 TEST(a_comparator_captures_scalars) {
   env = new_env();
   device = XLA(0);

@@ -1,8 +1,8 @@
-// Reductions by computations, over axes and window by window, what is selected of windows, and cumulative reductions; lazy and
+// Reductions by computations, over axes and over windows; select-and-scatter; and cumulative reductions. Lazy and
 // native.
 #include "combiners.h"
 
-// Mean and sum of squared differences, put together from parts: (n, mean, m2) and (n, mean, m2).
+// Traces a combiner of partial means and sums of squared differences: (n, mean, m2) and (n, mean, m2).
 static lxla_computation welford(void) {
   lxla_tensor p[6], r[3];
   for (int i = 0; i < 6; i++) p[i] = placeholder(env, F64, NULL, 0);
@@ -38,7 +38,7 @@ static void reductions(void) {
   HAS(out[0], S32, int32_t, DIMS(2), 0, 0);
   OK(lxla_reduce_with(add, &empty, &zero, 1, (int64_t[]){0}, 1, out));
   HAS(out[0], S32, int32_t, DIMS(0), 0);
-  // Three arrays together: 1, 2, 3, 4, 5 and 6 have a mean of 3.5, and 17.5 of squares about it.
+  // Three arrays together: 1, 2, 3, 4, 5 and 6 have mean 3.5 and sum of squared differences 17.5.
   lxla_tensor parts[] = {ARRAY(F64, double, DIMS(6), 1, 1, 1, 1, 1, 1), ARRAY(F64, double, DIMS(6), 1, 2, 3, 4, 5, 6), ARRAY(F64, double, DIMS(6), 0, 0, 0, 0, 0, 0)};
   lxla_tensor zeros[] = {at(F64, 0), at(F64, 0), at(F64, 0)};
   OK(lxla_reduce_with(both, parts, zeros, 3, (int64_t[]){0}, 1, out));
@@ -92,13 +92,13 @@ static void windows(void) {
   w = window(1, (int64_t[]){7});
   OK(lxla_reduce_window(add, &x, &zero, 1, &w, &out));
   HAS(out, F32, float, DIMS(0), 0);
-  // Two axes, as a pooling has them.
+  // Windows on two axes, as in pooling.
   lxla_tensor image = ARRAY(F32, float, DIMS(3, 4), 1, 5, 2, 0, 7, 3, 4, 8, -1, NAN, 6, 2);
   w = window(2, (int64_t[]){2, 2});
   w.strides = (int64_t[]){1, 2};
   OK(lxla_reduce_window(largest, &image, &low, 1, &w, &out));
   HAS(out, F32, float, DIMS(2, 2), 7, 8, NAN, 8);
-  // A window of everything.
+  // A window as large as the array.
   enum { MANY = 300 };
   static float ones[MANY], want[MANY];
   for (int i = 0; i < MANY; i++) ones[i] = 1, want[i] = (float)(i + 1);
@@ -107,7 +107,7 @@ static void windows(void) {
   w.low = (int64_t[]){MANY - 1};
   OK(lxla_reduce_window(add, &many, &zero, 1, &w, &out));
   HAS_ARRAY(out, F32, DIMS(MANY), want);
-  // No elements, but windows; a scalar.
+  // An array without elements that has windows all the same; and a scalar.
   lxla_tensor empty = array(F32, DIMS(0), NULL, 0);
   w = window(1, (int64_t[]){3});
   w.low = w.high = (int64_t[]){2};
@@ -130,7 +130,7 @@ static void windows(void) {
   RELEASE(x, zero, low, image, many, empty);
 }
 
-// Negative padding takes elements away; windows of one element, too, for which XLA's simplifier ends the process.
+// Negative padding removes elements. Includes windows of one element, for which XLA's simplifier would end the process.
 static void cuts(void) {
   lxla_computation add = of_two(ADD, F32), at_least = comparison(LXLA_COMPARE_GE, F32);
   lxla_tensor x = ARRAY(F32, float, DIMS(4), 1, 2, 3, 4), ten = at(F32, 10), out;
@@ -143,7 +143,7 @@ static void cuts(void) {
   OK(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out));
   HAS_F32(out, DIMS(4), 10, 110, 210, 310);
   w = window(1, two);
-  w.low = (int64_t[]){-1}, w.high = one, w.base_dilations = two;  // 1 _ 2 _ 3 _ 4, without the first, and one more
+  w.low = (int64_t[]){-1}, w.high = one, w.base_dilations = two;  // 1 _ 2 _ 3 _ 4, first one cut, one padded
   OK(lxla_reduce_window(add, &x, &ten, 1, &w, &out));
   HAS_F32(out, DIMS(6), 22, 22, 23, 23, 24, 24);
   w.base_dilations = NULL;
@@ -168,15 +168,15 @@ static void selections(void) {
   HAS(out, F32, float, DIMS(6), 101, 100, 102, 100, 103, 100);
   OK(lxla_select_and_scatter(more, add, x, three, zero, &w, &out));
   HAS(out, F32, float, DIMS(6), 1, 0, 0, 2, 0, 3);
-  // Padding is never selected, though it would be the greatest.
+  // Padding is never selected, even where it would be the greatest.
   w.low = w.high = (int64_t[]){1};
   OK(lxla_select_and_scatter(at_least, add, x, four, zero, &w, &out));
   HAS(out, F32, float, DIMS(6), 1, 2, 0, 0, 3, 4);
-  // Windows overlap; the sum of what they bring.
+  // Overlapping windows: their contributions to an element are added.
   w = window(1, (int64_t[]){2});
   OK(lxla_select_and_scatter(at_least, add, x, five, zero, &w, &out));
   HAS(out, F32, float, DIMS(6), 1, 2, 3, 0, 9, 0);
-  // Of equal elements the first in the order of places, also where windows overlap on two axes.
+  // Of equal elements the first in row-major order is selected, also where windows overlap on two axes.
   lxla_tensor flat = ARRAY(F32, float, DIMS(2, 5), 36, 28, 9, 34, 19, 48, 9, 14, 31, 47), row = ARRAY(F32, float, DIMS(1, 4), 14, 16, 47, 12);
   lxla_computation less = comparison(LXLA_COMPARE_LT, F32), at_most = comparison(LXLA_COMPARE_LE, F32);
   w = window(2, (int64_t[]){2, 2});
@@ -230,7 +230,7 @@ static void cumulative_reductions(void) {
   EQUAL(got[2], 5);
   EQUAL(got[3], 5);
   RELEASE(out);
-  // bf16 is summed up in f32: 1, and then ones that are lost one by one beyond 256.
+  // bf16 is summed in f32: in bf16, ones would be lost beyond 256.
   enum { COUNT = 300 };
   uint16_t ones[COUNT], sums[COUNT];
   for (int i = 0; i < COUNT; i++) ones[i] = 0x3F80;
@@ -249,7 +249,7 @@ static void cumulative_reductions(void) {
   RELEASE(x, f, p, z, b, empty, one);
 }
 
-// As many as a long sequence has: exact integers, in a moment.
+// Cumulative sums over an axis as long as a long sequence: exact integers, computed quickly.
 static void cumulative_over_a_long_axis(void) {
   enum { MANY = 100000 };
   int64_t *values = malloc(MANY * sizeof *values), sum = 0;
@@ -266,7 +266,7 @@ static void cumulative_over_a_long_axis(void) {
   RELEASE(x, out);
 }
 
-// Two arrays on one axis, as where an extreme is looked for; but of numbers without an order.
+// Reductions of two arrays on one axis, as for an arg-extreme, but of complex numbers, which have no order.
 static void complex_reductions(void) {
   lxla_tensor p[] = {placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0), placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0)};
   lxla_tensor r[] = {binary(ADD, p[0], p[2]), binary(LXLA_BINARY_MAXIMUM, p[1], p[3])};
@@ -291,7 +291,7 @@ TEST(what_windows_select) { on_both(selections); }
 TEST(reductions_up_to_each_element) { on_both(cumulative_reductions); }
 TEST(long_cumulative_sums) { on_both(cumulative_over_a_long_axis); }
 
-// A scalar that the computation captured is seen in the region.
+// A region can use a scalar that the computation captured.
 TEST(a_body_captures_scalars) {
   env = new_env();
   device = XLA(0);

@@ -1,4 +1,5 @@
-// Tests that run on an XLA device and natively, with the same results and errors; arrays written down and compared.
+// Helpers for tests that run on an XLA device and natively, with the same results and errors; array literals and
+// comparisons.
 #ifndef LXLA_TEST_BOTH_H
 #define LXLA_TEST_BOTH_H
 
@@ -22,7 +23,7 @@
 
 #define BAD LXLA_INVALID_ARGUMENT
 
-// Where the test runs; computations are traced on the XLA device in any case.
+// Environment of the running test; computations are always traced on its XLA device.
 static lxla_env env;
 static lxla_device device;
 
@@ -45,21 +46,21 @@ static inline lxla_tensor array(int32_t dtype, const int64_t *dims, size_t rank,
   return t;
 }
 
-// The dims of a scalar.
+// Dims and rank of a scalar.
 #define SCALAR NULL, 0
 
-// ARRAY(F32, float, DIMS(2), 1, 2)
+// Makes a tensor from a list of values: ARRAY(F32, float, DIMS(2), 1, 2)
 #define ARRAY(dtype, type, dims, ...) array(dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
 #define F32S(dims, ...) array(F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
 
-// A scalar with a value.
+// Makes a scalar with this value.
 static inline lxla_tensor at(int32_t dtype, double value) {
   lxla_tensor t;
   OK(lxla_tensor_full(env, device, dtype, NULL, 0, value, &t));
   return t;
 }
 
-// The tensor has this dtype and shape; its number of elements.
+// Checks the tensor's dtype and shape; returns its number of elements.
 static inline size_t has_type(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank) {
   int64_t got_dims[8];
   int32_t got_dtype;
@@ -89,7 +90,7 @@ static inline double number(int32_t dtype, const void *element, size_t size) {
   return (double)value;
 }
 
-// The tensor has this dtype, shape and elements, bit for bit (but for NaN, which is NaN); takes it over.
+// Checks the tensor's dtype, shape and elements, bit for bit (any NaN equals any other). Releases the tensor.
 static inline void has(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank,
                        const void *want, size_t size) {
   size_t n = has_type(file, line, t, dtype, dims, rank), element = n ? size / n : 0;
@@ -105,14 +106,14 @@ static inline void has(const char *file, int line, lxla_tensor t, int32_t dtype,
   RELEASE(t);
 }
 
-// HAS(t, F32, float, DIMS(2), 1, 2)
+// Compares a tensor with a list of values: HAS(t, F32, float, DIMS(2), 1, 2)
 #define HAS(t, dtype, type, dims, ...) \
   has(__FILE__, __LINE__, t, dtype, dims, (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}))
 #define HAS_F32(t, dims, ...) \
   has(__FILE__, __LINE__, t, F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
-// With an array of the test's.
+// Compares a tensor with a C array.
 #define HAS_ARRAY(t, dtype, dims, values) has(__FILE__, __LINE__, t, dtype, dims, values, sizeof(values))
-// No elements at all.
+// Checks that a tensor of this dtype and shape has no elements.
 #define EMPTY(t, dtype, dims) has(__FILE__, __LINE__, t, dtype, dims, NULL, 0)
 
 #endif

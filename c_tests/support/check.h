@@ -1,5 +1,5 @@
-// A test program is a list of TEST(name) { ... } and a main that runs them all, or those named on its command line.
-// A check that fails ends the program with status 1 and says where.
+// Defines TEST(name) { ... }, and a main that runs all tests, or those named on its command line. A check that fails
+// prints its place and ends the program with status 1.
 #ifndef LXLA_CHECK_H
 #define LXLA_CHECK_H
 
@@ -48,7 +48,7 @@ static lxla_test *lxla_tests, **lxla_tests_end = &lxla_tests;
       FAIL("%s gave %s: %s", #call, lxla_status_name(status_), lxla_last_error_message()); \
   } while (0)
 
-// The call fails with this status, and its message has these words.
+// Checks that the call fails with this status, and that its message contains these words.
 #define REFUSED(call, wanted, words)                                          \
   do {                                                                        \
     lxla_status status_ = (call);                                             \
@@ -70,13 +70,14 @@ static lxla_test *lxla_tests, **lxla_tests_end = &lxla_tests;
 static const lxla_env no_env = {0};
 static const lxla_tensor none = {0};
 
-// Path of the plugin under test.
+// Returns the path of the plugin under test.
 static inline const char *test_plugin(void) {
   const char *path = getenv("LXLA_PJRT_PLUGIN");
   return path && *path ? path : LXLA_TEST_PLUGIN;
 }
 
-// An environment of its own, so that counters start at 0. The default plugin, unless LXLA_PJRT_PLUGIN says another.
+// Creates an environment for the test, so that its counters start at 0. Uses the default plugin unless LXLA_PJRT_PLUGIN
+// names another.
 static inline lxla_env new_env(void) {
   lxla_env env;
   OK(lxla_env_create(NULL, &env));
@@ -104,10 +105,10 @@ static inline lxla_tensor from_f32(lxla_env env, const int64_t *dims, size_t ran
   return t;
 }
 
-// A tensor f32[1].
+// Makes a tensor f32[1].
 static inline lxla_tensor one(lxla_env env, float value) { return from_f32(env, DIMS(1), &value); }
 
-// The first value of an f32 tensor of `n` elements.
+// Reads the `n` values of an f32 tensor.
 static inline void read_f32(lxla_tensor t, float *values, size_t n) {
   OK(lxla_tensor_read(t, values, n * sizeof(float)));
 }
@@ -142,7 +143,7 @@ static inline int32_t state_of(lxla_tensor t) {
   return state;
 }
 
-// A step that is waited for; gives by how much DonatedBuffers grew: D of behaviours.md.
+// Runs a step and waits for it; returns the increase of the counter DonatedBuffers: D in docs/behaviours.md.
 static inline uint64_t step(lxla_env env) {
   uint64_t before = counter(env, "DonatedBuffers");
   OK(lxla_mark_step(env, XLA(0), 1));

@@ -1,4 +1,5 @@
-// Tests of the C++ wrapper: TEST(name) { ... }, run by the main in here. A check that fails ends the program with status 1.
+// Helpers for tests of the C++ wrapper: TEST(name) { ... }, run by the main below. A check that fails ends the program
+// with status 1.
 #ifndef LXLA_TEST_CHECK_HPP
 #define LXLA_TEST_CHECK_HPP
 
@@ -61,7 +62,7 @@ template <class T> bool has(const Tensor &tensor, const std::vector<T> &wanted) 
   return true;
 }
 
-// The call throws Error with this status, and these words in its message.
+// Checks that the call throws Error with this status, and with these words in its message.
 template <class Call> void refused(int line, lxla_status status, const char *words, Call call) {
   try {
     call();

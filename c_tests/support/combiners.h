@@ -5,7 +5,7 @@
 #include "both.h"
 #include "computation.h"
 
-// A computation of two scalars.
+// Traces a computation of two scalars.
 static inline lxla_computation of_two(int32_t op, int32_t dtype) {
   lxla_tensor a = placeholder(env, dtype, NULL, 0), b = placeholder(env, dtype, NULL, 0), r = binary(op, a, b);
   lxla_computation c = traced(TENSORS(a, b), TENSORS(r));

@@ -1,4 +1,4 @@
-// Tracing and calling, for tests.
+// Helpers of tests that trace and call computations.
 #ifndef LXLA_TEST_COMPUTATION_H
 #define LXLA_TEST_COMPUTATION_H
 
@@ -12,14 +12,14 @@ static inline lxla_tensor placeholder(lxla_env env, int32_t dtype, const int64_t
 
 #define TENSORS(...) (const lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor)
 
-// Takes results over.
+// Traces a computation, and releases the results.
 static inline lxla_computation traced(const lxla_tensor *params, size_t n, const lxla_tensor *results, size_t n_results) {
   lxla_computation c;
   OK(lxla_computation_trace(params, n, results, n_results, &c));
   return c;
 }
 
-// A call with one result.
+// Calls a computation that has one result.
 static inline lxla_tensor called(lxla_computation c, const lxla_tensor *args, size_t n) {
   lxla_tensor out;
   OK(lxla_computation_call(c, args, n, &out, 1));

@@ -1,4 +1,4 @@
-// A process that trains a little with the disk cache of its environment, and tells what it compiled and what came out.
+// Trains a little with the disk cache in a process of its own, and prints counters and the result.
 #include "lazyxla.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ int main(void) {
   TRY(lxla_tensor_from_host(env, device, LXLA_DTYPE_F32, dims, 1, start, sizeof start, &x));
   for (int i = 0; i < 5; i++) {
     TRY(lxla_binary_scalar_inplace(LXLA_BINARY_MULTIPLY, x, 0.5));
-    TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, x, i));  // varies: a constant once, then a parameter
+    TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, x, i));  // changes each time: a constant once, then a parameter
     TRY(lxla_mark_step(env, device, 1));
   }
   TRY(lxla_unary(LXLA_UNARY_TANH, x, &y));

@@ -1,4 +1,4 @@
-// Leaves the process with work in flight, in the way that its arguments say: a mode, microseconds, a path. Exit code 7.
+// Leaves the process with work in flight, as its arguments say: a mode, a number of microseconds, a path. Exit code 7.
 #include "lazyxla.h"
 #include "saved_values.h"
 
@@ -23,7 +23,7 @@ static void work(void) {
 }
 
 static void *work_for_ever(void *unused) {
-  // Once the process is leaving, calls are refused; the thread goes on asking.
+  // Once the process is exiting, calls are refused; the thread keeps calling.
   for (;;) {
     lxla_tensor next;
     if (lxla_matmul(a, b, &next) == LXLA_OK) lxla_tensor_release(next);
@@ -46,7 +46,7 @@ static void *compile_for_ever(void *unused) {
   }
 }
 
-// Leaves while another thread is compiling, perhaps the first program of the process.
+// Exits while another thread is compiling, perhaps the first program of the process.
 static int leave_while_compiling(int microseconds) {
   int32_t devices;
   pthread_t thread;
@@ -61,7 +61,7 @@ static void *step_once(void *unused) {
   return unused;
 }
 
-// Leaves while a step runs that never ends: a loop whose condition is always true.
+// Exits while a step runs that never ends: a loop whose condition is always true.
 static int leave_a_step_that_never_ends(void) {
   lxla_tensor p, more, next, x, out;
   lxla_computation condition, body;
@@ -73,7 +73,7 @@ static int leave_a_step_that_never_ends(void) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, step_once, NULL)) abort();
   usleep(300000);
-  printf("written as it leaves");  // no line end: stdio has it
+  printf("written as it leaves");  // without a line end, so the text is still in stdio's buffer
   return 7;
 }
 
@@ -93,8 +93,8 @@ static void to_next_version(void) {
     if (lxla_binary_scalar_inplace(LXLA_BINARY_ADD, saved[i], saved_first(i, 2) - saved_first(i, 1))) abort();
 }
 
-// Leaves so many microseconds after the saves of versions 1 and 2 have begun; half of what is in the first was pending
-// then, and steps are in flight that write over all of it.
+// Exits `microseconds` after the saves of versions 1 and 2 have begun. Half of the tensors in the first save are
+// pending when it begins, and steps that overwrite all tensors are in flight.
 static void leave_while_saving(const char *mode, char *path, int microseconds) {
   char names[SAVED][8];
   const char *list[SAVED];
@@ -106,7 +106,7 @@ static void leave_while_saving(const char *mode, char *path, int microseconds) {
     if (lxla_binary_scalar_inplace(LXLA_BINARY_ADD, saved[i], saved_first(i, 1))) abort();
     if (i == SAVED / 2 - 1 && lxla_mark_step(env, device, 0)) abort();
   }
-  if (strcmp(mode, "save_by_thread") == 0) {  // one that waits for its file, and is cut off
+  if (strcmp(mode, "save_by_thread") == 0) {  // a thread that waits for its saves, and is cut off by the exit
     if (pthread_create(&thread, NULL, save_for_ever, path)) abort();
   } else {
     for (int i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
   if (lxla_tensor_from_host(env, device, LXLA_DTYPE_F32, dims, 2, data, sizeof data, &a)) abort();
   if (lxla_tensor_full(env, device, LXLA_DTYPE_F32, dims, 2, 0.25, &b)) abort();
   work();
-  if (strcmp(mode, "released") == 0) {  // nobody holds what is being computed
+  if (strcmp(mode, "released") == 0) {  // no handle keeps the pending results
     lxla_tensor_release(a);
     lxla_tensor_release(b);
   }

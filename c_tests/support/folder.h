@@ -1,4 +1,4 @@
-// The folder that a test writes in: FOLDER, defined before.
+// Functions for the test's folder, whose path the test defines as FOLDER before it includes this.
 #ifndef LXLA_TEST_FOLDER_H
 #define LXLA_TEST_FOLDER_H
 
@@ -36,10 +36,10 @@ static inline int open_folder(void) {
   return folder;
 }
 
-// Counts the files whose names contain the text.
+// Counts the files whose names contain `part`.
 static inline int files(const char *part) { return walk_folder(open_folder(), part, "", 0); }
 
-// Removes all that is in the folder but the file of this name. Makes the folder if it is not there.
+// Removes everything in the folder except the file `kept`. Creates the folder if it does not exist.
 static inline void clear(const char *kept) {
   CHECK(mkdir(FOLDER, 0700) == 0 || errno == EEXIST);
   walk_folder(open_folder(), "", kept, 1);

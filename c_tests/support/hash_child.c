@@ -1,4 +1,5 @@
-// Prints the hashes of hash_programs.h, one a line; with an argument, those of the same work done in another way.
+// Prints the hashes of hash_programs.h, one per line; with an argument, the hashes of the same work done in another
+// way.
 #include "hash_programs.h"
 
 int main(int argc, char **argv) {

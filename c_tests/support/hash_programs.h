@@ -1,4 +1,4 @@
-// Fixed pieces of work and their hashes: what hash_child.c prints, and test_hash.c compares with its own.
+// Fixed pieces of work and their hashes, which hash_child.c prints and test_hash.c compares with its own.
 #ifndef LXLA_HASH_PROGRAMS_H
 #define LXLA_HASH_PROGRAMS_H
 
@@ -8,16 +8,16 @@
 #include <stdlib.h>
 
 typedef enum {
-  STEP_WITH_DONORS,     // t += u, nobody keeps the old t
-  SYNC_OF_THE_SAME,     // the same work, which as a sync donates nothing
-  STEP_WITHOUT_DONORS,  // the same again, with the old t kept
+  STEP_WITH_DONORS,     // t += u, and no handle keeps the old t
+  SYNC_OF_THE_SAME,     // the same work as a sync, which donates nothing
+  STEP_WITHOUT_DONORS,  // the same work as a step, with a handle that keeps the old t
   TWO_EXPRESSIONS,      // a -= b, b *= 2
   ONE_EXPRESSION,       // (a + 1) + (b * 2)
   WIRED_ONE_WAY,        // a + b, a / b
   WIRED_THE_OTHER_WAY,  // a + b, b / a
-  SCALAR_AT_FIRST,      // t += 3, the first time: a constant
-  ANOTHER_AT_FIRST,     // t += 5 (in another environment)
-  SCALAR_THAT_VARIED,   // t += something, after it has been something else
+  SCALAR_AT_FIRST,      // t += 3 for the first time: 3 is a constant
+  ANOTHER_AT_FIRST,     // t += 5 for the first time, in another environment
+  SCALAR_THAT_VARIED,   // t += a scalar that had another value in an earlier step
   OTHER_SHAPE,          // t += 3, f32[2]
   OTHER_DTYPE,          // t += 3, s32[1]
   PROGRAMS
@@ -47,7 +47,7 @@ static inline void hash_step(lxla_env env, uint8_t *hash) {
   HASH_TRY(lxla_mark_step(env, hash_device, 1));
 }
 
-// t += value in a step of its own.
+// Runs t += value in a step of its own.
 static inline void hash_add(lxla_env env, lxla_tensor t, double value, uint8_t *hash) {
   HASH_TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, t, value));
   hash_step(env, hash);
@@ -62,8 +62,9 @@ static inline void hash_wiring(lxla_env env, lxla_tensor a, lxla_tensor b, int t
   HASH_TRY(lxla_tensor_release(quotient));
 }
 
-// All hashes. `other` 1 does the same work in another way, that must not show: other handles, another order of creation,
-// another order of recording within an expression, another value of what varies. What it makes stays till the process ends.
+// Computes all hashes. With `other` 1 does the same work in another way, which the hashes must not show: other handles,
+// another order of creation, another order of recording within an expression, another value of the scalar that varies.
+// Releases nothing.
 static inline void hash_all(int other, uint8_t hashes[PROGRAMS][32]) {
   lxla_env env, env2;
   lxla_tensor t, u, a, b, old;

@@ -1,13 +1,13 @@
-// Values compared as numbers, whatever their dtype, on an XLA device and natively.
+// Comparison of values as numbers, whatever their dtype, on an XLA device and natively.
 #ifndef LXLA_TEST_NEAR_H
 #define LXLA_TEST_NEAR_H
 
 #include "both.h"
 
-// Complex numbers: real part, imaginary part, and so on.
+// Makes a c64 tensor from a list of parts: real, imaginary, real, imaginary, and so on.
 #define C64S(dims, ...) array(LXLA_DTYPE_C64, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}))
 
-// f32 values in another dtype.
+// Converts an f32 tensor to another dtype.
 static inline lxla_tensor as(int32_t dtype, lxla_tensor x) {
   lxla_tensor out;
   OK(lxla_convert(x, dtype, &out));
@@ -15,8 +15,8 @@ static inline lxla_tensor as(int32_t dtype, lxla_tensor x) {
   return out;
 }
 
-// The tensor has this dtype, shape and these values, of complex numbers both parts, within `tolerance` of the largest. Takes
-// it over.
+// Checks the tensor's dtype, shape and values (both parts of complex numbers), within `tolerance` of the largest value.
+// Releases the tensor.
 static inline void has_near(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank,
                             const double *want, double tolerance) {
   size_t n = has_type(file, line, t, dtype, dims, rank);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ops::CustomCall;
 use crate::{error, ops};
 
-/// The same values, none of which is known before all are computed.
+/// Records an optimization barrier: returns the same values, none of which is available before all are computed.
 pub fn optimization_barrier(tensors: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
     if tensors.is_empty() {
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
@@ -17,7 +17,7 @@ pub fn optimization_barrier(tensors: &[TensorHandle]) -> Result<Vec<TensorHandle
     finish_all(state, &results)
 }
 
-/// Calls what the plugin knows under a name.
+/// Records a custom call: the plugin looks the target up by its name.
 pub fn custom_call(call: &CustomCall, operands: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
     if operands.is_empty() {
         return Err(error!(InvalidArgument, "n_operands: 0 given; want at least 1, which says on what device it runs"));

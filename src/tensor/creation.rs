@@ -1,4 +1,4 @@
-//! Records tensors made from values, by tensor handles.
+//! Records tensors created from constants and ranges, by tensor handles.
 
 use super::operands::of_one;
 use super::recording::create;
@@ -7,22 +7,22 @@ use crate::error::Result;
 use crate::ops;
 use crate::types::{DType, ScalarValue, TensorType};
 
-/// `value` in every element.
+/// Records a tensor with `value` in every element.
 pub fn full(device: &'static Device, ty: &TensorType, value: ScalarValue) -> Result<TensorHandle> {
     create(device, |trace| ops::full(trace, ty, value))
 }
 
-/// 0, 1, 2, ... along an axis.
+/// Records a tensor that counts 0, 1, 2, ... along an axis.
 pub fn iota(device: &'static Device, ty: &TensorType, axis: i64) -> Result<TensorHandle> {
     create(device, |trace| ops::iota(trace, ty, axis))
 }
 
-/// Numbers by their distance.
+/// Records evenly spaced values, by step.
 pub fn arange(device: &'static Device, dtype: DType, start_stop_step: [ScalarValue; 3]) -> Result<TensorHandle> {
     create(device, |trace| ops::arange(trace, dtype, start_stop_step))
 }
 
-/// Numbers by how many they are.
+/// Records evenly spaced values, by count.
 pub fn linspace(
     device: &'static Device,
     dtype: DType,
@@ -33,22 +33,22 @@ pub fn linspace(
     create(device, |trace| ops::linspace(trace, dtype, ends, count, endpoint))
 }
 
-/// Ones on a diagonal.
+/// Records a matrix with ones on one diagonal and zeros elsewhere.
 pub fn eye(device: &'static Device, dtype: DType, rows: i64, columns: i64, k: i64) -> Result<TensorHandle> {
     create(device, |trace| ops::eye(trace, dtype, rows, columns, k))
 }
 
-/// Rows of zeros with a one.
+/// Records one-hot vectors: a one at each index, along a new axis of `depth` elements.
 pub fn one_hot(indices: TensorHandle, depth: i64, axis: i64, dtype: DType) -> Result<TensorHandle> {
     of_one("indices", indices, |trace, indices| ops::one_hot(trace, indices, depth, axis, dtype))
 }
 
-/// The lower triangle.
+/// Records the lower triangle of `x`; elements above diagonal `k` become 0.
 pub fn tril(x: TensorHandle, k: i64) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::tril(trace, x, k))
 }
 
-/// The upper triangle.
+/// Records the upper triangle of `x`; elements below diagonal `k` become 0.
 pub fn triu(x: TensorHandle, k: i64) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::triu(trace, x, k))
 }

@@ -10,14 +10,14 @@ use crate::ops::{BinaryMember, Side, SpecialOp, UnaryMember};
 use crate::types::{DType, ScalarValue, TensorType};
 use crate::{error, ops};
 
-/// An elementwise operation of one operand.
+/// Records an elementwise operation of one operand.
 pub fn unary(op: impl Into<UnaryMember>, x: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::unary_member(&mut state.trace, op.into(), x)?;
     finish(state, id)
 }
 
-/// An elementwise operation of two operands.
+/// Records an elementwise operation of two operands.
 #[inline]
 pub fn binary(op: impl Into<BinaryMember>, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
@@ -25,7 +25,7 @@ pub fn binary(op: impl Into<BinaryMember>, lhs: TensorHandle, rhs: TensorHandle)
     finish(state, id)
 }
 
-/// `dst = dst (op) rhs`.
+/// Records `dst = dst (op) rhs`.
 pub fn binary_inplace(op: impl Into<BinaryMember>, dst: TensorHandle, rhs: TensorHandle) -> Result<()> {
     let (mut state, [left, right]) = operands([("dst", dst), ("rhs", rhs)])?;
     let (to, from) = (state.trace.ty(left), state.trace.ty(right));
@@ -45,7 +45,7 @@ fn not_in_place(dst: &TensorType, rhs: &TensorType, result: &TensorType) -> Erro
     )
 }
 
-/// tensor (op) scalar, or scalar (op) tensor.
+/// Records tensor (op) scalar, or scalar (op) tensor.
 #[inline]
 pub fn binary_scalar(
     op: impl Into<BinaryMember>,
@@ -58,14 +58,14 @@ pub fn binary_scalar(
     finish(state, id)
 }
 
-/// `dst = dst (op) scalar`.
+/// Records `dst = dst (op) scalar`.
 pub fn binary_scalar_inplace(op: impl Into<BinaryMember>, dst: TensorHandle, scalar: ScalarValue) -> Result<()> {
     let (mut state, [x]) = operands([("dst", dst)])?;
     let id = ops::binary_member_scalar(&mut state.trace, op.into(), x, scalar, false)?;
     finish_in_place(state, dst, id)
 }
 
-/// `dst = dst (op) scalar`, or `dst = scalar (op) dst`.
+/// Records `dst = dst (op) scalar`, or `dst = scalar (op) dst`.
 pub fn binary_with_scalar_inplace(
     op: impl Into<BinaryMember>,
     dst: TensorHandle,
@@ -77,14 +77,14 @@ pub fn binary_with_scalar_inplace(
     finish_in_place(state, dst, id)
 }
 
-/// A comparison.
+/// Records a comparison of two tensors.
 pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
     let id = ops::compare(&mut state.trace, op, lhs, rhs)?;
     finish(state, id)
 }
 
-/// A comparison with a scalar.
+/// Records a comparison with a scalar.
 pub fn compare_scalar(
     op: CompareOp,
     x: TensorHandle,
@@ -94,7 +94,7 @@ pub fn compare_scalar(
     of_one("lhs", x, |trace, x| ops::compare_scalar(trace, op, x, scalar, scalar_on_left))
 }
 
-/// `pred ? on_true : on_false`.
+/// Records `pred ? on_true : on_false`.
 pub fn select(pred: TensorHandle, on_true: TensorHandle, on_false: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [pred, on_true, on_false]) =
         operands([("pred", pred), ("on_true", on_true), ("on_false", on_false)])?;
@@ -102,16 +102,16 @@ pub fn select(pred: TensorHandle, on_true: TensorHandle, on_false: TensorHandle)
     finish(state, id)
 }
 
-/// A tensor or a scalar where a choice takes either.
+/// Operand of a selection: a tensor or a scalar.
 #[derive(Clone, Copy, Debug)]
 pub enum Choice {
-    /// A tensor.
+    /// A tensor, by its handle.
     Tensor(TensorHandle),
-    /// A scalar with the dtype that it was given with.
+    /// A scalar, with the dtype that the caller gave.
     Scalar(DType, ScalarValue),
 }
 
-/// `pred ? on_true : on_false`, of which each may be a scalar.
+/// Records `pred ? on_true : on_false`; either choice may be a scalar.
 pub fn select_with_scalars(pred: TensorHandle, on_true: Choice, on_false: Choice) -> Result<TensorHandle> {
     let named = [("on_true", on_true), ("on_false", on_false)].into_iter().filter_map(|(name, choice)| match choice {
         Choice::Tensor(handle) => Some((name.to_string(), handle)),
@@ -127,61 +127,61 @@ pub fn select_with_scalars(pred: TensorHandle, on_true: Choice, on_false: Choice
     finish(state, id)
 }
 
-/// `x`, but at least `min`, and at most `max`.
+/// Records `x`, limited to at least `min` and at most `max`.
 pub fn clamp(min: TensorHandle, x: TensorHandle, max: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [min, x, max]) = operands([("min", min), ("x", x), ("max", max)])?;
     let id = ops::clamp(&mut state.trace, min, x, max)?;
     finish(state, id)
 }
 
-/// `x`, but at least and at most these scalars, if they are given.
+/// Records `x`, limited by scalars; a limit that is None is left out.
 pub fn clamp_with_scalars(min: Option<ScalarValue>, x: TensorHandle, max: Option<ScalarValue>) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::clamp_scalars(&mut state.trace, min, x, max)?;
     finish(state, id)
 }
 
-/// To another element type.
+/// Records a conversion to another element type.
 pub fn convert(x: TensorHandle, dtype: DType) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::convert(&mut state.trace, x, dtype);
     finish(state, id)
 }
 
-/// A special function.
+/// Records a special function, such as the error function.
 pub fn special(op: SpecialOp, x: TensorHandle) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::special(trace, op, x))
 }
 
-/// Complex numbers of their parts.
+/// Records complex numbers from their real and imaginary parts.
 pub fn complex(real: TensorHandle, imag: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [real, imag]) = operands([("real", real), ("imag", imag)])?;
     let id = ops::complex(&mut state.trace, real, imag)?;
     finish(state, id)
 }
 
-/// The real part.
+/// Records the real part.
 pub fn real(x: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::real(&mut state.trace, x)?;
     finish(state, id)
 }
 
-/// The imaginary part.
+/// Records the imaginary part.
 pub fn imag(x: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::imag(&mut state.trace, x)?;
     finish(state, id)
 }
 
-/// The bits as elements of another dtype.
+/// Records the bits of `x` as elements of another dtype.
 pub fn bitcast_convert(x: TensorHandle, dtype: DType) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::bitcast_convert(&mut state.trace, x, dtype)?;
     finish(state, id)
 }
 
-/// Each element rounded to a format with so many bits.
+/// Records `x`, each element rounded to a format with this many exponent and mantissa bits.
 pub fn reduce_precision(x: TensorHandle, exponent_bits: i32, mantissa_bits: i32) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::reduce_precision(&mut state.trace, x, exponent_bits.into(), mantissa_bits.into())?;

@@ -9,21 +9,21 @@ use crate::ir::{NodeId, Placement, ScatterOp};
 use crate::types::DType;
 use crate::{error, ops};
 
-/// Slices along an axis, at indices.
+/// Records slices of `x` along an axis, at the given indices.
 pub fn take(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
     let (mut state, [x, indices]) = operands([("x", x), ("indices", indices)])?;
     let id = ops::take(&mut state.trace, x, indices, axis)?;
     finish(state, id)
 }
 
-/// `sizes` elements of each axis, from `starts`.
+/// Records a slice of `x` with `sizes` elements on each axis, beginning at `starts`.
 pub fn dynamic_slice(x: TensorHandle, starts: &[TensorHandle], sizes: &[i64]) -> Result<TensorHandle> {
     let (mut state, nodes) = operand_list(std::iter::once(("x".to_string(), x)).chain(numbered("starts", starts)))?;
     let id = ops::dynamic_slice(&mut state.trace, nodes[0], &nodes[1..], sizes)?;
     finish(state, id)
 }
 
-/// `x` with `update` written over it, from `starts`.
+/// Records `x` with `update` written over it, beginning at `starts`.
 pub fn dynamic_update_slice(x: TensorHandle, update: TensorHandle, starts: &[TensorHandle]) -> Result<TensorHandle> {
     let both = [("x".to_string(), x), ("update".to_string(), update)];
     let (mut state, nodes) = operand_list(both.into_iter().chain(numbered("starts", starts)))?;
@@ -31,14 +31,14 @@ pub fn dynamic_update_slice(x: TensorHandle, update: TensorHandle, starts: &[Ten
     finish(state, id)
 }
 
-/// An element for each index.
+/// Records an element of `x` for each index along an axis.
 pub fn take_along_axis(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
     let (mut state, [x, indices]) = operands([("x", x), ("indices", indices)])?;
     let id = ops::take_along_axis(&mut state.trace, x, indices, axis)?;
     finish(state, id)
 }
 
-/// `x` with an element combined into it for each index.
+/// Records `x` with an element combined into it for each index along an axis.
 pub fn scatter_along(
     op: ScatterOp,
     x: TensorHandle,
@@ -51,7 +51,7 @@ pub fn scatter_along(
     finish(state, id)
 }
 
-/// `x` with a slice of `source` combined into it for each index.
+/// Records `x` with a slice of `source` combined into it for each index.
 pub fn index_combine(
     op: ScatterOp,
     x: TensorHandle,
@@ -64,7 +64,7 @@ pub fn index_combine(
     finish(state, id)
 }
 
-/// The nodes of operands, then of indices, of which those with the handle 0 are whole axes.
+/// Looks up the nodes of operands, then of indices. An index with the handle 0 stands for a whole axis.
 fn with_indices(
     first: &[(&str, TensorHandle)],
     indices: &[TensorHandle],
@@ -79,14 +79,14 @@ fn with_indices(
     Ok((state, first.to_vec(), indices))
 }
 
-/// NumPy's advanced indexing.
+/// Records NumPy's advanced indexing.
 pub fn index(x: TensorHandle, indices: &[TensorHandle]) -> Result<TensorHandle> {
     let (mut state, nodes, indices) = with_indices(&[("x", x)], indices)?;
     let id = ops::index(&mut state.trace, nodes[0], &indices)?;
     finish(state, id)
 }
 
-/// `x` with values combined into what those indices name.
+/// Records `x` with values combined into the elements that advanced indexing selects.
 pub fn index_put(
     op: ScatterOp,
     x: TensorHandle,
@@ -98,7 +98,7 @@ pub fn index_put(
     finish(state, id)
 }
 
-/// `x` with values in the place of a slice.
+/// Records `x` with values in place of a slice.
 pub fn slice_assign(
     x: TensorHandle,
     starts: &[i64],
@@ -114,7 +114,7 @@ pub fn slice_assign(
     finish(state, id)
 }
 
-/// Where `x` is not 0, on each axis; and how many such places there are.
+/// Records the positions of the elements of `x` that are not 0, on each axis; and the number of such elements.
 pub fn nonzero(x: TensorHandle, size: i64, fill: i64, index_dtype: DType, places: usize) -> Result<Vec<TensorHandle>> {
     let (mut state, [x]) = operands([("x", x)])?;
     let rank = state.trace.ty(x).dims.len();
@@ -125,7 +125,7 @@ pub fn nonzero(x: TensorHandle, size: i64, fill: i64, index_dtype: DType, places
     finish_all(state, &ids)
 }
 
-/// The slices of `x` where a mask is true; and how many there are.
+/// Records the slices of `x` where a mask is true; and their number.
 pub fn mask_select(
     x: TensorHandle,
     mask: TensorHandle,
@@ -138,7 +138,7 @@ pub fn mask_select(
     finish_all(state, &ids)
 }
 
-/// Slices that begin where indices say.
+/// Records slices of `x` that begin at positions given by index vectors.
 pub fn gather(
     x: TensorHandle,
     indices: TensorHandle,

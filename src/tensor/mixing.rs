@@ -1,4 +1,4 @@
-//! Operations on tensors of several devices, as the option `mixed_device_policy` has it. Tensors of two environments never
+//! Operations on tensors of several devices, by the option `mixed_device_policy`. Tensors of two environments never
 //! mix.
 
 use super::recording::create;
@@ -13,7 +13,7 @@ use crate::ops;
 use crate::sync;
 use crate::types::{Scalar, TensorType};
 
-/// An operand, where it is.
+/// An operand, with the device that it is on.
 struct Operand<'a> {
     name: &'a str,
     handle: TensorHandle,
@@ -21,18 +21,19 @@ struct Operand<'a> {
     place: Place,
 }
 
-/// What stands for an operand on the device of the operation.
+/// Replacement of an operand on the device of the operation.
 enum Stand {
-    /// Itself.
+    /// The operand itself: it is on that device already.
     Tensor,
-    /// A constant of its value.
+    /// A constant with the operand's value.
     Constant(TensorType, Scalar),
-    /// A copy.
+    /// A copy of the operand's value.
     Copy(Value),
 }
 
-/// The nodes of operands that are not on one device, and the state of the device on which the operation is recorded:
-/// that of `dst`, if there is one, else the first XLA device among them. `apart` is what is said if they may not meet.
+/// Returns the nodes of operands that are on several devices, and the locked state of the device on which the operation
+/// is recorded: the device of `dst` if there is one, else the first XLA device among the operands. Returns the error
+/// `apart` if the option does not allow the operands together.
 #[cold]
 pub fn bring_together(named: &[(&str, TensorHandle)], apart: Error) -> Result<(State, Vec<NodeId>)> {
     let operands = named.iter().map(|&(name, handle)| find(name, handle)).collect::<Result<Vec<Operand>>>()?;
@@ -76,7 +77,8 @@ fn find<'a>(name: &'a str, handle: TensorHandle) -> Result<Operand<'a>> {
     Ok(Operand { name, handle, device, place: state.owner()?.place })
 }
 
-/// Tensors on an XLA device with the values of native ones of the same environment, as the option has it.
+/// Returns tensors on an XLA device with the values of native tensors of the same environment. Fails if the option
+/// `mixed_device_policy` does not allow that.
 pub fn brought(target: &'static Device, named: &[(&str, TensorHandle)], apart: &Error) -> Result<Vec<TensorHandle>> {
     let owner = target.state().owner()?.clone();
     let policy = owner.shared.options.mixed_device_policy();
@@ -110,7 +112,7 @@ pub fn brought(target: &'static Device, named: &[(&str, TensorHandle)], apart: &
     }
 }
 
-/// The one element of a native tensor, to be recorded on an XLA device.
+/// Returns the one element of a native tensor as a constant, to be recorded on an XLA device.
 fn constant(operand: &Operand, target: &Operand) -> Option<Stand> {
     let state = operand.device.state();
     let slot = state.check(operand.name, operand.handle).ok()?;
@@ -133,7 +135,7 @@ fn only_scalars(operand: &Operand, apart: &Error) -> Error {
     )
 }
 
-/// A copy on the target's device: counted, and told to whoever listens to the log.
+/// Copies an operand to the target's device; counts the copy and reports it to the log.
 fn copied(operand: &Operand, target: &Operand) -> Result<Value> {
     let value = sync::value_on(target.device, sync::settled(operand.device, operand.handle)?)?;
     let ty = match &value {

@@ -8,22 +8,22 @@ use crate::error::Result;
 use crate::ops;
 use crate::ops::{ActivationOp, ConvolutionOptions};
 
-/// An activation.
+/// Records an activation function.
 pub fn activation(op: ActivationOp, x: TensorHandle) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::activation(trace, op, x))
 }
 
-/// Exponentials, divided by their sum over an axis.
+/// Records the exponentials of `x`, divided by their sum over an axis.
 pub fn softmax(x: TensorHandle, axis: i64) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::softmax(trace, x, axis))
 }
 
-/// Their logarithms.
+/// Records the logarithms of the softmax over an axis.
 pub fn log_softmax(x: TensorHandle, axis: i64) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::log_softmax(trace, x, axis))
 }
 
-/// Normalised over axes. A scale and an offset with the handle 0 are none.
+/// Records a normalization over axes. A scale or an offset with the handle 0 is left out.
 pub fn layer_norm(
     x: TensorHandle,
     axes: &[i64],
@@ -44,7 +44,7 @@ pub fn layer_norm(
     finish(state, id)
 }
 
-/// Normalized over its batch; its mean; its variance.
+/// Records batch normalization for training. Returns the normalized tensor, its mean and its variance.
 pub fn batch_norm_training(
     x: TensorHandle,
     scale: TensorHandle,
@@ -57,7 +57,7 @@ pub fn batch_norm_training(
     finish_all(state, &results)
 }
 
-/// Normalized by a mean and a variance.
+/// Records batch normalization by a given mean and variance.
 pub fn batch_norm_inference(
     [x, scale, offset, mean, variance]: [TensorHandle; 5],
     epsilon: f64,
@@ -69,7 +69,7 @@ pub fn batch_norm_inference(
     finish(state, id)
 }
 
-/// The gradients of what was normalized, of its scale and of its offset.
+/// Records the gradients of batch normalization: of its operand, of its scale and of its offset.
 pub fn batch_norm_grad(
     [x, scale, mean, variance, grad_output]: [TensorHandle; 5],
     epsilon: f64,
@@ -81,7 +81,7 @@ pub fn batch_norm_grad(
     finish_all(state, &results)
 }
 
-/// Windows of the left operand times the right one.
+/// Records a convolution: windows of the left operand times the kernel on the right.
 pub fn convolution(lhs: TensorHandle, rhs: TensorHandle, options: &ConvolutionOptions) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
     let id = ops::convolution(&mut state.trace, lhs, rhs, options)?;

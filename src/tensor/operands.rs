@@ -1,4 +1,4 @@
-//! The nodes of operands, looked up on their device.
+//! Looks up the nodes of operands on their device.
 
 use super::mixing::bring_together;
 use super::recording::{State, finish, to_record};
@@ -6,7 +6,7 @@ use crate::device::{TensorHandle, common_device};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
 
-/// The nodes of named operands on one device, and that device's state.
+/// Returns the nodes of named operands, and the locked state of the one device that they are on.
 #[inline]
 pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(State, [NodeId; N])> {
     let device = match common_device(&named) {
@@ -24,12 +24,12 @@ pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Sta
     Ok((state, nodes))
 }
 
-/// Names for a list of operands, as messages call them.
+/// Names the elements of a list of operands, for messages.
 pub fn numbered<'a>(name: &'a str, list: &'a [TensorHandle]) -> impl Iterator<Item = (String, TensorHandle)> + 'a {
     list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle))
 }
 
-/// As [`operands`], for as many as there are.
+/// Does what [`operands`] does, for a list of any length.
 pub fn operand_list(named: impl Iterator<Item = (String, TensorHandle)>) -> Result<(State, Vec<NodeId>)> {
     let named: Vec<(String, TensorHandle)> = named.collect();
     let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();

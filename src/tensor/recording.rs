@@ -1,4 +1,4 @@
-//! Where every recorded operation begins and ends: a device with room for it, and a tensor for its result.
+//! Begin and end of recording an operation: a device with room for it, and a tensor for its result.
 
 use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
 use crate::error;
@@ -8,11 +8,11 @@ use crate::sync;
 use crate::types::check_rank;
 use parking_lot::MutexGuard;
 
-/// A device's state, locked.
+/// The locked state of a device.
 pub type State = MutexGuard<'static, DeviceState>;
 
-/// The state of a device with room to record one more operation. An error if nothing may be recorded: the environment was
-/// released, or too much is pending already.
+/// Locks a device with room to record one more operation. Fails if the environment was released, or too much is
+/// pending.
 #[inline]
 pub fn to_record(device: &'static Device) -> Result<State> {
     let mut state = device.state();
@@ -22,7 +22,7 @@ pub fn to_record(device: &'static Device) -> Result<State> {
     if state.is_native() {
         let garbage = state.clear_native();
         if !garbage.is_empty() {
-            // What frees memory may call whoever lent it.
+            // Dropping this memory may call the deleter of the library that lent it.
             MutexGuard::unlocked(&mut state, || drop(garbage));
             state.check_open()?;
         }
@@ -37,8 +37,8 @@ pub fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result
     finish(state, id)
 }
 
-/// A new tensor with the result of what was recorded as its value: pending; or on cpu evaluated now, by this thread and
-/// without the lock, unless it waits for a placeholder's value.
+/// Creates a tensor with the recorded result as its value. On an XLA device it is pending; on cpu it is evaluated now,
+/// by this thread and without the lock, unless it depends on a placeholder.
 #[inline]
 pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     check_ranks(&state, &[id])?;
@@ -57,13 +57,13 @@ pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     state.new_tensor_of(Value::Native(made.remove(0)))
 }
 
-/// No tensor is of more axes than the library takes, whatever an operation's own rule says.
+/// Refuses results of more axes than the library supports, whatever the operation's own rule allows.
 #[inline]
 fn check_ranks(state: &State, ids: &[NodeId]) -> Result<()> {
     ids.iter().try_for_each(|&id| check_rank(state.trace.dims(state.trace.node(id).shape)))
 }
 
-/// The same for several results: a tensor for each, or none for any.
+/// Creates a tensor for each of several recorded results; on an error, creates none.
 pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
     check_ranks(&state, ids)?;
     let mut tensors = Unfinished(Vec::with_capacity(ids.len()));
@@ -82,14 +82,14 @@ pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>>
             tensors.0.push(state.new_tensor_at(id)?);
             Ok(())
         });
-        // Unfinished tensors are released under a lock of their own.
+        // Dropping unfinished tensors takes the lock itself.
         drop(state);
         made
     };
     made.map(|()| std::mem::take(&mut tensors.0))
 }
 
-/// On cpu, tensors for results of which some wait for a placeholder's value, and others do not.
+/// Creates tensors on cpu for results of which some depend on a placeholder, and others do not.
 #[cold]
 fn finish_mixed(mut state: State, ids: &[NodeId], waits: &[bool]) -> Result<Vec<TensorHandle>> {
     let mut waiting = Unfinished(Vec::new());
@@ -102,7 +102,7 @@ fn finish_mixed(mut state: State, ids: &[NodeId], waits: &[bool]) -> Result<Vec<
         match state.new_waiting(id) {
             Ok(tensor) => waiting.0.push(tensor),
             Err(error) => {
-                // Unfinished tensors are released under a lock of their own.
+                // Dropping unfinished tensors takes the lock itself.
                 drop(state);
                 return Err(error);
             }
@@ -126,7 +126,7 @@ fn finish_mixed(mut state: State, ids: &[NodeId], waits: &[bool]) -> Result<Vec<
     Ok(waits.iter().map(next).map(|tensor| tensor.expect("a tensor for each")).collect())
 }
 
-/// The values of nodes on cpu; nothing is locked meanwhile.
+/// Evaluates nodes on cpu, with nothing locked meanwhile.
 fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Results)> {
     let work = state.take_work(ids);
     let device = MutexGuard::mutex(&state);
@@ -137,7 +137,7 @@ fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Results)> {
     Ok((state, made))
 }
 
-/// Tensors that are released unless all were made.
+/// Releases its tensors when dropped, unless all of them were made.
 struct Unfinished(Vec<TensorHandle>);
 
 impl Drop for Unfinished {
@@ -148,8 +148,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Gives a tensor the result of what was recorded on it as its value. On cpu it is evaluated under the lock, so that no
-/// other thread's update is lost.
+/// Gives the tensor `dst` the recorded result as its value. On cpu it is evaluated under the lock, so that no other
+/// thread's update is lost.
 pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
     let garbage = if state.is_native() && state.waits(id) {

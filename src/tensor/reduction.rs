@@ -9,34 +9,34 @@ use crate::ir::ReduceOp;
 use crate::ops;
 use crate::types::DType;
 
-/// A reduction over axes.
+/// Records a reduction over axes.
 pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::reduce(&mut state.trace, op, x, axes, keep_dims)?;
     finish(state, id)
 }
 
-/// The mean over axes.
+/// Records the mean over axes.
 pub fn mean(x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::mean(trace, x, axes, keep_dims))
 }
 
-/// The variance over axes.
+/// Records the variance over axes.
 pub fn variance(x: TensorHandle, axes: &[i64], correction: f64, keep_dims: bool) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::variance(trace, x, axes, correction, keep_dims))
 }
 
-/// Its square root.
+/// Records the standard deviation over axes.
 pub fn standard_deviation(x: TensorHandle, axes: &[i64], correction: f64, keep_dims: bool) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::standard_deviation(trace, x, axes, correction, keep_dims))
 }
 
-/// The logarithm of the sum of exponentials over axes.
+/// Records the logarithm of the sum of exponentials over axes.
 pub fn logsumexp(x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::logsumexp(trace, x, axes, keep_dims))
 }
 
-/// The index of the greatest (or smallest) element along an axis.
+/// Records the index of the greatest (or smallest) element along an axis.
 pub fn arg_extreme(
     x: TensorHandle,
     axis: i64,
@@ -49,7 +49,7 @@ pub fn arg_extreme(
     finish(state, id)
 }
 
-/// A reduction of all elements of an axis up to each.
+/// Records a cumulative reduction along an axis.
 pub fn cumulative(op: ReduceOp, x: TensorHandle, axis: i64, reverse: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::cumulative(&mut state.trace, op, x, axis, reverse)?;

@@ -8,55 +8,55 @@ use crate::error::Result;
 use crate::types::{ScalarValue, TensorType};
 use crate::{error, ops};
 
-/// To another shape of as many elements.
+/// Records `x` in another shape with as many elements.
 pub fn reshape(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::reshape(&mut state.trace, x, dims)?;
     finish(state, id)
 }
 
-/// To a shape that it broadcasts to.
+/// Records `x` broadcast to a shape.
 pub fn broadcast_to(x: TensorHandle, dims: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::broadcast_to(&mut state.trace, x, dims)?;
     finish(state, id)
 }
 
-/// Axis i of the result is axis `permutation[i]`.
+/// Records `x` with its axes permuted: axis i of the result is axis `permutation[i]`.
 pub fn transpose(x: TensorHandle, permutation: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::transpose(&mut state.trace, x, permutation)?;
     finish(state, id)
 }
 
-/// Backwards along some axes.
+/// Records `x` reversed along axes, by the operation `reverse`.
 pub fn reverse(x: TensorHandle, axes: &[i64]) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::reverse(&mut state.trace, x, axes)?;
     finish(state, id)
 }
 
-/// Backwards along axes.
+/// Records `x` reversed along axes, as NumPy's flip.
 pub fn flip(x: TensorHandle, axes: &[i64]) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::flip(trace, x, axes))
 }
 
-/// Moved along axes, round the end.
+/// Records `x` rotated along axes: elements that leave one end come in at the other.
 pub fn roll(x: TensorHandle, shifts: &[i64], axes: &[i64]) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::roll(trace, x, shifts, axes))
 }
 
-/// Without axes of size 1.
+/// Records `x` without axes of size 1.
 pub fn squeeze(x: TensorHandle, axes: &[i64]) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::squeeze(trace, x, axes))
 }
 
-/// With axes of size 1.
+/// Records `x` with new axes of size 1.
 pub fn expand_dims(x: TensorHandle, axes: &[i64]) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::expand_dims(trace, x, axes))
 }
 
-/// Along one axis.
+/// Records tensors joined along an existing axis.
 pub fn concatenate(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> {
     if tensors.is_empty() {
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
@@ -66,7 +66,7 @@ pub fn concatenate(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> 
     finish(state, id)
 }
 
-/// Along a new axis.
+/// Records tensors joined along a new axis.
 pub fn stack(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> {
     if tensors.is_empty() {
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
@@ -76,7 +76,7 @@ pub fn stack(tensors: &[TensorHandle], axis: i64) -> Result<TensorHandle> {
     finish(state, id)
 }
 
-/// Parts of these sizes along an axis, or as many of equal size.
+/// Records parts of `x` along an axis: of the given sizes, or `count` parts of equal size.
 pub fn split(x: TensorHandle, sizes: Option<&[i64]>, count: usize, axis: i64) -> Result<Vec<TensorHandle>> {
     let (mut state, [x]) = operands([("x", x)])?;
     let ids = match sizes {
@@ -86,7 +86,7 @@ pub fn split(x: TensorHandle, sizes: Option<&[i64]>, count: usize, axis: i64) ->
     finish_all(state, &ids)
 }
 
-/// `x[start:limit:stride]` on every axis.
+/// Records `x[start:limit:stride]` on every axis.
 pub fn slice(x: TensorHandle, starts: &[i64], limits: &[i64], strides: Option<&[i64]>) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let ty = state.trace.ty(x);
@@ -96,7 +96,7 @@ pub fn slice(x: TensorHandle, starts: &[i64], limits: &[i64], strides: Option<&[
     finish(state, id)
 }
 
-/// `x[start:stop:step]` along an axis.
+/// Records `x[start:stop:step]` along one axis.
 pub fn slice_axis(x: TensorHandle, axis: i64, start: i64, stop: i64, step: i64) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::slice_axis(trace, x, axis, start, stop, step))
 }
@@ -108,7 +108,7 @@ pub(super) fn check_rank(rank: usize, ty: &TensorType) -> Result<()> {
     Ok(())
 }
 
-/// `x` with `value` around and between its elements.
+/// Records `x` with `value` around and between its elements.
 pub fn pad(
     x: TensorHandle,
     value: TensorHandle,
@@ -124,7 +124,7 @@ pub fn pad(
     finish(state, id)
 }
 
-/// `x` with a scalar around and between its elements.
+/// Records `x` with a scalar around and between its elements.
 pub fn pad_with_scalar(
     x: TensorHandle,
     value: ScalarValue,
@@ -140,12 +140,12 @@ pub fn pad_with_scalar(
     finish(state, id)
 }
 
-/// Copies of the whole.
+/// Records copies of the whole of `x`, side by side.
 pub fn tile(x: TensorHandle, repeats: &[i64]) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::tile(trace, x, repeats))
 }
 
-/// Copies of each slice.
+/// Records `x` with each slice along an axis repeated.
 pub fn repeat(x: TensorHandle, repeats: i64, axis: i64) -> Result<TensorHandle> {
     of_one("x", x, |trace, x| ops::repeat(trace, x, repeats, axis))
 }

@@ -8,28 +8,28 @@ use crate::ir::NodeId;
 use crate::ops;
 use crate::types::DType;
 
-/// Sorted along an axis.
+/// Records `x` sorted along an axis.
 pub fn sort_along(x: TensorHandle, axis: i64, descending: bool, stable: bool) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::sort_along(&mut state.trace, x, axis, descending, stable)?;
     finish(state, id)
 }
 
-/// The indices that sort it.
+/// Records the indices that sort `x` along an axis.
 pub fn argsort(x: TensorHandle, axis: i64, descending: bool, stable: bool, index_dtype: DType) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let id = ops::argsort(&mut state.trace, x, axis, descending, stable, index_dtype)?;
     finish(state, id)
 }
 
-/// The first `k` elements of an order along an axis, and their indices.
+/// Records the k largest (or smallest) elements along an axis, and their indices.
 pub fn top_k(x: TensorHandle, k: i64, axis: i64, greatest: bool, index_dtype: DType) -> Result<Vec<TensorHandle>> {
     let (mut state, [x]) = operands([("x", x)])?;
     let ids = ops::top_k(&mut state.trace, x, k, axis, greatest, index_dtype)?;
     finish_all(state, &ids)
 }
 
-/// The same by the total order of floats.
+/// Records the k largest (or smallest) elements by the total order of floats, and their indices.
 pub fn top_k_total_order(
     x: TensorHandle,
     k: i64,
@@ -42,8 +42,8 @@ pub fn top_k_total_order(
     finish_all(state, &ids)
 }
 
-/// The different elements of `x`; where each is first, which of them each element is, how often each is there, and how many
-/// there are, each only where `wanted`. A fill with the handle 0 is none.
+/// Records the distinct elements of `x`; and each only where `wanted`: the first position of each, the inverse indices,
+/// the counts, and the number of distinct elements. A fill with the handle 0 is left out.
 pub fn unique(
     x: TensorHandle,
     size: i64,
@@ -60,7 +60,7 @@ pub fn unique(
     finish_all(state, &ids)
 }
 
-/// Where values go in a row that is in order.
+/// Records the positions at which values would be inserted into a sorted row.
 pub fn searchsorted(
     sorted: TensorHandle,
     values: TensorHandle,

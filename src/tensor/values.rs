@@ -1,4 +1,4 @@
-//! Tensors as handles on values.
+//! Values and metadata of tensors, by tensor handles.
 
 use crate::device::{Device, Place, TensorHandle, Value, common_device, device_of};
 use crate::device_data::{DeviceData, State};
@@ -7,22 +7,22 @@ use crate::error::Result;
 use crate::ir::Op;
 use crate::types::{TensorType, element_count};
 
-/// What a tensor's value is at the moment. The numbers are those of `LXLA_STATE_*`.
+/// State of a tensor's value. The numbers are those of `LXLA_STATE_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorState {
-    /// Recorded, not run.
+    /// Recorded, not yet run.
     Pending = 1,
-    /// It has its buffer, or a run that makes it is under way.
+    /// The buffer exists, or a run that computes it is under way.
     Ready = 2,
-    /// It never had a value.
+    /// A placeholder: it has no value.
     Placeholder = 3,
-    /// It is an array of the host.
+    /// A native tensor: its value is an array in host memory.
     Native = 4,
-    /// It is lost; reading it says why.
+    /// The value is lost; reading it returns the error that lost it.
     Failed = 5,
 }
 
-/// A tensor with a shape and no value.
+/// Creates a tensor with a shape and no value.
 pub fn placeholder(device: &'static Device, ty: TensorType, requires_grad: bool) -> Result<TensorHandle> {
     element_count(&ty.dims)?;
     let mut state = device.state();
@@ -33,7 +33,7 @@ pub fn placeholder(device: &'static Device, ty: TensorType, requires_grad: bool)
     Ok(handle)
 }
 
-/// A placeholder with a tensor's dtype, shape, device and requires_grad.
+/// Creates a placeholder with the dtype, shape, device and requires_grad of `tensor`.
 pub fn placeholder_like(tensor: TensorHandle) -> Result<TensorHandle> {
     let device = device_of("tensor", tensor)?;
     let (ty, requires_grad) = {
@@ -44,7 +44,7 @@ pub fn placeholder_like(tensor: TensorHandle) -> Result<TensorHandle> {
     placeholder(device, ty, requires_grad)
 }
 
-/// A new tensor with the value that this one has now. Nothing is copied.
+/// Creates a tensor with the present value of `tensor`. Copies nothing.
 pub fn snapshot(tensor: TensorHandle) -> Result<TensorHandle> {
     let mut state = device_of("tensor", tensor)?.state();
     state.check_open()?;
@@ -57,7 +57,7 @@ pub fn snapshot(tensor: TensorHandle) -> Result<TensorHandle> {
     Ok(handle)
 }
 
-/// `dst` takes the value that `src` has now.
+/// Gives `dst` the present value of `src`.
 pub fn assign(dst: TensorHandle, src: TensorHandle) -> Result<()> {
     let device = common_device(&[("dst", dst), ("src", src)])?;
     let mut state = device.state();
@@ -74,13 +74,13 @@ pub fn assign(dst: TensorHandle, src: TensorHandle) -> Result<()> {
     Ok(())
 }
 
-/// Dtype and shape.
+/// Returns the tensor's dtype and shape.
 pub fn ty(tensor: TensorHandle) -> Result<TensorType> {
     let state = device_of("tensor", tensor)?.state();
     Ok(state.ty(state.check("tensor", tensor)?))
 }
 
-/// Number of the environment, and which of its devices it is on.
+/// Returns the number of the tensor's environment, and the tensor's device in it.
 pub fn place(tensor: TensorHandle) -> Result<(u64, Place)> {
     let state = device_of("tensor", tensor)?.state();
     state.check("tensor", tensor)?;
@@ -88,7 +88,7 @@ pub fn place(tensor: TensorHandle) -> Result<(u64, Place)> {
     Ok((owner.shared.number, owner.place))
 }
 
-/// What the value is at the moment. Does not wait.
+/// Returns the state of the tensor's value. Does not wait.
 pub fn state(tensor: TensorHandle) -> Result<TensorState> {
     let state = device_of("tensor", tensor)?.state();
     let slot = state.check("tensor", tensor)?;
@@ -105,13 +105,13 @@ pub fn state(tensor: TensorHandle) -> Result<TensorState> {
     })
 }
 
-/// Whether the tensor is marked as requiring gradients. The library only carries the mark.
+/// Returns whether the tensor is marked as requiring gradients. The library only carries the mark.
 pub fn requires_grad(tensor: TensorHandle) -> Result<bool> {
     let state = device_of("tensor", tensor)?.state();
     Ok(state.requires_grad(state.check("tensor", tensor)?))
 }
 
-/// Marks the tensor.
+/// Marks the tensor as requiring gradients, or removes the mark.
 pub fn set_requires_grad(tensor: TensorHandle, on: bool) -> Result<()> {
     let mut state = device_of("tensor", tensor)?.state();
     let slot = state.check("tensor", tensor)?;

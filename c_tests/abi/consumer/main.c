@@ -1,4 +1,4 @@
-// What a user's first program may look like: 2 * x + 1 on four floats.
+// A user's first program: computes 2 * x + 1 on four floats.
 #include <lazyxla.h>
 
 #include <stdio.h>
