@@ -42,7 +42,7 @@ test: build  ## Tests: Rust, then C, on the default CPU plugin; all but those wi
 	cargo test
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
-test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, the sweep, the fuzzer, JAX.
+test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX.
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
 
 test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.
