@@ -29,7 +29,7 @@ static differentiable softplus(const int64_t *dims, size_t rank) {
   return f;
 }
 
-// What a frontend's tape stores for a call.
+// An entry of a frontend's tape: one call.
 typedef struct {
   lxla_computation backward;
   lxla_tensor kept;

@@ -956,7 +956,7 @@ typedef struct {
    */
   int32_t use_native_for_cpu_tensor;
   /**
-   * What an operation on tensors of different devices does. 1: fails with INVALID_ARGUMENT. 2: copies the operands
+   * Policy of operations on tensors of different devices. 1: fails with INVALID_ARGUMENT. 2: copies the operands
    * to the device of the operation. 3 (default): treats cpu tensors with one element as scalar constants, and
    * fails for others.
    */

@@ -43,7 +43,7 @@ pub struct DeviceData {
     pub tensors: Count,
     /// Number of reads and saves in flight. Incremented under the device's lock, decremented at any time.
     holds: AtomicU32,
-    /// Where the device's trace has the leaf of this data.
+    /// The node of this data's leaf in the device's trace.
     leaf: LeafPlace,
 }
 

@@ -68,7 +68,7 @@ pub struct lxla_env_options {
     pub device_count: i32,
     /// Switch: tensors on `cpu`, or created without a device, are eager (on) or lazy on xla:0 (off). Default on.
     pub use_native_for_cpu_tensor: i32,
-    /// What an operation on tensors of different devices does. 1: fails with INVALID_ARGUMENT. 2: copies the operands
+    /// Policy of operations on tensors of different devices. 1: fails with INVALID_ARGUMENT. 2: copies the operands
     /// to the device of the operation. 3 (default): treats cpu tensors with one element as scalar constants, and
     /// fails for others.
     pub mixed_device_policy: i32,
