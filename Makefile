@@ -30,13 +30,17 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo test test-long test-plugins test-torch soak sweep fuzz tsan bench check header plugin plugins configure build install clean
+.PHONY: all demo gpt test test-long test-plugins test-torch soak sweep fuzz tsan bench check header plugin plugins configure build install clean
 
 all: build
 
 demo: plugin configure  ## Trains a network on real handwritten digits.
 	$(CMAKE) --build $(TREE) --target train_digits
 	$(TREE)/examples/train_digits examples/data/digits.csv
+
+gpt: plugin configure  ## Trains a small language model on real text, and lets it write.
+	$(CMAKE) --build $(TREE) --target gpt
+	$(TREE)/examples/gpt examples/data/genesis_exodus.txt --save $(TREE)/gpt.safetensors
 
 test: build  ## Tests: Rust, then C, on the default CPU plugin; all but those with label `long`.
 	cargo test

@@ -87,6 +87,12 @@ static lxla_tensor record_chain(const program *p, operands *on) {
   return x;
 }
 
+static lxla_tensor transposed(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_transpose(x, (const int64_t[]){1, 0}, 2, &out));
+  return out;
+}
+
 // --- A network of layers x + relu(x W + b), and its training step --------------------------------------------------
 
 static void prepare_network(const program *p, operands *on) {

@@ -1,102 +1,100 @@
-// A batch rule and a custom derivative with computations.
+// Batches of a computation, gradients of each example, and a custom derivative.
 #include "frontend.h"
 
 // [recipe]
-// vmap of what has no batch rule: the example's computation, applied by a loop over the batch. Nothing is carried.
-static lxla_tensor vmap(lxla_computation f, lxla_tensor batch, int64_t size) {
-  lxla_tensor out;
-  TRY(lxla_scan(f, NULL, 0, &batch, 1, size, 0, NULL, &out, 1));
+// A traced computation over a batch of `size`. `in_axes` has the batch axis of each parameter, -1 for one that is the
+// same for the whole batch; each result gets the batch as its first axis.
+static lxla_computation vmap(lxla_computation f, const int64_t *in_axes, int64_t size) {
+  size_t params, results, captured;
+  int64_t out_axes[16] = {0};
+  lxla_computation out;
+  TRY(lxla_computation_info(f, &params, &results, &captured));
+  CHECK(results <= 16);
+  TRY(lxla_computation_vmap(f, in_axes, params, out_axes, results, size, &out));
   return out;
 }
 // [recipe end]
 
 // [recipe]
-// A function with a derivative of its own: the pair that JAX's custom_vjp takes.
-typedef struct {
-  lxla_computation forward;    // x -> y, and what the derivative needs
-  lxla_computation backward;   // what the forward kept, dy -> dx
-} differentiable;
-
-// log(1 + e^x). The derivative is logistic(x), which is finite where e^x / (1 + e^x) is inf / inf.
-static differentiable softplus(const int64_t *dims, size_t rank) {
-  differentiable f;
-  lxla_tensor x = placeholder(dims, rank), y = {0}, dy = placeholder(dims, rank);
-  TRY(lxla_activation(LXLA_ACTIVATION_SOFTPLUS, x, &y));
-  lxla_tensor slope = unary(LXLA_UNARY_LOGISTIC, x), dx = binary(LXLA_BINARY_MULTIPLY, dy, slope);
-  TRY(lxla_computation_trace(&x, 1, (lxla_tensor[]){y, x}, 2, &f.forward));   // keeps x: a result may be a parameter
-  TRY(lxla_computation_trace((lxla_tensor[]){x, dy}, 2, &dx, 1, &f.backward));
-  RELEASE(x, y, dy, slope, dx);
-  return f;
-}
-
-// An entry of a frontend's tape: one call.
-typedef struct {
-  lxla_computation backward;
-  lxla_tensor kept;
-} tape_entry;
-
-static lxla_tensor apply(const differentiable *f, lxla_tensor x, tape_entry *entry) {
-  lxla_tensor y_and_kept[2];
-  TRY(lxla_computation_call(f->forward, &x, 1, y_and_kept, 2));
-  TRY(lxla_computation_retain(f->backward));
-  *entry = (tape_entry){f->backward, y_and_kept[1]};
-  return y_and_kept[0];
-}
-
-static lxla_tensor pull_back(tape_entry *entry, lxla_tensor dy) {   // dx; the entry ends
-  lxla_tensor dx;
-  TRY(lxla_computation_call(entry->backward, (lxla_tensor[]){entry->kept, dy}, 2, &dx, 1));
-  TRY(lxla_computation_release(entry->backward));
-  RELEASE(entry->kept);
-  return dx;
+// log(1 + e^x), whose derivative is given: logistic(x), which is finite where e^x / (1 + e^x) is inf / inf.
+static lxla_computation softplus(const int64_t *dims, size_t rank) {
+  lxla_tensor x = placeholder(dims, rank), dy = placeholder(dims, rank), exponential = unary(LXLA_UNARY_EXPONENTIAL, x);
+  lxla_tensor y = unary(LXLA_UNARY_LOG_PLUS_ONE, exponential), slope = unary(LXLA_UNARY_LOGISTIC, x);
+  lxla_tensor dx = binary(LXLA_BINARY_MULTIPLY, dy, slope);
+  lxla_computation primal, forward, backward, out;
+  TRY(lxla_computation_trace(&x, 1, &y, 1, &primal));
+  TRY(lxla_computation_trace(&x, 1, (lxla_tensor[]){y, x}, 2, &forward));      // the results, then residuals: x
+  TRY(lxla_computation_trace((lxla_tensor[]){x, dy}, 2, &dx, 1, &backward));   // residuals, cotangents -> gradients
+  TRY(lxla_computation_with_vjp(primal, forward, backward, &out));
+  TRY(lxla_computation_release(primal));
+  TRY(lxla_computation_release(forward));
+  TRY(lxla_computation_release(backward));
+  RELEASE(x, dy, exponential, y, slope, dx);
+  return out;
 }
 // [recipe end]
 
 enum { BATCH = 5, N = 3 };
 
-int main(void) {
-  // A batched computation: the outer product of a vector with itself and with a captured one, summed with its
-  // transpose.
-  float values[BATCH * N], got[BATCH * N * N], fixed_values[] = {1, 10, 100};
-  for (int i = 0; i < BATCH * N; i++) values[i] = (float)i;
-  lxla_tensor batch = from_floats(device, DIMS(BATCH, N), values), fixed = from_floats(device, DIMS(N), fixed_values);
-  lxla_tensor x = placeholder(DIMS(N)), column, outer, out;
-  TRY(lxla_reshape(x, DIMS(N, 1), &column));
-  outer = binary(LXLA_BINARY_MULTIPLY, column, fixed);             // captured, so not mapped
-  lxla_computation f;
-  TRY(lxla_computation_trace(&x, 1, &outer, 1, &f));
-  out = vmap(f, batch, BATCH);
-  TRY(lxla_tensor_read(out, got, sizeof got));
-  for (int b = 0; b < BATCH; b++)
-    for (int i = 0; i < N; i++)
-      for (int j = 0; j < N; j++) CHECK(got[(b * N + i) * N + j] == values[b * N + i] * fixed_values[j]);
-  RELEASE(x, column, outer, out, fixed);
-  TRY(lxla_computation_release(f));
+// (w . x)^2
+static lxla_computation squared_product(void) {
+  lxla_tensor w = placeholder(DIMS(N)), x = placeholder(DIMS(N)), products = binary(LXLA_BINARY_MULTIPLY, w, x), sum;
+  TRY(lxla_reduce(LXLA_REDUCE_SUM, products, NULL, 0, 0, &sum));
+  lxla_tensor square = binary(LXLA_BINARY_MULTIPLY, sum, sum);
+  lxla_computation out;
+  TRY(lxla_computation_trace((lxla_tensor[]){w, x}, 2, &square, 1, &out));
+  RELEASE(w, x, products, sum, square);
+  return out;
+}
 
+static void batches(void) {
+  float w_values[N] = {1, 2, -1}, x_values[BATCH * N], losses[BATCH], rows[BATCH * N];
+  for (int i = 0; i < BATCH * N; i++) x_values[i] = (float)(i % 7);
+  lxla_tensor w = from_floats(device, DIMS(N), w_values), batch = from_floats(device, DIMS(BATCH, N), x_values);
+  lxla_computation f = squared_product();
   // [recipe]
-  // A batch rule: matmul takes a leading batch axis of either operand. Here [BATCH, 1, N] by [N, N].
-  float weights[N * N] = {1, 0, 0, 0, 2, 0, 0, 0, 3};
-  lxla_tensor w = from_floats(device, DIMS(N, N), weights), rows, products;
-  TRY(lxla_reshape(batch, DIMS(BATCH, 1, N), &rows));
-  products = matmul(rows, w);
+  // The loss of each example, and its gradient by the weights: one program for the batch.
+  lxla_computation with_gradient, of_batch;
+  lxla_tensor r[2];
+  lxla_vjp_options options = {.struct_size = sizeof options};
+  TRY(lxla_vjp_options_init(&options));
+  options.wrt = (size_t[]){0}, options.n_wrt = 1;                              // by w, not by x
+  TRY(lxla_computation_value_and_grad(f, &options, &with_gradient));
+  of_batch = vmap(with_gradient, (int64_t[]){-1, 0}, BATCH);                   // one w, a batch of x
+  TRY(lxla_computation_call(of_batch, (lxla_tensor[]){w, batch}, 2, r, 2));    // f32[BATCH], f32[BATCH, N]
   // [recipe end]
-  TRY(lxla_tensor_read(products, got, BATCH * N * sizeof *got));
-  for (int i = 0; i < BATCH * N; i++) CHECK(got[i] == values[i] * (float)(1 + i % N));
-  RELEASE(w, rows, products);
+  TRY(lxla_tensor_read(r[0], losses, sizeof losses));
+  TRY(lxla_tensor_read(r[1], rows, sizeof rows));
+  for (int b = 0; b < BATCH; b++) {
+    const float *x = &x_values[b * N], product = x[0] + 2 * x[1] - x[2];
+    CHECK(losses[b] == product * product);
+    for (int i = 0; i < N; i++) CHECK(rows[b * N + i] == 2 * product * x[i]);
+  }
+  TRY(lxla_computation_release(f));
+  TRY(lxla_computation_release(with_gradient));
+  TRY(lxla_computation_release(of_batch));
+  RELEASE(w, batch, r[0], r[1]);
+}
 
-  // The derivative is right also where the naive one is NaN.
-  float points[] = {-2, 0, 1000};
-  differentiable g = softplus(DIMS(N));
-  tape_entry entry;
-  lxla_tensor at = from_floats(device, DIMS(N), points), y = apply(&g, at, &entry), dy, dx;
-  TRY(lxla_tensor_full(env, device, LXLA_DTYPE_F32, DIMS(N), 1, &dy));
-  dx = pull_back(&entry, dy);
-  TRY(lxla_tensor_read(dx, got, N * sizeof *got));
+static void custom_derivative(void) {
+  float points[] = {-2, 0, 1000}, got[N];
+  lxla_tensor at = from_floats(device, DIMS(N), points), y, sum, dx;
+  // [recipe]
+  lxla_computation g = softplus(DIMS(N));
+  TRY(lxla_computation_call(g, &at, 1, &y, 1));
+  TRY(lxla_reduce(LXLA_REDUCE_SUM, y, NULL, 0, 0, &sum));
+  TRY(lxla_gradients(&sum, 1, NULL, &at, 1, &dx));         // by the rule given; so in loops, batches, value_and_grad
+  // [recipe end]
+  TRY(lxla_tensor_read(dx, got, sizeof got));
   for (int i = 0; i < N; i++) CHECK(fabs(got[i] - 1 / (1 + exp(-points[i]))) < 1e-6);
-  TRY(lxla_tensor_read(y, got, N * sizeof *got));
-  CHECK(got[2] == 1000 && fabs(got[1] - log(2)) < 1e-6);
-  RELEASE(batch, at, y, dy, dx);
-  TRY(lxla_computation_release(g.forward));
-  TRY(lxla_computation_release(g.backward));
+  TRY(lxla_tensor_read(y, got, sizeof got));
+  CHECK(isinf(got[2]) && fabs(got[1] - log(2)) < 1e-6);
+  TRY(lxla_computation_release(g));
+  RELEASE(at, y, sum, dx);
+}
+
+int main(void) {
+  batches();
+  custom_derivative();
   return 0;
 }

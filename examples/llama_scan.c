@@ -1,23 +1,27 @@
 // Llama 3.1 as one loop: a layer is traced once, on placeholders, and lxla_scan applies it to the stacked weights of all.
 //
-//   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE]
+//   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE] [--emit-step FILE]
 //
-// The model is traced and lowered without weights and without moving bytes, whatever its size. A small one (tiny, or a
-// cut of the others) is then run on random weights, and its logits are compared with those of the same layers recorded
-// one by one. --unrolled lowers without the loop, --run also runs a model that is large, --emit writes the StableHLO.
-#include "llama.h"
+// The model is traced and lowered without weights and without moving bytes, whatever its size; then its training step:
+// loss, gradients with each layer checkpointed, AdamW. A small model (tiny, or a cut of the others) is then run on random
+// weights. Its logits and its gradients are compared with those of the same layers recorded one by one, and a few
+// training steps have to lower the loss. --unrolled lowers without the loop, and without the step; --run also runs a model
+// that is large; --emit and --emit-step write the StableHLO.
+#include "llama_training.h"
 
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 static const double MOST_GROWTH = 100;              // MB that tracing and lowering may take
 static const double RUNS_BY_ITSELF = 1e8;           // elements of weights and scores, at most
 static const double TOLERANCE_F32 = 1e-5, TOLERANCE_BF16 = 5e-2;
+static const double GRADIENT_TOLERANCE_F32 = 1e-4, GRADIENT_TOLERANCE_BF16 = 1e-1;
+enum { STEPS = 8 };
+static const double RATE = 1e-3;
 
 typedef struct {
   llama model;
-  const char *size, *emit;
+  const char *size, *emit, *emit_step;
   int unrolled, run;
 } request;
 
@@ -121,18 +125,26 @@ static lxla_tensor *unstacked_inputs(const llama *m, const lxla_tensor *inputs) 
   return out;
 }
 
-static float *read_logits(const llama *m, lxla_tensor logits) {
-  size_t size = (size_t)(m->sequence * m->vocabulary) * sizeof(float);
+static int64_t element_count(lxla_tensor x) {
+  int64_t dims[3], elements = 1;
+  size_t rank;
+  TRY(lxla_tensor_info(x, NULL, &rank, dims, 3));
+  for (size_t i = 0; i < rank; i++) elements *= dims[i];
+  return elements;
+}
+
+static float *read_floats(lxla_tensor x) {
+  size_t size = (size_t)element_count(x) * sizeof(float);
   float *out = malloc(size);
   lxla_tensor wide;
   if (!out) exit(1);
-  TRY(lxla_convert(logits, LXLA_DTYPE_F32, &wide));
+  TRY(lxla_convert(x, LXLA_DTYPE_F32, &wide));
   TRY(lxla_tensor_read(wide, out, size));
   drop(wide);
   return out;
 }
 
-// Returns the largest difference of two lists of logits, relative to the largest logit; NaN if any logit is.
+// Returns the largest difference of two lists of numbers, relative to the largest of them; NaN if any is.
 static double difference(const float *a, const float *b, int64_t n) {
   double largest = 0, apart = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -155,9 +167,9 @@ static int run(const request *r, lxla_computation model) {
   else TRY(lxla_computation_call(model, inputs, n, &by_scan, 1));
   by_loop = forward(m, separate, 1);
   double start = milliseconds();
-  float *got = read_logits(m, by_scan);
+  float *got = read_floats(by_scan);
   double half = milliseconds();
-  float *want = read_logits(m, by_loop);
+  float *want = read_floats(by_loop);
   double end = milliseconds(), tolerance = m->dtype == LXLA_DTYPE_F32 ? TOLERANCE_F32 : TOLERANCE_BF16;
   double apart = difference(got, want, m->sequence * m->vocabulary);
   int good = apart <= tolerance;
@@ -171,6 +183,91 @@ static int run(const request *r, lxla_computation model) {
   drop(by_scan), drop(by_loop);
   free(separate);
   return good;
+}
+
+// --- Training ------------------------------------------------------------------------------------------------------
+
+// Returns the largest difference between the gradients of stacked weights and those of each layer's own.
+static double gradient_difference(const llama *m, const lxla_tensor *stacked, const lxla_tensor *separate) {
+  double most = 0;
+  for (size_t i = 0; i < input_count(m, 1) - EMBEDDING; i++) {
+    size_t of = i + EMBEDDING < LAYERS ? i : LAYERS - EMBEDDING + (i + EMBEDDING - LAYERS) % LAYER_WEIGHTS;
+    int64_t n = element_count(separate[i]), at = i == of ? 0 : n * (int64_t)((i + EMBEDDING - LAYERS) / LAYER_WEIGHTS);
+    float *got = read_floats(stacked[of]), *want = read_floats(separate[i]);
+    double apart = difference(got + at, want, n);
+    if (!(apart <= most)) most = apart;
+    free(got), free(want);
+  }
+  return most;
+}
+
+// Computes the gradients of the loop, checkpointed, and of the layers one by one. Returns whether they agree.
+static int compare_gradients(const llama *m, const lxla_tensor *inputs, lxla_tensor targets) {
+  size_t n = input_count(m, 1);
+  lxla_tensor given[FIRST_M + 1], by_scan[1 + WEIGHTS], *separate = unstacked_inputs(m, inputs), *by_loop;
+  by_loop = malloc(n * sizeof *by_loop), separate = realloc(separate, (n + 1) * sizeof *separate);
+  if (!by_loop || !separate) exit(1);
+  memcpy(given, inputs, FIRST_M * sizeof *given);
+  given[FIRST_M] = separate[n] = targets;
+  lxla_computation scanned = trace_gradients(m, 0, LXLA_CHECKPOINT_SAVE_NONE);
+  lxla_computation unrolled = trace_gradients(m, 1, LXLA_CHECKPOINT_SAVE_ALL);
+  TRY(lxla_computation_call(scanned, given, FIRST_M + 1, by_scan, 1 + WEIGHTS));
+  TRY(lxla_computation_call(unrolled, separate, n + 1, by_loop, n - EMBEDDING + 1));
+  TRY(lxla_sync(by_scan, 1 + WEIGHTS));
+  TRY(lxla_sync(by_loop, n - EMBEDDING + 1));
+  double tolerance = m->dtype == LXLA_DTYPE_F32 ? GRADIENT_TOLERANCE_F32 : GRADIENT_TOLERANCE_BF16;
+  double apart = gradient_difference(m, by_scan + 1, by_loop + 1);
+  int good = apart <= tolerance;
+  printf("  gradients            %.2g of the largest apart: %s (at most %.0e)\n", apart, good ? "equal" : "NOT EQUAL",
+         tolerance);
+  TRY(lxla_computation_release(scanned));
+  TRY(lxla_computation_release(unrolled));
+  TRY(lxla_tensor_release_many(by_scan, 1 + WEIGHTS));
+  TRY(lxla_tensor_release_many(by_loop, n - EMBEDDING + 1));
+  TRY(lxla_tensor_release_many(separate, n));
+  free(separate), free(by_loop);
+  return good;
+}
+
+// Runs a traced step on the state, which starts with the inputs of the step before TARGETS. Returns the loss before it.
+static float take_step(lxla_computation traced, lxla_tensor *state, lxla_tensor targets, int step) {
+  lxla_tensor in[STEP_INPUTS], out[STEP_RESULTS];
+  adamw_rates rates = make_rates(llama_env, llama_device, &LLAMA_ADAMW, RATE, step);
+  memcpy(in, state, TARGETS * sizeof *in);
+  in[TARGETS] = targets, in[RATES] = rates.size, in[RATES + 1] = rates.root, in[RATES + 2] = rates.decay;
+  TRY(lxla_computation_call(traced, in, STEP_INPUTS, out, STEP_RESULTS));
+  for (size_t i = 1; i < STEP_RESULTS; i++) TRY(lxla_tensor_assign(state[EMBEDDING + i - 1], out[i]));
+  TRY(lxla_tensor_release_many(out + 1, STEP_RESULTS - 1));
+  release_rates(rates);
+  TRY(lxla_mark_step(llama_env, llama_device, 0));
+  float loss;
+  TRY(lxla_tensor_read(out[0], &loss, sizeof loss));
+  drop(out[0]);
+  return loss;
+}
+
+// Compares gradients, then trains on one sequence. Returns whether the gradients agree and the loss falls.
+static int train(const llama *m, lxla_computation traced) {
+  lxla_tensor state[TARGETS], targets = random_tokens(m);
+  for (size_t i = 0; i < FIRST_M; i++) state[i] = random_input(m, i);
+  for (size_t i = 0; i < 2 * WEIGHTS; i++) {
+    int64_t dims[3];
+    size_t rank = stacked_dims(m, EMBEDDING + i % WEIGHTS, dims);
+    TRY(lxla_tensor_full(llama_env, llama_device, LXLA_DTYPE_F32, dims, rank, 0, &state[FIRST_M + i]));
+  }
+  TRY(lxla_mark_step(llama_env, llama_device, 1));
+  int good = compare_gradients(m, state, targets);
+  float first = 0, last = 0;
+  for (int step = 0; step < STEPS; step++) {
+    last = take_step(traced, state, targets, step);
+    if (step == 0) first = last;
+  }
+  int fell = last < first;
+  printf("  training             loss %.4f, %.4f before step %d: %s\n", (double)first, (double)last, STEPS,
+         fell ? "falls" : "DOES NOT FALL");
+  TRY(lxla_tensor_release_many(state, TARGETS));
+  drop(targets);
+  return good && fell;
 }
 
 // --- Tracing and lowering ------------------------------------------------------------------------------------------
@@ -217,6 +314,25 @@ static lxla_computation trace_and_lower(const request *r, int *good) {
   return model;
 }
 
+// The same for the training step.
+static lxla_computation trace_and_lower_step(const request *r, int *good) {
+  unsigned long long before_moved = counter("OutboundBytes") + counter("InboundBytes");
+  double before = resident_mb(), start = milliseconds();
+  lxla_computation step = trace_step(&r->model, LXLA_CHECKPOINT_SAVE_NONE);
+  double traced = milliseconds();
+  char *text;
+  TRY(lxla_computation_stablehlo(step, &text));
+  double lowered = milliseconds(), after = resident_mb();
+  unsigned long long moved = counter("OutboundBytes") + counter("InboundBytes") - before_moved;
+  printf("  training step        trace %.3f ms; lower %.3f ms, to %.1f kB; bytes moved %llu; memory %+.1f MB\n", traced - start,
+         lowered - traced, (double)strlen(text) / 1e3, moved, after - before);
+  if (r->emit_step) emit(r->emit_step, text);
+  lxla_string_free(text);
+  *good = moved == 0 && after - before < MOST_GROWTH;
+  if (!*good) fprintf(stderr, "tracing the step moved bytes, or took more than %.0f MB\n", MOST_GROWTH);
+  return step;
+}
+
 // --- Which model ---------------------------------------------------------------------------------------------------
 
 static int64_t at_least(int64_t x, int64_t least) { return x < least ? least : x; }
@@ -246,6 +362,7 @@ static int parse(int argc, char **argv, request *r) {
     else if (!strcmp(argv[i], "--run")) r->run = 1;
     else if (!value) return 0;
     else if (!strcmp(argv[i], "--emit")) r->emit = argv[++i];
+    else if (!strcmp(argv[i], "--emit-step")) r->emit_step = argv[++i];
     else if (!strcmp(argv[i], "--layers")) r->model.layers = atoll(argv[++i]);
     else if (!strcmp(argv[i], "--width") && atoll(value) > 0) narrow(&r->model, atoll(argv[++i]));
     else if (!strcmp(argv[i], "--sequence")) r->model.sequence = atoll(argv[++i]);
@@ -263,17 +380,21 @@ int main(int argc, char **argv) {
   setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // hides the plugin's log
   request r;
   if (!parse(argc, argv, &r)) {
-    fprintf(stderr, "usage: %s tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE]\n", argv[0]);
+    fprintf(stderr, "usage: %s tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run]\n", argv[0]);
+    fprintf(stderr, "       [--emit FILE] [--emit-step FILE]\n");
     return 2;
   }
   int32_t devices;
   TRY(lxla_env_device_count(llama_env, &devices));  // starts the plugin, which is not measured
   describe(&r);
-  int lowered, equal = 1;
-  lxla_computation model = trace_and_lower(&r, &lowered);
-  if (r.run || small(&r.model)) equal = run(&r, model);
+  int lowered, step_lowered = 1, equal = 1, trained = 1, runs = r.run || small(&r.model);
+  lxla_computation model = trace_and_lower(&r, &lowered), step = {0};
+  if (!r.unrolled && r.model.layers > 0) step = trace_and_lower_step(&r, &step_lowered);
+  if (runs) equal = run(&r, model);
+  if (runs && step.id) trained = train(&r.model, step);
   TRY(lxla_computation_release(model));
+  TRY(lxla_computation_release(step));
   unsigned long long left = counter("LiveBytes");
   if (left > 0) fprintf(stderr, "%llu bytes are still live\n", left);
-  return lowered && equal && left == 0 ? 0 : 1;
+  return lowered && step_lowered && equal && trained && left == 0 ? 0 : 1;
 }

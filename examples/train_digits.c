@@ -4,7 +4,7 @@
 //
 // With a third argument, writes a line "loss" for each step and "accuracy" for each epoch to that file.
 //
-// Every operation below only records. lxla_mark_step, once a batch, hands what was recorded to XLA: the first time it is
+// Every operation below only records; lxla_gradients records the backward pass. lxla_mark_step, once a batch, hands what was recorded to XLA: the first time it is
 // compiled, after that the compiled program is found again, and it writes the new parameters over the old ones.
 #include "lazyxla.h"
 
@@ -102,12 +102,6 @@ static lxla_tensor matmul(lxla_tensor a, lxla_tensor b) {
   return out;
 }
 
-static lxla_tensor transposed(lxla_tensor x) {
-  lxla_tensor out;
-  TRY(lxla_transpose(x, (const int64_t[]){1, 0}, 2, &out));
-  return out;
-}
-
 static lxla_tensor reduced(int32_t op, lxla_tensor x, int64_t axis, int32_t keep) {
   lxla_tensor out;
   TRY(lxla_reduce(op, x, &axis, 1, keep, &out));
@@ -146,32 +140,35 @@ static void initialise(layer *layers) {
   }
 }
 
-// Records the forward pass: activations[0] is x, activations[i] the inputs of layer i, activations[LAYERS] the scores.
-static void forward(const layer *layers, lxla_tensor x, lxla_tensor *activations) {
-  TRY(lxla_tensor_snapshot(x, &activations[0]));
+// Records the forward pass, and returns the scores.
+static lxla_tensor forward(const layer *layers, lxla_tensor x) {
+  lxla_tensor activation;
+  TRY(lxla_tensor_snapshot(x, &activation));
   for (int i = 0; i < LAYERS; i++) {
-    lxla_tensor product = matmul(activations[i], layers[i].weight);
+    lxla_tensor product = matmul(activation, layers[i].weight);
     lxla_tensor sum = binary(LXLA_BINARY_ADD, product, layers[i].bias);
-    drop(product);
-    activations[i + 1] = sum;
+    drop(product), drop(activation);
+    activation = sum;
     if (i + 1 < LAYERS) {
-      TRY(lxla_binary_scalar(LXLA_BINARY_MAXIMUM, sum, 0, &activations[i + 1]));
+      TRY(lxla_binary_scalar(LXLA_BINARY_MAXIMUM, sum, 0, &activation));
       drop(sum);
     }
   }
+  return activation;
 }
 
-// Records the mean cross-entropy of softmax(scores), and its derivative with respect to the scores.
-static lxla_tensor cross_entropy(lxla_tensor scores, lxla_tensor labels, lxla_tensor *gradient) {
-  lxla_tensor highest = reduced(LXLA_REDUCE_MAX, scores, 1, 1), shifted = binary(LXLA_BINARY_SUBTRACT, scores, highest);
+// Records the mean cross-entropy of softmax(scores). What is subtracted from all scores of an image does not change it,
+// so that the derivative need not go through the highest score.
+static lxla_tensor cross_entropy(lxla_tensor scores, lxla_tensor labels) {
+  lxla_tensor most = reduced(LXLA_REDUCE_MAX, scores, 1, 1), highest;
+  TRY(lxla_stop_gradient(most, &highest));
+  lxla_tensor shifted = binary(LXLA_BINARY_SUBTRACT, scores, highest);
   lxla_tensor powers = unary(LXLA_UNARY_EXPONENTIAL, shifted), total = reduced(LXLA_REDUCE_SUM, powers, 1, 1);
   lxla_tensor log_total = unary(LXLA_UNARY_LOG, total), log_p = binary(LXLA_BINARY_SUBTRACT, shifted, log_total);
   lxla_tensor picked = binary(LXLA_BINARY_MULTIPLY, labels, log_p), sum;
   TRY(lxla_reduce(LXLA_REDUCE_SUM, picked, (const int64_t[]){0, 1}, 2, 0, &sum));
   lxla_tensor loss = scaled(sum, -1.0 / BATCH);
-  lxla_tensor p = binary(LXLA_BINARY_DIVIDE, powers, total), error = binary(LXLA_BINARY_SUBTRACT, p, labels);
-  *gradient = scaled(error, 1.0 / BATCH);
-  const lxla_tensor done[] = {highest, shifted, powers, total, log_total, log_p, picked, sum, p, error};
+  const lxla_tensor done[] = {most, highest, shifted, powers, total, log_total, log_p, picked, sum};
   TRY(lxla_tensor_release_many(done, sizeof done / sizeof *done));
   return loss;
 }
@@ -188,36 +185,25 @@ static void update(lxla_tensor parameter, lxla_tensor momentum, lxla_tensor grad
 
 // Records one training step: forward, backward, update. Returns the loss.
 static lxla_tensor train(layer *layers, lxla_tensor x, lxla_tensor labels, double rate) {
-  lxla_tensor activations[LAYERS + 1], gradient, loss;
-  forward(layers, x, activations);
-  loss = cross_entropy(activations[LAYERS], labels, &gradient);
-  for (int i = LAYERS - 1; i >= 0; i--) {
-    lxla_tensor input = transposed(activations[i]), by_weight = matmul(input, gradient);
-    lxla_tensor by_bias = reduced(LXLA_REDUCE_SUM, gradient, 0, 1);
-    if (i > 0) {  // through the weights, and through the ReLU where it let something pass
-      lxla_tensor weight = transposed(layers[i].weight), back = matmul(gradient, weight), zero = zeros(1, 1), open, passed;
-      TRY(lxla_compare(LXLA_COMPARE_GT, activations[i], zero, &open));
-      TRY(lxla_select(open, back, zero, &passed));
-      const lxla_tensor done[] = {weight, back, zero, open, gradient};
-      TRY(lxla_tensor_release_many(done, sizeof done / sizeof *done));
-      gradient = passed;
-    }
-    update(layers[i].weight, layers[i].weight_momentum, by_weight, rate);
-    update(layers[i].bias, layers[i].bias_momentum, by_bias, rate);
-    drop(input), drop(by_weight), drop(by_bias);
+  lxla_tensor parameters[2 * LAYERS], gradients[2 * LAYERS];
+  for (int i = 0; i < LAYERS; i++) parameters[2 * i] = layers[i].weight, parameters[2 * i + 1] = layers[i].bias;
+  lxla_tensor scores = forward(layers, x), loss = cross_entropy(scores, labels);
+  TRY(lxla_gradients(&loss, 1, NULL, parameters, 2 * LAYERS, gradients));  // of what is pending: before the update
+  for (int i = 0; i < LAYERS; i++) {
+    update(layers[i].weight, layers[i].weight_momentum, gradients[2 * i], rate);
+    update(layers[i].bias, layers[i].bias_momentum, gradients[2 * i + 1], rate);
   }
-  drop(gradient);
-  TRY(lxla_tensor_release_many(activations, LAYERS + 1));
+  TRY(lxla_tensor_release_many(gradients, 2 * LAYERS));
+  drop(scores);
   return loss;
 }
 
 // Returns the share of images whose highest score is that of their label.
 static double accuracy(const layer *layers, float (*pixels)[PIXELS], float (*labels)[CLASSES], int count) {
-  lxla_tensor x = from_host(pixels[0], count, PIXELS), activations[LAYERS + 1];
-  forward(layers, x, activations);
+  lxla_tensor x = from_host(pixels[0], count, PIXELS), result = forward(layers, x);
   float (*scores)[CLASSES] = malloc((size_t)count * sizeof *scores);
   if (!scores) exit(1);
-  TRY(lxla_tensor_read(activations[LAYERS], scores, (size_t)count * sizeof *scores));
+  TRY(lxla_tensor_read(result, scores, (size_t)count * sizeof *scores));
   int right = 0;
   for (int i = 0; i < count; i++) {
     int best = 0;
@@ -226,8 +212,7 @@ static double accuracy(const layer *layers, float (*pixels)[PIXELS], float (*lab
     right += labels[i][best] == 1;
   }
   free(scores);
-  drop(x);
-  TRY(lxla_tensor_release_many(activations, LAYERS + 1));
+  drop(x), drop(result);
   return (double)right / count;
 }
 

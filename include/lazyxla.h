@@ -462,6 +462,11 @@
 #define LXLA_BINARY_LOGADDEXP 20
 
 /**
+ * The next float after lhs in the direction of rhs.
+ */
+#define LXLA_BINARY_NEXT_AFTER 21
+
+/**
  * -x.
  */
 #define LXLA_UNARY_NEGATE 1
@@ -612,6 +617,76 @@
 #define LXLA_UNARY_CONJ 30
 
 /**
+ * Hyperbolic sine.
+ */
+#define LXLA_UNARY_SINH 31
+
+/**
+ * Hyperbolic cosine.
+ */
+#define LXLA_UNARY_COSH 32
+
+/**
+ * Inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].
+ */
+#define LXLA_UNARY_ASIN 33
+
+/**
+ * Inverse cosine, from 0 to pi; NaN outside [-1, 1].
+ */
+#define LXLA_UNARY_ACOS 34
+
+/**
+ * Inverse tangent, from -pi/2 to pi/2.
+ */
+#define LXLA_UNARY_ATAN 35
+
+/**
+ * Inverse hyperbolic sine.
+ */
+#define LXLA_UNARY_ASINH 36
+
+/**
+ * Inverse hyperbolic cosine; NaN below 1.
+ */
+#define LXLA_UNARY_ACOSH 37
+
+/**
+ * Inverse hyperbolic tangent; infinite at -1 and 1, NaN outside [-1, 1].
+ */
+#define LXLA_UNARY_ATANH 38
+
+/**
+ * Logarithm of the magnitude of the gamma function; infinite at 0 and negative integers.
+ */
+#define LXLA_UNARY_LGAMMA 39
+
+/**
+ * Derivative of lgamma; NaN at negative integers, and infinite at 0 with the opposite sign of the zero.
+ */
+#define LXLA_UNARY_DIGAMMA 40
+
+/**
+ * Inverse error function; infinite at -1 and 1, NaN outside [-1, 1].
+ */
+#define LXLA_UNARY_ERF_INV 41
+
+/**
+ * e^-|x| times the modified Bessel function of the first kind of order 1.
+ */
+#define LXLA_UNARY_BESSEL_I1E 42
+
+/**
+ * e^-|x| times the modified Bessel function of the first kind of order 0.
+ */
+#define LXLA_UNARY_BESSEL_I0E 43
+
+/**
+ * Derivative of digamma; infinite at 0 and negative integers.
+ */
+#define LXLA_UNARY_TRIGAMMA 44
+
+/**
  * lhs == rhs.
  */
 #define LXLA_COMPARE_EQ 1
@@ -737,6 +812,26 @@
 #define LXLA_CUSTOM_CALL_TYPED_FFI 4
 
 /**
+ * Saves every value that the backward pass reads.
+ */
+#define LXLA_CHECKPOINT_SAVE_ALL 1
+
+/**
+ * Saves parameters only, and computes all else again.
+ */
+#define LXLA_CHECKPOINT_SAVE_NONE 2
+
+/**
+ * Saves parameters and the results of dot products and convolutions.
+ */
+#define LXLA_CHECKPOINT_SAVE_DOTS 3
+
+/**
+ * Saves parameters and the values with the names in `saved_names`.
+ */
+#define LXLA_CHECKPOINT_SAVE_NAMED 4
+
+/**
  * max(x, 0).
  */
 #define LXLA_ACTIVATION_RELU 1
@@ -805,6 +900,11 @@
  * Complementary error function: 1 - erf(x), accurate for large x.
  */
 #define LXLA_SPECIAL_ERFC 2
+
+/**
+ * Cumulative distribution function of the standard normal distribution.
+ */
+#define LXLA_SPECIAL_NORMAL_CDF 3
 
 /**
  * The update replaces the element.
@@ -1314,6 +1414,40 @@ typedef struct {
    */
   int32_t has_side_effect;
 } lxla_custom_call_options;
+
+/**
+ * Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_vjp_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Distinct indices of the parameters by which to differentiate, of float or complex dtypes. Default: all of them.
+   */
+  const size_t *wrt;
+  /**
+   * Length of `wrt`.
+   */
+  size_t n_wrt;
+  /**
+   * Switch: differentiates by the captured values of float or complex dtypes too. Default off.
+   */
+  int32_t captured;
+  /**
+   * Values that the forward pass saves for the backward pass, one of `LXLA_CHECKPOINT_*`. Default SAVE_ALL.
+   */
+  int32_t checkpoint;
+  /**
+   * Names of the values that SAVE_NAMED saves, given to them by `lxla_checkpoint_name`.
+   */
+  const char *const *saved_names;
+  /**
+   * Length of `saved_names`.
+   */
+  size_t n_saved_names;
+} lxla_vjp_options;
 
 /**
  * Device memory of compiled programs in bytes. The caller sets `struct_size`; at most that many bytes are written.
@@ -3072,6 +3206,136 @@ lxla_status lxla_custom_call(const char *target,
                              size_t n_results,
                              const lxla_custom_call_options *options,
                              lxla_tensor *out_results);
+
+/* ---- Derivatives and batching: transformations of computations, gradients of pending tensors. ---- */
+
+/**
+ * Returns the computation that pushes tangents forward: its parameters are those of `f`, then one tangent for each of
+ * `wrt`; its results are those of `f`, then one tangent for each result of a float or complex dtype. `wrt` has
+ * `n_wrt` distinct indices of parameters of such a dtype; NULL stands for all of them. A tangent has the dtype and
+ * shape of its value; parameters that are not in `wrt` and captured values have tangent zero.
+ *
+ * A while loop is differentiated in this mode only. UNIMPLEMENTED if an operation has no derivative; the message names
+ * it.
+ */
+lxla_status lxla_computation_jvp(lxla_computation f,
+                                 const size_t *wrt,
+                                 size_t n_wrt,
+                                 lxla_computation *out_computation);
+
+/**
+ * Zeroes all fields after `struct_size`.
+ */
+lxla_status lxla_vjp_options_init(lxla_vjp_options *options);
+
+/**
+ * Splits the reverse-mode derivative of `f` into two computations. `out_forward`: the parameters of `f` to the results
+ * of `f`, then `out_n_residuals` values that the backward pass reads. `out_backward`: these residuals, then one
+ * cotangent for each result of a float or complex dtype, to the gradients: of the parameters in `options.wrt` in order,
+ * then with `options.captured` of the captured values of such a dtype, in the order of `lxla_computation_captured`.
+ * Both capture what `f` captures. A cotangent has the dtype and shape of its value. A value on which no result depends
+ * has gradient zero.
+ *
+ * With a checkpoint policy other than SAVE_ALL, the backward pass computes the other values again, behind an
+ * optimization barrier. Results of loops, branches and calls are always saved. In a scan, the policy applies to each
+ * iteration, whose carried values are always saved; its slices and captured values are read again, not saved.
+ *
+ * Conventions: max, min, clamp and reductions by max and min split the cotangent evenly among equal elements;
+ * max windows give it to the first. Cotangents of complex numbers are not conjugated: that of z in w = f(z) is the
+ * cotangent of w times f'(z), as in JAX. A power has derivative 0 by its base where the exponent is 0, and by its
+ * exponent where the base is 0. A select passes cotangents to the selected operand only; an infinite factor behind an
+ * operand that is not selected still makes NaN of the zero. Sums of cotangents of 8-bit and 16-bit floats are computed
+ * in f32.
+ *
+ * UNIMPLEMENTED if an operation has no derivative, or `f` has a while loop whose result is differentiated.
+ */
+lxla_status lxla_computation_vjp(lxla_computation f,
+                                 const lxla_vjp_options *options,
+                                 lxla_computation *out_forward,
+                                 lxla_computation *out_backward,
+                                 size_t *out_n_residuals);
+
+/**
+ * Returns the computation of the parameters of `f` to its results, then the gradients of its first result, which is a
+ * float scalar. Gradients are ordered as by `lxla_computation_vjp`, whose conventions and options hold.
+ */
+lxla_status lxla_computation_value_and_grad(lxla_computation f,
+                                            const lxla_vjp_options *options,
+                                            lxla_computation *out_computation);
+
+/**
+ * Returns `f` over a batch of `size` (at least 1). Parameter i has the batch as axis `in_axes[i]` (0 to its rank in
+ * `f`), or is the same for the whole batch if that is -1. Result i gets the batch as axis `out_axes[i]`; -1 is allowed
+ * for a result that does not depend on a mapped parameter, and leaves it as it is, where any other axis repeats it.
+ * `n_in` and `n_out` are the numbers of parameters and results of `f`. Captured values are the same for the whole
+ * batch.
+ *
+ * A conditional or case whose choice is mapped computes all branches and selects. A loop whose condition is mapped runs
+ * until it is false for the whole batch; finished elements keep their values. Random generators, and custom calls run
+ * once for each element, in a loop.
+ */
+lxla_status lxla_computation_vmap(lxla_computation f,
+                                  const int64_t *in_axes,
+                                  size_t n_in,
+                                  const int64_t *out_axes,
+                                  size_t n_out,
+                                  int64_t size,
+                                  lxla_computation *out_computation);
+
+/**
+ * Returns a computation like `primal` with a reverse-mode derivative of the caller's: `forward` takes the parameters of
+ * `primal` and returns its results, then residuals; `backward` takes the residuals, then one cotangent for each result
+ * of a float or complex dtype, and returns one gradient for each parameter of such a dtype. Used wherever the
+ * computation is called, scanned or differentiated. Forward mode, and derivatives by captured values, are
+ * UNIMPLEMENTED.
+ */
+lxla_status lxla_computation_with_vjp(lxla_computation primal,
+                                      lxla_computation forward,
+                                      lxla_computation backward,
+                                      lxla_computation *out_computation);
+
+/**
+ * Returns a computation like `primal` with a derivative of the caller's: `jvp` takes the parameters of `primal`, then
+ * one tangent for each of a float or complex dtype, and returns the results of `primal`, then one tangent for each
+ * result of such a dtype, which must be linear in the tangents. Its transpose gives the reverse mode. Derivatives by
+ * captured values are UNIMPLEMENTED.
+ */
+lxla_status lxla_computation_with_jvp(lxla_computation primal,
+                                      lxla_computation jvp,
+                                      lxla_computation *out_computation);
+
+/**
+ * Records the gradients of pending `ys` by the values that `xs` have now: `out_gradients[i]` has the dtype and shape of
+ * `xs[i]`, and is the sum over all `ys` of the gradient times the cotangent. `cotangents` has one tensor for each of
+ * `ys`, of its dtype and shape; NULL stands for 1, and then all `ys` are scalars. Both `ys` and `xs` are of float or
+ * complex dtypes, on one device; `n_ys` and `n_xs` are at least 1. The gradient by a tensor on which no y depends is
+ * zero. The conventions are those of `lxla_computation_vjp`.
+ *
+ * Only operations that are still pending are seen: differentiate before the step or read that computes `ys`.
+ * FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
+ * names both. `lxla_stop_gradient` makes a constant of such a value.
+ * INVALID_ARGUMENT for eager tensors with a value, of which no operations are recorded; for them, trace a computation
+ * and use `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
+ */
+lxla_status lxla_gradients(const lxla_tensor *ys,
+                           size_t n_ys,
+                           const lxla_tensor *cotangents,
+                           const lxla_tensor *xs,
+                           size_t n_xs,
+                           lxla_tensor *out_gradients);
+
+/**
+ * Records `x`, of any dtype and shape, as a value that derivatives treat as a constant.
+ */
+lxla_status lxla_stop_gradient(lxla_tensor x, lxla_tensor *out_tensor);
+
+/**
+ * Records `x`, of any dtype and shape, under a name that is not empty, by which the checkpoint policy SAVE_NAMED saves
+ * it.
+ */
+lxla_status lxla_checkpoint_name(lxla_tensor x,
+                                 const char *name,
+                                 lxla_tensor *out_tensor);
 
 /* ---- Sync: steps, syncs and waits. ---- */
 

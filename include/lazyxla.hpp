@@ -20,5 +20,6 @@
 #include "lazyxla/sorting.hpp"
 #include "lazyxla/sync.hpp"
 #include "lazyxla/tensor.hpp"
+#include "lazyxla/transform.hpp"
 
 #endif  // LAZYXLA_HPP

@@ -12,6 +12,7 @@
 //! | [`sync`] | step and partial sync, transfers, reads, saves |
 //! | [`device`] | tensors and trace of one device under one lock; handles and reference counts |
 //! | [`device_data`] | the owned slot of one buffer, with a typed state |
+//! | [`transform`] | derivatives and batching of programs, by the rules of the operations |
 //! | [`lower`], [`interpret`] | lowering of a program to StableHLO; evaluation of a program on host arrays |
 //! | [`ops`] | operations by subject: inference, StableHLO, evaluation; the table of all operations |
 //! | [`emit`], [`native`] | writing of StableHLO text; host arrays and their kernels |
@@ -44,4 +45,5 @@ pub mod ops;
 pub mod stack;
 pub mod sync;
 pub mod tensor;
+pub mod transform;
 pub mod types;

@@ -9,7 +9,7 @@ fn root() -> &'static Path {
 }
 
 /// Files of src/capi, in the header's order.
-const CHAPTERS: [&str; 22] = [
+const CHAPTERS: [&str; 23] = [
     "types",
     "constants",
     "library",
@@ -28,6 +28,7 @@ const CHAPTERS: [&str; 22] = [
     "random",
     "computation",
     "control",
+    "transform",
     "sync",
     "inspect",
     "save",

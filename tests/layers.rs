@@ -12,6 +12,7 @@ const FLOORS: &[&[&str]] = &[
     &["sync"],
     &["device"],
     &["device_data"],
+    &["transform"],
     &["lower", "interpret"],
     &["ops"],
     &["emit", "native"],

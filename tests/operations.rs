@@ -225,7 +225,15 @@ fn composed_families(accuracy: &Accuracy) -> Vec<Row> {
 fn is_family(op: &Op) -> bool {
     matches!(
         op,
-        Op::Unary(_) | Op::Binary(_) | Op::BinaryScalar(_) | Op::ScalarBinary(_) | Op::Compare(_) | Op::Reduce(_)
+        Op::Unary(_)
+            | Op::Binary(_)
+            | Op::BinaryScalar(_)
+            | Op::ScalarBinary(_)
+            | Op::Compare(_)
+            | Op::Reduce(_)
+            | Op::UnaryFunction(_)
+            | Op::BinaryFunction(_)
+            | Op::Special(_)
     )
 }
 
@@ -264,8 +272,19 @@ fn composed(accuracy: &Accuracy) -> Vec<Row> {
 }
 
 /// The subjects, in the order of the header's chapters: files of src/capi, whose first line has the title.
-const SUBJECTS: [&str; 10] =
-    ["creation", "elementwise", "shape", "indexing", "sorting", "reduction", "linalg", "nn", "random", "control"];
+const SUBJECTS: [&str; 11] = [
+    "creation",
+    "elementwise",
+    "shape",
+    "indexing",
+    "sorting",
+    "reduction",
+    "linalg",
+    "nn",
+    "random",
+    "control",
+    "transform",
+];
 
 /// Writes a chapter for each subject: the operations whose C function is in the subject's file. Composed operations, which
 /// have no operation of StableHLO, come last.

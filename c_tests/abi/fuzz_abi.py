@@ -1,9 +1,10 @@
 """Every operation of the ABI with random arguments, most of which are wrong: python fuzz_abi.py /path/to/liblazyxla.so [calls] [seed]
 
 Native and lazy tensors have to be refused by the same words, or to give results of one type; what is recorded has to compile and
-run; nothing may panic. The functions and their parameters are read from lazyxla.h. Values are compared by other tests."""
+run; nothing may panic. Computations of the same calls are transformed (derivatives, batches), and called. The functions and their parameters are read from lazyxla.h. Values are compared by other tests."""
 
 import ctypes
+import math
 import random
 import re
 import sys
@@ -24,9 +25,11 @@ LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
     "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
 )
+TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp"]
 HEADER = (Path(__file__).parents[2] / "include/lazyxla.h").read_text()
 DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]
 SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4), (0, 2**40), (1,) * 63, (1,) * 64]
+FLOATS = [*range(10, 21), 26, 27, 28]  # and complex numbers
 MOST_RESULTS = 12
 U32, F32, S32, PRED, C64 = 8, 11, 4, 1, 14
 # Valid arguments, of which one is changed, for functions that rarely accept random ones. Tensors are given by dtype and
@@ -43,7 +46,9 @@ RIGHT = {
     "lxla_convolution": {"lhs": IMAGE, "rhs": IMAGE, "options": {}},
     "lxla_dynamic_slice": {"x": (F32, (2, 3)), "starts": [(S32, ()), (S32, ())], "sizes": [1, 2], "n": 2},
     "lxla_dynamic_update_slice": {"x": (F32, (2, 3)), "update": (F32, (1, 3)), "starts": [(S32, ()), (S32, ())], "n": 2},
+    "lxla_checkpoint_name": {"x": ROW, "name": b"a"},
     "lxla_fft": {"op": 1, "x": (C64, (3, 3)), "lengths": [3, 3], "n_lengths": 2},
+    "lxla_gradients": {"ys": [ROW, ONE], "n_ys": 2, "cotangents": [ROW, ONE], "xs": [ROW, ONE], "n_xs": 2},
     "lxla_gather": {"x": ROW, "indices": (S32, (2,)), "options": {"collapsed_slice_dims": [0], "start_index_map": [0], "index_vector_dim": 1, "slice_sizes": [1]}},
     "lxla_index_add": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
     "lxla_index_copy": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
@@ -89,10 +94,20 @@ def options_of(name):
     """Returns the ctypes class of a struct of options, from its definition in the header."""
     body = HEADER[: HEADER.index(f"}} {name};")].rsplit("typedef struct {", 1)[1]
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
-    kinds = {"size_t": c_size_t, "int64_t": c_int64, "int32_t": c_int32}
-    members = re.findall(r"((?:const )?\w+) (\*?)(\w+);", body)
-    fields = [(m, POINTER(kinds[t.split()[-1]]) if star else kinds[t.split()[-1]]) for t, star, m in members]
+    kinds = {"size_t": c_size_t, "int64_t": c_int64, "int32_t": c_int32, "char": ctypes.c_char_p}
+    members = re.findall(r"(?:const )?(\w+) (\*(?:const \*)?)?(\w+);", body)
+    fields = [(m, POINTER(kinds[t]) if stars else kinds[t]) for t, stars, m in members]
     return type(name, (Structure,), {"_fields_": fields})
+
+
+class Function:
+    """A computation, and the types of its parameters."""
+
+    def __init__(self, handle, parameters):
+        self.handle, self.parameters = handle, parameters
+        counts = [c_size_t() for _ in range(3)]
+        abi.ok(abi.lib.lxla_computation_info(handle, *[byref(count) for count in counts]))
+        self.results = counts[1].value
 
 
 class Fuzzer:
@@ -107,6 +122,7 @@ class Fuzzer:
             for shape in SHAPES:
                 self.pool[dtype, shape] = self.made(dtype, shape)
         self.computations = dict(self.traced())
+        self.functions = [Function(handle, [(dtype, ())] * 2) for (dtype, _), handle in self.computations.items()]
 
     def made(self, dtype, shape):
         sizes = (c_int64 * max(len(shape), 1))(*shape)
@@ -140,7 +156,7 @@ class Fuzzer:
         if self.rng.random() < 0.15:
             return self.number()
         if name in ("op", "algorithm"):
-            return self.rng.randint(1, 30 if name == "op" else 2)
+            return self.rng.randint(1, 44 if name == "op" else 2)
         if "axis" in name:
             return self.rng.randint(-2, 1)
         return self.rng.randint(0, 1) if kind == "int32_t" else self.rng.randint(0, 3)
@@ -300,7 +316,7 @@ class Fuzzer:
         if RESOURCE_EXHAUSTED in (said[0][0], said[1][0]):
             return abi.release(*results[0], *results[1])
         both_handles = said[0][0] == said[1][0] == INVALID_HANDLE  # each may name another of several
-        if said[0] != said[1] and not both_handles and not re.search("native|xla:0|cpu", said[0][1] + said[1][1]):
+        if said[0] != said[1] and not both_handles and not re.search("native|eager|xla:0|cpu", said[0][1] + said[1][1]):
             return f"{name}: lazily {said[0]}, natively {said[1]}"
         if said[0][0] != OK or said[1][0] != OK:
             return abi.release(*results[0], *results[1])
@@ -314,6 +330,178 @@ class Fuzzer:
                 size *= dim
             self.kept.append([*pair]) if size < 10000 else abi.release(*pair)
         self.recorded.append((name, types[0], results[0]))
+
+    # --- Transformations ---
+
+    def example(self, dtype, shape):
+        """Returns the lazy and the native tensor of a type."""
+        if (dtype, shape) not in self.examples:
+            self.examples[dtype, shape] = self.made(dtype, shape)
+        return self.examples[dtype, shape]
+
+    def function_of_call(self):
+        """Traces a random call on placeholders; returns its computation, if the call is right."""
+        name, parameters = self.rng.choice(self.operations + self.delicate)
+        (arguments, _), out = self.arguments(name, parameters)
+        if not out or re.search("inplace|assign|full|placeholder", name):
+            return None
+        holes, types = [], []
+
+        def hole(tensor):
+            place = Tensor()
+            if abi.lib.lxla_tensor_placeholder_like(tensor, byref(place)) != OK:
+                return tensor
+            holes.append(place), types.append(self.type_of(place))
+            return place
+
+        for i, (kind, _) in enumerate(parameters):
+            if kind.strip() == "lxla_tensor":
+                arguments[i] = hole(arguments[i])
+            elif kind.strip() == "const lxla_tensor *" and arguments[i]:
+                arguments[i] = (Tensor * len(arguments[i]))(*[hole(t) if t.id else t for t in arguments[i]])
+        made = None
+        small = all(math.prod(dims) < 1000 for _, dims in types)
+        if small and holes and getattr(abi.lib, name)(*arguments) == OK:
+            results = [t for places in out for t in places[0] if t.id]
+            handle = Computation()
+            if all(math.prod(self.type_of(t)[1]) < 1000 for t in results):
+                status = abi.lib.lxla_computation_trace((Tensor * len(holes))(*holes), len(holes), (Tensor * len(results))(*results),
+                                                        len(results), byref(handle))
+                made = Function(handle, types) if status == OK else None
+                if made:
+                    made.name = name
+            abi.release(*results)
+        abi.release(*holes)
+        return made
+
+    def indices(self, n):
+        """Returns a list of indices that is often right, and its length."""
+        r = self.rng
+        if r.random() < 0.4:
+            return None, r.choice([0, 0, 0, 0, 0, 1])
+        values = r.sample(range(n), r.randint(0, n)) if r.random() < 0.8 else [r.choice([0, 1, 2, n, 2**64 - 1]) for _ in range(r.randint(0, 3))]
+        return (c_size_t * max(len(values), 1))(*values), len(values)
+
+    def axes(self, ranks):
+        r = self.rng
+        values = [r.choice([-1, 0, 0, r.randint(0, rank), self.number() if r.random() < 0.1 else 0]) for rank in ranks]
+        return (c_int64 * max(len(values), 1))(*values), len(values) if r.random() < 0.97 else r.randint(0, len(values))
+
+    def vjp_options(self, n):
+        if self.rng.random() < 0.3:
+            return None
+        made = self.structs["lxla_vjp_options"]()
+        made.struct_size = ctypes.sizeof(made)
+        abi.ok(abi.lib.lxla_vjp_options_init(byref(made)))
+        wrt, made.n_wrt = self.indices(n)
+        made.wrt = wrt and ctypes.cast(wrt, POINTER(c_size_t))
+        made.captured, made.checkpoint = self.rng.choice([0, 0, 1, 2, 3]), self.rng.choice([0, 1, 2, 2, 3, 3, 4, 5])
+        names = (ctypes.c_char_p * 2)(b"a", b"b")
+        if made.checkpoint == 4 or self.rng.random() < 0.1:
+            made.saved_names, made.n_saved_names = ctypes.cast(names, POINTER(ctypes.c_char_p)), 2
+        self.alive += [made, wrt, names]
+        return byref(made)
+
+    def transform(self):
+        """Transforms a random computation and calls the result; returns the error found, if any."""
+        r, lib = self.rng, abi.lib
+        f = self.function_of_call() if r.random() < 0.6 else r.choice(self.functions)
+        if f is None:
+            return None
+        self.alive = []
+        name = r.choice(TRANSFORMATIONS)
+        function = getattr(lib, "lxla_computation_" + name)
+        floats = [type for type in f.parameters if type[0] in FLOATS]
+        made, back, residuals = Computation(), Computation(), c_size_t()
+        parameters = None  # types of the parameters, where they are known
+        if name == "jvp":
+            wrt, n = self.indices(len(f.parameters))
+            status = function(f.handle, wrt, n, byref(made))
+            tangents = floats if wrt is None else [f.parameters[i] for i in wrt[:n] if i < len(f.parameters)]
+            parameters = f.parameters + tangents
+        elif name == "vjp":
+            status = function(f.handle, self.vjp_options(len(f.parameters)), byref(made), byref(back), byref(residuals))
+            parameters = f.parameters
+        elif name == "value_and_grad":
+            status = function(f.handle, self.vjp_options(len(f.parameters)), byref(made))
+            parameters = f.parameters
+        elif name == "vmap":
+            size = r.choice([1, 2, 2, 3, 0, -1] if r.random() < 0.1 else [1, 2, 3])
+            into, n_in = self.axes([len(dims) for _, dims in f.parameters])
+            out, n_out = self.axes([0] * f.results)
+            status = function(f.handle, into, n_in, out, n_out, size, byref(made))
+            shaped = lambda dims, axis: dims if axis < 0 else (*dims[:axis], size, *dims[axis:])
+            parameters = [(dtype, shaped(dims, axis)) for (dtype, dims), axis in zip(f.parameters, into)]
+        else:
+            # The derivative that the library has itself, or another computation.
+            status = lib.lxla_computation_vjp(f.handle, None, byref(made), byref(back), byref(residuals))
+            if status == OK and name == "with_jvp":
+                self.drop(made, back)
+                made = Computation()
+                status = lib.lxla_computation_jvp(f.handle, None, 0, byref(made))
+            if status == OK:
+                rules = [made, back] if name == "with_vjp" else [made]
+                given = [r.choice(self.functions).handle if r.random() < 0.1 else rule for rule in rules]
+                ruled = Computation()
+                status = function(f.handle, *given, byref(ruled))
+                self.drop(*rules)
+                made, back = ruled, Computation()
+            parameters = f.parameters
+        what = f"lxla_computation_{name} of {getattr(f, 'name', 'a computation')}{f.parameters}"
+        if status != OK:
+            message = lib.lxla_last_error_message().decode()
+            return f"{what}: {message}" if status in (INTERNAL, PANIC) else None
+        self.done["lxla_computation_" + name] = self.done.get("lxla_computation_" + name, 0) + 1
+        if any(len(dims) > 64 for _, dims in parameters):
+            return self.drop(made, *[each for each in [back] if each.id])  # no tensor can be an argument
+        g = Function(made, parameters)
+        g.name = what
+        results, wrong = self.called(g)
+        if not wrong and back.id:
+            # The backward pass, on the residuals and on ones for cotangents.
+            given = results[0][f.results :], results[1][f.results :]
+            cotangents = [self.type_of(t) for t in results[0][: f.results]]
+            cotangents = [self.example(*type) for type in cotangents if type[0] in FLOATS]
+            both = [[*given[world], *[pair[world] for pair in cotangents]] for world in range(2)]
+            back_results, wrong = self.applied(back, both, what)
+            self.record_results(what, back_results)
+        self.record_results(what, results)
+        if back.id:
+            self.drop(back)
+        if len(self.functions) > 60:
+            self.functions.pop(r.randrange(30, 60))
+        self.functions.append(g)
+        return wrong
+
+    def drop(self, *computations):
+        for computation in computations:
+            abi.ok(abi.lib.lxla_computation_release(computation))
+
+    def called(self, f):
+        return self.applied(f.handle, [[self.example(*type)[world] for type in f.parameters] for world in range(2)], f.name)
+
+    def applied(self, handle, arguments, what):
+        """Calls a computation lazily and natively. Returns the results, and the error found."""
+        n = Function(handle, []).results
+        results, said = [], []
+        for given in arguments:
+            places = (Tensor * max(n, 1))()
+            status = abi.lib.lxla_computation_call(handle, (Tensor * max(len(given), 1))(*given), len(given), places, n)
+            said.append((status, abi.lib.lxla_last_error_message().decode() if status else ""))
+            results.append([Tensor(t.id) for t in places if t.id])
+        if RESOURCE_EXHAUSTED in (said[0][0], said[1][0]) or re.search("custom_call", what):
+            return results, None
+        if said[0][0] != OK or said[1][0] != OK:
+            return results, f"{what}: its call lazily {said[0]}, natively {said[1]}"
+        types = [[self.type_of(t) for t in each] for each in results]
+        return results, None if types[0] == types[1] else f"{what}: lazily {types[0]}, natively {types[1]}"
+
+    def record_results(self, what, results):
+        self.recorded.append((what, [self.type_of(t) for t in results[0]], results[0]))
+        pairs = list(zip(*results))
+        self.kept += [[*pair] for pair in pairs[:4]]
+        for pair in pairs[4:]:
+            abi.release(*pair)
 
     def type_of(self, tensor):
         dtype = abi.give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value
@@ -336,9 +524,9 @@ class Fuzzer:
             abi.release(*self.kept.pop(self.rng.randrange(len(self.kept))))
 
     def run(self, calls):
-        self.recorded, self.done = [], {}
+        self.recorded, self.done, self.examples = [], {}, {}
         for i in range(calls):
-            wrong = self.call() or (self.step() if i % 200 == 199 else None)
+            wrong = (self.transform() if self.rng.random() < 0.15 else self.call()) or (self.step() if i % 200 == 199 else None)
             if wrong:
                 return wrong
 
@@ -348,7 +536,17 @@ def declare():
              "lxla_env": Env, "lxla_device": Device, "lxla_computation": Computation, "const char *": ctypes.c_char_p}
     for name, parameters in prototypes():
         abi.SIGNATURES[name] = [kinds.get(kind.strip(), ctypes.c_void_p) for kind, _ in parameters]
+    any_one = ctypes.c_void_p
     abi.SIGNATURES |= {
+        "lxla_computation_call": [Computation, any_one, c_size_t, any_one, c_size_t],
+        "lxla_computation_info": [Computation, any_one, any_one, any_one],
+        "lxla_computation_release": [Computation],
+        "lxla_computation_jvp": [Computation, any_one, c_size_t, any_one],
+        "lxla_computation_vjp": [Computation, any_one, any_one, any_one, any_one],
+        "lxla_computation_value_and_grad": [Computation, any_one, any_one],
+        "lxla_computation_vmap": [Computation, any_one, c_size_t, any_one, c_size_t, c_int64, any_one],
+        "lxla_computation_with_vjp": [Computation, Computation, Computation, any_one],
+        "lxla_computation_with_jvp": [Computation, Computation, any_one],
         "lxla_tensor_placeholder": [Env, Device, c_int32, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
         "lxla_computation_trace": [ctypes.c_void_p, c_size_t, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
         "lxla_sync": [ctypes.c_void_p, c_size_t],
@@ -363,8 +561,9 @@ def main():
     fuzzer = Fuzzer(random.Random(seed))
     wrong = fuzzer.run(calls)
     succeeded = sum(fuzzer.done.values())
-    print(f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of {len(fuzzer.operations)} functions")
-    print("never:", *sorted({name for name, _ in fuzzer.operations} - fuzzer.done.keys()))
+    print(f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of {len(fuzzer.operations) + len(TRANSFORMATIONS)} functions")
+    functions = {name for name, _ in fuzzer.operations} | {"lxla_computation_" + name for name in TRANSFORMATIONS}
+    print("never:", *sorted(functions - fuzzer.done.keys()))
     if wrong:
         print(wrong)
     return 1 if wrong else 0

@@ -27,7 +27,10 @@ SAME(offsetof(lxla_dtype_limits, eps), 40);
 SAME(offsetof(lxla_dtype_limits, integer_max), 88);
 _Static_assert(sizeof(lxla_dtype_limits) >= 96, "fields were taken away");
 SAME(LXLA_UNARY_CONJ, 30);
+SAME(LXLA_UNARY_SINH, 31);
+SAME(LXLA_UNARY_TRIGAMMA, 44);
 SAME(LXLA_BINARY_LOGADDEXP, 20);
+SAME(LXLA_BINARY_NEXT_AFTER, 21);
 SAME(LXLA_KIND_COMPLEX, 5);
 
 // Checks offsets. Fields are only ever appended, so the size may grow, but these must not change.
@@ -56,6 +59,14 @@ SAME(offsetof(lxla_custom_call_options, backend_config), 8);
 SAME(offsetof(lxla_custom_call_options, api_version), 16);
 SAME(offsetof(lxla_custom_call_options, has_side_effect), 20);
 _Static_assert(sizeof(lxla_custom_call_options) >= 24, "fields were taken away");
+SAME(offsetof(lxla_vjp_options, struct_size), 0);
+SAME(offsetof(lxla_vjp_options, wrt), 8);
+SAME(offsetof(lxla_vjp_options, n_wrt), 16);
+SAME(offsetof(lxla_vjp_options, captured), 24);
+SAME(offsetof(lxla_vjp_options, checkpoint), 28);
+SAME(offsetof(lxla_vjp_options, saved_names), 32);
+SAME(offsetof(lxla_vjp_options, n_saved_names), 40);
+_Static_assert(sizeof(lxla_vjp_options) >= 48, "fields were taken away");
 SAME(offsetof(lxla_gather_options, struct_size), 0);
 SAME(offsetof(lxla_gather_options, offset_dims), 8);
 SAME(offsetof(lxla_gather_options, n_offset_dims), 16);
@@ -108,6 +119,9 @@ SAME(LXLA_TRANSPOSE_ADJOINT, 3);
 SAME(LXLA_ACTIVATION_SILU, 4);
 SAME(LXLA_ACTIVATION_HARD_SWISH, 12);
 SAME(LXLA_SPECIAL_ERFC, 2);
+SAME(LXLA_SPECIAL_NORMAL_CDF, 3);
+SAME(LXLA_CHECKPOINT_SAVE_ALL, 1);
+SAME(LXLA_CHECKPOINT_SAVE_NAMED, 4);
 SAME(LXLA_SCATTER_COPY, 1);
 SAME(LXLA_SCATTER_MIN, 5);
 SAME(LXLA_ABI_VERSION, 1);
@@ -139,6 +153,7 @@ static const function functions[] = {
     FUNCTION(lxla_bitcast_convert),
     FUNCTION(lxla_broadcast_to),
     FUNCTION(lxla_case),
+    FUNCTION(lxla_checkpoint_name),
     FUNCTION(lxla_cholesky),
     FUNCTION(lxla_clamp),
     FUNCTION(lxla_clamp_with_scalars),
@@ -150,10 +165,16 @@ static const function functions[] = {
     FUNCTION(lxla_computation_call),
     FUNCTION(lxla_computation_captured),
     FUNCTION(lxla_computation_info),
+    FUNCTION(lxla_computation_jvp),
     FUNCTION(lxla_computation_release),
     FUNCTION(lxla_computation_retain),
     FUNCTION(lxla_computation_stablehlo),
     FUNCTION(lxla_computation_trace),
+    FUNCTION(lxla_computation_value_and_grad),
+    FUNCTION(lxla_computation_vjp),
+    FUNCTION(lxla_computation_vmap),
+    FUNCTION(lxla_computation_with_jvp),
+    FUNCTION(lxla_computation_with_vjp),
     FUNCTION(lxla_concatenate),
     FUNCTION(lxla_cond),
     FUNCTION(lxla_convert),
@@ -193,6 +214,7 @@ static const function functions[] = {
     FUNCTION(lxla_flip),
     FUNCTION(lxla_gather),
     FUNCTION(lxla_gather_options_init),
+    FUNCTION(lxla_gradients),
     FUNCTION(lxla_graph_hash),
     FUNCTION(lxla_imag),
     FUNCTION(lxla_index),
@@ -262,6 +284,7 @@ static const function functions[] = {
     FUNCTION(lxla_standard_deviation),
     FUNCTION(lxla_status_name),
     FUNCTION(lxla_step_stablehlo),
+    FUNCTION(lxla_stop_gradient),
     FUNCTION(lxla_string_free),
     FUNCTION(lxla_sync),
     FUNCTION(lxla_take),
@@ -303,6 +326,7 @@ static const function functions[] = {
     FUNCTION(lxla_unique),
     FUNCTION(lxla_variance),
     FUNCTION(lxla_version),
+    FUNCTION(lxla_vjp_options_init),
     FUNCTION(lxla_wait),
     FUNCTION(lxla_while),
     FUNCTION(lxla_window_options_init),

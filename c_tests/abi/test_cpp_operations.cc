@@ -169,6 +169,65 @@ TEST(selections) {
   });
 }
 
+TEST(functions_of_one_and_two) {
+  on_both([](const Place &at) {
+    const Tensor x = matrix({0.5f}, {1}, at);
+    CHECK(near(lazyxla::sinh(x), {0.5210953f}) && near(lazyxla::cosh(x), {1.1276260f}) && near(lazyxla::asin(x), {0.5235988f}));
+    CHECK(near(lazyxla::acos(x), {1.0471976f}) && near(lazyxla::atan(x), {0.4636476f}) && near(lazyxla::asinh(x), {0.4812118f}));
+    CHECK(near(lazyxla::acosh(x + 1), {0.9624237f}) && near(lazyxla::atanh(x), {0.5493061f}) && near(lazyxla::lgamma(x), {0.5723649f}));
+    CHECK(near(lazyxla::digamma(x), {-1.9635100f}) && near(lazyxla::trigamma(x), {4.9348022f}) && near(lazyxla::erf_inv(x), {0.4769363f}));
+    CHECK(near(lazyxla::bessel_i0e(x), {0.6450353f}) && near(lazyxla::bessel_i1e(x), {0.1564208f}) && near(lazyxla::normal_cdf(x), {0.6914625f}));
+    CHECK(has<float>(lazyxla::nextafter(x, 1), {0.50000006f}));
+  });
+}
+
+TEST(derivatives_and_batching) {
+  on_both([](const Place &at) {
+    // f(x, n) = sum(w x^2), x; captures w.
+    const Tensor w = matrix({1, 10}, {2}, at), x = matrix({2, 3}, {2}, at), n = Tensor::full({}, 4, LXLA_DTYPE_S32, at);
+    const Tensor p = Tensor::placeholder({2}, LXLA_DTYPE_F32, at), q = Tensor::placeholder({}, LXLA_DTYPE_S32, at);
+    const Tensor named = lazyxla::checkpoint_name(p * p, "square");
+    const lazyxla::Computation f({p, q}, {lazyxla::sum(named * w), p});
+    lazyxla::VjpOptions options;
+    CHECK(lazyxla::value_and_grad(f).results() == 3 && near(lazyxla::value_and_grad(f)({x, n})[2], {4, 60}));
+    options.captured = true;
+    options.wrt = std::vector<size_t>();
+    const auto of_captured = lazyxla::value_and_grad(f, options)({x, n});
+    CHECK(of_captured.size() == 3 && near(of_captured[0], {94}) && near(of_captured[2], {4, 9}));
+    options.wrt = {1};
+    REFUSED(LXLA_INVALID_ARGUMENT, "parameter 1 is s32[]", lazyxla::value_and_grad(f, options));
+    options = {};
+    options.checkpoint = LXLA_CHECKPOINT_SAVE_NAMED;
+    options.saved_names = {"square", "cube"};
+    const lazyxla::Vjp passes = lazyxla::vjp(f, options);
+    std::vector<Tensor> made = passes.forward({x, n}), back(made.begin() + 2, made.end());
+    CHECK(passes.forward.results() == 2 + passes.residuals && passes.backward.params() == passes.residuals + 2);
+    back.push_back(Tensor::full({}, 2, LXLA_DTYPE_F32, at)), back.push_back(w);
+    CHECK(near(passes.backward(back)[0], {9, 130}));
+    CHECK(near(lazyxla::jvp(f)({x, n, w})[2], {604}) && near(lazyxla::jvp(f, {0})({x, n, w})[3], {1, 10}));
+    // A batch of three as the last axis of x.
+    const lazyxla::Computation over = lazyxla::vmap(f, {1, -1}, {0, 1}, 3);
+    const auto mapped = over({matrix({0, 1, 2, 3, 4, 5}, {2, 3}, at), n});
+    CHECK(near(mapped[0], {90, 161, 254}) && near(mapped[1], {0, 1, 2, 3, 4, 5}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "in_axes", lazyxla::vmap(f, {0}, {0, 0}, 3));
+    // Derivatives of the caller's: 7 times the cotangent or tangent.
+    const lazyxla::Computation same({p}, {p + 0}), keeping({p}, {p + 0, p});
+    const Tensor t = Tensor::placeholder({2}, LXLA_DTYPE_F32, at);
+    const lazyxla::Computation back_of({p, t}, {t * 7}), tangent_of({p, t}, {p + 0, t * 7});
+    for (const auto &own : {lazyxla::with_vjp(same, keeping, back_of), lazyxla::with_jvp(same, tangent_of)}) {
+      const lazyxla::Computation loss({p}, {lazyxla::sum(own({p})[0] * w)});
+      CHECK(near(lazyxla::value_and_grad(loss)({x})[1], {7, 70}));
+    }
+    const lazyxla::Computation stopped({p}, {lazyxla::sum(lazyxla::stop_gradient(p) * p)});
+    CHECK(near(lazyxla::value_and_grad(stopped)({x})[1], {2, 3}));
+    // Gradients of what waits for a placeholder.
+    const Tensor cube = p * p * p;
+    const lazyxla::Computation of_sum({p}, lazyxla::gradients({lazyxla::sum(cube)}, {p})), of_cube({p}, lazyxla::gradients({cube}, {p}, {w}));
+    CHECK(near(of_sum({x})[0], {12, 27}) && near(of_cube({x})[0], {12, 270}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::gradients", lazyxla::gradients({cube}, {p}, {}));
+  });
+}
+
 TEST(what_runs_and_what_it_takes) {
   Environment env;
   const Tensor x = floats(env, {1, 2}), captured = x * 3;

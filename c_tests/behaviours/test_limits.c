@@ -250,7 +250,7 @@ static void *deep(void *unused) {
     lxla_tensor p = placeholder_of(DIMS(1)), out;
     OK(lxla_computation_call(most, &p, 1, &out, 1));
     lxla_computation more = {0};
-    REFUSED(lxla_computation_trace(&p, 1, &out, 1, &more), LXLA_INVALID_ARGUMENT, "1001 deep in them; want at most 1000");
+    REFUSED(lxla_computation_trace(&p, 1, &out, 1, &more), LXLA_INVALID_ARGUMENT, "1001 deep; want at most 1000");
     RELEASE(p, out);
     OK(lxla_computation_release(f));
     OK(lxla_computation_release(most));

@@ -81,6 +81,7 @@ def activations():
         yield function_of_one("lxla_activation", number, name, takes, function)
     yield function_of_one("lxla_special", 1, "erf", "float", exact.erf)
     yield function_of_one("lxla_special", 2, "erfc", "float", exact.erfc)
+    yield function_of_one("lxla_special", 3, "normal_cdf", "float", exact.normal_below)
 
 
 def function_of_one(function, number, name, takes, reference_):

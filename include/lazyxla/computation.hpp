@@ -15,6 +15,8 @@ class Computation {
     const auto in = detail::handles(params), out = detail::handles(results);
     check(lxla_computation_trace(in.data(), in.size(), out.data(), out.size(), &computation_));
   }
+  /// Takes over a reference that a call of lazyxla.h returned.
+  static Computation adopt(lxla_computation computation) noexcept { return Computation(computation); }
   Computation(const Computation &other) : computation_(other.computation_) {
     check(lxla_computation_retain(computation_));
   }
@@ -39,6 +41,7 @@ class Computation {
   std::string stablehlo() const { return detail::text<lxla_computation_stablehlo>(computation_); }
 
  private:
+  explicit Computation(lxla_computation computation) noexcept : computation_(computation) {}
   std::array<size_t, 3> info() const {
     std::array<size_t, 3> info{};
     check(lxla_computation_info(computation_, &info[0], &info[1], &info[2]));

@@ -36,6 +36,7 @@ LAZYXLA_BINARY(modulo, LXLA_BINARY_MODULO)          ///< Remainder, with the div
 LAZYXLA_BINARY(copysign, LXLA_BINARY_COPYSIGN)      ///< l with the sign of r.
 LAZYXLA_BINARY(hypot, LXLA_BINARY_HYPOT)            ///< The root of the sum of squares.
 LAZYXLA_BINARY(logaddexp, LXLA_BINARY_LOGADDEXP)    ///< log(e^l + e^r).
+LAZYXLA_BINARY(nextafter, LXLA_BINARY_NEXT_AFTER)   ///< The next number after l towards r.
 #undef LAZYXLA_BINARY
 
 /// Shift to the right: logical of unsigned integers, else arithmetic.
@@ -81,6 +82,20 @@ inline Tensor trunc(const Tensor &x) { return unary(LXLA_UNARY_TRUNC, x); }  ///
 inline Tensor log2(const Tensor &x) { return unary(LXLA_UNARY_LOG2, x); }  ///< Logarithm to base 2.
 inline Tensor log10(const Tensor &x) { return unary(LXLA_UNARY_LOG10, x); }  ///< Logarithm to base 10.
 inline Tensor conj(const Tensor &x) { return unary(LXLA_UNARY_CONJ, x); }  ///< Complex conjugate.
+inline Tensor sinh(const Tensor &x) { return unary(LXLA_UNARY_SINH, x); }  ///< Hyperbolic sine.
+inline Tensor cosh(const Tensor &x) { return unary(LXLA_UNARY_COSH, x); }  ///< Hyperbolic cosine.
+inline Tensor asin(const Tensor &x) { return unary(LXLA_UNARY_ASIN, x); }  ///< Inverse sine.
+inline Tensor acos(const Tensor &x) { return unary(LXLA_UNARY_ACOS, x); }  ///< Inverse cosine.
+inline Tensor atan(const Tensor &x) { return unary(LXLA_UNARY_ATAN, x); }  ///< Inverse tangent.
+inline Tensor asinh(const Tensor &x) { return unary(LXLA_UNARY_ASINH, x); }  ///< Inverse hyperbolic sine.
+inline Tensor acosh(const Tensor &x) { return unary(LXLA_UNARY_ACOSH, x); }  ///< Inverse hyperbolic cosine.
+inline Tensor atanh(const Tensor &x) { return unary(LXLA_UNARY_ATANH, x); }  ///< Inverse hyperbolic tangent.
+inline Tensor lgamma(const Tensor &x) { return unary(LXLA_UNARY_LGAMMA, x); }  ///< Logarithm of |gamma(x)|.
+inline Tensor digamma(const Tensor &x) { return unary(LXLA_UNARY_DIGAMMA, x); }  ///< Derivative of lgamma.
+inline Tensor trigamma(const Tensor &x) { return unary(LXLA_UNARY_TRIGAMMA, x); }  ///< Derivative of digamma.
+inline Tensor erf_inv(const Tensor &x) { return unary(LXLA_UNARY_ERF_INV, x); }  ///< Inverse of the error function.
+inline Tensor bessel_i0e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_I0E, x); }  ///< Bessel's I0(x) e^-|x|.
+inline Tensor bessel_i1e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_I1E, x); }  ///< Bessel's I1(x) e^-|x|.
 
 /// l (op) r, one of LXLA_COMPARE_*, element by element, as pred: two tensors, or a tensor and a number on either side.
 template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l, const R &r) {
@@ -146,6 +161,8 @@ inline Tensor reduce_precision(const Tensor &x, int32_t exponent_bits, int32_t m
 }
 inline Tensor erf(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERF, x.handle()); }  ///< Error function.
 inline Tensor erfc(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERFC, x.handle()); }  ///< 1 - erf(x).
+/// The distribution function of the standard normal distribution.
+inline Tensor normal_cdf(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_NORMAL_CDF, x.handle()); }
 
 }  // namespace lazyxla
 

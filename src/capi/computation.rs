@@ -19,6 +19,11 @@ pub fn computation_of(argument: &str, computation: lxla_computation) -> Result<A
     COMPUTATIONS.get(argument, computation.id)
 }
 
+/// Returns the handle of a new computation.
+pub fn new_computation(computation: Computation) -> lxla_computation {
+    lxla_computation { id: COMPUTATIONS.insert(Arc::new(computation)) }
+}
+
 /// Extracts the computation of `results` (at least 1) as a function of `params`, which are distinct placeholders of
 /// one device. The body consists of the operations that depend on a parameter, and of expressions of constants and
 /// iota alone. Any other value that the body reads is captured: it becomes a hidden input, which is computed by the
@@ -49,7 +54,7 @@ pub unsafe extern "C" fn lxla_computation_trace(
             )
         };
         let computation = Computation::trace(&params, &results)?;
-        place.set(lxla_computation { id: COMPUTATIONS.insert(Arc::new(computation)) })
+        place.set(new_computation(computation))
     })
 }
 

@@ -160,6 +160,8 @@ pub const LXLA_BINARY_COPYSIGN: i32 = 18;
 pub const LXLA_BINARY_HYPOT: i32 = 19;
 /// log(e^lhs + e^rhs) without intermediate overflow.
 pub const LXLA_BINARY_LOGADDEXP: i32 = 20;
+/// The next float after lhs in the direction of rhs.
+pub const LXLA_BINARY_NEXT_AFTER: i32 = 21;
 
 /// -x.
 pub const LXLA_UNARY_NEGATE: i32 = 1;
@@ -221,6 +223,34 @@ pub const LXLA_UNARY_LOG2: i32 = 28;
 pub const LXLA_UNARY_LOG10: i32 = 29;
 /// Complex conjugate of x.
 pub const LXLA_UNARY_CONJ: i32 = 30;
+/// Hyperbolic sine.
+pub const LXLA_UNARY_SINH: i32 = 31;
+/// Hyperbolic cosine.
+pub const LXLA_UNARY_COSH: i32 = 32;
+/// Inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].
+pub const LXLA_UNARY_ASIN: i32 = 33;
+/// Inverse cosine, from 0 to pi; NaN outside [-1, 1].
+pub const LXLA_UNARY_ACOS: i32 = 34;
+/// Inverse tangent, from -pi/2 to pi/2.
+pub const LXLA_UNARY_ATAN: i32 = 35;
+/// Inverse hyperbolic sine.
+pub const LXLA_UNARY_ASINH: i32 = 36;
+/// Inverse hyperbolic cosine; NaN below 1.
+pub const LXLA_UNARY_ACOSH: i32 = 37;
+/// Inverse hyperbolic tangent; infinite at -1 and 1, NaN outside [-1, 1].
+pub const LXLA_UNARY_ATANH: i32 = 38;
+/// Logarithm of the magnitude of the gamma function; infinite at 0 and negative integers.
+pub const LXLA_UNARY_LGAMMA: i32 = 39;
+/// Derivative of lgamma; NaN at negative integers, and infinite at 0 with the opposite sign of the zero.
+pub const LXLA_UNARY_DIGAMMA: i32 = 40;
+/// Inverse error function; infinite at -1 and 1, NaN outside [-1, 1].
+pub const LXLA_UNARY_ERF_INV: i32 = 41;
+/// e^-|x| times the modified Bessel function of the first kind of order 1.
+pub const LXLA_UNARY_BESSEL_I1E: i32 = 42;
+/// e^-|x| times the modified Bessel function of the first kind of order 0.
+pub const LXLA_UNARY_BESSEL_I0E: i32 = 43;
+/// Derivative of digamma; infinite at 0 and negative integers.
+pub const LXLA_UNARY_TRIGAMMA: i32 = 44;
 
 /// lhs == rhs.
 pub const LXLA_COMPARE_EQ: i32 = 1;
@@ -276,6 +306,16 @@ pub const LXLA_CUSTOM_CALL_STATUS_RETURNING: i32 = 2;
 pub const LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED: i32 = 3;
 /// The target receives typed buffers and attributes through XLA's foreign function interface.
 pub const LXLA_CUSTOM_CALL_TYPED_FFI: i32 = 4;
+
+/// Saves every value that the backward pass reads.
+pub const LXLA_CHECKPOINT_SAVE_ALL: i32 = 1;
+/// Saves parameters only, and computes all else again.
+pub const LXLA_CHECKPOINT_SAVE_NONE: i32 = 2;
+/// Saves parameters and the results of dot products and convolutions.
+pub const LXLA_CHECKPOINT_SAVE_DOTS: i32 = 3;
+/// Saves parameters and the values with the names in `saved_names`.
+pub const LXLA_CHECKPOINT_SAVE_NAMED: i32 = 4;
+
 /// max(x, 0).
 pub const LXLA_ACTIVATION_RELU: i32 = 1;
 /// x * Phi(x), with Phi the cumulative distribution function of the standard normal distribution.
@@ -305,6 +345,8 @@ pub const LXLA_ACTIVATION_HARD_SWISH: i32 = 12;
 pub const LXLA_SPECIAL_ERF: i32 = 1;
 /// Complementary error function: 1 - erf(x), accurate for large x.
 pub const LXLA_SPECIAL_ERFC: i32 = 2;
+/// Cumulative distribution function of the standard normal distribution.
+pub const LXLA_SPECIAL_NORMAL_CDF: i32 = 3;
 /// The update replaces the element.
 pub const LXLA_SCATTER_COPY: i32 = 1;
 /// The update is added to the element.

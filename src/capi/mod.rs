@@ -31,6 +31,7 @@ mod shape;
 mod sorting;
 mod sync;
 mod tensor;
+mod transform;
 mod types;
 
 pub use computation::*;
@@ -54,4 +55,5 @@ pub use shape::*;
 pub use sorting::*;
 pub use sync::*;
 pub use tensor::*;
+pub use transform::*;
 pub use types::*;

@@ -145,6 +145,25 @@ pub struct lxla_custom_call_options {
     pub has_side_effect: i32,
 }
 
+/// Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_vjp_options {
+    /// sizeof(lxla_vjp_options), set by the caller.
+    pub struct_size: usize,
+    /// Distinct indices of the parameters by which to differentiate, of float or complex dtypes. Default: all of them.
+    pub wrt: *const usize,
+    /// Length of `wrt`.
+    pub n_wrt: usize,
+    /// Switch: differentiates by the captured values of float or complex dtypes too. Default off.
+    pub captured: i32,
+    /// Values that the forward pass saves for the backward pass, one of `LXLA_CHECKPOINT_*`. Default SAVE_ALL.
+    pub checkpoint: i32,
+    /// Names of the values that SAVE_NAMED saves, given to them by `lxla_checkpoint_name`.
+    pub saved_names: *const *const c_char,
+    /// Length of `saved_names`.
+    pub n_saved_names: usize,
+}
+
 /// Dimension numbers of `lxla_gather`, named as in StableHLO. Each list is followed by its length. Axes must not be
 /// negative.
 #[repr(C)]

@@ -30,6 +30,18 @@ type Home = (u64, Place);
 /// Tensors whose handles are owned by this struct and released on drop.
 struct Tensors(Vec<TensorHandle>);
 
+impl Tensors {
+    /// Adds a reference to each tensor.
+    fn retained(handles: &[TensorHandle]) -> Result<Tensors> {
+        let mut tensors = Tensors(Vec::with_capacity(handles.len()));
+        for &handle in handles {
+            device::retain(handle)?;
+            tensors.0.push(handle);
+        }
+        Ok(tensors)
+    }
+}
+
 impl Drop for Tensors {
     fn drop(&mut self) {
         for &handle in &self.0 {
@@ -49,13 +61,7 @@ impl Computation {
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
         let (body, captured) = take_body(&state.trace, &params, &results);
-        if body.depth() > MOST_DEPTH {
-            return Err(error!(
-                InvalidArgument,
-                "results: computations call each other {} deep in them; want at most {MOST_DEPTH}",
-                body.depth()
-            ));
-        }
+        check_depth(&body).map_err(|e| e.context("results"))?;
         for &id in &captured {
             if let Some(failure) =
                 device_data::of_node(&state.trace, state.trace.node(id)).and_then(DeviceData::failure)
@@ -95,6 +101,32 @@ impl Computation {
     /// Program of the computation.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
+    }
+
+    /// Creates a computation with another body that captures the same values.
+    pub(super) fn with_body(&self, body: Arc<Body>) -> Result<Computation> {
+        check_depth(&body)?;
+        let captures = Tensors::retained(&self.captures.0)?;
+        Ok(Computation { device: self.device, body, captures, home: self.home, brought: Mutex::default() })
+    }
+
+    /// Creates a computation with a body that captures what each of several computations captures, in order.
+    pub(super) fn of_several(computations: &[&Computation], names: &[&str], body: Arc<Body>) -> Result<Computation> {
+        check_depth(&body)?;
+        let first = computations[0];
+        for (computation, name) in computations.iter().zip(names) {
+            let is_near = computation.home.map(|home| home.0) == first.home.map(|home| home.0);
+            if !is_near || (computation.captured() > 0 && computation.home != first.home) {
+                return Err(error!(
+                    InvalidArgument,
+                    "{name}: traced on another device, or in another environment, than {}", names[0]
+                ));
+            }
+        }
+        let all: Vec<TensorHandle> =
+            computations.iter().flat_map(|computation| computation.captures.0.iter().copied()).collect();
+        let captures = Tensors::retained(&all)?;
+        Ok(Computation { device: first.device, body, captures, home: first.home, brought: Mutex::default() })
     }
 
     /// Returns the nodes of the captured values in the trace of the device on which the computation is applied.
@@ -148,6 +180,17 @@ impl Computation {
         let results = ops::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
         finish_all(state, &results)
     }
+}
+
+fn check_depth(body: &Body) -> Result<()> {
+    if body.depth() > MOST_DEPTH {
+        return Err(error!(
+            InvalidArgument,
+            "computations call each other {} deep; want at most {MOST_DEPTH}",
+            body.depth()
+        ));
+    }
+    Ok(())
 }
 
 /// Operands of a call, with the names used in error messages.

@@ -4,9 +4,8 @@ use super::table::{Table, Value};
 use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::interpret;
-use crate::ir::{NodeId, Op, Segment, Trace, Workspace};
+use crate::ir::{NodeId, Op, Segment, Trace, Words, Workspace};
 use crate::native::Array;
-use crate::ops;
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
@@ -72,7 +71,7 @@ pub enum Work {
 pub struct Operation {
     op: Op,
     ty: TensorType,
-    attributes: SmallVec<[i64; 8]>,
+    words: Words,
     scalar: Option<Scalar>,
     operands: SmallVec<[Array; 3]>,
 }
@@ -107,7 +106,7 @@ pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array
     for &id in ids {
         operands.push(inputs.get(id).filter(|array| array.ty().size_bytes() <= SMALL)?);
     }
-    Some(ops::evaluate(node.op, &ty, trace.attributes(node), trace.scalar(node), &operands))
+    Some(interpret::evaluate(node.op, &ty, trace.words(node), trace.scalar(node), &operands))
 }
 
 impl Work {
@@ -125,7 +124,7 @@ impl Work {
         Work::One(Operation {
             op: node.op,
             ty: trace.ty(id),
-            attributes: SmallVec::from_slice(trace.attributes(node)),
+            words: Words::from_slice(trace.words(node)),
             scalar: trace.scalar(node),
             operands: trace.operands(node).iter().map(|&id| inputs.array(id)).collect(),
         })
@@ -144,7 +143,7 @@ impl Work {
 impl Operation {
     fn run(&self) -> Result<Array> {
         let operands: SmallVec<[&Array; 3]> = self.operands.iter().collect();
-        ops::evaluate(self.op, &self.ty, &self.attributes, self.scalar, &operands)
+        interpret::evaluate(self.op, &self.ty, &self.words, self.scalar, &operands)
     }
 }
 

@@ -7,6 +7,7 @@ use super::pack::Pack;
 use super::text::{literal, mlir};
 use crate::ir::{Instruction, Op};
 use crate::types::{DType, Scalar, TensorType};
+use rustc_hash::FxHashMap;
 
 /// Writes one function.
 pub struct Emitter<'a> {
@@ -21,16 +22,23 @@ pub struct Emitter<'a> {
     pub text: String,
     temporaries: usize,
     holes: usize,
-    /// Writes the instruction at a position.
-    lower: Lower,
+    lowering: Lowering,
     /// Prefix of every name.
     prefix: String,
     /// Names of the parameters; empty if they have their own names.
     arguments: &'a [String],
+    /// Names of values that are not defined under their own.
+    renamed: FxHashMap<usize, String>,
 }
 
-/// Writes the instruction at a position.
-pub type Lower = fn(&mut Emitter, usize);
+/// Functions of the table of operations that an emitter calls.
+#[derive(Clone, Copy)]
+pub struct Lowering {
+    /// Writes the instruction at a position.
+    pub instruction: fn(&mut Emitter, usize),
+    /// Index of the first result of an operation among the values that the lowered operation returns.
+    pub first_result: fn(Op) -> usize,
+}
 
 impl<'a> Emitter<'a> {
     /// Creates an emitter for the function of `values`. `scalars` fill its scalar slots, except for the slots in
@@ -40,16 +48,28 @@ impl<'a> Emitter<'a> {
         scalars: &'a [Scalar],
         packs: &'a [Pack],
         platform: &'a str,
-        lower: Lower,
+        lowering: Lowering,
     ) -> Emitter<'a> {
         let text = String::with_capacity(values.len() * 80);
-        let (prefix, arguments) = (String::new(), &[][..]);
-        Emitter { values, scalars, packs, platform, text, temporaries: 0, holes: 0, lower, prefix, arguments }
+        let (prefix, arguments, renamed) = (String::new(), &[][..], FxHashMap::default());
+        Emitter {
+            values,
+            scalars,
+            packs,
+            platform,
+            text,
+            temporaries: 0,
+            holes: 0,
+            lowering,
+            prefix,
+            arguments,
+            renamed,
+        }
     }
 
     /// Writes all instructions in order.
     pub fn lower_all(&mut self) {
-        (0..self.values.len()).for_each(|position| (self.lower)(self, position));
+        (0..self.values.len()).for_each(|position| (self.lowering.instruction)(self, position));
     }
 
     /// Inlines a function: its values get `prefix` before their names, and its parameters are replaced by `arguments`.
@@ -63,7 +83,8 @@ impl<'a> Emitter<'a> {
         results: &[usize],
     ) -> Vec<String> {
         let prefix = format!("{}{prefix}", self.prefix);
-        let mut inner = Emitter { prefix, arguments, ..Emitter::new(values, scalars, &[], self.platform, self.lower) };
+        let new = Emitter::new(values, scalars, &[], self.platform, self.lowering);
+        let mut inner = Emitter { prefix, arguments, ..new };
         inner.lower_all();
         self.text += &inner.text;
         results.iter().map(|&position| inner.name(position)).collect()
@@ -79,6 +100,11 @@ impl<'a> Emitter<'a> {
         format!("%{}v{position}", self.prefix)
     }
 
+    /// Gives the value at `position` the name of another value.
+    pub fn rename(&mut self, position: usize, name: String) {
+        self.renamed.insert(position, name);
+    }
+
     /// Returns a fresh name.
     pub fn temporary(&mut self) -> String {
         self.temporaries += 1;
@@ -91,15 +117,14 @@ impl<'a> Emitter<'a> {
         match value.op {
             Op::Result => {
                 let of = value.operands[0];
-                // The first result of a lowered scan is its loop counter.
-                let first = if self.values[of].op == Op::Scan { 1 } else { 0 };
-                format!("{}#{}", self.name_of(of), first + value.attributes[0])
+                let first = (self.lowering.first_result)(self.values[of].op);
+                format!("{}#{}", self.name_of(of), first + value.attributes::<usize>())
             }
             Op::Leaf if !self.arguments.is_empty() => {
                 let before = self.values[..position].iter().filter(|value| value.op == Op::Leaf).count();
                 self.arguments[before].clone()
             }
-            _ => self.name_of(position),
+            _ => self.renamed.get(&position).cloned().unwrap_or_else(|| self.name_of(position)),
         }
     }
 

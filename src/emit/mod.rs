@@ -13,6 +13,6 @@ macro_rules! emit {
 }
 
 pub(crate) use emit;
-pub use emitter::Emitter;
+pub use emitter::{Emitter, Lowering};
 pub use pack::{Pack, gather};
 pub use text::{identity, literal, mlir};

@@ -2,4 +2,4 @@
 
 mod program;
 
-pub use program::run;
+pub use program::{evaluate, run};

@@ -76,7 +76,7 @@ impl<'a> Function<'a> {
     /// Returns true if all values are scalars and all operations are elementwise: then one run on vectors is equivalent
     /// to a run for each element.
     fn is_elementwise(&self) -> bool {
-        let is = |op: Op| matches!(op, Op::Leaf | Op::Full) || op.is_elementwise();
+        let is = |op: Op| matches!(op, Op::Leaf | Op::Full) || ops::definition(op).is_elementwise();
         self.values.iter().all(|value| is(value.op) && value.ty.dims.is_empty())
     }
 
@@ -112,14 +112,14 @@ impl<'a> Function<'a> {
     ) -> Result<Results> {
         if value.op == Op::Result {
             let of = &known[value.operands[0]];
-            return Ok(SmallVec::from_elem(of[value.attributes[0] as usize].clone(), 1));
+            return Ok(SmallVec::from_elem(of[value.attributes::<usize>()].clone(), 1));
         }
         let operands: SmallVec<[&Array; 4]> = value.operands.iter().map(|&i| &known[i][0]).collect();
         let bodies: Vec<Function> = value.bodies.iter().map(|body| Function::of(body)).collect();
         let call = Call {
             op: value.op,
             ty,
-            attributes: &value.attributes,
+            words: &value.words,
             scalar,
             operands: &operands,
             bodies: &value.bodies,
@@ -129,8 +129,34 @@ impl<'a> Function<'a> {
         match &ops::definition(value.op).native {
             Native::One(native) => call.one(*native).map(|made| SmallVec::from_elem(made, 1)),
             Native::Several(native) => native(&call).map(SmallVec::from_vec),
+            Native::Formula => formula(value.op, ty, &operands).map(|made| SmallVec::from_elem(made, 1)),
             Native::Nothing => Err(error!(Internal, "{:?} is no operation on arrays", value.op)),
         }
+    }
+}
+
+/// Evaluates an elementwise function by its formula.
+fn formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
+    if ty.elements() == 0 {
+        return Array::from_bytes(ty, &[]);
+    }
+    let body = ops::formula_body(op, operands[0].ty().dtype)?;
+    let length = ty.elements() as i64;
+    let flat = |array: &&Array| {
+        let wide = broadcast_to(array, &TensorType { dtype: array.ty().dtype, dims: ty.dims.clone() })?;
+        Ok(wide.reshape(&[length]))
+    };
+    let inputs: Vec<Array> = operands.iter().map(flat).collect::<Result<_>>()?;
+    let made = Function::of(&body).call_each(&inputs, length)?;
+    Ok(made[0].reshape(&ty.dims))
+}
+
+/// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar
+/// and operands are those of the node.
+pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, operands: &[&Array]) -> Result<Array> {
+    match ops::definition(op).native {
+        Native::Formula => formula(op, ty, operands),
+        _ => ops::evaluate(op, ty, words, scalar, operands),
     }
 }
 

@@ -7,15 +7,34 @@ use super::program::Body;
 use super::trace::{NodeId, Trace};
 use std::sync::Arc;
 
-/// Extracts the computation of `results` from `parameters` (distinct leaves). Nodes that do not depend on a parameter
-/// are captured, except nodes computed from constants alone. Returns the body and the captured nodes.
+/// Extracts the computation of `results` from `parameters` (distinct nodes, whose own operands are not part of it).
+/// Nodes that do not depend on a parameter are captured, except nodes computed from constants alone. Returns the body
+/// and the captured nodes.
 pub fn take_body(trace: &Trace, parameters: &[NodeId], results: &[NodeId]) -> (Arc<Body>, Vec<NodeId>) {
-    let captured = capturable(trace, parameters);
+    let mut given = capturable(trace, parameters);
+    parameters.iter().for_each(|id| given[id.0 as usize] = true);
+    extract(trace, parameters, &[], results, &given)
+}
+
+/// Extracts the computation of `results` from `parameters` (distinct nodes) and `captures` (leaves, in this order).
+pub fn take_closed_body(trace: &Trace, parameters: &[NodeId], captures: &[NodeId], results: &[NodeId]) -> Arc<Body> {
+    let mut given = vec![false; trace.len()];
+    parameters.iter().chain(captures).for_each(|id| given[id.0 as usize] = true);
+    extract(trace, parameters, captures, results, &given).0
+}
+
+fn extract(
+    trace: &Trace,
+    parameters: &[NodeId],
+    captures: &[NodeId],
+    results: &[NodeId],
+    given: &[bool],
+) -> (Arc<Body>, Vec<NodeId>) {
     let mut workspace = Workspace::default();
-    let order = workspace.linearize_until(trace, results, |id| captured[id.0 as usize]).order().to_vec();
+    let order = workspace.linearize_until(trace, results, |id| given[id.0 as usize]).order().to_vec();
     let mut tables = Default::default();
     let mut encoder = Encoder::new(trace, &mut tables, order.len());
-    parameters.iter().for_each(|&id| encoder.parameter(id));
+    parameters.iter().chain(captures).for_each(|&id| encoder.parameter(id));
     order.iter().for_each(|&id| encoder.operation(id));
     // Results without a position yet are captured nodes that are returned unchanged.
     results.iter().for_each(|&id| encoder.parameter(id));

@@ -75,7 +75,7 @@ impl<'a> Encoder<'a> {
             self.words.push(self.tables.positions[operand.0 as usize]);
         }
         if node.op.has_attributes() {
-            let attributes = trace.attributes(node);
+            let attributes = trace.words(node);
             self.words.push(attributes.len() as u32);
             attributes.iter().for_each(|&value| self.wide(value));
         } else if let Some(scalar) = trace.scalar(node) {

@@ -6,6 +6,7 @@ use super::op::Op;
 use super::program::Program;
 use super::trace::{NodeId, Trace};
 use crate::types::Scalar;
+use rustc_hash::FxHashMap;
 
 /// A program, and the nodes that one run of it reads and writes.
 pub struct Segment {
@@ -103,7 +104,7 @@ impl Linear<'_> {
         let total = order.iter().fold(0usize, |sum, &id| sum.saturating_add(weight(trace, id)));
         let mut cuts = vec![];
         if total > max_ops {
-            order = with_results_together(trace, &order, &self.workspace.marks);
+            order = with_results_together(trace, &order);
             cuts = cut(trace, &order, max_ops);
             mark_crossings(trace, &order, &cuts, &mut self.workspace.marks);
         }
@@ -140,13 +141,17 @@ fn weight(trace: &Trace, id: NodeId) -> usize {
     }
 }
 
-/// Reorders the operations so that all visited results of an application directly follow it.
-fn with_results_together(trace: &Trace, order: &[NodeId], marks: &[Mark]) -> Vec<NodeId> {
+/// Reorders the operations so that all results of an application in the order directly follow it.
+fn with_results_together(trace: &Trace, order: &[NodeId]) -> Vec<NodeId> {
+    let mut results: FxHashMap<u32, Vec<NodeId>> = FxHashMap::default();
+    for &id in order.iter().filter(|id| trace.node(**id).op == Op::Result) {
+        results.entry(trace.operands(trace.node(id))[0].0).or_default().push(id);
+    }
     let mut together = Vec::with_capacity(order.len());
     for &id in order.iter().filter(|id| trace.node(**id).op != Op::Result) {
         together.push(id);
         if trace.node(id).op.has_results() {
-            together.extend(trace.results(id).filter(|result| marks[result.0 as usize].visited));
+            together.extend(results.remove(&id.0).unwrap_or_default());
         }
     }
     together
@@ -223,7 +228,7 @@ mod tests {
                 "Reduce(Sum) f32[3] [4]",
             ]
         );
-        assert_eq!(values[5].attributes, [0]);
+        assert_eq!(values[5].attributes::<ops::ReduceAttributes>().axes.to_vec(), [0]);
         assert_eq!(outputs, [2, 5]);
         assert_eq!(segments[0].parameters, [a, b]);
         assert_eq!(segments[0].scalars.len(), 1);
@@ -292,7 +297,7 @@ mod tests {
         let mut t = Trace::new();
         let x = leaf(&mut t, &[2]);
         let types = vec![TensorType::new(DType::F32, &[2]); 3];
-        let results = t.application(Op::OptimizationBarrier, &[x, x, x], &[], &[], &types);
+        let results = t.application(Op::OptimizationBarrier, &[x, x, x], &(), &[], &types);
         let _ = t.replace_by_leaf(results[0], &DeviceData::new(types[0].clone(), State::Placeholder));
         let sum = ops::binary(&mut t, BinaryOp::Add, results[1], results[2]).unwrap();
         let negated = ops::unary(&mut t, UnaryOp::Negate, sum).unwrap();

@@ -1,6 +1,7 @@
 //! Intermediate representation: the operations, the trace of recorded operations, and the programs made from it for
 //! syncs and traced computations. The semantics of the operations are defined in `ops`.
 
+mod attributes;
 mod body;
 mod encode;
 mod leaf;
@@ -8,15 +9,21 @@ mod linear;
 mod op;
 mod placement;
 mod program;
+mod replay;
 mod rewind;
 mod trace;
 mod window;
 
-pub use body::take_body;
+pub use attributes::{Attributes, Words, decode, encode};
+pub(crate) use attributes::{attributes, members};
+pub use body::{take_body, take_closed_body};
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use op::numbered;
-pub use op::{BinaryOp, CompareOp, FftOp, Op, ReduceOp, ScatterOp, Transposition, UnaryOp};
+pub use op::{
+    BinaryFunction, BinaryOp, CompareOp, FftOp, Op, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction,
+    UnaryOp,
+};
 pub use placement::Placement;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;

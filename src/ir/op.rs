@@ -78,6 +78,33 @@ numbered! {
 }
 
 numbered! {
+    /// Elementwise functions of one operand without a StableHLO operation.
+    UnaryFunction, "op", "LXLA_UNARY_*", {
+        IsNan = 24 => "is_nan",
+        IsInf = 25 => "is_inf",
+        Signbit = 26 => "signbit",
+        Trunc = 27 => "trunc",
+        Log2 = 28 => "log2",
+        Log10 = 29 => "log10",
+        Conj = 30 => "conj",
+        Sinh = 31 => "sinh",
+        Cosh = 32 => "cosh",
+        Asin = 33 => "asin",
+        Acos = 34 => "acos",
+        Atan = 35 => "atan",
+        Asinh = 36 => "asinh",
+        Acosh = 37 => "acosh",
+        Atanh = 38 => "atanh",
+        Lgamma = 39 => "lgamma",
+        Digamma = 40 => "digamma",
+        ErfInv = 41 => "erf_inv",
+        BesselI1e = 42 => "bessel_i1e",
+        BesselI0e = 43 => "bessel_i0e",
+        Trigamma = 44 => "trigamma",
+    }
+}
+
+numbered! {
     /// Elementwise operations with two operands.
     BinaryOp, "op", "LXLA_BINARY_*", {
         Add = 1 => "add",
@@ -95,6 +122,27 @@ numbered! {
         ShiftLeft = 13 => "shift_left",
         ShiftRightArithmetic = 14 => "shift_right_arithmetic",
         ShiftRightLogical = 15 => "shift_right_logical",
+    }
+}
+
+numbered! {
+    /// Elementwise functions of two operands without a StableHLO operation.
+    BinaryFunction, "op", "LXLA_BINARY_*", {
+        FloorDivide = 16 => "floor_divide",
+        Modulo = 17 => "modulo",
+        Copysign = 18 => "copysign",
+        Hypot = 19 => "hypot",
+        Logaddexp = 20 => "logaddexp",
+        NextAfter = 21 => "next_after",
+    }
+}
+
+numbered! {
+    /// Special functions without a StableHLO operation.
+    SpecialOp, "op", "LXLA_SPECIAL_*", {
+        Erf = 1 => "erf",
+        Erfc = 2 => "erfc",
+        NormalCdf = 3 => "normal_cdf",
     }
 }
 
@@ -166,7 +214,7 @@ numbered! {
     }
 }
 
-/// Traits of an operation: the parts of its nodes, and how it may be executed.
+/// Traits of an operation: the parts of its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     operands: Option<usize>,
@@ -175,7 +223,6 @@ pub struct Form {
     has_scalar: bool,
     has_attributes: bool,
     has_results: bool,
-    is_elementwise: bool,
 }
 
 impl Form {
@@ -186,7 +233,6 @@ impl Form {
         has_scalar: false,
         has_attributes: false,
         has_results: false,
-        is_elementwise: false,
     };
 
     const fn of(operands: usize) -> Form {
@@ -206,10 +252,6 @@ impl Form {
         Form { has_attributes: true, ..self }
     }
 
-    const fn elementwise(self) -> Form {
-        Form { is_elementwise: true, ..self }
-    }
-
     const fn results(self) -> Form {
         Form { has_results: true, ..self }
     }
@@ -219,7 +261,7 @@ impl Form {
         Form { bodies, has_results: true, ..self }
     }
 
-    /// The number of applied computations is the first attribute.
+    /// The number of applied computations is the first word of the attributes.
     const fn counted_bodies(self) -> Form {
         Form { counts_bodies: true, has_attributes: true, has_results: true, ..self }
     }
@@ -278,15 +320,21 @@ macro_rules! operations {
 operations! {
     families {
         /// Elementwise operation with one operand.
-        Unary(UnaryOp) = 3: Form::of(1).elementwise();
+        Unary(UnaryOp) = 3: Form::of(1);
         /// Elementwise operation with two operands, which are broadcast and promoted.
-        Binary(BinaryOp) = 4: Form::of(2).elementwise();
+        Binary(BinaryOp) = 4: Form::of(2);
         /// Elementwise operation: tensor (op) scalar.
-        BinaryScalar(BinaryOp) = 5: Form::of(1).scalar().elementwise();
+        BinaryScalar(BinaryOp) = 5: Form::of(1).scalar();
         /// Elementwise operation: scalar (op) tensor.
-        ScalarBinary(BinaryOp) = 6: Form::of(1).scalar().elementwise();
+        ScalarBinary(BinaryOp) = 6: Form::of(1).scalar();
         /// Comparison of two operands, which are broadcast and promoted.
-        Compare(CompareOp) = 7: Form::of(2).elementwise();
+        Compare(CompareOp) = 7: Form::of(2);
+        /// Elementwise function of one float operand.
+        UnaryFunction(UnaryFunction) = 53: Form::of(1);
+        /// Elementwise function of two float operands of one dtype, which are broadcast.
+        BinaryFunction(BinaryFunction) = 54: Form::of(2);
+        /// Special function of one float operand.
+        Special(SpecialOp) = 55: Form::of(1);
         /// Reduction over the axes in the attributes. The node's shape determines whether they are kept with size 1.
         Reduce(ReduceOp) = 13: Form::of(1).attributes();
     }
@@ -298,9 +346,9 @@ operations! {
         /// Values 0, 1, 2, ... along one axis (attribute).
         Iota = 2: Form::of(0).attributes();
         /// Elementwise selection: pred ? a : b. All three operands are broadcast.
-        Select = 8: Form::of(3).elementwise();
+        Select = 8: Form::of(3);
         /// Conversion to the node's dtype.
-        Convert = 9: Form::of(1).elementwise();
+        Convert = 9: Form::of(1);
         /// Reshape to the node's shape, with elements in row-major order.
         Reshape = 10: Form::of(1);
         /// Broadcast to the node's shape, with NumPy's rules.
@@ -340,17 +388,17 @@ operations! {
         /// One result of the operand, which is an operation with several results. Attribute: its index.
         Result = 25: Form::of(1).attributes();
         /// Elementwise clamp of x to the range from min to max. Operands: min, x, max.
-        Clamp = 26: Form::of(3).elementwise();
+        Clamp = 26: Form::of(3);
         /// Complex number from a real and an imaginary part.
-        Complex = 27: Form::of(2).elementwise();
+        Complex = 27: Form::of(2);
         /// Real part of a complex number.
-        Real = 28: Form::of(1).elementwise();
+        Real = 28: Form::of(1);
         /// Imaginary part of a complex number.
-        Imag = 29: Form::of(1).elementwise();
+        Imag = 29: Form::of(1);
         /// Reinterpretation of the bits as the node's dtype. The last axis is added or removed if the widths differ.
         BitcastConvert = 30: Form::of(1);
         /// Rounding to the numbers of exponent and mantissa bits in the attributes.
-        ReducePrecision = 31: Form::of(1).attributes().elementwise();
+        ReducePrecision = 31: Form::of(1).attributes();
         /// Reversal of the axes in the attributes.
         Reverse = 32: Form::of(1).attributes();
         /// Dot product with contracting and batching axes.
@@ -371,6 +419,13 @@ operations! {
         /// Selects one element of each window with the first body, and combines the source values into the selected
         /// positions with the second. Operands: array, source values, initial value.
         SelectAndScatter = 40: Form::of_any().attributes().bodies(2);
+        /// The operand, whose derivative is zero.
+        StopGradient = 41: Form::of(1);
+        /// The operand, with a name by which a checkpoint policy saves it.
+        CheckpointName = 42: Form::of(1).attributes();
+        /// Application of one of several bodies: a computation, and the rules that give its derivative or batching.
+        /// Operands: arguments, captures of each body.
+        Custom = 43: Form::of_any().counted_bodies();
         /// Cholesky factor of a matrix.
         Cholesky = 44: Form::of(1).attributes();
         /// Solution of a triangular system.
@@ -384,8 +439,8 @@ operations! {
         OptimizationBarrier = 48: Form::of_any().results();
         /// Call of a function that is registered with the plugin by name.
         CustomCall = 49: Form::of_any().attributes().results();
-        /// Case: applies the body selected by the first operand. Attributes: number of bodies, number of arguments,
-        /// number of captures of each body. Operands: index, arguments, captures of each body.
+        /// Case: applies the body selected by the first operand. Attributes: number of captures of each body, number
+        /// of arguments. Operands: index, arguments, captures of each body.
         Case = 50: Form::of_any().counted_bodies();
         /// Random bits from a key. Each element depends only on the key and its position.
         RandomBits = 51: Form::of(1);
@@ -402,17 +457,17 @@ impl Op {
         self.form().has_scalar
     }
 
-    /// Whether the operation has integer attributes.
+    /// Whether the operation has attributes.
     #[inline]
     pub fn has_attributes(self) -> bool {
         self.form().has_attributes
     }
 
-    /// Number of traced computations that the operation applies with these attributes.
+    /// Number of traced computations that the operation applies with these encoded attributes.
     #[inline]
-    pub fn body_count(self, attributes: &[i64]) -> usize {
+    pub fn body_count(self, words: &[i64]) -> usize {
         let form = self.form();
-        if form.counts_bodies { attributes[0] as usize } else { form.bodies }
+        if form.counts_bodies { words[0] as usize } else { form.bodies }
     }
 
     /// Whether the operation has a list of results, each of which is a node of its own.
@@ -425,13 +480,6 @@ impl Op {
     #[inline]
     pub fn arity(self) -> Option<usize> {
         self.form().operands
-    }
-
-    /// Whether each element of the result depends only on the operands' elements at the same position, so that the
-    /// result may be written over an operand of its shape.
-    #[inline]
-    pub fn is_elementwise(self) -> bool {
-        self.form().is_elementwise
     }
 }
 

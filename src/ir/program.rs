@@ -7,6 +7,7 @@
 //! number of attributes and the attributes if the operation has any, and the digests of the applied bodies. The last
 //! value is followed by [`END`], then the outputs.
 
+use super::attributes::{Attributes, Words, decode};
 use super::op::Op;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::sync::Arc;
@@ -31,10 +32,17 @@ pub struct Instruction {
     pub ty: TensorType,
     /// Positions of the operands.
     pub operands: Vec<usize>,
-    /// Integer attributes.
-    pub attributes: Vec<i64>,
+    /// Encoded attributes.
+    pub words: Words,
     /// Traced computations that the operation applies.
     pub bodies: Vec<Arc<Body>>,
+}
+
+impl Instruction {
+    /// Attributes of the operation.
+    pub fn attributes<A: Attributes>(&self) -> A {
+        decode(&self.words)
+    }
 }
 
 impl Program {
@@ -99,9 +107,9 @@ impl Reader<'_> {
         let arity = op.arity().unwrap_or_else(|| self.word() as usize);
         let operands = (0..arity).map(|_| self.word() as usize).collect();
         let count = if op.has_attributes() { self.word() } else { 0 };
-        let attributes: Vec<i64> = (0..count).map(|_| self.wide()).collect();
-        let bodies = (0..op.body_count(&attributes)).map(|_| self.body()).collect();
-        Instruction { op, ty: TensorType { dtype, dims: self.shapes[shape].clone() }, operands, attributes, bodies }
+        let words: Words = (0..count).map(|_| self.wide()).collect();
+        let bodies = (0..op.body_count(&words)).map(|_| self.body()).collect();
+        Instruction { op, ty: TensorType { dtype, dims: self.shapes[shape].clone() }, operands, words, bodies }
     }
 
     fn body(&mut self) -> Arc<Body> {

@@ -1,6 +1,7 @@
 //! The trace: an arena of the recorded operations of one device. Nodes have a fixed size, ids are u32 in recording
 //! order (so that operands always come before their users), and there is neither reference counting nor recursion.
 
+use super::attributes::{Attributes, decode, encode};
 use super::leaf::{LeafData, LeafPlace, Parameter};
 use super::op::Op;
 use super::program::Body;
@@ -116,9 +117,14 @@ impl Trace {
         operands_of(&self.spilled, node)
     }
 
-    /// Integer attributes of a node.
+    /// Attributes of a node.
+    pub fn attributes<A: Attributes>(&self, node: &Node) -> A {
+        decode(self.words(node))
+    }
+
+    /// Encoded attributes of a node.
     #[inline]
-    pub fn attributes(&self, node: &Node) -> &[i64] {
+    pub fn words(&self, node: &Node) -> &[i64] {
         let start = node.payload as usize;
         if node.op.has_attributes() { &self.attributes[start..start + node.attributes as usize] } else { &[] }
     }
@@ -126,7 +132,7 @@ impl Trace {
     /// Traced computations that a node applies.
     pub fn bodies(&self, node: &Node) -> impl Iterator<Item = &Arc<Body>> {
         let start = if node.op.has_results() { node.payload as usize + node.attributes as usize } else { 0 };
-        let count = node.op.body_count(self.attributes(node));
+        let count = node.op.body_count(self.words(node));
         self.attributes[start..start + count].iter().map(|&number| &self.bodies[number as usize])
     }
 
@@ -249,21 +255,38 @@ impl Trace {
         id
     }
 
-    /// Records an operation with integer attributes.
+    /// Records an operation with attributes.
     pub fn operation_with_attributes(
         &mut self,
         op: Op,
         dtype: DType,
         shape: ShapeId,
         operands: &[NodeId],
-        attributes: &[i64],
+        attributes: &impl Attributes,
+    ) -> NodeId {
+        self.operation_with_words(op, dtype, shape, operands, &encode(attributes), &[])
+    }
+
+    /// Records an operation with encoded attributes that applies bodies.
+    pub(super) fn operation_with_words(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        shape: ShapeId,
+        operands: &[NodeId],
+        words: &[i64],
+        bodies: &[&Arc<Body>],
     ) -> NodeId {
         let payload = self.attributes.len() as u32;
-        self.attributes.extend_from_slice(attributes);
+        self.attributes.extend_from_slice(words);
+        for body in bodies {
+            let number = self.body_number(body) as i64;
+            self.attributes.push(number);
+        }
         let id = self.operation(op, dtype, shape, operands);
         let new = &mut self.nodes[id.0 as usize];
         new.payload = payload;
-        new.attributes = attributes.len() as u32;
+        new.attributes = words.len() as u32;
         id
     }
 
@@ -273,29 +296,41 @@ impl Trace {
         &mut self,
         op: Op,
         operands: &[NodeId],
-        attributes: &[i64],
+        attributes: &impl Attributes,
         bodies: &[&Arc<Body>],
         results: &[TensorType],
     ) -> Vec<NodeId> {
-        let numbers: Vec<i64> = bodies.iter().map(|body| self.body_number(body) as i64).collect();
         let scalar = self.intern(&[]);
-        let id = self.operation_with_attributes(op, DType::Pred, scalar, operands, &[attributes, &numbers].concat());
-        self.nodes[id.0 as usize].attributes = attributes.len() as u32;
-        let result = |(number, ty): (usize, &TensorType)| {
-            let shape = self.intern(&ty.dims);
-            self.operation_with_attributes(Op::Result, ty.dtype, shape, &[id], &[number as i64])
-        };
-        results.iter().enumerate().map(result).collect()
+        let id = self.operation_with_words(op, DType::Pred, scalar, operands, &encode(attributes), bodies);
+        results.iter().enumerate().map(|(number, ty)| self.result(id, number, ty)).collect()
     }
 
-    /// Result nodes of an application. They directly follow it, together with leaves that replaced results when a sync
-    /// computed them.
-    pub fn results(&self, application: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let behind = self.nodes.iter().enumerate().skip(application.0 as usize + 1);
-        behind
-            .take_while(|(_, node)| matches!(node.op, Op::Result | Op::Leaf))
-            .filter(move |(_, node)| node.op == Op::Result && node.operands[0] == application)
-            .map(|(id, _)| NodeId(id as u32))
+    /// Records one result of an application.
+    pub fn result(&mut self, application: NodeId, number: usize, ty: &TensorType) -> NodeId {
+        let shape = self.intern(&ty.dims);
+        self.operation_with_attributes(Op::Result, ty.dtype, shape, &[application], &number)
+    }
+
+    /// Replaces the bodies of an application by bodies that return the same results, followed by `added` ones. Returns
+    /// the nodes of the added results. The operands stay; new attributes must agree with them.
+    pub fn extend_results(
+        &mut self,
+        application: NodeId,
+        attributes: &impl Attributes,
+        bodies: &[&Arc<Body>],
+        present: usize,
+        added: &[TensorType],
+    ) -> Vec<NodeId> {
+        let words = encode(attributes);
+        let payload = self.attributes.len() as u32;
+        self.attributes.extend_from_slice(&words);
+        for body in bodies {
+            let number = self.body_number(body) as i64;
+            self.attributes.push(number);
+        }
+        let node = &mut self.nodes[application.0 as usize];
+        (node.payload, node.attributes) = (payload, words.len() as u32);
+        added.iter().enumerate().map(|(i, ty)| self.result(application, present + i, ty)).collect()
     }
 
     fn body_number(&mut self, body: &Arc<Body>) -> usize {
@@ -393,7 +428,7 @@ impl Trace {
                 self.scalars.push(old.scalars[node.payload as usize]);
             } else if node.op.has_attributes() || node.op.has_results() {
                 kept.payload = self.attributes.len() as u32;
-                self.attributes.extend_from_slice(old.attributes(node));
+                self.attributes.extend_from_slice(old.words(node));
                 for body in old.bodies(node) {
                     let number = self.body_number(body) as i64;
                     self.attributes.push(number);
@@ -485,7 +520,7 @@ mod tests {
         let unary = |t: &mut Trace, x| t.operation(Op::Unary(UnaryOp::Tanh), DType::F32, shape, &[x]);
         let _dead = unary(&mut trace, leaf);
         let a = unary(&mut trace, leaf);
-        let wide = trace.operation_with_attributes(Op::Concatenate, DType::F32, shape, &[a, leaf, a, leaf], &[0]);
+        let wide = trace.operation_with_attributes(Op::Concatenate, DType::F32, shape, &[a, leaf, a, leaf], &0usize);
         let sum = trace.operation(Op::Binary(BinaryOp::Add), DType::F32, shape, &[wide, a]);
         trace.set_holder(sum, 7);
         assert_eq!((trace.len(), trace.pending()), (5, 1));
@@ -495,7 +530,7 @@ mod tests {
         assert_eq!(moves, [(7, NodeId(3))]);
         let wide = trace.node(NodeId(2));
         assert_eq!(trace.operands(wide), [NodeId(1), NodeId(0), NodeId(1), NodeId(0)]);
-        assert_eq!(trace.attributes(wide), [0]);
+        assert_eq!(trace.attributes::<usize>(wide), 0);
         trace.set_holder(NodeId(3), NONE);
         drop(trace.compact(|_, _| ()));
         assert!(trace.is_empty());

@@ -1,42 +1,29 @@
 //! Sliding windows over an array.
 
-/// A window along one axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Number of elements.
-    pub size: i64,
-    /// Distance between the starts of consecutive windows.
-    pub stride: i64,
-    /// Dilation of the array: distance between its elements after holes are inserted; 1 inserts none.
-    pub base_dilation: i64,
-    /// Dilation of the window: distance between its elements.
-    pub dilation: i64,
-    /// Padding before the array. A negative value removes elements.
-    pub low: i64,
-    /// Padding after the array. A negative value removes elements.
-    pub high: i64,
+use super::attributes::attributes;
+
+attributes! {
+    /// A window along one axis.
+    #[derive(Copy)]
+    pub struct Window {
+        /// Number of elements.
+        pub size: i64,
+        /// Distance between the starts of consecutive windows.
+        pub stride: i64,
+        /// Dilation of the array: distance between its elements after holes are inserted; 1 inserts none.
+        pub base_dilation: i64,
+        /// Dilation of the window: distance between its elements.
+        pub dilation: i64,
+        /// Padding before the array. A negative value removes elements.
+        pub low: i64,
+        /// Padding after the array. A negative value removes elements.
+        pub high: i64,
+    }
 }
 
 impl Window {
-    const FIELDS: usize = 6;
-
     /// A window of one element at each position.
     pub const ONE: Window = Window { size: 1, stride: 1, base_dilation: 1, dilation: 1, low: 0, high: 0 };
-
-    /// Encodes the windows of all axes as attributes of a node.
-    pub fn to_attributes(windows: &[Window]) -> Vec<i64> {
-        let fields = |w: &Window| [w.size, w.stride, w.base_dilation, w.dilation, w.low, w.high];
-        windows.iter().flat_map(fields).collect()
-    }
-
-    /// Inverse of [`Window::to_attributes`].
-    pub fn from_attributes(attributes: &[i64]) -> Vec<Window> {
-        let window = |fields: &[i64; Window::FIELDS]| {
-            let [size, stride, base_dilation, dilation, low, high] = *fields;
-            Window { size, stride, base_dilation, dilation, low, high }
-        };
-        attributes.as_chunks().0.iter().map(window).collect()
-    }
 
     /// Size of an axis with `dim` elements after dilation and padding. None if it is negative or overflows.
     pub fn padded(&self, dim: i64) -> Option<i64> {
@@ -77,6 +64,5 @@ mod tests {
         assert_eq!(count(Window { low: -1, ..three }, 5), 2);
         assert_eq!(Window { low: -1, ..three }.count(0), None);
         assert_eq!(Window { high: i64::MAX, ..three }.count(5), None);
-        assert_eq!(Window::from_attributes(&Window::to_attributes(&[three, Window::ONE])), [three, Window::ONE]);
     }
 }

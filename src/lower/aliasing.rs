@@ -3,6 +3,7 @@
 //! donors, which are both in the cache key.
 
 use crate::ir::{Instruction, Op};
+use crate::ops::{self, InPlace};
 
 /// Donation attribute of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +46,14 @@ pub fn pair(values: &[Instruction], outputs: &[usize], donors: &[usize]) -> Vec<
 /// Maps a position to its index among the donors, if it is a donor that is not paired yet.
 type Free<'a> = &'a dyn Fn(usize) -> Option<usize>;
 
-/// Operands whose memory the value at `position` may reuse: they have its type, and each element is read only where it
-/// is written.
+/// Operands whose memory the value at `position` may reuse, as its operation says. They have its type.
 fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = usize> + '_ {
     let value = &values[position];
-    let operands: &[usize] = match value.op {
-        op if op.is_elementwise() => &value.operands,
-        Op::DynamicUpdateSlice => &value.operands[..1],
-        Op::Result => start_of(&values[value.operands[0]], value.attributes[0] as usize),
-        _ => &[],
+    let operands: &[usize] = match ops::definition(value.op).in_place {
+        _ if value.op == Op::Result => start_of(&values[value.operands[0]], value.attributes::<usize>()),
+        InPlace::Elementwise => &value.operands,
+        InPlace::First => &value.operands[..1],
+        InPlace::Never | InPlace::Results(_) => &[],
     };
     operands.iter().copied().filter(move |&operand| values[operand].ty == value.ty)
 }
@@ -61,11 +61,8 @@ fn replaceable(values: &[Instruction], position: usize) -> impl Iterator<Item = 
 /// Operand that corresponds to a result: the initial value of a loop's carry, the operand of a barrier, or the input of
 /// a scatter.
 fn start_of(application: &Instruction, result: usize) -> &[usize] {
-    match application.op {
-        Op::While | Op::Scan if (result as i64) < application.attributes[0] => {
-            std::slice::from_ref(&application.operands[result])
-        }
-        Op::OptimizationBarrier | Op::Scatter => std::slice::from_ref(&application.operands[result]),
+    match ops::definition(application.op).in_place {
+        InPlace::Results(count) if result < count(application) => std::slice::from_ref(&application.operands[result]),
         _ => &[],
     }
 }
@@ -108,12 +105,12 @@ fn breadth_first(values: &[Instruction], position: usize, free: Free) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::BinaryOp;
+    use crate::ir::{BinaryOp, Words, encode};
     use crate::types::{DType, TensorType};
 
     fn value(op: Op, operands: &[usize]) -> Instruction {
         let ty = TensorType::new(DType::F32, &[4]);
-        Instruction { op, ty, operands: operands.to_vec(), attributes: vec![], bodies: vec![] }
+        Instruction { op, ty, operands: operands.to_vec(), words: Words::new(), bodies: vec![] }
     }
 
     #[test]
@@ -149,7 +146,7 @@ mod tests {
 
     #[test]
     fn barriers_pass_memory_on() {
-        let result = |number| Instruction { attributes: vec![number], ..value(Op::Result, &[2]) };
+        let result = |number: usize| Instruction { words: encode(&number), ..value(Op::Result, &[2]) };
         let values = [
             value(Op::Leaf, &[]),
             value(Op::Leaf, &[]),

@@ -38,7 +38,7 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         Ok(Donation::Any) => " {jax.buffer_donor = true}".to_string(),
         Err(_) => String::new(),
     };
-    let emitter = Emitter::new(&values, scalars, &packs, platform, ops::lower);
+    let emitter = Emitter::new(&values, scalars, &packs, platform, ops::LOWERING);
     let main = function::function(emitter, "public @main", &outputs, attribute);
     let text = module(main, program.bodies(), platform);
 
@@ -81,7 +81,6 @@ fn module(main: String, needed: &[Arc<Body>], platform: &str) -> String {
 
 fn function(body: &Body, name: &str, platform: &str) -> String {
     let (values, results) = body.decode();
-    function::function(Emitter::new(&values, body.scalars(), &[], platform, ops::lower), name, &results, |_| {
-        String::new()
-    })
+    let emitter = Emitter::new(&values, body.scalars(), &[], platform, ops::LOWERING);
+    function::function(emitter, name, &results, |_| String::new())
 }

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn pred_is_logic() {
         let (a, b) = (preds(&[0, 0, 1, 1]), preds(&[0, 1, 0, 1]));
-        let run = |op| apply::<u8>(Op::Binary(op), a.ty(), &[], &[&a, &b]);
+        let run = |op| apply::<u8>(Op::Binary(op), a.ty(), &(), &[&a, &b]);
         assert_eq!((run(And), run(Minimum)), (vec![0, 0, 0, 1], vec![0, 0, 0, 1]));
         assert_eq!((run(Or), run(Maximum)), (vec![0, 1, 1, 1], vec![0, 1, 1, 1]));
         assert_eq!(run(Xor), [0, 1, 1, 0]);
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn operands_broadcast_and_promote() {
         let add = |a: &Array, b: &Array, dims: &[i64]| {
-            apply::<i32>(Op::Binary(Add), &TensorType::new(DType::S32, dims), &[], &[a, b])
+            apply::<i32>(Op::Binary(Add), &TensorType::new(DType::S32, dims), &(), &[a, b])
         };
         let (column, line) = (array(&[2, 1], &[10, 20]), array(&[3], &[1, 2, 3]));
         assert_eq!(add(&column, &line, &[2, 3]), [11, 12, 13, 21, 22, 23]);

@@ -75,7 +75,7 @@ mod tests {
 
     fn all(a: &Array, b: &Array) -> Vec<Vec<u8>> {
         let ty = TensorType::new(DType::Pred, &a.ty().dims);
-        CompareOp::ALL.iter().map(|&op| apply(Op::Compare(op), &ty, &[], &[a, b])).collect()
+        CompareOp::ALL.iter().map(|&op| apply(Op::Compare(op), &ty, &(), &[a, b])).collect()
     }
 
     #[test]
@@ -98,17 +98,17 @@ mod tests {
         assert_eq!(all(&row(&[0.0f64]), &row(&[-0.0f64])), [[1], [0], [1], [0], [1], [0]]);
         let z = row(&[Complex::new(1.0f32, 2.0), Complex::new(1.0, f32::NAN)]);
         let ty = TensorType::new(DType::Pred, &[2]);
-        assert_eq!(apply::<u8>(Op::Compare(CompareOp::Eq), &ty, &[], &[&z, &z]), [1, 0]);
-        assert_eq!(apply::<u8>(Op::Compare(CompareOp::Ne), &ty, &[], &[&z, &z]), [0, 1]);
+        assert_eq!(apply::<u8>(Op::Compare(CompareOp::Eq), &ty, &(), &[&z, &z]), [1, 0]);
+        assert_eq!(apply::<u8>(Op::Compare(CompareOp::Ne), &ty, &(), &[&z, &z]), [0, 1]);
     }
 
     #[test]
     fn select_broadcasts_and_promotes_all_three() {
         let ty = TensorType::new(DType::S16, &[2, 2]);
         let (pred, a, b) = (preds(&[1, 0]), array(&[2, 1], &[1i8, 2]), array(&[], &[200u8]));
-        assert_eq!(apply::<i16>(Op::Select, &ty, &[], &[&pred, &a, &b]), [1, 200, 2, 200]);
+        assert_eq!(apply::<i16>(Op::Select, &ty, &(), &[&pred, &a, &b]), [1, 200, 2, 200]);
         for (pred, want) in [(0, [200, 200, 200, 200]), (1, [1, 1, 2, 2])] {
-            assert_eq!(apply::<i16>(Op::Select, &ty, &[], &[&preds(&[pred]).reshape(&[]), &a, &b]), want);
+            assert_eq!(apply::<i16>(Op::Select, &ty, &(), &[&preds(&[pred]).reshape(&[]), &a, &b]), want);
         }
     }
 }

@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(one(Negate, 1.0, -2.0), c(-1.0, 2.0));
         assert_eq!(one(Exponential, 1e6, 0.0), c(f64::INFINITY, 0.0));
         let ty = TensorType::new(DType::F32, &[1]);
-        assert_eq!(apply::<f32>(Op::Unary(Abs), &ty, &[], &[&row(&[C64::new(3e30, 4e30)])]), [5e30]);
+        assert_eq!(apply::<f32>(Op::Unary(Abs), &ty, &(), &[&row(&[C64::new(3e30, 4e30)])]), [5e30]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod tests {
     use super::super::testing::{apply, counted};
     use super::*;
     use crate::ir::{BinaryOp, Op};
-    use crate::ops::evaluate;
+    use crate::ops::{IotaAttributes, evaluate};
     use crate::types::ScalarValue;
 
     #[test]
@@ -47,12 +47,14 @@ mod tests {
 
     #[test]
     fn iota_counts_along_any_axis() {
-        let run = |dims: &[i64], axis| apply::<i32>(Op::Iota, &TensorType::new(DType::S32, dims), &[axis], &[]);
+        let run = |dims: &[i64], axis| {
+            apply::<i32>(Op::Iota, &TensorType::new(DType::S32, dims), &IotaAttributes { axis }, &[])
+        };
         assert_eq!(run(&[2, 3], 0), [0, 0, 0, 1, 1, 1]);
         assert_eq!(run(&[2, 3], 1), [0, 1, 2, 0, 1, 2]);
         assert_eq!(run(&[2, 2, 2], 1), [0, 0, 1, 1, 0, 0, 1, 1]);
         assert!(run(&[0, 3], 1).is_empty());
-        let bytes = apply::<u8>(Op::Iota, &TensorType::new(DType::U8, &[300]), &[0], &[]);
+        let bytes = apply::<u8>(Op::Iota, &TensorType::new(DType::U8, &[300]), &IotaAttributes { axis: 0 }, &[]);
         assert_eq!(bytes[255..258], [255, 0, 1]);
     }
 

@@ -70,7 +70,7 @@ fn part(x: &Array, [top, left]: [i64; 2], [bottom, right]: [i64; 2]) -> Result<A
         return Ok(x.reshape(&[bottom * right]));
     }
     let ty = TensorType::new(x.ty().dtype, &[bottom - top, right - left]);
-    Ok(slice(&ty, &[top, left, bottom, right, 1, 1], x)?.reshape(&[(bottom - top) * (right - left)]))
+    Ok(slice(&ty, &[top, left], &[1, 1], x)?.reshape(&[(bottom - top) * (right - left)]))
 }
 
 #[cfg(test)]

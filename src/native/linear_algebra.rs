@@ -7,7 +7,7 @@ use super::element::{Element, unsupported};
 use super::parallel::each_piece;
 use super::wide::wide;
 use crate::error::Result;
-use crate::ir::Transposition;
+use crate::ir::{Transposition, attributes};
 use crate::types::{DType, TensorType};
 use num_complex::Complex;
 use std::ops::{Add, Mul, Sub};
@@ -192,17 +192,19 @@ fn dot<T: Number>(a: &[T], b: &[T]) -> T {
     sums.into_iter().fold(rest, |sum, x| sum + x)
 }
 
-/// Options of a triangular solve.
-#[derive(Clone, Copy, Debug)]
-pub struct Triangle {
-    /// True to solve `op(a) x = b`, false to solve `x op(a) = b`, where `op` is the transposition.
-    pub left_side: bool,
-    /// True to read the lower triangle of `a`, false to read the upper one.
-    pub lower: bool,
-    /// True if the diagonal is assumed to be 1 and is not read.
-    pub unit_diagonal: bool,
-    /// Transposition applied to `a`.
-    pub transposition: Transposition,
+attributes! {
+    /// Options of a triangular solve.
+    #[derive(Copy)]
+    pub struct Triangle {
+        /// True to solve `op(a) x = b`, false to solve `x op(a) = b`, where `op` is the transposition.
+        pub left_side: bool,
+        /// True to read the lower triangle of `a`, false to read the upper one.
+        pub lower: bool,
+        /// True if the diagonal is assumed to be 1 and is not read.
+        pub unit_diagonal: bool,
+        /// Transposition applied to `a`.
+        pub transposition: Transposition,
+    }
 }
 
 /// Solves `op(a) x = b` or `x op(a) = b`, where `op` is the transposition. All elements of a solution are NaN if the

@@ -226,7 +226,7 @@ mod tests {
     use crate::ir::Op;
 
     fn product(a: &Array, b: &Array, dims: &[i64]) -> Vec<i32> {
-        apply(Op::Matmul, &TensorType::new(DType::S32, dims), &[], &[a, b])
+        apply(Op::Matmul, &TensorType::new(DType::S32, dims), &(), &[a, b])
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         assert!(product(&none(&[0, 2, 3]), &counted(&[1, 3, 2]), &[0, 2, 2]).is_empty());
         let floats = array::<f32>(&[2, 0], &[]);
         let ty = TensorType::new(DType::F32, &[2, 2]);
-        assert_eq!(apply::<f32>(Op::Matmul, &ty, &[], &[&floats, &floats.reshape(&[0, 2])]), [0.0; 4]);
+        assert_eq!(apply::<f32>(Op::Matmul, &ty, &(), &[&floats, &floats.reshape(&[0, 2])]), [0.0; 4]);
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(result.elements::<i32>(), [10, 13, 28, 40], "{dtype}");
         }
         let (a, b) = (array(&[1, 1], &[100i8]), array(&[1, 1], &[200u8]));
-        assert_eq!(apply::<i16>(Op::Matmul, &TensorType::new(DType::S16, &[1, 1]), &[], &[&a, &b]), [20_000]);
+        assert_eq!(apply::<i16>(Op::Matmul, &TensorType::new(DType::S16, &[1, 1]), &(), &[&a, &b]), [20_000]);
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         let x: Vec<f32> = (0..rows * depth).map(|i| (i % 13) as f32 - 6.0).collect();
         let y: Vec<f32> = (0..depth).map(|i| (i % 5) as f32).collect();
         let ty = TensorType::new(DType::F32, &[rows]);
-        let result: Vec<f32> = apply(Op::Matmul, &ty, &[], &[&array(&[rows, depth], &x), &array(&[depth], &y)]);
+        let result: Vec<f32> = apply(Op::Matmul, &ty, &(), &[&array(&[rows, depth], &x), &array(&[depth], &y)]);
         for (row, sum) in x.chunks(depth as usize).zip(result) {
             assert_eq!(sum, row.iter().zip(&y).map(|(x, y)| x * y).sum::<f32>());
         }
@@ -285,7 +285,7 @@ mod tests {
         let n = 330i64;
         let x: Vec<f64> = (0..n * n).map(|i| (i % 13) as f64 - 6.0).collect();
         let ty = TensorType::new(DType::F64, &[n, n]);
-        let result: Vec<f64> = apply(Op::Matmul, &ty, &[], &[&array(&[n, n], &x), &array(&[n, n], &x)]);
+        let result: Vec<f64> = apply(Op::Matmul, &ty, &(), &[&array(&[n, n], &x), &array(&[n, n], &x)]);
         let n = n as usize;
         for (i, j) in [(0, 0), (1, 199), (150, 3), (329, 329)] {
             let want: f64 = (0..n).map(|k| x[i * n + k] * x[k * n + j]).sum();

@@ -53,13 +53,12 @@ pub fn reverse(axes: &[i64], x: &Array) -> Result<Array> {
     }))
 }
 
-/// Slices `x`. `attributes` holds the starts, the limits and the strides of all axes.
-pub fn slice(ty: &TensorType, attributes: &[i64], x: &Array) -> Result<Array> {
+/// Slices `x`, from `starts` on, with distances of `by` between the elements.
+pub fn slice(ty: &TensorType, starts: &[i64], by: &[i64], x: &Array) -> Result<Array> {
     let rank = ty.dims.len();
     let steps = strides(&x.ty().dims);
-    let start = (0..rank).map(|axis| attributes[axis] as usize * steps[axis]).sum();
-    let stride = |axis: usize| attributes[2 * rank + axis] as usize;
-    let walk = Walk::new((0..rank).map(|axis| (ty.dims[axis] as usize, [stride(axis) * steps[axis]])));
+    let start = (0..rank).map(|axis| starts[axis] as usize * steps[axis]).sum();
+    let walk = Walk::new((0..rank).map(|axis| (ty.dims[axis] as usize, [by[axis] as usize * steps[axis]])));
     gather(ty, x, start, &walk)
 }
 
@@ -113,8 +112,9 @@ pub fn stack(rows: &[Array]) -> Result<Array> {
     by_width!(ty.dtype, T => Array::write::<T>(&ty, |out| rows.iter().for_each(|row| out.copy(row.elements()))))
 }
 
-/// Pads `x` with `value`. `attributes` holds the low, the high and the interior padding of all axes.
-pub fn pad(ty: &TensorType, attributes: &[i64], x: &Array, value: &Array) -> Result<Array> {
+/// Pads `x` with `value`: before its elements (`low`), between them (`interior`), and behind them up to the shape of
+/// `ty`.
+pub fn pad(ty: &TensorType, low: &[i64], interior: &[i64], x: &Array, value: &Array) -> Result<Array> {
     let rank = ty.dims.len();
     let (from, to) = (strides(&x.ty().dims), strides(&ty.dims));
     // The elements of each axis that appear in the result: the first one, their number, and the position of the first
@@ -122,7 +122,7 @@ pub fn pad(ty: &TensorType, attributes: &[i64], x: &Array, value: &Array) -> Res
     let mut axes = Vec::with_capacity(rank);
     let (mut first, mut place) = (0, 0);
     for axis in 0..rank {
-        let (low, step) = (attributes[axis], attributes[2 * rank + axis] + 1);
+        let (low, step) = (low[axis], interior[axis] + 1);
         let (size, wanted) = (x.ty().dims[axis], ty.dims[axis]);
         let start = if low < 0 { (-low + step - 1) / step } else { 0 };
         let end = if wanted > low { ((wanted - low - 1) / step + 1).min(size) } else { 0 };
@@ -155,7 +155,8 @@ mod tests {
     use super::super::testing::{apply, array, counted, row as line};
     use super::*;
     use crate::ir::Op;
-    use crate::types::DType;
+    use crate::ops::{ConcatenateAttributes, PadAttributes, ReverseAttributes, SliceAttributes, TransposeAttributes};
+    use crate::types::{Axes, DType, Dims};
 
     fn s32(dims: &[i64]) -> TensorType {
         TensorType::new(DType::S32, dims)
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn broadcasts_repeat_axes() {
-        let to = |x: &Array, dims: &[i64]| apply::<i32>(Op::BroadcastTo, &s32(dims), &[], &[x]);
+        let to = |x: &Array, dims: &[i64]| apply::<i32>(Op::BroadcastTo, &s32(dims), &(), &[x]);
         assert_eq!(to(&counted(&[2, 1]), &[2, 2, 3]), [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]);
         assert_eq!(to(&array(&[], &[7]), &[3]), [7, 7, 7]);
         assert_eq!(to(&counted(&[3]), &[2, 3]), [0, 1, 2, 0, 1, 2]);
@@ -174,7 +175,8 @@ mod tests {
     fn transposes_of_any_rank() {
         let run = |dims: &[i64], axes: &[i64]| {
             let out: Vec<i64> = axes.iter().map(|&axis| dims[axis as usize]).collect();
-            apply::<i32>(Op::Transpose, &s32(&out), axes, &[&counted(dims)])
+            let attributes = TransposeAttributes { permutation: Axes::from_slice(axes) };
+            apply::<i32>(Op::Transpose, &s32(&out), &attributes, &[&counted(dims)])
         };
         assert_eq!(run(&[2, 3], &[1, 0]), [0, 3, 1, 4, 2, 5]);
         assert_eq!(run(&[2, 2, 2], &[0, 2, 1]), [0, 2, 1, 3, 4, 6, 5, 7]);
@@ -190,7 +192,10 @@ mod tests {
 
     #[test]
     fn reverses_along_any_axes() {
-        let run = |dims: &[i64], axes: &[i64]| apply::<i32>(Op::Reverse, &s32(dims), axes, &[&counted(dims)]);
+        let run = |dims: &[i64], axes: &[i64]| {
+            let attributes = ReverseAttributes { axes: Axes::from_slice(axes) };
+            apply::<i32>(Op::Reverse, &s32(dims), &attributes, &[&counted(dims)])
+        };
         assert_eq!(run(&[2, 3], &[0]), [3, 4, 5, 0, 1, 2]);
         assert_eq!(run(&[2, 3], &[1]), [2, 1, 0, 5, 4, 3]);
         assert_eq!(run(&[2, 3], &[0, 1]), [5, 4, 3, 2, 1, 0]);
@@ -203,10 +208,14 @@ mod tests {
     #[test]
     fn slices_with_strides() {
         let x = counted(&[4, 5]);
-        assert_eq!(apply::<i32>(Op::Slice, &s32(&[2, 2]), &[1, 1, 4, 5, 2, 3], &[&x]), [6, 9, 16, 19]);
-        assert!(apply::<i32>(Op::Slice, &s32(&[0, 0]), &[4, 5, 4, 5, 1, 1], &[&x]).is_empty());
-        assert!(apply::<i32>(Op::Slice, &s32(&[4, 0]), &[0, 2, 4, 2, 1, 1], &[&x]).is_empty());
-        assert_eq!(apply::<i32>(Op::Slice, &s32(&[1, 5]), &[3, 0, 4, 5, 4, 1], &[&x]), [15, 16, 17, 18, 19]);
+        let run = |out: &[i64], starts: &[i64], limits: &[i64], strides: &[i64]| {
+            let [starts, limits, strides] = [starts, limits, strides].map(Dims::from_slice);
+            apply::<i32>(Op::Slice, &s32(out), &SliceAttributes { starts, limits, strides }, &[&x])
+        };
+        assert_eq!(run(&[2, 2], &[1, 1], &[4, 5], &[2, 3]), [6, 9, 16, 19]);
+        assert!(run(&[0, 0], &[4, 5], &[4, 5], &[1, 1]).is_empty());
+        assert!(run(&[4, 0], &[0, 2], &[4, 2], &[1, 1]).is_empty());
+        assert_eq!(run(&[1, 5], &[3, 0], &[4, 5], &[4, 1]), [15, 16, 17, 18, 19]);
     }
 
     #[test]
@@ -214,33 +223,38 @@ mod tests {
         let (a, b) = (array(&[2, 1], &[1i8, 2]), array(&[2, 2], &[200u8, 201, 202, 203]));
         let none = array::<i8>(&[2, 0], &[]);
         let ty = TensorType::new(DType::S16, &[2, 3]);
-        assert_eq!(apply::<i16>(Op::Concatenate, &ty, &[1], &[&a, &none, &b]), [1, 200, 201, 2, 202, 203]);
-        assert_eq!(apply::<i32>(Op::Concatenate, &s32(&[4]), &[0], &[&line(&[1, 2]), &line(&[3, 4])]), [1, 2, 3, 4]);
+        let along = |axis| ConcatenateAttributes { axis };
+        assert_eq!(apply::<i16>(Op::Concatenate, &ty, &along(1), &[&a, &none, &b]), [1, 200, 201, 2, 202, 203]);
+        let (a, b) = (line(&[1, 2]), line(&[3, 4]));
+        assert_eq!(apply::<i32>(Op::Concatenate, &s32(&[4]), &along(0), &[&a, &b]), [1, 2, 3, 4]);
     }
 
     #[test]
     fn padding_before_after_and_between() {
-        let pad = |dims: &[i64], out: &[i64], attributes: &[i64]| {
-            apply::<i32>(Op::Pad, &s32(out), attributes, &[&counted(dims), &array(&[], &[9])])
+        let pad = |dims: &[i64], out: &[i64], low: &[i64], high: &[i64], interior: &[i64]| {
+            let [low, high, interior] = [low, high, interior].map(Dims::from_slice);
+            let operands = [&counted(dims), &array(&[], &[9])];
+            apply::<i32>(Op::Pad, &s32(out), &PadAttributes { low, high, interior }, &operands)
         };
-        assert_eq!(pad(&[3], &[8], &[1, 2, 1]), [9, 0, 9, 1, 9, 2, 9, 9]);
-        assert_eq!(pad(&[4], &[2], &[-1, -1, 0]), [1, 2]);
-        assert_eq!(pad(&[4], &[4], &[-1, 1, 0]), [1, 2, 3, 9]);
-        assert_eq!(pad(&[3], &[3], &[-1, -1, 1]), [9, 1, 9]);
-        assert_eq!(pad(&[3], &[2], &[-2, -1, 1]), [1, 9]);
-        assert_eq!(pad(&[2], &[2], &[5, -5, 0]), [9, 9]);
-        assert_eq!(pad(&[0], &[2], &[1, 1, 3]), [9, 9]);
-        assert_eq!(pad(&[2, 2], &[3, 3], &[1, 0, 0, 1, 0, 0]), [9, 9, 9, 0, 1, 9, 2, 3, 9]);
+        assert_eq!(pad(&[3], &[8], &[1], &[2], &[1]), [9, 0, 9, 1, 9, 2, 9, 9]);
+        assert_eq!(pad(&[4], &[2], &[-1], &[-1], &[0]), [1, 2]);
+        assert_eq!(pad(&[4], &[4], &[-1], &[1], &[0]), [1, 2, 3, 9]);
+        assert_eq!(pad(&[3], &[3], &[-1], &[-1], &[1]), [9, 1, 9]);
+        assert_eq!(pad(&[3], &[2], &[-2], &[-1], &[1]), [1, 9]);
+        assert_eq!(pad(&[2], &[2], &[5], &[-5], &[0]), [9, 9]);
+        assert_eq!(pad(&[0], &[2], &[1], &[1], &[3]), [9, 9]);
+        assert_eq!(pad(&[2, 2], &[3, 3], &[1, 0], &[0, 1], &[0, 0]), [9, 9, 9, 0, 1, 9, 2, 3, 9]);
     }
 
     #[test]
     fn reversals_of_any_axes() {
         let x = counted(&[2, 3, 2]);
-        let run = |axes: &[i64]| apply::<i32>(Op::Reverse, x.ty(), axes, &[&x]);
+        let along = |axes: &[i64]| ReverseAttributes { axes: Axes::from_slice(axes) };
+        let run = |axes: &[i64]| apply::<i32>(Op::Reverse, x.ty(), &along(axes), &[&x]);
         assert_eq!(run(&[1]), [4, 5, 2, 3, 0, 1, 10, 11, 8, 9, 6, 7]);
         assert_eq!(run(&[0, 1, 2]), (0..12).rev().collect::<Vec<i32>>());
         let none = array::<i32>(&[3, 0], &[]);
-        assert!(apply::<i32>(Op::Reverse, none.ty(), &[0], &[&none]).is_empty());
+        assert!(apply::<i32>(Op::Reverse, none.ty(), &along(&[0]), &[&none]).is_empty());
     }
 
     #[test]

@@ -247,11 +247,14 @@ mod tests {
     use super::super::functions::Real;
     use super::super::testing::{Typed, apply, array, counted, numbers, preds, row};
     use super::*;
-    use crate::ir::Op;
+    use crate::ir::{Op, encode};
+    use crate::ops::{ReduceAttributes, evaluate};
+    use crate::types::Axes;
     use half::{bf16, f16};
 
     fn over<T: Typed>(op: ReduceOp, x: &Array, axes: &[i64], dims: &[i64]) -> Vec<T> {
-        apply(Op::Reduce(op), &TensorType::new(T::DTYPE, dims), axes, &[x])
+        let attributes = ReduceAttributes { axes: Axes::from_slice(axes) };
+        apply(Op::Reduce(op), &TensorType::new(T::DTYPE, dims), &attributes, &[x])
     }
 
     #[test]
@@ -289,8 +292,11 @@ mod tests {
         }
         let ty = TensorType::new(DType::Pred, &[]);
         for (x, all, any) in [([0, 0], 0, 0), ([0, 1], 0, 1), ([1, 1], 1, 1)] {
-            assert_eq!(apply::<u8>(Op::Reduce(ReduceOp::All), &ty, &[0], &[&preds(&x)]), [all]);
-            assert_eq!(apply::<u8>(Op::Reduce(ReduceOp::Any), &ty, &[0], &[&preds(&x)]), [any]);
+            let run = |op| {
+                let attributes = ReduceAttributes { axes: Axes::from_slice(&[0]) };
+                apply::<u8>(Op::Reduce(op), &ty, &attributes, &[&preds(&x)])
+            };
+            assert_eq!((run(ReduceOp::All), run(ReduceOp::Any)), (vec![all], vec![any]));
         }
     }
 
@@ -349,7 +355,8 @@ mod tests {
             let x = convert(&row(&[1i32, 2, 3, 2, 1]), dtype).unwrap();
             let run = |op| {
                 let ty = TensorType::new(dtype, &[]);
-                let result = crate::ops::evaluate(Op::Reduce(op), &ty, &[0], None, &[&x]).unwrap();
+                let words = encode(&ReduceAttributes { axes: Axes::from_slice(&[0]) });
+                let result = evaluate(Op::Reduce(op), &ty, &words, None, &[&x]).unwrap();
                 convert(&result, DType::S32).unwrap().elements::<i32>()[0]
             };
             assert_eq!((run(ReduceOp::Sum), run(ReduceOp::Product)), (9, 12), "{dtype}");

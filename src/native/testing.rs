@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::element::Element;
-use crate::ir::Op;
+use crate::ir::{Attributes, Op, encode};
 use crate::ops::evaluate;
 use crate::types::{DType, TensorType};
 use half::{bf16, f16};
@@ -47,15 +47,15 @@ pub fn counted(dims: &[i64]) -> Array {
 }
 
 /// Evaluates an operation and returns the elements of its result.
-pub fn apply<T: Element>(op: Op, ty: &TensorType, attributes: &[i64], operands: &[&Array]) -> Vec<T> {
-    let result = evaluate(op, ty, attributes, None, operands).unwrap();
+pub fn apply<T: Element>(op: Op, ty: &TensorType, attributes: &impl Attributes, operands: &[&Array]) -> Vec<T> {
+    let result = evaluate(op, ty, &encode(attributes), None, operands).unwrap();
     assert_eq!(result.ty(), ty);
     result.elements().to_vec()
 }
 
 /// Like [`apply`] for operations whose result has the type of the first operand.
 pub fn same<T: Typed>(op: Op, operands: &[&Array]) -> Vec<T> {
-    apply(op, operands[0].ty(), &[], operands)
+    apply(op, operands[0].ty(), &(), operands)
 }
 
 /// All dtypes with arithmetic: all except pred and the 8-bit floats.

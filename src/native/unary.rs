@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(same::<u8>(Op::Unary(UnaryOp::Not), &[&row(&[0u8, 0xF0])]), [0xFF, 0x0F]);
         assert_eq!(same::<i32>(Op::Unary(UnaryOp::Popcnt), &[&row(&[-1i32, 6])]), [32, 2]);
         assert_eq!(same::<i16>(Op::Unary(UnaryOp::CountLeadingZeros), &[&row(&[0i16, 1, -1])]), [16, 15, 0]);
-        let not = apply::<u8>(Op::Unary(UnaryOp::Not), preds(&[0, 1]).ty(), &[], &[&preds(&[0, 1])]);
+        let not = apply::<u8>(Op::Unary(UnaryOp::Not), preds(&[0, 1]).ty(), &(), &[&preds(&[0, 1])]);
         assert_eq!(not, [1, 0]);
     }
 
@@ -180,7 +180,7 @@ mod tests {
     fn finite_is_pred_of_all_floats() {
         let ty = TensorType::new(DType::Pred, &[4]);
         let x = [f32::NAN, f32::INFINITY, 65504.0, -0.0];
-        let finite = |x: Array| apply::<u8>(Op::Unary(UnaryOp::IsFinite), &ty, &[], &[&x]);
+        let finite = |x: Array| apply::<u8>(Op::Unary(UnaryOp::IsFinite), &ty, &(), &[&x]);
         assert_eq!(finite(row(&x)), [0, 0, 1, 1]);
         assert_eq!(finite(row(&x.map(f64::from))), [0, 0, 1, 1]);
         assert_eq!(finite(row(&x.map(f16::from_f32))), [0, 0, 1, 1]);

@@ -127,8 +127,7 @@ fn with_element(hits: &[Hits], sums: &[Array], arrays: &[Array], combine: &Each)
 fn spread(x: &Array, hits: &[Hits], places: impl Fn(&Hits) -> [i64; 2]) -> Result<Array> {
     let counts: Vec<i64> = hits.iter().map(|hit| hit.count).collect();
     let [first, step] = [0, 1].map(|i| hits.iter().map(|hit| places(hit)[i]).collect::<Vec<i64>>());
-    let ends: Vec<i64> = (0..hits.len()).map(|axis| first[axis] + (counts[axis] - 1) * step[axis] + 1).collect();
-    let cut = slice(&TensorType::new(x.ty().dtype, &counts), &[first, ends, step].concat(), x)?;
+    let cut = slice(&TensorType::new(x.ty().dtype, &counts), &first, &step, x)?;
     Ok(cut.reshape(&[count(&counts) as i64]))
 }
 
@@ -155,13 +154,10 @@ fn axis_by_axis(
 ) -> Result<Vec<Array>> {
     let from = &arrays[0].ty().dims;
     let padded: Dims = windows.iter().zip(from).map(|(window, &dim)| window.padded(dim).expect("checked")).collect();
-    let edges: Vec<i64> = [
-        windows.iter().map(|window| window.low).collect::<Vec<i64>>(),
-        windows.iter().map(|window| window.high).collect(),
-        windows.iter().map(|window| window.base_dilation - 1).collect(),
-    ]
-    .concat();
-    let with_padding = |(x, init): (&Array, &Array)| pad(&TensorType::new(x.ty().dtype, &padded), &edges, x, init);
+    let low: Vec<i64> = windows.iter().map(|window| window.low).collect();
+    let interior: Vec<i64> = windows.iter().map(|window| window.base_dilation - 1).collect();
+    let with_padding =
+        |(x, init): (&Array, &Array)| pad(&TensorType::new(x.ty().dtype, &padded), &low, &interior, x, init);
     let mut sums: Vec<Array> = arrays.iter().zip(inits).map(with_padding).collect::<Result<_>>()?;
     for axis in (0..dims.len()).rev() {
         sums = along_axis(axis, &windows[axis], dims[axis], sums, combine)?;
@@ -202,12 +198,11 @@ fn cut(arrays: &[Array], axis: usize, start: i64, count: i64, stride: i64) -> Re
     let of = |x: &Array| {
         let mut ty = x.ty().clone();
         let rank = ty.dims.len();
-        let mut attributes = [vec![0; rank], ty.dims.to_vec(), vec![1; rank]].concat();
+        let (mut starts, mut strides) = (vec![0; rank], vec![1; rank]);
         ty.dims[axis] = count;
-        attributes[axis] = start;
-        attributes[rank + axis] = start + (count - 1) * stride + 1;
-        attributes[2 * rank + axis] = stride;
-        slice(&ty, &attributes, x)
+        starts[axis] = start;
+        strides[axis] = stride;
+        slice(&ty, &starts, &strides, x)
     };
     arrays.iter().map(of).collect()
 }

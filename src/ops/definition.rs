@@ -1,11 +1,12 @@
-//! Definition of an operation apart from type inference: how it is lowered to StableHLO and how it is evaluated on host
-//! arrays.
+//! Definition of an operation apart from type inference: how it is lowered to StableHLO, how it is evaluated on host
+//! arrays, whether its results may reuse the memory of operands, and its rules for derivatives and batching.
 
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, Op};
+use crate::ir::{Attributes, Body, Instruction, Op, decode};
 use crate::native::Array;
+use crate::ops::rules::{Batching, Derivative, Expand};
 use crate::types::{Scalar, TensorType};
 use std::sync::Arc;
 
@@ -23,6 +24,52 @@ pub struct Definition {
     pub lower: fn(&mut Emitter, usize),
     /// Evaluates it on host arrays.
     pub native: Native,
+    /// Operands whose memory the results may reuse.
+    pub in_place: InPlace,
+    /// Index of the first result among the values that the lowered operation returns.
+    pub first_result: usize,
+    /// Derivative by the operands.
+    pub derivative: Derivative,
+    /// Batching over a new leading axis.
+    pub batching: Batching,
+    /// Records the operation as simpler ones, for rules that are `Expanded`.
+    pub expand: Option<Expand>,
+}
+
+impl Definition {
+    /// Values of fields that few definitions set. As it is, the definition of leaves and of results of operations with
+    /// several: nothing to lower or evaluate.
+    pub const DEFAULT: Definition = Definition {
+        name: "",
+        stablehlo: "",
+        function: "",
+        dtypes: "",
+        lower: |_, _| {},
+        native: Native::Nothing,
+        in_place: InPlace::Never,
+        first_result: 0,
+        derivative: Derivative::Missing,
+        batching: Batching::Loop,
+        expand: None,
+    };
+
+    /// Whether each element of the result depends only on the operands' elements at the same position.
+    #[inline]
+    pub fn is_elementwise(&self) -> bool {
+        matches!(self.in_place, InPlace::Elementwise)
+    }
+}
+
+/// Operands whose memory the results of an operation may reuse, if the types are equal.
+pub enum InPlace {
+    /// The result may not reuse an operand's memory.
+    Never,
+    /// Each element is read only where it is written: any operand of the result's type.
+    Elementwise,
+    /// The result updates its first operand.
+    First,
+    /// Result `i` may reuse the memory of operand `i`, for `i` below the number.
+    Results(fn(&Instruction) -> usize),
 }
 
 /// An operation that is recorded as several others, and has no `Definition` of its own.
@@ -43,6 +90,8 @@ pub enum Native {
     One(fn(&Call) -> Result<Array>),
     /// An operation with several results.
     Several(fn(&Call) -> Result<Vec<Array>>),
+    /// An elementwise function that is evaluated by the operations that `expand` records, on scalars.
+    Formula,
 }
 
 /// Inputs of one evaluation.
@@ -51,8 +100,8 @@ pub struct Call<'a> {
     pub op: Op,
     /// Inferred type of the result; not meaningful for operations with several results.
     pub ty: &'a TensorType,
-    /// Integer attributes.
-    pub attributes: &'a [i64],
+    /// Encoded attributes.
+    pub words: &'a [i64],
     /// Value of its scalar slot.
     pub scalar: Option<Scalar>,
     /// Operand arrays.
@@ -74,6 +123,11 @@ impl Call<'_> {
     /// plans, matrices) may be of any size when another axis has size 0.
     pub fn one(&self, native: fn(&Call) -> Result<Array>) -> Result<Array> {
         if self.ty.elements() == 0 { Array::from_bytes(self.ty, &[]) } else { native(self) }
+    }
+
+    /// Attributes of the operation.
+    pub fn attributes<A: Attributes>(&self) -> A {
+        decode(self.words)
     }
 
     /// Value of its scalar slot; an error if there is none.

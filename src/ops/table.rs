@@ -2,16 +2,12 @@
 
 use super::definition::{Call, Composed, Definition, Native};
 use super::{control, creation, elementwise, indexing, linalg, nn, random, reduction, shape, sorting};
-use crate::emit::Emitter;
+use crate::emit::{Emitter, Lowering};
 use crate::error;
 use crate::error::Result;
 use crate::ir::Op;
 use crate::native::Array;
 use crate::types::{Scalar, TensorType};
-
-/// Definition of leaves and of results of operations with several: nothing to lower or evaluate.
-const GIVEN: Definition =
-    Definition { name: "", stablehlo: "", function: "", dtypes: "", lower: |_, _| {}, native: Native::Nothing };
 
 /// Operations that are recorded as several others.
 pub const COMPOSED: &[Composed] = &[
@@ -71,7 +67,10 @@ pub const COMPOSED: &[Composed] = &[
 #[inline]
 pub fn definition(op: Op) -> &'static Definition {
     match op {
-        Op::Leaf | Op::Result => &GIVEN,
+        Op::Leaf | Op::Result => &Definition::DEFAULT,
+        Op::UnaryFunction(_) => &elementwise::function::UNARY_FUNCTION,
+        Op::BinaryFunction(_) => &elementwise::function::BINARY_FUNCTION,
+        Op::Special(_) => &elementwise::function::SPECIAL_FUNCTION,
         Op::Full => &creation::constants::FULL,
         Op::Iota => &creation::constants::IOTA,
         Op::Unary(_) => &elementwise::unary::UNARY,
@@ -112,6 +111,9 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::RngBitGenerator => &random::rng::RNG_BIT_GENERATOR,
         Op::RandomBits => &random::random_bits::RANDOM_BITS,
         Op::OptimizationBarrier => &control::barrier::OPTIMIZATION_BARRIER,
+        Op::StopGradient => &control::custom::STOP_GRADIENT,
+        Op::CheckpointName => &control::custom::CHECKPOINT_NAME,
+        Op::Custom => &control::custom::CUSTOM,
         Op::CustomCall => &control::custom_call::CUSTOM_CALL,
         Op::Gather => &indexing::gather::GATHER,
         Op::Scatter => &indexing::scatter::SCATTER,
@@ -123,22 +125,19 @@ pub fn definition(op: Op) -> &'static Definition {
     }
 }
 
+/// The lowerings in the table.
+pub const LOWERING: Lowering = Lowering { instruction: lower, first_result: |op| definition(op).first_result };
+
 /// Writes the StableHLO of the instruction at a position.
-pub fn lower(emitter: &mut Emitter, position: usize) {
+fn lower(emitter: &mut Emitter, position: usize) {
     (definition(emitter.instruction(position).op).lower)(emitter, position);
 }
 
-/// Evaluates an operation with one result that applies no body. `ty` is its inferred type; attributes, scalar and
+/// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar and
 /// operands are those of the node.
-pub fn evaluate(
-    op: Op,
-    ty: &TensorType,
-    attributes: &[i64],
-    scalar: Option<Scalar>,
-    operands: &[&Array],
-) -> Result<Array> {
+pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, operands: &[&Array]) -> Result<Array> {
     let apply = |_: usize, _: &[Array]| Err(error!(Internal, "{op:?} applies nothing"));
-    let call = Call { op, ty, attributes, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };
+    let call = Call { op, ty, words, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };
     let fits = op.arity().is_none_or(|arity| arity == operands.len());
     match &definition(op).native {
         Native::One(native) if fits => call.one(*native),

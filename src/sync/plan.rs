@@ -19,7 +19,7 @@ pub enum Source {
 /// One program to run.
 pub struct Run {
     /// Program in canonical form.
-    pub program: Program,
+    pub program: Arc<Program>,
     /// Values of the scalar slots.
     pub scalars: Vec<Scalar>,
     /// Arguments, in parameter order.
@@ -70,7 +70,7 @@ pub fn plan(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(&
     };
     for (i, segment) in segments.into_iter().enumerate() {
         let mut run = Run {
-            program: segment.program,
+            program: Arc::new(segment.program),
             scalars: segment.scalars,
             arguments: Vec::with_capacity(segment.parameters.len()),
             donors: Vec::new(),

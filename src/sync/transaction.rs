@@ -1,10 +1,10 @@
 //! A sync in progress: from the moment its roots become InFlight until they have data, or the recorded operations are
 //! pending again. If it is dropped without a commit (also on panic), it rolls back.
 
-use super::plan::{Plan, Source};
+use super::plan::{Plan, Run, Source};
 use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner};
-use crate::device_data::{DeviceData, State};
+use crate::device_data::{Argument, DeviceData, Origin, Ran, State};
 use crate::engine::Buffer;
 use crate::ir::{Node, NodeId};
 use crate::metrics::Counter;
@@ -56,7 +56,9 @@ impl Transaction {
             let recorded = state.trace.replace_by_leaf(id, &data);
             Root { id, recorded, data, output }
         });
-        let roots = roots.collect();
+        let roots: Vec<Root> = roots.collect();
+        let origin = Arc::new(origin_of(&name, kind != "step", &plan, &roots));
+        roots.iter().for_each(|root| root.data.set_origin(origin.clone(), root.output));
         let (made, recomputed) = (vec![None; plan.outputs.len()], plan.recomputed);
         Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false }
     }
@@ -143,5 +145,24 @@ impl Drop for Transaction {
         if !self.ended {
             self.roll_back();
         }
+    }
+}
+
+/// The origin of the roots of a plan.
+fn origin_of(name: &Arc<str>, is_partial: bool, plan: &Plan, roots: &[Root]) -> Origin {
+    let argument = |source: &Source| match source {
+        Source::Data(data) => Argument::Data(data.serial(), Arc::downgrade(data)),
+        Source::Made(number) => Argument::Made(*number),
+    };
+    let ran = |run: &Run| Ran {
+        program: run.program.clone(),
+        arguments: run.arguments.iter().map(argument).collect(),
+        first_output: run.first_output,
+    };
+    Origin {
+        name: name.clone(),
+        is_partial,
+        runs: plan.runs.iter().map(ran).collect(),
+        kept: roots.iter().map(|root| (root.output, root.data.serial())).collect(),
     }
 }

@@ -2,6 +2,7 @@
 
 mod control;
 mod creation;
+mod derivatives;
 mod elementwise;
 mod indexing;
 mod linalg;
@@ -17,6 +18,7 @@ mod values;
 
 pub use control::*;
 pub use creation::*;
+pub use derivatives::*;
 pub use elementwise::*;
 pub use indexing::*;
 pub use linalg::*;

@@ -3,11 +3,13 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, NodeId, Op, Trace};
+use crate::ir::{Body, NodeId, Op, Trace, attributes};
 use crate::ops::control::evaluate as control_native;
 use crate::ops::control::lower as control_lower;
+use crate::ops::control::{batch, derivative, loop_derivative};
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Definition, Native};
+use crate::ops::definition::{Definition, InPlace, Native};
+use crate::ops::rules::{Batching, Derivative};
 use crate::types::{DType, Dims, TensorType, element_count};
 use std::sync::Arc;
 
@@ -19,6 +21,9 @@ pub const CALL: Definition = Definition {
     dtypes: "all",
     lower: control_lower::call,
     native: Native::Several(control_native::call),
+    derivative: Derivative::Several { jvp: derivative::jvp_of_call, vjp: derivative::vjp_of_call },
+    batching: Batching::Several(batch::call),
+    ..Definition::DEFAULT
 };
 
 /// Definition of `while`: a loop with a condition.
@@ -29,6 +34,10 @@ pub const WHILE: Definition = Definition {
     dtypes: "all",
     lower: control_lower::while_loop,
     native: Native::Several(control_native::while_loop),
+    in_place: InPlace::Results(|value| value.attributes::<WhileAttributes>().carried),
+    derivative: Derivative::Several { jvp: loop_derivative::jvp_of_while, vjp: loop_derivative::vjp_of_while },
+    batching: Batching::Several(batch::while_loop),
+    ..Definition::DEFAULT
 };
 
 /// Definition of `cond`: applies one of two bodies.
@@ -39,6 +48,9 @@ pub const IF: Definition = Definition {
     dtypes: "all",
     lower: control_lower::branch,
     native: Native::Several(control_native::branch),
+    derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
+    batching: Batching::Several(batch::branches),
+    ..Definition::DEFAULT
 };
 
 /// Definition of `case`: applies one of several bodies.
@@ -49,6 +61,9 @@ pub const CASE: Definition = Definition {
     dtypes: "all; index integers",
     lower: control_lower::case,
     native: Native::Several(control_native::case),
+    derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
+    batching: Batching::Several(batch::branches),
+    ..Definition::DEFAULT
 };
 
 /// Definition of `scan`: a loop over slices.
@@ -59,7 +74,50 @@ pub const SCAN: Definition = Definition {
     dtypes: "all",
     lower: control_lower::scan,
     native: Native::Several(control_native::scan),
+    in_place: InPlace::Results(|value| value.attributes::<ScanAttributes>().carried),
+    first_result: 1,
+    derivative: Derivative::Several { jvp: loop_derivative::jvp_of_scan, vjp: loop_derivative::vjp_of_scan },
+    batching: Batching::Several(batch::scan),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `while`.
+    pub struct WhileAttributes {
+        /// Number of carried values.
+        pub carried: usize,
+        /// Number of captures of the condition.
+        pub captured_by_condition: usize,
+    }
+
+    /// Attributes of `cond`.
+    pub struct IfAttributes {
+        /// Number of arguments.
+        pub arguments: usize,
+        /// Number of captures of the first body.
+        pub captured_by_true: usize,
+    }
+
+    /// Attributes of `case`. The first word is the number of bodies, which [`Op::body_count`] reads.
+    pub struct CaseAttributes {
+        /// Number of captures of each body.
+        pub captured: Vec<usize>,
+        /// Number of arguments.
+        pub arguments: usize,
+    }
+
+    /// Attributes of `scan`.
+    pub struct ScanAttributes {
+        /// Number of carried values.
+        pub carried: usize,
+        /// Number of arrays that are read slice by slice.
+        pub arrays: usize,
+        /// Number of iterations.
+        pub length: i64,
+        /// Whether the iterations go from the last slice to the first.
+        pub reverse: bool,
+    }
+}
 
 /// A body with the nodes of its captured values.
 pub struct Applied<'a> {
@@ -79,7 +137,7 @@ pub fn call(trace: &mut Trace, applied: &Applied, arguments: &[NodeId]) -> Resul
     if let Some(all) = through.iter().copied().collect::<Option<Vec<NodeId>>>() {
         return Ok(all);
     }
-    let made = trace.application(Op::Call, &operands, &[], &[body], body.results());
+    let made = trace.application(Op::Call, &operands, &(), &[body], body.results());
     Ok(through.into_iter().zip(made).map(|(through, made)| through.unwrap_or(made)).collect())
 }
 
@@ -94,7 +152,7 @@ pub fn while_loop(trace: &mut Trace, condition: &Applied, body: &Applied, init: 
     }
     check_types("body: its results", body.body.results(), "the values that it carries", body.body.parameters())?;
     let operands = [init, condition.captures, body.captures].concat();
-    let attributes = [init.len() as i64, condition.captures.len() as i64];
+    let attributes = WhileAttributes { carried: init.len(), captured_by_condition: condition.captures.len() };
     Ok(trace.application(Op::While, &operands, &attributes, &[condition.body, body.body], body.body.results()))
 }
 
@@ -114,7 +172,7 @@ pub fn branch(
     check_arguments(trace, "args", arguments, on_false.body.parameters(), "on_false")?;
     check_types("on_false: its results", on_false.body.results(), "those of on_true", on_true.body.results())?;
     let operands = [&[pred], arguments, on_true.captures, on_false.captures].concat();
-    let attributes = [arguments.len() as i64, on_true.captures.len() as i64];
+    let attributes = IfAttributes { arguments: arguments.len(), captured_by_true: on_true.captures.len() };
     let bodies = [on_true.body, on_false.body];
     Ok(trace.application(Op::If, &operands, &attributes, &bodies, on_true.body.results()))
 }
@@ -137,11 +195,9 @@ pub fn case(trace: &mut Trace, index: NodeId, branches: &[Applied], arguments: &
         return call(trace, first, arguments);
     }
     let mut operands = [&[index], arguments].concat();
-    let mut attributes = vec![branches.len() as i64, arguments.len() as i64];
-    for branch in branches {
-        operands.extend_from_slice(branch.captures);
-        attributes.push(branch.captures.len() as i64);
-    }
+    branches.iter().for_each(|branch| operands.extend_from_slice(branch.captures));
+    let captured = branches.iter().map(|branch| branch.captures.len()).collect();
+    let attributes = CaseAttributes { captured, arguments: arguments.len() };
     let bodies: Vec<&Arc<Body>> = branches.iter().map(|branch| branch.body).collect();
     Ok(trace.application(Op::Case, &operands, &attributes, &bodies, first.body.results()))
 }
@@ -190,7 +246,7 @@ pub fn scan(
         return Ok([init, &stacks].concat());
     }
     let operands = [init, arrays, body.captures].concat();
-    let attributes = [carried as i64, arrays.len() as i64, length, i64::from(reverse)];
+    let attributes = ScanAttributes { carried, arrays: arrays.len(), length, reverse };
     Ok(trace.application(Op::Scan, &operands, &attributes, &[body.body], &types))
 }
 

@@ -4,8 +4,10 @@ use crate::emit::{Emitter, emit};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
-use crate::ops::definition::{Definition, Native};
+use crate::ops::control::{batch, derivative};
+use crate::ops::definition::{Definition, InPlace, Native};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
+use crate::ops::rules::{Batching, Derivative};
 use crate::types::TensorType;
 
 /// Definition of `optimization_barrier`: returns its operands unchanged.
@@ -16,6 +18,10 @@ pub const OPTIMIZATION_BARRIER: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::Several(|call| Ok(call.arrays(0..call.operands.len()))),
+    in_place: InPlace::Results(|value| value.operands.len()),
+    derivative: Derivative::Several { jvp: derivative::jvp_of_barrier, vjp: derivative::vjp_of_barrier },
+    batching: Batching::Several(batch::barrier),
+    ..Definition::DEFAULT
 };
 
 /// Records a barrier: the same values, none of which is available before all are computed.
@@ -24,7 +30,7 @@ pub fn optimization_barrier(trace: &mut Trace, tensors: &[NodeId]) -> Result<Vec
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
     }
     let types: Vec<TensorType> = tensors.iter().map(|&id| trace.ty(id)).collect();
-    Ok(trace.application(Op::OptimizationBarrier, tensors, &[], &[], &types))
+    Ok(trace.application(Op::OptimizationBarrier, tensors, &(), &[], &types))
 }
 
 /// Writes the StableHLO of a barrier. XLA's CPU backend removes barriers and merges equal computations afterwards

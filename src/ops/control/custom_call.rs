@@ -1,16 +1,15 @@
-//! Custom calls: calls of a target that the plugin implements, identified by name. All attributes, strings included,
-//! are encoded in the node's integer attributes.
+//! Custom calls: calls of a target that the plugin implements, identified by name.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes, members};
 use crate::native::Array;
 use crate::ops::control::custom_targets;
 use crate::ops::definition::{Call, Definition, Native};
-use crate::types::{DType, TensorType, element_count};
+use crate::types::{TensorType, element_count};
 
-/// Definition of `custom_call`: calls a target that the plugin implements.
+/// Definition of `custom_call`: calls a target that the plugin implements. Its attributes are a [`CustomCall`].
 pub const CUSTOM_CALL: Definition = Definition {
     name: "custom_call",
     stablehlo: "custom_call",
@@ -18,6 +17,7 @@ pub const CUSTOM_CALL: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::Several(refuse_native),
+    ..Definition::DEFAULT
 };
 
 /// Calling convention of a target. The numbers are StableHLO's.
@@ -41,19 +41,22 @@ impl ApiVersion {
     }
 }
 
-/// Attributes of a custom call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CustomCall {
-    /// Name of the target in the plugin.
-    pub target: String,
-    /// Configuration passed to the target: text, or for [`ApiVersion::TypedFfi`] a dictionary in MLIR syntax.
-    pub backend_config: String,
-    /// Calling convention of the target.
-    pub api_version: ApiVersion,
-    /// If true, XLA must not remove the call or merge it with an equal one.
-    pub has_side_effect: bool,
-    /// Types of the results.
-    pub results: Vec<TensorType>,
+members!(ApiVersion);
+
+attributes! {
+    /// Attributes of a custom call.
+    pub struct CustomCall {
+        /// Name of the target in the plugin.
+        pub target: String,
+        /// Configuration passed to the target: text, or for [`ApiVersion::TypedFfi`] a dictionary in MLIR syntax.
+        pub backend_config: String,
+        /// Calling convention of the target.
+        pub api_version: ApiVersion,
+        /// If true, XLA must not remove the call or merge it with an equal one.
+        pub has_side_effect: bool,
+        /// Types of the results.
+        pub results: Vec<TensorType>,
+    }
 }
 
 /// Records a custom call.
@@ -75,52 +78,7 @@ pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) ->
     }
     let types: Vec<TensorType> = operands.iter().map(|&id| trace.ty(id)).collect();
     custom_targets::check(&call.target, &types, &call.results)?;
-    Ok(trace.application(Op::CustomCall, operands, &call.encode(), &[], &call.results))
-}
-
-impl CustomCall {
-    /// Encodes the attributes as a node's integers: both strings, the version, the side-effect flag, the results.
-    fn encode(&self) -> Vec<i64> {
-        let mut words = Vec::new();
-        for text in [&self.target, &self.backend_config] {
-            words.push(text.len() as i64);
-            words.extend(text.as_bytes().chunks(8).map(|bytes| {
-                let mut word = [0; 8];
-                word[..bytes.len()].copy_from_slice(bytes);
-                i64::from_le_bytes(word)
-            }));
-        }
-        words.extend([self.api_version as i64, i64::from(self.has_side_effect), self.results.len() as i64]);
-        for ty in &self.results {
-            words.extend([ty.dtype as i64, ty.dims.len() as i64]);
-            words.extend_from_slice(&ty.dims);
-        }
-        words
-    }
-
-    /// Decodes the integers of [`CustomCall::encode`].
-    fn decode(words: &[i64]) -> CustomCall {
-        const KNOWN: &str = "encode wrote it";
-        let mut rest = words.iter().copied();
-        let mut next = || rest.next().expect(KNOWN);
-        let mut text = || {
-            let length = next() as usize;
-            let mut bytes: Vec<u8> = (0..length.div_ceil(8)).flat_map(|_| next().to_le_bytes()).collect();
-            bytes.truncate(length);
-            String::from_utf8(bytes).expect(KNOWN)
-        };
-        let (target, backend_config) = (text(), text());
-        let api_version = ApiVersion::from_number(next() as i32).expect(KNOWN);
-        let has_side_effect = next() == 1;
-        let results = (0..next())
-            .map(|_| {
-                let dtype = DType::from_number(next() as i32).expect(KNOWN);
-                let dims = (0..next()).map(|_| next()).collect();
-                TensorType { dtype, dims }
-            })
-            .collect();
-        CustomCall { target, backend_config, api_version, has_side_effect, results }
-    }
+    Ok(trace.application(Op::CustomCall, operands, call, &[], &call.results))
 }
 
 /// Escapes and quotes a string in MLIR syntax.
@@ -141,7 +99,7 @@ fn quoted(text: &str) -> String {
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let call = CustomCall::decode(&value.attributes);
+    let call: CustomCall = value.attributes();
     let config = match call.api_version {
         ApiVersion::TypedFfi if call.backend_config.trim().is_empty() => "{}".to_string(),
         ApiVersion::TypedFfi => call.backend_config,
@@ -177,27 +135,14 @@ fn row_major(types: &[&TensorType]) -> String {
 }
 
 fn refuse_native(call: &Call) -> Result<Vec<Array>> {
-    let target = CustomCall::decode(call.attributes).target;
+    let CustomCall { target, .. } = call.attributes();
     Err(error!(Unimplemented, "target: {target} is known to plugins, if at all, and native tensors have none"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_said_of_a_call_comes_back() {
-        for (target, backend_config) in [("a", ""), ("exactly8", "1,1,100,1e-6"), ("größer", "{x = \"\\\"\"}")] {
-            let call = CustomCall {
-                target: target.to_string(),
-                backend_config: backend_config.to_string(),
-                api_version: ApiVersion::StatusReturning,
-                has_side_effect: true,
-                results: vec![TensorType::new(DType::F32, &[2, 0, 5]), TensorType::new(DType::C128, &[])],
-            };
-            assert_eq!(CustomCall::decode(&call.encode()), call);
-        }
-    }
+    use crate::types::DType;
 
     #[test]
     fn strings_are_quoted_and_layouts_row_major() {

@@ -3,6 +3,7 @@
 use crate::allocation::with_room;
 use crate::error::Result;
 use crate::native::{Array, integer, row, stack};
+use crate::ops::control::apply::{CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
 use crate::ops::definition::Call;
 
 /// Evaluates a call: applies the body once.
@@ -12,10 +13,10 @@ pub fn call(call: &Call) -> Result<Vec<Array>> {
 
 /// Evaluates a conditional: applies one of two bodies.
 pub fn branch(call: &Call) -> Result<Vec<Array>> {
-    let (given, captured) = (call.attributes[0] as usize, call.attributes[1] as usize);
+    let IfAttributes { arguments, captured_by_true } = call.attributes();
     let all = call.arrays(1..call.operands.len());
-    let (arguments, captures) = all.split_at(given);
-    let (of_true, of_false) = captures.split_at(captured);
+    let (arguments, captures) = all.split_at(arguments);
+    let (of_true, of_false) = captures.split_at(captured_by_true);
     if call.operands[0].bytes()[0] != 0 {
         (call.apply)(0, &[arguments, of_true].concat())
     } else {
@@ -28,18 +29,18 @@ pub fn case(call: &Call) -> Result<Vec<Array>> {
     let count = call.bodies.len();
     let chosen = usize::try_from(integer(call.operands[0])).map_or(count - 1, |index| index.min(count - 1));
     let all = call.arrays(1..call.operands.len());
-    let (arguments, captures) = all.split_at(call.attributes[1] as usize);
-    let captured = |body: usize| call.attributes[2 + body] as usize;
-    let before: usize = (0..chosen).map(captured).sum();
-    (call.apply)(chosen, &[arguments, &captures[before..before + captured(chosen)]].concat())
+    let CaseAttributes { captured, arguments } = call.attributes();
+    let (arguments, captures) = all.split_at(arguments);
+    let before: usize = captured[..chosen].iter().sum();
+    (call.apply)(chosen, &[arguments, &captures[before..before + captured[chosen]]].concat())
 }
 
 /// Evaluates a loop: applies the second body while the first returns true.
 pub fn while_loop(call: &Call) -> Result<Vec<Array>> {
-    let (count, captured) = (call.attributes[0] as usize, call.attributes[1] as usize);
+    let WhileAttributes { carried: count, captured_by_condition } = call.attributes();
     let mut carried = call.arrays(0..count);
     let captures = call.arrays(count..call.operands.len());
-    let (of_condition, of_body) = captures.split_at(captured);
+    let (of_condition, of_body) = captures.split_at(captured_by_condition);
     while (call.apply)(0, &[&carried, of_condition].concat())?[0].bytes()[0] != 0 {
         carried = (call.apply)(1, &[&carried, of_body].concat())?;
     }
@@ -48,7 +49,8 @@ pub fn while_loop(call: &Call) -> Result<Vec<Array>> {
 
 /// Evaluates a scan: applies the body to each slice in turn.
 pub fn scan(call: &Call) -> Result<Vec<Array>> {
-    let [count, arrays, length, reverse] = [0, 1, 2, 3].map(|i| call.attributes[i] as usize);
+    let ScanAttributes { carried: count, arrays, length, reverse } = call.attributes();
+    let length = length as usize;
     let mut carried = call.arrays(0..count);
     let stacks = call.arrays(count..count + arrays);
     let captures = call.arrays(count + arrays..call.operands.len());
@@ -56,14 +58,14 @@ pub fn scan(call: &Call) -> Result<Vec<Array>> {
     let mut rows: Vec<Vec<Array>> =
         (0..results).map(|_| with_room(length, format_args!("{length} slices of a scan"))).collect::<Result<_>>()?;
     for number in 0..length {
-        let place = if reverse == 1 { length - 1 - number } else { number };
+        let place = if reverse { length - 1 - number } else { number };
         let slices: Vec<Array> = stacks.iter().map(|stack| row(stack, place)).collect::<Result<_>>()?;
         carried = (call.apply)(0, &[&carried, &slices[..], &captures].concat())?;
         let made = carried.split_off(count);
         rows.iter_mut().zip(made).for_each(|(rows, row)| rows.push(row));
     }
     for mut rows in rows {
-        if reverse == 1 {
+        if reverse {
             rows.reverse();
         }
         carried.push(stack(&rows)?);

@@ -4,6 +4,7 @@
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::Body;
+use crate::ops::control::apply::{CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
 use crate::types::{DType, TensorType};
 
 /// Writes the StableHLO of a call.
@@ -34,7 +35,7 @@ pub fn apply(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> 
 pub fn while_loop(e: &mut Emitter, position: usize) {
     let value = e.instruction(position);
     let (condition, body) = (&value.bodies[0], &value.bodies[1]);
-    let (carried, captured) = (value.attributes[0] as usize, value.attributes[1] as usize);
+    let WhileAttributes { carried, captured_by_condition: captured } = value.attributes();
     let (starts, types) = e.listed(&value.operands);
     let inside = open_loop(e, position, &starts, &types);
     let (values, captures) = inside.split_at(carried);
@@ -72,11 +73,11 @@ fn close_loop(e: &mut Emitter, next: &[String], types: &[String]) {
 pub fn branch(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let (on_true, on_false) = (&value.bodies[0], &value.bodies[1]);
-    let (given, captured) = (value.attributes[0] as usize, value.attributes[1] as usize);
+    let IfAttributes { arguments, captured_by_true } = value.attributes();
     let (names, _) = e.listed(&value.operands);
     let (pred, rest) = names.split_first().expect("a branch has a predicate");
-    let (arguments, captures) = rest.split_at(given);
-    let (of_true, of_false) = captures.split_at(captured);
+    let (arguments, captures) = rest.split_at(arguments);
+    let (of_true, of_false) = captures.split_at(captured_by_true);
     emit!(e, "    {name}:{} = \"stablehlo.if\"({pred}) ({{", on_true.results().len());
     regions(e, &name, &[(on_true, of_true), (on_false, of_false)], arguments, "tensor<i1>");
 }
@@ -85,10 +86,11 @@ pub fn branch(e: &mut Emitter, at: usize) {
 pub fn case(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let (names, _) = e.listed(&value.operands[1..]);
-    let (arguments, mut captures) = names.split_at(value.attributes[1] as usize);
+    let CaseAttributes { captured, arguments } = value.attributes();
+    let (arguments, mut captures) = names.split_at(arguments);
     let mut branches: Vec<(&Body, &[String])> = Vec::with_capacity(value.bodies.len());
-    for (body, &captured) in value.bodies.iter().zip(&value.attributes[2..]) {
-        let (own, others) = captures.split_at(captured as usize);
+    for (body, captured) in value.bodies.iter().zip(captured) {
+        let (own, others) = captures.split_at(captured);
         branches.push((body, own));
         captures = others;
     }
@@ -138,7 +140,7 @@ fn branch_number(e: &mut Emitter, position: usize, last: u128) -> String {
 pub fn scan(e: &mut Emitter, position: usize) {
     let value = e.instruction(position);
     let body = &value.bodies[0];
-    let (carried, arrays, length) = (value.attributes[0] as usize, value.attributes[1] as usize, value.attributes[2]);
+    let ScanAttributes { carried, arrays, length, reverse } = value.attributes();
     let counter = TensorType::new(if length <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }, &[]);
     let stack_of = |slice: &TensorType| {
         let dims: Vec<i64> = std::iter::once(length).chain(slice.dims.iter().copied()).collect();
@@ -166,7 +168,7 @@ pub fn scan(e: &mut Emitter, position: usize) {
     emit!(e, "    stablehlo.return {more} : tensor<i1>\n    }} do {{");
 
     let (stack_start, array_start) = (1 + carried, 1 + carried + stacks.len());
-    let place = place(e, &inside[0], &counter, length, value.attributes[3] == 1);
+    let place = place(e, &inside[0], &counter, length, reverse);
     let mut arguments = inside[1..stack_start].to_vec();
     for i in 0..arrays {
         let slice = &body.parameters()[carried + i];

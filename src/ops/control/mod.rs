@@ -2,9 +2,13 @@
 
 pub mod apply;
 pub mod barrier;
+pub mod batch;
 pub mod bodies;
+pub mod custom;
 pub mod custom_call;
 pub mod custom_targets;
+pub mod derivative;
 pub mod evaluate;
+pub mod loop_derivative;
 pub mod lower;
 pub mod regions;

@@ -3,10 +3,11 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::convert::convert;
+use crate::ops::rules::Derivative;
 use crate::types::{DType, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
 /// Definition of `full`: `value` in every element.
@@ -17,6 +18,8 @@ pub const FULL: Definition = Definition {
     dtypes: "all",
     lower: |e, at| e.scalar(&e.name_of(at), &e.instruction(at).ty),
     native: Native::One(|call| native::full(call.ty, call.scalar()?)),
+    derivative: Derivative::Zero,
+    ..Definition::DEFAULT
 };
 
 /// Definition of `iota`: 0, 1, 2, ... along an axis.
@@ -27,7 +30,17 @@ pub const IOTA: Definition = Definition {
     dtypes: "integers, floats and complex numbers",
     lower: lower_iota,
     native: Native::One(native_iota),
+    derivative: Derivative::Zero,
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `iota`.
+    pub struct IotaAttributes {
+        /// Axis along which the values count.
+        pub axis: usize,
+    }
+}
 
 /// Records a tensor with `value` in every element.
 pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<NodeId> {
@@ -60,14 +73,15 @@ pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
         return Ok(convert(trace, counted, ty.dtype));
     }
     let shape = trace.intern(&ty.dims);
-    Ok(trace.operation_with_attributes(Op::Iota, ty.dtype, shape, &[], &[axis as i64]))
+    Ok(trace.operation_with_attributes(Op::Iota, ty.dtype, shape, &[], &IotaAttributes { axis }))
 }
 
 fn lower_iota(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
-    emit!(e, "    {} = stablehlo.iota dim = {} : {}", e.name_of(at), value.attributes[0], mlir(&value.ty));
+    let IotaAttributes { axis } = value.attributes();
+    emit!(e, "    {} = stablehlo.iota dim = {axis} : {}", e.name_of(at), mlir(&value.ty));
 }
 
 fn native_iota(call: &Call) -> Result<Array> {
-    native::iota(call.ty, call.attributes[0] as usize)
+    native::iota(call.ty, call.attributes::<IotaAttributes>().axis)
 }

@@ -5,11 +5,13 @@ use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::arc::atan2;
 use crate::ops::elementwise::complex_functions;
+use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::integers::{integer_division, integer_power};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{common_dims, common_dtype, typed};
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
@@ -21,6 +23,10 @@ pub const BINARY: Definition = Definition {
     dtypes: "",
     lower,
     native: Native::One(native_of_two),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Elementwise(derivative::binary_factor),
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Definition of `binary_scalar`: the operand on the right is a scalar.
@@ -33,6 +39,10 @@ pub const BINARY_SCALAR: Definition = Definition {
     native: Native::One(|call| {
         native::binary(member(call), call.ty, Source::Array(call.operands[0]), Source::Scalar(call.scalar()?))
     }),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Elementwise(derivative::scalar_factor),
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Definition of `scalar_binary`: the operand on the left is a scalar.

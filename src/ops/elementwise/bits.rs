@@ -3,10 +3,12 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native};
+use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
+use crate::ops::rules::{Batching, Derivative, Site};
 use crate::ops::shape::axes::reshape;
 use crate::ops::{refuse, typed};
 use crate::types::{DType, Dims, Kind, TensorType, check_rank};
@@ -19,9 +21,12 @@ pub const BITCAST_CONVERT: Definition = Definition {
     dtypes: "integers and floats",
     lower: |e, at| e.one_operand(at, "bitcast_convert", ""),
     native: Native::One(|call| Ok(call.operands[0].bitcast(call.ty))),
+    derivative: Derivative::Linear { jvp: derivative::no_bits, vjp: derivative::no_bits },
+    batching: Batching::Rule(batch_bitcast),
+    ..Definition::DEFAULT
 };
 
-/// Definition of `reduce_precision`. Attributes: exponent bits, mantissa bits.
+/// Definition of `reduce_precision`.
 pub const REDUCE_PRECISION: Definition = Definition {
     name: "reduce_precision",
     stablehlo: "reduce_precision",
@@ -29,7 +34,21 @@ pub const REDUCE_PRECISION: Definition = Definition {
     dtypes: "floats, 8-bit floats",
     lower: lower_reduce_precision,
     native: Native::One(native_reduce_precision),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Linear { jvp: derivative::straight_through, vjp: derivative::straight_through },
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `reduce_precision`.
+    pub struct ReducePrecisionAttributes {
+        /// Number of exponent bits that are kept.
+        pub exponent_bits: i64,
+        /// Number of mantissa bits that are kept.
+        pub mantissa_bits: i64,
+    }
+}
 
 /// Records a bitcast to another dtype.
 pub fn bitcast_convert(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<NodeId> {
@@ -85,7 +104,13 @@ pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantis
         return Ok(x);
     }
     let shape = trace.node(x).shape;
-    Ok(trace.operation_with_attributes(Op::ReducePrecision, ty.dtype, shape, &[x], &[exponent_bits, mantissa_bits]))
+    let attributes = ReducePrecisionAttributes { exponent_bits, mantissa_bits };
+    Ok(trace.operation_with_attributes(Op::ReducePrecision, ty.dtype, shape, &[x], &attributes))
+}
+
+/// Batches a bitcast: the axis that is added or removed is the last.
+fn batch_bitcast(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
+    bitcast_convert(site.trace, site.operands[0], site.ty.dtype)
 }
 
 /// Numbers of exponent and mantissa bits of a float dtype.
@@ -129,7 +154,7 @@ fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
 fn lower_reduce_precision(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, x, ty) = (e.name_of(at), e.name(value.operands[0]), mlir(&value.ty));
-    let (exponent, mantissa) = (value.attributes[0], value.attributes[1]);
+    let ReducePrecisionAttributes { exponent_bits: exponent, mantissa_bits: mantissa } = value.attributes();
     if mantissa > 0 {
         emit!(e, "    {name} = stablehlo.reduce_precision {x}, format = e{exponent}m{mantissa} : {ty}");
         return;
@@ -143,8 +168,9 @@ fn lower_reduce_precision(e: &mut Emitter, at: usize) {
 
 fn native_reduce_precision(call: &Call) -> Result<Array> {
     let own = format(call.ty.dtype);
-    let (exponent, mantissa) = (call.attributes[0] as u32, call.attributes[1] as u32);
-    native::reduce_precision(call.operands[0], (own.0 as u32, own.1 as u32), (exponent, mantissa))
+    let ReducePrecisionAttributes { exponent_bits, mantissa_bits } = call.attributes();
+    let to = (exponent_bits as u32, mantissa_bits as u32);
+    native::reduce_precision(call.operands[0], (own.0 as u32, own.1 as u32), to)
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@ use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{refuse, typed};
 use crate::types::{Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
@@ -20,6 +22,11 @@ pub const CLAMP: Definition = Definition {
     dtypes: "pred, integers, floats, 8-bit floats",
     lower,
     native: Native::One(native_clamp),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Expanded,
+    expand: Some(derivative::expand_clamp),
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Records `min(max(x, min), max)`, with broadcasting and type promotion.
@@ -110,12 +117,12 @@ mod tests {
         let nan = f32::NAN;
         let (min, max) = (array(&[], &[2.0f32]), row(&[5.0f32, 1.0, nan, 3.0]));
         let x = row(&[7.0f32, 7.0, 7.0, nan]);
-        let got: Vec<f32> = apply(Op::Clamp, x.ty(), &[], &[&min, &x, &max]);
+        let got: Vec<f32> = apply(Op::Clamp, x.ty(), &(), &[&min, &x, &max]);
         assert_eq!(got[..2], [5.0, 1.0]);
         assert!(got[2].is_nan() && got[3].is_nan());
         let wide = TensorType::new(DType::S16, &[2, 2]);
         let got: Vec<i16> =
-            apply(Op::Clamp, &wide, &[], &[&array(&[2, 1], &[-1i8, 3]), &row(&[0u8, 200]), &array(&[], &[100u8])]);
+            apply(Op::Clamp, &wide, &(), &[&array(&[2, 1], &[-1i8, 3]), &row(&[0u8, 200]), &array(&[], &[100u8])]);
         assert_eq!(got, [0, 100, 3, 100]);
     }
 }

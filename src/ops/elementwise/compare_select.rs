@@ -6,9 +6,11 @@ use crate::error::Result;
 use crate::ir::{CompareOp, NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::scalar_operand;
+use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{common_dims, common_dtype, refuse, typed};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
@@ -20,6 +22,10 @@ pub const COMPARE: Definition = Definition {
     dtypes: "all; complex numbers EQ and NE only",
     lower: lower_compare,
     native: Native::One(native_compare),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Zero,
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Definition of `select`: `pred ? a : b`.
@@ -30,6 +36,10 @@ pub const SELECT: Definition = Definition {
     dtypes: "all",
     lower: lower_select,
     native: Native::One(|call| native::select(call.ty, call.operands[0], call.operands[1], call.operands[2])),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Elementwise(derivative::select_factor),
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Records an elementwise comparison of two tensors.

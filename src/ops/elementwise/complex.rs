@@ -6,7 +6,9 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native};
+use crate::ops::elementwise::derivative;
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{common_dims, common_dtype, refuse, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
@@ -18,6 +20,10 @@ pub const COMPLEX: Definition = Definition {
     dtypes: "f32 and f64",
     lower: lower_complex,
     native: Native::One(native_complex),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Linear { jvp: derivative::complex_linear_jvp, vjp: derivative::complex_linear_vjp },
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Definition of `real`: the real part of complex numbers.
@@ -28,6 +34,10 @@ pub const REAL: Definition = Definition {
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "real", ""),
     native: Native::One(|call| native::real(call.ty, call.operands[0])),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Definition of `imag`: the imaginary part of complex numbers.
@@ -38,6 +48,10 @@ pub const IMAG: Definition = Definition {
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "imag", ""),
     native: Native::One(|call| native::imag(call.ty, call.operands[0])),
+    in_place: InPlace::Elementwise,
+    derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Records complex numbers with the given real and imaginary parts.
@@ -119,12 +133,12 @@ mod tests {
     fn parts_come_back() {
         let wide = TensorType::new(DType::C64, &[2, 2]);
         let z: Vec<Complex<f32>> =
-            apply(Op::Complex, &wide, &[], &[&array(&[2, 1], &[1.0f32, -0.0]), &row(&[f32::INFINITY, 2.0])]);
+            apply(Op::Complex, &wide, &(), &[&array(&[2, 1], &[1.0f32, -0.0]), &row(&[f32::INFINITY, 2.0])]);
         assert_eq!(z[1], Complex::new(1.0, 2.0));
         assert!(z[2].re.is_sign_negative() && z[2].im.is_infinite());
         let ty = TensorType::new(DType::F64, &[2]);
         let z = row(&[Complex::new(1.0f64, -2.0), Complex::new(f64::NAN, 4.0)]);
-        let (re, im): (Vec<f64>, Vec<f64>) = (apply(Op::Real, &ty, &[], &[&z]), apply(Op::Imag, &ty, &[], &[&z]));
+        let (re, im): (Vec<f64>, Vec<f64>) = (apply(Op::Real, &ty, &(), &[&z]), apply(Op::Imag, &ty, &(), &[&z]));
         assert!(re[0] == 1.0 && re[1].is_nan());
         assert_eq!(im, [-2.0, 4.0]);
     }

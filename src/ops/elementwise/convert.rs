@@ -3,7 +3,9 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::{NodeId, Op, Trace};
 use crate::native;
-use crate::ops::definition::{Definition, Native};
+use crate::ops::definition::{Definition, InPlace, Native};
+use crate::ops::elementwise::derivative;
+use crate::ops::rules::Batching;
 use crate::types::{DType, Kind, TensorType};
 
 /// Definition of `convert`: converts to the node's dtype.
@@ -14,6 +16,10 @@ pub const CONVERT: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::One(|call| native::convert(call.operands[0], call.ty.dtype)),
+    in_place: InPlace::Elementwise,
+    derivative: derivative::CONVERT,
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 /// Records a conversion to another dtype. 8-bit floats are converted from and to f32.

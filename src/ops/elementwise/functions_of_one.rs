@@ -1,32 +1,18 @@
-//! Elementwise functions of one operand without a StableHLO operation, recorded as several operations. Results at NaN,
+//! Elementwise functions of one operand without a StableHLO operation. Results at NaN,
 //! infinities and zeros are NumPy's, natively and lazily alike.
 
-use crate::error;
-use crate::error::{Error, Result};
-use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, NodeId, Op, Trace, UnaryFunction, UnaryOp};
 use crate::ops::creation::constants::full;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::compare_select::compare_scalar;
 use crate::ops::elementwise::complex::{complex, imag, real};
-use crate::ops::elementwise::float8;
 use crate::ops::elementwise::formula::{Formula, in_wide};
 use crate::ops::elementwise::functions_of_two::with_sign_of;
+use crate::ops::elementwise::{bessel, erf_inv, float8, gamma, hyperbolic, inverse_circle};
 use crate::ops::refuse;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
-
-numbered! {
-    /// Elementwise functions of one operand that are recorded as several operations.
-    UnaryFunction, "op", "LXLA_UNARY_*", {
-        IsNan = 24 => "is_nan",
-        IsInf = 25 => "is_inf",
-        Signbit = 26 => "signbit",
-        Trunc = 27 => "trunc",
-        Log2 = 28 => "log2",
-        Log10 = 29 => "log10",
-        Conj = 30 => "conj",
-    }
-}
 
 /// Records an elementwise function.
 pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
@@ -37,7 +23,7 @@ pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> 
         UnaryFunction::Signbit => signbit(trace, x),
         UnaryFunction::Trunc => trunc(trace, x),
         UnaryFunction::Log2 | UnaryFunction::Log10 => match ty.dtype.kind() {
-            Kind::Float | Kind::Float8 => in_wide(trace, x, |f, x| logarithm(f, function, x)),
+            Kind::Float | Kind::Float8 => node(trace, function, x),
             Kind::Complex => complex_logarithm(trace, function, x),
             _ => Err(refuse(function.name(), "x", &ty, "floats and complex numbers")),
         },
@@ -50,6 +36,41 @@ pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> 
             Kind::Pred => Err(refuse("conj", "x", &ty, "integers, floats and complex numbers")),
             _ => Ok(x),
         },
+        _ if ty.dtype.is_float() => node(trace, function, x),
+        _ => Err(refuse(function.name(), "x", &ty, "floats")),
+    }
+}
+
+/// Records a function of floats as one node of f32 or f64.
+fn node(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+    in_wide(trace, x, |f, x| {
+        let node = *f.trace.node(x);
+        Ok(f.trace.operation(Op::UnaryFunction(function), node.dtype, node.shape, &[x]))
+    })
+}
+
+/// Records the formula of a function of f32 or f64.
+pub fn formula(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+    match function {
+        UnaryFunction::Log2 | UnaryFunction::Log10 => logarithm(f, function, x),
+        UnaryFunction::Sinh => hyperbolic::sinh(f, x),
+        UnaryFunction::Cosh => hyperbolic::cosh(f, x),
+        UnaryFunction::Asinh => hyperbolic::asinh(f, x),
+        UnaryFunction::Acosh => hyperbolic::acosh(f, x),
+        UnaryFunction::Atanh => hyperbolic::atanh(f, x),
+        UnaryFunction::Asin => inverse_circle::asin(f, x),
+        UnaryFunction::Acos => inverse_circle::acos(f, x),
+        UnaryFunction::Atan => inverse_circle::atan(f, x),
+        UnaryFunction::Lgamma => gamma::lgamma(f, x),
+        UnaryFunction::Digamma => gamma::digamma(f, x),
+        UnaryFunction::Trigamma => gamma::trigamma(f, x),
+        UnaryFunction::BesselI0e => bessel::bessel_i0e(f, x),
+        UnaryFunction::BesselI1e => bessel::bessel_i1e(f, x),
+        UnaryFunction::ErfInv => inverse_of_erf(f, x),
+        UnaryFunction::Trunc => truncated(f, x),
+        UnaryFunction::IsNan | UnaryFunction::IsInf | UnaryFunction::Signbit | UnaryFunction::Conj => {
+            unreachable!("{} is recorded as other operations", function.name())
+        }
     }
 }
 
@@ -108,12 +129,26 @@ fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
         Kind::Signed | Kind::Unsigned => Ok(x),
         Kind::Float8 => float8::in_f32(trace, [x], |trace, [x]| trunc(trace, x)),
         Kind::Float => {
-            let size = crate::ops::unary(trace, UnaryOp::Abs, x)?;
-            let below = crate::ops::unary(trace, UnaryOp::Floor, size)?;
-            with_sign_of(trace, below, x)
+            let node = *trace.node(x);
+            Ok(trace.operation(Op::UnaryFunction(UnaryFunction::Trunc), node.dtype, node.shape, &[x]))
         }
         Kind::Pred | Kind::Complex => Err(refuse("trunc", "x", &ty, "integers and floats")),
     }
+}
+
+/// Records the inverse error function, infinite at the ends of its domain.
+fn inverse_of_erf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let inside = erf_inv::erf_inv(f.trace, x)?;
+    let end = f.times(x, f64::INFINITY)?;
+    let size = f.unary(UnaryOp::Abs, x)?;
+    let is_end = f.compare(CompareOp::Eq, size, 1.0)?;
+    f.select(is_end, end, inside)
+}
+
+fn truncated(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+    let size = f.unary(UnaryOp::Abs, x)?;
+    let below = f.unary(UnaryOp::Floor, size)?;
+    with_sign_of(f.trace, below, x)
 }
 
 /// Constants for splitting a float of one width into mantissa and exponent for a logarithm.

@@ -2,8 +2,8 @@
 //! infinities, zeros and integer divisors of 0 are NumPy's, natively and lazily alike.
 
 use crate::error;
-use crate::error::{Error, Result};
-use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::error::Result;
+use crate::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, Op, Trace, UnaryOp};
 use crate::ops::creation::constants::constant;
 use crate::ops::elementwise::binary::{binary, binary_scalar, scalar_operand};
 use crate::ops::elementwise::bits::bitcast_convert;
@@ -12,20 +12,10 @@ use crate::ops::elementwise::complex::complex;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Formula, widened};
 use crate::ops::elementwise::functions_of_one::signbit;
+use crate::ops::elementwise::next_after;
 use crate::ops::elementwise::unary::unary;
-use crate::ops::{common_dims, common_dtype};
-use crate::types::{DType, Kind, ScalarValue};
-
-numbered! {
-    /// Elementwise functions of two operands that are recorded as several operations.
-    BinaryFunction, "op", "LXLA_BINARY_*", {
-        FloorDivide = 16 => "floor_divide",
-        Modulo = 17 => "modulo",
-        Copysign = 18 => "copysign",
-        Hypot = 19 => "hypot",
-        Logaddexp = 20 => "logaddexp",
-    }
-}
+use crate::ops::{common_dims, common_dtype, typed};
+use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 /// Records a function of two tensors, with broadcasting and type promotion. 8-bit and 16-bit floats are computed in f32
 /// and rounded once.
@@ -37,23 +27,37 @@ pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId,
     if function == BinaryFunction::Copysign && dtype.is_float8() {
         return copysign_of_8_bits(trace, lhs, rhs);
     }
-    // copysign copies bits, so it is computed in the dtype itself.
-    let computed_in = if function == BinaryFunction::Copysign { dtype } else { widened(dtype) };
+    // Functions of bits are computed in the dtype itself.
+    let is_of_bits = matches!(function, BinaryFunction::Copysign | BinaryFunction::NextAfter);
+    let computed_in = if is_of_bits { dtype } else { widened(dtype) };
     let [a, b] = [lhs, rhs].map(|x| convert(trace, x, computed_in));
     let f = &mut Formula { trace };
     let result = match function {
         BinaryFunction::FloorDivide if dtype.is_integer() => integer_floor_divide(f, a, b)?,
         BinaryFunction::Modulo if dtype.is_integer() => integer_modulo(f, a, b)?,
-        BinaryFunction::FloorDivide => floor_divide(f, a, b)?,
-        BinaryFunction::Modulo => modulo(f, a, b)?,
-        BinaryFunction::Copysign => with_sign_of(f.trace, a, b)?,
-        BinaryFunction::Hypot => {
-            let z = complex(f.trace, a, b)?;
-            f.unary(UnaryOp::Abs, z)?
+        _ => {
+            let (l, r) = (f.trace.ty(a), f.trace.ty(b));
+            let ty = TensorType { dtype: computed_in, dims: common_dims(&l, &r)? };
+            typed(f.trace, Op::BinaryFunction(function), &ty, &[a, b])
         }
-        BinaryFunction::Logaddexp => logaddexp(f, a, b)?,
     };
     Ok(convert(trace, result, dtype))
+}
+
+/// Records the formula of a function of two floats of one dtype: f32 or f64, and for functions of bits also f16 and
+/// bf16.
+pub fn formula(f: &mut Formula, function: BinaryFunction, a: NodeId, b: NodeId) -> Result<NodeId> {
+    match function {
+        BinaryFunction::FloorDivide => floor_divide(f, a, b),
+        BinaryFunction::Modulo => modulo(f, a, b),
+        BinaryFunction::Copysign => with_sign_of(f.trace, a, b),
+        BinaryFunction::Hypot => {
+            let z = complex(f.trace, a, b)?;
+            f.unary(UnaryOp::Abs, z)
+        }
+        BinaryFunction::Logaddexp => logaddexp(f, a, b),
+        BinaryFunction::NextAfter => next_after::next_after(f, a, b),
+    }
 }
 
 /// Records a function of a tensor and a scalar, which is converted to the tensor's dtype.
@@ -75,9 +79,11 @@ pub fn binary_function_scalar(
 fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
     let (takes_integers, wanted) = match function {
         BinaryFunction::FloorDivide | BinaryFunction::Modulo => (true, "integers and floats"),
+        BinaryFunction::NextAfter => (false, "floats of 16 bits or more"),
         _ => (false, "floats"),
     };
-    if dtype.is_float() || (takes_integers && dtype.is_integer()) {
+    let is_unknown = function == BinaryFunction::NextAfter && dtype.is_float8();
+    if (dtype.is_float() && !is_unknown) || (takes_integers && dtype.is_integer()) {
         return Ok(());
     }
     Err(error!(InvalidArgument, "{} takes {wanted}, not {dtype}", function.name()))

@@ -1,6 +1,7 @@
 //! Elementwise operations: arithmetic, real and complex functions, comparisons, conversions, bit operations.
 
 pub mod arc;
+pub mod bessel;
 pub mod binary;
 pub mod bits;
 pub mod builder;
@@ -11,14 +12,20 @@ pub mod complex_circle;
 pub mod complex_exponential;
 pub mod complex_functions;
 pub mod convert;
+pub mod derivative;
 pub mod erf_inv;
 pub mod float8;
 pub mod fold_barrier;
 pub mod formula;
+pub mod function;
 pub mod functions;
 pub mod functions_of_one;
 pub mod functions_of_two;
+pub mod gamma;
+pub mod hyperbolic;
 pub mod integers;
+pub mod inverse_circle;
 pub mod members;
+pub mod next_after;
 pub mod special;
 pub mod unary;

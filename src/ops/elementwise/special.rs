@@ -6,21 +6,12 @@
 //! Approximation of (1 + 2x)exp(x^2)erfc x in 0 <= x < infinity, Mathematics of Computation 36, 1981). Their error is
 //! below 1.4e-9 in f32 and 9e-18 in f64.
 
-use crate::error;
-use crate::error::{Error, Result};
-use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, NodeId, Op, SpecialOp, Trace, UnaryOp};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::formula::{Formula, in_wide};
 use crate::ops::refuse;
 use crate::types::DType;
-
-numbered! {
-    /// Special functions without a StableHLO operation.
-    SpecialOp, "op", "LXLA_SPECIAL_*", {
-        Erf = 1 => "erf",
-        Erfc = 2 => "erfc",
-    }
-}
 
 /// Table entry of the functions in [`SpecialOp`].
 pub const SPECIAL: Composed = Composed { name: "special", function: "lxla_special", dtypes: "" };
@@ -31,10 +22,19 @@ pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
     if !ty.dtype.is_float() {
         return Err(refuse(op.name(), "x", &ty, "floats"));
     }
-    in_wide(trace, x, |f, x| match op {
+    in_wide(trace, x, |f, x| {
+        let node = *f.trace.node(x);
+        Ok(f.trace.operation(Op::Special(op), node.dtype, node.shape, &[x]))
+    })
+}
+
+/// Records the formula of a special function of f32 or f64.
+pub fn formula(f: &mut Formula, op: SpecialOp, x: NodeId) -> Result<NodeId> {
+    match op {
         SpecialOp::Erf => erf(f, x),
         SpecialOp::Erfc => erfc(f, x),
-    })
+        SpecialOp::NormalCdf => normal_cdf(f, x),
+    }
 }
 
 /// Records erf: by its own polynomial for |x| < 1, else as 1 - erfc, where the difference loses no bits.
@@ -62,7 +62,7 @@ fn erfc(f: &mut Formula, x: NodeId) -> Result<NodeId> {
 }
 
 /// Records the standard normal cumulative distribution function at `x`.
-pub fn normal_below(f: &mut Formula, x: NodeId) -> Result<NodeId> {
+fn normal_cdf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let size = f.unary(UnaryOp::Abs, x)?;
     let both = gaussian_tail(f, size, 0.5)?;
     let tail = f.times(both, 0.5)?;

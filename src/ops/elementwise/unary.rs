@@ -4,14 +4,16 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace, UnaryOp};
 use crate::native;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::complex::{imag, real};
 use crate::ops::elementwise::complex_functions;
+use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::functions::{self, is_wide};
 use crate::ops::elementwise::functions_of_one::every;
 use crate::ops::refuse;
+use crate::ops::rules::Batching;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 /// Definition of the operations in [`UnaryOp`].
@@ -22,6 +24,10 @@ pub const UNARY: Definition = Definition {
     dtypes: "",
     lower,
     native: Native::One(|call| native::unary(member(call), call.ty, call.operands[0])),
+    in_place: InPlace::Elementwise,
+    derivative: derivative::UNARY,
+    batching: Batching::Elementwise,
+    ..Definition::DEFAULT
 };
 
 fn member(call: &Call) -> UnaryOp {

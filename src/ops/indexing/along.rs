@@ -166,7 +166,7 @@ fn common(x: &TensorType, indices: &TensorType, axis: usize) -> Result<(Dims, Di
 }
 
 /// Dimension numbers that gather one element for each index, along one axis of `rank`.
-fn elements_along(axis: usize, rank: usize) -> Placement {
+pub fn elements_along(axis: usize, rank: usize) -> Placement {
     let others: Vec<i64> = (0..rank).filter(|&a| a != axis).map(|a| a as i64).collect();
     Placement {
         window_dims: vec![],

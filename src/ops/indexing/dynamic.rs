@@ -3,11 +3,13 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native;
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Definition, Native};
+use crate::ops::definition::{Definition, InPlace, Native};
 use crate::ops::indexing::dimension_numbers as placement;
+use crate::ops::indexing::{batch, derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
 
 /// Definition of `dynamic_slice`: a slice of the first operand, at the start indices in the others.
@@ -18,6 +20,9 @@ pub const DYNAMIC_SLICE: Definition = Definition {
     dtypes: "all",
     lower: lower_dynamic_slice,
     native: Native::One(|call| native::dynamic_slice(call.ty, call.operands[0], &call.operands[1..])),
+    derivative: Derivative::Linear { jvp: derivative::jvp_of_slice, vjp: derivative::vjp_of_slice },
+    batching: Batching::Rule(batch::batch_of_slice),
+    ..Definition::DEFAULT
 };
 
 /// Definition of `dynamic_update_slice`: the first operand with the second written over it, at the start indices in the
@@ -29,6 +34,11 @@ pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     dtypes: "all",
     lower: lower_dynamic_update_slice,
     native: Native::One(|call| native::dynamic_update_slice(call.operands[0], call.operands[1], &call.operands[2..])),
+    in_place: InPlace::First,
+    // `Several` takes all tangents at once, so that the tangent is one update, in place too.
+    derivative: Derivative::Several { jvp: derivative::jvp_of_update, vjp: derivative::vjp_of_update },
+    batching: Batching::Rule(batch::batch_of_update),
+    ..Definition::DEFAULT
 };
 
 /// Definition of `take`: slices of the first operand at the indices in the second.
@@ -38,8 +48,22 @@ pub const TAKE: Definition = Definition {
     function: "lxla_take",
     dtypes: "all; indices integers",
     lower: lower_take,
-    native: Native::One(|call| native::take(call.ty, call.attributes[0] as usize, call.operands[0], call.operands[1])),
+    native: Native::One(|call| {
+        let TakeAttributes { axis } = call.attributes();
+        native::take(call.ty, axis, call.operands[0], call.operands[1])
+    }),
+    derivative: Derivative::Linear { jvp: derivative::jvp_of_take, vjp: derivative::vjp_of_take },
+    batching: Batching::Rule(batch::batch_of_take),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `take`.
+    pub struct TakeAttributes {
+        /// Axis along which slices are taken.
+        pub axis: usize,
+    }
+}
 
 /// Records a slice of `x` with shape `sizes`, from `starts`, one integer scalar for each axis.
 pub fn dynamic_slice(trace: &mut Trace, x: NodeId, starts: &[NodeId], sizes: &[i64]) -> Result<NodeId> {
@@ -114,7 +138,7 @@ pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<
         return nothing(trace, &TensorType { dtype: ty.dtype, dims });
     }
     let shape = trace.intern(&dims);
-    Ok(trace.operation_with_attributes(Op::Take, ty.dtype, shape, &[x, indices], &[axis as i64]))
+    Ok(trace.operation_with_attributes(Op::Take, ty.dtype, shape, &[x, indices], &TakeAttributes { axis }))
 }
 
 fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
@@ -161,7 +185,7 @@ fn lower_take(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let (x, indices) = (value.operands[0], value.operands[1]);
-    let axis = value.attributes[0] as usize;
+    let TakeAttributes { axis } = value.attributes();
     let (from, at_ty) = (e.values[x].ty.clone(), e.values[indices].ty.clone());
     let (indices, indices_ty) = nonnegative(e, indices, from.dims[axis]);
     let rank = at_ty.dims.len();

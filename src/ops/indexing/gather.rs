@@ -3,15 +3,16 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Placement, Trace};
+use crate::ir::{NodeId, Op, Placement, Trace, attributes};
 use crate::native;
 use crate::ops::creation::constants::nothing;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::indexing::dimension_numbers::{self, GATHER as NAMES};
+use crate::ops::indexing::{batch, derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::types::{Dims, TensorType, element_count};
 
-/// Definition of `gather`: slices of the first operand at the indices in the second. Attributes: the indices_are_sorted
-/// flag, the slice sizes, the dimension numbers.
+/// Definition of `gather`: slices of the first operand at the indices in the second.
 pub const GATHER: Definition = Definition {
     name: "gather",
     stablehlo: "gather",
@@ -19,10 +20,25 @@ pub const GATHER: Definition = Definition {
     dtypes: "all; indices integers",
     lower,
     native: Native::One(|call| {
-        let (_, placement) = numbers(call.attributes, call.operands[0].ty().dims.len());
+        let GatherAttributes { placement, .. } = call.attributes();
         native::gather(call.ty, &placement, call.operands[0], call.operands[1])
     }),
+    derivative: Derivative::Linear { jvp: derivative::jvp_of_gather, vjp: derivative::vjp_of_gather },
+    batching: Batching::Rule(batch::batch_of_gather),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `gather`.
+    pub struct GatherAttributes {
+        /// Whether the caller guarantees that the indices are in ascending order.
+        pub indices_are_sorted: bool,
+        /// Sizes of the slices, one for each axis of the array.
+        pub slice_sizes: Vec<i64>,
+        /// Dimension numbers.
+        pub placement: Placement,
+    }
+}
 
 /// Records a gather of slices of `x` with these sizes.
 pub fn gather(
@@ -39,13 +55,9 @@ pub fn gather(
         return nothing(trace, &TensorType { dtype: ty.dtype, dims });
     }
     let shape = trace.intern(&dims);
-    let attributes = [&[i64::from(indices_are_sorted)], slice_sizes, &placement.to_attributes()].concat();
+    let attributes =
+        GatherAttributes { indices_are_sorted, slice_sizes: slice_sizes.to_vec(), placement: placement.clone() };
     Ok(trace.operation_with_attributes(Op::Gather, ty.dtype, shape, &[x, indices], &attributes))
-}
-
-/// Decodes the slice sizes and the dimension numbers.
-fn numbers(attributes: &[i64], rank: usize) -> (&[i64], Placement) {
-    (&attributes[1..1 + rank], Placement::from_attributes(&attributes[1 + rank..]))
 }
 
 fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i64]) -> Result<Dims> {
@@ -87,18 +99,17 @@ fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (x, from) = (value.operands[0], e.values[value.operands[0]].ty.clone());
-    let (sizes, placement) = numbers(&value.attributes, from.dims.len());
+    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = value.attributes();
     let (indices, indices_ty) = dimension_numbers::indices(e, value.operands[1]);
-    let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+    let sizes: Vec<String> = slice_sizes.iter().map(i64::to_string).collect();
     // MLIR writes an empty array attribute without a colon.
     let sizes = if sizes.is_empty() { String::new() } else { format!(": {}", sizes.join(", ")) };
     emit!(
         e,
-        "    {} = \"stablehlo.gather\"({}, {indices}) <{{dimension_numbers = {}, slice_sizes = array<i64{sizes}>, indices_are_sorted = {}}}> : ({}, {}) -> {}",
+        "    {} = \"stablehlo.gather\"({}, {indices}) <{{dimension_numbers = {}, slice_sizes = array<i64{sizes}>, indices_are_sorted = {indices_are_sorted}}}> : ({}, {}) -> {}",
         e.name_of(at),
         e.name(x),
         dimension_numbers::text(&NAMES, &placement),
-        value.attributes[0] == 1,
         mlir(&from),
         mlir(&indices_ty),
         mlir(&value.ty)

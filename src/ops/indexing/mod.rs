@@ -2,8 +2,12 @@
 
 pub mod advanced;
 pub mod along;
+pub mod batch;
+pub mod bounds;
+pub mod derivative;
 pub mod dimension_numbers;
 pub mod dynamic;
 pub mod gather;
 pub mod scatter;
+pub mod scatter_derivative;
 pub mod selection;

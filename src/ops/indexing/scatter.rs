@@ -3,19 +3,20 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Placement, Trace};
+use crate::ir::{NodeId, Op, Placement, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::ops::indexing::dimension_numbers::{self, SCATTER as NAMES};
+use crate::ops::indexing::{batch, scatter_derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::axes::reshape;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Definition of `scatter`: arrays with slices of updates combined into them. Attributes: the indices_are_sorted flag,
-/// the unique_indices flag, the dimension numbers.
+/// Definition of `scatter`: arrays with slices of updates combined into them.
 pub const SCATTER: Definition = Definition {
     name: "scatter",
     stablehlo: "scatter",
@@ -23,7 +24,23 @@ pub const SCATTER: Definition = Definition {
     dtypes: "all; indices integers",
     lower,
     native: Native::Several(native_scatter),
+    in_place: InPlace::Results(|value| value.bodies[0].results().len()),
+    derivative: Derivative::Several { jvp: scatter_derivative::jvp, vjp: scatter_derivative::vjp },
+    batching: Batching::Several(batch::batch_of_scatter),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `scatter`.
+    pub struct ScatterAttributes {
+        /// Whether the caller guarantees that the indices are in ascending order.
+        pub indices_are_sorted: bool,
+        /// Whether the caller guarantees that no element is updated twice.
+        pub unique_indices: bool,
+        /// Dimension numbers.
+        pub placement: Placement,
+    }
+}
 
 /// Hints about scatter indices, guaranteed by the caller.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,8 +72,11 @@ pub fn scatter(
         return scatter_at_start(trace, combiner, arrays, indices, updates, placement, axis);
     }
     let operands = [arrays, &[indices], updates, combiner.captures].concat();
-    let flags = [i64::from(promises.sorted), i64::from(promises.unique)];
-    let attributes = [&flags[..], &placement.to_attributes()].concat();
+    let attributes = ScatterAttributes {
+        indices_are_sorted: promises.sorted,
+        unique_indices: promises.unique,
+        placement: placement.clone(),
+    };
     Ok(trace.application(Op::Scatter, &operands, &attributes, &[combiner.body], &types))
 }
 
@@ -129,13 +149,9 @@ fn check_updates(
     Ok(())
 }
 
-/// Decodes the dimension numbers.
-fn placement_of(attributes: &[i64]) -> Placement {
-    Placement::from_attributes(&attributes[2..])
-}
-
 fn native_scatter(call: &Call) -> Result<Vec<Array>> {
-    let (count, placement) = (call.bodies[0].results().len(), placement_of(call.attributes));
+    let ScatterAttributes { placement, .. } = call.attributes();
+    let count = call.bodies[0].results().len();
     let (indices, updates) = (call.operands[count], call.operands[count + 1]);
     let pairs = native::targets(&call.operands[0].ty().dims, &updates.ty().dims, &placement, indices);
     let captures = call.arrays(2 * count + 1..call.operands.len());
@@ -148,7 +164,8 @@ fn native_scatter(call: &Call) -> Result<Vec<Array>> {
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
-    let (count, placement) = (body.results().len(), placement_of(&value.attributes));
+    let ScatterAttributes { indices_are_sorted, unique_indices, placement } = value.attributes();
+    let count = body.results().len();
     let dims_of = |position: usize| e.values[value.operands[position]].ty.dims.clone();
     let (dims, side) = (dims_of(0), dims_of(count + 1));
     let captures = &value.operands[2 * count + 1..];
@@ -163,10 +180,8 @@ fn lower(e: &mut Emitter, at: usize) {
     add(e.listed(&value.operands[count + 1..2 * count + 1]));
     add(spread(e, captures, &side));
     let attributes = format!(
-        "scatter_dimension_numbers = {}, indices_are_sorted = {}, unique_indices = {}",
-        dimension_numbers::text(&NAMES, &placement),
-        value.attributes[0] == 1,
-        value.attributes[1] == 1
+        "scatter_dimension_numbers = {}, indices_are_sorted = {indices_are_sorted}, unique_indices = {unique_indices}",
+        dimension_numbers::text(&NAMES, &placement)
     );
     let results = &types[..count + captures.len()];
     if e.platform == "cpu" {

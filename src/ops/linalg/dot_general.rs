@@ -3,15 +3,16 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::float8;
+use crate::ops::linalg::{batch, derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{common_dtype, distinct_axes};
 use crate::types::{DType, Dims, TensorType, element_count};
 
-/// Definition of `dot_general`. Attributes: the number of batching axes, those of lhs and those of rhs; the same for
-/// contracting axes.
+/// Definition of `dot_general`.
 pub const DOT_GENERAL: Definition = Definition {
     name: "dot_general",
     stablehlo: "dot_general",
@@ -19,7 +20,24 @@ pub const DOT_GENERAL: Definition = Definition {
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
     native: Native::One(native_dot_general),
+    derivative: Derivative::Linear { jvp: derivative::dot_general_jvp, vjp: derivative::dot_general_vjp },
+    batching: Batching::Rule(batch::dot_general),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `dot_general`. Axes at the same position of the lhs and rhs lists belong together.
+    pub struct DotGeneralAttributes {
+        /// Batching axes of lhs.
+        pub lhs_batching: Vec<i64>,
+        /// Batching axes of rhs.
+        pub rhs_batching: Vec<i64>,
+        /// Contracting axes of lhs.
+        pub lhs_contracting: Vec<i64>,
+        /// Contracting axes of rhs.
+        pub rhs_contracting: Vec<i64>,
+    }
+}
 
 /// Dimension numbers of a dot_general. Axes at the same position of the lhs and rhs lists belong together.
 pub struct DotAxes<'a> {
@@ -53,9 +71,14 @@ pub fn dot_general(
 }
 
 /// Returns the attributes, with normalized axes, and the result type.
-fn infer(lhs: &TensorType, rhs: &TensorType, axes: &DotAxes, dtype: Option<DType>) -> Result<(Vec<i64>, TensorType)> {
+fn infer(
+    lhs: &TensorType,
+    rhs: &TensorType,
+    axes: &DotAxes,
+    dtype: Option<DType>,
+) -> Result<(DotGeneralAttributes, TensorType)> {
     let dtype = product_dtype("dot_general", lhs, rhs, dtype)?;
-    let (batches, contracted) = (axes.lhs_batching.len(), axes.lhs_contracting.len());
+    let batches = axes.lhs_batching.len();
     let of = |names: &str, ty: &TensorType, batching: &[i64], contracting: &[i64]| {
         let all = distinct_axes(names, &[batching, contracting].concat(), ty.dims.len());
         all.map_err(|e| e.context(format_args!("lhs is {lhs} and rhs is {rhs}")))
@@ -82,15 +105,13 @@ fn infer(lhs: &TensorType, rhs: &TensorType, axes: &DotAxes, dtype: Option<DType
     dims.extend(free(lhs, &left));
     dims.extend(free(rhs, &right));
     element_count(&dims)?;
-    let attributes = [
-        &[batches as i64],
-        &left[..batches],
-        &right[..batches],
-        &[contracted as i64],
-        &left[batches..],
-        &right[batches..],
-    ];
-    Ok((attributes.concat(), TensorType { dtype, dims }))
+    let attributes = DotGeneralAttributes {
+        lhs_batching: left[..batches].to_vec(),
+        rhs_batching: right[..batches].to_vec(),
+        lhs_contracting: left[batches..].to_vec(),
+        rhs_contracting: right[batches..].to_vec(),
+    };
+    Ok((attributes, TensorType { dtype, dims }))
 }
 
 /// Returns the dtype in which a product is computed and returned: the operands' common dtype, or `wanted`, if the
@@ -119,14 +140,6 @@ pub fn factor_dtype(common: DType, dtype: DType) -> DType {
     }
 }
 
-/// Decodes the attributes: batching axes of lhs and of rhs, contracting axes of lhs and of rhs.
-fn lists(attributes: &[i64]) -> [&[i64]; 4] {
-    let (batches, rest) = attributes.split_at(1 + 2 * attributes[0] as usize);
-    let (lhs_batching, rhs_batching) = batches[1..].split_at(batches.len() / 2);
-    let (lhs_contracting, rhs_contracting) = rest[1..].split_at(rest.len() / 2);
-    [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting]
-}
-
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
@@ -134,7 +147,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
     let lhs = e.cast(value.operands[0], &l_ty);
     let rhs = e.cast(value.operands[1], &r_ty);
-    let [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting] = lists(&value.attributes);
+    let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting } = value.attributes();
     emit!(
         e,
         "    {name} = stablehlo.dot_general {lhs}, {rhs}, batching_dims = {lhs_batching:?} x {rhs_batching:?}, contracting_dims = {lhs_contracting:?} x {rhs_contracting:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
@@ -145,9 +158,10 @@ fn lower(e: &mut Emitter, at: usize) {
 }
 
 fn native_dot_general(call: &Call) -> Result<Array> {
-    let [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting] = lists(call.attributes);
-    let (a, b) = (call.operands[0], call.operands[1]);
-    native::dot_general(call.ty, a, b, [lhs_batching, rhs_batching], [lhs_contracting, rhs_contracting])
+    let attributes: DotGeneralAttributes = call.attributes();
+    let batching: [&[i64]; 2] = [&attributes.lhs_batching, &attributes.rhs_batching];
+    let contracting: [&[i64]; 2] = [&attributes.lhs_contracting, &attributes.rhs_contracting];
+    native::dot_general(call.ty, call.operands[0], call.operands[1], batching, contracting)
 }
 
 #[cfg(test)]
@@ -163,15 +177,20 @@ mod tests {
         }
     }
 
+    fn lists(attributes: DotGeneralAttributes) -> [Vec<i64>; 4] {
+        let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting } = attributes;
+        [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting]
+    }
+
     #[test]
-    fn batches_come_first_and_attributes_are_read_back() {
+    fn batches_come_first_and_axes_are_normalized() {
         let (l, r) = (TensorType::new(DType::BF16, &[2, 3, 4]), TensorType::new(DType::BF16, &[4, 5, 2]));
         let (attributes, ty) = infer(&l, &r, &axes([&[0], &[-1]], [&[2], &[0]]), Some(DType::F32)).unwrap();
         assert_eq!(ty, TensorType::new(DType::F32, &[2, 3, 5]));
-        assert_eq!(lists(&attributes), [[0], [2], [2], [0]]);
+        assert_eq!(lists(attributes), [[0], [2], [2], [0]]);
         let (attributes, ty) = infer(&l, &r, &axes([&[]; 2], [&[]; 2]), None).unwrap();
         assert_eq!(ty, TensorType::new(DType::BF16, &[2, 3, 4, 4, 5, 2]));
-        assert_eq!(lists(&attributes), [[0i64; 0]; 4]);
+        assert_eq!(lists(attributes), [[0i64; 0]; 4]);
     }
 
     #[test]

@@ -3,24 +3,39 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, Transposition};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, Triangle};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::float8;
+use crate::ops::linalg::{batch, derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{common_dtype, refuse};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Definition of `cholesky`. Attribute: 1 for the lower factor, 0 for the upper one.
+/// Definition of `cholesky`.
 pub const CHOLESKY: Definition = Definition {
     name: "cholesky",
     stablehlo: "cholesky",
     function: "lxla_cholesky",
     dtypes: "floats, 8-bit floats, complex numbers",
     lower: lower_cholesky,
-    native: Native::One(|call| native::cholesky(call.ty, call.attributes[0] == 1, call.operands[0])),
+    native: Native::One(|call| {
+        native::cholesky(call.ty, call.attributes::<CholeskyAttributes>().lower, call.operands[0])
+    }),
+    derivative: Derivative::Jvp(derivative::cholesky_jvp),
+    batching: Batching::Rule(batch::cholesky),
+    ..Definition::DEFAULT
 };
 
-/// Definition of `triangular_solve`. Attributes: left_side, lower, unit_diagonal, the number of the [`Transposition`].
+attributes! {
+    /// Attributes of `cholesky`.
+    pub struct CholeskyAttributes {
+        /// True for the lower factor, false for the upper one.
+        pub lower: bool,
+    }
+}
+
+/// Definition of `triangular_solve`. Its attributes are a [`Triangle`].
 pub const TRIANGULAR_SOLVE: Definition = Definition {
     name: "triangular_solve",
     stablehlo: "triangular_solve",
@@ -28,6 +43,9 @@ pub const TRIANGULAR_SOLVE: Definition = Definition {
     dtypes: "floats, 8-bit floats, complex numbers",
     lower: lower_triangular_solve,
     native: Native::One(native_triangular_solve),
+    derivative: Derivative::Linear { jvp: derivative::triangular_solve_jvp, vjp: derivative::triangular_solve_vjp },
+    batching: Batching::Rule(batch::triangular_solve),
+    ..Definition::DEFAULT
 };
 
 /// Records the Cholesky factorization of a batch of matrices.
@@ -38,7 +56,7 @@ pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
         return float8::in_f32(trace, [a], |trace, [a]| cholesky(trace, a, lower));
     }
     let shape = trace.intern(&ty.dims);
-    Ok(trace.operation_with_attributes(Op::Cholesky, ty.dtype, shape, &[a], &[i64::from(lower)]))
+    Ok(trace.operation_with_attributes(Op::Cholesky, ty.dtype, shape, &[a], &CholeskyAttributes { lower }))
 }
 
 /// Records the solution of `a x = b`, or of `x a = b`, for a triangular `a`.
@@ -48,13 +66,7 @@ pub fn triangular_solve(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Trian
         return float8::in_f32(trace, [a, b], |trace, [a, b]| triangular_solve(trace, a, b, triangle));
     }
     let shape = trace.intern(&ty.dims);
-    let attributes = [
-        triangle.left_side.into(),
-        triangle.lower.into(),
-        triangle.unit_diagonal.into(),
-        triangle.transposition as i64,
-    ];
-    Ok(trace.operation_with_attributes(Op::TriangularSolve, ty.dtype, shape, &[a, b], &attributes))
+    Ok(trace.operation_with_attributes(Op::TriangularSolve, ty.dtype, shape, &[a, b], &triangle))
 }
 
 /// Returns an error unless the last two axes are square matrices of floats or complex numbers.
@@ -83,17 +95,8 @@ fn infer_triangular_solve(a: &TensorType, b: &TensorType, triangle: Triangle) ->
     Ok(TensorType { dtype, dims: b.dims.clone() })
 }
 
-fn triangle_of(attributes: &[i64]) -> Triangle {
-    Triangle {
-        left_side: attributes[0] == 1,
-        lower: attributes[1] == 1,
-        unit_diagonal: attributes[2] == 1,
-        transposition: Transposition::from_number(attributes[3] as i32).expect("the number of a transposition"),
-    }
-}
-
 fn native_triangular_solve(call: &Call) -> Result<Array> {
-    native::triangular_solve(call.ty, triangle_of(call.attributes), call.operands[0], call.operands[1])
+    native::triangular_solve(call.ty, call.attributes::<Triangle>(), call.operands[0], call.operands[1])
 }
 
 /// Writes StableHLO operations on a batch of matrices of one type.
@@ -198,7 +201,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
 fn lower_cholesky(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let lower = value.attributes[0] == 1;
+    let CholeskyAttributes { lower } = value.attributes();
     let mut m = Matrices::new(e, &value.ty);
     let (ty, text, reals, preds) = (m.ty.clone(), mlir(&m.ty), m.reals(), m.preds());
     let x = m.e.cast(value.operands[0], &ty);
@@ -227,7 +230,7 @@ fn infinity(dtype: DType) -> u128 {
 fn lower_triangular_solve(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let triangle = triangle_of(&value.attributes);
+    let triangle: Triangle = value.attributes();
     let dims = e.values[value.operands[0]].ty.dims.clone();
     let mut m = Matrices::new(e, &TensorType { dtype: value.ty.dtype, dims });
     let a_ty = m.ty.clone();
@@ -258,6 +261,7 @@ fn lower_triangular_solve(e: &mut Emitter, at: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Transposition;
 
     #[test]
     fn what_does_not_fit_is_named() {

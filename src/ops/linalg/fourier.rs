@@ -3,13 +3,15 @@
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{FftOp, NodeId, Op, Trace};
+use crate::ir::{FftOp, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
 use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::linalg::{batch, derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
 
-/// Definition of `fft`. Attributes: the number of the [`FftOp`], then the lengths.
+/// Definition of `fft`.
 pub const FFT: Definition = Definition {
     name: "fft",
     stablehlo: "fft",
@@ -17,7 +19,20 @@ pub const FFT: Definition = Definition {
     dtypes: "complex numbers; RFFT f32 and f64",
     lower,
     native: Native::One(native_fft),
+    derivative: Derivative::Linear { jvp: derivative::fft_jvp, vjp: derivative::fft_vjp },
+    batching: Batching::Rule(batch::fft),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `fft`.
+    pub struct FftAttributes {
+        /// The transform.
+        pub op: FftOp,
+        /// Lengths of the transformed axes: of the result for IRFFT, and of the operand otherwise.
+        pub lengths: Vec<i64>,
+    }
+}
 
 /// Records a Fourier transform of the last one to three axes. `lengths` are those of the result for IRFFT, and of the
 /// operand otherwise.
@@ -27,7 +42,7 @@ pub fn fft(trace: &mut Trace, op: FftOp, x: NodeId, lengths: &[i64]) -> Result<N
         return full(trace, &ty, ScalarValue::Unsigned(0));
     }
     let shape = trace.intern(&ty.dims);
-    let attributes = [&[op as i64], lengths].concat();
+    let attributes = FftAttributes { op, lengths: lengths.to_vec() };
     Ok(trace.operation_with_attributes(Op::Fft, ty.dtype, shape, &[x], &attributes))
 }
 
@@ -90,18 +105,14 @@ fn half(length: i64) -> i64 {
     if length == 0 { 0 } else { length / 2 + 1 }
 }
 
-fn op_of(attributes: &[i64]) -> FftOp {
-    FftOp::from_number(attributes[0] as i32).expect("the number of a transform")
-}
-
 fn lower(e: &mut Emitter, at: usize) {
-    let attributes = &e.instruction(at).attributes;
-    let text = format!(", type = {}, length = {:?}", op_of(attributes).name(), &attributes[1..]);
-    e.one_operand(at, "fft", &text);
+    let FftAttributes { op, lengths } = e.instruction(at).attributes();
+    e.one_operand(at, "fft", &format!(", type = {}, length = {lengths:?}", op.name()));
 }
 
 fn native_fft(call: &Call) -> Result<Array> {
-    native::fft(op_of(call.attributes), call.ty, call.attributes.len() - 1, call.operands[0])
+    let FftAttributes { op, lengths } = call.attributes();
+    native::fft(op, call.ty, lengths.len(), call.operands[0])
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ use crate::ir::{NodeId, Op, Trace};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::elementwise::float8;
+use crate::ops::linalg::dot_general::{DotAxes, dot_general};
+use crate::ops::rules::{Batching, Derivative, Site};
+use crate::ops::shape::axes::{broadcast_to, transpose};
 use crate::ops::{common_dtype, typed};
 use crate::types::{DType, Dims, TensorType, broadcast, element_count};
 
@@ -18,6 +21,10 @@ pub const MATMUL: Definition = Definition {
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
     native: Native::One(|call| native::matmul(call.ty, call.operands[0], call.operands[1])),
+    derivative: Derivative::Expanded,
+    batching: Batching::Expanded,
+    expand: Some(expand),
+    ..Definition::DEFAULT
 };
 
 /// Records NumPy's matmul.
@@ -93,6 +100,38 @@ fn lower(e: &mut Emitter, at: usize) {
         mlir(&r_ty),
         mlir(&value.ty)
     );
+}
+
+/// Records matmul as a dot_general. Batch axes are broadcast first, unless only one operand has them: then they are
+/// free axes, so that neither the other operand nor its cotangent is repeated for each element of the batch.
+fn expand(site: &mut Site) -> Result<NodeId> {
+    let (mut lhs, mut rhs) = (site.operands[0], site.operands[1]);
+    let (l_dims, r_dims) = (site.operand_ty(0).dims, site.operand_ty(1).dims);
+    let (l_rank, r_rank) = (l_dims.len(), r_dims.len());
+    let batch = if l_rank > 2 && r_rank > 2 { site.ty.dims.len() - 2 } else { 0 };
+    let mut contracted = (l_rank - 1, r_rank.saturating_sub(2));
+    if batch > 0 {
+        let with_batch = |dims: &[i64]| [&site.ty.dims[..batch], &dims[dims.len() - 2..]].concat();
+        let (l_dims, r_dims) = (with_batch(&l_dims), with_batch(&r_dims));
+        lhs = broadcast_to(site.trace, lhs, &l_dims)?;
+        rhs = broadcast_to(site.trace, rhs, &r_dims)?;
+        contracted = (batch + 1, batch);
+    }
+    let batching: Vec<i64> = (0..batch as i64).collect();
+    let axes = DotAxes {
+        lhs_batching: &batching,
+        rhs_batching: &batching,
+        lhs_contracting: &[contracted.0 as i64],
+        rhs_contracting: &[contracted.1 as i64],
+    };
+    let product = dot_general(site.trace, lhs, rhs, &axes, None)?;
+    if l_rank != 2 || r_rank <= 2 {
+        return Ok(product);
+    }
+    // The rows of lhs come before the batch axes of rhs.
+    let mut order: Vec<i64> = (1..r_rank as i64).collect();
+    order.insert(r_rank - 2, 0);
+    transpose(site.trace, product, &order)
 }
 
 #[cfg(test)]

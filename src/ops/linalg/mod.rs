@@ -1,5 +1,7 @@
 //! Matrix products, einsum, factorizations, norms and Fourier transforms.
 
+pub mod batch;
+pub mod derivative;
 pub mod dot_general;
 pub mod einsum;
 pub mod factorization;

@@ -18,7 +18,8 @@ pub const NORM: Composed =
     Composed { name: "norm", function: "lxla_norm", dtypes: "floats, 8-bit floats, complex numbers" };
 
 /// Records the norm of this order over axes: for infinite orders the largest or smallest absolute value, for 0 the
-/// number of nonzero elements. 8-bit and 16-bit floats, whose squares easily overflow, are computed in f32.
+/// number of nonzero elements. 8-bit and 16-bit floats, whose squares easily overflow, are computed in f32. The
+/// derivative of the 2-norm of zeros is NaN, as in JAX: that of the square root is infinite there.
 pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() && ty.dtype.kind() != Kind::Complex {

@@ -1,12 +1,16 @@
 //! Activation functions of neural networks. Each has its limits at both infinities, even where the published formula is
 //! infinity times 0: `x` is clamped from below, at a value where the other factor is already 0.
+//!
+//! Where a piecewise function has a kink, its derivative is what the rules of maximum and minimum give: relu is a single
+//! maximum, which compilers know.
 
 use crate::error;
 use crate::error::{Error, Result};
+use crate::ir::SpecialOp;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::formula::{Formula, in_wide};
-use crate::ops::elementwise::special::normal_below;
+use crate::ops::elementwise::special::special;
 use crate::ops::refuse;
 use crate::types::Kind;
 
@@ -77,15 +81,22 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
     })
 }
 
+/// Records relu or relu6 by selections, so that the derivative is 0 at 0 and at 6, where that of a maximum would be a
+/// half.
 fn clipped(f: &mut Formula, op: ActivationOp, x: NodeId) -> Result<NodeId> {
-    let positive = f.at_least(x, 0.0)?;
-    if op == ActivationOp::Relu6 { f.at_most(positive, 6.0) } else { Ok(positive) }
+    let (is_low, zero) = (f.compare(CompareOp::Le, x, 0.0)?, f.scalar(x, 0.0)?);
+    let positive = f.select(is_low, zero, x)?;
+    if op != ActivationOp::Relu6 {
+        return Ok(positive);
+    }
+    let (is_high, six) = (f.compare(CompareOp::Ge, x, 6.0)?, f.scalar(x, 6.0)?);
+    f.select(is_high, six, positive)
 }
 
 /// Records gelu: x times the normal cumulative distribution function at x.
 fn gelu(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let x = f.at_least(x, LOWEST)?;
-    let share = normal_below(f, x)?;
+    let share = special(f.trace, SpecialOp::NormalCdf, x)?;
     f.multiply(x, share)
 }
 
@@ -103,19 +114,25 @@ fn gelu_tanh(f: &mut Formula, x: NodeId) -> Result<NodeId> {
 }
 
 fn elu(f: &mut Formula, x: NodeId, alpha: f64) -> Result<NodeId> {
-    let below = f.unary(UnaryOp::ExponentialMinusOne, x)?;
-    let below = if alpha == 1.0 { below } else { f.times(below, alpha)? };
     let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
+    // The exponential of a large number is infinite, and so would be its derivative, times 0.
+    let zero = f.scalar(x, 0.0)?;
+    let negative = f.select(is_positive, zero, x)?;
+    let below = f.unary(UnaryOp::ExponentialMinusOne, negative)?;
+    let below = if alpha == 1.0 { below } else { f.times(below, alpha)? };
     f.select(is_positive, x, below)
 }
 
-/// Records softplus, `log(1 + e^x)`, as `max(x, 0) + log(1 + e^-|x|)`.
+/// Records softplus, `log(1 + e^x)`, as `max(x, 0) + log(1 + e^-|x|)`. The maximum and the absolute value are selected by
+/// one comparison, so that derivatives of all orders are right at 0 too.
 fn softplus(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let opposite = f.unary(UnaryOp::Negate, size)?;
-    let small = f.exp(opposite)?;
+    let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
+    let negated = f.unary(UnaryOp::Negate, x)?;
+    let below = f.select(is_positive, negated, x)?;
+    let small = f.exp(below)?;
     let rest = f.unary(UnaryOp::LogPlusOne, small)?;
-    let positive = f.at_least(x, 0.0)?;
+    let zero = f.scalar(x, 0.0)?;
+    let positive = f.select(is_positive, x, zero)?;
     f.add(positive, rest)
 }
 

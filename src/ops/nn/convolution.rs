@@ -3,16 +3,17 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, WindowAxis};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::distinct_axes;
 use crate::ops::elementwise::float8;
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
+use crate::ops::nn::convolution_rules;
+use crate::ops::rules::{Batching, Derivative};
 use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
-/// Definition of `convolution`. Attributes: for each spatial axis the stride, low and high padding, lhs and rhs
-/// dilation and the reversal flag; the dimension numbers of lhs, rhs and the result; the two group counts.
+/// Definition of `convolution`.
 pub const CONVOLUTION: Definition = Definition {
     name: "convolution",
     stablehlo: "convolution",
@@ -20,6 +21,9 @@ pub const CONVOLUTION: Definition = Definition {
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
     native: Native::One(native_convolution),
+    derivative: Derivative::Linear { jvp: convolution_rules::jvp, vjp: convolution_rules::vjp },
+    batching: Batching::Rule(convolution_rules::batch),
+    ..Definition::DEFAULT
 };
 
 /// Window and dimension numbers of a convolution. Window lists have one entry for each spatial axis, dimension lists
@@ -65,7 +69,11 @@ pub fn convolution(trace: &mut Trace, lhs: NodeId, rhs: NodeId, options: &Convol
 }
 
 /// Returns the attributes, with defaults filled in, and the result type.
-fn infer(lhs: &TensorType, rhs: &TensorType, options: &ConvolutionOptions) -> Result<(Vec<i64>, TensorType)> {
+fn infer(
+    lhs: &TensorType,
+    rhs: &TensorType,
+    options: &ConvolutionOptions,
+) -> Result<(ConvolutionAttributes, TensorType)> {
     let dtype = product_dtype("convolution", lhs, rhs, options.dtype)?;
     let rank = lhs.dims.len();
     if rank < 2 || rhs.dims.len() != rank {
@@ -82,7 +90,7 @@ fn infer(lhs: &TensorType, rhs: &TensorType, options: &ConvolutionOptions) -> Re
             Err(error!(InvalidArgument, "{name}: {} given; lhs is {lhs}, with {spatial} spatial axes", given.len()))
         }
     };
-    let mut attributes = Attributes {
+    let mut attributes = ConvolutionAttributes {
         strides: list("window_strides", options.window_strides, 1)?,
         low: list("padding_low", options.padding_low, 0)?,
         high: list("padding_high", options.padding_high, 0)?,
@@ -117,7 +125,7 @@ fn infer(lhs: &TensorType, rhs: &TensorType, options: &ConvolutionOptions) -> Re
         dims[attributes.out[2 + axis] as usize] = windows;
     }
     element_count(&dims)?;
-    Ok((attributes.words(), TensorType { dtype, dims }))
+    Ok((attributes, TensorType { dtype, dims }))
 }
 
 /// Normalizes a list of all axes of a tensor, each once; by default they are in order.
@@ -132,7 +140,7 @@ fn dimensions(name: &str, given: Option<&[i64]>, rank: usize) -> Result<Vec<i64>
 }
 
 /// Checks the group counts and returns the result's batch size and number of features.
-fn check_groups(lhs: &TensorType, rhs: &TensorType, attributes: &Attributes) -> Result<[i64; 2]> {
+fn check_groups(lhs: &TensorType, rhs: &TensorType, attributes: &ConvolutionAttributes) -> Result<[i64; 2]> {
     let [feature_groups, batch_groups] = attributes.groups;
     for (name, groups) in [("feature_group_count", feature_groups), ("batch_group_count", batch_groups)] {
         if groups < 1 {
@@ -169,50 +177,33 @@ fn check_groups(lhs: &TensorType, rhs: &TensorType, attributes: &Attributes) -> 
     Ok([batch / batch_groups, out_features])
 }
 
-/// The decoded attributes.
-struct Attributes {
-    strides: Vec<i64>,
-    low: Vec<i64>,
-    high: Vec<i64>,
-    lhs_dilation: Vec<i64>,
-    rhs_dilation: Vec<i64>,
-    reversal: Vec<i64>,
-    lhs: Vec<i64>,
-    rhs: Vec<i64>,
-    out: Vec<i64>,
-    groups: [i64; 2],
+attributes! {
+    /// Attributes of `convolution`. The first six lists have one entry for each spatial axis, the next three two more.
+    pub struct ConvolutionAttributes {
+        /// Strides between windows.
+        pub strides: Vec<i64>,
+        /// Zeros before the first element of lhs.
+        pub low: Vec<i64>,
+        /// Zeros after the last element of lhs.
+        pub high: Vec<i64>,
+        /// Dilation of lhs.
+        pub lhs_dilation: Vec<i64>,
+        /// Dilation of the kernel.
+        pub rhs_dilation: Vec<i64>,
+        /// 1 where the kernel is reversed, otherwise 0.
+        pub reversal: Vec<i64>,
+        /// Batch, feature and spatial axes of lhs.
+        pub lhs: Vec<i64>,
+        /// Output feature, input feature and spatial axes of the kernel.
+        pub rhs: Vec<i64>,
+        /// Batch, feature and spatial axes of the result.
+        pub out: Vec<i64>,
+        /// Numbers of feature groups and of batch groups.
+        pub groups: [i64; 2],
+    }
 }
 
-impl Attributes {
-    fn words(&self) -> Vec<i64> {
-        let windows =
-            [&self.strides, &self.low, &self.high, &self.lhs_dilation, &self.rhs_dilation, &self.reversal].into_iter();
-        windows.chain([&self.lhs, &self.rhs, &self.out]).flatten().copied().chain(self.groups).collect()
-    }
-
-    fn of(words: &[i64]) -> Attributes {
-        // Six lists of `spatial` entries, three of `spatial` + 2, and two numbers.
-        let spatial = (words.len() - 8) / 9;
-        let mut rest = words;
-        let mut take = |count: usize| {
-            let (taken, behind) = rest.split_at(count);
-            rest = behind;
-            taken.to_vec()
-        };
-        Attributes {
-            strides: take(spatial),
-            low: take(spatial),
-            high: take(spatial),
-            lhs_dilation: take(spatial),
-            rhs_dilation: take(spatial),
-            reversal: take(spatial),
-            lhs: take(spatial + 2),
-            rhs: take(spatial + 2),
-            out: take(spatial + 2),
-            groups: [words[words.len() - 2], words[words.len() - 1]],
-        }
-    }
-
+impl ConvolutionAttributes {
     fn check_values(&self) -> Result<()> {
         let positive = [
             ("window_strides", &self.strides),
@@ -256,7 +247,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
     let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
     let lhs = e.cast(value.operands[0], &l_ty);
-    let attributes = Attributes::of(&value.attributes);
+    let attributes: ConvolutionAttributes = value.attributes();
     let rhs = e.cast(value.operands[1], &r_ty);
     let rhs = reversed(e, rhs, &r_ty, &attributes);
     let pads: Vec<[i64; 2]> = attributes.low.iter().zip(&attributes.high).map(|(&low, &high)| [low, high]).collect();
@@ -284,7 +275,7 @@ fn lower(e: &mut Emitter, at: usize) {
 
 /// Writes the kernel, reversed along the axes that have the reversal flag. XLA ignores reversal in the window when it
 /// rewrites a convolution as a product, which it does where the kernel is as large as its operand.
-fn reversed(e: &mut Emitter, kernel: String, ty: &TensorType, attributes: &Attributes) -> String {
+fn reversed(e: &mut Emitter, kernel: String, ty: &TensorType, attributes: &ConvolutionAttributes) -> String {
     let spatial = attributes.rhs[2..].iter().zip(&attributes.reversal);
     let axes: Vec<i64> = spatial.filter(|&(_, &reversal)| reversal == 1).map(|(&axis, _)| axis).collect();
     if axes.is_empty() {
@@ -305,7 +296,7 @@ fn letters(axes: &[i64], first: [&str; 2]) -> String {
 }
 
 fn native_convolution(call: &Call) -> Result<Array> {
-    let attributes = Attributes::of(call.attributes);
+    let attributes: ConvolutionAttributes = call.attributes();
     let lhs = in_order(call.operands[0], &attributes.lhs)?;
     let rhs = in_order(call.operands[1], &attributes.rhs)?;
     let axes: Vec<WindowAxis> = (0..attributes.strides.len())
@@ -374,15 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_read_back() {
-        for spatial in 0..4 {
-            let lists: Vec<Vec<i64>> = (0..6).map(|i| (0..spatial).map(|axis| 10 * i + axis).collect()).collect();
-            let axes: Vec<i64> = (0..spatial + 2).collect();
-            let mut words = lists.concat();
-            (0..3).for_each(|_| words.extend(&axes));
-            words.extend([7, 8]);
-            assert_eq!(Attributes::of(&words).words(), words);
-        }
+    fn letters_are_in_the_order_of_the_axes() {
         assert_eq!(letters(&[0, 3, 1, 2], ["b", "f"]), "[b, 0, 1, f]");
     }
 

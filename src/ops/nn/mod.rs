@@ -3,4 +3,5 @@
 pub mod activation;
 pub mod batch_norm;
 pub mod convolution;
+mod convolution_rules;
 pub mod normalize;

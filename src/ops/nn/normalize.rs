@@ -3,6 +3,7 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ops::control::custom::stop_gradient;
 use crate::ops::convert;
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::formula::{Formula, check_wide, in_wide, widened};
@@ -42,8 +43,10 @@ pub fn log_softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     })
 }
 
+/// Records `x` minus its maximum over axes, which is a constant for derivatives: the softmax does not depend on it.
 fn below_greatest(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let greatest = f.kept(ReduceOp::Max, x, axes)?;
+    let greatest = stop_gradient(f.trace, greatest)?;
     f.subtract(x, greatest)
 }
 

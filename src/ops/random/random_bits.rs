@@ -5,6 +5,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
+use crate::ops::rules::Derivative;
 use crate::types::{DType, TensorType};
 
 /// Definition of `random_bits`: unsigned integers from a key `u32[2]`.
@@ -15,6 +16,8 @@ pub const RANDOM_BITS: Definition = Definition {
     dtypes: "integers; key u32",
     lower,
     native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
+    derivative: Derivative::Zero,
+    ..Definition::DEFAULT
 };
 
 /// Writes StableHLO operations on values of one type.

@@ -3,14 +3,15 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes, members};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::bits::bitcast_convert;
-use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
+use crate::ops::rules::{Derivative, no_cotangents, no_tangents};
+use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 
-/// Definition of `rng_bit_generator`. Attributes: algorithm, dtype and dims of the bits.
+/// Definition of `rng_bit_generator`.
 pub const RNG_BIT_GENERATOR: Definition = Definition {
     name: "rng_bit_generator",
     stablehlo: "rng_bit_generator",
@@ -18,7 +19,21 @@ pub const RNG_BIT_GENERATOR: Definition = Definition {
     dtypes: "integers and floats; state u64",
     lower,
     native: Native::Several(native_bits),
+    derivative: Derivative::Several { jvp: no_tangents, vjp: no_cotangents },
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `rng_bit_generator`.
+    pub struct RngBitGeneratorAttributes {
+        /// The generator.
+        pub algorithm: RngAlgorithm,
+        /// Type of the bits.
+        pub ty: TensorType,
+    }
+}
+
+members!(RngAlgorithm);
 
 /// A random bit generator. The numbers are those of the C constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +68,7 @@ pub fn rng_bit_generator(
         return Ok([state, full(trace, ty, ScalarValue::Unsigned(0))?]);
     }
     let bits = TensorType { dtype: unsigned, dims: ty.dims.clone() };
-    let mut attributes = vec![algorithm as i64, unsigned as i64];
-    attributes.extend_from_slice(&ty.dims);
+    let attributes = RngBitGeneratorAttributes { algorithm, ty: bits.clone() };
     let results = trace.application(Op::RngBitGenerator, &[state], &attributes, &[], &[state_ty, bits]);
     Ok([results[0], bitcast_convert(trace, results[1], ty.dtype)?])
 }
@@ -84,18 +98,16 @@ pub fn unsigned(dtype: DType) -> Result<DType> {
     })
 }
 
-/// Decodes the type of the bits that a node generates.
-fn bits_of(attributes: &[i64]) -> TensorType {
-    let dtype = DType::from_number(attributes[1] as i32).expect("the rule recorded a dtype");
-    TensorType { dtype, dims: Dims::from_slice(&attributes[2..]) }
-}
-
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, state) = (e.name_of(at), value.operands[0]);
     let (state, state_ty) = (e.name(state), mlir(&e.values[state].ty));
-    let algorithm = if value.attributes[0] == RngAlgorithm::ThreeFry as i64 { "THREE_FRY" } else { "PHILOX" };
-    let bits = mlir(&bits_of(&value.attributes));
+    let RngBitGeneratorAttributes { algorithm, ty } = value.attributes();
+    let algorithm = match algorithm {
+        RngAlgorithm::ThreeFry => "THREE_FRY",
+        RngAlgorithm::Philox => "PHILOX",
+    };
+    let bits = mlir(&ty);
     emit!(
         e,
         "    {name}:2 = stablehlo.rng_bit_generator {state}, algorithm = {algorithm} : ({state_ty}) -> ({state_ty}, {bits})"
@@ -103,9 +115,12 @@ fn lower(e: &mut Emitter, at: usize) {
 }
 
 fn native_bits(call: &Call) -> Result<Vec<Array>> {
-    let ty = bits_of(call.attributes);
-    let generator = if call.attributes[0] == RngAlgorithm::ThreeFry as i64 { native::threefry } else { native::philox };
-    generator(call.operands[0], &ty).map(Vec::from)
+    let RngBitGeneratorAttributes { algorithm, ty } = call.attributes();
+    let made = match algorithm {
+        RngAlgorithm::ThreeFry => native::threefry(call.operands[0], &ty),
+        RngAlgorithm::Philox => native::philox(call.operands[0], &ty),
+    };
+    made.map(Vec::from)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, ReduceOp, Trace};
+use crate::ir::{NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
@@ -12,16 +12,18 @@ use crate::ops::creation::constants::{constant, full, iota};
 use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::distinct_axes;
 use crate::ops::infer::check_index_dtype;
+use crate::ops::reduction::{batch, derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::axes::reshape;
 use crate::ops::sorting::sort::{check_ordered, key};
-use crate::types::{DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
+use crate::types::{Axes, DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
 /// Table entry of `argmax`.
 pub const ARGMAX: Composed = Composed { name: "argmax", function: "lxla_argmax", dtypes: "all but complex numbers" };
 /// Table entry of `argmin`.
 pub const ARGMIN: Composed = Composed { name: "argmin", function: "lxla_argmin", dtypes: "all but complex numbers" };
 
-/// Definition of `reduce_with`: arrays, reduced together over the axes in the attributes.
+/// Definition of `reduce_with`: arrays, reduced together over axes.
 pub const REDUCE_WITH: Definition = Definition {
     name: "reduce_with",
     stablehlo: "reduce",
@@ -29,7 +31,18 @@ pub const REDUCE_WITH: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::Several(native_reduce_with),
+    derivative: Derivative::Several { jvp: derivative::jvp_of_reduce_with, vjp: derivative::vjp_of_reduce_with },
+    batching: Batching::Several(batch::reduce_with),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `reduce_with`.
+    pub struct ReduceWithAttributes {
+        /// Axes that are reduced, ascending.
+        pub axes: Axes,
+    }
+}
 
 /// Records a reduction of `arrays` together over axes. The body takes an accumulator for each array, then an element of
 /// each.
@@ -49,7 +62,7 @@ pub fn reduce_with(
     axes.sort_unstable();
     let operands = [arrays, inits, body.captures].concat();
     let results: Vec<TensorType> = types.iter().map(|ty| without(ty, &axes)).collect();
-    Ok(trace.application(Op::ReduceWith, &operands, &axes, &[body.body], &results))
+    Ok(trace.application(Op::ReduceWith, &operands, &ReduceWithAttributes { axes }, &[body.body], &results))
 }
 
 /// Returns an error unless the body combines elements of such arrays and `inits` are scalars of their dtypes.
@@ -105,7 +118,7 @@ pub fn arg_extreme(
 }
 
 /// Initial value: no element is smaller (or, for argmin, greater).
-fn worst(dtype: DType, greatest: bool) -> Scalar {
+pub fn worst(dtype: DType, greatest: bool) -> Scalar {
     if dtype == DType::Pred {
         return Scalar::from_bytes(dtype, &[u8::from(!greatest)]);
     }
@@ -114,9 +127,10 @@ fn worst(dtype: DType, greatest: bool) -> Scalar {
 }
 
 fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
+    let ReduceWithAttributes { axes } = call.attributes();
     let body = &call.bodies[0];
     let count = body.results().len();
-    if let ([axis], [x, indices, init, index]) = (call.attributes, call.operands)
+    if let ([axis], [x, indices, init, index]) = (&axes[..], call.operands)
         && count == 2
         && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
         && indices.ty().dtype.is_integer()
@@ -128,12 +142,7 @@ fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
         }
     }
     let captures = call.arrays(2 * count..call.operands.len());
-    native::reduce_with(
-        call.attributes,
-        &call.arrays(0..count),
-        &call.arrays(count..2 * count),
-        &each(call, 0, &captures),
-    )
+    native::reduce_with(&axes, &call.arrays(0..count), &call.arrays(count..2 * count), &each(call, 0, &captures))
 }
 
 /// Writes the StableHLO of a reduction by a body. Captures are broadcast and reduced into themselves, as additional
@@ -142,12 +151,13 @@ fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
     let types = e.values[value.operands[0]].ty.clone();
-    let axes: Vec<String> = value.attributes.iter().map(i64::to_string).collect();
-    let attributes = format!("dimensions = array<i64: {}>", axes.join(", "));
+    let ReduceWithAttributes { axes } = value.attributes();
+    let listed: Vec<String> = axes.iter().map(i64::to_string).collect();
+    let attributes = format!("dimensions = array<i64: {}>", listed.join(", "));
     let (names, operand_types) = operands(e, at);
     let all = body.results().iter().chain(body.captures());
     let results: Vec<String> =
-        all.map(|ty| mlir(&TensorType { dtype: ty.dtype, dims: without(&types, &value.attributes).dims })).collect();
+        all.map(|ty| mlir(&TensorType { dtype: ty.dtype, dims: without(&types, &axes).dims })).collect();
     begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce", &names, &attributes);
     combining(e, at, body);
     end(e, &operand_types, &results);

@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, NodeId, Op, Placement, Trace, Window};
+use crate::ir::{Body, NodeId, Op, Placement, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_scalars, combining, each, end, scalar, written_out};
@@ -11,6 +11,8 @@ use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::indexing::dimension_numbers::{self, SCATTER};
 use crate::ops::infer::places_dtype;
 use crate::ops::reduction::windows::{infer, text};
+use crate::ops::reduction::{batch, window_derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::slicing::pad;
 use crate::types::{DType, TensorType};
@@ -23,7 +25,21 @@ pub const SELECT_AND_SCATTER: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::Several(native_select_and_scatter),
+    derivative: Derivative::Several {
+        jvp: window_derivative::jvp_of_select_and_scatter,
+        vjp: window_derivative::vjp_of_select_and_scatter,
+    },
+    batching: Batching::Several(batch::select_and_scatter),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `select_and_scatter`.
+    pub struct SelectAndScatterAttributes {
+        /// Windows, one for each axis.
+        pub windows: Vec<Window>,
+    }
+}
 
 /// Records `init` in the shape of `x`, with each element of `source` combined into the position of the element that is
 /// selected in its window.
@@ -73,7 +89,7 @@ pub fn select_and_scatter(
         return around_cuts(trace, [select, combiner], x, source, init, &windows);
     }
     let bodies = [select.body, combiner.body];
-    let attributes = Window::to_attributes(&windows);
+    let attributes = SelectAndScatterAttributes { windows };
     Ok(trace.application(Op::SelectAndScatter, &[x, source, init], &attributes, &bodies, &[ty])[0])
 }
 
@@ -109,7 +125,7 @@ fn around_cuts(
 }
 
 fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
-    let windows = Window::from_attributes(call.attributes);
+    let SelectAndScatterAttributes { windows } = call.attributes();
     let [x, source, init] = [0, 1, 2].map(|i| call.operands[i]);
     let (select, combine) = (each(call, 0, &[]), each(call, 1, &[]));
     Ok(vec![native::select_and_scatter(&windows, x, source, init, &select, &combine)?])
@@ -121,7 +137,7 @@ fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
 /// in the order of their positions.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
-    let windows = Window::from_attributes(&value.attributes);
+    let SelectAndScatterAttributes { windows } = value.attributes();
     let [x, source, init] = [0, 1, 2].map(|i| value.operands[i]);
     let (ty, source_ty) = (e.values[x].ty.clone(), e.values[source].ty.clone());
     let place = scalar(places_dtype(ty.elements() as i64));

@@ -3,6 +3,7 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::Composed;
 use crate::ops::distinct_axes;
 use crate::ops::elementwise::formula::{Formula, check_wide, in_wide};
@@ -39,7 +40,8 @@ pub fn variance(trace: &mut Trace, x: NodeId, axes: &[i64], correction: f64, kee
     in_wide(trace, x, |f, x| spread(f, x, &axes, correction, keep_dims))
 }
 
-/// Records the square root of the variance, rounded once.
+/// Records the square root of the variance, rounded once. Where the variance is 0, there is no derivative: that of the
+/// square root is infinite, and times 0 it is NaN.
 pub fn standard_deviation(
     trace: &mut Trace,
     x: NodeId,
@@ -71,11 +73,13 @@ pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) ->
 }
 
 /// Records the maximum over axes, which are kept; 0 where it is not finite, so that no difference of infinities occurs.
+/// It is a constant for derivatives: what is computed with it does not depend on it.
 fn top(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let greatest = f.kept(ReduceOp::Max, x, axes)?;
     let is_finite = f.unary(UnaryOp::IsFinite, greatest)?;
     let zero = f.scalar(greatest, 0.0)?;
-    f.select(is_finite, greatest, zero)
+    let top = f.select(is_finite, greatest, zero)?;
+    stop_gradient(f.trace, top)
 }
 
 /// Records the differences from the mean over axes.

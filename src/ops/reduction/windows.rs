@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, ReduceOp, Trace, Window};
+use crate::ir::{NodeId, Op, ReduceOp, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
@@ -12,8 +12,9 @@ use crate::ops::creation::constants::constant;
 use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
-use crate::ops::reduction::reduce;
 use crate::ops::reduction::reduce_with::{check_reducer, operands};
+use crate::ops::reduction::{batch, reduce, window_derivative};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::slicing::pad;
 use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
 
@@ -29,7 +30,21 @@ pub const REDUCE_WINDOW: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::Several(native_reduce_window),
+    derivative: Derivative::Several {
+        jvp: window_derivative::jvp_of_reduce_window,
+        vjp: window_derivative::vjp_of_reduce_window,
+    },
+    batching: Batching::Several(batch::reduce_window),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `reduce_window`.
+    pub struct ReduceWindowAttributes {
+        /// Windows, one for each axis.
+        pub windows: Vec<Window>,
+    }
+}
 
 /// Records a reduction of `arrays` together, window by window. `windows` has one entry for each axis.
 pub fn reduce_window(
@@ -50,7 +65,7 @@ pub fn reduce_window(
     }
     let operands = [arrays, inits, body.captures].concat();
     let results: Vec<TensorType> = types.iter().map(|ty| TensorType { dtype: ty.dtype, dims: dims.clone() }).collect();
-    Ok(trace.application(Op::ReduceWindow, &operands, &Window::to_attributes(&windows), &[body.body], &results))
+    Ok(trace.application(Op::ReduceWindow, &operands, &ReduceWindowAttributes { windows }, &[body.body], &results))
 }
 
 /// Records a reduce_window with negative padding as a pad and a plain one: XLA's simplifier crashes on windows of one
@@ -146,7 +161,7 @@ pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse
 fn native_reduce_window(call: &Call) -> Result<Vec<Array>> {
     let count = call.bodies[0].results().len();
     let captures = call.arrays(2 * count..call.operands.len());
-    let windows = Window::from_attributes(call.attributes);
+    let ReduceWindowAttributes { windows } = call.attributes();
     native::reduce_window(
         &counts(call.operands[0].ty(), &windows),
         &windows,
@@ -165,7 +180,7 @@ fn counts(x: &TensorType, windows: &[Window]) -> Dims {
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
-    let windows = Window::from_attributes(&value.attributes);
+    let ReduceWindowAttributes { windows } = value.attributes();
     let dims = counts(&e.values[value.operands[0]].ty, &windows);
     let (names, types) = operands(e, at);
     let all = body.results().iter().chain(body.captures());

@@ -3,9 +3,11 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
+use crate::ops::rules::Batching;
+use crate::ops::shape::rules;
 use crate::ops::{distinct_axes, typed};
 use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
 
@@ -17,6 +19,9 @@ pub const RESHAPE: Definition = Definition {
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "reshape", ""),
     native: Native::One(|call| Ok(call.operands[0].reshape(&call.ty.dims))),
+    derivative: rules::RESHAPE,
+    batching: Batching::Rule(rules::batch_reshape),
+    ..Definition::DEFAULT
 };
 
 /// Definition of `broadcast_to`: to the node's shape, by NumPy's rules.
@@ -27,27 +32,54 @@ pub const BROADCAST_TO: Definition = Definition {
     dtypes: "all",
     lower: lower_broadcast_to,
     native: Native::One(|call| native::broadcast_to(call.operands[0], call.ty)),
+    derivative: rules::BROADCAST_TO,
+    batching: Batching::Rule(rules::batch_broadcast_to),
+    ..Definition::DEFAULT
 };
 
-/// Definition of `transpose`: axis i of the result is axis `attribute[i]` of the operand.
+/// Definition of `transpose`.
 pub const TRANSPOSE: Definition = Definition {
     name: "transpose",
     stablehlo: "transpose",
     function: "lxla_transpose",
     dtypes: "all",
-    lower: |e, at| e.one_operand(at, "transpose", &format!(", dims = {:?}", e.instruction(at).attributes)),
-    native: Native::One(|call| native::transpose(call.ty, call.attributes, call.operands[0])),
+    lower: lower_transpose,
+    native: Native::One(|call| {
+        native::transpose(call.ty, &call.attributes::<TransposeAttributes>().permutation, call.operands[0])
+    }),
+    derivative: rules::TRANSPOSE,
+    batching: Batching::Rule(rules::batch_transpose),
+    ..Definition::DEFAULT
 };
 
-/// Definition of `reverse`: reverses the axes in the attributes.
+attributes! {
+    /// Attributes of `transpose`.
+    pub struct TransposeAttributes {
+        /// Axis of the operand for each axis of the result.
+        pub permutation: Axes,
+    }
+}
+
+/// Definition of `reverse`.
 pub const REVERSE: Definition = Definition {
     name: "reverse",
     stablehlo: "reverse",
     function: "lxla_reverse",
     dtypes: "all",
     lower: lower_reverse,
-    native: Native::One(|call| native::reverse(call.attributes, call.operands[0])),
+    native: Native::One(|call| native::reverse(&call.attributes::<ReverseAttributes>().axes, call.operands[0])),
+    derivative: rules::REVERSE,
+    batching: Batching::Rule(rules::batch_reverse),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `reverse`.
+    pub struct ReverseAttributes {
+        /// Axes that are reversed, ascending.
+        pub axes: Axes,
+    }
+}
 
 /// Records a reshape to `dims`, which have the same number of elements.
 pub fn reshape(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
@@ -70,12 +102,12 @@ pub fn broadcast_to(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId
 /// Records a transpose: axis i of the result is axis `permutation[i]` of `x`.
 pub fn transpose(trace: &mut Trace, x: NodeId, permutation: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
-    let (axes, dims) = infer_transpose(&ty, permutation)?;
-    if axes.iter().copied().eq(0..axes.len() as i64) {
+    let (permutation, dims) = infer_transpose(&ty, permutation)?;
+    if permutation.iter().copied().eq(0..permutation.len() as i64) {
         return Ok(x);
     }
     let shape = trace.intern(&dims);
-    Ok(trace.operation_with_attributes(Op::Transpose, ty.dtype, shape, &[x], &axes))
+    Ok(trace.operation_with_attributes(Op::Transpose, ty.dtype, shape, &[x], &TransposeAttributes { permutation }))
 }
 
 /// Records a reversal of axes.
@@ -89,7 +121,7 @@ pub fn reverse(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
         return Ok(x);
     }
     let shape = trace.node(x).shape;
-    Ok(trace.operation_with_attributes(Op::Reverse, ty.dtype, shape, &[x], &axes))
+    Ok(trace.operation_with_attributes(Op::Reverse, ty.dtype, shape, &[x], &ReverseAttributes { axes }))
 }
 
 /// Returns an error unless `dims` have as many elements as `x`.
@@ -126,10 +158,16 @@ fn infer_transpose(x: &TensorType, permutation: &[i64]) -> Result<(Axes, Dims)> 
     Ok((axes, dims))
 }
 
+fn lower_transpose(e: &mut Emitter, at: usize) {
+    let TransposeAttributes { permutation } = e.instruction(at).attributes();
+    e.one_operand(at, "transpose", &format!(", dims = {permutation:?}"));
+}
+
 fn lower_reverse(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
+    let ReverseAttributes { axes } = value.attributes();
     let (name, x) = (e.name_of(at), e.name(value.operands[0]));
-    emit!(e, "    {name} = stablehlo.reverse {x}, dims = {:?} : {}", value.attributes, mlir(&value.ty));
+    emit!(e, "    {name} = stablehlo.reverse {x}, dims = {axes:?} : {}", mlir(&value.ty));
 }
 
 fn lower_broadcast_to(e: &mut Emitter, at: usize) {

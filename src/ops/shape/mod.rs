@@ -2,4 +2,5 @@
 
 pub mod axes;
 pub mod rearrange;
+pub mod rules;
 pub mod slicing;

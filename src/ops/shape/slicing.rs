@@ -3,23 +3,43 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::constant;
 use crate::ops::definition::{Definition, Native};
+use crate::ops::rules::Batching;
+use crate::ops::shape::rules;
 use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
-/// Definition of `slice`. Attributes: starts, then limits, then strides.
+/// Definition of `slice`.
 pub const SLICE: Definition = Definition {
     name: "slice",
     stablehlo: "slice",
     function: "lxla_slice",
     dtypes: "all",
     lower: lower_slice,
-    native: Native::One(|call| native::slice(call.ty, call.attributes, call.operands[0])),
+    native: Native::One(|call| {
+        let SliceAttributes { starts, strides, .. } = call.attributes();
+        native::slice(call.ty, &starts, &strides, call.operands[0])
+    }),
+    derivative: rules::SLICE,
+    batching: Batching::Rule(rules::batch_slice),
+    ..Definition::DEFAULT
 };
 
-/// Definition of `concatenate`. Attribute: the axis.
+attributes! {
+    /// Attributes of `slice`. The lists have one entry for each axis.
+    pub struct SliceAttributes {
+        /// Positions of the first elements.
+        pub starts: Dims,
+        /// Ends of the ranges.
+        pub limits: Dims,
+        /// Distances between the elements.
+        pub strides: Dims,
+    }
+}
+
+/// Definition of `concatenate`.
 pub const CONCATENATE: Definition = Definition {
     name: "concatenate",
     stablehlo: "concatenate",
@@ -29,19 +49,48 @@ pub const CONCATENATE: Definition = Definition {
     native: Native::One(|call| {
         let parts =
             call.operands.iter().map(|part| native::convert(part, call.ty.dtype)).collect::<Result<Vec<Array>>>()?;
-        native::concatenate(call.ty, call.attributes[0] as usize, &parts)
+        native::concatenate(call.ty, call.attributes::<ConcatenateAttributes>().axis, &parts)
     }),
+    derivative: rules::CONCATENATE,
+    batching: Batching::Rule(rules::batch_concatenate),
+    ..Definition::DEFAULT
 };
 
-/// Definition of `pad`. Attributes: low, then high, then interior.
+attributes! {
+    /// Attributes of `concatenate`.
+    pub struct ConcatenateAttributes {
+        /// Axis along which the operands are joined.
+        pub axis: usize,
+    }
+}
+
+/// Definition of `pad`.
 pub const PAD: Definition = Definition {
     name: "pad",
     stablehlo: "pad",
     function: "lxla_pad",
     dtypes: "all",
     lower: lower_pad,
-    native: Native::One(|call| native::pad(call.ty, call.attributes, call.operands[0], call.operands[1])),
+    native: Native::One(|call| {
+        let PadAttributes { low, interior, .. } = call.attributes();
+        native::pad(call.ty, &low, &interior, call.operands[0], call.operands[1])
+    }),
+    derivative: rules::PAD,
+    batching: Batching::Rule(rules::batch_pad),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `pad`. The lists have one entry for each axis.
+    pub struct PadAttributes {
+        /// Number of values before the first element. A negative number removes elements.
+        pub low: Dims,
+        /// Number of values after the last element. A negative number removes elements.
+        pub high: Dims,
+        /// Number of values between two elements.
+        pub interior: Dims,
+    }
+}
 
 /// Records `x[start:limit:stride]` on every axis; the three lists have one entry for each axis.
 pub fn slice(trace: &mut Trace, x: NodeId, starts: &[i64], limits: &[i64], strides: &[i64]) -> Result<NodeId> {
@@ -52,8 +101,8 @@ pub fn slice(trace: &mut Trace, x: NodeId, starts: &[i64], limits: &[i64], strid
     }
     let shape = trace.intern(&dims);
     // Strides are capped at the axis size, which takes the same elements: larger ones would overflow XLA's arithmetic.
-    let strides: Vec<i64> = strides.iter().zip(&ty.dims).map(|(&stride, &dim)| stride.min(dim.max(1))).collect();
-    let attributes = [starts, limits, &strides].concat();
+    let strides = strides.iter().zip(&ty.dims).map(|(&stride, &dim)| stride.min(dim.max(1))).collect();
+    let attributes = SliceAttributes { starts: Dims::from_slice(starts), limits: Dims::from_slice(limits), strides };
     Ok(trace.operation_with_attributes(Op::Slice, ty.dtype, shape, &[x], &attributes))
 }
 
@@ -65,7 +114,7 @@ pub fn concatenate(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<N
         return Ok(*only);
     }
     let shape = trace.intern(&ty.dims);
-    Ok(trace.operation_with_attributes(Op::Concatenate, ty.dtype, shape, tensors, &[axis as i64]))
+    Ok(trace.operation_with_attributes(Op::Concatenate, ty.dtype, shape, tensors, &ConcatenateAttributes { axis }))
 }
 
 /// Records `x` padded with `value` before (`low`), after (`high`) and between (`interior`) its elements on each axis;
@@ -97,7 +146,9 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
         return Ok(x);
     }
     let shape = trace.intern(&dims);
-    Ok(trace.operation_with_attributes(Op::Pad, ty.dtype, shape, &[x, value], &[low, high, interior].concat()))
+    let [low, high, interior] = [low, high, interior].map(Dims::from_slice);
+    let attributes = PadAttributes { low, high, interior };
+    Ok(trace.operation_with_attributes(Op::Pad, ty.dtype, shape, &[x, value], &attributes))
 }
 
 /// Like [`pad()`], with a scalar that is converted to the dtype of `x`.
@@ -162,10 +213,9 @@ fn lower_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let x = value.operands[0];
-    let rank = value.ty.dims.len();
-    let at = |part: usize, axis: usize| value.attributes[part * rank + axis];
-    let ranges: Vec<String> =
-        (0..rank).map(|axis| format!("{}:{}:{}", at(0, axis), at(1, axis), at(2, axis))).collect();
+    let SliceAttributes { starts, limits, strides } = value.attributes();
+    let range = |axis: usize| format!("{}:{}:{}", starts[axis], limits[axis], strides[axis]);
+    let ranges: Vec<String> = (0..starts.len()).map(range).collect();
     let (x, from) = (e.name(x), mlir(&e.values[x].ty));
     emit!(e, "    {name} = stablehlo.slice {x} [{}] : ({from}) -> {}", ranges.join(", "), mlir(&value.ty));
 }
@@ -184,7 +234,7 @@ fn lower_concatenate(e: &mut Emitter, at: usize) {
         e,
         "    {name} = stablehlo.concatenate {}, dim = {} : ({}) -> {}",
         names.join(", "),
-        value.attributes[0],
+        value.attributes::<ConcatenateAttributes>().axis,
         types.join(", "),
         mlir(&value.ty)
     );
@@ -194,15 +244,11 @@ fn lower_pad(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let (names, types) = e.listed(&value.operands);
-    let rank = value.ty.dims.len();
-    let part = |i: usize| &value.attributes[i * rank..(i + 1) * rank];
+    let PadAttributes { low, high, interior } = value.attributes();
     emit!(
         e,
-        "    {name} = stablehlo.pad {}, low = {:?}, high = {:?}, interior = {:?} : ({}) -> {}",
+        "    {name} = stablehlo.pad {}, low = {low:?}, high = {high:?}, interior = {interior:?} : ({}) -> {}",
         names.join(", "),
-        part(0),
-        part(1),
-        part(2),
         types.join(", "),
         mlir(&value.ty)
     );

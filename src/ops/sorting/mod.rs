@@ -2,5 +2,6 @@
 
 pub mod ordered_bits;
 pub mod sort;
+pub mod sort_rules;
 pub mod top_k;
 pub mod unique;

@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, CompareOp, NodeId, Op, Trace};
+use crate::ir::{Body, CompareOp, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies::{self, KnownOrder, known_keys, known_order};
@@ -14,7 +14,9 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::ops::infer::{check_index_dtype, places_dtype};
+use crate::ops::rules::{Batching, Derivative};
 use crate::ops::sorting::ordered_bits::sort_keys;
+use crate::ops::sorting::sort_rules;
 use crate::types::{DType, Kind, TensorType, normalize_axis};
 
 /// Table entry of `sort_along`.
@@ -22,7 +24,7 @@ pub const SORT_ALONG: Composed = Composed { name: "sort_along", function: "lxla_
 /// Table entry of `argsort`.
 pub const ARGSORT: Composed = Composed { name: "argsort", function: "lxla_argsort", dtypes: "all" };
 
-/// Definition of `sort`: arrays, sorted together. Attributes: the axis, the is_stable flag.
+/// Definition of `sort`: arrays, sorted together.
 pub const SORT: Definition = Definition {
     name: "sort",
     stablehlo: "sort",
@@ -30,7 +32,20 @@ pub const SORT: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::Several(native_sort),
+    derivative: Derivative::Several { jvp: sort_rules::jvp, vjp: sort_rules::vjp },
+    batching: Batching::Several(sort_rules::batch),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `sort`.
+    pub struct SortAttributes {
+        /// Axis along which the arrays are sorted.
+        pub axis: usize,
+        /// Whether equal elements keep their order.
+        pub stable: bool,
+    }
+}
 
 /// Records a sort of `arrays` together along an axis. The comparator takes two elements of each array in turn.
 pub fn sort(
@@ -49,7 +64,7 @@ pub fn sort(
         return Ok(arrays.to_vec());
     }
     let operands = [arrays, comparator.captures].concat();
-    Ok(trace.application(Op::Sort, &operands, &[axis as i64, i64::from(stable)], &[comparator.body], &types))
+    Ok(trace.application(Op::Sort, &operands, &SortAttributes { axis, stable }, &[comparator.body], &types))
 }
 
 /// Returns an error for a comparator that is a single comparison other than LT or GT. It is no strict order (LE is true
@@ -137,7 +152,7 @@ pub fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
 }
 
 fn native_sort(call: &Call) -> Result<Vec<Array>> {
-    let axis = call.attributes[0] as usize;
+    let SortAttributes { axis, .. } = call.attributes();
     let count = call.bodies[0].parameters().len() / 2;
     let arrays = call.arrays(0..count);
     if let Some(order) = known_order(&call.bodies[0]) {
@@ -162,7 +177,8 @@ fn lower(e: &mut Emitter, at: usize) {
     let (more, more_types) = spread(e, &value.operands[count..], &dims);
     names.extend(more);
     types.extend(more_types);
-    let attributes = format!("dimension = {} : i64, is_stable = {}", value.attributes[0], value.attributes[1] == 1);
+    let SortAttributes { axis, stable } = value.attributes();
+    let attributes = format!("dimension = {axis} : i64, is_stable = {stable}");
     begin(e, &format!("{}:{}", e.name_of(at), names.len()), "sort", &names, &attributes);
     match known_order(body) {
         Some(order) if is_float(body, order) && body.captures().is_empty() => numpys_order(e, at, body, order),

@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, Op, Trace};
+use crate::ir::{BinaryOp, NodeId, Op, Trace, attributes};
 use crate::native;
 use crate::ops::control::regions::scalar;
 use crate::ops::creation::constants::nothing;
@@ -13,13 +13,13 @@ use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::along::take_along_axis;
 use crate::ops::infer::{check_index_dtype, places_dtype};
+use crate::ops::rules::{Batching, Derivative, Site, record_batched};
 use crate::ops::shape::axes::transpose;
 use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::sorting::sort::{argsort, canonical, check_ordered, key};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
 
-/// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis. Attributes: k, 1 for
-/// the greatest.
+/// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis.
 pub const TOP_K: Definition = Definition {
     name: "top_k",
     stablehlo: "sort",
@@ -27,9 +27,23 @@ pub const TOP_K: Definition = Definition {
     dtypes: "all",
     lower,
     native: Native::One(|call| {
-        native::top_k(call.ty, call.operands[0], call.attributes[0] as usize, call.attributes[1] == 1)
+        let TopKAttributes { k, greatest } = call.attributes();
+        native::top_k(call.ty, call.operands[0], k as usize, greatest)
     }),
+    derivative: Derivative::Zero,
+    batching: Batching::Rule(batch),
+    ..Definition::DEFAULT
 };
+
+attributes! {
+    /// Attributes of `top_k`.
+    pub struct TopKAttributes {
+        /// Number of elements that are selected.
+        pub k: i64,
+        /// True for the greatest elements, false for the smallest.
+        pub greatest: bool,
+    }
+}
 
 /// Table entry of `top_k_total_order`: top-k in the total order of floats.
 pub const TOP_K_TOTAL_ORDER: Composed =
@@ -116,10 +130,21 @@ fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> 
     let mut dims: Dims = trace.ty(turned).dims;
     dims[last] = k;
     let shape = trace.intern(&dims);
-    let attributes = [k, i64::from(greatest)];
     let dtype = places_dtype(ty.dims[axis]);
+    let attributes = TopKAttributes { k, greatest };
     let places = trace.operation_with_attributes(Op::TopK, dtype, shape, &[turned], &attributes);
     transpose(trace, places, &back)
+}
+
+/// Batches top-k, of which all axes but the last are alike.
+fn batch(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
+    if size == 0 {
+        let mut ty = site.ty.clone();
+        ty.dims.insert(0, 0);
+        return nothing(site.trace, &ty);
+    }
+    let (attributes, x): (TopKAttributes, NodeId) = (site.attributes(), site.operands[0]);
+    Ok(record_batched(site, &[x], &attributes, size))
 }
 
 /// Writes top-k as a sort of keys with their positions and a slice of the first ones. XLA replaces this by a search
@@ -127,7 +152,7 @@ fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> 
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let ty = e.values[value.operands[0]].ty.clone();
-    let greatest = value.attributes[1] == 1;
+    let TopKAttributes { greatest, .. } = value.attributes();
     let keys = keys(e, value.operands[0], greatest);
     let axis = ty.dims.len() - 1;
     let places_ty = TensorType { dtype: value.ty.dtype, dims: ty.dims.clone() };

@@ -1,6 +1,10 @@
 //! Device data: the owned slot of one PJRT buffer, with a typed state. It is identified by the object itself, never by
 //! its contents, shape or buffer address.
 
+mod origin;
+
+pub use origin::{Argument, LostPath, Origin, Ran, lost_path};
+
 use crate::engine::Buffer;
 use crate::error;
 use crate::error::{Error, Result};
@@ -9,8 +13,8 @@ use crate::native::Array;
 use crate::types::TensorType;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Current state of device data.
 #[derive(Clone)]
@@ -45,7 +49,14 @@ pub struct DeviceData {
     holds: AtomicU32,
     /// The node of this data's leaf in the device's trace.
     leaf: LeafPlace,
+    /// Number in the order of creation.
+    serial: u64,
+    /// The sync that computed it, and the number of its output.
+    origin: OnceLock<(Arc<Origin>, usize)>,
 }
+
+/// Serial number of the next data.
+static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 const SOUND: u8 = 0;
 const IN_FLIGHT: u8 = 1;
@@ -107,6 +118,8 @@ impl DeviceData {
             tensors: Count::default(),
             holds: AtomicU32::new(0),
             leaf: LeafPlace::default(),
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+            origin: OnceLock::new(),
         })
     }
 
@@ -125,6 +138,21 @@ impl DeviceData {
     /// Dtype and shape.
     pub fn ty(&self) -> &TensorType {
         &self.ty
+    }
+
+    /// Number in the order of creation.
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// The sync that computed it, and the number of its output; none for data that was not computed.
+    pub fn origin(&self) -> Option<&(Arc<Origin>, usize)> {
+        self.origin.get()
+    }
+
+    /// Sets the origin, once.
+    pub fn set_origin(&self, origin: Arc<Origin>, output: usize) {
+        let _ = self.origin.set((origin, output));
     }
 
     /// Current state.

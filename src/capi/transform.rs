@@ -1,0 +1,286 @@
+//! Chapter Derivatives and batching: transformations of computations, gradients of pending tensors.
+
+use super::abi::arguments::{flag, out, slice, text};
+use super::abi::guard::{guard, guard_out};
+use super::abi::options::{self, Options};
+use super::abi::results::Results;
+use super::computation::{computation_of, new_computation};
+use super::tensor::handles;
+use super::types::*;
+use crate::computation::{self, Checkpoint, VjpOptions};
+use crate::error::Result;
+use crate::{error, tensor};
+use std::ffi::c_char;
+
+/// Returns the computation that pushes tangents forward: its parameters are those of `f`, then one tangent for each of
+/// `wrt`; its results are those of `f`, then one tangent for each result of a float or complex dtype. `wrt` has
+/// `n_wrt` distinct indices of parameters of such a dtype; NULL stands for all of them. A tangent has the dtype and
+/// shape of its value; parameters that are not in `wrt` and captured values have tangent zero.
+///
+/// A while loop is differentiated in this mode only. UNIMPLEMENTED if an operation has no derivative; the message names
+/// it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_jvp(
+    f: lxla_computation,
+    wrt: *const usize,
+    n_wrt: usize,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    guard("lxla_computation_jvp", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (wrt, place) = unsafe { (optional_list("wrt", wrt, n_wrt)?, out("out_computation", out_computation)?) };
+        let made = computation::jvp(&*computation_of("f", f)?, wrt.as_deref())?;
+        place.set(new_computation(made))
+    })
+}
+
+/// Zeroes all fields after `struct_size`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_vjp_options_init(options: *mut lxla_vjp_options) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard("lxla_vjp_options_init", || unsafe { options::init(options) })
+}
+
+/// Splits the reverse-mode derivative of `f` into two computations. `out_forward`: the parameters of `f` to the results
+/// of `f`, then `out_n_residuals` values that the backward pass reads. `out_backward`: these residuals, then one
+/// cotangent for each result of a float or complex dtype, to the gradients: of the parameters in `options.wrt` in order,
+/// then with `options.captured` of the captured values of such a dtype, in the order of `lxla_computation_captured`.
+/// Both capture what `f` captures. A cotangent has the dtype and shape of its value. A value on which no result depends
+/// has gradient zero.
+///
+/// With a checkpoint policy other than SAVE_ALL, the backward pass computes the other values again, behind an
+/// optimization barrier. Results of loops, branches and calls are always saved. In a scan, the policy applies to each
+/// iteration, whose carried values are always saved; its slices and captured values are read again, not saved.
+///
+/// Conventions: max, min, clamp and reductions by max and min split the cotangent evenly among equal elements;
+/// max windows give it to the first. Cotangents of complex numbers are not conjugated: that of z in w = f(z) is the
+/// cotangent of w times f'(z), as in JAX. A power has derivative 0 by its base where the exponent is 0, and by its
+/// exponent where the base is 0. A select passes cotangents to the selected operand only; an infinite factor behind an
+/// operand that is not selected still makes NaN of the zero. Sums of cotangents of 8-bit and 16-bit floats are computed
+/// in f32.
+///
+/// UNIMPLEMENTED if an operation has no derivative, or `f` has a while loop whose result is differentiated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_vjp(
+    f: lxla_computation,
+    options: *const lxla_vjp_options,
+    out_forward: *mut lxla_computation,
+    out_backward: *mut lxla_computation,
+    out_n_residuals: *mut usize,
+) -> lxla_status {
+    guard("lxla_computation_vjp", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (options, forward, backward, residuals) = unsafe {
+            (
+                vjp_options(options)?,
+                out("out_forward", out_forward)?,
+                out("out_backward", out_backward)?,
+                out("out_n_residuals", out_n_residuals)?,
+            )
+        };
+        let passes = computation::vjp(&*computation_of("f", f)?, &options)?;
+        residuals.set(passes.residuals)?;
+        forward.set(new_computation(passes.forward))?;
+        backward.set(new_computation(passes.backward))
+    })
+}
+
+/// Returns the computation of the parameters of `f` to its results, then the gradients of its first result, which is a
+/// float scalar. Gradients are ordered as by `lxla_computation_vjp`, whose conventions and options hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_value_and_grad(
+    f: lxla_computation,
+    options: *const lxla_vjp_options,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    guard("lxla_computation_value_and_grad", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (options, place) = unsafe { (vjp_options(options)?, out("out_computation", out_computation)?) };
+        let made = computation::value_and_grad(&*computation_of("f", f)?, &options)?;
+        place.set(new_computation(made))
+    })
+}
+
+/// Returns `f` over a batch of `size` (at least 1). Parameter i has the batch as axis `in_axes[i]` (0 to its rank in
+/// `f`), or is the same for the whole batch if that is -1. Result i gets the batch as axis `out_axes[i]`; -1 is allowed
+/// for a result that does not depend on a mapped parameter, and leaves it as it is, where any other axis repeats it.
+/// `n_in` and `n_out` are the numbers of parameters and results of `f`. Captured values are the same for the whole
+/// batch.
+///
+/// A conditional or case whose choice is mapped computes all branches and selects. A loop whose condition is mapped runs
+/// until it is false for the whole batch; finished elements keep their values. Random generators, and custom calls run
+/// once for each element, in a loop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_vmap(
+    f: lxla_computation,
+    in_axes: *const i64,
+    n_in: usize,
+    out_axes: *const i64,
+    n_out: usize,
+    size: i64,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    guard("lxla_computation_vmap", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (in_axes, out_axes, place) = unsafe {
+            (
+                slice("in_axes", in_axes, n_in)?,
+                slice("out_axes", out_axes, n_out)?,
+                out("out_computation", out_computation)?,
+            )
+        };
+        let made = computation::vmap(&*computation_of("f", f)?, in_axes, out_axes, size)?;
+        place.set(new_computation(made))
+    })
+}
+
+/// Returns a computation like `primal` with a reverse-mode derivative of the caller's: `forward` takes the parameters of
+/// `primal` and returns its results, then residuals; `backward` takes the residuals, then one cotangent for each result
+/// of a float or complex dtype, and returns one gradient for each parameter of such a dtype. Used wherever the
+/// computation is called, scanned or differentiated. Forward mode, and derivatives by captured values, are
+/// UNIMPLEMENTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_with_vjp(
+    primal: lxla_computation,
+    forward: lxla_computation,
+    backward: lxla_computation,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    guard("lxla_computation_with_vjp", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_computation", out_computation)? };
+        let (primal, forward, backward) = (
+            computation_of("primal", primal)?,
+            computation_of("forward", forward)?,
+            computation_of("backward", backward)?,
+        );
+        place.set(new_computation(computation::with_vjp(&primal, &forward, &backward)?))
+    })
+}
+
+/// Returns a computation like `primal` with a derivative of the caller's: `jvp` takes the parameters of `primal`, then
+/// one tangent for each of a float or complex dtype, and returns the results of `primal`, then one tangent for each
+/// result of such a dtype, which must be linear in the tangents. Its transpose gives the reverse mode. Derivatives by
+/// captured values are UNIMPLEMENTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_with_jvp(
+    primal: lxla_computation,
+    jvp: lxla_computation,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    guard("lxla_computation_with_jvp", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_computation", out_computation)? };
+        let (primal, jvp) = (computation_of("primal", primal)?, computation_of("jvp", jvp)?);
+        place.set(new_computation(computation::with_jvp(&primal, &jvp)?))
+    })
+}
+
+/// Records the gradients of pending `ys` by the values that `xs` have now: `out_gradients[i]` has the dtype and shape of
+/// `xs[i]`, and is the sum over all `ys` of the gradient times the cotangent. `cotangents` has one tensor for each of
+/// `ys`, of its dtype and shape; NULL stands for 1, and then all `ys` are scalars. Both `ys` and `xs` are of float or
+/// complex dtypes, on one device; `n_ys` and `n_xs` are at least 1. The gradient by a tensor on which no y depends is
+/// zero. The conventions are those of `lxla_computation_vjp`.
+///
+/// Only operations that are still pending are seen: differentiate before the step or read that computes `ys`.
+/// FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
+/// names both. `lxla_stop_gradient` makes a constant of such a value.
+/// INVALID_ARGUMENT for eager tensors with a value, of which no operations are recorded; for them, trace a computation
+/// and use `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_gradients(
+    ys: *const lxla_tensor,
+    n_ys: usize,
+    cotangents: *const lxla_tensor,
+    xs: *const lxla_tensor,
+    n_xs: usize,
+    out_gradients: *mut lxla_tensor,
+) -> lxla_status {
+    guard("lxla_gradients", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (ys, xs, mut places) = unsafe {
+            (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?, Results::at("out_gradients", out_gradients, n_xs)?)
+        };
+        let given =
+            // SAFETY: the caller's promise, see `capi`.
+            if cotangents.is_null() { None } else { Some(unsafe { handles("cotangents", cotangents, n_ys)? }) };
+        places.set(&tensor::gradients(&ys, given.as_deref(), &xs)?);
+        Ok(())
+    })
+}
+
+/// Records `x`, of any dtype and shape, as a value that derivatives treat as a constant.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_stop_gradient", out_tensor, || tensor::stop_gradient(x.into())) }
+}
+
+/// Records `x`, of any dtype and shape, under a name that is not empty, by which the checkpoint policy SAVE_NAMED saves
+/// it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_checkpoint_name(
+    x: lxla_tensor,
+    name: *const c_char,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { guard_out("lxla_checkpoint_name", out_tensor, || tensor::checkpoint_name(x.into(), text("name", name)?)) }
+}
+
+// SAFETY: `repr(C)`, begins with struct_size, and zero is the default of every field.
+unsafe impl Options for lxla_vjp_options {
+    const NAME: &str = "lxla_vjp_options";
+}
+
+/// A list that may be NULL.
+unsafe fn optional_list(name: &str, start: *const usize, length: usize) -> Result<Option<Vec<usize>>> {
+    if start.is_null() {
+        if length > 0 {
+            return Err(error!(InvalidArgument, "{name}: NULL given, with n_{name} {length}; want 0"));
+        }
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise, see `capi`.
+    Ok(Some(unsafe { slice(name, start, length)? }.to_vec()))
+}
+
+/// Reads the options of reverse mode.
+unsafe fn vjp_options(options: *const lxla_vjp_options) -> Result<VjpOptions> {
+    // SAFETY: the caller's promise, see `capi`.
+    let given = unsafe { options::read(options)? };
+    // SAFETY: the caller's promise, see `capi`.
+    let (wrt, names) = unsafe {
+        (
+            optional_list("options.wrt", given.wrt, given.n_wrt)?,
+            slice("options.saved_names", given.saved_names, given.n_saved_names)?,
+        )
+    };
+    let captured = match given.captured {
+        0 | 2 => false,
+        other => flag("options.captured", other)?,
+    };
+    let checkpoint = match given.checkpoint {
+        0 | 1 => Checkpoint::SaveAll,
+        2 => Checkpoint::SaveNone,
+        3 => Checkpoint::SaveDots,
+        4 => {
+            // SAFETY: the caller's promise, see `capi`.
+            let name = |&name: &*const c_char| unsafe { text("options.saved_names", name) }.map(str::to_string);
+            Checkpoint::SaveNamed(names.iter().map(name).collect::<Result<_>>()?)
+        }
+        other => {
+            return Err(error!(
+                InvalidArgument,
+                "options.checkpoint: {other} is no LXLA_CHECKPOINT_* constant (1 to 4)"
+            ));
+        }
+    };
+    if !names.is_empty() && given.checkpoint != 4 {
+        return Err(error!(
+            InvalidArgument,
+            "options.saved_names: given without the policy LXLA_CHECKPOINT_SAVE_NAMED"
+        ));
+    }
+    Ok(VjpOptions { wrt, captured, checkpoint })
+}

@@ -1,0 +1,194 @@
+//! Derivatives and batching of traced computations.
+
+use super::traced::Computation;
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{Body, Trace, take_closed_body};
+use crate::ops::rules::is_differentiable;
+use crate::ops::{self, Applied, CustomKind};
+use crate::transform::{self, Transformer, Wanted};
+use crate::types::TensorType;
+use std::sync::Arc;
+
+pub use crate::transform::Checkpoint;
+
+/// Options of reverse mode.
+#[derive(Default)]
+pub struct VjpOptions {
+    /// Indices of the parameters by which to differentiate; by default every differentiable one.
+    pub wrt: Option<Vec<usize>>,
+    /// Whether to differentiate by the differentiable captured values too.
+    pub captured: bool,
+    /// Which values the forward pass saves for the backward pass.
+    pub checkpoint: Checkpoint,
+}
+
+/// Forward and backward pass of a computation.
+pub struct Passes {
+    /// Parameters to results, then residuals.
+    pub forward: Computation,
+    /// Residuals, then cotangents of the differentiable results, to gradients.
+    pub backward: Computation,
+    /// Number of residuals.
+    pub residuals: usize,
+}
+
+/// Indices of the values of differentiable dtypes.
+fn differentiable(types: &[TensorType]) -> Vec<usize> {
+    (0..types.len()).filter(|&i| is_differentiable(types[i].dtype)).collect()
+}
+
+/// Checks the indices of parameters by which to differentiate; by default all differentiable ones.
+fn parameters(f: &Computation, wrt: Option<&[usize]>) -> Result<Vec<usize>> {
+    let types = f.parameters();
+    let Some(wrt) = wrt else { return Ok(differentiable(types)) };
+    for (i, &index) in wrt.iter().enumerate() {
+        let Some(ty) = types.get(index) else {
+            return Err(error!(
+                InvalidArgument,
+                "wrt: wrt[{i}] is {index}; the computation has {} parameters",
+                types.len()
+            ));
+        };
+        if !is_differentiable(ty.dtype) {
+            return Err(error!(
+                InvalidArgument,
+                "wrt: wrt[{i}] is {index}, and parameter {index} is {ty}; want a float or complex dtype"
+            ));
+        }
+        if wrt[..i].contains(&index) {
+            return Err(error!(InvalidArgument, "wrt: parameter {index} is given twice"));
+        }
+    }
+    Ok(wrt.to_vec())
+}
+
+/// The computation of the parameters of `f`, then one tangent for each of `wrt`, to the results of `f`, then one tangent
+/// for each differentiable result.
+pub fn jvp(f: &Computation, wrt: Option<&[usize]>) -> Result<Computation> {
+    let wrt = parameters(f, wrt)?;
+    f.with_body(transform::jvp(&Transformer::default(), f.body(), &wrt)?)
+}
+
+/// The forward and the backward pass of `f`.
+pub fn vjp(f: &Computation, options: &VjpOptions) -> Result<Passes> {
+    let wrt = parameters(f, options.wrt.as_deref())?;
+    let transformer = Transformer { checkpoint: options.checkpoint.clone() };
+    let made = transform::vjp(&transformer, f.body(), &Wanted { parameters: &wrt, captures: options.captured })?;
+    Ok(Passes { forward: f.with_body(made.forward)?, backward: f.with_body(made.backward)?, residuals: made.residuals })
+}
+
+/// The computation of the parameters of `f` to its results, then the gradients of its first result, a float scalar.
+pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computation> {
+    let first = &f.results()[0];
+    if !first.dtype.is_float() || !first.dims.is_empty() {
+        return Err(error!(InvalidArgument, "f: its first result is {first}; want a float scalar"));
+    }
+    let wrt = parameters(f, options.wrt.as_deref())?;
+    let transformer = Transformer { checkpoint: options.checkpoint.clone() };
+    let wanted = Wanted { parameters: &wrt, captures: options.captured };
+    f.with_body(transform::value_and_grad(&transformer, f.body(), &wanted)?)
+}
+
+/// Checks one axis for each value: -1, or an axis of the value with the batch axis.
+fn check_axes(name: &str, axes: &[i64], types: &[TensorType], what: &str) -> Result<()> {
+    if axes.len() != types.len() {
+        return Err(error!(
+            InvalidArgument,
+            "{name}: {} given; the computation has {} {what}s",
+            axes.len(),
+            types.len()
+        ));
+    }
+    for (i, (&axis, ty)) in axes.iter().zip(types).enumerate() {
+        let most = ty.dims.len() as i64;
+        if !(-1..=most).contains(&axis) {
+            return Err(error!(
+                InvalidArgument,
+                "{name}: {name}[{i}] is {axis}; {what} {i} is {ty}, want -1 (not mapped) to {most}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The computation of `f` over a batch of `size`.
+pub fn vmap(f: &Computation, in_axes: &[i64], out_axes: &[i64], size: i64) -> Result<Computation> {
+    check_axes("in_axes", in_axes, f.parameters(), "parameter")?;
+    check_axes("out_axes", out_axes, f.results(), "result")?;
+    if size < 1 {
+        return Err(error!(InvalidArgument, "size: {size} given; want at least 1"));
+    }
+    f.with_body(transform::batched(&Transformer::default(), f.body(), in_axes, out_axes, size)?)
+}
+
+fn listed(types: &[TensorType]) -> String {
+    types.iter().map(TensorType::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn misfit(name: &str, what: &str, given: &[TensorType], wanted: &[TensorType]) -> Error {
+    error!(InvalidArgument, "{name}: its {what} are ({}); want ({})", listed(given), listed(wanted))
+}
+
+fn of(types: &[TensorType]) -> Vec<TensorType> {
+    differentiable(types).into_iter().map(|i| types[i].clone()).collect()
+}
+
+/// The computation `primal`, whose derivative in reverse mode is `backward` of the residuals of `forward`.
+pub fn with_vjp(primal: &Computation, forward: &Computation, backward: &Computation) -> Result<Computation> {
+    let results = primal.results();
+    if forward.parameters() != primal.parameters() {
+        return Err(misfit("forward", "parameters", forward.parameters(), primal.parameters()));
+    }
+    if !forward.results().starts_with(results) {
+        return Err(error!(
+            InvalidArgument,
+            "forward: its results are ({}); want those of primal, ({}), then residuals",
+            listed(forward.results()),
+            listed(results)
+        ));
+    }
+    let wanted = [&forward.results()[results.len()..], &of(results)].concat();
+    if backward.parameters() != wanted {
+        return Err(misfit("backward", "parameters", backward.parameters(), &wanted));
+    }
+    let gradients = of(primal.parameters());
+    if backward.results() != gradients {
+        return Err(misfit("backward", "results", backward.results(), &gradients));
+    }
+    with_rules(CustomKind::Vjp, &[primal, forward, backward], &["primal", "forward", "backward"])
+}
+
+/// The computation `primal`, whose derivative in forward mode is `jvp`. Its transpose gives reverse mode.
+pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> {
+    let wanted = [primal.parameters(), &of(primal.parameters())].concat();
+    if jvp.parameters() != wanted {
+        return Err(misfit("jvp", "parameters", jvp.parameters(), &wanted));
+    }
+    let wanted = [primal.results(), &of(primal.results())].concat();
+    if jvp.results() != wanted {
+        return Err(misfit("jvp", "results", jvp.results(), &wanted));
+    }
+    with_rules(CustomKind::Jvp, &[primal, jvp], &["primal", "jvp"])
+}
+
+/// The computation of a body that applies the first of the computations and keeps the others as its rules. It captures
+/// what each of them captures.
+fn with_rules(kind: CustomKind, computations: &[&Computation], names: &[&str]) -> Result<Computation> {
+    let mut trace = Trace::new();
+    let primal = computations[0];
+    let leaf = |trace: &mut Trace, types: &[TensorType]| -> Vec<_> {
+        types.iter().map(|ty| trace.parameter(ty.clone())).collect()
+    };
+    let parameters = leaf(&mut trace, primal.parameters());
+    let captures: Vec<Vec<_>> =
+        computations.iter().map(|computation| leaf(&mut trace, computation.body().captures())).collect();
+    let applied: Vec<Applied> = computations
+        .iter()
+        .zip(&captures)
+        .map(|(computation, captures)| Applied { body: computation.body(), captures })
+        .collect();
+    let results = ops::custom_call_of(&mut trace, kind, &applied, &parameters)?;
+    let body: Arc<Body> = take_closed_body(&trace, &parameters, &captures.concat(), &results);
+    Computation::of_several(computations, names, body)
+}

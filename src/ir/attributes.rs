@@ -1,0 +1,212 @@
+//! Attributes of operations: structs, which the trace and the encoding of programs keep as integer words. Each operation
+//! declares its struct with [`attributes!`] beside its definition.
+
+use super::op::{FftOp, Transposition};
+use crate::types::{DType, Dims, TensorType};
+use smallvec::SmallVec;
+
+/// Encoded attributes.
+pub type Words = SmallVec<[i64; 8]>;
+
+/// A value with an encoding as integer words: the attributes of an operation, or one field of them.
+pub trait Attributes: Sized {
+    /// Appends the words of the value.
+    fn write(&self, words: &mut Words);
+
+    /// Reads the words that [`Attributes::write`] appended, and advances past them.
+    fn read(words: &mut &[i64]) -> Self;
+}
+
+/// Returns the words of `attributes`.
+pub fn encode(attributes: &impl Attributes) -> Words {
+    let mut words = Words::new();
+    attributes.write(&mut words);
+    words
+}
+
+/// Returns the attributes with these words. Panics if they are the words of attributes of another type.
+pub fn decode<A: Attributes>(mut words: &[i64]) -> A {
+    let attributes = A::read(&mut words);
+    debug_assert!(words.is_empty(), "the attributes of another operation");
+    attributes
+}
+
+/// Declares structs of attributes, whose fields are encoded in order. A struct may derive more than the traits given
+/// here.
+macro_rules! attributes {
+    ($($(#[$doc:meta])* $vis:vis struct $name:ident { $($(#[$field_doc:meta])* $field_vis:vis $field:ident: $ty:ty),* $(,)? })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            $vis struct $name { $($(#[$field_doc])* $field_vis $field: $ty),* }
+
+            impl $crate::ir::Attributes for $name {
+                fn write(&self, words: &mut $crate::ir::Words) {
+                    $($crate::ir::Attributes::write(&self.$field, words);)*
+                }
+
+                fn read(words: &mut &[i64]) -> $name {
+                    $(let $field = $crate::ir::Attributes::read(words);)*
+                    $name { $($field),* }
+                }
+            }
+        )*
+    };
+}
+
+pub(crate) use attributes;
+
+fn next(words: &mut &[i64]) -> i64 {
+    let (first, rest) = words.split_first().expect("the words of these attributes");
+    *words = rest;
+    *first
+}
+
+impl Attributes for () {
+    fn write(&self, _: &mut Words) {}
+
+    fn read(_: &mut &[i64]) {}
+}
+
+impl Attributes for i64 {
+    fn write(&self, words: &mut Words) {
+        words.push(*self);
+    }
+
+    fn read(words: &mut &[i64]) -> i64 {
+        next(words)
+    }
+}
+
+impl Attributes for usize {
+    fn write(&self, words: &mut Words) {
+        words.push(*self as i64);
+    }
+
+    fn read(words: &mut &[i64]) -> usize {
+        next(words) as usize
+    }
+}
+
+impl Attributes for bool {
+    fn write(&self, words: &mut Words) {
+        words.push(i64::from(*self));
+    }
+
+    fn read(words: &mut &[i64]) -> bool {
+        next(words) == 1
+    }
+}
+
+impl Attributes for String {
+    fn write(&self, words: &mut Words) {
+        self.len().write(words);
+        words.extend(self.as_bytes().chunks(8).map(|bytes| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            i64::from_le_bytes(word)
+        }));
+    }
+
+    fn read(words: &mut &[i64]) -> String {
+        let length = usize::read(words);
+        let mut bytes: Vec<u8> = (0..length.div_ceil(8)).flat_map(|_| next(words).to_le_bytes()).collect();
+        bytes.truncate(length);
+        String::from_utf8(bytes).expect("the words of a string")
+    }
+}
+
+/// Encodes members of enums as their numbers.
+macro_rules! members {
+    ($($name:ident),* $(,)?) => {
+        $(impl $crate::ir::Attributes for $name {
+            fn write(&self, words: &mut $crate::ir::Words) {
+                words.push(*self as i64);
+            }
+
+            fn read(words: &mut &[i64]) -> $name {
+                let number = <i64 as $crate::ir::Attributes>::read(words);
+                $name::from_number(number as i32).expect("the number of a member")
+            }
+        })*
+    };
+}
+
+pub(crate) use members;
+
+members!(DType, FftOp, Transposition);
+
+impl<A: Attributes> Attributes for Vec<A> {
+    fn write(&self, words: &mut Words) {
+        self.len().write(words);
+        self.iter().for_each(|item| item.write(words));
+    }
+
+    fn read(words: &mut &[i64]) -> Vec<A> {
+        (0..usize::read(words)).map(|_| A::read(words)).collect()
+    }
+}
+
+impl Attributes for Dims {
+    fn write(&self, words: &mut Words) {
+        self.len().write(words);
+        words.extend_from_slice(self);
+    }
+
+    fn read(words: &mut &[i64]) -> Dims {
+        (0..usize::read(words)).map(|_| next(words)).collect()
+    }
+}
+
+impl<A: Attributes, const N: usize> Attributes for [A; N] {
+    fn write(&self, words: &mut Words) {
+        self.iter().for_each(|item| item.write(words));
+    }
+
+    fn read(words: &mut &[i64]) -> [A; N] {
+        std::array::from_fn(|_| A::read(words))
+    }
+}
+
+impl Attributes for TensorType {
+    fn write(&self, words: &mut Words) {
+        self.dtype.write(words);
+        self.dims.write(words);
+    }
+
+    fn read(words: &mut &[i64]) -> TensorType {
+        let dtype = DType::read(words);
+        TensorType { dtype, dims: Dims::read(words) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    attributes! {
+        struct Everything {
+            flag: bool,
+            count: usize,
+            text: String,
+            types: Vec<TensorType>,
+            pair: [i64; 2],
+            op: FftOp,
+        }
+    }
+
+    #[test]
+    fn attributes_are_read_back() {
+        for text in ["", "a", "exactly8", "größer {x = \"\\\"\"}"] {
+            let attributes = Everything {
+                flag: true,
+                count: 3,
+                text: text.to_string(),
+                types: vec![TensorType::new(DType::F32, &[2, 0, 5]), TensorType::new(DType::C128, &[])],
+                pair: [-1, i64::MAX],
+                op: FftOp::Irfft,
+            };
+            assert_eq!(decode::<Everything>(&encode(&attributes)), attributes);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Replay of a body in a trace: its operations are recorded again, on other operands.
+
+use super::program::{Body, Instruction};
+use super::trace::{NodeId, Trace};
+use crate::types::Scalar;
+
+impl Trace {
+    /// Records the operations of `body` on `arguments` (its parameters, then its captures). Returns its results.
+    pub fn replay(&mut self, body: &Body, arguments: &[NodeId]) -> Vec<NodeId> {
+        let (values, results) = body.decode();
+        let mut arguments = arguments.iter().copied();
+        let mut scalars = body.scalars().iter().copied();
+        let mut nodes: Vec<NodeId> = Vec::with_capacity(values.len());
+        for value in &values {
+            let id = if value.op == super::Op::Leaf {
+                arguments.next().expect("one argument for each parameter and capture")
+            } else {
+                let operands: Vec<NodeId> = value.operands.iter().map(|&operand| nodes[operand]).collect();
+                let scalar = if value.op.has_scalar() { scalars.next() } else { None };
+                self.record_again(value, &operands, scalar)
+            };
+            nodes.push(id);
+        }
+        results.iter().map(|&result| nodes[result]).collect()
+    }
+
+    /// Records the operation of an instruction on operands of the same types. The node of an application precedes its
+    /// results, which are instructions of their own.
+    pub fn record_again(&mut self, value: &Instruction, operands: &[NodeId], scalar: Option<Scalar>) -> NodeId {
+        let shape = self.intern(&value.ty.dims);
+        if let Some(scalar) = scalar {
+            return self.operation_with_scalar(value.op, value.ty.dtype, shape, operands, scalar);
+        }
+        if !value.op.has_attributes() && !value.op.has_results() {
+            return self.operation(value.op, value.ty.dtype, shape, operands);
+        }
+        let bodies: Vec<_> = value.bodies.iter().collect();
+        self.operation_with_words(value.op, value.ty.dtype, shape, operands, &value.words, &bodies)
+    }
+}

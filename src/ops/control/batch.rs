@@ -1,0 +1,281 @@
+//! Batching of operations that apply bodies.
+
+use super::apply::{Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
+use crate::error::Result;
+use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
+use crate::ops;
+use crate::ops::rules::{Site, Transforms, with_batch_axis};
+use crate::types::{DType, TensorType};
+use std::sync::Arc;
+
+/// A body over a batch.
+struct BatchedBody {
+    body: Arc<Body>,
+    /// Which results have the batch axis.
+    mapped: Vec<bool>,
+}
+
+fn with_batch(ty: &TensorType, size: i64) -> TensorType {
+    let mut ty = ty.clone();
+    ty.dims.insert(0, size);
+    ty
+}
+
+/// The body with a batch axis on the parameters and captures in the mask, and on the results in `wanted` (or those
+/// that depend on a mapped operand).
+fn batched(
+    transforms: &dyn Transforms,
+    body: &Body,
+    mapped: &[bool],
+    wanted: Option<&[bool]>,
+    size: i64,
+) -> Result<BatchedBody> {
+    let mut trace = Trace::new();
+    let types = body.parameters().iter().chain(body.captures());
+    let leaf = |(ty, is): (&TensorType, &bool)| trace.parameter(if *is { with_batch(ty, size) } else { ty.clone() });
+    let leaves: Vec<NodeId> = types.zip(mapped).map(leaf).collect();
+    let made = transforms.batch(&mut trace, body, &leaves, mapped, size)?;
+    let mut results = Vec::with_capacity(made.len());
+    let mut of_results = Vec::with_capacity(made.len());
+    for (i, (id, is_mapped)) in made.into_iter().enumerate() {
+        let want = wanted.is_some_and(|wanted| wanted[i]);
+        results.push(if want && !is_mapped { with_batch_axis(&mut trace, id, size)? } else { id });
+        of_results.push(is_mapped || want);
+    }
+    let (parameters, captures) = leaves.split_at(body.parameters().len());
+    Ok(BatchedBody { body: take_closed_body(&trace, parameters, captures, &results), mapped: of_results })
+}
+
+fn paired(results: Vec<NodeId>, mapped: &[bool]) -> Vec<(NodeId, bool)> {
+    results.into_iter().zip(mapped.iter().copied()).collect()
+}
+
+/// Batches a call.
+pub fn call(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
+    let made = batched(site.transforms, &site.bodies[0], mapped, None, size)?;
+    let (arguments, captures) = site.operands.split_at(made.body.parameters().len());
+    let (arguments, captures) = (arguments.to_vec(), captures.to_vec());
+    let results = ops::call(site.trace, &Applied { body: &made.body, captures: &captures }, &arguments)?;
+    Ok(paired(results, &made.mapped))
+}
+
+/// Returns the union of masks.
+fn either(a: &[bool], b: &[bool]) -> Vec<bool> {
+    a.iter().zip(b).map(|(a, b)| *a || *b).collect()
+}
+
+/// Batches a conditional or case. If the choice is mapped, all branches are computed, and each element of the batch is
+/// selected from its own.
+pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
+    let (arguments, captured): (usize, Vec<usize>) = if site.op == Op::If {
+        let IfAttributes { arguments, .. } = site.attributes();
+        (arguments, site.bodies.iter().map(|body| body.captures().len()).collect())
+    } else {
+        let CaseAttributes { captured, arguments } = site.attributes();
+        (arguments, captured)
+    };
+    let choice = site.operands[0];
+    let given = site.operands[1..1 + arguments].to_vec();
+    let mut start = 1 + arguments;
+    let (mut captures, mut masks) = (Vec::new(), Vec::new());
+    for &count in &captured {
+        captures.push(site.operands[start..start + count].to_vec());
+        masks.push([&mapped[1..1 + arguments], &mapped[start..start + count]].concat());
+        start += count;
+    }
+    let everywhere = vec![true; site.bodies[0].results().len()];
+    if mapped[0] {
+        let mut results = Vec::with_capacity(captured.len());
+        for ((body, mask), captures) in site.bodies.iter().zip(&masks).zip(&captures) {
+            let made = batched(site.transforms, body, mask, Some(&everywhere), size)?;
+            results.push(ops::call(site.trace, &Applied { body: &made.body, captures }, &given)?);
+        }
+        let chosen = selected(site, choice, results, size)?;
+        return Ok(paired(chosen, &everywhere));
+    }
+    let mut of_results = vec![false; everywhere.len()];
+    for (body, mask) in site.bodies.iter().zip(&masks) {
+        of_results = either(&of_results, &batched(site.transforms, body, mask, None, size)?.mapped);
+    }
+    let mut bodies = Vec::with_capacity(captured.len());
+    for (body, mask) in site.bodies.iter().zip(&masks) {
+        bodies.push(batched(site.transforms, body, mask, Some(&of_results), size)?.body);
+    }
+    let applied: Vec<Applied> =
+        bodies.iter().zip(&captures).map(|(body, captures)| Applied { body, captures }).collect();
+    let results = match &applied[..] {
+        [on_true, on_false] if site.op == Op::If => ops::branch(site.trace, choice, on_true, on_false, &given)?,
+        all => ops::case(site.trace, choice, all, &given)?,
+    };
+    Ok(paired(results, &of_results))
+}
+
+/// Selects for each element of the batch the result of its branch.
+fn selected(site: &mut Site, choice: NodeId, branches: Vec<Vec<NodeId>>, size: i64) -> Result<Vec<NodeId>> {
+    let trace = &mut *site.trace;
+    if site.op == Op::If {
+        let [on_true, on_false] = &branches[..] else { unreachable!("a conditional has two branches") };
+        return on_true.iter().zip(on_false).map(|(&a, &b)| select_rows(trace, choice, a, b, size)).collect();
+    }
+    // Every index out of range selects the last branch.
+    let (last, others) = branches.split_last().expect("a case has branches");
+    let mut results = last.clone();
+    for (number, branch) in others.iter().enumerate() {
+        let number = ops::full(
+            trace,
+            &TensorType::new(trace.node(choice).dtype, &[]),
+            crate::types::ScalarValue::Signed(number as i64),
+        )?;
+        let is_this = ops::compare(trace, crate::ir::CompareOp::Eq, choice, number)?;
+        for (result, &own) in results.iter_mut().zip(branch) {
+            *result = select_rows(trace, is_this, own, *result, size)?;
+        }
+    }
+    Ok(results)
+}
+
+/// Records for each row of the leading axis `a` where `pred[row]` is true, and `b` elsewhere.
+fn select_rows(trace: &mut Trace, pred: NodeId, a: NodeId, b: NodeId, size: i64) -> Result<NodeId> {
+    let rank = trace.ty(a).dims.len();
+    let mut dims = vec![1; rank];
+    dims[0] = size;
+    let pred = ops::reshape(trace, pred, &dims)?;
+    ops::select(trace, pred, a, b)
+}
+
+/// Carried values that have the batch axis: those that start with it, and those that get it from the body.
+fn settled(transforms: &dyn Transforms, body: &Body, start: &[bool], others: &[bool], size: i64) -> Result<Vec<bool>> {
+    let mut carried = start.to_vec();
+    loop {
+        let made = batched(transforms, body, &[&carried[..], others].concat(), None, size)?;
+        let next = either(&carried, &made.mapped);
+        if next == carried {
+            return Ok(carried);
+        }
+        carried = next;
+    }
+}
+
+/// The initial values, with the batch axis on those in the mask.
+fn starts(site: &mut Site, mapped: &[bool], carried: &[bool], size: i64) -> Result<Vec<NodeId>> {
+    let mut starts = site.operands[..carried.len()].to_vec();
+    for i in 0..carried.len() {
+        if carried[i] && !mapped[i] {
+            starts[i] = with_batch_axis(site.trace, starts[i], size)?;
+        }
+    }
+    Ok(starts)
+}
+
+/// Batches a scan.
+pub fn scan(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
+    let ScanAttributes { carried, arrays, length, reverse } = site.attributes();
+    let body = site.bodies[0].clone();
+    let carry = settled(site.transforms, &body, &mapped[..carried], &mapped[carried..], size)?;
+    let mut wanted = carry.clone();
+    wanted.resize(body.results().len(), false);
+    let mask = [&carry[..], &mapped[carried..]].concat();
+    let made = batched(site.transforms, &body, &mask, Some(&wanted), size)?;
+    let init = starts(site, mapped, &carry, size)?;
+    // The batch is the second axis of stacked arrays, so that slices have it as their first.
+    let mut slices = site.operands[carried..carried + arrays].to_vec();
+    for (slice, _) in slices.iter_mut().zip(&mapped[carried..]).filter(|(_, mapped)| **mapped) {
+        *slice = swap_leading(site.trace, *slice)?;
+    }
+    let captures = site.operands[carried + arrays..].to_vec();
+    let applied = Applied { body: &made.body, captures: &captures };
+    let mut results = ops::scan(site.trace, &applied, &init, &slices, length, reverse)?;
+    for (result, mapped) in results.iter_mut().zip(&made.mapped).skip(carried) {
+        if *mapped {
+            *result = swap_leading(site.trace, *result)?;
+        }
+    }
+    Ok(paired(results, &made.mapped))
+}
+
+fn swap_leading(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let mut order: Vec<i64> = (0..trace.ty(x).dims.len() as i64).collect();
+    order.swap(0, 1);
+    ops::transpose(trace, x, &order)
+}
+
+/// Batches a loop with a condition. If the condition depends on a mapped value, the loop runs until it is false for
+/// every element of the batch; elements that have finished keep their values.
+pub fn while_loop(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
+    let WhileAttributes { carried, captured_by_condition } = site.attributes();
+    let (condition, body, transforms) = (site.bodies[0].clone(), site.bodies[1].clone(), site.transforms);
+    let start = carried + captured_by_condition;
+    let (of_condition, of_body) = (&mapped[carried..start], &mapped[start..]);
+    let mut carry = settled(transforms, &body, &mapped[..carried], of_body, size)?;
+    let tested = |carry: &[bool]| batched(transforms, &condition, &[carry, of_condition].concat(), None, size);
+    let is_batched = tested(&carry)?.mapped[0];
+    if is_batched {
+        carry = vec![true; carried];
+    }
+    let init = starts(site, mapped, &carry, size)?;
+    let (captures_of_condition, captures_of_body) =
+        (site.operands[carried..start].to_vec(), site.operands[start..].to_vec());
+    let plain = tested(&carry)?.body;
+    let next = batched(transforms, &body, &[&carry[..], of_body].concat(), Some(&carry), size)?.body;
+    let made = if is_batched {
+        let any = any_of(&plain)?;
+        let guarded = guarded(&plain, &next, size)?;
+        let all = [&captures_of_condition[..], &captures_of_body].concat();
+        ops::while_loop(
+            site.trace,
+            &Applied { body: &any, captures: &captures_of_condition },
+            &Applied { body: &guarded, captures: &all },
+            &init,
+        )?
+    } else {
+        ops::while_loop(
+            site.trace,
+            &Applied { body: &plain, captures: &captures_of_condition },
+            &Applied { body: &next, captures: &captures_of_body },
+            &init,
+        )?
+    };
+    Ok(paired(made, &carry))
+}
+
+/// A condition that is true while it holds for any element of the batch.
+fn any_of(condition: &Body) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let parameters: Vec<NodeId> = condition.parameters().iter().map(|ty| trace.parameter(ty.clone())).collect();
+    let captures: Vec<NodeId> = condition.captures().iter().map(|ty| trace.parameter(ty.clone())).collect();
+    let more = trace.replay(condition, &[&parameters[..], &captures].concat());
+    let any = ops::reduce(&mut trace, ReduceOp::Any, more[0], &[0], false)?;
+    Ok(take_closed_body(&trace, &parameters, &captures, &[any]))
+}
+
+/// A loop body that changes only the elements of the batch for which the condition holds. Its captures are those of the
+/// condition, then those of the body.
+fn guarded(condition: &Body, body: &Body, size: i64) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let mut leaves =
+        |types: &[TensorType]| -> Vec<NodeId> { types.iter().map(|ty| trace.parameter(ty.clone())).collect() };
+    let (parameters, of_condition, of_body) =
+        (leaves(body.parameters()), leaves(condition.captures()), leaves(body.captures()));
+    let more = trace.replay(condition, &[&parameters[..], &of_condition].concat())[0];
+    let next = trace.replay(body, &[&parameters[..], &of_body].concat());
+    let results: Vec<NodeId> = next
+        .iter()
+        .zip(&parameters)
+        .map(|(&next, &before)| select_rows(&mut trace, more, next, before, size))
+        .collect::<Result<_>>()?;
+    Ok(take_closed_body(&trace, &parameters, &[&of_condition[..], &of_body].concat(), &results))
+}
+
+/// Batches a barrier.
+pub fn barrier(site: &mut Site, mapped: &[bool], _: i64) -> Result<Vec<(NodeId, bool)>> {
+    let operands = site.operands.clone();
+    Ok(paired(ops::optimization_barrier(site.trace, &operands)?, mapped))
+}
+
+/// Whether a combiner is a plain binary operation.
+pub fn combiner(body: &Body) -> Option<BinaryOp> {
+    let [ty] = body.results() else { return None };
+    let known = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
+    let is_arithmetic = ty.dtype != DType::Pred;
+    known.into_iter().find(|&op| is_arithmetic && super::bodies::combine(op, ty.dtype).is_ok_and(|made| *made == *body))
+}

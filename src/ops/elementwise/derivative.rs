@@ -1,0 +1,325 @@
+//! Derivatives of elementwise operations. A factor has the dtype of the result.
+
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, NodeId, Op, UnaryOp};
+use crate::ops;
+use crate::ops::elementwise::formula::Formula;
+use crate::ops::rules::{Derivative, Factor, Site, is_differentiable, no_derivative};
+use crate::types::{Kind, ScalarValue, TensorType};
+
+/// Derivative of the operations in [`UnaryOp`]. The magnitude and the sign of complex numbers are not complex
+/// differentiable: they are linear in the real and the imaginary part of the tangent.
+pub const UNARY: Derivative = Derivative::Linear { jvp: unary_jvp, vjp: unary_vjp };
+
+/// The operation of a site, and whether it is the magnitude or the sign of a complex number.
+fn unary_op(site: &Site) -> (UnaryOp, bool) {
+    let Op::Unary(op) = site.op else { unreachable!("asked for {:?}", site.op) };
+    let is_complex = site.trace.node(site.operands[0]).dtype.kind() == Kind::Complex;
+    (op, is_complex && matches!(op, UnaryOp::Abs | UnaryOp::Sign))
+}
+
+fn unary_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    match unary_op(site) {
+        (UnaryOp::Abs, true) => abs_of_complex(site, tangent).map(Some),
+        (_, true) => sign_of_complex(site, tangent).map(Some),
+        (op, false) => {
+            let factor = unary_factor(site, op)?;
+            ops::rules::scaled(site.trace, tangent, &factor)
+        }
+    }
+}
+
+fn unary_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    match unary_op(site) {
+        (UnaryOp::Abs, true) => {
+            let direction = conjugate_sign(site)?;
+            ops::binary(site.trace, BinaryOp::Multiply, direction, cotangent).map(Some)
+        }
+        (_, true) => sign_of_complex_transposed(site, cotangent).map(Some),
+        (op, false) => {
+            let factor = unary_factor(site, op)?;
+            ops::rules::scaled(site.trace, cotangent, &factor)
+        }
+    }
+}
+
+/// Derivative by the only operand, where the operation is real or complex differentiable.
+pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
+    let (x, y) = (site.operands[0], site.result());
+    let f = &mut Formula { trace: site.trace };
+    use UnaryOp::*;
+    let factor = match op {
+        Negate => return Ok(Factor::MinusOne),
+        Sign | Floor | Ceil | RoundNearestEven | RoundNearestAfz | Not | Popcnt | CountLeadingZeros | IsFinite => {
+            return Ok(Factor::Zero);
+        }
+        Abs => f.unary(Sign, x)?,
+        Exponential => y,
+        ExponentialMinusOne => f.plus(y, 1.0)?,
+        Log => f.of(1.0, BinaryOp::Divide, x)?,
+        LogPlusOne => {
+            let sum = f.plus(x, 1.0)?;
+            f.of(1.0, BinaryOp::Divide, sum)?
+        }
+        // y (1 - y), where 1 - y is the function of -x, which keeps its bits if y is near 1.
+        Logistic => {
+            let opposite = f.unary(Negate, x)?;
+            let rest = f.unary(Logistic, opposite)?;
+            f.multiply(y, rest)?
+        }
+        Tanh => {
+            let (below, above) = (f.of(1.0, BinaryOp::Subtract, y)?, f.plus(y, 1.0)?);
+            f.multiply(below, above)?
+        }
+        Sqrt => f.of(0.5, BinaryOp::Divide, y)?,
+        Rsqrt => {
+            let quotient = f.divide(y, x)?;
+            f.times(quotient, -0.5)?
+        }
+        Cbrt => {
+            let square = f.multiply(y, y)?;
+            let thrice = f.times(square, 3.0)?;
+            f.of(1.0, BinaryOp::Divide, thrice)?
+        }
+        Sine => f.unary(Cosine, x)?,
+        Cosine => {
+            let sine = f.unary(Sine, x)?;
+            f.unary(Negate, sine)?
+        }
+        Tan => {
+            let square = f.multiply(y, y)?;
+            f.plus(square, 1.0)?
+        }
+    };
+    Ok(Factor::Times(factor))
+}
+
+/// Records the real part of `a` times `b` without conjugation.
+fn real_product(site: &mut Site, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let product = ops::binary(site.trace, BinaryOp::Multiply, a, b)?;
+    ops::real(site.trace, product)
+}
+
+/// Records the sign of a complex number, conjugated: 0 at 0.
+fn conjugate_sign(site: &mut Site) -> Result<NodeId> {
+    let sign = ops::unary(site.trace, UnaryOp::Sign, site.operands[0])?;
+    ops::unary_function(site.trace, ops::UnaryFunction::Conj, sign)
+}
+
+/// Tangent of the magnitude of a complex number: the part of `tangent` in the direction of the number.
+fn abs_of_complex(site: &mut Site, tangent: NodeId) -> Result<NodeId> {
+    let direction = conjugate_sign(site)?;
+    real_product(site, direction, tangent)
+}
+
+/// Tangent of the sign of a complex number: the part of `tangent` across the direction of the number, divided by its
+/// magnitude; 0 at 0.
+fn sign_of_complex(site: &mut Site, tangent: NodeId) -> Result<NodeId> {
+    let (sign, direction) = (site.result(), conjugate_sign(site)?);
+    let along = real_product(site, direction, tangent)?;
+    across(site, tangent, sign, along)
+}
+
+/// Cotangent of a complex number of which the sign was taken.
+fn sign_of_complex_transposed(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
+    let (sign, direction) = (site.result(), conjugate_sign(site)?);
+    let along = real_product(site, sign, cotangent)?;
+    across(site, cotangent, direction, along)
+}
+
+/// Records `(x - direction along) / |number|`, and 0 where the number is 0.
+fn across(site: &mut Site, x: NodeId, direction: NodeId, along: NodeId) -> Result<NodeId> {
+    let trace = &mut *site.trace;
+    let size = ops::unary(trace, UnaryOp::Abs, site.operands[0])?;
+    let dtype = trace.node(size).dtype;
+    let zero = ops::full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(0))?;
+    let is_zero = ops::compare(trace, CompareOp::Eq, size, zero)?;
+    let one = ops::full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(1))?;
+    let divisor = ops::select(trace, is_zero, one, size)?;
+    let part = ops::binary(trace, BinaryOp::Multiply, direction, along)?;
+    let rest = ops::binary(trace, BinaryOp::Subtract, x, part)?;
+    let quotient = ops::binary(trace, BinaryOp::Divide, rest, divisor)?;
+    let zero = ops::full(trace, &TensorType::new(site.ty.dtype, &[]), ScalarValue::Signed(0))?;
+    ops::select(trace, is_zero, zero, quotient)
+}
+
+/// Partial derivatives of the operations in [`BinaryOp`] of two tensors.
+pub fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
+    let Op::Binary(op) = site.op else { unreachable!("asked for {:?}", site.op) };
+    let [a, b] = [0, 1].map(|i| ops::convert(site.trace, site.operands[i], site.ty.dtype));
+    factor_of(site, op, a, b, operand)
+}
+
+/// Partial derivative of an operation of a tensor and a scalar by the tensor.
+pub fn scalar_factor(site: &mut Site, _: usize) -> Result<Factor> {
+    let scalar = site.scalar.expect("the operation has a scalar");
+    let (x, constant) = (site.operands[0], ops::constant(site.trace, &[], scalar));
+    match site.op {
+        Op::BinaryScalar(op) => factor_of(site, op, x, constant, 0),
+        Op::ScalarBinary(op) => factor_of(site, op, constant, x, 1),
+        _ => unreachable!("asked for {:?}", site.op),
+    }
+}
+
+/// Partial derivative of `a (op) b` by one of them. `a` and `b` have the result's dtype.
+fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize) -> Result<Factor> {
+    let y = site.result();
+    let f = &mut Formula { trace: site.trace };
+    let is_left = operand == 0;
+    use BinaryOp::*;
+    let factor = match op {
+        Add => return Ok(Factor::One),
+        Subtract => return Ok(if is_left { Factor::One } else { Factor::MinusOne }),
+        Multiply => {
+            if is_left {
+                b
+            } else {
+                a
+            }
+        }
+        Divide if is_left => f.of(1.0, Divide, b)?,
+        Divide => {
+            let quotient = f.divide(y, b)?;
+            f.unary(UnaryOp::Negate, quotient)?
+        }
+        Remainder if is_left => return Ok(Factor::One),
+        Remainder => {
+            let quotient = f.divide(a, b)?;
+            let whole = ops::unary_function(f.trace, ops::UnaryFunction::Trunc, quotient)?;
+            f.unary(UnaryOp::Negate, whole)?
+        }
+        Power if is_left => power_by_base(f, a, b)?,
+        Power => power_by_exponent(f, a, y)?,
+        Maximum | Minimum => extreme(f, if is_left { [a, b] } else { [b, a] }, y)?,
+        Atan2 => {
+            let (aa, bb) = (f.multiply(a, a)?, f.multiply(b, b)?);
+            let square = f.add(aa, bb)?;
+            let quotient = f.divide(if is_left { b } else { a }, square)?;
+            if is_left { quotient } else { f.unary(UnaryOp::Negate, quotient)? }
+        }
+        And | Or | Xor | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => return Ok(Factor::Zero),
+    };
+    Ok(Factor::Times(factor))
+}
+
+/// `b a^(b-1)`; 0 where `b` is 0, also at `a` = 0.
+fn power_by_base(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let is_zero = f.compare(CompareOp::Eq, b, 0.0)?;
+    let (one, zero) = (f.scalar(b, 1.0)?, f.scalar(b, 0.0)?);
+    let exponent = f.select(is_zero, one, b)?;
+    let below = f.plus(exponent, -1.0)?;
+    let power = f.binary(BinaryOp::Power, a, below)?;
+    let product = f.multiply(b, power)?;
+    f.select(is_zero, zero, product)
+}
+
+/// `log(a) a^b`; 0 where `a` is 0.
+fn power_by_exponent(f: &mut Formula, a: NodeId, y: NodeId) -> Result<NodeId> {
+    let is_zero = f.compare(CompareOp::Eq, a, 0.0)?;
+    let one = f.scalar(a, 1.0)?;
+    let base = f.select(is_zero, one, a)?;
+    let log = f.unary(UnaryOp::Log, base)?;
+    f.multiply(log, y)
+}
+
+/// 1 where the first of the operands is the result, a half where both are, and 0 elsewhere.
+pub fn extreme(f: &mut Formula, [own, other]: [NodeId; 2], y: NodeId) -> Result<NodeId> {
+    let is_own = ops::compare(f.trace, CompareOp::Eq, own, y)?;
+    let is_other = ops::compare(f.trace, CompareOp::Eq, other, y)?;
+    let (zero, half, one) = (f.scalar(y, 0.0)?, f.scalar(y, 0.5)?, f.scalar(y, 1.0)?);
+    let shared = f.select(is_other, half, one)?;
+    f.select(is_own, shared, zero)
+}
+
+/// Partial derivatives of `select`: of `on_true` where the pred is true, of `on_false` elsewhere.
+pub fn select_factor(site: &mut Site, operand: usize) -> Result<Factor> {
+    Ok(match operand {
+        1 => Factor::Where(site.operands[0]),
+        2 => Factor::Unless(site.operands[0]),
+        _ => Factor::Zero,
+    })
+}
+
+/// A clamp, as minimum of maximum.
+pub fn expand_clamp(site: &mut Site) -> Result<NodeId> {
+    let [low, x, high] = [0, 1, 2].map(|i| site.operands[i]);
+    let above = ops::binary(site.trace, BinaryOp::Maximum, x, low)?;
+    ops::binary(site.trace, BinaryOp::Minimum, above, high)
+}
+
+/// Derivative of `convert`: a conversion of the tangent. To complex numbers, the imaginary part is 0.
+pub const CONVERT: Derivative = Derivative::Linear { jvp: convert_jvp, vjp: convert_vjp };
+
+fn convert_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    Ok(Some(ops::convert(site.trace, tangent, site.ty.dtype)))
+}
+
+fn convert_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let ty = site.operand_ty(operand);
+    if !is_differentiable(ty.dtype) {
+        return Ok(None);
+    }
+    ops::rules::to_operand(site.trace, cotangent, &ty).map(Some)
+}
+
+fn complex_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>> {
+    let part = TensorType { dtype: site.ty.dtype.real(), dims: site.ty.dims.clone() };
+    let mut parts = [site.operands[0]; 2];
+    for (part_of, tangent) in parts.iter_mut().zip(tangents) {
+        *part_of = match tangent {
+            Some(tangent) => ops::rules::to_result(site.trace, *tangent, &part)?,
+            None => ops::rules::zeros(site.trace, &part)?,
+        };
+    }
+    ops::complex(site.trace, parts[0], parts[1]).map(Some)
+}
+
+/// Cotangents of the parts of a complex number: the real part, and minus the imaginary part, of its cotangent.
+pub fn complex_linear_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let ty = site.operand_ty(operand);
+    let part = if operand == 0 {
+        ops::real(site.trace, cotangent)?
+    } else {
+        let imag = ops::imag(site.trace, cotangent)?;
+        ops::unary(site.trace, UnaryOp::Negate, imag)?
+    };
+    ops::rules::to_operand(site.trace, part, &ty).map(Some)
+}
+
+/// Tangent by one part of a complex number.
+pub fn complex_linear_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    let mut tangents = [None, None];
+    tangents[operand] = Some(tangent);
+    complex_jvp(site, &tangents)
+}
+
+/// Tangent of the real or the imaginary part of a complex number.
+pub fn part_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    let part = if site.op == Op::Real { ops::real } else { ops::imag };
+    part(site.trace, tangent).map(Some)
+}
+
+/// Cotangent of a complex number of which the real or the imaginary part was taken: the cotangent, or minus the
+/// cotangent times the imaginary unit.
+pub fn part_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let ty = site.operand_ty(operand);
+    let zero = ops::rules::zeros(site.trace, &TensorType { dtype: ty.dtype.real(), dims: ty.dims.clone() })?;
+    if ty.dtype.kind() != Kind::Complex {
+        return Ok(if site.op == Op::Real { Some(cotangent) } else { None });
+    }
+    if site.op == Op::Real {
+        return ops::complex(site.trace, cotangent, zero).map(Some);
+    }
+    let opposite = ops::unary(site.trace, UnaryOp::Negate, cotangent)?;
+    ops::complex(site.trace, zero, opposite).map(Some)
+}
+
+/// A reinterpretation of bits has no derivative.
+pub fn no_bits(_: &mut Site, _: usize, _: NodeId) -> Result<Option<NodeId>> {
+    Err(no_derivative("bitcast_convert"))
+}
+
+/// Rounding to fewer bits passes tangents on, as if it were the identity.
+pub fn straight_through(_: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    Ok(Some(tangent))
+}

@@ -1,0 +1,236 @@
+//! Batching of reads and writes at computed indices. Of gather and scatter, the batch is a window axis if the indices
+//! are common to it, and a batching axis otherwise.
+
+use super::bounds::{clamped, last_starts};
+use super::derivative::gather_of_take;
+use super::dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
+use super::gather::{GatherAttributes, gather};
+use super::scatter::{Promises, ScatterAttributes, scatter};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Placement, Trace};
+use crate::ops::control::apply::Applied;
+use crate::ops::control::bodies;
+use crate::ops::creation::constants::{full, nothing};
+use crate::ops::indexing::along::from_start;
+use crate::ops::rules::Site;
+use crate::ops::shape::axes::{broadcast_to, reshape};
+use crate::ops::shape::slicing::concatenate;
+use crate::types::{ScalarValue, TensorType};
+
+/// Axes behind a new leading one.
+fn behind(axes: &[i64]) -> Vec<i64> {
+    axes.iter().map(|axis| axis + 1).collect()
+}
+
+/// A new leading axis, and the axes behind it.
+fn with_first(axes: &[i64]) -> Vec<i64> {
+    std::iter::once(0).chain(behind(axes)).collect()
+}
+
+/// Dimension numbers with a leading batch axis on the array and the result (or updates), not on the indices.
+fn over_array(placement: &Placement) -> Placement {
+    Placement {
+        window_dims: with_first(&placement.window_dims),
+        collapsed_dims: behind(&placement.collapsed_dims),
+        batching_dims: behind(&placement.batching_dims),
+        indices_batching_dims: placement.indices_batching_dims.clone(),
+        index_map: behind(&placement.index_map),
+        index_vector_dim: placement.index_vector_dim,
+    }
+}
+
+/// Dimension numbers with a leading batch axis on the indices and the result, not on the array.
+fn over_indices(placement: &Placement) -> Placement {
+    Placement {
+        window_dims: behind(&placement.window_dims),
+        collapsed_dims: placement.collapsed_dims.clone(),
+        batching_dims: placement.batching_dims.clone(),
+        indices_batching_dims: behind(&placement.indices_batching_dims),
+        index_map: placement.index_map.clone(),
+        index_vector_dim: placement.index_vector_dim + 1,
+    }
+}
+
+/// Dimension numbers with a leading batch axis on the array, the indices and the result (or updates).
+fn over_all(placement: &Placement) -> Placement {
+    Placement {
+        window_dims: behind(&placement.window_dims),
+        collapsed_dims: behind(&placement.collapsed_dims),
+        batching_dims: with_first(&placement.batching_dims),
+        indices_batching_dims: with_first(&placement.indices_batching_dims),
+        index_map: behind(&placement.index_map),
+        index_vector_dim: placement.index_vector_dim + 1,
+    }
+}
+
+/// A gather whose array and indices may have a leading batch axis.
+struct Batched<'a> {
+    x: NodeId,
+    indices: NodeId,
+    /// Whether the array and the indices are mapped. One of them is.
+    mapped: [bool; 2],
+    /// Dimension numbers and slice sizes without the batch.
+    placement: &'a Placement,
+    sizes: &'a [i64],
+    indices_are_sorted: bool,
+    size: i64,
+}
+
+impl Batched<'_> {
+    /// Records the gather; `ty` is the type of its result without the batch.
+    fn record(&self, trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
+        if self.size == 0 {
+            return empty(trace, ty);
+        }
+        let with = |first: i64| [&[first], self.sizes].concat();
+        let (placement, sizes, is_sorted) = match self.mapped {
+            [true, false] => (over_array(self.placement), with(self.size), self.indices_are_sorted),
+            [false, _] => (over_indices(self.placement), self.sizes.to_vec(), false),
+            [true, true] => (over_all(self.placement), with(1), false),
+        };
+        gather(trace, self.x, self.indices, &placement, &sizes, is_sorted)
+    }
+}
+
+/// Records the result of an empty batch of values of a type.
+fn empty(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
+    let mut ty = ty.clone();
+    ty.dims.insert(0, 0);
+    nothing(trace, &ty)
+}
+
+/// Dimension numbers of one slice of an array of this rank, whose starts are a vector.
+fn one_slice(rank: usize) -> Placement {
+    let axes: Vec<i64> = (0..rank as i64).collect();
+    Placement { window_dims: axes.clone(), index_map: axes, index_vector_dim: 0, ..Placement::default() }
+}
+
+/// The starts that are operands from `first` on, behind a start of 0 for the batch axis.
+fn starts_behind_batch(site: &mut Site, first: usize) -> Result<Vec<NodeId>> {
+    let dtype = site.operand_ty(first).dtype;
+    let zero = full(site.trace, &TensorType::new(dtype, &[]), ScalarValue::Unsigned(0))?;
+    Ok([&[zero], &site.operands[first..]].concat())
+}
+
+/// Records the starts that are operands from `first` on as vectors, one for each element of the batch.
+fn vectors_of_starts(site: &mut Site, first: usize, mapped: &[bool], size: i64) -> Result<NodeId> {
+    let mut columns = Vec::with_capacity(mapped.len() - first);
+    for (&start, &is_mapped) in site.operands[first..].iter().zip(&mapped[first..]) {
+        columns.push(if is_mapped {
+            reshape(site.trace, start, &[size, 1])?
+        } else {
+            broadcast_to(site.trace, start, &[size, 1])?
+        });
+    }
+    concatenate(site.trace, &columns, 1)
+}
+
+/// Batches a dynamic slice. With a start for each element of the batch it is a gather, which clamps starts too.
+pub fn batch_of_slice(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
+    let (x, ty) = (site.operands[0], site.ty.clone());
+    if size == 0 {
+        return empty(site.trace, &ty);
+    }
+    if !mapped[1..].contains(&true) {
+        let starts = starts_behind_batch(site, 1)?;
+        return dynamic_slice(site.trace, x, &starts, &[&[size], &ty.dims[..]].concat());
+    }
+    let indices = vectors_of_starts(site, 1, mapped, size)?;
+    let (placement, mapped) = (one_slice(ty.dims.len()), [mapped[0], true]);
+    let batched =
+        Batched { x, indices, mapped, placement: &placement, sizes: &ty.dims, indices_are_sorted: false, size };
+    batched.record(site.trace, &ty)
+}
+
+/// Batches a dynamic update. With a start for each element of the batch it is a scatter, whose indices are clamped.
+pub fn batch_of_update(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
+    let (ty, part) = (site.ty.clone(), site.unbatched_ty(1, mapped));
+    if size == 0 {
+        return empty(site.trace, &ty);
+    }
+    let (x, update) = (site.mapped_operand(0, mapped, size)?, site.mapped_operand(1, mapped, size)?);
+    if !mapped[2..].contains(&true) {
+        let starts = starts_behind_batch(site, 2)?;
+        return dynamic_update_slice(site.trace, x, update, &starts);
+    }
+    let placement = one_slice(ty.dims.len());
+    let vectors = vectors_of_starts(site, 2, mapped, size)?;
+    let indices = clamped(site.trace, vectors, 1, &last_starts(&ty.dims, &part.dims, &placement))?;
+    let body = bodies::replace(ty.dtype)?;
+    let replace = Applied { body: &body, captures: &[] };
+    let promises = Promises { sorted: false, unique: true };
+    Ok(scatter(site.trace, &replace, &[x], indices, &[update], &over_all(&placement), promises)?[0])
+}
+
+/// Batches a take: as another take, where the batch axis is the leading one, and as a gather otherwise.
+pub fn batch_of_take(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
+    let TakeAttributes { axis } = site.attributes();
+    let (x, indices, ty) = (site.operands[0], site.operands[1], site.ty.clone());
+    if !mapped[1] {
+        return take(site.trace, x, indices, axis as i64 + 1);
+    }
+    if !mapped[0] && axis == 0 {
+        return take(site.trace, x, indices, 0);
+    }
+    let dims = site.unbatched_ty(0, mapped).dims;
+    let (placement, sizes) = gather_of_take(axis, &dims, site.unbatched_ty(1, mapped).dims.len());
+    let indices = from_start(site.trace, indices, dims[axis])?;
+    let mapped = [mapped[0], true];
+    let batched = Batched { x, indices, mapped, placement: &placement, sizes: &sizes, indices_are_sorted: false, size };
+    batched.record(site.trace, &ty)
+}
+
+/// Batches a gather.
+pub fn batch_of_gather(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
+    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = site.attributes();
+    let (x, indices, ty) = (site.operands[0], site.operands[1], site.ty.clone());
+    let mapped = [mapped[0], mapped[1]];
+    let batched = Batched { x, indices, mapped, placement: &placement, sizes: &slice_sizes, indices_are_sorted, size };
+    batched.record(site.trace, &ty)
+}
+
+/// Batches a scatter: all arrays and updates get the batch axis, and the indices have it or not.
+pub fn batch_of_scatter(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
+    let ScatterAttributes { indices_are_sorted, unique_indices, placement } = site.attributes();
+    let body = site.bodies[0].clone();
+    let count = body.results().len();
+    let captures = site.operands[2 * count + 1..].to_vec();
+    if mapped[2 * count + 1..].contains(&true) {
+        return Err(error!(Unimplemented, "scatter cannot be batched over values that its combiner captured"));
+    }
+    let indices = site.operands[count];
+    let mut arrays = Vec::with_capacity(count);
+    let mut updates = Vec::with_capacity(count);
+    for i in 0..count {
+        arrays.push(site.mapped_operand(i, mapped, size)?);
+        updates.push(site.mapped_operand(count + 1 + i, mapped, size)?);
+    }
+    let placement = if mapped[count] { over_all(&placement) } else { over_array(&placement) };
+    let promises = Promises { sorted: indices_are_sorted && !mapped[count], unique: unique_indices };
+    let combiner = Applied { body: &body, captures: &captures };
+    let made = scatter(site.trace, &combiner, &arrays, indices, &updates, &placement, promises)?;
+    Ok(made.into_iter().map(|id| (id, true)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_axis_comes_first() {
+        let rows = Placement {
+            window_dims: vec![1],
+            collapsed_dims: vec![0],
+            index_map: vec![0],
+            index_vector_dim: 1,
+            ..Placement::default()
+        };
+        let array = over_array(&rows);
+        assert_eq!((array.window_dims, array.collapsed_dims, array.index_vector_dim), (vec![0, 2], vec![1], 1));
+        let indices = over_indices(&rows);
+        assert_eq!((indices.window_dims, indices.collapsed_dims, indices.index_vector_dim), (vec![2], vec![0], 2));
+        let all = over_all(&rows);
+        assert_eq!((all.batching_dims, all.indices_batching_dims, all.index_map), (vec![0], vec![0], vec![1]));
+    }
+}

@@ -1,0 +1,82 @@
+//! Batching of contractions, factorizations and Fourier transforms.
+
+use super::derivative::inverse;
+use super::dot_general::{DotAxes, DotGeneralAttributes};
+use super::factorization::CholeskyAttributes;
+use super::fourier::FftAttributes;
+use crate::error::Result;
+use crate::ir::NodeId;
+use crate::native::Triangle;
+use crate::ops;
+use crate::ops::rules::Site;
+
+/// Batches a dot_general: the batch is a batching axis of two mapped operands. Of one mapped operand it is a free axis,
+/// which then moves to the front.
+pub fn dot_general(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
+    let attributes: DotGeneralAttributes = site.attributes();
+    let behind_batch = |axes: &[i64], operand: usize| -> Vec<i64> {
+        axes.iter().map(|&axis| axis + i64::from(mapped[operand])).collect()
+    };
+    let mut batching = [behind_batch(&attributes.lhs_batching, 0), behind_batch(&attributes.rhs_batching, 1)];
+    let contracting = [behind_batch(&attributes.lhs_contracting, 0), behind_batch(&attributes.rhs_contracting, 1)];
+    let both = mapped[0] && mapped[1];
+    if both {
+        batching.iter_mut().for_each(|axes| axes.insert(0, 0));
+    }
+    let axes = DotAxes {
+        lhs_batching: &batching[0],
+        rhs_batching: &batching[1],
+        lhs_contracting: &contracting[0],
+        rhs_contracting: &contracting[1],
+    };
+    let (lhs, rhs, dtype) = (site.operands[0], site.operands[1], site.ty.dtype);
+    let result = ops::dot_general(site.trace, lhs, rhs, &axes, Some(dtype))?;
+    if both {
+        return Ok(result);
+    }
+    // The batch is the first of the free axes of its operand. Those of lhs come before those of rhs.
+    let free_in_lhs = site.operand_ty(0).dims.len() - batching[0].len() - contracting[0].len();
+    let place = batching[0].len() + if mapped[0] { 0 } else { free_in_lhs };
+    let mut order: Vec<i64> = (0..=site.ty.dims.len() as i64).collect();
+    let batch = order.remove(place);
+    order.insert(0, batch);
+    ops::transpose(site.trace, result, &order)
+}
+
+/// Batches a Cholesky factorization, which takes batches of matrices.
+pub fn cholesky(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
+    let CholeskyAttributes { lower } = site.attributes();
+    let a = site.operands[0];
+    ops::cholesky(site.trace, a, lower)
+}
+
+/// Batches a triangular solve, which takes batches of systems. For one matrix and a batch of right-hand sides, the
+/// batch is merged into the columns of the right-hand side, or the rows of one that is solved from the right.
+pub fn triangular_solve(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
+    let triangle: Triangle = site.attributes();
+    if mapped[0] {
+        let (a, b) = (site.operands[0], site.mapped_operand(1, mapped, size)?);
+        return ops::triangular_solve(site.trace, a, b, triangle);
+    }
+    let (a, b) = (site.operands[0], site.operands[1]);
+    let rank = site.trace.ty(b).dims.len();
+    let place = if triangle.left_side { rank - 2 } else { rank - 3 };
+    let mut order: Vec<i64> = (1..rank as i64).collect();
+    order.insert(place, 0);
+    let moved = ops::transpose(site.trace, b, &order)?;
+    let dims = site.trace.ty(moved).dims;
+    let mut merged = dims.clone();
+    merged[place + 1] *= merged[place];
+    merged.remove(place);
+    let sides = ops::reshape(site.trace, moved, &merged)?;
+    let solution = ops::triangular_solve(site.trace, a, sides, triangle)?;
+    let solution = ops::reshape(site.trace, solution, &dims)?;
+    ops::transpose(site.trace, solution, &inverse(&order))
+}
+
+/// Batches a Fourier transform, which transforms the last axes.
+pub fn fft(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
+    let FftAttributes { op, lengths } = site.attributes();
+    let x = site.operands[0];
+    ops::fft(site.trace, op, x, &lengths)
+}

@@ -1,0 +1,297 @@
+//! Derivatives of contractions, factorizations and Fourier transforms.
+
+use super::dot_general::{DotAxes, DotGeneralAttributes};
+use super::factorization::CholeskyAttributes;
+use super::fourier::FftAttributes;
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, FftOp, NodeId, Trace, Transposition, UnaryOp};
+use crate::native::Triangle;
+use crate::ops;
+use crate::ops::UnaryFunction;
+use crate::ops::infer::places_dtype;
+use crate::ops::rules::{Site, sum_dtype, to_operand};
+use crate::types::{Kind, ScalarValue, TensorType};
+
+/// Tangent of a dot_general: the same product with the tangent in place of the operand.
+pub fn dot_general_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    let attributes: DotGeneralAttributes = site.attributes();
+    let mut factors = [site.operands[0], site.operands[1]];
+    factors[operand] = tangent;
+    let dtype = site.ty.dtype;
+    ops::dot_general(site.trace, factors[0], factors[1], &axes(&attributes), Some(dtype)).map(Some)
+}
+
+/// Cotangent of an operand of a dot_general: the cotangent of the result, contracted with the other operand over the
+/// axes that are free in the other operand.
+pub fn dot_general_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let attributes: DotGeneralAttributes = site.attributes();
+    let other = site.operands[1 - operand];
+    let (own_ty, other_ty) = (site.operand_ty(operand), site.operand_ty(1 - operand));
+    let mut sides = [
+        (&attributes.lhs_batching[..], &attributes.lhs_contracting[..]),
+        (&attributes.rhs_batching[..], &attributes.rhs_contracting[..]),
+    ];
+    sides.swap(0, operand);
+    let [(own_batching, own_contracting), (other_batching, other_contracting)] = sides;
+    let own_free = free(&own_ty, own_batching, own_contracting);
+    let other_free = free(&other_ty, other_batching, other_contracting);
+
+    // The result has the batching axes, then the free axes of lhs, then those of rhs.
+    let batches = own_batching.len();
+    let batching: Vec<i64> = (0..batches as i64).collect();
+    let first = if operand == 0 { batches + own_free.len() } else { batches };
+    let contracting: Vec<i64> = (first..first + other_free.len()).map(|axis| axis as i64).collect();
+    // The contracting axes of the other operand are left in their order in that operand.
+    let mut pairs: Vec<(i64, i64)> = other_contracting.iter().copied().zip(own_contracting.iter().copied()).collect();
+    pairs.sort_unstable();
+    let contracted = pairs.into_iter().map(|(_, own)| own);
+    let batched = own_batching.iter().copied();
+    // The cotangent is the factor at the place of the operand that is free in the gradient, so that the gradients of
+    // plain matrices need no transpose.
+    let (gradient, places): (NodeId, Vec<i64>) = if operand == 0 {
+        let axes = DotAxes {
+            lhs_batching: &batching,
+            rhs_batching: other_batching,
+            lhs_contracting: &contracting,
+            rhs_contracting: &other_free,
+        };
+        let gradient = ops::dot_general(site.trace, cotangent, other, &axes, None)?;
+        (gradient, batched.chain(own_free).chain(contracted).collect())
+    } else {
+        let axes = DotAxes {
+            lhs_batching: other_batching,
+            rhs_batching: &batching,
+            lhs_contracting: &other_free,
+            rhs_contracting: &contracting,
+        };
+        let gradient = ops::dot_general(site.trace, other, cotangent, &axes, None)?;
+        (gradient, batched.chain(contracted).chain(own_free).collect())
+    };
+    let gradient = ops::transpose(site.trace, gradient, &inverse(&places))?;
+    to_operand(site.trace, gradient, &own_ty).map(Some)
+}
+
+fn axes(attributes: &DotGeneralAttributes) -> DotAxes<'_> {
+    DotAxes {
+        lhs_batching: &attributes.lhs_batching,
+        rhs_batching: &attributes.rhs_batching,
+        lhs_contracting: &attributes.lhs_contracting,
+        rhs_contracting: &attributes.rhs_contracting,
+    }
+}
+
+/// Axes that are neither batching nor contracting, ascending.
+fn free(ty: &TensorType, batching: &[i64], contracting: &[i64]) -> Vec<i64> {
+    (0..ty.dims.len() as i64).filter(|axis| !batching.contains(axis) && !contracting.contains(axis)).collect()
+}
+
+/// The inverse of a permutation.
+pub fn inverse(permutation: &[i64]) -> Vec<i64> {
+    let mut inverse = vec![0; permutation.len()];
+    for (i, &axis) in permutation.iter().enumerate() {
+        inverse[axis as usize] = i as i64;
+    }
+    inverse
+}
+
+/// Tangent of a Cholesky factor: of `A = L L^H` it is `L phi(L^-1 dA L^-H)`, and of `A = U^H U` it is
+/// `phi(U^-H dA U^-1) U`, where `phi` takes the triangle of the factor and halves the diagonal. The operation reads one
+/// triangle of its operand, and only the real parts of the diagonal: `dA` is the Hermitian matrix with the tangent's
+/// triangle. 8-bit and 16-bit floats are computed in f32.
+pub fn cholesky_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>> {
+    let Some(tangent) = tangents[0] else { return Ok(None) };
+    let CholeskyAttributes { lower } = site.attributes();
+    let (dtype, factor) = (site.ty.dtype, site.result());
+    let trace = &mut *site.trace;
+    let [factor, tangent] = [factor, tangent].map(|id| ops::convert(trace, id, sum_dtype(dtype)));
+    let half = half_diagonal(trace, tangent, lower)?;
+    let other = adjoint(trace, half)?;
+    let change = ops::binary(trace, BinaryOp::Add, half, other)?;
+    let transposed = if dtype.kind() == Kind::Complex { Transposition::Adjoint } else { Transposition::Transpose };
+    let solver = |left_side: bool| Triangle {
+        left_side,
+        lower,
+        unit_diagonal: false,
+        transposition: if left_side == lower { Transposition::NoTranspose } else { transposed },
+    };
+    let change = ops::triangular_solve(trace, factor, change, solver(true))?;
+    let change = ops::triangular_solve(trace, factor, change, solver(false))?;
+    let change = half_diagonal(trace, change, lower)?;
+    let result = if lower { product(trace, factor, change, [1, 0])? } else { product(trace, change, factor, [1, 0])? };
+    Ok(Some(ops::convert(trace, result, dtype)))
+}
+
+/// Records a triangle of matrices with half of the diagonal.
+fn half_diagonal(trace: &mut Trace, x: NodeId, lower: bool) -> Result<NodeId> {
+    let [whole, strict] = if lower {
+        [ops::tril(trace, x, 0)?, ops::tril(trace, x, -1)?]
+    } else {
+        [ops::triu(trace, x, 0)?, ops::triu(trace, x, 1)?]
+    };
+    let sum = ops::binary(trace, BinaryOp::Add, whole, strict)?;
+    ops::binary_scalar(trace, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false)
+}
+
+/// Tangent of the solution of `op(a) x = b`: `op(a)^-1 db`, and `-op(a)^-1 op(da) x`, where the triangle of `da` is
+/// taken that the operation reads; likewise from the right.
+pub fn triangular_solve_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    let triangle: Triangle = site.attributes();
+    let (dtype, a) = (site.ty.dtype, site.operands[0]);
+    if operand == 1 {
+        return ops::triangular_solve(site.trace, a, tangent, triangle).map(Some);
+    }
+    let x = site.result();
+    let trace = &mut *site.trace;
+    let [a, x, tangent] = [a, x, tangent].map(|id| ops::convert(trace, id, sum_dtype(dtype)));
+    let change = triangle_read(trace, tangent, triangle)?;
+    let change = with_transposition(trace, change, triangle.transposition)?;
+    let change =
+        if triangle.left_side { product(trace, change, x, [1, 0])? } else { product(trace, x, change, [1, 0])? };
+    let change = ops::unary(trace, UnaryOp::Negate, change)?;
+    let result = ops::triangular_solve(trace, a, change, triangle)?;
+    Ok(Some(ops::convert(trace, result, dtype)))
+}
+
+/// Cotangents of `op(a) x = b`: that of `b` solves the transposed system; that of `op(a)` is `-cotangent(b) x^T`, or
+/// `-x^T cotangent(b)` for a solution from the right, of which `a` gets the triangle that the operation reads.
+pub fn triangular_solve_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let triangle: Triangle = site.attributes();
+    let (dtype, a, x) = (site.ty.dtype, site.operands[0], site.result());
+    let ty = site.operand_ty(operand);
+    let trace = &mut *site.trace;
+    if operand == 1 {
+        let of_b = solve_transposed(trace, a, cotangent, triangle)?;
+        return to_operand(trace, of_b, &ty).map(Some);
+    }
+    let [a, x, cotangent] = [a, x, cotangent].map(|id| ops::convert(trace, id, sum_dtype(dtype)));
+    let of_b = solve_transposed(trace, a, cotangent, triangle)?;
+    let of_a = if triangle.left_side { product(trace, of_b, x, [1, 1])? } else { product(trace, x, of_b, [0, 0])? };
+    let of_a = with_transposition(trace, of_a, triangle.transposition)?;
+    let of_a = triangle_read(trace, of_a, triangle)?;
+    let of_a = ops::unary(trace, UnaryOp::Negate, of_a)?;
+    to_operand(trace, of_a, &ty).map(Some)
+}
+
+/// Records the solution of a system with the transposed matrix, which is not conjugated: `(a^H)^T` is the conjugate of
+/// `a`.
+fn solve_transposed(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Triangle) -> Result<NodeId> {
+    let (a, transposition) = match triangle.transposition {
+        Transposition::NoTranspose => (a, Transposition::Transpose),
+        Transposition::Transpose => (a, Transposition::NoTranspose),
+        Transposition::Adjoint => (conjugate(trace, a)?, Transposition::NoTranspose),
+    };
+    ops::triangular_solve(trace, a, b, Triangle { transposition, ..triangle })
+}
+
+/// Records the elements of `x` that a triangular solve reads, and 0 elsewhere.
+fn triangle_read(trace: &mut Trace, x: NodeId, triangle: Triangle) -> Result<NodeId> {
+    let inside = i64::from(triangle.unit_diagonal);
+    if triangle.lower { ops::tril(trace, x, -inside) } else { ops::triu(trace, x, inside) }
+}
+
+fn with_transposition(trace: &mut Trace, x: NodeId, transposition: Transposition) -> Result<NodeId> {
+    match transposition {
+        Transposition::NoTranspose => Ok(x),
+        Transposition::Transpose => transposed(trace, x),
+        Transposition::Adjoint => adjoint(trace, x),
+    }
+}
+
+fn conjugate(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    ops::unary_function(trace, UnaryFunction::Conj, x)
+}
+
+fn transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let mut order: Vec<i64> = (0..trace.ty(x).dims.len() as i64).collect();
+    let rank = order.len();
+    order.swap(rank - 2, rank - 1);
+    ops::transpose(trace, x, &order)
+}
+
+fn adjoint(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let x = transposed(trace, x)?;
+    conjugate(trace, x)
+}
+
+/// Records the products of matrices with the same batch axes. `contracted` says of each factor whether its rows (0) or
+/// its columns (1) are contracted.
+fn product(trace: &mut Trace, lhs: NodeId, rhs: NodeId, contracted: [i64; 2]) -> Result<NodeId> {
+    let batch = trace.ty(lhs).dims.len() as i64 - 2;
+    let batching: Vec<i64> = (0..batch).collect();
+    let axes = DotAxes {
+        lhs_batching: &batching,
+        rhs_batching: &batching,
+        lhs_contracting: &[batch + contracted[0]],
+        rhs_contracting: &[batch + contracted[1]],
+    };
+    ops::dot_general(trace, lhs, rhs, &axes, None)
+}
+
+/// Tangent of a Fourier transform: the transform of the tangent.
+pub fn fft_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    let FftAttributes { op, lengths } = site.attributes();
+    ops::fft(site.trace, op, tangent, &lengths).map(Some)
+}
+
+/// Transpose of a Fourier transform. The matrices of FFT and IFFT are symmetric. RFFT is the first half of the FFT of
+/// reals: its transpose fills up the half with zeros, and takes the real part of the FFT. In IRFFT each element of the
+/// half stands for itself and, but for the first and the middle one, for its conjugate too: its transpose is the
+/// conjugate of the RFFT, divided by the number of elements, with the elements doubled that stand for two.
+pub fn fft_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let FftAttributes { op, lengths } = site.attributes();
+    let trace = &mut *site.trace;
+    let length = *lengths.last().expect("a transformed axis");
+    match op {
+        FftOp::Fft | FftOp::Ifft => ops::fft(trace, op, cotangent, &lengths).map(Some),
+        FftOp::Rfft => {
+            let dims = trace.ty(cotangent).dims;
+            let (none, mut high) = (vec![0; dims.len()], vec![0; dims.len()]);
+            high[dims.len() - 1] = length - dims[dims.len() - 1];
+            let whole = ops::pad_scalar(trace, cotangent, ScalarValue::Unsigned(0), &none, &high, &none)?;
+            let transform = ops::fft(trace, FftOp::Fft, whole, &lengths)?;
+            ops::real(trace, transform).map(Some)
+        }
+        FftOp::Irfft => {
+            let half = ops::fft(trace, FftOp::Rfft, cotangent, &lengths)?;
+            let weights = irfft_weights(trace, half, &lengths)?;
+            let (re, im) = (ops::real(trace, half)?, ops::imag(trace, half)?);
+            let re = ops::binary(trace, BinaryOp::Multiply, re, weights)?;
+            let im = ops::binary(trace, BinaryOp::Multiply, im, weights)?;
+            let im = ops::unary(trace, UnaryOp::Negate, im)?;
+            ops::complex(trace, re, im).map(Some)
+        }
+    }
+}
+
+/// Records the number of elements for which each element of the last axis of a half spectrum stands, divided by the
+/// number of elements of the transform.
+fn irfft_weights(trace: &mut Trace, half: NodeId, lengths: &[i64]) -> Result<NodeId> {
+    let ty = trace.ty(half);
+    let (size, length) = (ty.dims[ty.dims.len() - 1], lengths[lengths.len() - 1]);
+    let scale = 1.0 / lengths.iter().map(|&length| length as f64).product::<f64>();
+    let place = ops::iota(trace, &TensorType::new(places_dtype(length), &[size]), 0)?;
+    let behind_first = ops::compare_scalar(trace, CompareOp::Gt, place, ScalarValue::Signed(0), false)?;
+    let middle = ScalarValue::Signed(length / 2 + length % 2);
+    let before_middle = ops::compare_scalar(trace, CompareOp::Lt, place, middle, false)?;
+    let is_doubled = ops::binary(trace, BinaryOp::And, behind_first, before_middle)?;
+    let more = ops::convert(trace, is_doubled, ty.dtype.real());
+    let count = ops::binary_scalar(trace, BinaryOp::Add, more, ScalarValue::Float(1.0), false)?;
+    ops::binary_scalar(trace, BinaryOp::Multiply, count, ScalarValue::Float(scale), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::DType;
+
+    #[test]
+    fn permutations_are_inverted() {
+        assert_eq!(inverse(&[2, 0, 1]), [1, 2, 0]);
+        assert_eq!(inverse(&[]), [0i64; 0]);
+    }
+
+    #[test]
+    fn free_axes_are_neither_batching_nor_contracting() {
+        assert_eq!(free(&TensorType::new(DType::F32, &[2, 3, 4, 5]), &[2], &[0]), [1, 3]);
+    }
+}

@@ -1,0 +1,287 @@
+//! Derivatives of reductions over axes. Maxima and minima share their derivative evenly among the tied elements; NaN
+//! elements tie where the result is NaN.
+
+use super::reduce::{ReduceAttributes, accumulator};
+use super::reduce_with::ReduceWithAttributes;
+use crate::error::Result;
+use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, ReduceOp, Trace, take_closed_body};
+use crate::ops;
+use crate::ops::control::batch::combiner;
+use crate::ops::control::bodies;
+use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative, sum_dtype, zeros};
+use crate::types::{DType, Dims, ScalarValue, TensorType};
+
+/// Records an operation as simpler ones.
+pub type Expand = fn(&mut Site) -> Result<NodeId>;
+/// Records the tangent of the first result.
+pub type Tangent = fn(&mut Site, &[Option<NodeId>]) -> Result<Option<NodeId>>;
+
+/// The reduction by a binary operation.
+pub fn reduction(op: BinaryOp) -> ReduceOp {
+    match op {
+        BinaryOp::Multiply => ReduceOp::Product,
+        BinaryOp::Maximum => ReduceOp::Max,
+        BinaryOp::Minimum => ReduceOp::Min,
+        _ => ReduceOp::Sum,
+    }
+}
+
+fn reduce_op(site: &Site) -> ReduceOp {
+    match site.op {
+        Op::Reduce(op) => op,
+        op => unreachable!("asked for {op:?}"),
+    }
+}
+
+/// Records the tangent of a reduction.
+pub fn jvp_of_reduce(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    let ReduceAttributes { axes } = site.attributes();
+    match reduce_op(site) {
+        ReduceOp::Sum => {
+            let keep_dims = site.ty.dims.len() == site.operand_ty(0).dims.len();
+            ops::reduce(site.trace, ReduceOp::Sum, tangent, &axes, keep_dims).map(Some)
+        }
+        ReduceOp::Max | ReduceOp::Min => {
+            let result = site.result();
+            let ty = site.ty.clone();
+            let mask = extremes(site.trace, site.operands[0], result, &axes)?;
+            mean_where(site.trace, mask, tangent, &axes, &ty.dims).map(Some)
+        }
+        ReduceOp::Product => tangent_of(site, &[Some(tangent)], product),
+        ReduceOp::All | ReduceOp::Any => Ok(None),
+    }
+}
+
+/// Records the cotangent of the operand of a reduction.
+pub fn vjp_of_reduce(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let ReduceAttributes { axes } = site.attributes();
+    let x = site.operand_ty(0);
+    match reduce_op(site) {
+        ReduceOp::Sum => {
+            let kept = ops::reshape(site.trace, cotangent, &with_ones(&x.dims, &axes))?;
+            ops::broadcast_to(site.trace, kept, &x.dims).map(Some)
+        }
+        ReduceOp::Max | ReduceOp::Min => {
+            let result = site.result();
+            let trace = &mut *site.trace;
+            let mask = extremes(trace, site.operands[0], result, &axes)?;
+            let wide = sum_dtype(x.dtype);
+            let count = count_where(trace, mask, wide, &axes)?;
+            let kept = ops::reshape(trace, cotangent, &with_ones(&x.dims, &axes))?;
+            let kept = ops::convert(trace, kept, wide);
+            let share = ops::binary(trace, BinaryOp::Divide, kept, count)?;
+            let share = ops::convert(trace, share, x.dtype);
+            let share = ops::broadcast_to(trace, share, &x.dims)?;
+            let zero = zeros(trace, &TensorType::new(x.dtype, &[]))?;
+            ops::select(trace, mask, share, zero).map(Some)
+        }
+        ReduceOp::Product => {
+            let result = product(site)?;
+            let x = site.operands[0];
+            let transforms = site.transforms;
+            Ok(transforms.vjp(site.trace, &[(result, cotangent)], &[x])?.remove(0))
+        }
+        ReduceOp::All | ReduceOp::Any => Ok(None),
+    }
+}
+
+/// Dims with 1 on the axes.
+fn with_ones(dims: &[i64], axes: &[i64]) -> Dims {
+    let mut kept = Dims::from_slice(dims);
+    axes.iter().for_each(|&axis| kept[axis as usize] = 1);
+    kept
+}
+
+/// Records where an element is the maximum or minimum over axes, or NaN.
+fn extremes(trace: &mut Trace, x: NodeId, result: NodeId, axes: &[i64]) -> Result<NodeId> {
+    let dims = with_ones(&trace.ty(x).dims, axes);
+    let kept = ops::reshape(trace, result, &dims)?;
+    let is_equal = ops::compare(trace, CompareOp::Eq, x, kept)?;
+    let is_nan = ops::compare(trace, CompareOp::Ne, x, x)?;
+    ops::binary(trace, BinaryOp::Or, is_equal, is_nan)
+}
+
+/// Records over axes, which are kept, the number of elements where the mask is true; at least 1.
+fn count_where(trace: &mut Trace, mask: NodeId, dtype: DType, axes: &[i64]) -> Result<NodeId> {
+    let ones = ops::convert(trace, mask, dtype);
+    let count = ops::reduce(trace, ReduceOp::Sum, ones, axes, true)?;
+    ops::binary_scalar(trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)
+}
+
+/// Records the mean over axes of the elements of `x` where the mask is true, in the shape `dims`; 0 if there is none.
+fn mean_where(trace: &mut Trace, mask: NodeId, x: NodeId, axes: &[i64], dims: &[i64]) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
+    let wide = sum_dtype(dtype);
+    let count = count_where(trace, mask, wide, axes)?;
+    let x = ops::convert(trace, x, wide);
+    let zero = zeros(trace, &TensorType::new(wide, &[]))?;
+    let chosen = ops::select(trace, mask, x, zero)?;
+    let total = ops::reduce(trace, ReduceOp::Sum, chosen, axes, true)?;
+    let mean = ops::binary(trace, BinaryOp::Divide, total, count)?;
+    let mean = ops::reshape(trace, mean, dims)?;
+    Ok(ops::convert(trace, mean, dtype))
+}
+
+/// Records a product over axes as a tree of products, whose derivatives are right with any number of zeros.
+fn product(site: &mut Site) -> Result<NodeId> {
+    let ReduceAttributes { axes } = site.attributes();
+    let (result, x) = (site.ty.clone(), site.operands[0]);
+    let trace = &mut *site.trace;
+    let ty = trace.ty(x);
+    let mut order: Vec<i64> = (0..ty.dims.len() as i64).filter(|axis| !axes.contains(axis)).collect();
+    let mut dims: Vec<i64> = order.iter().map(|&axis| ty.dims[axis as usize]).collect();
+    let mut count: i64 = axes.iter().map(|&axis| ty.dims[axis as usize]).product();
+    if count == 0 {
+        return ops::full(trace, &result, ScalarValue::Signed(1));
+    }
+    let last = order.len();
+    order.extend_from_slice(&axes);
+    dims.push(count);
+    let moved = ops::transpose(trace, x, &order)?;
+    let flat = ops::reshape(trace, moved, &dims)?;
+    let mut left = ops::convert(trace, flat, accumulator(ReduceOp::Product, ty.dtype));
+    let none = vec![0; last + 1];
+    while count > 1 {
+        let half = count - count / 2;
+        let first = ops::slice_axis(trace, left, last as i64, 0, half, 1)?;
+        let mut second = ops::slice_axis(trace, left, last as i64, half, count, 1)?;
+        if count % 2 == 1 {
+            let mut high = none.clone();
+            high[last] = 1;
+            second = ops::pad_scalar(trace, second, ScalarValue::Signed(1), &none, &high, &none)?;
+        }
+        left = ops::binary(trace, BinaryOp::Multiply, first, second)?;
+        count = half;
+    }
+    let shaped = ops::reshape(trace, left, &result.dims)?;
+    Ok(ops::convert(trace, shaped, result.dtype))
+}
+
+/// Records the tangent of an expansion. It is expanded once, taken as a body, and recorded again with tangents.
+pub fn tangent_of(site: &mut Site, tangents: &[Option<NodeId>], expand: Expand) -> Result<Option<NodeId>> {
+    let result = expand(site)?;
+    let (mut operands, mut known): (Vec<NodeId>, Vec<Option<NodeId>>) = (Vec::new(), Vec::new());
+    for (operand, tangent) in site.operands.iter().zip(tangents) {
+        if !operands.contains(operand) {
+            operands.push(*operand);
+            known.push(*tangent);
+        }
+    }
+    let body = take_closed_body(site.trace, &operands, &[], &[result]);
+    let transforms = site.transforms;
+    Ok(transforms.jvp(site.trace, &body, &operands, &known)?.1.remove(0))
+}
+
+/// Records the cotangents of the wanted operands as the transpose of a tangent that is linear in those of the operands.
+/// The tangents are leaves, whose values nothing reads.
+pub fn transposed(
+    site: &mut Site,
+    cotangent: NodeId,
+    wanted: &[bool],
+    tangent: Tangent,
+) -> Result<Vec<Option<NodeId>>> {
+    let mut leaves: Vec<Option<NodeId>> = vec![None; wanted.len()];
+    for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+        let ty = site.operand_ty(operand);
+        if is_differentiable(ty.dtype) {
+            leaves[operand] = Some(site.trace.input(&ty));
+        }
+    }
+    let Some(tangent) = tangent(site, &leaves)? else { return Ok(vec![None; wanted.len()]) };
+    let inputs: Vec<NodeId> = leaves.iter().flatten().copied().collect();
+    let transforms = site.transforms;
+    let mut found = transforms.vjp(site.trace, &[(tangent, cotangent)], &inputs)?.into_iter();
+    Ok(leaves.iter().map(|leaf| leaf.and_then(|_| found.next().flatten())).collect())
+}
+
+/// The first of the results has this tangent, the others have none.
+pub fn of_first(site: &Site, tangent: Option<NodeId>) -> Forward {
+    let mut tangents = vec![None; site.results.len().max(1)];
+    tangents[0] = tangent;
+    Forward { results: None, tangents }
+}
+
+/// Whether a result is used that can have a tangent.
+pub fn has_varying_results(site: &Site) -> bool {
+    site.results.iter().flatten().any(|&id| is_differentiable(site.trace.node(id).dtype))
+}
+
+/// The cotangent of the first result, if it is the only one.
+pub fn of_only(cotangents: &[Option<NodeId>]) -> Option<NodeId> {
+    let others = cotangents.iter().skip(1).any(Option::is_some);
+    cotangents.first().copied().flatten().filter(|_| !others)
+}
+
+/// If a body selects the greater or smaller of two elements with its index, whether the greater one.
+pub fn greatest_with_index(body: &Body) -> Option<bool> {
+    let [value, index] = body.results() else { return None };
+    if !value.dtype.is_float() || !index.dtype.is_integer() || !body.captures().is_empty() {
+        return None;
+    }
+    let is = |&greatest: &bool| bodies::extreme(value.dtype, index.dtype, greatest).is_ok_and(|made| *made == *body);
+    [true, false].into_iter().find(is)
+}
+
+/// Tangents of `reduce_with`.
+pub fn jvp_of_reduce_with(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
+    if !has_varying_results(site) {
+        return Ok(of_first(site, None));
+    }
+    let tangent = tangent_of_reduce_with(site, tangents)?;
+    Ok(of_first(site, tangent))
+}
+
+/// Cotangents of `reduce_with`.
+pub fn vjp_of_reduce_with(
+    site: &mut Site,
+    cotangents: &[Option<NodeId>],
+    wanted: &[bool],
+) -> Result<Vec<Option<NodeId>>> {
+    let cotangent = of_only(cotangents).ok_or_else(|| no_derivative("reduce_with"))?;
+    transposed(site, cotangent, wanted, tangent_of_reduce_with)
+}
+
+fn tangent_of_reduce_with(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>> {
+    if combiner(&site.bodies[0]).is_some() {
+        return tangent_of(site, tangents, combined);
+    }
+    if greatest_with_index(&site.bodies[0]).is_none() {
+        return Err(no_derivative("reduce_with"));
+    }
+    if tangents[2].is_some() {
+        return Err(no_derivative("reduce_with from an initial value that varies"));
+    }
+    let Some(tangent) = tangents[0] else { return Ok(None) };
+    let ReduceWithAttributes { axes } = site.attributes();
+    let (x, indices) = (site.operands[0], site.operands[1]);
+    let (value, index) = (result_of(site, 0, x), result_of(site, 1, indices));
+    let trace = &mut *site.trace;
+    let dims = trace.ty(value).dims;
+    let kept = with_ones(&trace.ty(x).dims, &axes);
+    let index = ops::reshape(trace, index, &kept)?;
+    let is_there = ops::compare(trace, CompareOp::Eq, indices, index)?;
+    let is_extreme = extremes(trace, x, value, &axes)?;
+    let mask = ops::binary(trace, BinaryOp::And, is_there, is_extreme)?;
+    mean_where(trace, mask, tangent, &axes, &dims).map(Some)
+}
+
+/// The node of a result of `reduce_with`, which is recorded if nothing used it so far.
+fn result_of(site: &mut Site, number: usize, array: NodeId) -> NodeId {
+    if let Some(id) = site.results.get(number).copied().flatten() {
+        return id;
+    }
+    let ReduceWithAttributes { axes } = site.attributes();
+    let from = site.trace.ty(array);
+    let left = (0..from.dims.len()).filter(|&axis| !axes.contains(&(axis as i64)));
+    let ty = TensorType { dtype: from.dtype, dims: left.map(|axis| from.dims[axis]).collect() };
+    site.trace.result(site.node, number, &ty)
+}
+
+/// Records `reduce_with` by a binary operation as a reduction, combined with the initial value.
+fn combined(site: &mut Site) -> Result<NodeId> {
+    let ReduceWithAttributes { axes } = site.attributes();
+    let op = combiner(&site.bodies[0]).ok_or_else(|| no_derivative("reduce_with"))?;
+    let (x, init) = (site.operands[0], site.operands[1]);
+    let reduced = ops::reduce(site.trace, reduction(op), x, &axes, false)?;
+    ops::binary(site.trace, op, reduced, init)
+}

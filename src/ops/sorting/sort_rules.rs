@@ -1,0 +1,115 @@
+//! Derivative and batching of sort. A sort is a permutation: tangents are permuted as the arrays are, and cotangents
+//! back.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Trace, take_closed_body};
+use crate::ops::control::apply::Applied;
+use crate::ops::control::bodies;
+use crate::ops::creation::constants::iota;
+use crate::ops::indexing::along::elements_along;
+use crate::ops::indexing::gather::gather;
+use crate::ops::indexing::scatter::{Promises, scatter};
+use crate::ops::infer::places_dtype;
+use crate::ops::rules::{Forward, Site, no_tangents, zeros};
+use crate::ops::sorting::sort::{SortAttributes, sort};
+use crate::types::TensorType;
+
+/// Number of arrays that are sorted. Captures of the comparator follow them.
+fn arrays(site: &Site) -> usize {
+    site.bodies[0].parameters().len() / 2
+}
+
+/// Records the sort again, with the positions along the axis as a further array, which the comparator ignores. Returns
+/// the sorted arrays, and the positions from which their elements come.
+fn sorted_with_places(site: &mut Site) -> Result<(Vec<NodeId>, NodeId)> {
+    let (body, count) = (site.bodies[0].clone(), arrays(site));
+    let SortAttributes { axis, stable } = site.attributes();
+    let dims = site.operand_ty(0).dims;
+    let dtype = places_dtype(dims[axis]);
+
+    let mut inner = Trace::new();
+    let mut parameters = Vec::with_capacity(2 * count + 2);
+    for ty in body.parameters() {
+        parameters.push(inner.parameter(ty.clone()));
+    }
+    let mut captured = Vec::with_capacity(body.captures().len());
+    for ty in body.captures() {
+        captured.push(inner.parameter(ty.clone()));
+    }
+    let precedes = inner.replay(&body, &[&parameters[..], &captured].concat());
+    for _ in 0..2 {
+        parameters.push(inner.parameter(TensorType::new(dtype, &[])));
+    }
+    let comparator = take_closed_body(&inner, &parameters, &captured, &precedes);
+
+    let places = iota(site.trace, &TensorType { dtype, dims }, axis as i64)?;
+    let (mut all, captures) = (site.operands[..count].to_vec(), site.operands[count..].to_vec());
+    all.push(places);
+    let applied = Applied { body: &comparator, captures: &captures };
+    let mut sorted = sort(site.trace, &applied, &all, axis as i64, stable)?;
+    let places = sorted.pop().expect("as many results as arrays");
+    Ok((sorted, places))
+}
+
+/// Tangents of the results: those of the arrays, in the order of the sort. The results come from the same sort as that
+/// order.
+pub fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
+    let mut made = no_tangents(site, tangents)?;
+    let moved: Vec<(usize, NodeId)> = (0..site.results.len().min(arrays(site)))
+        .filter_map(|i| tangents[i].filter(|_| site.results[i].is_some()).map(|tangent| (i, tangent)))
+        .collect();
+    if moved.is_empty() {
+        return Ok(made);
+    }
+    let SortAttributes { axis, .. } = site.attributes();
+    let rank = site.operand_ty(0).dims.len();
+    let (results, places) = sorted_with_places(site)?;
+    let placement = elements_along(axis, rank);
+    for (i, tangent) in moved {
+        made.tangents[i] = Some(gather(site.trace, tangent, places, &placement, &vec![1; rank], false)?);
+    }
+    made.results = Some(results);
+    Ok(made)
+}
+
+/// Cotangents of the arrays: those of the results, at the positions from which the elements come.
+pub fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
+    let mut gradients = vec![None; wanted.len()];
+    let moved: Vec<(usize, NodeId)> = (0..cotangents.len().min(arrays(site)))
+        .filter_map(|i| cotangents[i].filter(|_| wanted[i]).map(|cotangent| (i, cotangent)))
+        .collect();
+    if moved.is_empty() {
+        return Ok(gradients);
+    }
+    let SortAttributes { axis, .. } = site.attributes();
+    let (_, places) = sorted_with_places(site)?;
+    let promises = Promises { sorted: false, unique: true };
+    for (i, cotangent) in moved {
+        let ty = site.operand_ty(i);
+        let body = bodies::replace(ty.dtype)?;
+        let replace = Applied { body: &body, captures: &[] };
+        let placement = elements_along(axis, ty.dims.len());
+        let empty = zeros(site.trace, &ty)?;
+        let back = scatter(site.trace, &replace, &[empty], places, &[cotangent], &placement, promises)?;
+        gradients[i] = Some(back[0]);
+    }
+    Ok(gradients)
+}
+
+/// Batches a sort: all arrays get the batch axis.
+pub fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
+    let (body, count) = (site.bodies[0].clone(), arrays(site));
+    if mapped[count..].contains(&true) {
+        return Err(error!(Unimplemented, "sort cannot be batched over values that its comparator captured"));
+    }
+    let SortAttributes { axis, stable } = site.attributes();
+    let captures = site.operands[count..].to_vec();
+    let mut all = Vec::with_capacity(count);
+    for i in 0..count {
+        all.push(site.mapped_operand(i, mapped, size)?);
+    }
+    let applied = Applied { body: &body, captures: &captures };
+    let sorted = sort(site.trace, &applied, &all, axis as i64 + 1, stable)?;
+    Ok(sorted.into_iter().map(|id| (id, true)).collect())
+}

@@ -1,0 +1,162 @@
+//! Derivatives of pending values, and marks for derivatives, by tensor handles.
+
+use super::operands::{numbered, of_one, operand_list};
+use super::recording::{State, finish_all};
+use crate::device::TensorHandle;
+use crate::device_data::{self, DeviceData};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Op, Trace};
+use crate::ops;
+use crate::ops::rules::{is_differentiable, zeros};
+use crate::transform::{Transformer, passes_tangents, pull_back};
+use crate::types::ScalarValue;
+use std::sync::Arc;
+
+/// Records `x`, which derivatives treat as a constant.
+pub fn stop_gradient(x: TensorHandle) -> Result<TensorHandle> {
+    of_one("x", x, ops::stop_gradient)
+}
+
+/// Records `x` under a name by which a checkpoint policy saves it.
+pub fn checkpoint_name(x: TensorHandle, name: &str) -> Result<TensorHandle> {
+    of_one("x", x, |trace, x| ops::checkpoint_name(trace, x, name))
+}
+
+/// Records the gradients of `ys` by `xs`, summed over `ys`, each with its cotangent; without cotangents every one of
+/// `ys` is a scalar with cotangent 1. Zeros for one of `xs` on which none of `ys` depends.
+pub fn gradients(
+    ys: &[TensorHandle],
+    cotangents: Option<&[TensorHandle]>,
+    xs: &[TensorHandle],
+) -> Result<Vec<TensorHandle>> {
+    for (name, list) in [("ys", ys), ("xs", xs)] {
+        if list.is_empty() {
+            return Err(error!(InvalidArgument, "n_{name}: 0 given; want at least 1"));
+        }
+    }
+    let given = cotangents.unwrap_or_default();
+    let named = numbered("ys", ys).chain(numbered("xs", xs)).chain(numbered("cotangents", given));
+    let (mut state, nodes) = operand_list(named)?;
+    let (ys, rest) = nodes.split_at(ys.len());
+    let (xs, given) = rest.split_at(xs.len());
+    check(&state, ys, cotangents.map(|_| given), xs)?;
+    check_history(&state, ys, xs)?;
+    let mut outputs = Vec::with_capacity(ys.len());
+    for (i, &y) in ys.iter().enumerate() {
+        let ty = state.trace.ty(y);
+        let cotangent = match given.get(i) {
+            Some(&cotangent) => cotangent,
+            None => ops::full(&mut state.trace, &ty, ScalarValue::Signed(1))?,
+        };
+        outputs.push((y, cotangent));
+    }
+    let found = pull_back(&Transformer::default(), &mut state.trace, &outputs, xs)?;
+    let mut results = Vec::with_capacity(xs.len());
+    for (gradient, &x) in found.into_iter().zip(xs) {
+        results.push(match gradient {
+            Some(gradient) => gradient,
+            None => {
+                let ty = state.trace.ty(x);
+                zeros(&mut state.trace, &ty)?
+            }
+        });
+    }
+    finish_all(state, &results)
+}
+
+/// Returns an error if a path from one of `xs` to one of `ys` was computed by a step or read, whose operations are not
+/// recorded any more: its part of the gradient would be missing.
+fn check_history(state: &State, ys: &[NodeId], xs: &[NodeId]) -> Result<()> {
+    let trace = &state.trace;
+    let leaves: Vec<Arc<DeviceData>> = leaves_below(trace, ys)
+        .into_iter()
+        .filter_map(|id| device_data::shared_of_node(trace, trace.node(id)))
+        .filter(|data| data.origin().is_some())
+        .collect();
+    if leaves.is_empty() {
+        return Ok(());
+    }
+    let data: Vec<(usize, u64)> = xs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, &x)| device_data::of_node(trace, trace.node(x)).map(|data| (i, data.serial())))
+        .collect();
+    let targets: Vec<u64> = data.iter().map(|(_, serial)| *serial).collect();
+    let lost = |i: usize, sync: &str| {
+        error!(
+            FailedPrecondition,
+            "xs: a path from xs[{i}] to ys was computed by {sync}, and its operations are let go; take the gradient \
+             before, or treat the computed value as a constant (lxla_stop_gradient)"
+        )
+    };
+    if let Some(path) = device_data::lost_path(&leaves, &targets) {
+        return Err(lost(data[path.target].0, &path.sync));
+    }
+    // A read computes pending values that it does not keep.
+    let partial = leaves.iter().filter_map(|leaf| leaf.origin()).find(|(origin, _)| origin.is_partial);
+    match (partial, xs.iter().position(|&x| trace.node(x).computed)) {
+        (Some((origin, _)), Some(i)) => Err(lost(i, &origin.name)),
+        _ => Ok(()),
+    }
+}
+
+/// Leaves from which a tangent reaches one of `ys`.
+fn leaves_below(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
+    let mut seen = vec![false; trace.len()];
+    let (mut stack, mut leaves) = (ys.to_vec(), Vec::new());
+    while let Some(id) = stack.pop() {
+        if std::mem::replace(&mut seen[id.0 as usize], true) {
+            continue;
+        }
+        let node = trace.node(id);
+        if node.op == Op::Leaf {
+            if is_differentiable(node.dtype) {
+                leaves.push(id);
+            }
+        } else if passes_tangents(trace, id) {
+            stack.extend_from_slice(trace.operands(node));
+        }
+    }
+    leaves
+}
+
+/// Returns an error unless the tensors have derivatives, and the cotangents are those of `ys`.
+fn check(state: &State, ys: &[NodeId], cotangents: Option<&[NodeId]>, xs: &[NodeId]) -> Result<()> {
+    let trace = &state.trace;
+    for (name, list) in [("ys", ys), ("xs", xs)] {
+        for (i, &id) in list.iter().enumerate() {
+            let ty = trace.ty(id);
+            if !is_differentiable(ty.dtype) {
+                return Err(error!(InvalidArgument, "{name}: {name}[{i}] is {ty}; want a float or complex dtype"));
+            }
+        }
+    }
+    if state.is_native() && !ys.iter().any(|&y| state.waits(y)) {
+        return Err(error!(
+            InvalidArgument,
+            "ys: they are eager tensors, of which no operations are recorded; trace a computation, and use \
+             lxla_computation_value_and_grad or lxla_computation_vjp"
+        ));
+    }
+    for (i, &y) in ys.iter().enumerate() {
+        let ty = trace.ty(y);
+        match cotangents {
+            None if !ty.dims.is_empty() => {
+                return Err(error!(
+                    InvalidArgument,
+                    "cotangents: NULL given, and ys[{i}] is {ty}; without cotangents, want scalars"
+                ));
+            }
+            Some(list) if trace.ty(list[i]) != ty => {
+                return Err(error!(
+                    InvalidArgument,
+                    "cotangents: cotangents[{i}] is {}; ys[{i}] is {ty}",
+                    trace.ty(list[i])
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! Transformations of computations: bodies made from bodies. Every body made here has the captures of the given one, in
+//! their order.
+
+use super::Transformer;
+use super::batch::{batch_at, batch_body, move_axis};
+use super::forward::push_body;
+use super::residuals::{Checkpoint, residuals};
+use super::reverse::pull_back;
+use crate::error;
+use crate::error::Result;
+use crate::ir::{Body, NodeId, Trace, take_closed_body};
+use crate::ops;
+use crate::ops::rules::{is_differentiable, zeros};
+use crate::types::{ScalarValue, TensorType};
+use std::sync::Arc;
+
+/// The forward and the backward pass of a computation.
+pub struct Differentiated {
+    /// Parameters to results, then residuals.
+    pub forward: Arc<Body>,
+    /// Residuals, then one cotangent for each differentiable result, to gradients.
+    pub backward: Arc<Body>,
+    /// Number of residuals.
+    pub residuals: usize,
+}
+
+/// Derivatives that are asked of a computation.
+pub struct Wanted<'a> {
+    /// Parameters, as indices.
+    pub parameters: &'a [usize],
+    /// Whether the differentiable captures are wanted too, in order, after the parameters.
+    pub captures: bool,
+}
+
+/// Leaves for the parameters and the captures of a body.
+struct Leaves {
+    parameters: Vec<NodeId>,
+    captures: Vec<NodeId>,
+}
+
+impl Leaves {
+    fn of(trace: &mut Trace, body: &Body) -> Leaves {
+        let mut leaves = |types: &[TensorType]| types.iter().map(|ty| trace.parameter(ty.clone())).collect();
+        Leaves { parameters: leaves(body.parameters()), captures: leaves(body.captures()) }
+    }
+
+    fn all(&self) -> Vec<NodeId> {
+        [&self.parameters[..], &self.captures].concat()
+    }
+
+    /// The leaves of which derivatives are wanted.
+    fn wanted(&self, trace: &Trace, wanted: &Wanted) -> Vec<NodeId> {
+        let mut inputs: Vec<NodeId> = wanted.parameters.iter().map(|&i| self.parameters[i]).collect();
+        if wanted.captures {
+            inputs.extend(self.captures.iter().filter(|id| is_differentiable(trace.node(**id).dtype)));
+        }
+        inputs
+    }
+}
+
+/// The body of parameters, then one tangent for each wanted one, to results, then one tangent for each differentiable
+/// result.
+pub fn jvp(transformer: &Transformer, body: &Body, wrt: &[usize]) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let leaves = Leaves::of(&mut trace, body);
+    let primals = leaves.all();
+    let mut tangents = vec![None; primals.len()];
+    let mut parameters = leaves.parameters.clone();
+    for &index in wrt {
+        let tangent = trace.parameter(body.parameters()[index].clone());
+        tangents[index] = Some(tangent);
+        parameters.push(tangent);
+    }
+    let (mut results, tangents) = push_body(transformer, &mut trace, body, &primals, &tangents)?;
+    for (ty, tangent) in body.results().iter().zip(tangents) {
+        if is_differentiable(ty.dtype) {
+            results.push(or_zeros(&mut trace, tangent, ty)?);
+        }
+    }
+    Ok(take_closed_body(&trace, &parameters, &leaves.captures, &results))
+}
+
+fn or_zeros(trace: &mut Trace, tangent: Option<NodeId>, ty: &TensorType) -> Result<NodeId> {
+    tangent.map_or_else(|| zeros(trace, ty), Ok)
+}
+
+/// A body in a trace together with its backward pass.
+struct Joint {
+    trace: Trace,
+    leaves: Leaves,
+    results: Vec<NodeId>,
+    /// Leaves for the cotangents of the differentiable results.
+    cotangents: Vec<NodeId>,
+    gradients: Vec<NodeId>,
+}
+
+impl Joint {
+    fn of(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Joint> {
+        let mut trace = Trace::new();
+        let leaves = Leaves::of(&mut trace, body);
+        let results = trace.replay(body, &leaves.all());
+        let mut cotangents = Vec::new();
+        let mut outputs = Vec::new();
+        for (&result, ty) in results.iter().zip(body.results()) {
+            if is_differentiable(ty.dtype) {
+                let cotangent = trace.parameter(ty.clone());
+                cotangents.push(cotangent);
+                outputs.push((result, cotangent));
+            }
+        }
+        let inputs = leaves.wanted(&trace, wanted);
+        let gradients = gradients(transformer, &mut trace, &outputs, &inputs)?;
+        Ok(Joint { trace, leaves, results, cotangents, gradients })
+    }
+}
+
+/// Records the gradients of inputs: zeros for an input on which no output depends.
+fn gradients(
+    transformer: &Transformer,
+    trace: &mut Trace,
+    outputs: &[(NodeId, NodeId)],
+    inputs: &[NodeId],
+) -> Result<Vec<NodeId>> {
+    let found = pull_back(transformer, trace, outputs, inputs)?;
+    let given = |(gradient, &input): (Option<NodeId>, &NodeId)| {
+        let ty = trace.ty(input);
+        or_zeros(trace, gradient, &ty)
+    };
+    found.into_iter().zip(inputs).map(given).collect()
+}
+
+/// The forward and the backward pass of a body.
+pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Differentiated> {
+    let joint = Joint::of(transformer, body, wanted)?;
+    let policy = &transformer.checkpoint;
+    let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &joint.cotangents, &joint.gradients);
+    let results = [&joint.results[..], &saved].concat();
+    let forward = take_closed_body(&joint.trace, &joint.leaves.parameters, &joint.leaves.captures, &results);
+    let parameters = [&saved[..], &joint.cotangents].concat();
+    let backward = take_closed_body(&joint.trace, &parameters, &joint.leaves.captures, &joint.gradients);
+    let backward = if *policy == Checkpoint::SaveAll { backward } else { held_back(&backward, saved.len())? };
+    Ok(Differentiated { forward, backward, residuals: saved.len() })
+}
+
+/// Like `backward`, but its residuals pass an optimization barrier together with the cotangents, so that XLA neither
+/// merges what is computed again with the forward pass, nor computes it before the cotangents are known.
+fn held_back(backward: &Arc<Body>, residuals: usize) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let leaves = Leaves::of(&mut trace, backward);
+    if residuals == 0 || leaves.parameters.len() == residuals {
+        return Ok(backward.clone());
+    }
+    let held = ops::optimization_barrier(&mut trace, &leaves.parameters)?;
+    let results = trace.replay(backward, &[&held[..], &leaves.captures].concat());
+    Ok(take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results))
+}
+
+/// The body of parameters to results, then the gradients of the first result, a scalar.
+pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let leaves = Leaves::of(&mut trace, body);
+    let mut results;
+    if transformer.checkpoint == Checkpoint::SaveAll {
+        results = trace.replay(body, &leaves.all());
+        let one = ops::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?;
+        let inputs = leaves.wanted(&trace, wanted);
+        let first = results[0];
+        results.extend(gradients(transformer, &mut trace, &[(first, one)], &inputs)?);
+    } else {
+        let made = vjp(transformer, body, wanted)?;
+        results = trace.replay(&made.forward, &leaves.all());
+        let mut arguments = results.split_off(body.results().len());
+        for (number, ty) in body.results().iter().enumerate().filter(|(_, ty)| is_differentiable(ty.dtype)) {
+            arguments.push(ops::full(&mut trace, ty, ScalarValue::Signed(i64::from(number == 0)))?);
+        }
+        arguments.extend_from_slice(&leaves.captures);
+        results.extend(trace.replay(&made.backward, &arguments));
+    }
+    Ok(take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results))
+}
+
+/// The body over a batch of this size. `in_axes` has the batch axis of each parameter (-1: not mapped), `out_axes` that
+/// of each result (-1: a result that is not mapped stays as it is). All axes are in range.
+pub fn batched(
+    transformer: &Transformer,
+    body: &Body,
+    in_axes: &[i64],
+    out_axes: &[i64],
+    size: i64,
+) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let mut parameters = Vec::with_capacity(in_axes.len());
+    let mut arguments = Vec::with_capacity(in_axes.len());
+    for (ty, &axis) in body.parameters().iter().zip(in_axes) {
+        let mut ty = ty.clone();
+        if axis >= 0 {
+            ty.dims.insert(axis as usize, size);
+        }
+        let leaf = trace.parameter(ty);
+        parameters.push(leaf);
+        arguments.push(if axis > 0 { move_axis(&mut trace, leaf, axis as usize, 0)? } else { leaf });
+    }
+    let captures: Vec<NodeId> = body.captures().iter().map(|ty| trace.parameter(ty.clone())).collect();
+    arguments.extend_from_slice(&captures);
+    let mapped: Vec<bool> = in_axes.iter().map(|&axis| axis >= 0).chain(captures.iter().map(|_| false)).collect();
+    let made = batch_body(transformer, &mut trace, body, &arguments, &mapped, size)?;
+    let mut results = Vec::with_capacity(made.len());
+    for (i, (&result, &axis)) in made.iter().zip(out_axes).enumerate() {
+        if axis >= 0 {
+            results.push(batch_at(&mut trace, result, axis, size)?);
+        } else if result.1 {
+            return Err(error!(
+                InvalidArgument,
+                "out_axes: out_axes[{i}] is -1, and result {i} depends on a mapped argument; want an axis of it"
+            ));
+        } else {
+            results.push(result.0);
+        }
+    }
+    Ok(take_closed_body(&trace, &parameters, &captures, &results))
+}

@@ -1,0 +1,125 @@
+//! Forward mode: records a body together with the tangents of its results.
+
+use super::Transformer;
+use super::site::{forward, of_node};
+use crate::error::Result;
+use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
+use crate::ops::definition;
+use crate::ops::rules::{Derivative, Forward, is_differentiable};
+use rustc_hash::FxHashMap;
+
+/// A value in the trace, and its tangent.
+type Dual = (NodeId, Option<NodeId>);
+
+/// Records `body` on primals and tangents. Returns its results and their tangents.
+pub fn push_body(
+    transformer: &Transformer,
+    trace: &mut Trace,
+    body: &Body,
+    primals: &[NodeId],
+    tangents: &[Option<NodeId>],
+) -> Result<(Vec<NodeId>, Vec<Option<NodeId>>)> {
+    let (values, results) = body.decode();
+    let needed = results_of_applications(&values);
+    let mut scalars = body.scalars().iter().copied();
+    let mut arguments = primals.iter().copied().zip(tangents.iter().copied());
+    let mut duals: Vec<Dual> = Vec::with_capacity(values.len());
+    let mut applied: FxHashMap<usize, Vec<Option<Dual>>> = FxHashMap::default();
+    for (position, value) in values.iter().enumerate() {
+        let dual = match value.op {
+            Op::Leaf => arguments.next().expect("one argument for each parameter and capture"),
+            Op::Result => {
+                let number: usize = value.attributes();
+                applied[&value.operands[0]][number].expect("a recorded result")
+            }
+            op => {
+                let operands: Vec<NodeId> = value.operands.iter().map(|&operand| duals[operand].0).collect();
+                let tangents: Vec<Option<NodeId>> = value.operands.iter().map(|&operand| duals[operand].1).collect();
+                let scalar = if op.has_scalar() { scalars.next() } else { None };
+                let id = trace.record_again(value, &operands, scalar);
+                let none = vec![];
+                let numbers = needed.get(&position).unwrap_or(&none);
+                if op.has_results() {
+                    applied.insert(position, push_application(transformer, trace, &values, id, numbers, &tangents)?);
+                    (id, None)
+                } else {
+                    push_node(transformer, trace, id, &tangents)?
+                }
+            }
+        };
+        duals.push(dual);
+    }
+    Ok(results.iter().map(|&result| duals[result]).unzip())
+}
+
+/// For each application, the instructions of its results by number.
+fn results_of_applications(values: &[Instruction]) -> FxHashMap<usize, Vec<(usize, usize)>> {
+    let mut found: FxHashMap<usize, Vec<(usize, usize)>> = FxHashMap::default();
+    for (position, value) in values.iter().enumerate().filter(|(_, value)| value.op == Op::Result) {
+        found.entry(value.operands[0]).or_default().push((value.attributes(), position));
+    }
+    found
+}
+
+/// Records the results of an application that are used (pairs of a number and an instruction), and their tangents.
+fn push_application(
+    transformer: &Transformer,
+    trace: &mut Trace,
+    values: &[Instruction],
+    id: NodeId,
+    numbers: &[(usize, usize)],
+    tangents: &[Option<NodeId>],
+) -> Result<Vec<Option<Dual>>> {
+    let count = numbers.iter().map(|(number, _)| number + 1).max().unwrap_or(0);
+    let mut nodes = vec![None; count];
+    for &(number, position) in numbers {
+        nodes[number] = Some(trace.record_again(&values[position], &[id], None));
+    }
+    let plain = |nodes: &[Option<NodeId>]| nodes.iter().map(|node| node.map(|node| (node, None))).collect();
+    if tangents.iter().all(Option::is_none) {
+        return Ok(plain(&nodes));
+    }
+    let Forward { results, tangents } = forward(&mut of_node(transformer, trace, id, nodes.clone()), tangents)?;
+    let dual = |(number, node): (usize, &Option<NodeId>)| {
+        node.map(|node| {
+            let primal = results.as_ref().map_or(node, |results| results[number]);
+            (primal, tangents.get(number).copied().flatten())
+        })
+    };
+    Ok(nodes.iter().enumerate().map(dual).collect())
+}
+
+/// Records the tangent of an operation with one result.
+fn push_node(transformer: &Transformer, trace: &mut Trace, id: NodeId, tangents: &[Option<NodeId>]) -> Result<Dual> {
+    let node = *trace.node(id);
+    if tangents.iter().all(Option::is_none) || !is_differentiable(node.dtype) {
+        return Ok((id, None));
+    }
+    if matches!(definition(node.op).derivative, Derivative::Expanded) {
+        return push_expanded(transformer, trace, id, tangents);
+    }
+    let mut made = forward(&mut of_node(transformer, trace, id, vec![Some(id)]), tangents)?;
+    Ok((made.results.map_or(id, |results| results[0]), made.tangents.remove(0)))
+}
+
+/// Records the expansion of an operation, and its tangent by the rules of the operations in it.
+fn push_expanded(
+    transformer: &Transformer,
+    trace: &mut Trace,
+    id: NodeId,
+    tangents: &[Option<NodeId>],
+) -> Result<Dual> {
+    let expand = definition(trace.node(id).op).expand.expect("an expanded operation says how");
+    let mut site = of_node(transformer, trace, id, vec![Some(id)]);
+    let result = expand(&mut site)?;
+    let (mut operands, mut known): (Vec<NodeId>, Vec<Option<NodeId>>) = (Vec::new(), Vec::new());
+    for (operand, tangent) in site.operands.iter().zip(tangents) {
+        if !operands.contains(operand) {
+            operands.push(*operand);
+            known.push(*tangent);
+        }
+    }
+    let body = take_closed_body(trace, &operands, &[], &[result]);
+    let (results, tangents) = push_body(transformer, trace, &body, &operands, &known)?;
+    Ok((results[0], tangents[0]))
+}

@@ -1,0 +1,106 @@
+//! Choice of the values that a forward pass saves for its backward pass.
+
+use crate::ir::{NodeId, Op, Trace};
+use crate::ops;
+
+/// Which values a backward pass reads from the forward pass. Results of loops, branches and calls are always saved; all
+/// others that the policy does not save are computed again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checkpoint {
+    /// Every value that the backward pass needs. Reshapes, broadcasts and other rearrangements are repeated.
+    #[default]
+    SaveAll,
+    /// Only parameters.
+    SaveNone,
+    /// Parameters, and results of dot products and convolutions.
+    SaveDots,
+    /// Parameters, and values with these names (`lxla_checkpoint_name`).
+    SaveNamed(Vec<String>),
+}
+
+impl Checkpoint {
+    /// Whether the policy saves an operation's result, if the backward pass needs it.
+    fn saves(&self, trace: &Trace, id: NodeId) -> bool {
+        let node = trace.node(id);
+        match self {
+            _ if node.op == Op::Result => true,
+            Checkpoint::SaveAll => !is_rearrangement(trace, id),
+            Checkpoint::SaveNone => false,
+            Checkpoint::SaveDots => matches!(node.op, Op::DotGeneral | Op::Matmul | Op::Convolution),
+            Checkpoint::SaveNamed(names) => {
+                node.op == Op::CheckpointName && names.contains(&ops::checkpoint_name_of(trace, id))
+            }
+        }
+    }
+}
+
+/// Whether the operation only moves the elements of its operand, or converts them to a wider dtype.
+fn is_rearrangement(trace: &Trace, id: NodeId) -> bool {
+    let node = trace.node(id);
+    match node.op {
+        Op::Reshape | Op::BroadcastTo | Op::Transpose | Op::Reverse => true,
+        Op::Convert => {
+            let from = trace.node(trace.operands(node)[0]).dtype;
+            from.size_bytes() <= node.dtype.size_bytes()
+        }
+        _ => false,
+    }
+}
+
+/// Returns the values that the computation of `gradients` reads and that do not depend on `cotangents`: those to save.
+/// `free` values, and values computed from constants alone, need not be saved.
+pub fn residuals(
+    policy: &Checkpoint,
+    trace: &Trace,
+    free: &[NodeId],
+    cotangents: &[NodeId],
+    gradients: &[NodeId],
+) -> Vec<NodeId> {
+    let (is_free, late) = (marked(trace, free), dependents(trace, cotangents));
+    let constant = constants(trace);
+    let mut seen = vec![false; trace.len()];
+    let mut saved = Vec::new();
+    let mut stack: Vec<NodeId> = gradients.iter().rev().copied().collect();
+    while let Some(id) = stack.pop() {
+        let i = id.0 as usize;
+        if std::mem::replace(&mut seen[i], true) || is_free[i] || constant[i] {
+            continue;
+        }
+        let node = trace.node(id);
+        if !late[i] && (node.op == Op::Leaf || policy.saves(trace, id)) {
+            saved.push(id);
+            continue;
+        }
+        stack.extend(trace.operands(node).iter().rev());
+    }
+    saved.retain(|id| !cotangents.contains(id));
+    saved
+}
+
+fn marked(trace: &Trace, ids: &[NodeId]) -> Vec<bool> {
+    let mut marks = vec![false; trace.len()];
+    ids.iter().for_each(|id| marks[id.0 as usize] = true);
+    marks
+}
+
+/// For each node, whether it depends on one of `sources`.
+fn dependents(trace: &Trace, sources: &[NodeId]) -> Vec<bool> {
+    let mut marks = marked(trace, sources);
+    for id in 0..trace.len() {
+        if !marks[id] {
+            marks[id] = trace.operands(trace.node(NodeId(id as u32))).iter().any(|operand| marks[operand.0 as usize]);
+        }
+    }
+    marks
+}
+
+/// For each node, whether it is computed from constants alone.
+fn constants(trace: &Trace) -> Vec<bool> {
+    let mut constant: Vec<bool> = Vec::with_capacity(trace.len());
+    for id in 0..trace.len() {
+        let node = trace.node(NodeId(id as u32));
+        let known = node.op != Op::Leaf && trace.operands(node).iter().all(|operand| constant[operand.0 as usize]);
+        constant.push(known);
+    }
+    constant
+}

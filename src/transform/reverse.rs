@@ -1,0 +1,179 @@
+//! Reverse mode: pulls cotangents back from outputs to inputs, over the nodes of a trace.
+
+use super::Transformer;
+use super::site::{backward, of_node, passes_tangents};
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, Op, Trace};
+use crate::ops;
+use crate::ops::rules::{is_differentiable, sum_dtype};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Cotangents that arrived at one node.
+type Arrived = SmallVec<[NodeId; 2]>;
+
+/// Records the cotangents of `inputs` from those of `outputs`, which are pairs of a node and its cotangent. `None` for
+/// an input on which no output depends, and for integers and preds. An input may depend on another one, whose cotangent then includes that path.
+pub fn pull_back(
+    transformer: &Transformer,
+    trace: &mut Trace,
+    outputs: &[(NodeId, NodeId)],
+    inputs: &[NodeId],
+) -> Result<Vec<Option<NodeId>>> {
+    let first = inputs.iter().map(|id| id.0).min().unwrap_or(0);
+    pull_back_since(transformer, trace, outputs, inputs, first)
+}
+
+/// Like [`pull_back`], through nodes from number `first` on only: inputs before it do not depend on each other.
+pub fn pull_back_since(
+    transformer: &Transformer,
+    trace: &mut Trace,
+    outputs: &[(NodeId, NodeId)],
+    inputs: &[NodeId],
+    first: u32,
+) -> Result<Vec<Option<NodeId>>> {
+    let varying: Vec<NodeId> =
+        inputs.iter().copied().filter(|&input| is_differentiable(trace.node(input).dtype)).collect();
+    let mut pass = Pass::new(trace, outputs, &varying, first);
+    for id in (first..pass.end).rev() {
+        let Some((results, cotangents)) = pass.arrived_at(trace, NodeId(id))? else { continue };
+        let mut site = of_node(transformer, trace, NodeId(id), results);
+        let operands = site.operands.clone();
+        let wanted: Vec<bool> = operands.iter().map(|&operand| pass.reaches(operand)).collect();
+        if !wanted.contains(&true) {
+            continue;
+        }
+        let gradients = backward(&mut site, &cotangents, &wanted)?;
+        for (&operand, gradient) in operands.iter().zip(gradients) {
+            if let Some(gradient) = gradient.filter(|_| pass.reaches(operand)) {
+                debug_assert_eq!(
+                    trace.ty(operand),
+                    trace.ty(gradient),
+                    "a cotangent of {:?}",
+                    trace.node(NodeId(id)).op
+                );
+                pass.add(operand, gradient);
+            }
+        }
+    }
+    inputs.iter().map(|&input| pass.total(trace, input)).collect()
+}
+
+/// One pass from outputs to inputs. Nodes are visited from the last to the first, so that all users of a node come
+/// before it.
+struct Pass<'a> {
+    inputs: &'a [NodeId],
+    first: u32,
+    end: u32,
+    /// Whether a tangent of an input reaches a node, by number from `first`.
+    depends: Vec<bool>,
+    arrived: Vec<Arrived>,
+    /// Cotangents that arrived at inputs before `first`.
+    outside: FxHashMap<u32, Arrived>,
+    /// Cotangents of the results of applications: number, node, cotangent.
+    of_results: FxHashMap<u32, Vec<(usize, NodeId, NodeId)>>,
+    totals: FxHashMap<u32, NodeId>,
+}
+
+impl Pass<'_> {
+    fn new<'a>(trace: &Trace, outputs: &[(NodeId, NodeId)], inputs: &'a [NodeId], first: u32) -> Pass<'a> {
+        let end = outputs.iter().map(|(id, _)| id.0 + 1).max().unwrap_or(0).max(first);
+        let mut pass = Pass {
+            inputs,
+            first,
+            end,
+            depends: vec![false; (end - first) as usize],
+            arrived: vec![Arrived::new(); (end - first) as usize],
+            outside: FxHashMap::default(),
+            of_results: FxHashMap::default(),
+            totals: FxHashMap::default(),
+        };
+        for &input in inputs.iter().filter(|input| (first..end).contains(&input.0)) {
+            pass.depends[(input.0 - first) as usize] = true;
+        }
+        for id in first..end {
+            let operands = trace.operands(trace.node(NodeId(id)));
+            let at = (id - first) as usize;
+            pass.depends[at] |=
+                operands.iter().any(|&operand| pass.reaches(operand)) && passes_tangents(trace, NodeId(id));
+        }
+        for &(output, cotangent) in outputs {
+            if pass.reaches(output) {
+                pass.add(output, cotangent);
+            }
+        }
+        pass
+    }
+
+    /// Whether a tangent of an input reaches a node.
+    fn reaches(&self, id: NodeId) -> bool {
+        match id.0.checked_sub(self.first) {
+            Some(at) => self.depends.get(at as usize).is_some_and(|depends| *depends),
+            None => self.inputs.contains(&id),
+        }
+    }
+
+    fn add(&mut self, id: NodeId, cotangent: NodeId) {
+        match id.0.checked_sub(self.first) {
+            Some(at) => self.arrived[at as usize].push(cotangent),
+            None => self.outside.entry(id.0).or_default().push(cotangent),
+        }
+    }
+
+    /// Results and cotangents of an operation whose operands are to get theirs; `None` if nothing arrived, or the node
+    /// is a leaf or one of several results.
+    fn arrived_at(&mut self, trace: &mut Trace, node: NodeId) -> Result<Option<Results>> {
+        let op = trace.node(node).op;
+        if op.has_results() {
+            return Ok(self.of_results.remove(&node.0).map(|found| listed(&found)));
+        }
+        let terms = std::mem::take(&mut self.arrived[(node.0 - self.first) as usize]);
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let total = accumulated(trace, &terms)?;
+        if self.inputs.contains(&node) {
+            self.totals.insert(node.0, total);
+        }
+        if op == Op::Result {
+            let found = *trace.node(node);
+            let (application, number) = (trace.operands(&found)[0], trace.attributes(&found));
+            self.of_results.entry(application.0).or_default().push((number, node, total));
+        }
+        let is_operation = !matches!(op, Op::Leaf | Op::Result);
+        Ok(is_operation.then(|| (vec![Some(node)], vec![Some(total)])))
+    }
+
+    fn total(&mut self, trace: &mut Trace, input: NodeId) -> Result<Option<NodeId>> {
+        if let Some(terms) = self.outside.remove(&input.0) {
+            let total = accumulated(trace, &terms)?;
+            self.totals.insert(input.0, total);
+        }
+        Ok(self.totals.get(&input.0).copied())
+    }
+}
+
+/// Results of an operation, and their cotangents.
+type Results = (Vec<Option<NodeId>>, Vec<Option<NodeId>>);
+
+/// The results of an application and their cotangents, as lists by number.
+fn listed(found: &[(usize, NodeId, NodeId)]) -> Results {
+    let count = found.iter().map(|(number, ..)| number + 1).max().unwrap_or(0);
+    let (mut results, mut cotangents) = (vec![None; count], vec![None; count]);
+    for &(number, node, cotangent) in found {
+        (results[number], cotangents[number]) = (Some(node), Some(cotangent));
+    }
+    (results, cotangents)
+}
+
+/// Records the sum of cotangents; more than two 8-bit or 16-bit floats are summed in f32.
+fn accumulated(trace: &mut Trace, terms: &[NodeId]) -> Result<NodeId> {
+    let dtype = trace.node(terms[0]).dtype;
+    let wide = if terms.len() > 2 { sum_dtype(dtype) } else { dtype };
+    let mut total = ops::convert(trace, terms[0], wide);
+    for &term in &terms[1..] {
+        let term = ops::convert(trace, term, wide);
+        total = ops::binary(trace, BinaryOp::Add, total, term)?;
+    }
+    Ok(ops::convert(trace, total, dtype))
+}

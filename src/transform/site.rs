@@ -1,0 +1,182 @@
+//! Sites of rules, and the rules that follow from others.
+
+use super::Transformer;
+use crate::error::Result;
+use crate::ir::{Instruction, NodeId, Op, Trace};
+use crate::ops::definition;
+use crate::ops::rules::{
+    Derivative, Factor, Forward, Site, is_differentiable, no_derivative, scaled, to_operand, to_result, zeros,
+};
+use crate::types::Scalar;
+
+/// The site of a node that is in the trace.
+pub fn of_node<'a>(
+    transformer: &'a Transformer,
+    trace: &'a mut Trace,
+    node: NodeId,
+    results: Vec<Option<NodeId>>,
+) -> Site<'a> {
+    let found = *trace.node(node);
+    Site {
+        node,
+        op: found.op,
+        ty: trace.ty(node),
+        operands: trace.operands(&found).to_vec(),
+        results,
+        words: trace.words(&found).into(),
+        scalar: trace.scalar(&found),
+        bodies: trace.bodies(&found).cloned().collect(),
+        transforms: transformer,
+        trace,
+    }
+}
+
+/// The site of an instruction that is to be recorded in a trace, on these operands.
+pub fn of_instruction<'a>(
+    transformer: &'a Transformer,
+    trace: &'a mut Trace,
+    value: &Instruction,
+    scalar: Option<Scalar>,
+    operands: Vec<NodeId>,
+) -> Site<'a> {
+    Site {
+        trace,
+        node: NodeId(u32::MAX),
+        op: value.op,
+        ty: value.ty.clone(),
+        operands,
+        results: Vec::new(),
+        words: value.words.clone(),
+        scalar,
+        bodies: value.bodies.clone(),
+        transforms: transformer,
+    }
+}
+
+/// Whether a tangent of the operation's operands can reach its results: false for integer results, and for operations
+/// whose derivative is zero.
+pub fn passes_tangents(trace: &Trace, id: NodeId) -> bool {
+    let node = trace.node(id);
+    if node.op.has_results() {
+        return true;
+    }
+    is_differentiable(node.dtype)
+        && (node.op == Op::Result || !matches!(definition(node.op).derivative, Derivative::Zero))
+}
+
+/// Records the tangents of the results of a site. At least one operand has a tangent.
+pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
+    let found = definition(site.op);
+    let one = |tangent| Ok(Forward { results: None, tangents: vec![tangent] });
+    match found.derivative {
+        Derivative::Zero => Ok(Forward { results: None, tangents: vec![None; site.results.len()] }),
+        Derivative::Elementwise(partial) => {
+            let ty = site.ty.clone();
+            let mut sum = None;
+            for (operand, tangent) in tangents.iter().enumerate() {
+                let Some(tangent) = *tangent else { continue };
+                let factor = partial(site, operand)?;
+                if matches!(factor, Factor::Zero) {
+                    continue;
+                }
+                let tangent = to_result(site.trace, tangent, &ty)?;
+                let term = scaled(site.trace, tangent, &factor)?;
+                sum = crate::ops::rules::add_tangents(site.trace, sum, term)?;
+            }
+            one(sum)
+        }
+        Derivative::Linear { jvp, .. } => {
+            let mut sum = None;
+            for (operand, tangent) in tangents.iter().enumerate() {
+                let Some(tangent) = *tangent else { continue };
+                let term = jvp(site, operand, tangent)?;
+                sum = crate::ops::rules::add_tangents(site.trace, sum, term)?;
+            }
+            one(sum)
+        }
+        Derivative::Jvp(jvp) => one(jvp(site, tangents)?),
+        Derivative::Several { jvp, .. } => jvp(site, tangents),
+        Derivative::Expanded | Derivative::Missing => Err(no_derivative(&name(site))),
+    }
+}
+
+/// Records the cotangents of the wanted operands of a site from those of its results, of which at least one is given.
+pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
+    let found = definition(site.op);
+    let mut gradients = vec![None; site.operands.len()];
+    match found.derivative {
+        Derivative::Zero => {}
+        Derivative::Elementwise(partial) => {
+            let cotangent = cotangents[0].expect("the cotangent of the only result");
+            for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+                let factor = partial(site, operand)?;
+                if let Some(term) = scaled(site.trace, cotangent, &factor)? {
+                    let ty = site.operand_ty(operand);
+                    gradients[operand] = Some(to_operand(site.trace, term, &ty)?);
+                }
+            }
+        }
+        Derivative::Linear { vjp, .. } => {
+            let cotangent = cotangents[0].expect("the cotangent of the only result");
+            for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+                gradients[operand] = vjp(site, operand, cotangent)?;
+            }
+        }
+        Derivative::Jvp(jvp) => {
+            let cotangent = cotangents[0].expect("the cotangent of the only result");
+            return transposed(site, cotangent, wanted, jvp);
+        }
+        Derivative::Expanded => {
+            let cotangent = cotangents[0].expect("the cotangent of the only result");
+            let expand = found.expand.expect("an expanded operation says how");
+            let first = NodeId(site.trace.len() as u32);
+            let result = expand(site)?;
+            let inputs: Vec<NodeId> =
+                (0..wanted.len()).filter(|&operand| wanted[operand]).map(|operand| site.operands[operand]).collect();
+            let transforms = site.transforms;
+            let mut found = transforms.vjp_since(site.trace, &[(result, cotangent)], &inputs, first)?.into_iter();
+            for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+                gradients[operand] = found.next().expect("one for each input");
+            }
+            deduplicate(site, wanted, &mut gradients);
+        }
+        Derivative::Several { vjp, .. } => return vjp(site, cotangents, wanted),
+        Derivative::Missing => return Err(no_derivative(&name(site))),
+    }
+    Ok(gradients)
+}
+
+/// Keeps the cotangent of an operand that is given several times only once: a pull-back returns the sum for each.
+fn deduplicate(site: &Site, wanted: &[bool], gradients: &mut [Option<NodeId>]) {
+    for (operand, gradient) in gradients.iter_mut().enumerate() {
+        if (0..operand).any(|before| wanted[before] && site.operands[before] == site.operands[operand]) {
+            *gradient = None;
+        }
+    }
+}
+
+type Jvp = fn(&mut Site, &[Option<NodeId>]) -> Result<Option<NodeId>>;
+
+/// Records the transpose of a forward rule: the tangent is recorded for tangents that are zero, to which the cotangent
+/// is pulled back. The tangent is linear in them, so that their values do not matter.
+fn transposed(site: &mut Site, cotangent: NodeId, wanted: &[bool], jvp: Jvp) -> Result<Vec<Option<NodeId>>> {
+    let mut starts: Vec<Option<NodeId>> = vec![None; wanted.len()];
+    for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+        let ty = site.operand_ty(operand);
+        starts[operand] = Some(zeros(site.trace, &ty)?);
+    }
+    let Some(tangent) = jvp(site, &starts)? else { return Ok(vec![None; wanted.len()]) };
+    let inputs: Vec<NodeId> = starts.iter().flatten().copied().collect();
+    let transforms = site.transforms;
+    let mut found = transforms.vjp(site.trace, &[(tangent, cotangent)], &inputs)?.into_iter();
+    Ok(starts.iter().map(|start| start.and_then(|_| found.next().expect("one for each input"))).collect())
+}
+
+/// Name of the operation of a site, for messages.
+pub fn name(site: &Site) -> String {
+    match site.op {
+        Op::Unary(op) => op.name().to_string(),
+        Op::Binary(op) | Op::BinaryScalar(op) | Op::ScalarBinary(op) => op.name().to_string(),
+        op => definition(op).name.to_string(),
+    }
+}

@@ -1,0 +1,507 @@
+//! Random programs of f64 values, with nested computations.
+
+use lazyxla::ir::{BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, Trace, UnaryOp, take_body, take_closed_body};
+use lazyxla::ops::{self, Applied, SpecialOp, UnaryFunction};
+use lazyxla::types::{DType, ScalarValue, TensorType};
+use std::sync::Arc;
+
+/// A generator of random numbers (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.bits() % end as u64) as usize
+    }
+
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn coin(&mut self) -> bool {
+        self.bits() & 1 == 1
+    }
+}
+
+/// Records random operations. All values in the pool are f64.
+pub struct Maker<'a> {
+    pub random: &'a mut Random,
+    pub trace: Trace,
+    pool: Vec<NodeId>,
+    /// How deep computations may nest.
+    depth: usize,
+}
+
+pub fn f64s(dims: &[i64]) -> TensorType {
+    TensorType::new(DType::F64, dims)
+}
+
+/// Shapes of parameters.
+const SHAPES: [&[i64]; 7] = [&[], &[3], &[2, 3], &[3, 2], &[1, 3], &[2, 2], &[4]];
+
+/// A random computation of one to three parameters, with one or two results.
+pub fn computation(random: &mut Random, length: usize, depth: usize) -> Arc<Body> {
+    let count = 1 + random.below(3);
+    let types: Vec<TensorType> = (0..count).map(|_| f64s(SHAPES[random.below(SHAPES.len())])).collect();
+    let results = 1 + random.below(2);
+    of_types(random, &types, length, depth, |maker| (0..results).map(|_| maker.any()).collect())
+}
+
+/// A random computation of parameters of these types. `results` picks its results.
+fn of_types(
+    random: &mut Random,
+    types: &[TensorType],
+    length: usize,
+    depth: usize,
+    results: impl FnOnce(&mut Maker) -> Vec<NodeId>,
+) -> Arc<Body> {
+    let mut trace = Trace::new();
+    let parameters: Vec<NodeId> = types.iter().map(|ty| trace.parameter(ty.clone())).collect();
+    let mut maker = Maker { random, trace, pool: parameters.clone(), depth };
+    for _ in 0..length {
+        maker.grow();
+    }
+    let results = results(&mut maker);
+    take_closed_body(&maker.trace, &parameters, &[], &results)
+}
+
+impl Maker<'_> {
+    /// A value of the pool; late ones are likelier.
+    fn any(&mut self) -> NodeId {
+        let from = if self.random.coin() { self.pool.len() / 2 } else { 0 };
+        self.pool[from + self.random.below(self.pool.len() - from)]
+    }
+
+    fn dims(&self, id: NodeId) -> Vec<i64> {
+        self.trace.ty(id).dims.to_vec()
+    }
+
+    /// A value with at least one axis, and one of its axes.
+    fn with_axis(&mut self) -> (NodeId, i64) {
+        let x = self.any();
+        let rank = self.dims(x).len();
+        if rank == 0 {
+            let x = ops::reshape(&mut self.trace, x, &[1]).unwrap();
+            return (x, 0);
+        }
+        (x, self.random.below(rank) as i64)
+    }
+
+    /// Values of one shape with `x`.
+    fn like(&mut self, x: NodeId) -> NodeId {
+        let y = self.any();
+        self.shaped(y, &self.dims(x))
+    }
+
+    /// Values of a shape, made from those of `x`.
+    fn shaped(&mut self, x: NodeId, dims: &[i64]) -> NodeId {
+        let t = &mut self.trace;
+        if t.ty(x).dims.as_slice() == dims {
+            return x;
+        }
+        let axes: Vec<i64> = (0..t.ty(x).dims.len() as i64).collect();
+        let mean = ops::mean(t, x, &axes, false).unwrap();
+        ops::broadcast_to(t, mean, dims).unwrap()
+    }
+
+    /// Values bounded by 1.
+    fn bounded(&mut self, x: NodeId) -> NodeId {
+        ops::unary(&mut self.trace, UnaryOp::Tanh, x).unwrap()
+    }
+
+    /// Records one random operation and adds its results to the pool.
+    fn grow(&mut self) {
+        let made = match self.random.below(if self.depth > 0 { 34 } else { 28 }) {
+            0..=3 => vec![self.unary()],
+            4..=8 => vec![self.binary()],
+            9 => vec![self.select()],
+            10 => vec![self.scalar()],
+            11..=14 => vec![self.rearranged()],
+            15..=17 => vec![self.reduced()],
+            18 | 19 => vec![self.product()],
+            20 => vec![self.cumulative()],
+            21 => vec![self.sorted()],
+            22 | 23 => vec![self.indexed()],
+            24 => vec![self.normalized()],
+            25 => vec![self.complex()],
+            26 => vec![self.solved()],
+            27 => vec![self.marked()],
+            28 => self.call(),
+            29 | 30 => self.branches(),
+            31 | 32 => self.scan(),
+            _ => self.while_loop(),
+        };
+        for id in made {
+            if self.trace.ty(id).elements() <= 64 {
+                let id = if self.random.below(3) == 0 { self.bounded(id) } else { id };
+                self.pool.push(id);
+            }
+        }
+    }
+
+    fn unary(&mut self) -> NodeId {
+        let x = self.any();
+        let t = &mut self.trace;
+        match self.random.below(16) {
+            0 => ops::unary(t, UnaryOp::Sine, x),
+            1 => ops::unary(t, UnaryOp::Cosine, x),
+            2 => ops::unary(t, UnaryOp::Logistic, x),
+            3 => ops::unary(t, UnaryOp::Negate, x),
+            4 => ops::unary(t, UnaryOp::Abs, x),
+            5 => ops::unary(t, UnaryOp::Floor, x),
+            6 => ops::special(t, SpecialOp::Erf, x),
+            7 => ops::special(t, SpecialOp::NormalCdf, x),
+            8 => ops::unary_function(t, UnaryFunction::Atan, x),
+            9 => ops::unary_function(t, UnaryFunction::Asinh, x),
+            10 => {
+                let x = ops::unary(t, UnaryOp::Tanh, x).unwrap();
+                ops::unary(t, UnaryOp::Exponential, x)
+            }
+            11 => {
+                let x = ops::unary(t, UnaryOp::Tanh, x).unwrap();
+                ops::unary(t, UnaryOp::ExponentialMinusOne, x)
+            }
+            12 | 13 => {
+                let square = ops::binary(t, BinaryOp::Multiply, x, x).unwrap();
+                let positive = ops::binary_scalar(t, BinaryOp::Add, square, ScalarValue::Float(0.5), false).unwrap();
+                let op = [UnaryOp::Sqrt, UnaryOp::Rsqrt, UnaryOp::Log, UnaryOp::Cbrt][self.random.below(4)];
+                ops::unary(t, op, positive)
+            }
+            _ => ops::unary(t, UnaryOp::Tanh, x),
+        }
+        .unwrap()
+    }
+
+    fn binary(&mut self) -> NodeId {
+        let a = self.any();
+        let b = if self.random.coin() { self.like(a) } else { self.any() };
+        let b = if ops::binary(&mut self.trace, BinaryOp::Add, a, b).is_ok() { b } else { self.like(a) };
+        let t = &mut self.trace;
+        let made = match self.random.below(8) {
+            0 => BinaryOp::Subtract,
+            1 | 2 => BinaryOp::Multiply,
+            3 => BinaryOp::Maximum,
+            4 => BinaryOp::Minimum,
+            5 => {
+                let b = ops::unary(t, UnaryOp::Tanh, b).unwrap();
+                let b = ops::binary_scalar(t, BinaryOp::Add, b, ScalarValue::Float(2.0), false).unwrap();
+                return ops::binary(t, BinaryOp::Divide, a, b).unwrap();
+            }
+            6 => {
+                let b = ops::unary(t, UnaryOp::Exponential, b).unwrap();
+                return ops::binary(t, BinaryOp::Atan2, a, b).unwrap();
+            }
+            _ => BinaryOp::Add,
+        };
+        let result = ops::binary(t, made, a, b).unwrap();
+        if made == BinaryOp::Multiply { self.bounded(result) } else { result }
+    }
+
+    fn scalar(&mut self) -> NodeId {
+        let x = self.any();
+        let value = ScalarValue::Float(self.random.unit() * 2.0 - 1.0);
+        let op = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Subtract, BinaryOp::Maximum][self.random.below(4)];
+        let on_left = self.random.coin();
+        ops::binary_scalar(&mut self.trace, op, x, value, on_left).unwrap()
+    }
+
+    fn pred(&mut self, like: NodeId) -> NodeId {
+        let (a, b) = (self.like(like), self.like(like));
+        let op = [CompareOp::Lt, CompareOp::Ge][self.random.below(2)];
+        ops::compare(&mut self.trace, op, a, b).unwrap()
+    }
+
+    fn select(&mut self) -> NodeId {
+        let a = self.any();
+        let (pred, b) = (self.pred(a), self.like(a));
+        ops::select(&mut self.trace, pred, a, b).unwrap()
+    }
+
+    fn rearranged(&mut self) -> NodeId {
+        let (x, axis) = self.with_axis();
+        let dims = self.dims(x);
+        let rank = dims.len();
+        let pick = self.random.below(8);
+        let other = self.any();
+        let other = self.shaped(other, &dims);
+        let t = &mut self.trace;
+        let at = axis as usize;
+        match pick {
+            0 => ops::reshape(t, x, &[dims.iter().product()]),
+            1 => ops::transpose(t, x, &(0..rank as i64).rev().collect::<Vec<_>>()),
+            2 => ops::reverse(t, x, &[axis]),
+            3 => {
+                let (mut starts, limits, mut strides) = (vec![0; rank], dims.clone(), vec![1; rank]);
+                starts[at] = (dims[at] - 1).min(1);
+                strides[at] = 2;
+                ops::slice(t, x, &starts, &limits, &strides)
+            }
+            4 => ops::concatenate(t, &[x, other, x], axis),
+            5 => {
+                let (mut low, mut interior) = (vec![0; rank], vec![0; rank]);
+                low[at] = if dims[at] > 1 { -1 } else { 1 };
+                interior[at] = 1;
+                ops::pad_scalar(t, x, ScalarValue::Float(0.25), &low, &vec![1; rank], &interior)
+            }
+            6 => ops::broadcast_to(t, x, &[&[2], &dims[..]].concat()),
+            _ => ops::roll(t, x, &[1], &[axis]),
+        }
+        .unwrap()
+    }
+
+    fn reduced(&mut self) -> NodeId {
+        let (x, axis) = self.with_axis();
+        let keep = self.random.coin();
+        let pick = self.random.below(7);
+        let t = &mut self.trace;
+        match pick {
+            0 => ops::reduce(t, ReduceOp::Max, x, &[axis], keep),
+            1 => ops::reduce(t, ReduceOp::Min, x, &[axis], keep),
+            2 => {
+                let x = ops::unary(t, UnaryOp::Tanh, x).unwrap();
+                ops::reduce(t, ReduceOp::Product, x, &[axis], keep)
+            }
+            3 => ops::logsumexp(t, x, &[axis], keep),
+            4 => ops::variance(t, x, &[axis], 0.0, keep),
+            5 => ops::mean(t, x, &[axis], keep),
+            _ => ops::reduce(t, ReduceOp::Sum, x, &[axis], keep),
+        }
+        .unwrap()
+    }
+
+    fn product(&mut self) -> NodeId {
+        let (x, _) = self.with_axis();
+        let x = self.bounded(x);
+        let dims = self.dims(x);
+        let last = dims[dims.len() - 1];
+        let y = self.any();
+        let shape: Vec<i64> = match self.random.below(3) {
+            0 => vec![last],
+            1 => vec![last, 2],
+            _ => vec![1, last, 3],
+        };
+        let row: Vec<NodeId> = (0..last).map(|i| self.scaled(y, 1.0 + i as f64 / 3.0, &[])).collect();
+        let column = ops::stack(&mut self.trace, &row, 0).unwrap();
+        let dims = if shape.len() == 1 { vec![last] } else { vec![last, 1] };
+        let column = ops::reshape(&mut self.trace, column, &dims).unwrap();
+        let y = ops::broadcast_to(&mut self.trace, column, &shape).unwrap();
+        ops::matmul(&mut self.trace, x, y).unwrap()
+    }
+
+    fn scaled(&mut self, x: NodeId, by: f64, dims: &[i64]) -> NodeId {
+        let x = self.shaped(x, dims);
+        ops::binary_scalar(&mut self.trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
+    }
+
+    fn cumulative(&mut self) -> NodeId {
+        let (x, axis) = self.with_axis();
+        let x = self.bounded(x);
+        let op = [ReduceOp::Sum, ReduceOp::Product, ReduceOp::Max][self.random.below(3)];
+        let reverse = self.random.coin();
+        ops::cumulative(&mut self.trace, op, x, axis, reverse).unwrap()
+    }
+
+    fn sorted(&mut self) -> NodeId {
+        let (x, axis) = self.with_axis();
+        let descending = self.random.coin();
+        ops::sort_along(&mut self.trace, x, axis, descending, true).unwrap()
+    }
+
+    /// An s32 scalar that depends on a value, from -1 to 3.
+    fn number(&mut self) -> NodeId {
+        let x = self.any();
+        let x = self.shaped(x, &[]);
+        let t = &mut self.trace;
+        let x = ops::unary(t, UnaryOp::Sine, x).unwrap();
+        let x = ops::binary_scalar(t, BinaryOp::Multiply, x, ScalarValue::Float(2.0), false).unwrap();
+        let x = ops::binary_scalar(t, BinaryOp::Add, x, ScalarValue::Float(1.0), false).unwrap();
+        let x = ops::unary(t, UnaryOp::Floor, x).unwrap();
+        ops::convert(t, x, DType::S32)
+    }
+
+    fn indexed(&mut self) -> NodeId {
+        let (x, axis) = self.with_axis();
+        let dims = self.dims(x);
+        let number = self.number();
+        let part = self.any();
+        let pick = self.random.below(4);
+        let at = axis as usize;
+        let zero = ops::full(&mut self.trace, &TensorType::new(DType::S32, &[]), ScalarValue::Signed(0)).unwrap();
+        let mut starts = vec![zero; dims.len()];
+        starts[at] = number;
+        let mut sizes = dims.clone();
+        sizes[at] = (dims[at] - 1).max(1);
+        match pick {
+            0 => ops::dynamic_slice(&mut self.trace, x, &starts, &sizes),
+            1 => {
+                let part = self.shaped(part, &sizes);
+                ops::dynamic_update_slice(&mut self.trace, x, part, &starts)
+            }
+            2 => ops::take(&mut self.trace, x, number, axis),
+            _ => {
+                let order = ops::argsort(&mut self.trace, x, axis, false, true, DType::S32).unwrap();
+                ops::take_along_axis(&mut self.trace, x, order, axis)
+            }
+        }
+        .unwrap()
+    }
+
+    fn normalized(&mut self) -> NodeId {
+        let (x, axis) = self.with_axis();
+        if self.random.coin() {
+            ops::softmax(&mut self.trace, x, axis).unwrap()
+        } else {
+            ops::log_softmax(&mut self.trace, x, axis).unwrap()
+        }
+    }
+
+    fn complex(&mut self) -> NodeId {
+        let (a, _) = self.with_axis();
+        let b = self.like(a);
+        let pick = self.random.below(4);
+        let last = *self.dims(a).last().expect("an axis");
+        let t = &mut self.trace;
+        let z = ops::complex(t, a, b).unwrap();
+        let z = match pick {
+            0 => ops::fft(t, FftOp::Fft, z, &[last]).unwrap(),
+            1 => ops::unary(t, UnaryOp::Sine, z).unwrap(),
+            2 => ops::binary(t, BinaryOp::Multiply, z, z).unwrap(),
+            _ => {
+                let half = ops::fft(t, FftOp::Rfft, a, &[last]).unwrap();
+                return ops::imag(t, half).unwrap();
+            }
+        };
+        if self.random.coin() { ops::real(t, z) } else { ops::imag(t, z) }.unwrap()
+    }
+
+    /// The Cholesky factor of a matrix that is positive definite, by which something is solved.
+    fn solved(&mut self) -> NodeId {
+        let (x, b) = (self.any(), self.any());
+        let (x, b) = (self.bounded(x), self.shaped(b, &[3, 2]));
+        let square = self.shaped(x, &[3, 3]);
+        let t = &mut self.trace;
+        let row = ops::iota(t, &f64s(&[3, 3]), 1).unwrap();
+        let skewed = ops::binary(t, BinaryOp::Multiply, square, row).unwrap();
+        let transposed = ops::transpose(t, skewed, &[1, 0]).unwrap();
+        let product = ops::matmul(t, skewed, transposed).unwrap();
+        let eye = ops::eye(t, DType::F64, 3, 3, 0).unwrap();
+        let matrix = ops::binary(t, BinaryOp::Add, product, eye).unwrap();
+        let factor = ops::cholesky(t, matrix, true).unwrap();
+        ops::matmul(t, factor, b).unwrap()
+    }
+
+    fn marked(&mut self) -> NodeId {
+        let x = self.any();
+        let t = &mut self.trace;
+        match self.random.below(3) {
+            0 => ops::stop_gradient(t, x).unwrap(),
+            1 => ops::checkpoint_name(t, x, "kept").unwrap(),
+            _ => ops::optimization_barrier(t, &[x]).unwrap()[0],
+        }
+    }
+
+    /// Traces a computation of values of the pool in this trace, which captures others.
+    fn traced(&mut self, parameters: &[TensorType], results: &[TensorType]) -> (Arc<Body>, Vec<NodeId>) {
+        let leaves: Vec<NodeId> = parameters.iter().map(|ty| self.trace.parameter(ty.clone())).collect();
+        let before = self.pool.len();
+        let depth = self.depth;
+        self.depth -= 1;
+        self.pool.extend_from_slice(&leaves);
+        for _ in 0..3 {
+            self.grow();
+        }
+        let made: Vec<NodeId> = results
+            .iter()
+            .map(|ty| {
+                let x = self.pool[before + self.random.below(self.pool.len() - before)];
+                let x = self.shaped(x, &ty.dims);
+                self.bounded(x)
+            })
+            .collect();
+        self.pool.truncate(before);
+        self.depth = depth;
+        take_body(&self.trace, &leaves, &made)
+    }
+
+    fn some_types(&mut self) -> Vec<TensorType> {
+        (0..1 + self.random.below(2)).map(|_| f64s(SHAPES[self.random.below(SHAPES.len())])).collect()
+    }
+
+    fn arguments(&mut self, types: &[TensorType]) -> Vec<NodeId> {
+        types
+            .iter()
+            .map(|ty| {
+                let x = self.any();
+                self.shaped(x, &ty.dims)
+            })
+            .collect()
+    }
+
+    fn call(&mut self) -> Vec<NodeId> {
+        let (types, results) = (self.some_types(), self.some_types());
+        let (body, captures) = self.traced(&types, &results);
+        let arguments = self.arguments(&types);
+        ops::call(&mut self.trace, &Applied { body: &body, captures: &captures }, &arguments).unwrap()
+    }
+
+    fn branches(&mut self) -> Vec<NodeId> {
+        let (types, results) = (self.some_types(), self.some_types());
+        let made: Vec<(Arc<Body>, Vec<NodeId>)> = (0..3).map(|_| self.traced(&types, &results)).collect();
+        let arguments = self.arguments(&types);
+        let branches: Vec<Applied> = made.iter().map(|(body, captures)| Applied { body, captures }).collect();
+        if self.random.coin() {
+            let number = self.number();
+            return ops::case(&mut self.trace, number, &branches, &arguments).unwrap();
+        }
+        let x = self.any();
+        let x = self.shaped(x, &[]);
+        let pred = self.pred(x);
+        ops::branch(&mut self.trace, pred, &branches[0], &branches[1], &arguments).unwrap()
+    }
+
+    fn scan(&mut self) -> Vec<NodeId> {
+        let (carry, slices, stacks) = (self.some_types(), self.some_types(), self.some_types());
+        let (body, captures) = self.traced(&[&carry[..], &slices].concat(), &[&carry[..], &stacks].concat());
+        let init = self.arguments(&carry);
+        let stacked: Vec<TensorType> = slices.iter().map(|ty| f64s(&[&[3], &ty.dims[..]].concat())).collect();
+        let arrays = self.arguments(&stacked);
+        let reverse = self.random.coin();
+        let applied = Applied { body: &body, captures: &captures };
+        ops::scan(&mut self.trace, &applied, &init, &arrays, 3, reverse).unwrap()
+    }
+
+    /// A loop that runs twice to four times. It has no reverse mode, so its results pass a stopped gradient.
+    fn while_loop(&mut self) -> Vec<NodeId> {
+        let types = self.some_types();
+        let (body, captures) = self.traced(&types, &types);
+        let init = self.arguments(&types);
+        let count = f64s(&[]);
+        let start = self.any();
+        let start = self.shaped(start, &[]);
+        let start = self.bounded(start);
+        let t = &mut self.trace;
+        let counter = t.parameter(count.clone());
+        let values: Vec<NodeId> = types.iter().map(|ty| t.parameter(ty.clone())).collect();
+        let limit = ops::full(t, &count, ScalarValue::Float(2.0)).unwrap();
+        let more = ops::compare(t, CompareOp::Lt, counter, limit).unwrap();
+        let (condition, _) = take_body(t, &[&[counter], &values[..]].concat(), &[more]);
+        let next = ops::binary_scalar(t, BinaryOp::Add, counter, ScalarValue::Float(1.0), false).unwrap();
+        let made = ops::call(t, &Applied { body: &body, captures: &captures }, &values).unwrap();
+        let (body, captures) = take_body(t, &[&[counter], &values[..]].concat(), &[&[next], &made[..]].concat());
+        let results = ops::while_loop(
+            t,
+            &Applied { body: &condition, captures: &[] },
+            &Applied { body: &body, captures: &captures },
+            &[&[start], &init[..]].concat(),
+        )
+        .unwrap();
+        results[1..].iter().map(|&id| ops::stop_gradient(t, id).unwrap()).collect()
+    }
+}
