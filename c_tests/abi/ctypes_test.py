@@ -48,10 +48,28 @@ class EnvOptions(Structure):
     ]
 
 
+class Computation(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
+class VjpOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("wrt", POINTER(c_size_t)),
+        ("n_wrt", c_size_t),
+        ("captured", c_int32),
+        ("checkpoint", c_int32),
+        ("saved_names", POINTER(c_char_p)),
+        ("n_saved_names", c_size_t),
+    ]
+
+
 # Argument types of each function. Functions that are not in PLAIN return a status. A string to be freed is a c_void_p,
 # since ctypes would copy a c_char_p and lose the pointer.
 DIMS = [POINTER(c_int64), c_size_t]
 OUT = [POINTER(Tensor)]
+TENSORS = [POINTER(Tensor), c_size_t]
+MADE = [POINTER(Computation)]
 SIGNATURES = {
     "lxla_device_parse": [c_char_p, POINTER(Device)],
     "lxla_env_options_init": [POINTER(EnvOptions)],
@@ -81,6 +99,21 @@ SIGNATURES = {
     "lxla_mark_step": [Env, Device, c_int32],
     "lxla_stablehlo": [POINTER(Tensor), c_size_t, POINTER(c_void_p)],
     "lxla_step_stablehlo": [Env, Device, POINTER(c_void_p)],
+    "lxla_tensor_placeholder": [Env, Device, c_int32, *DIMS, *OUT],
+    "lxla_reduce": [c_int32, Tensor, *DIMS, c_int32, *OUT],
+    "lxla_computation_trace": [*TENSORS, *TENSORS, *MADE],
+    "lxla_computation_call": [Computation, *TENSORS, *TENSORS],
+    "lxla_computation_release": [Computation],
+    "lxla_vjp_options_init": [POINTER(VjpOptions)],
+    "lxla_computation_jvp": [Computation, POINTER(c_size_t), c_size_t, *MADE],
+    "lxla_computation_vjp": [Computation, POINTER(VjpOptions), *MADE, *MADE, POINTER(c_size_t)],
+    "lxla_computation_value_and_grad": [Computation, POINTER(VjpOptions), *MADE],
+    "lxla_computation_vmap": [Computation, *DIMS, *DIMS, c_int64, *MADE],
+    "lxla_computation_with_vjp": [Computation, Computation, Computation, *MADE],
+    "lxla_computation_with_jvp": [Computation, Computation, *MADE],
+    "lxla_gradients": [*TENSORS, POINTER(Tensor), *TENSORS, *OUT],
+    "lxla_stop_gradient": [Tensor, *OUT],
+    "lxla_checkpoint_name": [Tensor, c_char_p, *OUT],
 }
 PLAIN = {
     "lxla_abi_version": (ctypes.c_uint32, []),
@@ -169,7 +202,7 @@ def release(*handles):
 
 
 def test_layouts():
-    assert [ctypes.sizeof(kind) for kind in (Tensor, Env, Device, Scalar, EnvOptions)] == [8, 8, 8, 24, 56]
+    assert [ctypes.sizeof(kind) for kind in (Tensor, Env, Device, Scalar, EnvOptions, VjpOptions)] == [8, 8, 8, 24, 56, 48]
 
 
 def test_versions():
@@ -279,6 +312,45 @@ def test_strings_are_the_callers():
     assert json.loads(text(lib.lxla_env_metrics_json, env))["counters"]["UncachedCompile"] == 0
     lib.lxla_string_free(None)
     release(x, y, env)
+
+
+def test_derivatives_and_batches():
+    env = new_env()
+    w, x = floats(env, 3, 5), floats(env, 1, 2)
+    # Of pending tensors: sum(w x x).
+    square = give(lib.lxla_binary, Tensor, MULTIPLY, x, x)
+    product = give(lib.lxla_binary, Tensor, MULTIPLY, w, square)
+    loss = give(lib.lxla_reduce, Tensor, 1, product, None, 0, 0)
+    gradients = (Tensor * 2)()
+    ok(lib.lxla_gradients(byref(loss), 1, None, (Tensor * 2)(x, w), 2, gradients))
+    assert [read(g, "f", 2) for g in gradients] == [[6, 20], [1, 4]]
+    # Of a computation of the same, which captures w: by x and w, and over a batch.
+    p = give(lib.lxla_tensor_placeholder, Tensor, env, xla(), F32, *dims(2))
+    traced = [give(lib.lxla_checkpoint_name, Tensor, give(lib.lxla_binary, Tensor, MULTIPLY, p, p), b"square")]
+    traced.append(give(lib.lxla_binary, Tensor, MULTIPLY, w, traced[0]))
+    traced.append(give(lib.lxla_reduce, Tensor, 1, traced[1], None, 0, 0))
+    f = Computation()
+    ok(lib.lxla_computation_trace(byref(p), 1, byref(traced[2]), 1, byref(f)))
+    options = VjpOptions(struct_size=ctypes.sizeof(VjpOptions))
+    ok(lib.lxla_vjp_options_init(byref(options)))
+    options.captured, options.checkpoint = 1, 4
+    options.saved_names, options.n_saved_names = (c_char_p * 1)(b"square"), 1
+    with_gradients = give(lib.lxla_computation_value_and_grad, Computation, f, byref(options))
+    results = (Tensor * 3)()
+    ok(lib.lxla_computation_call(with_gradients, byref(x), 1, results, 3))
+    assert [read(results[0]), read(results[1], "f", 2), read(results[2], "f", 2)] == [[23], [6, 20], [1, 4]]
+    batched = give(lib.lxla_computation_vmap, Computation, f, *dims(1), *dims(0), 3)
+    rows = give(lib.lxla_iota, Tensor, env, xla(), F32, *dims(2, 3), 1)
+    losses = Tensor()
+    ok(lib.lxla_computation_call(batched, byref(rows), 1, byref(losses), 1))
+    assert read(losses, "f", 3) == [0, 8, 32]
+    none = Computation(77)
+    refused(lib.lxla_computation_jvp(f, (c_size_t * 1)(1), 1, byref(none)), INVALID_ARGUMENT, "wrt[0] is 1")
+    assert none.id == 77
+    release(w, x, square, product, loss, p, rows, losses, *gradients, *traced, *results)
+    for computation in (f, with_gradients, batched):
+        ok(lib.lxla_computation_release(computation))
+    release(env)
 
 
 def test_two_threads():

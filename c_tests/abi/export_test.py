@@ -6,7 +6,7 @@ What JAX computes from the text of lxla_computation_stablehlo equals what the li
 import ctypes
 import os
 import sys
-from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_size_t, c_void_p
 
 if sys.version_info < (3, 11):
     print("JAX 0.10.2 needs Python 3.11")
@@ -17,13 +17,9 @@ import ctypes_test as lxla
 import jax
 import jax.extend.backend
 import numpy as np
-from ctypes_test import DIMS, OUT, Env, Tensor, give, ok
+from ctypes_test import DIMS, OUT, Computation, Env, Tensor, give, ok
 
 jax.config.update("jax_enable_x64", True)
-
-
-class Computation(Structure):
-    _fields_ = [("id", c_uint64)]
 
 
 TENSORS = POINTER(Tensor)
@@ -195,15 +191,19 @@ def by_jax(text, arguments):
 def check(params, results, arguments, captured=()):
     """Calls the computation of `results` on arguments, and compares with JAX's run of its text. `captured` lists
     captures in the order of first use."""
-    computation = trace(params, results)
     arguments = [np.asarray(a, numpy_dtype(p)) for a, p in zip(arguments, params, strict=True)]
-    ours = [numpy_of(t) for t in call(computation, [data(a, a.dtype) for a in arguments], len(results))]
+    return compared(trace(params, results), len(results), arguments, captured)
+
+
+def compared(computation, count, arguments, captured=(), atol=0):
+    """Calls a computation on arrays, and compares with JAX's run of its text. Returns the results."""
+    ours = [numpy_of(t) for t in call(computation, [data(a, a.dtype) for a in arguments], count)]
     theirs = by_jax(lxla.text(lxla.lib.lxla_computation_stablehlo, computation), [*arguments, *captured])
     assert len(ours) == len(theirs)
     for i, (a, b) in enumerate(zip(ours, theirs)):
         assert (a.dtype, a.shape) == (b.dtype, b.shape), i
         if a.dtype.kind == "f":
-            np.testing.assert_allclose(a, b, rtol=1e-5, err_msg=f"result {i}")
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=atol, err_msg=f"result {i}")
         else:
             np.testing.assert_array_equal(a, b, err_msg=f"result {i}")
     return ours
@@ -412,6 +412,51 @@ def test_scans_in_scans_and_of_nothing():
     rows, nothing = placeholder(np.float32, 4, 3), placeholder(np.float32, 0, 3)
     check([c, rows], scan(outer, [c], [rows], 4, 1), [0, normal(4, 3)])
     check([c, nothing], scan(outer, [c], [nothing], 0, 1), [5, np.zeros((0, 3))])
+
+
+def transformed(name, computation, *inputs):
+    computations.append(give(getattr(lxla.lib, "lxla_computation_" + name), Computation, computation, *inputs))
+    return computations[-1]
+
+
+def test_derivatives_and_batches_are_those_of_jax():
+    """A scan of a layer with captured and stacked weights: its loss, the gradients, their tangents, and all of it over a
+    batch."""
+    h, x, w = placeholder(np.float32, 3), placeholder(np.float32, 3), placeholder(np.float32, 3, 3)
+    body = trace([h, x], [unary(TANH, add(record("matmul", h, w), x)), multiply(h, h)])
+    init, xs = placeholder(np.float32, 3), placeholder(np.float32, 5, 3)
+    end, squares = scan(body, [init], [xs], 5, 1)
+    loss = trace([init, xs, w], [add(reduce(SUM, end, 0), reduce(SUM, squares, 0, 1))])
+
+    def layer(w):
+        return lambda h, x: (jax.numpy.tanh(jax.numpy.matmul(h, w, precision="highest") + x), h * h)
+
+    def theirs(init, xs, w):
+        end, squares = jax.lax.scan(layer(w), init, xs)
+        return end.sum() + squares.sum()
+
+    arguments = [normal(3), normal(5, 3), normal(3, 3)]
+    gradient = jax.value_and_grad(theirs, (0, 1, 2))
+    for checkpoint in (1, 2, 3):
+        options = lxla.VjpOptions(struct_size=ctypes.sizeof(lxla.VjpOptions))
+        ok(lxla.lib.lxla_vjp_options_init(byref(options)))
+        options.checkpoint = checkpoint
+        ours = transformed("value_and_grad", loss, byref(options))
+        value, by = gradient(*arguments)
+        same(compared(ours, 4, arguments, atol=1e-4), [value, *by])
+        tangents = [normal(*a.shape) for a in arguments]
+        pushed = compared(transformed("jvp", ours, None, 0), 8, [*arguments, *tangents], atol=1e-4)
+        (value, by), (t_value, t_by) = jax.jvp(gradient, arguments, tangents)
+        same(pushed, [value, *by, t_value, *t_by])
+        batched = transformed("vmap", ours, *lxla.dims(-1, 1, 0), *lxla.dims(0, 0, 1, 2), 2)
+        arrays = [normal(3), normal(5, 2, 3), normal(2, 3, 3)]
+        value, by = jax.vmap(gradient, (None, 1, 0), (0, (0, 1, 2)))(*arrays)
+        same(compared(batched, 4, arrays, atol=1e-4), [value, *by])
+
+
+def same(ours, theirs):
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4)
 
 
 def main():

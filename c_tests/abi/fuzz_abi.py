@@ -8,16 +8,12 @@ import math
 import random
 import re
 import sys
-from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64
+from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
-from ctypes_test import Device, Env, Scalar, Tensor
-
-
-class Computation(Structure):
-    _fields_ = [("id", c_uint64)]
+from ctypes_test import Computation, Device, Env, Scalar, Tensor
 
 
 # Functions that are no operations on tensors, or whose arguments the plugin judges.
@@ -541,6 +537,7 @@ def declare():
         "lxla_computation_call": [Computation, any_one, c_size_t, any_one, c_size_t],
         "lxla_computation_info": [Computation, any_one, any_one, any_one],
         "lxla_computation_release": [Computation],
+        "lxla_vjp_options_init": [any_one],
         "lxla_computation_jvp": [Computation, any_one, c_size_t, any_one],
         "lxla_computation_vjp": [Computation, any_one, any_one, any_one, any_one],
         "lxla_computation_value_and_grad": [Computation, any_one, any_one],

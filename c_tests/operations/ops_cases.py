@@ -3,23 +3,19 @@ add an Operation to one of the files that ops_test.py names, and its accuracy to
 EXACT."""
 
 import functools
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p, sizeof
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p, sizeof
 from dataclasses import dataclass, field
 from typing import Callable
 
 import ctypes_test as abi
 import numpy as np
 import ops_values as values
-from ctypes_test import Scalar, ScalarValue, Tensor
+from ctypes_test import Computation, Scalar, ScalarValue, Tensor
 from ops_values import DTYPES, NAMES, kind
 
 OUT = POINTER(Tensor)
 INTS = POINTER(c_int64)
 LIST = [INTS, c_size_t]
-
-
-class Computation(Structure):
-    _fields_ = [("id", c_uint64)]
 
 
 @dataclass
