@@ -815,6 +815,21 @@ BOTH_TEST(t7_residuals_and_integers_in_a_vjp_of_the_callers) {
   apply(value_and_grad(traces(TENSORS(x, n), (lxla_tensor[]){total(times(y, 2))}, 1)), TENSORS(DATA(DIMS(2), 1, 3), number_of(S32, 4)), v, 2);
   IS(v[0], SCALAR, 32);
   IS(v[1], DIMS(2), 204, 604);
+  // Residuals over a batch: of the gradient, and of the two passes.
+  const lxla_computation loss = traces(TENSORS(x, n), (lxla_tensor[]){total(times(y, 2))}, 1);
+  const lxla_tensor batch[] = {DATA(DIMS(2, 2), 1, 3, 5, 7), own(ARRAY(S32, int32_t, DIMS(2), 4, -1))};
+  apply(vmap(value_and_grad(loss), LIST(int64_t, 0, 0), LIST(int64_t, 0, 0), 2), batch, 2, v, 2);
+  IS(v[0], DIMS(2), 32, -24);
+  IS(v[1], DIMS(2, 2), 204, 604, 999, 1399);
+  const passes p = vjp_by(made, NULL);
+  const size_t n_made = n_results(p.forward);
+  int64_t axes[8] = {0};
+  lxla_tensor saved[8], back;
+  CHECK(n_made < 8);
+  apply(vmap(p.forward, LIST(int64_t, 0, 0), axes, n_made, 2), batch, 2, saved, n_made);
+  saved[n_made] = DATA(DIMS(2, 2), 1, 2, 3, 4);
+  apply(vmap(p.backward, axes, n_made, axes, 1, 2), saved + 1, n_made, &back, 1);
+  IS(back, DIMS(2, 2), 104, 604, 1499, 2799);
 }
 
 BOTH_TEST(t7_a_jvp_of_the_callers_in_both_modes) {
@@ -1023,4 +1038,18 @@ XLA_TEST(t9_bad_arguments_of_gradients_are_named) {
   EQUAL(live() - 2, before);
   // The pending values are as they were.
   IS(s, SCALAR, 5);
+}
+
+// The last test, since it names a plugin that does not exist.
+TEST(native_derivatives_load_no_plugin) {
+  CHECK(setenv("LXLA_PJRT_PLUGIN", "no/such/plugin.so", 1) == 0);
+  env = new_env();
+  device = (lxla_device){LXLA_DEVICE_CPU, 0};
+  t1_gradients_of_what_waits_for_a_placeholder_run();
+  t4_a_scan_has_the_gradient_of_its_unrolled_loop_run();
+  t5_derivatives_of_a_cubic_function_run();
+  t6_vmap_of_branches_and_loops_run();
+  t7_a_vjp_of_the_callers_in_calls_scans_and_batches_run();
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
 }
