@@ -55,9 +55,10 @@ test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on eac
 test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 
-soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin.
+soak: build  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 20,000 programs differentiated and batched.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 cargo test --release --test oracle -- --nocapture
+	LXLA_TRANSFORM_PROGRAMS=20000 LXLA_TRANSFORM_PLUGIN_PROGRAMS=500 cargo test --release --test transforms
 
 sweep: build  ## The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24

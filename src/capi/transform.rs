@@ -237,7 +237,7 @@ unsafe impl Options for lxla_vjp_options {
 unsafe fn optional_list(name: &str, start: *const usize, length: usize) -> Result<Option<Vec<usize>>> {
     if start.is_null() {
         if length > 0 {
-            return Err(error!(InvalidArgument, "{name}: NULL given, with n_{name} {length}; want 0"));
+            return Err(error!(NullArgument, "{name}: it is NULL, and its length is {length}"));
         }
         return Ok(None);
     }

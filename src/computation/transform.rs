@@ -7,7 +7,7 @@ use crate::ir::{Body, Trace, take_closed_body};
 use crate::ops::rules::is_differentiable;
 use crate::ops::{self, Applied, CustomKind};
 use crate::transform::{self, Transformer, Wanted};
-use crate::types::TensorType;
+use crate::types::{TensorType, check_rank, element_count};
 use std::sync::Arc;
 
 pub use crate::transform::Checkpoint;
@@ -112,12 +112,25 @@ fn check_axes(name: &str, axes: &[i64], types: &[TensorType], what: &str) -> Res
     Ok(())
 }
 
+/// Returns an error unless a tensor of this type can have a further axis of this size.
+fn check_batched(name: &str, ty: &TensorType, size: i64) -> Result<()> {
+    let mut dims = ty.dims.clone();
+    dims.push(size);
+    check_rank(&dims).and_then(|()| element_count(&dims).map(drop)).map_err(|e| e.context(name))
+}
+
 /// The computation of `f` over a batch of `size`.
 pub fn vmap(f: &Computation, in_axes: &[i64], out_axes: &[i64], size: i64) -> Result<Computation> {
     check_axes("in_axes", in_axes, f.parameters(), "parameter")?;
     check_axes("out_axes", out_axes, f.results(), "result")?;
     if size < 1 {
         return Err(error!(InvalidArgument, "size: {size} given; want at least 1"));
+    }
+    for (ty, _) in f.parameters().iter().zip(in_axes).filter(|(_, axis)| **axis >= 0) {
+        check_batched("in_axes", ty, size)?;
+    }
+    for (ty, _) in f.results().iter().zip(out_axes).filter(|(_, axis)| **axis >= 0) {
+        check_batched("out_axes", ty, size)?;
     }
     f.with_body(transform::batched(&Transformer::default(), f.body(), in_axes, out_axes, size)?)
 }

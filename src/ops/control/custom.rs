@@ -313,8 +313,10 @@ fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, boo
     for body in &bodies {
         made.push(over_batch(site, body, size)?);
     }
-    let applied: Vec<Applied> = made.iter().zip(&captures).map(|(body, captures)| Applied { body, captures }).collect();
-    let results = custom_call_of(site.trace, attributes.kind, &applied, &arguments)?;
+    let mut operands = arguments;
+    captures.iter().for_each(|own| operands.extend_from_slice(own));
+    let all: Vec<&Arc<Body>> = made.iter().collect();
+    let results = site.trace.application(Op::Custom, &operands, &attributes, &all, made[attributes.applied].results());
     Ok(results.into_iter().map(|id| (id, true)).collect())
 }
 
