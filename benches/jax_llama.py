@@ -53,8 +53,9 @@ def layer(x, w, tables):
     return x + (jax.nn.silu(h @ w["gate"]) * (h @ w["up"])) @ w["down"]
 
 
-def model(scanned):
+def model(scanned, checkpointed=False):
     """A new function each time: JAX remembers what it traced."""
+    each = jax.checkpoint(layer) if checkpointed else layer
 
     def forward(tokens, embedding, final_norm, head, layers):
         position = jnp.arange(SEQUENCE, dtype=F32)
@@ -62,26 +63,39 @@ def model(scanned):
         tables = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None], position[:, None] >= position
         x = embedding[tokens]
         if scanned:
-            x, _ = jax.lax.scan(lambda x, w: (layer(x, w, tables), None), x, layers)
+            x, _ = jax.lax.scan(lambda x, w: (each(x, w, tables), None), x, layers)
         else:
             for w in layers:
-                x = layer(x, w, tables)
+                x = each(x, w, tables)
         return rms_norm(x, final_norm) @ head
 
     return forward
 
 
-def measure(scanned):
+def gradients(scanned):
+    """The loss of the next tokens and its gradients by all weights; in the scan, each layer is computed again."""
+    forward = model(scanned, checkpointed=scanned)
+
+    def loss(weights, tokens, targets):
+        shares = jax.nn.log_softmax(forward(tokens, *weights).astype(F32))
+        return -jnp.mean(jnp.take_along_axis(shares, targets[:, None], 1))
+
+    return jax.value_and_grad(loss)
+
+
+def measure(scanned, differentiated):
     """Milliseconds to trace, to lower, and both, and the length of the text."""
     if scanned:
         layers = {name: abstract(LAYERS, *dims) for name, dims in WEIGHTS.items()}
     else:
-        layers = [{name: abstract(*dims) for name, dims in WEIGHTS.items()} for _ in range(LAYERS)]
+        count = 24 if differentiated else LAYERS
+        layers = [{name: abstract(*dims) for name, dims in WEIGHTS.items()} for _ in range(count)]
     tokens = abstract(SEQUENCE, dtype=jnp.int32)
-    given = tokens, abstract(VOCABULARY, WIDTH), abstract(WIDTH), abstract(WIDTH, VOCABULARY), layers
+    weights = abstract(VOCABULARY, WIDTH), abstract(WIDTH), abstract(WIDTH, VOCABULARY), layers
+    given = (weights, tokens, tokens) if differentiated else (tokens, *weights)
     traces, lowerings, both = [], [], []
     for turn in range(-1, TURNS):
-        forward = model(scanned)
+        forward = gradients(scanned) if differentiated else model(scanned)
         gc.collect()
         start = time.perf_counter()
         traced = jax.jit(forward).trace(*given)
@@ -98,8 +112,8 @@ def main():
     ours = {name: [float(x) for x in rest] for name, *rest in (line.split() for line in ours if line)}
     print(f"| Llama 3.1 405B, JAX {jax.__version__}, medians of {TURNS} | trace ms | lower ms | both ms | text kB | |")
     print("|---|---|---|---|---|---|")
-    for mode in ("scan", "loop"):
-        peer = measure(mode == "scan")
+    for mode in ("scan", "loop", "scan_gradients", "loop_gradients"):
+        peer = measure(mode.startswith("scan"), mode.endswith("gradients"))
         for name, (trace, lower, both, size) in (("lazyxla", ours[mode]), ("JAX", peer)):
             ratio = f"1/{peer[2] / both:.0f} of JAX's" if name == "lazyxla" else ""
             print(f"| {mode}, {name} | {trace:.2f} | {lower:.2f} | {both:.2f} | {size / 1e3:.0f} | {ratio} |")

@@ -6,6 +6,7 @@ programs=$1
 export TF_CPP_MIN_LOG_LEVEL=1
 [ -x build/jax/bin/python ] || { echo "$0: no JAX in build/jax; run: make bench" >&2; exit 1; }
 "$programs/bench_record"
+"$programs/bench_gradients"
 echo
 "$programs/bench_step"
 echo

@@ -150,7 +150,7 @@ static lxla_tensor forward(const layer *layers, lxla_tensor x) {
     drop(product), drop(activation);
     activation = sum;
     if (i + 1 < LAYERS) {
-      TRY(lxla_binary_scalar(LXLA_BINARY_MAXIMUM, sum, 0, &activation));
+      TRY(lxla_activation(LXLA_ACTIVATION_RELU, sum, &activation));
       drop(sum);
     }
   }

@@ -12,8 +12,6 @@ use std::sync::{Arc, LazyLock, Weak};
 pub struct Origin {
     /// Name of the sync, for messages.
     pub name: Arc<str>,
-    /// Whether it was a read or save, which may have computed values without keeping them.
-    pub is_partial: bool,
     /// Programs that it ran.
     pub runs: Vec<Ran>,
     /// Data that was kept: number of the output, serial number of the data.

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::ir::{Attributes, BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, Words, decode};
 use crate::ops;
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// An operation in a trace that a rule transforms.
@@ -23,9 +24,9 @@ pub struct Site<'a> {
     /// Type of the result; not meaningful for operations with several results.
     pub ty: TensorType,
     /// Operands. In a batching rule, mapped operands have the batch as their leading axis.
-    pub operands: Vec<NodeId>,
+    pub operands: Nodes,
     /// Results: one, or for operations with several the node of each result, `None` if nothing uses it.
-    pub results: Vec<Option<NodeId>>,
+    pub results: SmallVec<[Option<NodeId>; 1]>,
     /// Encoded attributes.
     pub words: Words,
     /// Value of the scalar slot.
@@ -35,6 +36,9 @@ pub struct Site<'a> {
     /// Transformations of bodies, for operations that apply some.
     pub transforms: &'a dyn Transforms,
 }
+
+/// Operands of an operation.
+pub type Nodes = SmallVec<[NodeId; 4]>;
 
 /// A tangent or cotangent; `None` is zero.
 pub type Tangent = Option<NodeId>;
@@ -86,6 +90,10 @@ pub enum Factor {
     MinusOne,
     /// This value.
     Times(NodeId),
+    /// 1 divided by this value.
+    Over(NodeId),
+    /// This scalar.
+    Scalar(Scalar),
     /// 1 where the pred is true, and 0 elsewhere, even if the tangent is not finite.
     Where(NodeId),
     /// 0 where the pred is true, even if the tangent is not finite, and 1 elsewhere.
@@ -265,7 +273,7 @@ pub fn to_operand(trace: &mut Trace, cotangent: NodeId, ty: &TensorType) -> Resu
         let added = from.dims.len() - ty.dims.len();
         let stretched = |axis: &usize| *axis < added || ty.dims[axis - added] != from.dims[*axis];
         let axes: Vec<i64> = (0..from.dims.len()).filter(stretched).map(|axis| axis as i64).collect();
-        cotangent = sum(trace, cotangent, &axes, false)?;
+        cotangent = sum(trace, cotangent, &axes, added == 0)?;
         cotangent = ops::reshape(trace, cotangent, &ty.dims)?;
     }
     if from.dtype.kind() == crate::types::Kind::Complex && ty.dtype.kind() != crate::types::Kind::Complex {
@@ -281,6 +289,12 @@ pub fn scaled(trace: &mut Trace, x: NodeId, factor: &Factor) -> Result<Option<No
         Factor::One => x,
         Factor::MinusOne => ops::unary(trace, UnaryOp::Negate, x)?,
         Factor::Times(factor) => ops::binary(trace, BinaryOp::Multiply, x, factor)?,
+        Factor::Over(divisor) => ops::binary(trace, BinaryOp::Divide, x, divisor)?,
+        Factor::Scalar(scalar) => {
+            let node = *trace.node(x);
+            let op = Op::BinaryScalar(BinaryOp::Multiply);
+            trace.operation_with_scalar(op, node.dtype, node.shape, &[x], scalar)
+        }
         Factor::Where(pred) => {
             let zero = zeros(trace, &TensorType::new(trace.node(x).dtype, &[]))?;
             ops::select(trace, pred, x, zero)?

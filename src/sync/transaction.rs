@@ -57,7 +57,7 @@ impl Transaction {
             Root { id, recorded, data, output }
         });
         let roots: Vec<Root> = roots.collect();
-        let origin = Arc::new(origin_of(&name, kind != "step", &plan, &roots));
+        let origin = Arc::new(origin_of(&name, &plan, &roots));
         roots.iter().for_each(|root| root.data.set_origin(origin.clone(), root.output));
         let (made, recomputed) = (vec![None; plan.outputs.len()], plan.recomputed);
         Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false }
@@ -149,7 +149,7 @@ impl Drop for Transaction {
 }
 
 /// The origin of the roots of a plan.
-fn origin_of(name: &Arc<str>, is_partial: bool, plan: &Plan, roots: &[Root]) -> Origin {
+fn origin_of(name: &Arc<str>, plan: &Plan, roots: &[Root]) -> Origin {
     let argument = |source: &Source| match source {
         Source::Data(data) => Argument::Data(data.serial(), Arc::downgrade(data)),
         Source::Made(number) => Argument::Made(*number),
@@ -161,7 +161,6 @@ fn origin_of(name: &Arc<str>, is_partial: bool, plan: &Plan, roots: &[Root]) -> 
     };
     Origin {
         name: name.clone(),
-        is_partial,
         runs: plan.runs.iter().map(ran).collect(),
         kept: roots.iter().map(|root| (root.output, root.data.serial())).collect(),
     }

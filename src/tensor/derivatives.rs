@@ -83,21 +83,15 @@ fn check_history(state: &State, ys: &[NodeId], xs: &[NodeId]) -> Result<()> {
         .filter_map(|(i, &x)| device_data::of_node(trace, trace.node(x)).map(|data| (i, data.serial())))
         .collect();
     let targets: Vec<u64> = data.iter().map(|(_, serial)| *serial).collect();
-    let lost = |i: usize, sync: &str| {
-        error!(
+    match device_data::lost_path(&leaves, &targets) {
+        None => Ok(()),
+        Some(path) => Err(error!(
             FailedPrecondition,
-            "xs: a path from xs[{i}] to ys was computed by {sync}, and its operations are let go; take the gradient \
-             before, or treat the computed value as a constant (lxla_stop_gradient)"
-        )
-    };
-    if let Some(path) = device_data::lost_path(&leaves, &targets) {
-        return Err(lost(data[path.target].0, &path.sync));
-    }
-    // A read computes pending values that it does not keep.
-    let partial = leaves.iter().filter_map(|leaf| leaf.origin()).find(|(origin, _)| origin.is_partial);
-    match (partial, xs.iter().position(|&x| trace.node(x).computed)) {
-        (Some((origin, _)), Some(i)) => Err(lost(i, &origin.name)),
-        _ => Ok(()),
+            "xs: a path from xs[{}] to ys was computed by {}, and its operations are let go; take the gradient before, \
+             or treat the computed value as a constant (lxla_stop_gradient)",
+            data[path.target].0,
+            path.sync
+        )),
     }
 }
 

@@ -5,9 +5,9 @@ use super::site::{backward, of_node, passes_tangents};
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::ops;
-use crate::ops::rules::{is_differentiable, sum_dtype};
+use crate::ops::rules::{Tangent, is_differentiable, sum_dtype};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Cotangents that arrived at one node.
 type Arrived = SmallVec<[NodeId; 2]>;
@@ -39,7 +39,7 @@ pub fn pull_back_since(
         let Some((results, cotangents)) = pass.arrived_at(trace, NodeId(id))? else { continue };
         let mut site = of_node(transformer, trace, NodeId(id), results);
         let operands = site.operands.clone();
-        let wanted: Vec<bool> = operands.iter().map(|&operand| pass.reaches(operand)).collect();
+        let wanted: SmallVec<[bool; 4]> = operands.iter().map(|&operand| pass.reaches(operand)).collect();
         if !wanted.contains(&true) {
             continue;
         }
@@ -141,7 +141,7 @@ impl Pass<'_> {
             self.of_results.entry(application.0).or_default().push((number, node, total));
         }
         let is_operation = !matches!(op, Op::Leaf | Op::Result);
-        Ok(is_operation.then(|| (vec![Some(node)], vec![Some(total)])))
+        Ok(is_operation.then(|| (smallvec![Some(node)], smallvec![Some(total)])))
     }
 
     fn total(&mut self, trace: &mut Trace, input: NodeId) -> Result<Option<NodeId>> {
@@ -154,12 +154,12 @@ impl Pass<'_> {
 }
 
 /// Results of an operation, and their cotangents.
-type Results = (Vec<Option<NodeId>>, Vec<Option<NodeId>>);
+type Results = (SmallVec<[Tangent; 1]>, SmallVec<[Tangent; 1]>);
 
 /// The results of an application and their cotangents, as lists by number.
 fn listed(found: &[(usize, NodeId, NodeId)]) -> Results {
     let count = found.iter().map(|(number, ..)| number + 1).max().unwrap_or(0);
-    let (mut results, mut cotangents) = (vec![None; count], vec![None; count]);
+    let (mut results, mut cotangents) = (SmallVec::from_elem(None, count), SmallVec::from_elem(None, count));
     for &(number, node, cotangent) in found {
         (results[number], cotangents[number]) = (Some(node), Some(cotangent));
     }

@@ -5,24 +5,29 @@ use crate::error::Result;
 use crate::ir::{Instruction, NodeId, Op, Trace};
 use crate::ops::definition;
 use crate::ops::rules::{
-    Derivative, Factor, Forward, Site, is_differentiable, no_derivative, scaled, to_operand, to_result, zeros,
+    Derivative, Factor, Forward, Nodes, Site, Tangent, is_differentiable, no_derivative, scaled, to_operand, to_result,
+    zeros,
 };
 use crate::types::Scalar;
+use smallvec::SmallVec;
+
+/// Cotangents of the operands of a site.
+pub type Gradients = SmallVec<[Tangent; 4]>;
 
 /// The site of a node that is in the trace.
 pub fn of_node<'a>(
     transformer: &'a Transformer,
     trace: &'a mut Trace,
     node: NodeId,
-    results: Vec<Option<NodeId>>,
+    results: impl Into<SmallVec<[Tangent; 1]>>,
 ) -> Site<'a> {
     let found = *trace.node(node);
     Site {
         node,
         op: found.op,
         ty: trace.ty(node),
-        operands: trace.operands(&found).to_vec(),
-        results,
+        operands: Nodes::from_slice(trace.operands(&found)),
+        results: results.into(),
         words: trace.words(&found).into(),
         scalar: trace.scalar(&found),
         bodies: trace.bodies(&found).cloned().collect(),
@@ -44,8 +49,8 @@ pub fn of_instruction<'a>(
         node: NodeId(u32::MAX),
         op: value.op,
         ty: value.ty.clone(),
-        operands,
-        results: Vec::new(),
+        operands: operands.into(),
+        results: SmallVec::new(),
         words: value.words.clone(),
         scalar,
         bodies: value.bodies.clone(),
@@ -101,9 +106,9 @@ pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> 
 }
 
 /// Records the cotangents of the wanted operands of a site from those of its results, of which at least one is given.
-pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
+pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Gradients> {
     let found = definition(site.op);
-    let mut gradients = vec![None; site.operands.len()];
+    let mut gradients = Gradients::from_elem(None, site.operands.len());
     match found.derivative {
         Derivative::Zero => {}
         Derivative::Elementwise(partial) => {
@@ -124,7 +129,7 @@ pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool])
         }
         Derivative::Jvp(jvp) => {
             let cotangent = cotangents[0].expect("the cotangent of the only result");
-            return transposed(site, cotangent, wanted, jvp);
+            return transposed(site, cotangent, wanted, jvp).map(Gradients::from_vec);
         }
         Derivative::Expanded => {
             let cotangent = cotangents[0].expect("the cotangent of the only result");
@@ -140,7 +145,7 @@ pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool])
             }
             deduplicate(site, wanted, &mut gradients);
         }
-        Derivative::Several { vjp, .. } => return vjp(site, cotangents, wanted),
+        Derivative::Several { vjp, .. } => return vjp(site, cotangents, wanted).map(Gradients::from_vec),
         Derivative::Missing => return Err(no_derivative(&name(site))),
     }
     Ok(gradients)

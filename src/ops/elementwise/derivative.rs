@@ -56,11 +56,8 @@ pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
         Abs => f.unary(Sign, x)?,
         Exponential => y,
         ExponentialMinusOne => f.plus(y, 1.0)?,
-        Log => f.of(1.0, BinaryOp::Divide, x)?,
-        LogPlusOne => {
-            let sum = f.plus(x, 1.0)?;
-            f.of(1.0, BinaryOp::Divide, sum)?
-        }
+        Log => return Ok(Factor::Over(x)),
+        LogPlusOne => return Ok(Factor::Over(f.plus(x, 1.0)?)),
         // y (1 - y), where 1 - y is the function of -x, which keeps its bits if y is near 1.
         Logistic => {
             let opposite = f.unary(Negate, x)?;
@@ -153,6 +150,9 @@ pub fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
 /// Partial derivative of an operation of a tensor and a scalar by the tensor.
 pub fn scalar_factor(site: &mut Site, _: usize) -> Result<Factor> {
     let scalar = site.scalar.expect("the operation has a scalar");
+    if let Op::BinaryScalar(BinaryOp::Multiply) | Op::ScalarBinary(BinaryOp::Multiply) = site.op {
+        return Ok(Factor::Scalar(scalar));
+    }
     let (x, constant) = (site.operands[0], ops::constant(site.trace, &[], scalar));
     match site.op {
         Op::BinaryScalar(op) => factor_of(site, op, x, constant, 0),
@@ -177,7 +177,7 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
                 a
             }
         }
-        Divide if is_left => f.of(1.0, Divide, b)?,
+        Divide if is_left => return Ok(Factor::Over(b)),
         Divide => {
             let quotient = f.divide(y, b)?;
             f.unary(UnaryOp::Negate, quotient)?

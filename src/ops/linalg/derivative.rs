@@ -10,7 +10,7 @@ use crate::ops;
 use crate::ops::UnaryFunction;
 use crate::ops::infer::places_dtype;
 use crate::ops::rules::{Site, sum_dtype, to_operand};
-use crate::types::{Kind, ScalarValue, TensorType};
+use crate::types::{Axes, Kind, ScalarValue, TensorType};
 
 /// Tangent of a dot_general: the same product with the tangent in place of the operand.
 pub fn dot_general_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
@@ -277,6 +277,41 @@ fn irfft_weights(trace: &mut Trace, half: NodeId, lengths: &[i64]) -> Result<Nod
     let more = ops::convert(trace, is_doubled, ty.dtype.real());
     let count = ops::binary_scalar(trace, BinaryOp::Add, more, ScalarValue::Float(1.0), false)?;
     ops::binary_scalar(trace, BinaryOp::Multiply, count, ScalarValue::Float(scale), false)
+}
+
+/// Tangent of a matrix product by one factor.
+pub fn matmul_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
+    let mut factors = [site.operands[0], site.operands[1]];
+    factors[operand] = tangent;
+    ops::matmul(site.trace, factors[0], factors[1]).map(Some)
+}
+
+/// Cotangent of one factor of a matrix product: a product with the other factor, transposed. Vectors, and factors whose
+/// batch axes are broadcast, go by way of the expansion, whose dot product sums over these axes.
+pub fn matmul_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let (lhs, rhs) = (site.operands[0], site.operands[1]);
+    let (l, r) = (site.trace.ty(lhs), site.trace.ty(rhs));
+    let rank = l.dims.len();
+    let is_plain = rank >= 2 && r.dims.len() == rank && l.dims[..rank - 2] == r.dims[..rank - 2];
+    if !is_plain {
+        return super::matmul::expanded_vjp(site, operand, cotangent);
+    }
+    let (product, ty) = if operand == 0 {
+        let other = matrix_transposed(site.trace, rhs)?;
+        (ops::matmul(site.trace, cotangent, other)?, l)
+    } else {
+        let other = matrix_transposed(site.trace, lhs)?;
+        (ops::matmul(site.trace, other, cotangent)?, r)
+    };
+    to_operand(site.trace, product, &ty).map(Some)
+}
+
+/// Records `x` with its last two axes exchanged.
+fn matrix_transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let rank = trace.ty(x).dims.len();
+    let mut order: Axes = (0..rank as i64).collect();
+    order.swap(rank - 2, rank - 1);
+    ops::transpose(trace, x, &order)
 }
 
 #[cfg(test)]

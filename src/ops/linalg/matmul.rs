@@ -5,8 +5,10 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native;
+use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::elementwise::float8;
+use crate::ops::linalg::derivative;
 use crate::ops::linalg::dot_general::{DotAxes, dot_general};
 use crate::ops::rules::{Batching, Derivative, Site};
 use crate::ops::shape::axes::{broadcast_to, transpose};
@@ -21,7 +23,7 @@ pub const MATMUL: Definition = Definition {
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
     native: Native::One(|call| native::matmul(call.ty, call.operands[0], call.operands[1])),
-    derivative: Derivative::Expanded,
+    derivative: Derivative::Linear { jvp: derivative::matmul_jvp, vjp: derivative::matmul_vjp },
     batching: Batching::Expanded,
     expand: Some(expand),
     ..Definition::DEFAULT
@@ -100,6 +102,19 @@ fn lower(e: &mut Emitter, at: usize) {
         mlir(&r_ty),
         mlir(&value.ty)
     );
+}
+
+/// Cotangent of one factor, by the rules of the operations of the expansion.
+pub fn expanded_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let (first, given, transforms) = (NodeId(site.trace.len() as u32), site.operands.clone(), site.transforms);
+    // If both factors are one node, its cotangent as one of them is asked for.
+    if given[0] == given[1] {
+        site.operands[1 - operand] = stop_gradient(site.trace, given[0])?;
+    }
+    let result = expand(site)?;
+    site.operands = given;
+    let input = site.operands[operand];
+    Ok(transforms.vjp_since(site.trace, &[(result, cotangent)], &[input], first)?.remove(0))
 }
 
 /// Records matmul as a dot_general. Batch axes are broadcast first, unless only one operand has them: then they are
