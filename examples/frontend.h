@@ -42,6 +42,13 @@ static inline lxla_tensor from_floats(lxla_device on, const int64_t *dims, size_
   return out;
 }
 
+// Memory of zeros, for free().
+static inline void *memory(size_t bytes) {
+  void *found = calloc(1, bytes ? bytes : 1);
+  CHECK(found);
+  return found;
+}
+
 static inline float first_value(lxla_tensor x, size_t elements) {
   float values[64];
   CHECK(elements <= 64);

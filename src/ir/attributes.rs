@@ -1,7 +1,7 @@
 //! Attributes of operations: structs, which the trace and the encoding of programs keep as integer words. Each operation
 //! declares its struct with [`attributes!`] beside its definition.
 
-use super::op::{FftOp, Transposition};
+use super::members::{FftOp, Transposition};
 use crate::types::{DType, Dims, TensorType};
 use smallvec::SmallVec;
 

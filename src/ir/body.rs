@@ -62,7 +62,7 @@ fn capturable(trace: &Trace, parameters: &[NodeId]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::op::BinaryOp;
+    use super::super::members::BinaryOp;
     use super::*;
     use crate::ops;
     use crate::types::{DType, ScalarValue, TensorType};

@@ -191,7 +191,7 @@ fn mark_crossings(trace: &Trace, order: &[NodeId], cuts: &[usize], marks: &mut [
 
 #[cfg(test)]
 mod tests {
-    use super::super::op::{BinaryOp, ReduceOp, UnaryOp};
+    use super::super::members::{BinaryOp, ReduceOp, UnaryOp};
     use super::*;
     use crate::device_data::{DeviceData, State};
     use crate::ops;

@@ -6,9 +6,11 @@ mod body;
 mod encode;
 mod leaf;
 mod linear;
+mod members;
 mod op;
 mod placement;
 mod program;
+mod record;
 mod replay;
 mod rewind;
 mod trace;
@@ -19,11 +21,11 @@ pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body};
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
-pub(crate) use op::numbered;
-pub use op::{
-    BinaryFunction, BinaryOp, CompareOp, FftOp, Op, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction,
-    UnaryOp,
+pub(crate) use members::numbered;
+pub use members::{
+    BinaryFunction, BinaryOp, CompareOp, FftOp, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction, UnaryOp,
 };
+pub use op::Op;
 pub use placement::Placement;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;

@@ -52,7 +52,7 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::super::leaf::{LeafPlace, Parameter};
-    use super::super::op::BinaryOp;
+    use super::super::members::BinaryOp;
     use super::*;
     use crate::ir::NodeId;
     use crate::ops;

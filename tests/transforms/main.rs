@@ -9,6 +9,7 @@
 //! `LXLA_TRANSFORM_PROGRAMS` and `LXLA_TRANSFORM_PLUGIN_PROGRAMS` set the number of programs, `LXLA_TRANSFORM_SEED` the
 //! first seed.
 
+mod nested;
 mod programs;
 
 use lazyxla::engine::{self, Signature};

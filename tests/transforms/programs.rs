@@ -1,7 +1,7 @@
-//! Random programs of f64 values, with nested computations.
+//! Random programs of f64 values. `nested.rs` has their nested computations.
 
-use lazyxla::ir::{BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, Trace, UnaryOp, take_body, take_closed_body};
-use lazyxla::ops::{self, Applied, SpecialOp, UnaryFunction};
+use lazyxla::ir::{BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
+use lazyxla::ops::{self, SpecialOp, UnaryFunction};
 use lazyxla::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -34,9 +34,9 @@ impl Random {
 pub struct Maker<'a> {
     pub random: &'a mut Random,
     pub trace: Trace,
-    pool: Vec<NodeId>,
+    pub(super) pool: Vec<NodeId>,
     /// How deep computations may nest.
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 pub fn f64s(dims: &[i64]) -> TensorType {
@@ -44,7 +44,7 @@ pub fn f64s(dims: &[i64]) -> TensorType {
 }
 
 /// Shapes of parameters.
-const SHAPES: [&[i64]; 7] = [&[], &[3], &[2, 3], &[3, 2], &[1, 3], &[2, 2], &[4]];
+pub(super) const SHAPES: [&[i64]; 7] = [&[], &[3], &[2, 3], &[3, 2], &[1, 3], &[2, 2], &[4]];
 
 /// A random computation of one to three parameters, with one or two results.
 pub fn computation(random: &mut Random, length: usize, depth: usize) -> Arc<Body> {
@@ -74,7 +74,7 @@ fn of_types(
 
 impl Maker<'_> {
     /// A value of the pool; late ones are likelier.
-    fn any(&mut self) -> NodeId {
+    pub(super) fn any(&mut self) -> NodeId {
         let from = if self.random.coin() { self.pool.len() / 2 } else { 0 };
         self.pool[from + self.random.below(self.pool.len() - from)]
     }
@@ -101,7 +101,7 @@ impl Maker<'_> {
     }
 
     /// Values of a shape, made from those of `x`.
-    fn shaped(&mut self, x: NodeId, dims: &[i64]) -> NodeId {
+    pub(super) fn shaped(&mut self, x: NodeId, dims: &[i64]) -> NodeId {
         let t = &mut self.trace;
         if t.ty(x).dims.as_slice() == dims {
             return x;
@@ -112,12 +112,12 @@ impl Maker<'_> {
     }
 
     /// Values bounded by 1.
-    fn bounded(&mut self, x: NodeId) -> NodeId {
+    pub(super) fn bounded(&mut self, x: NodeId) -> NodeId {
         ops::unary(&mut self.trace, UnaryOp::Tanh, x).unwrap()
     }
 
     /// Records one random operation and adds its results to the pool.
-    fn grow(&mut self) {
+    pub(super) fn grow(&mut self) {
         let made = match self.random.below(if self.depth > 0 { 34 } else { 28 }) {
             0..=3 => vec![self.unary()],
             4..=8 => vec![self.binary()],
@@ -212,7 +212,7 @@ impl Maker<'_> {
         ops::binary_scalar(&mut self.trace, op, x, value, on_left).unwrap()
     }
 
-    fn pred(&mut self, like: NodeId) -> NodeId {
+    pub(super) fn pred(&mut self, like: NodeId) -> NodeId {
         let (a, b) = (self.like(like), self.like(like));
         let op = [CompareOp::Lt, CompareOp::Ge][self.random.below(2)];
         ops::compare(&mut self.trace, op, a, b).unwrap()
@@ -315,7 +315,7 @@ impl Maker<'_> {
     }
 
     /// An s32 scalar that depends on a value, from -1 to 3.
-    fn number(&mut self) -> NodeId {
+    pub(super) fn number(&mut self) -> NodeId {
         let x = self.any();
         let x = self.shaped(x, &[]);
         let t = &mut self.trace;
@@ -405,103 +405,5 @@ impl Maker<'_> {
             1 => ops::checkpoint_name(t, x, "kept").unwrap(),
             _ => ops::optimization_barrier(t, &[x]).unwrap()[0],
         }
-    }
-
-    /// Traces a computation of values of the pool in this trace, which captures others.
-    fn traced(&mut self, parameters: &[TensorType], results: &[TensorType]) -> (Arc<Body>, Vec<NodeId>) {
-        let leaves: Vec<NodeId> = parameters.iter().map(|ty| self.trace.parameter(ty.clone())).collect();
-        let before = self.pool.len();
-        let depth = self.depth;
-        self.depth -= 1;
-        self.pool.extend_from_slice(&leaves);
-        for _ in 0..3 {
-            self.grow();
-        }
-        let made: Vec<NodeId> = results
-            .iter()
-            .map(|ty| {
-                let x = self.pool[before + self.random.below(self.pool.len() - before)];
-                let x = self.shaped(x, &ty.dims);
-                self.bounded(x)
-            })
-            .collect();
-        self.pool.truncate(before);
-        self.depth = depth;
-        take_body(&self.trace, &leaves, &made)
-    }
-
-    fn some_types(&mut self) -> Vec<TensorType> {
-        (0..1 + self.random.below(2)).map(|_| f64s(SHAPES[self.random.below(SHAPES.len())])).collect()
-    }
-
-    fn arguments(&mut self, types: &[TensorType]) -> Vec<NodeId> {
-        types
-            .iter()
-            .map(|ty| {
-                let x = self.any();
-                self.shaped(x, &ty.dims)
-            })
-            .collect()
-    }
-
-    fn call(&mut self) -> Vec<NodeId> {
-        let (types, results) = (self.some_types(), self.some_types());
-        let (body, captures) = self.traced(&types, &results);
-        let arguments = self.arguments(&types);
-        ops::call(&mut self.trace, &Applied { body: &body, captures: &captures }, &arguments).unwrap()
-    }
-
-    fn branches(&mut self) -> Vec<NodeId> {
-        let (types, results) = (self.some_types(), self.some_types());
-        let made: Vec<(Arc<Body>, Vec<NodeId>)> = (0..3).map(|_| self.traced(&types, &results)).collect();
-        let arguments = self.arguments(&types);
-        let branches: Vec<Applied> = made.iter().map(|(body, captures)| Applied { body, captures }).collect();
-        if self.random.coin() {
-            let number = self.number();
-            return ops::case(&mut self.trace, number, &branches, &arguments).unwrap();
-        }
-        let x = self.any();
-        let x = self.shaped(x, &[]);
-        let pred = self.pred(x);
-        ops::branch(&mut self.trace, pred, &branches[0], &branches[1], &arguments).unwrap()
-    }
-
-    fn scan(&mut self) -> Vec<NodeId> {
-        let (carry, slices, stacks) = (self.some_types(), self.some_types(), self.some_types());
-        let (body, captures) = self.traced(&[&carry[..], &slices].concat(), &[&carry[..], &stacks].concat());
-        let init = self.arguments(&carry);
-        let stacked: Vec<TensorType> = slices.iter().map(|ty| f64s(&[&[3], &ty.dims[..]].concat())).collect();
-        let arrays = self.arguments(&stacked);
-        let reverse = self.random.coin();
-        let applied = Applied { body: &body, captures: &captures };
-        ops::scan(&mut self.trace, &applied, &init, &arrays, 3, reverse).unwrap()
-    }
-
-    /// A loop that runs twice to four times. It has no reverse mode, so its results pass a stopped gradient.
-    fn while_loop(&mut self) -> Vec<NodeId> {
-        let types = self.some_types();
-        let (body, captures) = self.traced(&types, &types);
-        let init = self.arguments(&types);
-        let count = f64s(&[]);
-        let start = self.any();
-        let start = self.shaped(start, &[]);
-        let start = self.bounded(start);
-        let t = &mut self.trace;
-        let counter = t.parameter(count.clone());
-        let values: Vec<NodeId> = types.iter().map(|ty| t.parameter(ty.clone())).collect();
-        let limit = ops::full(t, &count, ScalarValue::Float(2.0)).unwrap();
-        let more = ops::compare(t, CompareOp::Lt, counter, limit).unwrap();
-        let (condition, _) = take_body(t, &[&[counter], &values[..]].concat(), &[more]);
-        let next = ops::binary_scalar(t, BinaryOp::Add, counter, ScalarValue::Float(1.0), false).unwrap();
-        let made = ops::call(t, &Applied { body: &body, captures: &captures }, &values).unwrap();
-        let (body, captures) = take_body(t, &[&[counter], &values[..]].concat(), &[&[next], &made[..]].concat());
-        let results = ops::while_loop(
-            t,
-            &Applied { body: &condition, captures: &[] },
-            &Applied { body: &body, captures: &captures },
-            &[&[start], &init[..]].concat(),
-        )
-        .unwrap();
-        results[1..].iter().map(|&id| ops::stop_gradient(t, id).unwrap()).collect()
     }
 }

@@ -1,0 +1,203 @@
+// Derivatives by rules of the caller's, and values that derivatives take as constants: T7 and T8 of docs/behaviours.md.
+#include "derivatives.h"
+
+// --- T7: rules of the caller's ---
+
+static lxla_tensor clipped(lxla_tensor x) {
+  const lxla_scalar low = {.dtype = LXLA_DTYPE_S64, .value.i = -1}, high = {.dtype = LXLA_DTYPE_S64, .value.i = 1};
+  lxla_tensor out;
+  OK(lxla_clamp_with_scalars(x, &low, &high, &out));
+  return own(out);
+}
+
+// The identity, whose cotangents are limited to -1 and 1.
+static lxla_computation clipping(void) {
+  const lxla_tensor x = HOLE(DIMS(2)), ct = HOLE(DIMS(2));
+  const lxla_computation same = traces(&x, 1, &x, 1), clip = traces(&ct, 1, (lxla_tensor[]){clipped(ct)}, 1);
+  lxla_computation made;
+  OK(lxla_computation_with_vjp(same, same, clip, &made));
+  return owned(made);
+}
+
+BOTH_TEST(t7_a_vjp_of_the_callers_in_calls_scans_and_batches) {
+  const lxla_computation g = clipping();
+  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), h = HOLE(DIMS(2)), s = HOLE(SCALAR), a = DATA(DIMS(2), 5, 6), by = DATA(DIMS(2), 10, 0.25);
+  lxla_tensor y, v[4];
+  apply(g, &a, 1, &y, 1);
+  IS(y, DIMS(2), 5, 6);
+  // Called.
+  apply(g, &x, 1, &y, 1);
+  const lxla_computation loss = traces(TENSORS(x, c), (lxla_tensor[]){total(mul(y, c))}, 1);
+  apply(value_and_grad(loss), TENSORS(a, by), v, 3);
+  IS(v[0], SCALAR, 51.5);
+  IS(v[1], DIMS(2), 1, 0.25);
+  IS(v[2], DIMS(2), 5, 6);
+  // Scanned: h = g(2 h + s), three times.
+  lxla_tensor limited, end;
+  apply(g, (lxla_tensor[]){add(times(h, 2), s)}, 1, &limited, 1);
+  const lxla_computation body = traces(TENSORS(h, s), &limited, 1);
+  const lxla_tensor slices = HOLE(DIMS(3));
+  scan(body, &x, 1, &slices, 1, 3, 0, &end, NULL, 0);
+  const lxla_computation scanned = traces(TENSORS(x, slices, c), (lxla_tensor[]){total(mul(end, c))}, 1);
+  apply(value_and_grad(scanned), TENSORS(a, DATA(DIMS(3), 1, 2, 3), by), v, 4);
+  IS(v[1], DIMS(2), 2, 2);
+  IS(v[2], DIMS(3), 2, 1.5, 1.25);
+  // Over a batch: each element is limited by itself.
+  const lxla_computation over = vmap(value_and_grad(loss), LIST(int64_t, -1, 0), LIST(int64_t, 0, 0, 0), 2);
+  apply(over, TENSORS(a, DATA(DIMS(2, 2), 10, 0.25, -0.5, -7)), v, 3);
+  IS(v[1], DIMS(2, 2), 1, 0.25, -0.5, -1);
+  const lxla_computation batched = vmap(g, LIST(int64_t, 0), LIST(int64_t, 0), 2);
+  const lxla_tensor wide = HOLE(DIMS(2, 2));
+  apply(batched, &wide, 1, &y, 1);
+  apply(value_and_grad(traces(&wide, 1, (lxla_tensor[]){total(times(y, 3))}, 1)), (lxla_tensor[]){DATA(DIMS(2, 2), 1, 2, 3, 4)}, 1, v, 2);
+  IS(v[1], DIMS(2, 2), 1, 1, 1, 1);
+  // Of pending tensors.
+  if (!is_native()) {
+    apply(g, &a, 1, &y, 1);
+    IS(gradient(total(mul(y, by)), a), DIMS(2), 1, 0.25);
+  }
+  lxla_computation none_c = {77};
+  REFUSED(lxla_computation_jvp(loss, NULL, 0, &none_c), LXLA_UNIMPLEMENTED, "lxla_computation_jvp");
+  EQUAL(none_c.id, 77);
+}
+
+BOTH_TEST(t7_residuals_and_integers_in_a_vjp_of_the_callers) {
+  // x n, with residuals n and x; its gradient is said to be 100 x ct + n.
+  const lxla_tensor x = HOLE(DIMS(2)), n = hole_of(S32, SCALAR), ct = HOLE(DIMS(2));
+  lxla_tensor as_float, y, v[2];
+  OK(lxla_convert(n, F32, &as_float));
+  const lxla_tensor scaled = mul(x, own(as_float));
+  const lxla_computation primal = traces(TENSORS(x, n), &scaled, 1), forward = traces(TENSORS(x, n), TENSORS(scaled, n, x));
+  const lxla_computation backward = traces(TENSORS(n, x, ct), (lxla_tensor[]){add(times(mul(x, ct), 100), as_float)}, 1);
+  lxla_computation made;
+  OK(lxla_computation_with_vjp(primal, forward, backward, &made));
+  owned(made);
+  EQUAL(n_params(made), 2);
+  EQUAL(n_results(made), 1);
+  apply(made, TENSORS(x, n), &y, 1);
+  apply(value_and_grad(traces(TENSORS(x, n), (lxla_tensor[]){total(times(y, 2))}, 1)), TENSORS(DATA(DIMS(2), 1, 3), number_of(S32, 4)), v, 2);
+  IS(v[0], SCALAR, 32);
+  IS(v[1], DIMS(2), 204, 604);
+  // Residuals over a batch: of the gradient, and of the two passes.
+  const lxla_computation loss = traces(TENSORS(x, n), (lxla_tensor[]){total(times(y, 2))}, 1);
+  const lxla_tensor batch[] = {DATA(DIMS(2, 2), 1, 3, 5, 7), own(ARRAY(S32, int32_t, DIMS(2), 4, -1))};
+  apply(vmap(value_and_grad(loss), LIST(int64_t, 0, 0), LIST(int64_t, 0, 0), 2), batch, 2, v, 2);
+  IS(v[0], DIMS(2), 32, -24);
+  IS(v[1], DIMS(2, 2), 204, 604, 999, 1399);
+  const passes p = vjp_by(made, NULL);
+  const size_t n_made = n_results(p.forward);
+  int64_t axes[8] = {0};
+  lxla_tensor saved[8], back;
+  CHECK(n_made < 8);
+  apply(vmap(p.forward, LIST(int64_t, 0, 0), axes, n_made, 2), batch, 2, saved, n_made);
+  saved[n_made] = DATA(DIMS(2, 2), 1, 2, 3, 4);
+  apply(vmap(p.backward, axes, n_made, axes, 1, 2), saved + 1, n_made, &back, 1);
+  IS(back, DIMS(2, 2), 104, 604, 1499, 2799);
+}
+
+BOTH_TEST(t7_a_jvp_of_the_callers_in_both_modes) {
+  // x^2, whose tangent is said to be 100 x t.
+  const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), square = mul(x, x);
+  const lxla_computation primal = traces(&x, 1, &square, 1), rule = traces(TENSORS(x, t), TENSORS(square, times(mul(x, t), 100)));
+  lxla_computation made;
+  OK(lxla_computation_with_jvp(primal, rule, &made));
+  owned(made);
+  lxla_tensor y, v[4];
+  apply(made, &x, 1, &y, 1);
+  const lxla_computation loss = traces(&x, 1, (lxla_tensor[]){total(y)}, 1);
+  apply(jvp(loss, NULL, 0), TENSORS(a, DATA(DIMS(2), 1, 10)), v, 2);
+  IS(v[0], SCALAR, 5);
+  IS(v[1], SCALAR, 100 + 2000);
+  apply(value_and_grad(loss), &a, 1, v, 2);
+  IS(v[0], SCALAR, 5);
+  IS(v[1], DIMS(2), 100, 200);
+  const lxla_tensor batch = DATA(DIMS(2, 2), 1, 2, 3, 4);
+  apply(vmap(value_and_grad(loss), LIST(int64_t, 0), LIST(int64_t, 0, 0), 2), &batch, 1, v, 2);
+  IS(v[0], DIMS(2), 5, 25);
+  IS(v[1], DIMS(2, 2), 100, 200, 300, 400);
+  // In a scan: x^2 three times.
+  lxla_tensor end;
+  scan(made, &x, 1, NULL, 0, 2, 0, &end, NULL, 0);
+  apply(value_and_grad(traces(&x, 1, (lxla_tensor[]){total(end)}, 1)), &a, 1, v, 2);
+  IS(v[0], SCALAR, 17);
+  IS(v[1], DIMS(2), 100 * 100, 200 * 400);
+}
+
+BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
+  const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), wide = HOLE(DIMS(3));
+  const lxla_computation same = traces(&x, 1, &x, 1), of_wide = traces(&wide, 1, &wide, 1), two = traces(TENSORS(x, t), TENSORS(x, t));
+  const lxla_computation keeps = traces(&x, 1, TENSORS(x, x)), sums = traces(&x, 1, (lxla_tensor[]){total(x)}, 1), back = traces(TENSORS(x, t), &t, 1);
+  lxla_computation c = {77};
+  const double before = live();
+  REFUSED(lxla_computation_with_vjp(same, of_wide, back, &c), BAD, "forward: its parameters are (f32[3]); want (f32[2])");
+  REFUSED(lxla_computation_with_vjp(same, sums, back, &c), BAD, "forward: its results are (f32[]); want those of primal, (f32[2])");
+  REFUSED(lxla_computation_with_vjp(same, keeps, same, &c), BAD, "backward: its parameters are (f32[2]); want (f32[2], f32[2])");
+  REFUSED(lxla_computation_with_vjp(same, keeps, two, &c), BAD, "backward: its results are (f32[2], f32[2]); want (f32[2])");
+  REFUSED(lxla_computation_with_jvp(same, same, &c), BAD, "jvp: its parameters are (f32[2]); want (f32[2], f32[2])");
+  REFUSED(lxla_computation_with_jvp(same, back, &c), BAD, "jvp: its results are (f32[2]); want (f32[2], f32[2])");
+  lxla_env other;
+  OK(lxla_env_create(NULL, &other));
+  lxla_tensor foreign;
+  lxla_computation far;
+  OK(lxla_tensor_placeholder(other, device, F32, DIMS(2), &foreign));
+  OK(lxla_computation_trace(&foreign, 1, &foreign, 1, &far));
+  REFUSED(lxla_computation_with_vjp(same, same, far, &c), BAD, "backward: traced on another device, or in another environment, than primal");
+  REFUSED(lxla_computation_with_vjp(same, far, same, &c), BAD, "forward: traced on");
+  OK(lxla_computation_release(far));
+  RELEASE(foreign);
+  OK(lxla_env_release(other));
+  const lxla_computation none_c = {0};
+  REFUSED(lxla_computation_with_vjp(none_c, same, same, &c), LXLA_INVALID_HANDLE, "primal");
+  REFUSED(lxla_computation_with_vjp(same, none_c, same, &c), LXLA_INVALID_HANDLE, "forward");
+  REFUSED(lxla_computation_with_vjp(same, same, none_c, &c), LXLA_INVALID_HANDLE, "backward");
+  REFUSED(lxla_computation_with_jvp(same, none_c, &c), LXLA_INVALID_HANDLE, "jvp");
+  REFUSED(lxla_computation_with_vjp(same, same, same, NULL), LXLA_NULL_ARGUMENT, "out_computation");
+  REFUSED(lxla_computation_with_jvp(same, two, NULL), LXLA_NULL_ARGUMENT, "out_computation");
+  EQUAL(c.id, 77);
+  EQUAL(live(), before);
+  // By captured values there is no derivative.
+  const lxla_tensor w = DATA(DIMS(2), 3, 4);
+  const lxla_computation scaling = traces(&x, 1, (lxla_tensor[]){mul(x, w)}, 1);
+  lxla_computation ruled;
+  OK(lxla_computation_with_vjp(scaling, scaling, same, &ruled));
+  lxla_tensor y;
+  apply(owned(ruled), &x, 1, &y, 1);
+  lxla_vjp_options options = vjp_defaults();
+  options.captured = 1;
+  REFUSED(lxla_computation_value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y)}, 1), &options, &c), LXLA_UNIMPLEMENTED, "captured");
+  EQUAL(c.id, 77);
+}
+
+// --- T8: values that derivatives take as constants, or that have names ---
+
+BOTH_TEST(t8_stopped_gradients_are_zero) {
+  const lxla_tensor x = HOLE(DIMS(2)), a = DATA(DIMS(2), 3, 5);
+  lxla_tensor v[3];
+  const lxla_computation half = traces(&x, 1, (lxla_tensor[]){total(mul(x, stopped(x)))}, 1), none_of_it = traces(&x, 1, (lxla_tensor[]){total(stopped(x))}, 1);
+  apply(value_and_grad(half), &a, 1, v, 2);
+  IS(v[0], SCALAR, 34);
+  IS(v[1], DIMS(2), 3, 5);
+  apply(value_and_grad(none_of_it), &a, 1, v, 2);
+  IS(v[0], SCALAR, 8);
+  IS(v[1], DIMS(2), 0, 0);
+  apply(jvp(none_of_it, NULL, 0), TENSORS(a, a), v, 2);
+  IS(v[1], SCALAR, 0);
+  apply(vmap(value_and_grad(half), LIST(int64_t, 0), LIST(int64_t, 0, 0), 2), (lxla_tensor[]){DATA(DIMS(2, 2), 1, 2, 3, 4)}, 1, v, 2);
+  IS(v[1], DIMS(2, 2), 1, 2, 3, 4);
+  // Of values: any dtype, the value itself.
+  lxla_tensor n;
+  OK(lxla_stop_gradient(own(ARRAY(S32, int32_t, DIMS(2), 7, 8)), &n));
+  HAS(n, S32, int32_t, DIMS(2), 7, 8);
+  IS(stopped(a), DIMS(2), 3, 5);
+  IS(marked(a, "a"), DIMS(2), 3, 5);
+  lxla_tensor out = {77};
+  REFUSED(lxla_checkpoint_name(a, "", &out), BAD, "name: it is empty");
+  REFUSED(lxla_checkpoint_name(a, NULL, &out), LXLA_NULL_ARGUMENT, "name");
+  REFUSED(lxla_checkpoint_name(none, "a", &out), LXLA_INVALID_HANDLE, "x");
+  REFUSED(lxla_checkpoint_name(a, "a", NULL), LXLA_NULL_ARGUMENT, "out_tensor");
+  REFUSED(lxla_stop_gradient(none, &out), LXLA_INVALID_HANDLE, "x");
+  REFUSED(lxla_stop_gradient(a, NULL), LXLA_NULL_ARGUMENT, "out_tensor");
+  EQUAL(out.id, 77);
+}
+
+WITHOUT_PLUGIN(native_custom_derivatives_load_no_plugin, t7_a_vjp_of_the_callers_in_calls_scans_and_batches_run)

@@ -1,0 +1,190 @@
+//! Recording: the nodes of operations, leaves and results.
+
+use super::attributes::{Attributes, encode};
+use super::leaf::{LeafData, LeafPlace, Parameter};
+use super::op::Op;
+use super::program::Body;
+use super::trace::{NONE, Node, NodeId, ShapeId, Trace, node};
+use crate::types::{DType, Scalar, TensorType};
+use std::sync::Arc;
+
+impl Trace {
+    /// Returns the leaf of this data. There is only one leaf for the same data.
+    #[inline]
+    pub fn leaf<D: LeafData>(&mut self, data: &Arc<D>) -> NodeId {
+        // The remembered node is checked, so that even an epoch that wrapped around cannot mislead.
+        if let Some(id) = data.place().get(self.epoch).filter(|&id| (id as usize) < self.nodes.len()).map(NodeId)
+            && self.data(self.node(id)).is_some_and(|found| std::ptr::addr_eq(Arc::as_ptr(found), Arc::as_ptr(data)))
+        {
+            return id;
+        }
+        let shape = self.intern(&data.ty().dims);
+        let payload = self.leaves.len() as u32;
+        self.leaves.push(data.clone());
+        let id = self.push(Node { payload, ..node(Op::Leaf, data.ty().dtype, shape) });
+        data.place().set(self.epoch, id.0);
+        id
+    }
+
+    /// A new leaf that stands for a parameter of a computation.
+    pub fn parameter(&mut self, ty: TensorType) -> NodeId {
+        self.leaf(&Arc::new(Parameter { ty, place: LeafPlace::default() }))
+    }
+
+    /// Adds a leaf without data, for an operand that the caller identifies by position.
+    #[inline]
+    pub fn input(&mut self, ty: &TensorType) -> NodeId {
+        let shape = self.intern(&ty.dims);
+        self.push(node(Op::Leaf, ty.dtype, shape))
+    }
+
+    /// Records an operation.
+    #[inline]
+    pub fn operation(&mut self, op: Op, dtype: DType, shape: ShapeId, operands: &[NodeId]) -> NodeId {
+        const NO: NodeId = NodeId(NONE);
+        // Operands are copied one by one: a copy of variable length costs a call and a store-forwarding stall.
+        let first = match *operands {
+            [] => [NO; 3],
+            [a] => [a, NO, NO],
+            [a, b] => [a, b, NO],
+            [a, b, c] => [a, b, c],
+            _ => {
+                let start = self.spilled.len() as u32;
+                self.spilled.extend_from_slice(operands);
+                [NodeId(start), NO, NO]
+            }
+        };
+        self.push(Node { arity: operands.len() as u32, operands: first, ..node(op, dtype, shape) })
+    }
+
+    /// Records an operation with a scalar.
+    pub fn operation_with_scalar(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        shape: ShapeId,
+        operands: &[NodeId],
+        scalar: Scalar,
+    ) -> NodeId {
+        let payload = self.scalars.len() as u32;
+        self.scalars.push(scalar);
+        let id = self.operation(op, dtype, shape, operands);
+        self.nodes[id.0 as usize].payload = payload;
+        id
+    }
+
+    /// Records an operation with attributes.
+    pub fn operation_with_attributes(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        shape: ShapeId,
+        operands: &[NodeId],
+        attributes: &impl Attributes,
+    ) -> NodeId {
+        self.operation_with_words(op, dtype, shape, operands, &encode(attributes), &[])
+    }
+
+    /// Records an operation with encoded attributes that applies bodies.
+    pub(super) fn operation_with_words(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        shape: ShapeId,
+        operands: &[NodeId],
+        words: &[i64],
+        bodies: &[&Arc<Body>],
+    ) -> NodeId {
+        let payload = self.attributes.len() as u32;
+        self.attributes.extend_from_slice(words);
+        for body in bodies {
+            let number = self.body_number(body) as i64;
+            self.attributes.push(number);
+        }
+        let id = self.operation(op, dtype, shape, operands);
+        let new = &mut self.nodes[id.0 as usize];
+        new.payload = payload;
+        new.attributes = words.len() as u32;
+        id
+    }
+
+    /// Records an operation with several results, such as an application of traced computations, and one node for each
+    /// result. Returns the result nodes.
+    pub fn application(
+        &mut self,
+        op: Op,
+        operands: &[NodeId],
+        attributes: &impl Attributes,
+        bodies: &[&Arc<Body>],
+        results: &[TensorType],
+    ) -> Vec<NodeId> {
+        let scalar = self.intern(&[]);
+        let id = self.operation_with_words(op, DType::Pred, scalar, operands, &encode(attributes), bodies);
+        results.iter().enumerate().map(|(number, ty)| self.result(id, number, ty)).collect()
+    }
+
+    /// Records one result of an application.
+    pub fn result(&mut self, application: NodeId, number: usize, ty: &TensorType) -> NodeId {
+        let shape = self.intern(&ty.dims);
+        self.operation_with_attributes(Op::Result, ty.dtype, shape, &[application], &number)
+    }
+
+    /// Replaces the bodies of an application by bodies that return the same results, followed by `added` ones. Returns
+    /// the nodes of the added results. The operands stay; new attributes must agree with them.
+    pub fn extend_results(
+        &mut self,
+        application: NodeId,
+        attributes: &impl Attributes,
+        bodies: &[&Arc<Body>],
+        present: usize,
+        added: &[TensorType],
+    ) -> Vec<NodeId> {
+        let words = encode(attributes);
+        let payload = self.attributes.len() as u32;
+        self.attributes.extend_from_slice(&words);
+        for body in bodies {
+            let number = self.body_number(body) as i64;
+            self.attributes.push(number);
+        }
+        let node = &mut self.nodes[application.0 as usize];
+        (node.payload, node.attributes) = (payload, words.len() as u32);
+        added.iter().enumerate().map(|(i, ty)| self.result(application, present + i, ty)).collect()
+    }
+
+    /// Number of a body in the trace; a new one is added.
+    pub(super) fn body_number(&mut self, body: &Arc<Body>) -> usize {
+        // The body used last is the most likely; there are few in any case.
+        self.bodies.iter().rposition(|known| Arc::ptr_eq(known, body)).unwrap_or_else(|| {
+            self.bodies.push(body.clone());
+            self.bodies.len() - 1
+        })
+    }
+
+    /// Adds a node.
+    #[inline]
+    pub(super) fn push(&mut self, new: Node) -> NodeId {
+        let id = self.nodes.len() as u32;
+        assert!(id < NONE, "a trace holds at most 2^32 - 1 operations");
+        self.nodes.push(new);
+        NodeId(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data() -> Arc<Parameter> {
+        Arc::new(Parameter { ty: TensorType::new(DType::F32, &[2]), place: LeafPlace::default() })
+    }
+
+    #[test]
+    fn one_leaf_for_one_piece_of_data() {
+        let mut trace = Trace::new();
+        let (a, b) = (data(), data());
+        assert_eq!(trace.leaf(&a), trace.leaf(&a));
+        assert_ne!(trace.leaf(&a), trace.leaf(&b));
+        drop(trace.clear());
+        assert_eq!(trace.leaf(&b), NodeId(0));
+    }
+}
