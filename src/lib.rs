@@ -1,20 +1,20 @@
 //! lazyxla: lazy tensors on XLA, behind a C ABI.
 //!
 //! The layers, from the top down. A module uses only modules of the layers below its own; `tests/layers.rs` checks it.
-//! `docs/architecture.md` follows a tensor and a step through them.
+//! `docs/architecture.md` follows a tensor, a step and a gradient through them.
 //!
 //! | layer | contents |
 //! |---|---|
 //! | [`capi`] | the only `extern "C"` functions: guard, convert arguments, call |
 //! | [`env`](mod@env) | environments and their scopes |
-//! | [`computation`] | traced computations: calls, loops, branches, scans |
+//! | [`computation`] | traced computations: calls, loops, branches, scans, derivatives, batching |
 //! | [`tensor`] | recording of operations by tensor handles; values and metadata of tensors |
 //! | [`sync`] | step and partial sync, transfers, reads, saves |
 //! | [`device`] | tensors and trace of one device under one lock; handles and reference counts |
-//! | [`device_data`] | the owned slot of one buffer, with a typed state |
+//! | [`device_data`] | the owned slot of one buffer, with a typed state and the sync that computed it |
 //! | [`transform`] | derivatives and batching of programs, by the rules of the operations |
 //! | [`lower`], [`interpret`] | lowering of a program to StableHLO; evaluation of a program on host arrays |
-//! | [`ops`] | operations by subject: inference, StableHLO, evaluation; the table of all operations |
+//! | [`ops`] | operations by subject: inference, StableHLO, evaluation, rules for derivatives and batching; the table |
 //! | [`emit`], [`native`] | writing of StableHLO text; host arrays and their kernels |
 //! | [`ir`] | operation codes, the trace, programs |
 //! | [`cache`] | compiled programs in memory and on disk |

@@ -1,5 +1,6 @@
-//! Intermediate representation: the operations, the trace of recorded operations, and the programs made from it for
-//! syncs and traced computations. The semantics of the operations are defined in `ops`.
+//! Intermediate representation: the operations and the encoding of their attributes, the trace of recorded operations,
+//! the programs made from it for syncs and traced computations, and their replay in a trace. The semantics of the
+//! operations are defined in `ops`.
 
 mod attributes;
 mod body;

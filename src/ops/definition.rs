@@ -32,7 +32,7 @@ pub struct Definition {
     pub derivative: Derivative,
     /// Batching over a new leading axis.
     pub batching: Batching,
-    /// Records the operation as simpler ones, for rules that are `Expanded`.
+    /// Records the operation as simpler ones, for rules that are `Expanded` and for [`Native::Formula`].
     pub expand: Option<Expand>,
 }
 
@@ -53,7 +53,8 @@ impl Definition {
         expand: None,
     };
 
-    /// Whether each element of the result depends only on the operands' elements at the same position.
+    /// Whether each element of the result depends only on the operands' elements at the same position. True exactly for
+    /// definitions with [`InPlace::Elementwise`].
     #[inline]
     pub fn is_elementwise(&self) -> bool {
         matches!(self.in_place, InPlace::Elementwise)

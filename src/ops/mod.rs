@@ -1,6 +1,7 @@
 //! Operations, one folder for each subject and one file for each kind of operation: shape and dtype inference (a
-//! function that refuses operands that do not fit and records one or more nodes), the lowering to StableHLO, and the
-//! evaluation on host arrays. [`definition()`] returns the table's entry for an operation.
+//! function that refuses operands that do not fit and records one or more nodes), the lowering to StableHLO, the
+//! evaluation on host arrays, and the rules for derivatives and batching ([`rules`]). [`definition()`] returns the
+//! table's entry for an operation.
 //!
 //! An operation whose result equals its operand returns that operand: values are immutable, so no node is needed.
 

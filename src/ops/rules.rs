@@ -52,7 +52,7 @@ pub type VjpOfSeveral = fn(&mut Site, &[Tangent], &[bool]) -> Result<Vec<Tangent
 /// Derivative of an operation.
 #[derive(Clone, Copy)]
 pub enum Derivative {
-    /// The results do not vary with any operand, or only by jumps: their tangents are zero.
+    /// The result does not vary with any operand, or only by jumps: its tangent is zero. Reverse mode stops there.
     Zero,
     /// The operation is elementwise: the partial derivative by one operand.
     Elementwise(fn(&mut Site, usize) -> Result<Factor>),
@@ -63,8 +63,8 @@ pub enum Derivative {
         /// Cotangent of this operand.
         vjp: fn(&mut Site, usize, NodeId) -> Result<Tangent>,
     },
-    /// Tangent of the only result, from the operands' tangents (at least one is given). It is recorded by linear
-    /// operations on the tangents, whose transposes give the cotangents.
+    /// Tangent of the only result, from the operands' tangents (at least one is given). The rule records operations
+    /// that are linear in the tangents; reverse mode transposes them.
     Jvp(fn(&mut Site, &[Tangent]) -> Result<Tangent>),
     /// The derivative of the operations that [`Expand`] records.
     Expanded,
@@ -123,7 +123,7 @@ pub enum Batching {
     Several(fn(&mut Site, &[bool], i64) -> Result<Vec<Mapped>>),
     /// The batching of the operations that [`Expand`] records.
     Expanded,
-    /// A scan over the batch: no operation computes the batch at once.
+    /// A scan over the batch, whose body is the operation. Not for operations that apply bodies.
     Loop,
 }
 
@@ -141,7 +141,8 @@ pub trait Transforms {
     /// Records the cotangents of `inputs` from those of `outputs`, all of them nodes of the trace.
     fn vjp(&self, trace: &mut Trace, outputs: &[(NodeId, NodeId)], inputs: &[NodeId]) -> Result<Vec<Option<NodeId>>>;
 
-    /// Like `vjp`, through the nodes from `first` on only: inputs before it do not depend on each other.
+    /// Like `vjp`, through the nodes from `first` on only. Paths from one input before `first` to another are not
+    /// followed. An input that is listed twice gets its whole cotangent at both places.
     fn vjp_since(
         &self,
         trace: &mut Trace,
@@ -161,8 +162,9 @@ pub trait Transforms {
         size: i64,
     ) -> Result<Vec<(NodeId, bool)>>;
 
-    /// Values of a joint trace that the backward pass reads, and that the forward pass is to save. `free` are values
-    /// that the backward pass has anyway; `cotangents` and `gradients` are its inputs and outputs.
+    /// Values that the forward pass is to save for the backward pass, by the checkpoint policy. Both passes are
+    /// recorded in `trace`. `free` are values that the backward pass is given anyway; `cotangents` and `gradients` are
+    /// its further inputs, and its outputs.
     fn residuals(&self, trace: &Trace, free: &[NodeId], cotangents: &[NodeId], gradients: &[NodeId]) -> Vec<NodeId>;
 }
 

@@ -61,7 +61,7 @@ pub fn batch_body(
     Ok(results.iter().map(|&result| known[result]).collect())
 }
 
-/// Types of the results of an application that are used, by number. An unused result has the type of another one.
+/// Numbers and types of the results of an application that instructions use.
 fn used_results(values: &[Instruction], application: usize) -> Vec<(usize, TensorType)> {
     let is_result = |value: &&Instruction| value.op == Op::Result && value.operands[0] == application;
     values[application..].iter().filter(is_result).map(|value| (value.attributes(), value.ty.clone())).collect()
@@ -91,7 +91,8 @@ fn batch_one(
     }
 }
 
-/// The expansion of an operation on operands without the batch axis, as a body.
+/// Records the expansion of an operation in a trace of its own, on parameters without the batch axis, and returns it as
+/// a body to be batched.
 fn expanded_body(
     site: &mut Site,
     mapped: &[bool],

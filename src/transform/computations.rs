@@ -142,8 +142,9 @@ pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Di
     Ok(Differentiated { forward, backward, residuals: saved.len() })
 }
 
-/// Like `backward`, but its residuals pass an optimization barrier together with the cotangents, so that XLA neither
-/// merges what is computed again with the forward pass, nor computes it before the cotangents are known.
+/// Like `backward`, but its residuals pass an optimization barrier together with the cotangents. XLA then neither
+/// merges what is computed again with the forward pass, nor computes it before the cotangents are known. Captures do
+/// not pass the barrier.
 fn held_back(backward: &Arc<Body>, residuals: usize) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let leaves = Leaves::of(&mut trace, backward);

@@ -3,11 +3,13 @@
 use crate::ir::{NodeId, Op, Trace};
 use crate::ops;
 
-/// Which values a backward pass reads from the forward pass. Results of loops, branches and calls are always saved; all
-/// others that the policy does not save are computed again.
+/// Which values a backward pass reads from the forward pass, if it needs them. Results of operations with a list of
+/// results (loops, branches and calls; sorts, scatters, reductions by bodies, barriers) are always saved. The backward
+/// pass computes again what is not saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Checkpoint {
-    /// Every value that the backward pass needs. Reshapes, broadcasts and other rearrangements are repeated.
+    /// All values, except results of reshapes, broadcasts, other rearrangements and widening conversions, which are
+    /// cheap to compute again.
     #[default]
     SaveAll,
     /// Only parameters.
@@ -47,8 +49,9 @@ fn is_rearrangement(trace: &Trace, id: NodeId) -> bool {
     }
 }
 
-/// Returns the values that the computation of `gradients` reads and that do not depend on `cotangents`: those to save.
-/// `free` values, and values computed from constants alone, need not be saved.
+/// Returns the values to save: those that `gradients` are computed from, that do not depend on `cotangents`, and that
+/// are leaves or saved by the policy. Below a value that is not saved, its operands are searched. `free` values, and
+/// values computed from constants alone, need not be saved. Leaves that `cotangents` names are not residuals.
 pub fn residuals(
     policy: &Checkpoint,
     trace: &Trace,

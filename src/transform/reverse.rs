@@ -13,7 +13,8 @@ use smallvec::{SmallVec, smallvec};
 type Arrived = SmallVec<[NodeId; 2]>;
 
 /// Records the cotangents of `inputs` from those of `outputs`, which are pairs of a node and its cotangent. `None` for
-/// an input on which no output depends, and for integers and preds. An input may depend on another one, whose cotangent then includes that path.
+/// an input on which no output depends, and for integers and preds. An input may depend on another one, whose cotangent
+/// then includes that path.
 pub fn pull_back(
     transformer: &Transformer,
     trace: &mut Trace,
@@ -24,7 +25,8 @@ pub fn pull_back(
     pull_back_since(transformer, trace, outputs, inputs, first)
 }
 
-/// Like [`pull_back`], through nodes from number `first` on only: inputs before it do not depend on each other.
+/// Like [`pull_back`], through the nodes from number `first` on only. Inputs before `first` get their cotangents, which
+/// are not pulled back further: a path from one of them to another is not followed.
 pub fn pull_back_since(
     transformer: &Transformer,
     trace: &mut Trace,
@@ -59,8 +61,9 @@ pub fn pull_back_since(
     inputs.iter().map(|&input| pass.total(trace, input)).collect()
 }
 
-/// One pass from outputs to inputs. Nodes are visited from the last to the first, so that all users of a node come
-/// before it.
+/// One pass from outputs to inputs. Nodes are visited in descending order of their ids. A node is recorded after its
+/// operands, so this is a reverse topological order: all cotangents of a node have arrived when it is visited. Nodes
+/// that the rules record have ids from `end` on, or are appended results, and are not visited.
 struct Pass<'a> {
     inputs: &'a [NodeId],
     first: u32,
@@ -120,8 +123,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Results and cotangents of an operation whose operands are to get theirs; `None` if nothing arrived, or the node
-    /// is a leaf or one of several results.
+    /// Takes the cotangents that arrived at a node, and returns the results and cotangents of its operation. `None` if
+    /// nothing arrived, or the node is a leaf or a result of an application; the cotangent of the latter is kept for
+    /// the application, which has a smaller id.
     fn arrived_at(&mut self, trace: &mut Trace, node: NodeId) -> Result<Option<Results>> {
         let op = trace.node(node).op;
         if op.has_results() {

@@ -151,7 +151,8 @@ pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool])
     Ok(gradients)
 }
 
-/// Keeps the cotangent of an operand that is given several times only once: a pull-back returns the sum for each.
+/// For an operand that is given several times, keeps the cotangent at its first place only: a pull-back to nodes
+/// returns the whole sum at each place, and the caller adds them up.
 fn deduplicate(site: &Site, wanted: &[bool], gradients: &mut [Option<NodeId>]) {
     for (operand, gradient) in gradients.iter_mut().enumerate() {
         if (0..operand).any(|before| wanted[before] && site.operands[before] == site.operands[operand]) {
@@ -162,8 +163,8 @@ fn deduplicate(site: &Site, wanted: &[bool], gradients: &mut [Option<NodeId>]) {
 
 type Jvp = fn(&mut Site, &[Option<NodeId>]) -> Result<Option<NodeId>>;
 
-/// Records the transpose of a forward rule: the tangent is recorded for tangents that are zero, to which the cotangent
-/// is pulled back. The tangent is linear in them, so that their values do not matter.
+/// Records the transpose of a forward rule. The rule is recorded on zeros in place of the operands' tangents, and the
+/// cotangent is pulled back to these zeros. The rule is linear in the tangents, so that their values do not matter.
 fn transposed(site: &mut Site, cotangent: NodeId, wanted: &[bool], jvp: Jvp) -> Result<Vec<Option<NodeId>>> {
     let mut starts: Vec<Option<NodeId>> = vec![None; wanted.len()];
     for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {

@@ -185,7 +185,8 @@ pub fn jvp_of_branches(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<F
     Ok(split(results, &has_tangent))
 }
 
-/// Cotangents of a conditional or case: the branch is computed again, and pulled back.
+/// Cotangents of a conditional or case: another one, each of whose branches computes the branch again and pulls the
+/// cotangents back. Nothing is saved inside of branches.
 pub fn vjp_of_branches(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let (arguments, captured) = counts(site);
     let given = choice_of(&site.operands, arguments, &captured);
@@ -232,7 +233,8 @@ pub fn vjp_of_branches(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &
     Ok(wanted.iter().enumerate().map(|(i, wanted)| if i > 0 && *wanted { found.next() } else { None }).collect())
 }
 
-/// Cotangents of a call. The call is given residuals as further results, and its backward pass is a call.
+/// Cotangents of a call: a call of the backward body, on the operands, the residuals and the cotangents. The recorded
+/// call is extended to return the residuals as further results.
 pub fn vjp_of_call(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let (body, transforms) = (site.bodies[0].clone(), site.transforms);
     let mut trace = Trace::new();

@@ -128,7 +128,8 @@ fn iteration(transforms: &dyn Transforms, body: &Body, arriving: &[bool], wanted
     Ok(Iteration { trace, primals, results, cotangents, gradients })
 }
 
-/// The backward pass of one iteration whose carried cotangents are those that arrive or come from a later iteration.
+/// The backward pass of one iteration. Its carried cotangents are those of the scan's results, and those that the pass
+/// itself returns for the iteration before; it is recorded again until no further carried value gets one.
 fn settled_iteration(
     transforms: &dyn Transforms,
     body: &Body,
@@ -153,8 +154,10 @@ fn settled_iteration(
     }
 }
 
-/// Cotangents of a scan: a scan in the opposite direction. The forward scan stacks what the backward pass reads from each
-/// iteration; slices and captures are read again, and never stacked.
+/// Cotangents of a scan: a scan in the opposite direction. The forward scan is extended to stack the residuals of each
+/// iteration. The backward scan carries the cotangents of carried values and the sums of the captures' cotangents; it
+/// reads the residuals, the slices of the forward scan, and the cotangents of stacked results. Slices and captures are
+/// never stacked.
 pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let ScanAttributes { carried, arrays, length, reverse } = site.attributes();
     let (body, transforms, operands) = (site.bodies[0].clone(), site.transforms, site.operands.clone());

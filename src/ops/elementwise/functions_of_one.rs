@@ -1,5 +1,6 @@
-//! Elementwise functions of one operand without a StableHLO operation. Results at NaN,
-//! infinities and zeros are NumPy's, natively and lazily alike.
+//! Elementwise functions of one operand without a StableHLO operation: their formulas for floats, which are one node
+//! (`function.rs`), and the operations that are recorded for other dtypes. Results at NaN, infinities and zeros are
+//! NumPy's, natively and lazily alike.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Op, Trace, UnaryFunction, UnaryOp};

@@ -1,5 +1,6 @@
-//! Elementwise functions of two operands without a StableHLO operation, recorded as several operations. Results at NaN,
-//! infinities, zeros and integer divisors of 0 are NumPy's, natively and lazily alike.
+//! Elementwise functions of two operands without a StableHLO operation: their formulas for floats, which are one node
+//! (`function.rs`), and the operations that are recorded for other dtypes. Results at NaN, infinities, zeros and
+//! integer divisors of 0 are NumPy's, natively and lazily alike.
 
 use crate::error;
 use crate::error::Result;

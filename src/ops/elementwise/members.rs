@@ -1,5 +1,5 @@
-//! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: StableHLO operations, recorded as one node each, and functions,
-//! recorded as several operations.
+//! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: StableHLO operations, and functions that StableHLO does not have.
+//! Most functions of floats are one node with a formula (`function.rs`); the others are recorded as several operations.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::types::ScalarValue;
 pub enum UnaryMember {
     /// A StableHLO operation.
     Operation(UnaryOp),
-    /// A function recorded as several operations.
+    /// A function that StableHLO does not have.
     Function(UnaryFunction),
 }
 
@@ -25,7 +25,7 @@ pub enum UnaryMember {
 pub enum BinaryMember {
     /// A StableHLO operation.
     Operation(BinaryOp),
-    /// A function recorded as several operations.
+    /// A function that StableHLO does not have.
     Function(BinaryFunction),
 }
 

@@ -1,8 +1,8 @@
 //! Activation functions of neural networks. Each has its limits at both infinities, even where the published formula is
 //! infinity times 0: `x` is clamped from below, at a value where the other factor is already 0.
 //!
-//! Where a piecewise function has a kink, its derivative is what the rules of maximum and minimum give: relu is a single
-//! maximum, which compilers know.
+//! At a kink, relu and relu6 have derivative 0, because they are recorded as selections. The hard functions have half
+//! of the slope, by the rules of maximum and minimum.
 
 use crate::error;
 use crate::error::{Error, Result};
