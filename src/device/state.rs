@@ -231,6 +231,12 @@ impl DeviceState {
         if self.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(self.kept).into() }
     }
 
+    /// On cpu: keeps everything that was recorded until the next compaction, because a kept operation was changed to
+    /// refer to it.
+    pub fn keep_recorded(&mut self) {
+        self.kept = self.trace.mark();
+    }
+
     /// Discards everything that was recorded.
     pub(super) fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
         self.kept = Mark::default();

@@ -42,7 +42,7 @@ pub struct Node {
     /// Number of attributes. They are followed by the numbers of the node's bodies.
     pub(super) attributes: u32,
     /// First tensor with this value, used by the tensor table; [`NONE`] if there is none.
-    holder: u32,
+    pub(super) holder: u32,
 }
 
 /// Recorded operations of one device.

@@ -51,7 +51,11 @@ pub fn gradients(
         };
         outputs.push((y, cotangent));
     }
-    let found = pull_back(&Transformer::default(), &mut state.trace, &outputs, xs)?;
+    let found = pull_back(&Transformer::default(), &mut state.trace, &outputs, xs);
+    if state.is_native() {
+        state.keep_recorded();
+    }
+    let found = found?;
     let mut results = Vec::with_capacity(xs.len());
     for (gradient, &x) in found.into_iter().zip(xs) {
         results.push(match gradient {

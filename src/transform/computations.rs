@@ -95,13 +95,14 @@ struct Joint {
 }
 
 impl Joint {
-    fn of(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Joint> {
+    /// The first `count` results are differentiated.
+    fn of(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Joint> {
         let mut trace = Trace::new();
         let leaves = Leaves::of(&mut trace, body);
         let results = trace.replay(body, &leaves.all());
         let mut cotangents = Vec::new();
         let mut outputs = Vec::new();
-        for (&result, ty) in results.iter().zip(body.results()) {
+        for (&result, ty) in results.iter().zip(body.results()).take(count) {
             if is_differentiable(ty.dtype) {
                 let cotangent = trace.parameter(ty.clone());
                 cotangents.push(cotangent);
@@ -131,7 +132,12 @@ fn gradients(
 
 /// The forward and the backward pass of a body.
 pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Differentiated> {
-    let joint = Joint::of(transformer, body, wanted)?;
+    passes(transformer, body, wanted, body.results().len())
+}
+
+/// The forward and the backward pass of a body, of which the first `count` results are differentiated.
+fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Differentiated> {
+    let joint = Joint::of(transformer, body, wanted, count)?;
     let policy = &transformer.checkpoint;
     let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &joint.cotangents, &joint.gradients);
     let results = [&joint.results[..], &saved].concat();
@@ -142,18 +148,24 @@ pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Di
     Ok(Differentiated { forward, backward, residuals: saved.len() })
 }
 
-/// Like `backward`, but its residuals pass an optimization barrier together with the cotangents. XLA then neither
-/// merges what is computed again with the forward pass, nor computes it before the cotangents are known. Captures do
-/// not pass the barrier.
+/// Like `backward`, but its residuals pass an optimization barrier together with the cotangents, so that XLA neither
+/// merges what is computed again with the forward pass, nor computes it before the cotangents are known. Without
+/// residuals, everything is computed again from the captures, which then pass it.
 fn held_back(backward: &Arc<Body>, residuals: usize) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
-    let leaves = Leaves::of(&mut trace, backward);
-    if residuals == 0 || leaves.parameters.len() == residuals {
+    let Leaves { mut parameters, mut captures } = Leaves::of(&mut trace, backward);
+    let given = (parameters.clone(), captures.clone());
+    if parameters.len() == residuals {
         return Ok(backward.clone());
     }
-    let held = ops::optimization_barrier(&mut trace, &leaves.parameters)?;
-    let results = trace.replay(backward, &[&held[..], &leaves.captures].concat());
-    Ok(take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results))
+    if residuals == 0 {
+        let held = ops::optimization_barrier(&mut trace, &[&parameters[..], &captures].concat())?;
+        (parameters, captures) = (held[..parameters.len()].to_vec(), held[parameters.len()..].to_vec());
+    } else {
+        parameters = ops::optimization_barrier(&mut trace, &parameters)?;
+    }
+    let results = trace.replay(backward, &[&parameters[..], &captures].concat());
+    Ok(take_closed_body(&trace, &given.0, &given.1, &results))
 }
 
 /// The body of parameters to results, then the gradients of the first result, a scalar.
@@ -168,12 +180,10 @@ pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -
         let first = results[0];
         results.extend(gradients(transformer, &mut trace, &[(first, one)], &inputs)?);
     } else {
-        let made = vjp(transformer, body, wanted)?;
+        let made = passes(transformer, body, wanted, 1)?;
         results = trace.replay(&made.forward, &leaves.all());
         let mut arguments = results.split_off(body.results().len());
-        for (number, ty) in body.results().iter().enumerate().filter(|(_, ty)| is_differentiable(ty.dtype)) {
-            arguments.push(ops::full(&mut trace, ty, ScalarValue::Signed(i64::from(number == 0)))?);
-        }
+        arguments.push(ops::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?);
         arguments.extend_from_slice(&leaves.captures);
         results.extend(trace.replay(&made.backward, &arguments));
     }

@@ -207,15 +207,14 @@ pub fn vjp_of_branches(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &
                 outputs.push((result, leaf));
             }
         }
-        let found = site.transforms.vjp(&mut trace, &outputs, &primals)?;
+        let own = |at: &usize| *at < arguments || (start..start + count).contains(&(at - arguments));
+        let asked: Vec<usize> = (0..wanted.len() - 1).filter(|at| wanted[at + 1] && own(at)).collect();
+        let place = |at: usize| if at < arguments { at } else { at - start };
+        let inputs: Vec<NodeId> = asked.iter().map(|&at| primals[place(at)]).collect();
+        let found = site.transforms.vjp(&mut trace, &outputs, &inputs)?;
         let mut gradients = Vec::new();
         for (operand, _) in wanted.iter().enumerate().skip(1).filter(|(_, wanted)| **wanted) {
-            let at = operand - 1;
-            let own = match at.checked_sub(arguments) {
-                None => found[at],
-                Some(at) if (start..start + count).contains(&at) => found[arguments + at - start],
-                Some(_) => None,
-            };
+            let own = asked.iter().position(|&at| at == operand - 1).and_then(|i| found[i]);
             let ty = site.operand_ty(operand);
             gradients.push(match own {
                 Some(id) => id,

@@ -24,9 +24,15 @@ fn arrays(site: &Site) -> usize {
 /// the sorted arrays, and the positions from which their elements come.
 fn sorted_with_places(site: &mut Site) -> Result<(Vec<NodeId>, NodeId)> {
     let (body, count) = (site.bodies[0].clone(), arrays(site));
-    let SortAttributes { axis, stable } = site.attributes();
+    let SortAttributes { axis, mut stable } = site.attributes();
     let dims = site.operand_ty(0).dims;
     let dtype = places_dtype(dims[axis]);
+    if !stable && count > 1 {
+        // Equal keys have other companions: both sorts have to leave them in the same order.
+        stable = true;
+        let attributes = SortAttributes { axis, stable };
+        site.trace.extend_results(site.node, &attributes, &[&body], count, &[]);
+    }
 
     let mut inner = Trace::new();
     let mut parameters = Vec::with_capacity(2 * count + 2);
