@@ -220,6 +220,9 @@ def main():
     size = sum(p.size for p in parameters.values())
     print(f"JAX {jax.__version__}: {size} parameters, {len(symbols)} symbols, {training} characters to train, "
           f"validation loss {held_out():.4f}")
+    w = np.zeros((o.batch, o.context + 1), np.int32)
+    memory = step.lower(parameters, m, v, w[:, :-1], w[:, 1:], rates_at(o, 0)).compile().memory_analysis()
+    print(f"  policy {o.policy}: temporaries of a step take {memory.temp_size_in_bytes / 1e6:.2f} MB")
     losses, times, begun = [], [], time.perf_counter()
     for i in range(o.steps):
         start = time.perf_counter()

@@ -6,6 +6,7 @@ use crate::ir::{Op, Program};
 use crate::ops::definition;
 use crate::ops::rules::{Derivative, is_differentiable};
 use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, LazyLock, Weak};
 
 /// A sync that computed data.
@@ -30,8 +31,15 @@ pub struct Ran {
 
 /// Argument of a program.
 pub enum Argument {
-    /// Data with this serial number.
-    Data(u64, Weak<DeviceData>),
+    /// Data of a tensor.
+    Data {
+        /// Its serial number.
+        serial: u64,
+        /// The data, while it exists.
+        data: Weak<DeviceData>,
+        /// Whether a sync computed it.
+        was_computed: bool,
+    },
     /// Output of an earlier program of the sync.
     Made(usize),
 }
@@ -53,6 +61,10 @@ impl Dependencies {
         let (values, outputs) = program.decode();
         let parameters = values.iter().filter(|value| value.op == Op::Leaf).count();
         let words = (parameters + outputs.len()).div_ceil(64);
+        let mut of_position: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for (number, &output) in outputs.iter().enumerate() {
+            of_position.entry(output).or_default().push(number);
+        }
         let mut sets: Vec<Vec<u64>> = Vec::with_capacity(values.len());
         let mut parameter = 0;
         for (position, value) in values.iter().enumerate() {
@@ -67,7 +79,7 @@ impl Dependencies {
                     set.iter_mut().zip(&sets[operand]).for_each(|(to, from)| *to |= from);
                 }
             }
-            for (number, _) in outputs.iter().enumerate().filter(|(_, output)| **output == position) {
+            for number in of_position.get(&position).into_iter().flatten() {
                 let at = parameters + number;
                 set[at / 64] |= 1 << (at % 64);
             }
@@ -104,46 +116,77 @@ pub struct LostPath {
 }
 
 /// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
-/// one. Data that is gone, and is younger than a target, may have been on a path, and counts as one.
+/// one. Computed data that is gone, and is younger than a target, may have been on a path, and counts as one.
 pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath> {
+    let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
     let oldest = *targets.iter().min()?;
-    let mut stack: Vec<(Arc<Origin>, usize)> = leaves.iter().filter_map(|leaf| leaf.origin().cloned()).collect();
-    let mut seen: Vec<(*const Origin, usize)> = Vec::new();
-    while let Some((origin, number)) = stack.pop() {
-        if seen.contains(&(Arc::as_ptr(&origin), number)) {
-            continue;
-        }
-        seen.push((Arc::as_ptr(&origin), number));
-        let lost = |serial: u64| {
-            let target = targets.iter().position(|&target| target == serial)?;
-            Some(LostPath { target, sync: origin.name.clone() })
-        };
-        let Some(run) = origin.runs.iter().rev().find(|run| run.first_output <= number) else { continue };
-        let dependencies = Dependencies::remembered(&run.program);
-        let set = &dependencies.outputs[number - run.first_output];
-        for &(kept, serial) in &origin.kept {
-            let own = kept.checked_sub(run.first_output).filter(|own| *own < dependencies.outputs.len());
-            let is_on_path = own.is_some_and(|own| bit(set, dependencies.parameters + own));
-            if kept != number
-                && is_on_path
-                && let Some(path) = lost(serial)
-            {
-                return Some(path);
+    let mut pending: Vec<(Arc<Origin>, Vec<usize>)> = Vec::new();
+    let mut seen: FxHashSet<(*const Origin, usize)> = FxHashSet::default();
+    // Data is kept until the end, so that no other origin gets an address that was seen.
+    let mut held: Vec<Arc<DeviceData>> = leaves.to_vec();
+    let mut next = 0;
+    loop {
+        for data in &held[next..] {
+            let Some((origin, output)) = data.origin() else { continue };
+            if seen.insert((Arc::as_ptr(origin), *output)) {
+                match pending.iter_mut().find(|(known, _)| Arc::ptr_eq(known, origin)) {
+                    Some((_, outputs)) => outputs.push(*output),
+                    None => pending.push((origin.clone(), vec![*output])),
+                }
             }
         }
-        for (_, argument) in run.arguments.iter().enumerate().filter(|(i, _)| bit(set, *i)) {
+        next = held.len();
+        let (origin, outputs) = pending.pop()?;
+        if let Some(path) = through(&origin, outputs, &numbers, oldest, &mut held) {
+            return Some(path);
+        }
+    }
+}
+
+/// Looks for a target among what these outputs of a sync were computed from. Adds the arguments that are still there to
+/// `held`.
+fn through(
+    origin: &Arc<Origin>,
+    outputs: Vec<usize>,
+    targets: &FxHashMap<u64, usize>,
+    oldest: u64,
+    held: &mut Vec<Arc<DeviceData>>,
+) -> Option<LostPath> {
+    let lost = |target: usize| Some(LostPath { target, sync: origin.name.clone() });
+    let kept: FxHashMap<usize, u64> = origin.kept.iter().copied().collect();
+    let mut wanted: FxHashSet<usize> = outputs.into_iter().collect();
+    for run in origin.runs.iter().rev() {
+        let dependencies = Dependencies::remembered(&run.program);
+        let own = |output: usize| output.checked_sub(run.first_output).filter(|&at| at < dependencies.outputs.len());
+        let mut set = vec![0; (dependencies.parameters + dependencies.outputs.len()).div_ceil(64)];
+        for at in wanted.iter().filter_map(|&output| own(output)) {
+            let mut on_path = dependencies.outputs[at].clone();
+            // An output is not on a path to itself.
+            let itself = dependencies.parameters + at;
+            on_path[itself / 64] &= !(1 << (itself % 64));
+            set.iter_mut().zip(on_path).for_each(|(to, from)| *to |= from);
+        }
+        for (&output, serial) in &kept {
+            let is_on_path = own(output).is_some_and(|at| bit(&set, dependencies.parameters + at));
+            if let Some(&target) = targets.get(serial).filter(|_| is_on_path) {
+                return lost(target);
+            }
+        }
+        for (_, argument) in run.arguments.iter().enumerate().filter(|(i, _)| bit(&set, *i)) {
             match argument {
-                Argument::Made(number) => stack.push((origin.clone(), *number)),
-                Argument::Data(serial, data) => {
-                    if let Some(path) = lost(*serial) {
-                        return Some(path);
+                Argument::Made(output) => {
+                    if let Some(&target) = kept.get(output).and_then(|serial| targets.get(serial)) {
+                        return lost(target);
+                    }
+                    wanted.insert(*output);
+                }
+                Argument::Data { serial, data, was_computed } => {
+                    if let Some(&target) = targets.get(serial) {
+                        return lost(target);
                     }
                     match data.upgrade() {
-                        Some(data) => stack.extend(data.origin().cloned()),
-                        None if *serial > oldest => {
-                            let target = targets.iter().position(|&target| target == oldest)?;
-                            return Some(LostPath { target, sync: origin.name.clone() });
-                        }
+                        Some(data) => held.push(data),
+                        None if *was_computed && *serial > oldest => return lost(targets[&oldest]),
                         None => {}
                     }
                 }

@@ -163,9 +163,16 @@ pub trait Transforms {
     ) -> Result<Vec<(NodeId, bool)>>;
 
     /// Values that the forward pass is to save for the backward pass, by the checkpoint policy. Both passes are
-    /// recorded in `trace`. `free` are values that the backward pass is given anyway; `cotangents` and `gradients` are
-    /// its further inputs, and its outputs.
-    fn residuals(&self, trace: &Trace, free: &[NodeId], cotangents: &[NodeId], gradients: &[NodeId]) -> Vec<NodeId>;
+    /// recorded in `trace`. `free` are values that the backward pass is given anyway, of which it computes again what
+    /// depends on `invariant` ones alone; `cotangents` and `gradients` are its further inputs, and its outputs.
+    fn residuals(
+        &self,
+        trace: &Trace,
+        free: &[NodeId],
+        invariant: &[NodeId],
+        cotangents: &[NodeId],
+        gradients: &[NodeId],
+    ) -> Vec<NodeId>;
 }
 
 /// Whether values of the dtype have tangents.

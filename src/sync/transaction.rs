@@ -27,6 +27,8 @@ pub struct Transaction {
     passed: Vec<NodeId>,
     recomputed: u64,
     ended: bool,
+    /// What the outputs are computed from.
+    origin: Arc<Origin>,
 }
 
 struct Root {
@@ -60,7 +62,7 @@ impl Transaction {
         let origin = Arc::new(origin_of(&name, &plan, &roots));
         roots.iter().for_each(|root| root.data.set_origin(origin.clone(), root.output));
         let (made, recomputed) = (vec![None; plan.outputs.len()], plan.recomputed);
-        Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false }
+        Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false, origin }
     }
 
     /// Sets the results of the roots; their tensors have data from here on.
@@ -102,7 +104,9 @@ impl Transaction {
             if let Some(buffer) = &self.made[number]
                 && !is_root(number)
             {
-                state.trace.replace_by_leaf(id, &self.kept(buffer));
+                let data = self.kept(buffer);
+                data.set_origin(self.origin.clone(), number);
+                state.trace.replace_by_leaf(id, &data);
             }
         }
         self.mark_consumed();
@@ -151,7 +155,9 @@ impl Drop for Transaction {
 /// The origin of the roots of a plan.
 fn origin_of(name: &Arc<str>, plan: &Plan, roots: &[Root]) -> Origin {
     let argument = |source: &Source| match source {
-        Source::Data(data) => Argument::Data(data.serial(), Arc::downgrade(data)),
+        Source::Data(data) => {
+            Argument::Data { serial: data.serial(), data: Arc::downgrade(data), was_computed: data.origin().is_some() }
+        }
         Source::Made(number) => Argument::Made(*number),
     };
     let ran = |run: &Run| Ran {

@@ -137,6 +137,13 @@ fn check(state: &State, ys: &[NodeId], cotangents: Option<&[NodeId]>, xs: &[Node
              lxla_computation_value_and_grad or lxla_computation_vjp"
         ));
     }
+    if let Some(i) = xs.iter().position(|&x| state.is_native() && !state.waits(x)) {
+        return Err(error!(
+            InvalidArgument,
+            "xs: xs[{i}] is an eager tensor, of which no operations are recorded; want a placeholder, or a value that \
+             depends on one"
+        ));
+    }
     for (i, &y) in ys.iter().enumerate() {
         let ty = trace.ty(y);
         match cotangents {

@@ -4,7 +4,7 @@
 use super::Transformer;
 use super::batch::{batch_at, batch_body, move_axis};
 use super::forward::push_body;
-use super::residuals::{Checkpoint, residuals};
+use super::residuals::{Checkpoint, recomputed_from, residuals};
 use super::reverse::pull_back;
 use crate::error;
 use crate::error::Result;
@@ -139,33 +139,40 @@ pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Di
 fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Differentiated> {
     let joint = Joint::of(transformer, body, wanted, count)?;
     let policy = &transformer.checkpoint;
-    let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &joint.cotangents, &joint.gradients);
+    let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &[], &joint.cotangents, &joint.gradients);
     let results = [&joint.results[..], &saved].concat();
     let forward = take_closed_body(&joint.trace, &joint.leaves.parameters, &joint.leaves.captures, &results);
     let parameters = [&saved[..], &joint.cotangents].concat();
     let backward = take_closed_body(&joint.trace, &parameters, &joint.leaves.captures, &joint.gradients);
-    let backward = if *policy == Checkpoint::SaveAll { backward } else { held_back(&backward, saved.len())? };
+    let backward = if *policy == Checkpoint::SaveAll {
+        backward
+    } else {
+        let captures = &joint.leaves.captures;
+        let held = recomputed_from(&joint.trace, &saved, captures, &joint.cotangents, &joint.gradients);
+        held_back(&backward, &held)?
+    };
     Ok(Differentiated { forward, backward, residuals: saved.len() })
 }
 
-/// Like `backward`, but its residuals pass an optimization barrier together with the cotangents, so that XLA neither
-/// merges what is computed again with the forward pass, nor computes it before the cotangents are known. Without
-/// residuals, everything is computed again from the captures, which then pass it.
-fn held_back(backward: &Arc<Body>, residuals: usize) -> Result<Arc<Body>> {
+/// Like `backward`, but the residuals in the mask pass an optimization barrier together with the cotangents, so that XLA
+/// neither merges what is computed again from them with the forward pass, nor computes it before the cotangents are
+/// known. Without residuals, everything is computed again from the captures, which then pass it.
+fn held_back(backward: &Arc<Body>, held: &[bool]) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
-    let Leaves { mut parameters, mut captures } = Leaves::of(&mut trace, backward);
-    let given = (parameters.clone(), captures.clone());
-    if parameters.len() == residuals {
+    let Leaves { parameters, captures } = Leaves::of(&mut trace, backward);
+    let mut arguments = [&parameters[..], &captures].concat();
+    if parameters.len() == held.len() {
         return Ok(backward.clone());
     }
-    if residuals == 0 {
-        let held = ops::optimization_barrier(&mut trace, &[&parameters[..], &captures].concat())?;
-        (parameters, captures) = (held[..parameters.len()].to_vec(), held[parameters.len()..].to_vec());
-    } else {
-        parameters = ops::optimization_barrier(&mut trace, &parameters)?;
+    let passes =
+        |i: &usize| if held.is_empty() { true } else { held.get(*i).copied().unwrap_or(*i < parameters.len()) };
+    let passing: Vec<usize> = (0..arguments.len()).filter(passes).collect();
+    let values: Vec<NodeId> = passing.iter().map(|&i| arguments[i]).collect();
+    for (&i, passed) in passing.iter().zip(ops::optimization_barrier(&mut trace, &values)?) {
+        arguments[i] = passed;
     }
-    let results = trace.replay(backward, &[&parameters[..], &captures].concat());
-    Ok(take_closed_body(&trace, &given.0, &given.1, &results))
+    let results = trace.replay(backward, &arguments);
+    Ok(take_closed_body(&trace, &parameters, &captures, &results))
 }
 
 /// The body of parameters to results, then the gradients of the first result, a scalar.

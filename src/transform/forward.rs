@@ -99,7 +99,9 @@ fn push_node(transformer: &Transformer, trace: &mut Trace, id: NodeId, tangents:
         return push_expanded(transformer, trace, id, tangents);
     }
     let mut made = forward(&mut of_node(transformer, trace, id, vec![Some(id)]), tangents)?;
-    Ok((made.results.map_or(id, |results| results[0]), made.tangents.remove(0)))
+    let tangent = made.tangents.remove(0);
+    debug_assert!(tangent.is_none_or(|tangent| trace.ty(tangent) == trace.ty(id)), "a tangent of {:?}", node.op);
+    Ok((made.results.map_or(id, |results| results[0]), tangent))
 }
 
 /// Records the expansion of an operation, and its tangent by the rules of the operations in it.

@@ -60,7 +60,14 @@ impl Transforms for Transformer {
         batch::batch_body(self, trace, body, arguments, mapped, size)
     }
 
-    fn residuals(&self, trace: &Trace, free: &[NodeId], cotangents: &[NodeId], gradients: &[NodeId]) -> Vec<NodeId> {
-        residuals::residuals(&self.checkpoint, trace, free, cotangents, gradients)
+    fn residuals(
+        &self,
+        trace: &Trace,
+        free: &[NodeId],
+        invariant: &[NodeId],
+        cotangents: &[NodeId],
+        gradients: &[NodeId],
+    ) -> Vec<NodeId> {
+        residuals::residuals(&self.checkpoint, trace, free, invariant, cotangents, gradients)
     }
 }

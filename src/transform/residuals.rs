@@ -56,11 +56,13 @@ pub fn residuals(
     policy: &Checkpoint,
     trace: &Trace,
     free: &[NodeId],
+    invariant: &[NodeId],
     cotangents: &[NodeId],
     gradients: &[NodeId],
 ) -> Vec<NodeId> {
     let (is_free, late) = (marked(trace, free), dependents(trace, cotangents));
-    let constant = constants(trace);
+    let constant = constants(trace, &[]);
+    let known = constants(trace, invariant);
     let mut seen = vec![false; trace.len()];
     let mut saved = Vec::new();
     let mut stack: Vec<NodeId> = gradients.iter().rev().copied().collect();
@@ -70,7 +72,7 @@ pub fn residuals(
             continue;
         }
         let node = trace.node(id);
-        if !late[i] && (node.op == Op::Leaf || policy.saves(trace, id)) {
+        if !late[i] && (node.op == Op::Leaf || policy.saves(trace, id) && !known[i]) {
             saved.push(id);
             continue;
         }
@@ -78,6 +80,32 @@ pub fn residuals(
     }
     saved.retain(|id| !cotangents.contains(id));
     saved
+}
+
+/// For each saved value, whether the computation of `gradients` computes something again from it, rather than only
+/// combining it with cotangents.
+pub fn recomputed_from(
+    trace: &Trace,
+    saved: &[NodeId],
+    free: &[NodeId],
+    cotangents: &[NodeId],
+    gradients: &[NodeId],
+) -> Vec<bool> {
+    let (known, late) = (marked(trace, &[saved, free].concat()), dependents(trace, cotangents));
+    let (mut seen, mut used) = (vec![false; trace.len()], vec![false; trace.len()]);
+    let mut stack = gradients.to_vec();
+    while let Some(id) = stack.pop() {
+        let i = id.0 as usize;
+        if std::mem::replace(&mut seen[i], true) || known[i] {
+            continue;
+        }
+        let operands = trace.operands(trace.node(id));
+        if !late[i] {
+            operands.iter().for_each(|operand| used[operand.0 as usize] = true);
+        }
+        stack.extend_from_slice(operands);
+    }
+    saved.iter().map(|id| used[id.0 as usize]).collect()
 }
 
 fn marked(trace: &Trace, ids: &[NodeId]) -> Vec<bool> {
@@ -97,13 +125,14 @@ fn dependents(trace: &Trace, sources: &[NodeId]) -> Vec<bool> {
     marks
 }
 
-/// For each node, whether it is computed from constants alone.
-fn constants(trace: &Trace) -> Vec<bool> {
+/// For each node, whether it is computed from constants and the `given` nodes alone.
+fn constants(trace: &Trace, given: &[NodeId]) -> Vec<bool> {
+    let given = marked(trace, given);
     let mut constant: Vec<bool> = Vec::with_capacity(trace.len());
-    for id in 0..trace.len() {
+    for (id, is_given) in given.into_iter().enumerate() {
         let node = trace.node(NodeId(id as u32));
         let known = node.op != Op::Leaf && trace.operands(node).iter().all(|operand| constant[operand.0 as usize]);
-        constant.push(known);
+        constant.push(known || is_given);
     }
     constant
 }

@@ -5,7 +5,7 @@ use super::site::{backward, of_node, passes_tangents};
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::ops;
-use crate::ops::rules::{Tangent, is_differentiable, sum_dtype};
+use crate::ops::rules::{Tangent, add_tangents, is_differentiable, sum_dtype};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -129,7 +129,7 @@ impl Pass<'_> {
     fn arrived_at(&mut self, trace: &mut Trace, node: NodeId) -> Result<Option<Results>> {
         let op = trace.node(node).op;
         if op.has_results() {
-            return Ok(self.of_results.remove(&node.0).map(|found| listed(&found)));
+            return self.of_results.remove(&node.0).map(|found| listed(trace, &found)).transpose();
         }
         let terms = std::mem::take(&mut self.arrived[(node.0 - self.first) as usize]);
         if terms.is_empty() {
@@ -160,14 +160,15 @@ impl Pass<'_> {
 /// Results of an operation, and their cotangents.
 type Results = (SmallVec<[Tangent; 1]>, SmallVec<[Tangent; 1]>);
 
-/// The results of an application and their cotangents, as lists by number.
-fn listed(found: &[(usize, NodeId, NodeId)]) -> Results {
+/// The results of an application and their cotangents, as lists by number. A result may have several nodes.
+fn listed(trace: &mut Trace, found: &[(usize, NodeId, NodeId)]) -> Result<Results> {
     let count = found.iter().map(|(number, ..)| number + 1).max().unwrap_or(0);
     let (mut results, mut cotangents) = (SmallVec::from_elem(None, count), SmallVec::from_elem(None, count));
     for &(number, node, cotangent) in found {
-        (results[number], cotangents[number]) = (Some(node), Some(cotangent));
+        results[number] = Some(node);
+        cotangents[number] = add_tangents(trace, cotangents[number], Some(cotangent))?;
     }
-    (results, cotangents)
+    Ok((results, cotangents))
 }
 
 /// Records the sum of cotangents; more than two 8-bit or 16-bit floats are summed in f32.

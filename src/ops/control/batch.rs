@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
 use crate::ops;
 use crate::ops::rules::{Site, Transforms, with_batch_axis};
-use crate::types::{DType, TensorType};
+use crate::types::{DType, Scalar, ScalarValue, TensorType};
 use std::sync::Arc;
 
 /// A body over a batch.
@@ -121,11 +121,12 @@ fn selected(site: &mut Site, choice: NodeId, branches: Vec<Vec<NodeId>>, size: i
     let (last, others) = branches.split_last().expect("a case has branches");
     let mut results = last.clone();
     for (number, branch) in others.iter().enumerate() {
-        let number = ops::full(
-            trace,
-            &TensorType::new(trace.node(choice).dtype, &[]),
-            crate::types::ScalarValue::Signed(number as i64),
-        )?;
+        // A branch whose number the index cannot hold is never selected.
+        let dtype = trace.node(choice).dtype;
+        if Scalar::new(dtype, ScalarValue::Signed(number as i64)).is_err() {
+            break;
+        }
+        let number = ops::full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(number as i64))?;
         let is_this = ops::compare(trace, crate::ir::CompareOp::Eq, choice, number)?;
         for (result, &own) in results.iter_mut().zip(branch) {
             *result = select_rows(trace, is_this, own, *result, size)?;

@@ -249,7 +249,7 @@ pub fn vjp_of_call(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
     if gradients.is_empty() {
         return Ok(vec![None; wanted.len()]);
     }
-    let saved = transforms.residuals(&trace, &primals, &arrived, &gradients);
+    let saved = transforms.residuals(&trace, &primals, &[], &arrived, &gradients);
     let explicit = body.parameters().len();
     let all = [&results[..], &saved].concat();
     let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &all);

@@ -197,7 +197,7 @@ pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
     let arrived: Vec<NodeId> = flat(&arriving);
     let made = [&next[..], &next_sums, &slice_gradients].concat();
     let late = [&arrived[..], &sums].concat();
-    let saved = transforms.residuals(&trace, &primals[carried..], &late, &made);
+    let saved = transforms.residuals(&trace, &primals[carried..], &primals[explicit..], &late, &made);
     let stacked_cotangents: Vec<usize> = (carried..arriving.len()).filter(|&i| arriving[i].is_some()).collect();
 
     let forward =

@@ -76,10 +76,10 @@ pub fn vjp_of_reduce(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Opt
             ops::select(trace, mask, share, zero).map(Some)
         }
         ReduceOp::Product => {
+            let first = NodeId(site.trace.len() as u32);
             let result = product(site)?;
-            let x = site.operands[0];
-            let transforms = site.transforms;
-            Ok(transforms.vjp(site.trace, &[(result, cotangent)], &[x])?.remove(0))
+            let (x, transforms) = (site.operands[0], site.transforms);
+            Ok(transforms.vjp_since(site.trace, &[(result, cotangent)], &[x], first)?.remove(0))
         }
         ReduceOp::All | ReduceOp::Any => Ok(None),
     }
@@ -184,7 +184,7 @@ pub fn transposed(
     for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
         let ty = site.operand_ty(operand);
         if is_differentiable(ty.dtype) {
-            leaves[operand] = Some(site.trace.input(&ty));
+            leaves[operand] = Some(zeros(site.trace, &ty)?);
         }
     }
     let Some(tangent) = tangent(site, &leaves)? else { return Ok(vec![None; wanted.len()]) };

@@ -70,6 +70,7 @@ pub const SLICE: Derivative = Derivative::Linear {
 /// Derivative of `concatenate`: the cotangent of an operand is its part.
 pub const CONCATENATE: Derivative = Derivative::Linear {
     jvp: |site, operand, tangent| {
+        let tangent = ops::convert(site.trace, tangent, site.ty.dtype);
         let ConcatenateAttributes { axis } = site.attributes();
         let (before, own) = extent(site, operand, axis);
         let (mut low, mut high) = (vec![0; site.ty.dims.len()], vec![0; site.ty.dims.len()]);
