@@ -19,6 +19,23 @@ static lxla_computation clipping(void) {
   return owned(made);
 }
 
+// Both gradients through one application count in the next derivative: of x^3, 2 * 3 x^2 has 12 x.
+XLA_TEST(t7_two_gradients_through_one_application) {
+  const lxla_tensor x = HOLE(SCALAR), residual = HOLE(SCALAR), cotangent = HOLE(SCALAR);
+  const lxla_tensor cube = mul(mul(x, x), x), slope = times(mul(residual, residual), 3);
+  const lxla_computation primal = traces(&x, 1, &cube, 1), forward = traces(&x, 1, TENSORS(cube, x));
+  const lxla_tensor product = mul(slope, cotangent);
+  const lxla_computation backward = traces(TENSORS(residual, cotangent), &product, 1);
+  lxla_computation made;
+  OK(lxla_computation_with_vjp(primal, forward, backward, &made));
+  owned(made);
+  const lxla_tensor a = DATA(SCALAR, 2);
+  lxla_tensor y;
+  apply(made, &a, 1, &y, 1);
+  const lxla_tensor first = gradient(y, a), second = gradient(y, a);
+  IS(gradient(add(first, second), a), SCALAR, 24);
+}
+
 BOTH_TEST(t7_a_vjp_of_the_callers_in_calls_scans_and_batches) {
   const lxla_computation g = clipping();
   const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), h = HOLE(DIMS(2)), s = HOLE(SCALAR), a = DATA(DIMS(2), 5, 6), by = DATA(DIMS(2), 10, 0.25);

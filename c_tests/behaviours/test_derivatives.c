@@ -84,17 +84,19 @@ XLA_TEST(t1_gradients_through_calls_and_loops) {
 
 // What waits for a placeholder has gradients too, natively as well: they become part of a computation.
 BOTH_TEST(t1_gradients_of_what_waits_for_a_placeholder) {
-  const lxla_tensor p = HOLE(DIMS(2)), w = DATA(DIMS(2), 3, 5), y = total(mul(mul(p, p), w));
+  const lxla_tensor p = HOLE(DIMS(2)), w = DATA(DIMS(2), 3, 5), square = mul(p, p), y = total(mul(square, w));
   lxla_tensor g[2], out[2], eager = DATA(DIMS(2), 1, 1);
-  gradients(&y, 1, NULL, TENSORS(p, w), g);
+  gradients(&y, 1, NULL, TENSORS(p, square), g);
   EQUAL(state_of(g[0]), LXLA_STATE_PENDING);
   const lxla_computation f = traces(&p, 1, g, 2);
   apply(f, (lxla_tensor[]){DATA(DIMS(2), 1, 2)}, 1, out, 2);
   IS(out[0], DIMS(2), 6, 20);
-  IS(out[1], DIMS(2), 1, 4);
+  IS(out[1], DIMS(2), 3, 5);
   if (is_native()) {
     const lxla_tensor sum = total(eager);
     REFUSED(lxla_gradients(&sum, 1, NULL, &eager, 1, out), BAD, "lxla_computation_value_and_grad");
+    // What was computed from an eager tensor is not recorded, so that its part would be missing.
+    REFUSED(lxla_gradients(&y, 1, NULL, &w, 1, out), BAD, "xs: xs[0] is an eager tensor");
   }
 }
 
@@ -340,6 +342,24 @@ XLA_TEST(t10_a_path_that_a_step_computed_is_refused) {
   IS(of_fixed, DIMS(2), 0, 0);
   IS(partly_fixed, DIMS(2), 1, 4);
   IS(of_other, DIMS(2), 9, 16);  // computed by the step, but not from x
+}
+
+// A step that is cut into several programs: the value that crosses from one to the next is held.
+XLA_TEST(t10_a_path_through_several_programs_of_a_step_is_refused) {
+  OK(lxla_env_set_option(env, "max_program_ops", "1"));
+  const lxla_tensor a = DATA(DIMS(2), 1, 2), x = mul(a, a), h = mul(x, x);
+  step(env);
+  const lxla_tensor y = total(mul(h, x));
+  lxla_tensor out;
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
+}
+
+// What was given, rather than computed, and let go of is on no path.
+XLA_TEST(t10_data_that_is_gone_is_on_no_path) {
+  const lxla_tensor w = DATA(DIMS(2), 3, 4), raw = F32S(DIMS(2), 1, 2), batch = mul(raw, raw);
+  step(env);
+  RELEASE(raw);
+  IS(gradient(total(mul(w, batch)), w), DIMS(2), 1, 4);
 }
 
 XLA_TEST(t10_a_path_over_several_steps_is_refused) {

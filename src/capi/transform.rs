@@ -186,8 +186,8 @@ pub unsafe extern "C" fn lxla_computation_with_jvp(
 /// FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
 /// names both. `lxla_stop_gradient` makes a constant of such a value. A value that was copied from another device or
 /// read and given back is a constant.
-/// INVALID_ARGUMENT for eager tensors with a value, of which no operations are recorded; for them, trace a computation
-/// and use `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
+/// INVALID_ARGUMENT for eager tensors with a value among `ys` or `xs`, of which no operations are recorded; for them,
+/// trace a computation and use `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_gradients(
     ys: *const lxla_tensor,
