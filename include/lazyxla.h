@@ -2048,6 +2048,16 @@ lxla_status lxla_binary_with_scalar_inplace(int32_t op,
 lxla_status lxla_compare(int32_t op, lxla_tensor lhs, lxla_tensor rhs, lxla_tensor *out_tensor);
 
 /**
+ * Records an elementwise comparison in IEEE 754's total order, one of `LXLA_COMPARE_*`, and returns pred: negative NaN
+ * come first, then negative numbers, -0, +0, positive numbers, positive NaN; NaN with other bits differ. Broadcasts and
+ * promotes as `lxla_binary`. Takes preds and integers too, whose order is the same; INVALID_ARGUMENT for complex numbers.
+ */
+lxla_status lxla_compare_total_order(int32_t op,
+                                     lxla_tensor lhs,
+                                     lxla_tensor rhs,
+                                     lxla_tensor *out_tensor);
+
+/**
  * Records the comparison lhs (op) rhs with a scalar rhs.
  */
 lxla_status lxla_compare_scalar(int32_t op, lxla_tensor lhs, double rhs, lxla_tensor *out_tensor);

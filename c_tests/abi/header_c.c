@@ -159,6 +159,7 @@ static const function functions[] = {
     FUNCTION(lxla_clamp_with_scalars),
     FUNCTION(lxla_compare),
     FUNCTION(lxla_compare_scalar),
+    FUNCTION(lxla_compare_total_order),
     FUNCTION(lxla_compare_with_scalar),
     FUNCTION(lxla_compiled_memory),
     FUNCTION(lxla_complex),

@@ -38,6 +38,7 @@ TEST(elements_and_activations) {
     CHECK(near(lazyxla::hard_sigmoid(x), {1.f / 6, 0.5f, 5.f / 6}) && near(lazyxla::hard_swish(x), {-1.f / 3, 0, 5.f / 3}));
     CHECK(near(lazyxla::erf(x), {-0.995322f, 0, 0.995322f}) && near(lazyxla::erfc(x), {1.995322f, 1, 0.004678f}));
     CHECK(has<bool>(lazyxla::lt(x, 1), {true, true, false}) && has<bool>(lazyxla::ge(0, x), {true, true, false}));
+    CHECK(has<bool>(lazyxla::compare_total_order(LXLA_COMPARE_LT, -(x * 0), x * 0), {false, true, true}));
     Tensor big = Tensor::from_host(std::vector<int64_t>{1}, {1}, at);
     big += int64_t{1} << 62;
     CHECK(has<int64_t>(big, {(int64_t{1} << 62) + 1}));

@@ -219,6 +219,7 @@ TEST(h1_unknown_enums_and_options) {
     WRONG(lxla_binary_inplace(bad, t, t), "LXLA_BINARY_*");
     WRONG(lxla_binary_scalar(bad, t, 1, &out), "LXLA_BINARY_*");
     WRONG(lxla_compare(bad, t, t, &out), "LXLA_COMPARE_*");
+    WRONG(lxla_compare_total_order(bad, t, t, &out), "LXLA_COMPARE_*");
     WRONG(lxla_reduce(bad, t, DIMS(0), 0, &out), "LXLA_REDUCE_*");
     WRONG(lxla_convert(t, bad, &out), "LXLA_DTYPE_*");
     WRONG(lxla_tensor_from_host(env, XLA(0), bad, DIMS(1), &v, 4, &out), "LXLA_DTYPE_*");

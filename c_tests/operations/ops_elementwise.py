@@ -11,6 +11,7 @@ from ops_values import DTYPES, kind
 
 declare("lxla_unary", "i32 tensor")
 declare("lxla_compare", "i32 tensor tensor")
+declare("lxla_compare_total_order", "i32 tensor tensor")
 declare("lxla_select", "tensor tensor tensor")
 declare("lxla_convert", "tensor i32")
 
@@ -247,6 +248,7 @@ def compares():
     for number, (name, function) in enumerate(rows, 1):
         takes = "all" if number <= 2 else "pred integer float"
         yield compare(number, name, takes, function)
+        yield compare_total_order(number, name, function)
 
 
 def compare(number, name, takes, function):
@@ -255,6 +257,24 @@ def compare(number, name, takes, function):
 
     cases = shaped_cases if name == "LE" else binary_cases
     return Operation("compare " + name, takes, call, function, pred_result(cases))
+
+
+def compare_total_order(number, name, function):
+    def call(world, a, b):
+        return world.make("lxla_compare_total_order", number, a, b)
+
+    def reference_(a, b):
+        if a.dtype.kind in "biu":
+            return function(a, b)
+        a, b = np.broadcast_arrays(a, b)
+        # NaN of either sign, then the number, then the sign of a zero.
+        ranks = lambda x: [np.where(np.isnan(x), np.where(np.signbit(x), -1, 1), 0), np.where(np.isnan(x), 0, x), ~np.signbit(x)]
+        order = 0
+        for own, other in reversed([*zip(ranks(a), ranks(b))]):
+            order = np.where(own < other, -1, np.where(own > other, 1, order))
+        return function(order, 0)
+
+    return Operation("compare_total_order " + name, "pred integer float", call, reference_, pred_result(binary_cases))
 
 
 def select():

@@ -150,7 +150,7 @@ EXACT = """
 negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite is_nan is_inf
 signbit trunc conj copysign next_after stop_gradient checkpoint_name
 add subtract multiply divide remainder maximum minimum and or xor shift_left shift_right_arithmetic shift_right_logical
-compare compare_scalar select convert full iota
+compare compare_scalar compare_total_order select convert full iota
 full_with_scalar arange_with_scalars select_with_scalars clamp_with_scalars pad_with_scalar max min all any
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier

@@ -105,6 +105,11 @@ template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l,
   else return Tensor::make<lxla_compare>(op, l.handle(), r.handle());
 }
 
+/// l (op) r in IEEE 754's total order, one of LXLA_COMPARE_*, element by element, as pred.
+inline Tensor compare_total_order(int32_t op, const Tensor &l, const Tensor &r) {
+  return Tensor::make<lxla_compare_total_order>(op, l.handle(), r.handle());
+}
+
 // As compare. `==` and its like are not overloaded: they would not give a bool.
 #define LAZYXLA_COMPARE(name, code) \
   template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return compare(code, l, r); }

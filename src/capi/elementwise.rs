@@ -130,6 +130,24 @@ pub unsafe extern "C" fn lxla_compare(
     }
 }
 
+/// Records an elementwise comparison in IEEE 754's total order, one of `LXLA_COMPARE_*`, and returns pred: negative NaN
+/// come first, then negative numbers, -0, +0, positive numbers, positive NaN; NaN with other bits differ. Broadcasts and
+/// promotes as `lxla_binary`. Takes preds and integers too, whose order is the same; INVALID_ARGUMENT for complex numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_compare_total_order(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: lxla_tensor,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_compare_total_order", out_tensor, || {
+            tensor::compare_total_order(CompareOp::from_number(op)?, lhs.into(), rhs.into())
+        })
+    }
+}
+
 /// Records the comparison lhs (op) rhs with a scalar rhs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_compare_scalar(

@@ -42,6 +42,7 @@ pub use elementwise::functions_of_one::unary_function;
 pub use elementwise::functions_of_two::binary_function;
 pub use elementwise::members::{BinaryMember, UnaryMember, binary_member, binary_member_scalar, unary_member};
 pub use elementwise::special::special;
+pub use elementwise::total_order::compare_total_order;
 pub use elementwise::unary::unary;
 pub use indexing::advanced::{index, index_put, slice_assign};
 pub use indexing::along::{index_combine, scatter_along, take_along_axis};

@@ -14,6 +14,7 @@ pub const COMPOSED: &[Composed] = &[
     nn::activation::ACTIVATION,
     sorting::top_k::TOP_K_TOTAL_ORDER,
     elementwise::special::SPECIAL,
+    elementwise::total_order::COMPARE_TOTAL_ORDER,
     nn::normalize::SOFTMAX,
     nn::normalize::LOG_SOFTMAX,
     nn::normalize::LAYER_NORM,

@@ -77,6 +77,13 @@ pub fn binary_with_scalar_inplace(
     finish_in_place(state, dst, id)
 }
 
+/// Records a comparison of two tensors in IEEE 754's total order.
+pub fn compare_total_order(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
+    let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;
+    let id = ops::compare_total_order(&mut state.trace, op, lhs, rhs)?;
+    finish(state, id)
+}
+
 /// Records a comparison of two tensors.
 pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     let (mut state, [lhs, rhs]) = operands([("lhs", lhs), ("rhs", rhs)])?;

@@ -28,4 +28,5 @@ pub mod inverse_circle;
 pub mod members;
 pub mod next_after;
 pub mod special;
+pub mod total_order;
 pub mod unary;

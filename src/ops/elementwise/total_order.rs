@@ -1,0 +1,65 @@
+//! Comparison of floats in IEEE 754's total order: negative NaN, negative numbers, -0, +0, positive numbers, positive NaN.
+
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
+use crate::ops::definition::Composed;
+use crate::ops::elementwise::binary::binary_scalar;
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::compare_select::{compare, compare_scalar, select};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::{common_dims, common_dtype, refuse};
+use crate::types::{DType, Kind, ScalarValue};
+
+/// Table entry of the comparison in total order.
+pub const COMPARE_TOTAL_ORDER: Composed = Composed {
+    name: "compare_total_order",
+    function: "lxla_compare_total_order",
+    dtypes: "pred, integers, floats, 8-bit floats",
+};
+
+/// Records a comparison in total order. Integers and preds have one order only. 8-bit floats are compared in f32.
+pub fn compare_total_order(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
+    let (l, r) = (trace.ty(lhs), trace.ty(rhs));
+    let dtype = common_dtype(&l, &r)?;
+    common_dims(&l, &r)?;
+    if dtype.kind() == Kind::Complex {
+        let (name, ty) = if l.dtype.kind() == Kind::Complex { ("lhs", &l) } else { ("rhs", &r) };
+        return Err(refuse("compare_total_order", name, ty, "pred, integers and floats"));
+    }
+    if !dtype.is_float() {
+        return compare(trace, op, lhs, rhs);
+    }
+    let computed_in = if dtype.is_float8() { DType::F32 } else { dtype };
+    let [a, b] = [lhs, rhs].map(|x| convert(trace, x, computed_in));
+    let (a, b) = (key(trace, a)?, key(trace, b)?);
+    compare(trace, op, a, b)
+}
+
+/// Records the bits of a float as a signed integer of its order: those of negative floats are complemented but for the
+/// sign.
+fn key(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let (bits, rest) = match trace.node(x).dtype.size_bytes() {
+        2 => (DType::S16, i64::from(i16::MAX)),
+        4 => (DType::S32, i64::from(i32::MAX)),
+        _ => (DType::S64, i64::MAX),
+    };
+    let x = bitcast_convert(trace, x, bits)?;
+    let is_negative = compare_scalar(trace, CompareOp::Lt, x, ScalarValue::Signed(0), false)?;
+    let turned = binary_scalar(trace, BinaryOp::Xor, x, ScalarValue::Signed(rest), false)?;
+    select(trace, is_negative, turned, x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::TensorType;
+
+    #[test]
+    fn complex_numbers_have_no_total_order() {
+        let mut trace = Trace::new();
+        let (x, z) = (TensorType::new(DType::F32, &[2]), TensorType::new(DType::C64, &[2]));
+        let (x, z) = (trace.parameter(x), trace.parameter(z));
+        let e = compare_total_order(&mut trace, CompareOp::Lt, x, z).unwrap_err();
+        assert!(e.message.contains("rhs: compare_total_order takes pred, integers and floats, not c64[2]"), "{e}");
+    }
+}
