@@ -178,7 +178,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// What a training run tells about itself.
+// Figures of a training run.
 typedef struct {
   uint64_t compiled, least_donated;
   double median;  // seconds a step, if each was waited for

@@ -30,7 +30,7 @@ typedef struct {
   double clip;   // largest norm of all gradients together
 } adamw;
 
-// What changes from step to step, each f32[]. Placeholders, where a step is traced.
+// Rates that change from step to step, each f32[]. Placeholders, where a step is traced.
 typedef struct {
   lxla_tensor size;   // learning rate / (1 - beta1^t)
   lxla_tensor root;   // 1 / sqrt(1 - beta2^t)

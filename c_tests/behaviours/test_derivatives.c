@@ -82,7 +82,7 @@ XLA_TEST(t1_gradients_through_calls_and_loops) {
   IS(g[1], DIMS(3, 2), 15, 32 * 24, 5, 32 * 12, 3, 32 * 8);
 }
 
-// What waits for a placeholder has gradients too, natively as well: they become part of a computation.
+// Gradients of values that wait for a placeholder, natively as well, are part of the computation.
 BOTH_TEST(t1_gradients_of_what_waits_for_a_placeholder) {
   const lxla_tensor p = HOLE(DIMS(2)), w = DATA(DIMS(2), 3, 5), square = mul(p, p), y = total(mul(square, w));
   lxla_tensor g[2], out[2], eager = DATA(DIMS(2), 1, 1);
@@ -95,7 +95,7 @@ BOTH_TEST(t1_gradients_of_what_waits_for_a_placeholder) {
   if (is_native()) {
     const lxla_tensor sum = total(eager);
     REFUSED(lxla_gradients(&sum, 1, NULL, &eager, 1, out), BAD, "lxla_computation_value_and_grad");
-    // What was computed from an eager tensor is not recorded, so that its part would be missing.
+    // Operations on eager tensors are not recorded, so that their part of the gradient would be missing.
     REFUSED(lxla_gradients(&y, 1, NULL, &w, 1, out), BAD, "xs: xs[0] is an eager tensor");
   }
 }
@@ -354,7 +354,7 @@ XLA_TEST(t10_a_path_through_several_programs_of_a_step_is_refused) {
   REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
 }
 
-// What was given, rather than computed, and let go of is on no path.
+// Data that was uploaded, not computed, is on no path, even if it is gone.
 XLA_TEST(t10_data_that_is_gone_is_on_no_path) {
   const lxla_tensor w = DATA(DIMS(2), 3, 4), raw = F32S(DIMS(2), 1, 2), batch = mul(raw, raw);
   step(env);

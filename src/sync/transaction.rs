@@ -27,7 +27,7 @@ pub struct Transaction {
     passed: Vec<NodeId>,
     recomputed: u64,
     ended: bool,
-    /// What the outputs are computed from.
+    /// Origin of the outputs.
     origin: Arc<Origin>,
 }
 

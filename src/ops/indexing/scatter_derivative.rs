@@ -19,7 +19,7 @@ use crate::ops::shape::axes::reshape;
 use crate::types::{Dims, ScalarValue, TensorType};
 use std::sync::Arc;
 
-/// What a combiner does with the elements of one array.
+/// Operation by which a combiner combines the elements of one array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Combiner {
     Replace,

@@ -161,7 +161,7 @@ impl Bounded {
     pub fn over(&self, other: &Bounded, r: Rounding) -> Result<Bounded> {
         let value = self.value.over(&other.value)?;
         let least = other.value.size()?.minus(&other.error)?;
-        // Where the divisor may be 0, the bound is NaN, and the result is not used.
+        // If the divisor may be 0, the bound is NaN, and the result is not used.
         let root = Host::new(tensor::unary(UnaryOp::Sqrt, least.0))?;
         let error = value.size()?.times(&other.error)?.plus(&self.error)?.over(&root.times(&root)?)?;
         let ulps = if self.is_complex()? || other.is_complex()? { 8.0 } else { 2.0 };

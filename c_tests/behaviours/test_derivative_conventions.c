@@ -1,0 +1,115 @@
+// Conventions of derivatives where functions have kinks, poles or several variables: T11 of docs/behaviours.md, and
+// docs/derivatives.md.
+#include "derivatives.h"
+
+typedef lxla_tensor function(lxla_tensor x);
+
+// The gradient of the sum of f(x), at x.
+static lxla_tensor slope(function *f, lxla_tensor at) {
+  int64_t dims[4];
+  size_t rank;
+  int32_t dtype;
+  OK(lxla_tensor_rank(at, &rank));
+  OK(lxla_tensor_dims(at, dims, rank));
+  OK(lxla_tensor_dtype(at, &dtype));
+  const lxla_tensor x = hole_of(dtype, dims, rank), y = total(f(x));
+  lxla_tensor r[2];
+  apply(value_and_grad(traces(&x, 1, &y, 1)), &at, 1, r, 2);
+  return r[1];
+}
+
+#define SLOPE_IS(f, at, dims, ...) is(__FILE__, __LINE__, slope(f, at), dims, (double[]){__VA_ARGS__}, 0)
+
+static lxla_tensor by_scalar(int32_t op, lxla_tensor x, double value) { return own(scalar(op, x, value)); }
+static lxla_tensor at_least_1(lxla_tensor x) { return by_scalar(LXLA_BINARY_MAXIMUM, x, 1); }
+static lxla_tensor at_most_1(lxla_tensor x) { return by_scalar(LXLA_BINARY_MINIMUM, x, 1); }
+static lxla_tensor size_of(lxla_tensor x) { return unary(LXLA_UNARY_ABS, x); }
+static lxla_tensor power_0(lxla_tensor x) { return by_scalar(LXLA_BINARY_POWER, x, 0); }
+static lxla_tensor power_2(lxla_tensor x) { return by_scalar(LXLA_BINARY_POWER, x, 2); }
+
+static lxla_tensor activated(int32_t op, lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_activation(op, x, &out));
+  return own(out);
+}
+
+static lxla_tensor relu(lxla_tensor x) { return activated(LXLA_ACTIVATION_RELU, x); }
+static lxla_tensor relu6(lxla_tensor x) { return activated(LXLA_ACTIVATION_RELU6, x); }
+
+static lxla_tensor reduced(int32_t op, lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_reduce(op, x, (int64_t[]){0}, 1, 0, &out));
+  return own(out);
+}
+
+static lxla_tensor highest(lxla_tensor x) { return reduced(LXLA_REDUCE_MAX, x); }
+static lxla_tensor lowest(lxla_tensor x) { return reduced(LXLA_REDUCE_MIN, x); }
+static lxla_tensor multiplied(lxla_tensor x) { return reduced(LXLA_REDUCE_PRODUCT, x); }
+
+static lxla_tensor hypot_with_0(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_binary(LXLA_BINARY_HYPOT, x, times(x, 0), &out));
+  return own(out);
+}
+
+// log(x) where x is above 0, else 0: the logarithm gets a safe operand where it is not selected.
+static lxla_tensor safe_log(lxla_tensor x) {
+  const lxla_tensor is_safe = is_above(x, 0), one = number_of(F32, 1), zero = number_of(F32, 0);
+  lxla_tensor inside, out;
+  OK(lxla_select(is_safe, x, one, &inside));
+  OK(lxla_select(is_safe, unary(LXLA_UNARY_LOG, own(inside)), zero, &out));
+  return own(out);
+}
+
+// The same without a safe operand: 0 times the infinite slope is NaN.
+static lxla_tensor unsafe_log(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_select(is_above(x, 0), unary(LXLA_UNARY_LOG, x), number_of(F32, 0), &out));
+  return own(out);
+}
+
+static lxla_tensor repeated(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_broadcast_to(x, (int64_t[]){1000}, 1, &out));
+  return own(out);
+}
+
+BOTH_TEST(t11_ties_are_split_evenly) {
+  SLOPE_IS(at_least_1, DATA(DIMS(3), 0, 1, 2), DIMS(3), 0, 0.5, 1);
+  SLOPE_IS(at_most_1, DATA(DIMS(3), 0, 1, 2), DIMS(3), 1, 0.5, 0);
+  SLOPE_IS(highest, DATA(DIMS(4), 3, 1, 3, 2), DIMS(4), 0.5, 0, 0.5, 0);
+  SLOPE_IS(lowest, DATA(DIMS(3), 1, 1, 1), DIMS(3), 1.0f / 3, 1.0f / 3, 1.0f / 3);
+  SLOPE_IS(size_of, DATA(DIMS(3), -2, 0, 2), DIMS(3), -1, 0, 1);
+}
+
+BOTH_TEST(t11_relu_has_slope_0_at_its_kinks) {
+  SLOPE_IS(relu, DATA(DIMS(3), -1, 0, 1), DIMS(3), 0, 0, 1);
+  SLOPE_IS(relu6, DATA(DIMS(5), -1, 0, 1, 6, 7), DIMS(5), 0, 0, 1, 0, 0);
+}
+
+BOTH_TEST(t11_products_with_zeros) {
+  SLOPE_IS(multiplied, DATA(DIMS(3), 2, 3, 4), DIMS(3), 12, 8, 6);
+  SLOPE_IS(multiplied, DATA(DIMS(3), 0, 3, 4), DIMS(3), 12, 0, 0);
+  SLOPE_IS(multiplied, DATA(DIMS(3), 0, 3, 0), DIMS(3), 0, 0, 0);
+}
+
+BOTH_TEST(t11_powers_and_lengths_at_0) {
+  SLOPE_IS(power_0, DATA(DIMS(2), 0, 3), DIMS(2), 0, 0);
+  SLOPE_IS(power_2, DATA(DIMS(3), -3, 0, 3), DIMS(3), -6, 0, 6);
+  SLOPE_IS(hypot_with_0, DATA(DIMS(3), -3, 0, 3), DIMS(3), -1, 0, 1);
+}
+
+BOTH_TEST(t11_a_select_passes_nothing_to_what_it_does_not_select) {
+  SLOPE_IS(safe_log, DATA(DIMS(2), 0, 2), DIMS(2), 0, 0.5);
+  float got[2];
+  read_f32(slope(unsafe_log, DATA(DIMS(2), 0, 2)), got, 2);
+  CHECK(isnan(got[0]) && got[1] == 0.5f);
+}
+
+// 1000 cotangents of 1 in bf16, whose sum in bf16 would stay at 256.
+BOTH_TEST(t11_cotangents_of_16_bits_are_summed_in_f32) {
+  const lxla_tensor gradient_of = slope(repeated, number_of(LXLA_DTYPE_BF16, 1));
+  lxla_tensor wide;
+  OK(lxla_convert(gradient_of, F32, &wide));
+  IS(own(wide), SCALAR, 1000);
+}
