@@ -3226,7 +3226,8 @@ lxla_status lxla_custom_call(const char *target,
  * shape of its value; parameters that are not in `wrt` and captured values have tangent zero.
  *
  * A while loop is differentiated in this mode only. UNIMPLEMENTED if an operation has no derivative; the message names
- * it.
+ * it. RESOURCE_EXHAUSTED, as for the other transformations, if `f` has more than 2^22 operations, those of computations
+ * counted at each call.
  */
 lxla_status lxla_computation_jvp(lxla_computation f,
                                  const size_t *wrt,

@@ -245,6 +245,16 @@ static void *deep(void *unused) {
   for (nesting kind = CALL; kind <= COND; kind++) {
     lxla_computation f = nested(kind, kind == CALL ? 850 : 150, nothing);
     EQUAL(applied(f, XLA(0)), kind == CALL ? 850 : 150);
+    if (kind == CALL) {
+      lxla_computation forward, backward, pushed, batched;
+      const int64_t first = 0;
+      size_t residuals;
+      OK(lxla_computation_jvp(f, NULL, 0, &pushed));
+      OK(lxla_computation_vjp(f, NULL, &forward, &backward, &residuals));
+      OK(lxla_computation_vmap(f, &first, 1, &first, 1, 2, &batched));
+      const lxla_computation made[] = {forward, backward, pushed, batched};
+      for (size_t i = 0; i < 4; i++) OK(lxla_computation_release(made[i]));
+    }
     lxla_computation most = nested(kind, kind == CALL ? 150 : 850, f);
     EQUAL(applied(most, cpu), 1000);
     lxla_tensor p = placeholder_of(DIMS(1)), out;
@@ -287,6 +297,10 @@ TEST(operations_are_counted_up_to_the_end_of_numbers) {
     OK(lxla_computation_release(f));
     f = next;
   }
+  lxla_computation transformed = {0};
+  const int64_t first = 0;
+  REFUSED(lxla_computation_jvp(f, NULL, 0, &transformed), LXLA_RESOURCE_EXHAUSTED, "f: a computation has ");
+  REFUSED(lxla_computation_vmap(f, &first, 1, &first, 1, 2, &transformed), LXLA_RESOURCE_EXHAUSTED, "f: a computation has ");
   OK(lxla_computation_release(f));
   OK(lxla_env_release(env));
 }

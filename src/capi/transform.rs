@@ -18,7 +18,8 @@ use std::ffi::c_char;
 /// shape of its value; parameters that are not in `wrt` and captured values have tangent zero.
 ///
 /// A while loop is differentiated in this mode only. UNIMPLEMENTED if an operation has no derivative; the message names
-/// it.
+/// it. RESOURCE_EXHAUSTED, as for the other transformations, if `f` has more than 2^22 operations, those of computations
+/// counted at each call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_jvp(
     f: lxla_computation,

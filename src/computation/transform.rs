@@ -33,6 +33,11 @@ pub struct Passes {
     pub residuals: usize,
 }
 
+/// Runs a transformation of a computation on a stack that is large enough for its nested ones.
+fn transformed<T: Send>(f: &Computation, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    transform::with_room([f.body()], work).map_err(|e| e.context("f"))
+}
+
 /// Indices of the values of differentiable dtypes.
 fn differentiable(types: &[TensorType]) -> Vec<usize> {
     (0..types.len()).filter(|&i| is_differentiable(types[i].dtype)).collect()
@@ -67,14 +72,15 @@ fn parameters(f: &Computation, wrt: Option<&[usize]>) -> Result<Vec<usize>> {
 /// for each differentiable result.
 pub fn jvp(f: &Computation, wrt: Option<&[usize]>) -> Result<Computation> {
     let wrt = parameters(f, wrt)?;
-    f.with_body(transform::jvp(&Transformer::default(), f.body(), &wrt)?)
+    f.with_body(transformed(f, || transform::jvp(&Transformer::default(), f.body(), &wrt))?)
 }
 
 /// The forward and the backward pass of `f`.
 pub fn vjp(f: &Computation, options: &VjpOptions) -> Result<Passes> {
     let wrt = parameters(f, options.wrt.as_deref())?;
     let transformer = Transformer { checkpoint: options.checkpoint.clone() };
-    let made = transform::vjp(&transformer, f.body(), &Wanted { parameters: &wrt, captures: options.captured })?;
+    let wanted = Wanted { parameters: &wrt, captures: options.captured };
+    let made = transformed(f, || transform::vjp(&transformer, f.body(), &wanted))?;
     Ok(Passes { forward: f.with_body(made.forward)?, backward: f.with_body(made.backward)?, residuals: made.residuals })
 }
 
@@ -87,7 +93,7 @@ pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computati
     let wrt = parameters(f, options.wrt.as_deref())?;
     let transformer = Transformer { checkpoint: options.checkpoint.clone() };
     let wanted = Wanted { parameters: &wrt, captures: options.captured };
-    f.with_body(transform::value_and_grad(&transformer, f.body(), &wanted)?)
+    f.with_body(transformed(f, || transform::value_and_grad(&transformer, f.body(), &wanted))?)
 }
 
 /// Checks one axis for each value: -1, or an axis of the value with the batch axis.
@@ -132,7 +138,7 @@ pub fn vmap(f: &Computation, in_axes: &[i64], out_axes: &[i64], size: i64) -> Re
     for (ty, _) in f.results().iter().zip(out_axes).filter(|(_, axis)| **axis >= 0) {
         check_batched("out_axes", ty, size)?;
     }
-    f.with_body(transform::batched(&Transformer::default(), f.body(), in_axes, out_axes, size)?)
+    f.with_body(transformed(f, || transform::batched(&Transformer::default(), f.body(), in_axes, out_axes, size))?)
 }
 
 fn listed(types: &[TensorType]) -> String {

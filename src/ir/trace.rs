@@ -105,6 +105,11 @@ impl Trace {
         self.pending
     }
 
+    /// All bodies that nodes apply.
+    pub fn all_bodies(&self) -> &[Arc<Body>] {
+        &self.bodies
+    }
+
     /// Node with this id.
     #[inline]
     pub fn node(&self, id: NodeId) -> &Node {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::ops;
 use crate::ops::rules::{is_differentiable, zeros};
-use crate::transform::{Transformer, passes_tangents, pull_back};
+use crate::transform::{Transformer, passes_tangents, pull_back, with_room};
 use crate::types::ScalarValue;
 use std::sync::Arc;
 
@@ -51,7 +51,9 @@ pub fn gradients(
         };
         outputs.push((y, cotangent));
     }
-    let found = pull_back(&Transformer::default(), &mut state.trace, &outputs, xs);
+    let bodies = state.trace.all_bodies().to_vec();
+    let trace = &mut state.trace;
+    let found = with_room(&bodies, || pull_back(&Transformer::default(), trace, &outputs, xs));
     if state.is_native() {
         state.keep_recorded();
     }

@@ -13,9 +13,42 @@ pub use residuals::Checkpoint;
 pub use reverse::pull_back;
 pub use site::passes_tangents;
 
+use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace};
 use crate::ops::rules::Transforms;
+use crate::stack::{SHALLOW, with_stack};
+use std::sync::Arc;
+
+/// Stack reserved for each level of nested bodies, several times what one level takes.
+const LEVEL: usize = 64 << 10;
+/// Stack reserved for the rules of the innermost body.
+const ROOM: usize = 8 << 20;
+
+/// Maximum number of operations of a body that is transformed, those of applied bodies counted at each application.
+const MOST_OPERATIONS: usize = 1 << 22;
+
+/// Runs a transformation of bodies on a stack that is large enough for the deepest of them. Fails if one is too large.
+pub fn with_room<'a, T: Send>(
+    bodies: impl IntoIterator<Item = &'a Arc<Body>>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    let mut depth = 0;
+    for body in bodies {
+        depth = depth.max(body.depth());
+        if body.weight() > MOST_OPERATIONS {
+            return Err(error!(
+                ResourceExhausted,
+                "a computation has {} operations, counted at each call; at most {MOST_OPERATIONS} are transformed",
+                body.weight()
+            ));
+        }
+    }
+    match depth {
+        0..=SHALLOW => work(),
+        _ => with_stack(ROOM + depth * LEVEL, depth, work),
+    }
+}
 
 /// The transformations, with the checkpoint policy of the bodies that operations apply.
 #[derive(Clone, Debug, Default)]
