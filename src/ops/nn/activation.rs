@@ -115,9 +115,10 @@ fn gelu_tanh(f: &mut Formula, x: NodeId) -> Result<NodeId> {
 
 fn elu(f: &mut Formula, x: NodeId, alpha: f64) -> Result<NodeId> {
     let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
-    // The exponential of a large number is infinite, and so would be its derivative, times 0.
-    let zero = f.scalar(x, 0.0)?;
-    let negative = f.select(is_positive, zero, x)?;
+    // The exponential of a large number is infinite, and so would be its derivative, times 0. It gets -1 instead: with 0,
+    // XLA makes a minimum of the selection, which loses the sign of -0 in f16.
+    let other = f.scalar(x, -1.0)?;
+    let negative = f.select(is_positive, other, x)?;
     let below = f.unary(UnaryOp::ExponentialMinusOne, negative)?;
     let below = if alpha == 1.0 { below } else { f.times(below, alpha)? };
     f.select(is_positive, x, below)
