@@ -3248,11 +3248,12 @@ lxla_status lxla_vjp_options_init(lxla_vjp_options *options);
  * has gradient zero.
  *
  * With a checkpoint policy other than SAVE_ALL, the backward pass computes the other values again, behind an
- * optimization barrier. Results of loops, branches and calls are always saved. In a scan, the policy applies to each
- * iteration, whose carried values are always saved; its slices and captured values are read again, not saved.
+ * optimization barrier. Under every policy, the backward pass may read the results of loops, branches, calls and other
+ * operations with several results, which are saved. In a scan, the policy applies to each iteration, of which the
+ * carried values are its parameters; slices and captured values are read again, not saved.
  *
- * Conventions: max, min, clamp and reductions by max and min split the cotangent evenly among equal elements;
- * max windows give it to the first. Cotangents of complex numbers are not conjugated: that of z in w = f(z) is the
+ * Conventions: max, min and reductions by max and min split the cotangent evenly among equal elements; clamp is the
+ * minimum of a maximum; max windows give the cotangent to the first of equal elements. Cotangents of complex numbers are not conjugated: that of z in w = f(z) is the
  * cotangent of w times f'(z), as in JAX. A power has derivative 0 by its base where the exponent is 0, and by its
  * exponent where the base is 0. A select passes cotangents to the selected operand only; an infinite factor behind an
  * operand that is not selected still makes NaN of the zero. Sums of cotangents of 8-bit and 16-bit floats are computed
@@ -3282,8 +3283,9 @@ lxla_status lxla_computation_value_and_grad(lxla_computation f,
  * batch.
  *
  * A conditional or case whose choice is mapped computes all branches and selects. A loop whose condition is mapped runs
- * until it is false for the whole batch; finished elements keep their values. Random generators, and custom calls run
- * once for each element, in a loop.
+ * until it is false for the whole batch; finished elements keep their values. Random generators and custom calls run
+ * once for each element, in a loop. UNIMPLEMENTED if the comparator of a sort, the combiner of a scatter or reduction, or
+ * a computation with a derivative of the caller's captured a mapped value.
  */
 lxla_status lxla_computation_vmap(lxla_computation f,
                                   const int64_t *in_axes,
