@@ -55,11 +55,11 @@ pub unsafe extern "C" fn lxla_vjp_options_init(options: *mut lxla_vjp_options) -
 /// carried values are its parameters; slices and captured values are read again, not saved.
 ///
 /// Conventions: max, min and reductions by max and min split the cotangent evenly among equal elements; clamp is the
-/// minimum of a maximum; max windows give the cotangent to the first of equal elements. Cotangents of complex numbers are not conjugated: that of z in w = f(z) is the
-/// cotangent of w times f'(z), as in JAX. A power has derivative 0 by its base where the exponent is 0, and by its
-/// exponent where the base is 0. A select passes cotangents to the selected operand only; an infinite factor behind an
-/// operand that is not selected still makes NaN of the zero. Sums of cotangents of 8-bit and 16-bit floats are computed
-/// in f32.
+/// minimum of a maximum; max windows give the cotangent to the first of equal elements. Cotangents of complex numbers are
+/// not conjugated: that of z in w = f(z) is the cotangent of w times f'(z), as in JAX. A power has derivative 0 by its
+/// base where the exponent is 0, and by its exponent where the base is 0. A select passes cotangents to the selected
+/// operand only; an infinite factor behind an operand that is not selected still makes NaN of the zero. Sums of cotangents
+/// of 8-bit and 16-bit floats are computed in f32.
 ///
 /// UNIMPLEMENTED if an operation has no derivative, or `f` has a while loop whose result is differentiated.
 #[unsafe(no_mangle)]
