@@ -115,6 +115,37 @@ BOTH_TEST(t4_branches_and_calls) {
   IS(v[1], DIMS(2), 4 * 27, 4 * 8 * 125);
 }
 
+// One function with residuals, and one backward function.
+BOTH_TEST(t4_calls_of_one_computation_have_one_backward_function) {
+  const lxla_tensor h = HOLE(DIMS(2)), w = HOLE(DIMS(2)), next = tanh_of(mul(h, w));
+  const lxla_computation layer = traces(TENSORS(h, w), &next, 1);
+  lxla_tensor last = h;
+  for (int i = 0; i < 24; i++) apply(layer, TENSORS(last, w), &last, 1);
+  const lxla_computation df = value_and_grad(traces(TENSORS(h, w), (lxla_tensor[]){total(last)}, 1));
+  char *text;
+  OK(lxla_computation_stablehlo(df, &text));
+  EQUAL(occurrences(text, "func.func private"), 2);
+  lxla_string_free(text);
+}
+
+XLA_TEST(t4_a_further_gradient_adds_no_residuals) {
+  const lxla_tensor h0 = DATA(DIMS(2), 0.5, -1), ws = DATA(DIMS(3, 2), 0.3, -0.4, 0.5, 0.6, -0.7, 0.8);
+  lxla_tensor end, ys, found[3];
+  scan(cell(DATA(DIMS(2), 0.1, 0.2)), &h0, 1, &ws, 1, 3, 0, &end, &ys, 1);
+  const lxla_tensor loss = add(total(end), total(mul(ys, ys)));
+  int stacks[3];
+  for (int i = 0; i < 3; i++) {
+    found[i] = gradient(loss, ws);
+    char *text = text_of(loss);
+    stacks[i] = occurrences(text, "dynamic_update_slice");
+    lxla_string_free(text);
+    EQUAL(stacks[i], stacks[0]);
+  }
+  CHECK(stacks[0] > 1);
+  ARE_NEAR(found[1], found[0]);
+  ARE_NEAR(found[2], found[0]);
+}
+
 // (i, x) -> (i + 1, x * x), three times: x^8.
 static lxla_computation squared_thrice(void) {
   const lxla_tensor i = hole_of(S32, SCALAR), x = HOLE(SCALAR), limit = number_of(S32, 3);

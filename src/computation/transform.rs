@@ -78,7 +78,7 @@ pub fn jvp(f: &Computation, wrt: Option<&[usize]>) -> Result<Computation> {
 /// The forward and the backward pass of `f`.
 pub fn vjp(f: &Computation, options: &VjpOptions) -> Result<Passes> {
     let wrt = parameters(f, options.wrt.as_deref())?;
-    let transformer = Transformer { checkpoint: options.checkpoint.clone() };
+    let transformer = Transformer::new(options.checkpoint.clone());
     let wanted = Wanted { parameters: &wrt, captures: options.captured };
     let made = transformed(f, || transform::vjp(&transformer, f.body(), &wanted))?;
     Ok(Passes { forward: f.with_body(made.forward)?, backward: f.with_body(made.backward)?, residuals: made.residuals })
@@ -91,7 +91,7 @@ pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computati
         return Err(error!(InvalidArgument, "f: its first result is {first}; want a float scalar"));
     }
     let wrt = parameters(f, options.wrt.as_deref())?;
-    let transformer = Transformer { checkpoint: options.checkpoint.clone() };
+    let transformer = Transformer::new(options.checkpoint.clone());
     let wanted = Wanted { parameters: &wrt, captures: options.captured };
     f.with_body(transformed(f, || transform::value_and_grad(&transformer, f.body(), &wanted))?)
 }

@@ -8,6 +8,7 @@ mod encode;
 mod leaf;
 mod linear;
 mod members;
+mod numbers;
 mod op;
 mod placement;
 mod program;

@@ -10,6 +10,7 @@
 use super::attributes::{Attributes, Words, decode};
 use super::op::Op;
 use crate::types::{DType, Dims, Scalar, TensorType};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Marks the end of the values.
@@ -146,6 +147,12 @@ impl PartialEq for Body {
 }
 
 impl Eq for Body {}
+
+impl Hash for Body {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.digest.hash(state);
+    }
+}
 
 impl Body {
     /// Creates a body from a program with `explicit` parameters, followed by captures.

@@ -27,6 +27,7 @@ pub use control::apply::{
 pub use control::barrier::optimization_barrier;
 pub use control::custom::{CustomKind, checkpoint_name, checkpoint_name_of, custom_call_of, stop_gradient};
 pub use control::custom_call::{ApiVersion, CustomCall, custom_call};
+pub use control::memo::Memo;
 pub use creation::constants::{IotaAttributes, constant, full, iota};
 pub use creation::masks::{eye, one_hot, tril, triu};
 pub use creation::ranges::{arange, linspace};

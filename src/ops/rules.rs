@@ -8,7 +8,7 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Attributes, BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, Words, decode};
-use crate::ops;
+use crate::ops::{self, Memo};
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -129,6 +129,10 @@ pub enum Batching {
 
 /// Transformations of whole bodies, which rules of operations that apply bodies use.
 pub trait Transforms {
+    /// What rules have derived from bodies in this transformation. It depends on the body, what the rule asks for, and
+    /// the checkpoint policy, which is one for the whole transformation.
+    fn memo(&self) -> &Memo;
+
     /// Records `body` on primals and tangents of its parameters and captures. Returns its results and their tangents.
     fn jvp(
         &self,

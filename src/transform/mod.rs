@@ -16,6 +16,7 @@ pub use site::passes_tangents;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace};
+use crate::ops::Memo;
 use crate::ops::rules::Transforms;
 use crate::stack::{SHALLOW, with_stack};
 use std::sync::Arc;
@@ -50,14 +51,32 @@ pub fn with_room<'a, T: Send>(
     }
 }
 
-/// The transformations, with the checkpoint policy of the bodies that operations apply.
-#[derive(Clone, Debug, Default)]
+/// One transformation of a body or a trace, with the bodies that it derives on the way.
+#[derive(Default)]
 pub struct Transformer {
     /// Which values the backward pass of a body reads from the forward pass, rather than computing them again.
-    pub checkpoint: Checkpoint,
+    checkpoint: Checkpoint,
+    memo: Memo,
+}
+
+impl Transformer {
+    /// A transformation with this policy for all bodies that operations apply.
+    pub fn new(checkpoint: Checkpoint) -> Transformer {
+        Transformer { checkpoint, memo: Memo::default() }
+    }
+
+    /// Number of times that a body was derived from another so far, without the bodies that the transformation itself
+    /// was asked for.
+    pub fn derived(&self) -> usize {
+        self.memo.derived()
+    }
 }
 
 impl Transforms for Transformer {
+    fn memo(&self) -> &Memo {
+        &self.memo
+    }
+
     fn jvp(
         &self,
         trace: &mut Trace,

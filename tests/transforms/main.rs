@@ -4,6 +4,8 @@
 //! - all checkpoint policies give the same gradients;
 //! - vmap gives what one call for each element of the batch gives, also vmap of the gradient.
 //!
+//! `shared.rs` counts the bodies that transformations derive.
+//!
 //! On the plugin, the gradient and the batched program give what they give natively.
 //!
 //! `LXLA_TRANSFORM_PROGRAMS` and `LXLA_TRANSFORM_PLUGIN_PROGRAMS` set the number of programs, `LXLA_TRANSFORM_SEED` the
@@ -11,6 +13,7 @@
 
 mod nested;
 mod programs;
+mod shared;
 
 use lazyxla::engine::{self, Signature};
 use lazyxla::interpret;
@@ -70,7 +73,7 @@ fn wanted(parameters: &[usize]) -> Wanted<'_> {
 /// The computation of parameters and cotangents to gradients.
 fn gradient(body: &Arc<Body>, policy: Checkpoint) -> Arc<Body> {
     use lazyxla::ir::{NodeId, Trace, take_closed_body};
-    let transformer = Transformer { checkpoint: policy };
+    let transformer = Transformer::new(policy);
     let made = transform::vjp(&transformer, body, &wanted(&all(body.parameters()))).unwrap();
     let mut trace = Trace::new();
     let mut leaves =

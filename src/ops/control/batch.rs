@@ -1,6 +1,7 @@
 //! Batching of operations that apply bodies.
 
 use super::apply::{Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
+use super::memo::Derivation;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
 use crate::ops;
@@ -9,10 +10,10 @@ use crate::types::{DType, Scalar, ScalarValue, TensorType};
 use std::sync::Arc;
 
 /// A body over a batch.
-struct BatchedBody {
-    body: Arc<Body>,
+pub(super) struct BatchedBody {
+    pub body: Arc<Body>,
     /// Which results have the batch axis.
-    mapped: Vec<bool>,
+    pub mapped: Vec<bool>,
 }
 
 fn with_batch(ty: &TensorType, size: i64) -> TensorType {
@@ -21,13 +22,33 @@ fn with_batch(ty: &TensorType, size: i64) -> TensorType {
     ty
 }
 
-/// The body with a batch axis on the parameters and captures in the mask, and on the results in `wanted` (or those
-/// that depend on a mapped operand).
-fn batched(
+/// The body with a batch axis on the parameters and captures in the mask, and on the results that depend on one of them,
+/// or are in `wanted`.
+pub(super) fn batched(
+    transforms: &dyn Transforms,
+    body: &Arc<Body>,
+    mapped: &[bool],
+    wanted: Option<&[bool]>,
+    size: i64,
+) -> Result<Arc<BatchedBody>> {
+    let batches = &transforms.memo().batches;
+    let derivation = Derivation::of(body, &[size], &[mapped]);
+    let plain = batches.find_or(derivation, || over_batch(transforms, body, mapped, &[], size))?;
+    match wanted {
+        Some(wanted) if wanted.iter().zip(&plain.mapped).any(|(want, is)| *want && !*is) => {
+            let derivation = Derivation::of(body, &[size], &[mapped, wanted]);
+            batches.find_or(derivation, || over_batch(transforms, body, mapped, wanted, size))
+        }
+        _ => Ok(plain),
+    }
+}
+
+/// Derives a body over a batch, see [`batched`].
+fn over_batch(
     transforms: &dyn Transforms,
     body: &Body,
     mapped: &[bool],
-    wanted: Option<&[bool]>,
+    wanted: &[bool],
     size: i64,
 ) -> Result<BatchedBody> {
     let mut trace = Trace::new();
@@ -38,7 +59,7 @@ fn batched(
     let mut results = Vec::with_capacity(made.len());
     let mut of_results = Vec::with_capacity(made.len());
     for (i, (id, is_mapped)) in made.into_iter().enumerate() {
-        let want = wanted.is_some_and(|wanted| wanted[i]);
+        let want = wanted.get(i).is_some_and(|want| *want);
         results.push(if want && !is_mapped { with_batch_axis(&mut trace, id, size)? } else { id });
         of_results.push(is_mapped || want);
     }
@@ -52,10 +73,21 @@ fn paired(results: Vec<NodeId>, mapped: &[bool]) -> Vec<(NodeId, bool)> {
 
 /// Batches a call.
 pub fn call(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
-    let made = batched(site.transforms, &site.bodies[0], mapped, None, size)?;
-    let (arguments, captures) = site.operands.split_at(made.body.parameters().len());
-    let (arguments, captures) = (arguments.to_vec(), captures.to_vec());
-    let results = ops::call(site.trace, &Applied { body: &made.body, captures: &captures }, &arguments)?;
+    let (body, operands) = (site.bodies[0].clone(), site.operands.clone());
+    applied(site, &body, &operands, mapped, size)
+}
+
+/// Batches a body that is applied to operands: its parameters, then its captures.
+pub(super) fn applied(
+    site: &mut Site,
+    body: &Arc<Body>,
+    operands: &[NodeId],
+    mapped: &[bool],
+    size: i64,
+) -> Result<Vec<(NodeId, bool)>> {
+    let made = batched(site.transforms, body, mapped, None, size)?;
+    let (arguments, captures) = operands.split_at(body.parameters().len());
+    let results = ops::call(site.trace, &Applied { body: &made.body, captures }, arguments)?;
     Ok(paired(results, &made.mapped))
 }
 
@@ -99,7 +131,7 @@ pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(Node
     }
     let mut bodies = Vec::with_capacity(captured.len());
     for (body, mask) in site.bodies.iter().zip(&masks) {
-        bodies.push(batched(site.transforms, body, mask, Some(&of_results), size)?.body);
+        bodies.push(batched(site.transforms, body, mask, Some(&of_results), size)?.body.clone());
     }
     let applied: Vec<Applied> =
         bodies.iter().zip(&captures).map(|(body, captures)| Applied { body, captures }).collect();
@@ -145,7 +177,13 @@ fn select_rows(trace: &mut Trace, pred: NodeId, a: NodeId, b: NodeId, size: i64)
 }
 
 /// Carried values that have the batch axis: those that start with it, and those that get it from the body.
-fn settled(transforms: &dyn Transforms, body: &Body, start: &[bool], others: &[bool], size: i64) -> Result<Vec<bool>> {
+fn settled(
+    transforms: &dyn Transforms,
+    body: &Arc<Body>,
+    start: &[bool],
+    others: &[bool],
+    size: i64,
+) -> Result<Vec<bool>> {
     let mut carried = start.to_vec();
     loop {
         let made = batched(transforms, body, &[&carried[..], others].concat(), None, size)?;
@@ -216,8 +254,8 @@ pub fn while_loop(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(No
     let init = starts(site, mapped, &carry, size)?;
     let (captures_of_condition, captures_of_body) =
         (site.operands[carried..start].to_vec(), site.operands[start..].to_vec());
-    let plain = tested(&carry)?.body;
-    let next = batched(transforms, &body, &[&carry[..], of_body].concat(), Some(&carry), size)?.body;
+    let plain = tested(&carry)?.body.clone();
+    let next = batched(transforms, &body, &[&carry[..], of_body].concat(), Some(&carry), size)?.body.clone();
     let made = if is_batched {
         let any = any_of(&plain)?;
         let guarded = guarded(&plain, &next, size)?;

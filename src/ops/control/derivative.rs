@@ -2,6 +2,7 @@
 //! the transformations of the site.
 
 use super::apply::{Applied, CaseAttributes, IfAttributes};
+use super::memo::Derivation;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::ops;
@@ -52,21 +53,42 @@ pub(super) fn or_zeros(trace: &mut Trace, nodes: &[Option<NodeId>], like: &[Node
         .collect()
 }
 
-/// A body with tangents: its parameters, the tangents of those in the mask, its captures, their tangents; its results,
-/// then the tangents of those in `wanted`, or of all that have one.
+/// Pairs of a result and its cotangent, of those that have one.
+pub(super) fn with_cotangents(results: &[NodeId], cotangents: &[Option<NodeId>]) -> Vec<(NodeId, NodeId)> {
+    results.iter().zip(cotangents).filter_map(|(&result, cotangent)| cotangent.map(|c| (result, c))).collect()
+}
+
+/// A body with tangents.
 pub(super) struct Pushed {
     pub body: Arc<Body>,
     /// Which results have tangents.
     pub has_tangent: Vec<bool>,
 }
 
+/// The body with tangents of the operands in the mask, and of the results in `wanted` or of all that have one. `groups`
+/// are the ends of groups of operands: each group is followed by its tangents. What is behind the last end are captures.
+/// Results are in the same groups, the last of which ends with the results.
 pub(super) fn pushed(
+    transforms: &dyn Transforms,
+    body: &Arc<Body>,
+    active: &[bool],
+    wanted: Option<&[bool]>,
+    groups: &[usize],
+) -> Result<Arc<Pushed>> {
+    let mut masks = vec![active];
+    masks.extend(wanted);
+    let numbers: Vec<i64> = groups.iter().map(|&end| end as i64).collect();
+    let derivation = Derivation::of(body, &numbers, &masks);
+    transforms.memo().tangents.find_or(derivation, || push(transforms, body, active, wanted, groups))
+}
+
+/// Derives a body with tangents, see [`pushed`].
+fn push(
     transforms: &dyn Transforms,
     body: &Body,
     active: &[bool],
     wanted: Option<&[bool]>,
-    arrange: impl Fn(&[NodeId], &[Option<NodeId>]) -> (Vec<NodeId>, Vec<NodeId>),
-    order: impl Fn(Vec<NodeId>, Vec<NodeId>) -> Vec<NodeId>,
+    groups: &[usize],
 ) -> Result<Pushed> {
     let mut trace = Trace::new();
     let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
@@ -74,17 +96,42 @@ pub(super) fn pushed(
     let (results, made) = transforms.jvp(&mut trace, body, &primals, &tangents)?;
     let has_tangent = wanted.map_or_else(|| present(&made), <[bool]>::to_vec);
     let all = or_zeros(&mut trace, &made, &results)?;
-    let (parameters, captures) = arrange(&primals, &tangents);
-    let results = order(results, chosen(&all, &has_tangent));
+    let of_results: Vec<Option<NodeId>> =
+        all.into_iter().zip(&has_tangent).map(|(tangent, has)| has.then_some(tangent)).collect();
+    let (&explicit, inner) = groups.split_last().expect("the parameters end somewhere");
+    let parameters = grouped(&primals[..explicit], &tangents[..explicit], inner);
+    let captures = grouped(&primals[explicit..], &tangents[explicit..], &[]);
+    let results = grouped(&results, &of_results, inner);
     Ok(Pushed { body: take_closed_body(&trace, &parameters, &captures, &results), has_tangent })
+}
+
+/// Nodes in groups that end at `ends` and at the last node, each followed by the tangents of its nodes.
+fn grouped(nodes: &[NodeId], tangents: &[Option<NodeId>], ends: &[usize]) -> Vec<NodeId> {
+    let mut all = Vec::with_capacity(2 * nodes.len());
+    let mut start = 0;
+    for end in ends.iter().copied().chain([nodes.len()]) {
+        all.extend_from_slice(&nodes[start..end]);
+        all.extend(flat(&tangents[start..end]));
+        start = end;
+    }
+    all
 }
 
 /// Tangents of a call: a call of the body with tangents.
 pub fn jvp_of_call(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
-    let (operands, body, transforms) = (site.operands.clone(), site.bodies[0].clone(), site.transforms);
-    let arrange = |primals: &[NodeId], tangents: &[Option<NodeId>]| ([primals, &flat(tangents)].concat(), vec![]);
-    let made = pushed(transforms, &body, &present(tangents), None, arrange, |a, b| [a, b].concat())?;
-    let arguments = [&operands[..], &flat(tangents)].concat();
+    let (body, operands) = (site.bodies[0].clone(), site.operands.clone());
+    jvp_of_applied(site, &body, &operands, tangents)
+}
+
+/// Tangents of a body that is applied to operands: its parameters, then its captures.
+pub(super) fn jvp_of_applied(
+    site: &mut Site,
+    body: &Arc<Body>,
+    operands: &[NodeId],
+    tangents: &[Option<NodeId>],
+) -> Result<Forward> {
+    let made = pushed(site.transforms, body, &present(tangents), None, &[operands.len()])?;
+    let arguments = [operands, &flat(tangents)].concat();
     let results = ops::call(site.trace, &Applied { body: &made.body, captures: &[] }, &arguments)?;
     Ok(split(results, &made.has_tangent))
 }
@@ -118,13 +165,7 @@ fn branches_with_tangents(
     }
     let mut bodies = Vec::with_capacity(masks.len());
     for (body, mask) in site.bodies.iter().zip(&masks) {
-        let arrange = |primals: &[NodeId], tangents: &[Option<NodeId>]| {
-            let (given, captured) = primals.split_at(arguments);
-            let (of_given, of_captured) = tangents.split_at(arguments);
-            ([given, &flat(of_given)].concat(), [captured, &flat(of_captured)].concat())
-        };
-        let order = |a: Vec<NodeId>, b: Vec<NodeId>| [a, b].concat();
-        bodies.push(pushed(site.transforms, body, mask, Some(&has_tangent), arrange, order)?.body);
+        bodies.push(pushed(site.transforms, body, mask, Some(&has_tangent), &[arguments])?.body.clone());
     }
     Ok((bodies, has_tangent))
 }
@@ -190,41 +231,11 @@ pub fn jvp_of_branches(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<F
 pub fn vjp_of_branches(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let (arguments, captured) = counts(site);
     let given = choice_of(&site.operands, arguments, &captured);
-    let total: usize = captured.iter().sum();
-    let mut bodies = Vec::with_capacity(site.bodies.len());
-    let mut start = 0;
-    for (body, &count) in site.bodies.iter().zip(&captured) {
-        // Each branch returns a gradient for every wanted operand: zeros for captures of the other branches.
-        let mut trace = Trace::new();
-        let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
-        let results = trace.replay(body, &primals);
-        let mut outputs = Vec::new();
-        let mut parameters = primals[..arguments].to_vec();
-        for (&result, cotangent) in results.iter().zip(cotangents) {
-            if let Some(cotangent) = cotangent {
-                let leaf = trace.parameter(site.trace.ty(*cotangent));
-                parameters.push(leaf);
-                outputs.push((result, leaf));
-            }
-        }
-        let own = |at: &usize| *at < arguments || (start..start + count).contains(&(at - arguments));
-        let asked: Vec<usize> = (0..wanted.len() - 1).filter(|at| wanted[at + 1] && own(at)).collect();
-        let place = |at: usize| if at < arguments { at } else { at - start };
-        let inputs: Vec<NodeId> = asked.iter().map(|&at| primals[place(at)]).collect();
-        let found = site.transforms.vjp(&mut trace, &outputs, &inputs)?;
-        let mut gradients = Vec::new();
-        for (operand, _) in wanted.iter().enumerate().skip(1).filter(|(_, wanted)| **wanted) {
-            let own = asked.iter().position(|&at| at == operand - 1).and_then(|i| found[i]);
-            let ty = site.operand_ty(operand);
-            gradients.push(match own {
-                Some(id) => id,
-                None => zeros(&mut trace, &ty)?,
-            });
-        }
-        bodies.push(take_closed_body(&trace, &parameters, &primals[arguments..], &gradients));
-        start += count;
-    }
-    debug_assert_eq!(start, total);
+    let (branches, transforms) = (site.bodies.clone(), site.transforms);
+    let arriving = arriving(&branches[0], cotangents);
+    let derivation = Derivation::new(&branches, &[], &[&arriving, wanted]);
+    let derive = || branches_back(transforms, &branches, &arriving, &wanted[1..]);
+    let bodies = transforms.memo().branches.find_or(derivation, derive)?;
     let branches: Vec<Applied> =
         bodies.iter().zip(&given.captures).map(|(body, captures)| Applied { body, captures }).collect();
     let all = [&given.arguments[..], &flat(cotangents)].concat();
@@ -232,38 +243,160 @@ pub fn vjp_of_branches(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &
     Ok(wanted.iter().enumerate().map(|(i, wanted)| if i > 0 && *wanted { found.next() } else { None }).collect())
 }
 
-/// Cotangents of a call: a call of the backward body, on the operands, the residuals and the cotangents. The recorded
-/// call is extended to return the residuals as further results.
-pub fn vjp_of_call(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
-    let (body, transforms) = (site.bodies[0].clone(), site.transforms);
+/// Which results of a body have a cotangent.
+pub(super) fn arriving(body: &Body, cotangents: &[Option<NodeId>]) -> Vec<bool> {
+    let mut arriving = present(cotangents);
+    arriving.resize(body.results().len(), false);
+    arriving
+}
+
+/// The backward pass of each branch, from its parameters and the cotangents that arrive. Each returns a gradient for
+/// every wanted one of the arguments and captures of all branches: zeros for captures of the others.
+fn branches_back(
+    transforms: &dyn Transforms,
+    branches: &[Arc<Body>],
+    arriving: &[bool],
+    wanted: &[bool],
+) -> Result<Vec<Arc<Body>>> {
+    let given = branches[0].parameters();
+    let arguments = given.len();
+    let types: Vec<&TensorType> = given.iter().chain(branches.iter().flat_map(|branch| branch.captures())).collect();
+    let mut bodies = Vec::with_capacity(branches.len());
+    let mut start = arguments;
+    for body in branches {
+        let end = start + body.captures().len();
+        let mut trace = Trace::new();
+        let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
+        let results = trace.replay(body, &primals);
+        let arrived = leaves_where(&mut trace, &results, arriving);
+        let own = |at: &usize| *at < arguments || (start..end).contains(at);
+        let asked: Vec<usize> = (0..wanted.len()).filter(|at| wanted[*at] && own(at)).collect();
+        let place = |at: usize| if at < arguments { at } else { arguments + at - start };
+        let inputs: Vec<NodeId> = asked.iter().map(|&at| primals[place(at)]).collect();
+        let found = transforms.vjp(&mut trace, &with_cotangents(&results, &arrived), &inputs)?;
+        let mut gradients = Vec::new();
+        for at in (0..wanted.len()).filter(|&at| wanted[at]) {
+            gradients.push(match asked.iter().position(|&own| own == at).and_then(|i| found[i]) {
+                Some(id) => id,
+                None => zeros(&mut trace, types[at])?,
+            });
+        }
+        let parameters = [&primals[..arguments], &flat(&arrived)].concat();
+        bodies.push(take_closed_body(&trace, &parameters, &primals[arguments..], &gradients));
+        start = end;
+    }
+    Ok(bodies)
+}
+
+/// Residuals of a body that is applied.
+pub(super) struct Residuals {
+    /// The number of each among the results of the forward body.
+    numbers: Vec<usize>,
+    /// Types of those that the body did not return before.
+    pub added: Vec<TensorType>,
+}
+
+impl Residuals {
+    /// Looks residuals up in a trace of both passes: among the results of the body from number `first` on, and those
+    /// that it does not return are added. Returns the results of the forward body too.
+    pub fn among(trace: &Trace, results: &[NodeId], first: usize, saved: &[NodeId]) -> (Residuals, Vec<NodeId>) {
+        let known = trace.value_numbers();
+        let number = |id: NodeId| known[id.0 as usize];
+        let (mut numbers, mut added) = (Vec::with_capacity(saved.len()), Vec::new());
+        let mut all = results.to_vec();
+        for &id in saved {
+            let present = (first..results.len()).find(|&i| number(results[i]) == number(id));
+            numbers.push(present.unwrap_or(all.len()));
+            if present.is_none() {
+                added.push(trace.ty(id));
+                all.push(id);
+            }
+        }
+        (Residuals { numbers, added }, all)
+    }
+
+    /// The nodes of the residuals at a site whose results have the types `present`, and that was extended by `added`.
+    pub fn at(&self, site: &mut Site, present: &[TensorType], added: &[NodeId]) -> Vec<NodeId> {
+        let mut nodes = Vec::with_capacity(self.numbers.len());
+        for &number in &self.numbers {
+            nodes.push(match (number.checked_sub(present.len()), site.results.get(number).copied().flatten()) {
+                (Some(i), _) => added[i],
+                (None, Some(id)) => id,
+                (None, None) => site.trace.result(site.node, number, &present[number]),
+            });
+        }
+        nodes
+    }
+}
+
+/// Forward and backward pass of a body that is called.
+pub(super) struct CallPasses {
+    /// The body, with the residuals that it did not return as further results.
+    forward: Arc<Body>,
+    /// Operands, residuals, cotangents to gradients.
+    backward: Arc<Body>,
+    residuals: Residuals,
+    /// Which operands have a gradient.
+    has_gradient: Vec<bool>,
+}
+
+/// The passes for the cotangents that arrive and the operands that are wanted; `None` if no operand has a gradient.
+fn call_passes(
+    transforms: &dyn Transforms,
+    body: &Body,
+    arriving: &[bool],
+    wanted: &[bool],
+) -> Result<Option<CallPasses>> {
     let mut trace = Trace::new();
     let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
-    let results = trace.replay(&body, &primals);
-    let given: Vec<NodeId> = flat(cotangents);
-    let arrived: Vec<NodeId> = given.iter().map(|&id| trace.parameter(site.trace.ty(id))).collect();
-    let with_cotangent = results.iter().zip(cotangents).filter(|(_, cotangent)| cotangent.is_some());
-    let outputs: Vec<(NodeId, NodeId)> = with_cotangent.map(|(&result, _)| result).zip(arrived.clone()).collect();
-    let inputs = chosen(&primals, wanted);
-    let found = transforms.vjp(&mut trace, &outputs, &inputs)?;
+    let results = trace.replay(body, &primals);
+    let arrived = leaves_where(&mut trace, &results, arriving);
+    let found = transforms.vjp(&mut trace, &with_cotangents(&results, &arrived), &chosen(&primals, wanted))?;
     let gradients = flat(&found);
     if gradients.is_empty() {
-        return Ok(vec![None; wanted.len()]);
+        return Ok(None);
     }
-    let saved = transforms.residuals(&trace, &primals, &[], &arrived, &gradients);
+    let late = flat(&arrived);
+    let saved = transforms.residuals(&trace, &primals, &[], &late, &gradients);
+    let (residuals, all) = Residuals::among(&trace, &results, 0, &saved);
     let explicit = body.parameters().len();
-    let all = [&results[..], &saved].concat();
     let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &all);
-    let parameters = [&primals[..], &saved, &arrived].concat();
-    let backward = take_closed_body(&trace, &parameters, &[], &gradients);
-    let types: Vec<TensorType> = saved.iter().map(|&id| trace.ty(id)).collect();
-    let extra = site.trace.extend_results(site.node, &(), &[&forward], results.len(), &types);
-    let arguments = [&site.operands[..], &extra, &given].concat();
-    let mut made = ops::call(site.trace, &Applied { body: &backward, captures: &[] }, &arguments)?.into_iter();
+    let backward = take_closed_body(&trace, &[&primals[..], &saved, &late].concat(), &[], &gradients);
     let mut found = found.into_iter();
-    Ok(wanted
-        .iter()
-        .map(|wanted| if *wanted && found.next().flatten().is_some() { made.next() } else { None })
-        .collect())
+    let has_gradient = wanted.iter().map(|wanted| *wanted && found.next().flatten().is_some()).collect();
+    Ok(Some(CallPasses { forward, backward, residuals, has_gradient }))
+}
+
+/// Cotangents of a call. The recorded call is extended to return the residuals as further results.
+pub fn vjp_of_call(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
+    let (body, operands) = (site.bodies[0].clone(), site.operands.clone());
+    vjp_of_applied(site, &body, &operands, cotangents, wanted, |site, forward, added| {
+        site.trace.extend_results(site.node, &(), &[forward], body.results().len(), added)
+    })
+}
+
+/// Cotangents of the operands (parameters, then captures) of a body that an operation applies: a call of the backward
+/// body, on the operands, the residuals and the cotangents. `extend` makes the recorded operation apply the forward body,
+/// which has further results of the types given, and returns the nodes of these.
+pub(super) fn vjp_of_applied(
+    site: &mut Site,
+    body: &Arc<Body>,
+    operands: &[NodeId],
+    cotangents: &[Option<NodeId>],
+    wanted: &[bool],
+    extend: impl FnOnce(&mut Site, &Arc<Body>, &[TensorType]) -> Vec<NodeId>,
+) -> Result<Vec<Option<NodeId>>> {
+    let transforms = site.transforms;
+    let arriving = arriving(body, cotangents);
+    let derivation = Derivation::of(body, &[], &[&arriving, wanted]);
+    let made = transforms.memo().calls.find_or(derivation, || call_passes(transforms, body, &arriving, wanted))?;
+    let Some(passes) = &*made else { return Ok(vec![None; wanted.len()]) };
+    let CallPasses { forward, backward, residuals, has_gradient } = passes;
+    let added = if residuals.added.is_empty() { vec![] } else { extend(site, forward, &residuals.added) };
+    let saved = residuals.at(site, body.results(), &added);
+    let arguments = [operands, &saved, &flat(cotangents)].concat();
+    let mut found = ops::call(site.trace, &Applied { body: backward, captures: &[] }, &arguments)?.into_iter();
+    Ok(has_gradient.iter().map(|has| if *has { found.next() } else { None }).collect())
 }
 
 /// Tangents of operations that return their operands.

@@ -1,13 +1,17 @@
 //! Derivatives of loops: of scans in both modes, of loops with a condition in forward mode.
 
 use super::apply::{Applied, ScanAttributes, WhileAttributes};
-use super::derivative::{chosen, flat, leaves, leaves_where, or_zeros, present, pushed, split};
+use super::derivative::{
+    Residuals, arriving, chosen, flat, leaves, leaves_where, or_zeros, present, pushed, split, with_cotangents,
+};
+use super::memo::Derivation;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Trace, take_closed_body};
 use crate::ops;
 use crate::ops::rules::{Forward, Site, Transforms, reached, sum_dtype, zeros};
 use crate::types::TensorType;
+use std::sync::Arc;
 
 /// Which carried values of a loop have a tangent: those that have one at the start, and those that get one from the
 /// body, until no more are found. `others` are the remaining operands of the body.
@@ -30,14 +34,8 @@ pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forw
     let start = carried + captured_by_condition;
     let of_captures = &tangents[start..];
     let active = carried_tangents(&body, &present(&tangents[..carried]), &present(of_captures));
-    let arrange = |primals: &[NodeId], tangents: &[Option<NodeId>]| {
-        let (values, captures) = primals.split_at(carried);
-        let (of_values, of_captures) = tangents.split_at(carried);
-        ([values, &flat(of_values)].concat(), [captures, &flat(of_captures)].concat())
-    };
     let mask = [&active[..], &present(of_captures)].concat();
-    let order = |a: Vec<NodeId>, b: Vec<NodeId>| [a, b].concat();
-    let with_tangents = pushed(transforms, &body, &mask, Some(&active), arrange, order)?.body;
+    let with_tangents = pushed(transforms, &body, &mask, Some(&active), &[carried])?;
 
     let mut trace = Trace::new();
     let values = leaves(&mut trace, condition.parameters());
@@ -53,7 +51,7 @@ pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forw
     let results = ops::while_loop(
         site.trace,
         &Applied { body: &condition, captures: &operands[carried..start] },
-        &Applied { body: &with_tangents, captures: &captures },
+        &Applied { body: &with_tangents.body, captures: &captures },
         &init,
     )?;
     Ok(split(results, &active))
@@ -78,24 +76,15 @@ pub fn jvp_of_scan(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forwa
     let stacked = reached(&body, &mask).split_off(carried);
     let has_tangent = [&active[..], &stacked].concat();
     let explicit = carried + arrays;
-    let arrange = |primals: &[NodeId], tangents: &[Option<NodeId>]| {
-        let part = |from: usize, to: usize| [&primals[from..to], &flat(&tangents[from..to])].concat();
-        ([part(0, carried), part(carried, explicit)].concat(), part(explicit, primals.len()))
-    };
-    let count = active.iter().filter(|is| **is).count();
-    let order = |results: Vec<NodeId>, tangents: Vec<NodeId>| {
-        let (values, stacks) = results.split_at(carried);
-        let (of_values, of_stacks) = tangents.split_at(count);
-        [values, of_values, stacks, of_stacks].concat()
-    };
-    let made = pushed(transforms, &body, &mask, Some(&has_tangent), arrange, order)?.body;
+    let made = pushed(transforms, &body, &mask, Some(&has_tangent), &[carried, explicit])?;
 
+    let count = active.iter().filter(|is| **is).count();
     let operands = site.operands.clone();
     let starts = or_zeros(site.trace, &tangents[..carried], &operands[..carried])?;
     let init = [&operands[..carried], &chosen(&starts, &active)].concat();
     let arrays = [&operands[carried..explicit], &flat(&tangents[carried..explicit])].concat();
     let captures = [&operands[explicit..], &flat(&tangents[explicit..])].concat();
-    let applied = Applied { body: &made, captures: &captures };
+    let applied = Applied { body: &made.body, captures: &captures };
     let found = ops::scan(site.trace, &applied, &init, &arrays, length, reverse)?;
     let stacks = body.results().len() - carried;
     let (values, rest) = found.split_at(carried);
@@ -116,42 +105,103 @@ struct Iteration {
     gradients: Vec<Option<NodeId>>,
 }
 
+/// Records the body of a scan and pulls back the cotangents that arrive.
 fn iteration(transforms: &dyn Transforms, body: &Body, arriving: &[bool], wanted: &[bool]) -> Result<Iteration> {
     let mut trace = Trace::new();
     let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
     let results = trace.replay(body, &primals);
     let cotangents = leaves_where(&mut trace, &results, arriving);
-    let outputs: Vec<(NodeId, NodeId)> =
-        results.iter().zip(&cotangents).filter_map(|(&result, cotangent)| cotangent.map(|c| (result, c))).collect();
+    let outputs = with_cotangents(&results, &cotangents);
     let mut found = transforms.vjp(&mut trace, &outputs, &chosen(&primals, wanted))?.into_iter();
     let gradients = wanted.iter().map(|wanted| if *wanted { found.next().flatten() } else { None }).collect();
     Ok(Iteration { trace, primals, results, cotangents, gradients })
 }
 
-/// The backward pass of one iteration. Its carried cotangents are those of the scan's results, and those that the pass
-/// itself returns for the iteration before; it is recorded again until no further carried value gets one.
-fn settled_iteration(
+/// Forward and backward pass of one iteration of a scan.
+pub(super) struct ScanPasses {
+    /// The body, with the residuals that it did not stack as further results.
+    forward: Arc<Body>,
+    /// Carried cotangents, sums, residuals, slices, cotangents of stacked results to carried cotangents, sums, cotangents
+    /// of slices.
+    backward: Arc<Body>,
+    residuals: Residuals,
+    /// Carried values that have a cotangent.
+    carries: Vec<usize>,
+    /// Captures whose cotangents are summed, and the types of the sums.
+    sums: Vec<(usize, TensorType)>,
+    /// Operands of the body that are slices and have a cotangent.
+    slices: Vec<usize>,
+    /// Stacked results that have a cotangent.
+    stacks: Vec<usize>,
+}
+
+/// The passes of one iteration of a scan that carries `carried` values. The carried cotangents are those of the scan's
+/// results, and those that the pull-back itself returns for the iteration before: it is recorded again until no further
+/// carried value gets one. `wanted` are the operands of the body that are differentiated.
+fn scan_passes(
     transforms: &dyn Transforms,
-    body: &Body,
-    cotangents: &[Option<NodeId>],
-    active: &[bool],
+    body: &Arc<Body>,
+    carried: usize,
+    mut arriving: Vec<bool>,
     wanted: &[bool],
-) -> Result<Iteration> {
-    let mut arriving = present(cotangents);
-    arriving.resize(body.results().len(), false);
-    arriving.iter_mut().zip(active).for_each(|(arriving, active)| *arriving &= active);
+) -> Result<Arc<ScanPasses>> {
+    let memo = transforms.memo();
     loop {
+        let derivation = Derivation::of(body, &[carried as i64], &[&arriving, wanted]);
+        if let Some(known) = memo.scans.find(&derivation) {
+            return Ok(known);
+        }
+        if let Some(more) = memo.unsettled.find(&derivation) {
+            arriving = more.to_vec();
+            continue;
+        }
         let made = iteration(transforms, body, &arriving, wanted)?;
-        let mut grown = false;
-        for (arriving, gradient) in arriving.iter_mut().zip(&made.gradients[..active.len()]) {
-            if gradient.is_some() && !*arriving {
-                (*arriving, grown) = (true, true);
-            }
+        let mut more = arriving.clone();
+        more.iter_mut().zip(&made.gradients[..carried]).for_each(|(more, gradient)| *more |= gradient.is_some());
+        if more == arriving {
+            return Ok(memo.scans.keep(derivation, passes_of(transforms, body, carried, made)?));
         }
-        if !grown {
-            return Ok(made);
-        }
+        arriving = memo.unsettled.keep(derivation, more).to_vec();
     }
+}
+
+/// Splits the settled pull-back of one iteration into its two passes.
+fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Iteration) -> Result<ScanPasses> {
+    let Iteration { mut trace, primals, results, cotangents, gradients } = made;
+    let explicit = body.parameters().len();
+    // One more sum for each wanted capture, which the backward scan carries.
+    let (mut of_sums, mut next_sums, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+    for (capture, gradient) in gradients.iter().enumerate().skip(explicit) {
+        let Some(gradient) = *gradient else { continue };
+        let ty = trace.ty(gradient);
+        let wide = TensorType { dtype: sum_dtype(ty.dtype), dims: ty.dims.clone() };
+        let sum = trace.parameter(wide.clone());
+        let term = ops::convert(&mut trace, gradient, wide.dtype);
+        next_sums.push(ops::binary(&mut trace, BinaryOp::Add, sum, term)?);
+        of_sums.push(sum);
+        sums.push((capture, wide));
+    }
+    let carries: Vec<usize> = (0..carried).filter(|&i| cotangents[i].is_some()).collect();
+    let mut next = Vec::with_capacity(carries.len());
+    for &i in &carries {
+        next.push(match gradients[i] {
+            Some(id) => id,
+            None => zeros(&mut trace, &body.parameters()[i])?,
+        });
+    }
+    let slices: Vec<usize> = (carried..explicit).filter(|&i| gradients[i].is_some()).collect();
+    let all = [&next[..], &next_sums, &flat(&gradients[carried..explicit])].concat();
+    let late = [&flat(&cotangents)[..], &of_sums].concat();
+    let saved = transforms.residuals(&trace, &primals[carried..], &primals[explicit..], &late, &all);
+    let stacks: Vec<usize> = (carried..cotangents.len()).filter(|&i| cotangents[i].is_some()).collect();
+
+    // A carried result is the last one, not a stack of all.
+    let (residuals, extended) = Residuals::among(&trace, &results, carried, &saved);
+    let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &extended);
+    let (of_carried, of_stacks) = (flat(&cotangents[..carried]), flat(&cotangents[carried..]));
+    let parameters = [&of_carried[..], &of_sums, &saved, &primals[carried..explicit], &of_stacks].concat();
+    let backward = take_closed_body(&trace, &parameters, &primals[explicit..], &all);
+    Ok(ScanPasses { forward, backward, residuals, carries, sums, slices, stacks })
 }
 
 /// Cotangents of a scan: a scan in the opposite direction. The forward scan is extended to stack the residuals of each
@@ -165,84 +215,46 @@ pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
     // A carried value that depends on a wanted operand in any iteration is differentiated in all.
     let active = carried_tangents(&body, &wanted[..carried], &wanted[carried..]);
     let inner: Vec<bool> = [&active[..], &wanted[carried..]].concat();
-    let Iteration { mut trace, primals, results, cotangents: arriving, gradients } =
-        settled_iteration(transforms, &body, cotangents, &active, &inner)?;
+    let mut arriving = arriving(&body, cotangents);
+    arriving.iter_mut().zip(&active).for_each(|(arriving, active)| *arriving &= active);
+    let passes = scan_passes(transforms, &body, carried, arriving, &inner)?;
+    let ScanPasses { forward, backward, residuals, carries, sums, slices, stacks } = &*passes;
 
-    // One more sum for each wanted capture, which the backward scan carries.
-    let (mut sums, mut next_sums, mut summed) = (Vec::new(), Vec::new(), Vec::new());
-    for (capture, gradient) in gradients.iter().enumerate().skip(explicit) {
-        let Some(gradient) = *gradient else { continue };
-        let ty = trace.ty(gradient);
-        let wide = TensorType { dtype: sum_dtype(ty.dtype), dims: ty.dims.clone() };
-        let sum = trace.parameter(wide.clone());
-        let term = ops::convert(&mut trace, gradient, wide.dtype);
-        next_sums.push(ops::binary(&mut trace, BinaryOp::Add, sum, term)?);
-        sums.push(sum);
-        summed.push((capture, wide));
+    let (values, stacked_values) = body.results().split_at(carried);
+    let types: Vec<TensorType> =
+        values.iter().cloned().chain(stacked_values.iter().map(|ty| stacked(ty, length))).collect();
+    let added: Vec<TensorType> = residuals.added.iter().map(|ty| stacked(ty, length)).collect();
+    let mut saved = Vec::new();
+    if !added.is_empty() {
+        let attributes: ScanAttributes = site.attributes();
+        saved = site.trace.extend_results(site.node, &attributes, &[forward], types.len(), &added);
     }
-    let carries: Vec<usize> = (0..carried).filter(|&i| arriving[i].is_some()).collect();
-    let next: Vec<NodeId> = carries
-        .iter()
-        .map(|&i| match gradients[i] {
-            Some(id) => Ok(id),
-            None => {
-                let ty = trace.ty(primals[i]);
-                zeros(&mut trace, &ty)
-            }
-        })
-        .collect::<Result<_>>()?;
-    let of_slices: Vec<usize> = (carried..explicit).filter(|&i| gradients[i].is_some()).collect();
-    let slice_gradients: Vec<NodeId> = of_slices.iter().map(|&i| gradients[i].expect("it is given")).collect();
-
-    let arrived: Vec<NodeId> = flat(&arriving);
-    let made = [&next[..], &next_sums, &slice_gradients].concat();
-    let late = [&arrived[..], &sums].concat();
-    let saved = transforms.residuals(&trace, &primals[carried..], &primals[explicit..], &late, &made);
-    let stacked_cotangents: Vec<usize> = (carried..arriving.len()).filter(|&i| arriving[i].is_some()).collect();
-
-    let forward =
-        take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &[&results[..], &saved].concat());
-    let node = |i: &usize| arriving[*i].expect("it arrives");
-    let parameters = [
-        &carries.iter().map(node).collect::<Vec<_>>()[..],
-        &sums,
-        &saved,
-        &primals[carried..explicit],
-        &stacked_cotangents.iter().map(node).collect::<Vec<_>>(),
-    ]
-    .concat();
-    let backward = take_closed_body(&trace, &parameters, &primals[explicit..], &made);
-
-    let stack_types: Vec<TensorType> = saved.iter().map(|&id| stacked(&trace.ty(id), length)).collect();
-    let attributes: ScanAttributes = site.attributes();
-    let stacks = site.trace.extend_results(site.node, &attributes, &[&forward], results.len(), &stack_types);
+    let saved = residuals.at(site, &types, &saved);
 
     let mut init = Vec::with_capacity(carries.len() + sums.len());
-    for &i in &carries {
+    for &i in carries {
         init.push(match cotangents.get(i).copied().flatten() {
             Some(id) => id,
-            None => zeros(site.trace, &trace.ty(primals[i]))?,
+            None => zeros(site.trace, &body.parameters()[i])?,
         });
     }
-    for (_, ty) in &summed {
+    for (_, ty) in sums {
         init.push(zeros(site.trace, ty)?);
     }
-    let mut slices = [&stacks[..], &operands[carried..explicit]].concat();
-    for &i in &stacked_cotangents {
-        slices.push(cotangents[i].expect("it arrives"));
-    }
-    let applied = Applied { body: &backward, captures: &operands[explicit..] };
-    let found = ops::scan(site.trace, &applied, &init, &slices, length, !reverse)?;
+    let mut read = [&saved[..], &operands[carried..explicit]].concat();
+    read.extend(stacks.iter().map(|&i| cotangents[i].expect("it arrives")));
+    let applied = Applied { body: backward, captures: &operands[explicit..] };
+    let found = ops::scan(site.trace, &applied, &init, &read, length, !reverse)?;
 
     let mut all = vec![None; operands.len()];
     for (at, &i) in carries.iter().enumerate().filter(|(_, i)| wanted[**i]) {
         all[i] = Some(found[at]);
     }
-    for (at, (capture, _)) in summed.iter().enumerate() {
+    for (at, (capture, _)) in sums.iter().enumerate() {
         let dtype = site.operand_ty(*capture).dtype;
         all[*capture] = Some(ops::convert(site.trace, found[carries.len() + at], dtype));
     }
-    for (at, &i) in of_slices.iter().enumerate() {
+    for (at, &i) in slices.iter().enumerate() {
         all[i] = Some(found[init.len() + at]);
     }
     Ok(all)

@@ -11,4 +11,5 @@ pub mod derivative;
 pub mod evaluate;
 pub mod loop_derivative;
 pub mod lower;
+pub mod memo;
 pub mod regions;

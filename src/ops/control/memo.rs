@@ -1,0 +1,103 @@
+//! What rules derive from bodies, kept while one transformation runs. A body that several operations apply is derived
+//! once, and so is one inside of a loop whose body is derived again until its mask of carried values is settled: loops
+//! that nest n deep take a number of derivations that is linear in n.
+
+use super::batch::BatchedBody;
+use super::derivative::{CallPasses, Pushed};
+use super::loop_derivative::ScanPasses;
+use crate::error::Result;
+use crate::ir::Body;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// All that a rule derives bodies from. Bodies are compared by their content, so equal ones share what is derived.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Derivation {
+    bodies: Vec<Arc<Body>>,
+    numbers: Vec<i64>,
+    masks: Vec<Vec<bool>>,
+}
+
+impl Derivation {
+    /// A derivation from several bodies together.
+    pub fn new(bodies: &[Arc<Body>], numbers: &[i64], masks: &[&[bool]]) -> Derivation {
+        let masks = masks.iter().map(|mask| mask.to_vec()).collect();
+        Derivation { bodies: bodies.to_vec(), numbers: numbers.to_vec(), masks }
+    }
+
+    /// A derivation from one body.
+    pub fn of(body: &Arc<Body>, numbers: &[i64], masks: &[&[bool]]) -> Derivation {
+        Derivation::new(std::slice::from_ref(body), numbers, masks)
+    }
+}
+
+/// What one rule derived so far. No lock is held while something is derived, because a rule derives nested bodies.
+pub(super) struct Table<T> {
+    known: Mutex<FxHashMap<Derivation, Arc<T>>>,
+    derived: AtomicUsize,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table { known: Mutex::default(), derived: AtomicUsize::new(0) }
+    }
+}
+
+impl<T> Table<T> {
+    /// What was derived, if it is known.
+    pub fn find(&self, derivation: &Derivation) -> Option<Arc<T>> {
+        self.known.lock().get(derivation).cloned()
+    }
+
+    /// Keeps what was derived.
+    pub fn keep(&self, derivation: Derivation, made: T) -> Arc<T> {
+        let made = Arc::new(made);
+        self.derived.fetch_add(1, Ordering::Relaxed);
+        self.known.lock().insert(derivation, made.clone());
+        made
+    }
+
+    /// What was derived; derives it if it is not known.
+    pub fn find_or(&self, derivation: Derivation, derive: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        match self.find(&derivation) {
+            Some(known) => Ok(known),
+            None => Ok(self.keep(derivation, derive()?)),
+        }
+    }
+
+    /// Number of times that something was derived.
+    fn count(&self) -> usize {
+        self.derived.load(Ordering::Relaxed)
+    }
+}
+
+/// Bodies derived by the rules of operations that apply bodies, in one transformation.
+#[derive(Default)]
+pub struct Memo {
+    /// Bodies with tangents.
+    pub(super) tangents: Table<Pushed>,
+    /// Passes of calls; `None` where no operand has a cotangent.
+    pub(super) calls: Table<Option<CallPasses>>,
+    /// Backward passes of all branches of an operation.
+    pub(super) branches: Table<Vec<Arc<Body>>>,
+    /// Passes of one iteration of a scan, whose masks of cotangents are settled.
+    pub(super) scans: Table<ScanPasses>,
+    /// For masks that are not settled: the mask with the cotangents that the pull-back of an iteration adds.
+    pub(super) unsettled: Table<Vec<bool>>,
+    /// Bodies over a batch.
+    pub(super) batches: Table<BatchedBody>,
+}
+
+impl Memo {
+    /// Number of times that a body was derived from another.
+    pub fn derived(&self) -> usize {
+        self.tangents.count()
+            + self.calls.count()
+            + self.branches.count()
+            + self.scans.count()
+            + self.unsettled.count()
+            + self.batches.count()
+    }
+}

@@ -1,0 +1,103 @@
+//! What several operations, or several attempts at one loop, derive from a body is derived once.
+
+use crate::programs::{Random, f64s};
+use crate::{all, check_batch, check_identity, wanted};
+use lazyxla::error::Result;
+use lazyxla::ir::{BinaryOp, Body, NodeId, Trace, UnaryOp, take_closed_body};
+use lazyxla::ops::{self, Applied};
+use lazyxla::transform::{self, Transformer, pull_back};
+use lazyxla::types::ScalarValue;
+use std::sync::Arc;
+
+/// (a, b) to (a' b, b / 2), where a' is a, or the first of two values that a scan over the body one level below carries.
+/// The second one gets a cotangent by the body only, and the first one a batch axis.
+fn nested(depth: usize, length: i64) -> Arc<Body> {
+    let mut inner: Option<Arc<Body>> = None;
+    for _ in 0..=depth {
+        let mut t = Trace::new();
+        let (a, b) = (t.parameter(f64s(&[])), t.parameter(f64s(&[])));
+        let carried = match &inner {
+            Some(body) => ops::scan(&mut t, &Applied { body, captures: &[] }, &[a, b], &[], length, false).unwrap()[0],
+            None => a,
+        };
+        let product = ops::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
+        let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
+        inner = Some(take_closed_body(&t, &[a, b], &[], &[product, half]));
+    }
+    inner.expect("there is a body at depth 0")
+}
+
+/// Number of bodies that a transformation of `body` derives.
+fn derived(body: &Arc<Body>, work: impl FnOnce(&Transformer) -> Result<()> + Send) -> usize {
+    let transformer = Transformer::default();
+    transform::with_room([body], || work(&transformer)).unwrap();
+    transformer.derived()
+}
+
+#[test]
+fn loops_in_loops_are_derived_a_linear_number_of_times() {
+    const DEPTH: usize = 24;
+    let body = nested(DEPTH, 1);
+    let both = all(body.parameters());
+    let pushed = derived(&body, |t| transform::jvp(t, &body, &[1]).map(drop));
+    let pulled = derived(&body, |t| transform::vjp(t, &body, &wanted(&both)).map(drop));
+    let batched = derived(&body, |t| transform::batched(t, &body, &[-1, 0], &[0, 0], 2).map(drop));
+    for (what, count, each) in [("jvp", pushed, 1), ("vjp", pulled, 2), ("vmap", batched, 2)] {
+        assert!((DEPTH..=each * DEPTH).contains(&count), "{what} of {DEPTH} loops derives {count} bodies");
+    }
+    transform::with_room([&body], || {
+        assert!(check_identity("nested loops", &body, &mut Random(1)));
+        check_batch("nested loops", &body, &mut Random(2));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn calls_of_one_computation_have_one_derivative() {
+    let mut layer = Trace::new();
+    let (x, w) = (layer.parameter(f64s(&[2])), layer.parameter(f64s(&[2])));
+    let scaled = ops::binary(&mut layer, BinaryOp::Multiply, x, w).unwrap();
+    let result = ops::unary(&mut layer, UnaryOp::Tanh, scaled).unwrap();
+    let layer = take_closed_body(&layer, &[x, w], &[], &[result]);
+
+    let mut t = Trace::new();
+    let parameters: Vec<NodeId> = (0..25).map(|_| t.parameter(f64s(&[2]))).collect();
+    let mut value = parameters[0];
+    for &weight in &parameters[1..] {
+        value = ops::call(&mut t, &Applied { body: &layer, captures: &[] }, &[value, weight]).unwrap()[0];
+    }
+    let body = take_closed_body(&t, &parameters, &[], &[value]);
+    let every = all(body.parameters());
+
+    let transformer = Transformer::default();
+    let made = transform::vjp(&transformer, &body, &wanted(&every)).unwrap();
+    assert_eq!(transformer.derived(), 1);
+    assert_eq!((made.forward.program().bodies().len(), made.backward.program().bodies().len()), (1, 1));
+    let transformer = Transformer::default();
+    let made = transform::jvp(&transformer, &body, &every).unwrap();
+    assert_eq!((transformer.derived(), made.program().bodies().len()), (1, 1));
+    let transformer = Transformer::default();
+    let made = transform::batched(&transformer, &body, &[0; 25], &[0], 2).unwrap();
+    assert_eq!((transformer.derived(), made.program().bodies().len()), (1, 1));
+}
+
+/// Gradients of a recorded scan, one after the other: the first one extends the scan, the others read what it added.
+#[test]
+fn residuals_are_added_once() {
+    for depth in 0..3 {
+        let body = nested(depth, 3);
+        let mut t = Trace::new();
+        let inputs = [t.parameter(f64s(&[])), t.parameter(f64s(&[]))];
+        let end = ops::scan(&mut t, &Applied { body: &body, captures: &[] }, &inputs, &[], 3, false).unwrap()[0];
+        let one = ops::full(&mut t, &f64s(&[]), ScalarValue::Float(1.0)).unwrap();
+        let mut results = Vec::new();
+        for _ in 0..3 {
+            pull_back(&Transformer::default(), &mut t, &[(end, one)], &inputs).unwrap();
+            let scan = t.node(t.operands(t.node(end))[0]);
+            results.extend(t.bodies(scan).map(|body| body.results().len()));
+        }
+        assert!(results[0] > body.results().len(), "{results:?}");
+        assert!(results.iter().all(|&count| count == results[0]), "{results:?}");
+    }
+}
