@@ -3284,8 +3284,8 @@ lxla_status lxla_computation_value_and_grad(lxla_computation f,
  *
  * A conditional or case whose choice is mapped computes all branches and selects. A loop whose condition is mapped runs
  * until it is false for the whole batch; finished elements keep their values. Random generators and custom calls run
- * once for each element, in a loop. UNIMPLEMENTED if the comparator of a sort, the combiner of a scatter or reduction, or
- * a computation with a derivative of the caller's captured a mapped value.
+ * once for each element, in a loop. UNIMPLEMENTED if the comparator of a sort, the combiner of a scatter or reduction,
+ * or a computation with a rule of the caller's captured a mapped value.
  */
 lxla_status lxla_computation_vmap(lxla_computation f,
                                   const int64_t *in_axes,
@@ -3316,6 +3316,21 @@ lxla_status lxla_computation_with_vjp(lxla_computation primal,
 lxla_status lxla_computation_with_jvp(lxla_computation primal,
                                       lxla_computation jvp,
                                       lxla_computation *out_computation);
+
+/**
+ * Returns a computation like `primal` with a batching of the caller's: `batched` takes the parameters of `primal` (at
+ * least 1), each with a leading batch axis of one size B, and returns the results of `primal`, each with that axis.
+ * Where `lxla_computation_vmap` maps an argument of the computation, directly or in computations that apply it, it
+ * applies `batched`: an argument that is not mapped is repeated along the batch. Shapes are static, so a batch of
+ * another size than B is INVALID_ARGUMENT, and the message names both.
+ *
+ * Derivatives are those of `primal`, and are batched as its operations are. The derivative of the batched computation
+ * is that of `batched`. `primal` may have a derivative of the caller's, and the result may be given one. Batches over
+ * captured values are UNIMPLEMENTED.
+ */
+lxla_status lxla_computation_with_vmap(lxla_computation primal,
+                                       lxla_computation batched,
+                                       lxla_computation *out_computation);
 
 /**
  * Records the gradients of pending `ys` by the values that `xs` have now: `out_gradients[i]` has the dtype and shape of

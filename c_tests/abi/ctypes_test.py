@@ -111,6 +111,7 @@ SIGNATURES = {
     "lxla_computation_vmap": [Computation, *DIMS, *DIMS, c_int64, *MADE],
     "lxla_computation_with_vjp": [Computation, Computation, Computation, *MADE],
     "lxla_computation_with_jvp": [Computation, Computation, *MADE],
+    "lxla_computation_with_vmap": [Computation, Computation, *MADE],
     "lxla_gradients": [*TENSORS, POINTER(Tensor), *TENSORS, *OUT],
     "lxla_stop_gradient": [Tensor, *OUT],
     "lxla_checkpoint_name": [Tensor, c_char_p, *OUT],

@@ -359,6 +359,7 @@ def declare():
         "lxla_computation_vmap": [Computation, any_one, c_size_t, any_one, c_size_t, c_int64, any_one],
         "lxla_computation_with_vjp": [Computation, Computation, Computation, any_one],
         "lxla_computation_with_jvp": [Computation, Computation, any_one],
+        "lxla_computation_with_vmap": [Computation, Computation, any_one],
         "lxla_tensor_placeholder": [Env, Device, c_int32, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
         "lxla_computation_trace": [ctypes.c_void_p, c_size_t, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
         "lxla_sync": [ctypes.c_void_p, c_size_t],

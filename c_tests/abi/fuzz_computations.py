@@ -8,7 +8,7 @@ from ctypes import POINTER, byref, c_int64, c_size_t
 import ctypes_test as abi
 from ctypes_test import Computation, Tensor
 
-TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp"]
+TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp", "with_vmap"]
 FLOATS = [*range(10, 21), 26, 27, 28]  # and complex numbers
 OK, RESOURCE_EXHAUSTED, INTERNAL, INVALID_HANDLE, PANIC = 0, 8, 13, 64, 66
 
@@ -125,6 +125,16 @@ class Transformations:
             status = function(f.handle, into, n_in, out, n_out, size, byref(made))
             shaped = lambda dims, axis: dims if axis < 0 else (*dims[:axis], size, *dims[axis:])
             parameters = [(dtype, shaped(dims, axis)) for (dtype, dims), axis in zip(f.parameters, into)]
+        elif name == "with_vmap":
+            # The batching that the library has itself, or another computation.
+            into, out = [(c_int64 * max(n, 1))() for n in (len(f.parameters), f.results)]
+            rule = Computation()
+            status = lib.lxla_computation_vmap(f.handle, into, len(f.parameters), out, f.results, r.choice([1, 2, 3]), byref(rule))
+            if status == OK:
+                given = r.choice(self.functions).handle if r.random() < 0.1 else rule
+                status = function(f.handle, given, byref(made))
+                self.drop(rule)
+            parameters = f.parameters
         else:
             # The derivative that the library has itself, or another computation.
             status = lib.lxla_computation_vjp(f.handle, None, byref(made), byref(back), byref(residuals))

@@ -176,6 +176,7 @@ static const function functions[] = {
     FUNCTION(lxla_computation_vmap),
     FUNCTION(lxla_computation_with_jvp),
     FUNCTION(lxla_computation_with_vjp),
+    FUNCTION(lxla_computation_with_vmap),
     FUNCTION(lxla_concatenate),
     FUNCTION(lxla_cond),
     FUNCTION(lxla_convert),

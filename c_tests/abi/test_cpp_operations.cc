@@ -219,6 +219,10 @@ TEST(derivatives_and_batching) {
       const lazyxla::Computation loss({p}, {lazyxla::sum(own({p})[0] * w)});
       CHECK(near(lazyxla::value_and_grad(loss)({x})[1], {7, 70}));
     }
+    // A batching of the caller's: 3 times the value.
+    const Tensor many = Tensor::placeholder({3, 2}, LXLA_DTYPE_F32, at);
+    const lazyxla::Computation thrice({many}, {many * 3}), batching = lazyxla::with_vmap(same, thrice);
+    CHECK(near(lazyxla::vmap(batching, {0}, {0}, 3)({matrix({0, 1, 2, 3, 4, 5}, {3, 2}, at)})[0], {0, 3, 6, 9, 12, 15}));
     const lazyxla::Computation stopped({p}, {lazyxla::sum(lazyxla::stop_gradient(p) * p)});
     CHECK(near(lazyxla::value_and_grad(stopped)({x})[1], {2, 3}));
     // Gradients of what waits for a placeholder.

@@ -140,8 +140,87 @@ BOTH_TEST(t7_a_jvp_of_the_callers_in_both_modes) {
   IS(v[1], DIMS(2), 100 * 100, 200 * 400);
 }
 
+// The first computation, batched by the second one.
+static lxla_computation with_batching(lxla_computation primal, lxla_computation batched) {
+  lxla_computation made;
+  OK(lxla_computation_with_vmap(primal, batched, &made));
+  return owned(made);
+}
+
+BOTH_TEST(t7_a_batching_of_the_callers) {
+  // x y, whose batch of three is said to be 10 x y.
+  const lxla_tensor x = HOLE(DIMS(2)), y = HOLE(SCALAR), xs = HOLE(DIMS(3, 2)), ys = HOLE(DIMS(3)), a = DATA(DIMS(2), 1, 2);
+  const lxla_tensor five = number_of(F32, 5), rows = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6);
+  lxla_tensor column, z, v[4];
+  OK(lxla_reshape(ys, DIMS(3, 1), &column));
+  const lxla_tensor batch = times(mul(xs, own(column)), 10);
+  const lxla_computation primal = traces(TENSORS(x, y), (lxla_tensor[]){mul(x, y)}, 1), rule = traces(TENSORS(xs, ys), &batch, 1);
+  const lxla_computation made = with_batching(primal, rule);
+  apply(made, TENSORS(a, five), v, 1);
+  IS(v[0], DIMS(2), 5, 10);
+  const lxla_computation over = vmap(made, LIST(int64_t, 0, 0), LIST(int64_t, 0), 3);
+  apply(over, TENSORS(rows, DATA(DIMS(3), 1, 2, 3)), v, 1);
+  IS(v[0], DIMS(3, 2), 10, 20, 60, 80, 150, 180);
+  // The batch as the last axis; a parameter that is not mapped; a call in another computation.
+  apply(made, TENSORS(x, y), &z, 1);
+  const lxla_computation caller = traces(TENSORS(x, y), (lxla_tensor[]){plus(z, 1)}, 1);
+  apply(vmap(caller, LIST(int64_t, 1, -1), LIST(int64_t, 1), 3), TENSORS(transposed(rows), number_of(F32, 2)), v, 1);
+  IS(v[0], DIMS(2, 3), 21, 61, 101, 41, 81, 121);
+  // A batch of batches.
+  const lxla_tensor cube = DATA(DIMS(2, 3, 2), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+  apply(vmap(over, LIST(int64_t, 0, -1), LIST(int64_t, 0), 2), TENSORS(cube, DATA(DIMS(3), 1, 1, 1)), v, 1);
+  IS(v[0], DIMS(2, 3, 2), 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120);
+  // The derivative of a batch is that of the rule.
+  lxla_tensor w;
+  apply(over, TENSORS(xs, ys), &w, 1);
+  apply(value_and_grad(traces(TENSORS(xs, ys), (lxla_tensor[]){total(w)}, 1)), TENSORS(rows, DATA(DIMS(3), 1, 2, 3)), v, 3);
+  IS(v[1], DIMS(3, 2), 10, 10, 20, 20, 30, 30);
+  IS(v[2], DIMS(3), 30, 70, 110);
+  // That of the computation is its own, and so is its batch, of any size.
+  const lxla_computation loss = traces(TENSORS(x, y), (lxla_tensor[]){total(mul(z, z))}, 1), df = value_and_grad(loss);
+  apply(df, TENSORS(a, five), v, 3);
+  IS(v[0], SCALAR, 125);
+  IS(v[1], DIMS(2), 50, 100);
+  IS(v[2], SCALAR, 50);
+  apply(jvp(loss, NULL, 0), TENSORS(a, five, DATA(DIMS(2), 1, 1), number_of(F32, 2)), v, 2);
+  IS(v[1], SCALAR, 250);
+  for (int64_t size = 2; size <= 3; size++) {
+    const lxla_tensor few = size == 2 ? DATA(DIMS(2, 2), 1, 2, 3, 4) : rows;
+    apply(vmap(df, LIST(int64_t, 0, -1), LIST(int64_t, 0, 0, 0), size), TENSORS(few, five), v, 3);
+    if (size == 2) IS(v[1], DIMS(2, 2), 50, 100, 150, 200);
+    if (size == 2) IS(v[0], DIMS(2), 125, 625);
+    if (size == 3) IS(v[1], DIMS(3, 2), 50, 100, 150, 200, 250, 300);
+  }
+  lxla_computation c = {77};
+  REFUSED(lxla_computation_vmap(made, LIST(int64_t, 0, 0), LIST(int64_t, 0), 4, &c), BAD, "f: a computation has a batching rule (lxla_computation_with_vmap) for a batch of 3; size is 4");
+  EQUAL(c.id, 77);
+}
+
+BOTH_TEST(t7_a_batching_and_a_vjp_of_the_callers) {
+  const lxla_tensor x = HOLE(DIMS(2)), by = HOLE(DIMS(2)), ct = HOLE(DIMS(2)), wide = HOLE(DIMS(3, 2));
+  const lxla_computation same = traces(&x, 1, &x, 1), twice = traces(&wide, 1, (lxla_tensor[]){times(wide, 2)}, 1);
+  const lxla_computation clip = traces(&ct, 1, (lxla_tensor[]){clipped(ct)}, 1);
+  lxla_computation outer;
+  OK(lxla_computation_with_vjp(with_batching(same, twice), same, clip, &outer));
+  const lxla_computation both[] = {with_batching(clipping(), twice), owned(outer)};
+  for (int i = 0; i < 2; i++) {
+    lxla_tensor y, v[3];
+    apply(vmap(both[i], LIST(int64_t, 0), LIST(int64_t, 0), 3), (lxla_tensor[]){DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6)}, 1, v, 1);
+    IS(v[0], DIMS(3, 2), 2, 4, 6, 8, 10, 12);
+    apply(both[i], &x, 1, &y, 1);
+    const lxla_computation df = value_and_grad(traces(TENSORS(x, by), (lxla_tensor[]){total(mul(y, by))}, 1));
+    const lxla_tensor a = DATA(DIMS(2), 5, 6);
+    apply(df, TENSORS(a, DATA(DIMS(2), 10, 0.25)), v, 3);
+    IS(v[0], SCALAR, 51.5);
+    IS(v[1], DIMS(2), 1, 0.25);
+    apply(vmap(df, LIST(int64_t, -1, 0), LIST(int64_t, 0, 0, 0), 2), TENSORS(a, DATA(DIMS(2, 2), 10, 0.25, -0.5, -7)), v, 3);
+    IS(v[1], DIMS(2, 2), 1, 0.25, -0.5, -1);
+  }
+}
+
 BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
-  const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), wide = HOLE(DIMS(3));
+  const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), wide = HOLE(DIMS(3)), many = HOLE(DIMS(3, 2));
+  const lxla_computation batch = traces(&many, 1, &many, 1), total_of_batch = traces(&many, 1, (lxla_tensor[]){total(many)}, 1);
   const lxla_computation same = traces(&x, 1, &x, 1), of_wide = traces(&wide, 1, &wide, 1), two = traces(TENSORS(x, t), TENSORS(x, t));
   const lxla_computation keeps = traces(&x, 1, TENSORS(x, x)), sums = traces(&x, 1, (lxla_tensor[]){total(x)}, 1), back = traces(TENSORS(x, t), &t, 1);
   lxla_computation c = {77};
@@ -152,6 +231,9 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   REFUSED(lxla_computation_with_vjp(same, keeps, two, &c), BAD, "backward: its results are (f32[2], f32[2]); want (f32[2])");
   REFUSED(lxla_computation_with_jvp(same, same, &c), BAD, "jvp: its parameters are (f32[2]); want (f32[2], f32[2])");
   REFUSED(lxla_computation_with_jvp(same, back, &c), BAD, "jvp: its results are (f32[2]); want (f32[2], f32[2])");
+  REFUSED(lxla_computation_with_vmap(same, same, &c), BAD, "batched: its parameters are (f32[2]); want those of primal, (f32[2]), each with one leading axis");
+  REFUSED(lxla_computation_with_vmap(two, batch, &c), BAD, "batched: its parameters are (f32[3,2]); want those of primal, (f32[2], f32[2])");
+  REFUSED(lxla_computation_with_vmap(same, total_of_batch, &c), BAD, "batched: its results are (f32[]); want those of primal, (f32[2])");
   lxla_env other;
   OK(lxla_env_create(NULL, &other));
   lxla_tensor foreign;
@@ -160,6 +242,7 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   OK(lxla_computation_trace(&foreign, 1, &foreign, 1, &far));
   REFUSED(lxla_computation_with_vjp(same, same, far, &c), BAD, "backward: traced on another device, or in another environment, than primal");
   REFUSED(lxla_computation_with_vjp(same, far, same, &c), BAD, "forward: traced on");
+  REFUSED(lxla_computation_with_vmap(far, batch, &c), BAD, "batched: traced on another device, or in another environment, than primal");
   OK(lxla_computation_release(far));
   RELEASE(foreign);
   OK(lxla_env_release(other));
@@ -168,6 +251,9 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   REFUSED(lxla_computation_with_vjp(same, none_c, same, &c), LXLA_INVALID_HANDLE, "forward");
   REFUSED(lxla_computation_with_vjp(same, same, none_c, &c), LXLA_INVALID_HANDLE, "backward");
   REFUSED(lxla_computation_with_jvp(same, none_c, &c), LXLA_INVALID_HANDLE, "jvp");
+  REFUSED(lxla_computation_with_vmap(none_c, batch, &c), LXLA_INVALID_HANDLE, "primal");
+  REFUSED(lxla_computation_with_vmap(same, none_c, &c), LXLA_INVALID_HANDLE, "batched");
+  REFUSED(lxla_computation_with_vmap(same, batch, NULL), LXLA_NULL_ARGUMENT, "out_computation");
   REFUSED(lxla_computation_with_vjp(same, same, same, NULL), LXLA_NULL_ARGUMENT, "out_computation");
   REFUSED(lxla_computation_with_jvp(same, two, NULL), LXLA_NULL_ARGUMENT, "out_computation");
   EQUAL(c.id, 77);

@@ -81,6 +81,10 @@ inline Computation with_vjp(const Computation &primal, const Computation &forwar
 inline Computation with_jvp(const Computation &primal, const Computation &derivative) {
   return Computation::adopt(detail::get<lxla_computation_with_jvp>(primal.handle(), derivative.handle()));
 }
+/// A computation like primal, batched by the second one, whose parameters and results have a leading axis of one size.
+inline Computation with_vmap(const Computation &primal, const Computation &batched) {
+  return Computation::adopt(detail::get<lxla_computation_with_vmap>(primal.handle(), batched.handle()));
+}
 
 /// Records the gradients of pending scalars, summed, by the values that xs have now.
 inline std::vector<Tensor> gradients(const std::vector<Tensor> &ys, const std::vector<Tensor> &xs) {

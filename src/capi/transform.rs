@@ -111,8 +111,8 @@ pub unsafe extern "C" fn lxla_computation_value_and_grad(
 ///
 /// A conditional or case whose choice is mapped computes all branches and selects. A loop whose condition is mapped runs
 /// until it is false for the whole batch; finished elements keep their values. Random generators and custom calls run
-/// once for each element, in a loop. UNIMPLEMENTED if the comparator of a sort, the combiner of a scatter or reduction, or
-/// a computation with a derivative of the caller's captured a mapped value.
+/// once for each element, in a loop. UNIMPLEMENTED if the comparator of a sort, the combiner of a scatter or reduction,
+/// or a computation with a rule of the caller's captured a mapped value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_vmap(
     f: lxla_computation,
@@ -176,6 +176,29 @@ pub unsafe extern "C" fn lxla_computation_with_jvp(
         let place = unsafe { out("out_computation", out_computation)? };
         let (primal, jvp) = (computation_of("primal", primal)?, computation_of("jvp", jvp)?);
         place.set(new_computation(computation::with_jvp(&primal, &jvp)?))
+    })
+}
+
+/// Returns a computation like `primal` with a batching of the caller's: `batched` takes the parameters of `primal` (at
+/// least 1), each with a leading batch axis of one size B, and returns the results of `primal`, each with that axis.
+/// Where `lxla_computation_vmap` maps an argument of the computation, directly or in computations that apply it, it
+/// applies `batched`: an argument that is not mapped is repeated along the batch. Shapes are static, so a batch of
+/// another size than B is INVALID_ARGUMENT, and the message names both.
+///
+/// Derivatives are those of `primal`, and are batched as its operations are. The derivative of the batched computation
+/// is that of `batched`. `primal` may have a derivative of the caller's, and the result may be given one. Batches over
+/// captured values are UNIMPLEMENTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_with_vmap(
+    primal: lxla_computation,
+    batched: lxla_computation,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    guard("lxla_computation_with_vmap", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_computation", out_computation)? };
+        let (primal, batched) = (computation_of("primal", primal)?, computation_of("batched", batched)?);
+        place.set(new_computation(computation::with_vmap(&primal, &batched)?))
     })
 }
 

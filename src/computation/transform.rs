@@ -191,6 +191,36 @@ pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> 
     with_rules(CustomKind::Jvp, &[primal, jvp], &["primal", "jvp"])
 }
 
+/// The computation `primal`, which is batched by `batched`: a computation of its parameters, each with a leading batch
+/// axis, to its results with that axis.
+pub fn with_vmap(primal: &Computation, batched: &Computation) -> Result<Computation> {
+    let size = match (primal.parameters(), batched.parameters().first()) {
+        ([], _) => return Err(error!(InvalidArgument, "primal: it has no parameters, which could be batched")),
+        (_, Some(first)) => first.dims.first().copied().unwrap_or(0),
+        (_, None) => 0,
+    };
+    let with_axis = |ty: &TensorType| {
+        let mut ty = ty.clone();
+        ty.dims.insert(0, size);
+        ty
+    };
+    for (what, given, of_primal) in
+        [("parameters", batched.parameters(), primal.parameters()), ("results", batched.results(), primal.results())]
+    {
+        let wanted: Vec<TensorType> = of_primal.iter().map(with_axis).collect();
+        if given != wanted || size < 1 {
+            return Err(error!(
+                InvalidArgument,
+                "batched: its {what} are ({}); want those of primal, ({}), each with one leading axis of one size, at \
+                 least 1",
+                listed(given),
+                listed(of_primal)
+            ));
+        }
+    }
+    with_rules(CustomKind::Vmap, &[primal, batched], &["primal", "batched"])
+}
+
 /// The computation of a body that applies the first of the computations and keeps the others as its rules. It captures
 /// what each of them captures.
 fn with_rules(kind: CustomKind, computations: &[&Computation], names: &[&str]) -> Result<Computation> {

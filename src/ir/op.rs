@@ -211,8 +211,8 @@ operations! {
         StopGradient = 41: Form::of(1);
         /// The operand, with a name by which a checkpoint policy saves it.
         CheckpointName = 42: Form::of(1).attributes();
-        /// Application of a computation with a derivative of the caller's. The bodies are the computation and its
-        /// rules; one of them is applied. Operands: arguments, captures of each body.
+        /// Application of a computation with rules of the caller's. The bodies are the computation and its rules; one
+        /// of them is applied. Operands: arguments, captures of each body.
         Custom = 43: Form::of_any().counted_bodies();
         /// Cholesky factor of a matrix.
         Cholesky = 44: Form::of(1).attributes();

@@ -1,12 +1,14 @@
-//! Computations with derivatives of their own, and marks on values for derivatives: stopped gradients, checkpoint names.
+//! Computations with derivatives or a batching of their own, and marks on values for derivatives: stopped gradients,
+//! checkpoint names.
 
 use super::apply::{self, Applied};
+use super::batch;
+use super::derivative::{jvp_of_applied, vjp_of_applied, with_cotangents};
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{Body, NodeId, Op, Trace, attributes, members, numbered, take_closed_body};
+use crate::ir::{Body, NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
-use crate::ops;
 use crate::ops::control::lower;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::rules::{
@@ -49,7 +51,7 @@ pub const CUSTOM: Definition = Definition {
     lower: lower_custom,
     native: Native::Several(native_custom),
     derivative: Derivative::Several { jvp, vjp },
-    batching: Batching::Several(batch),
+    batching: Batching::Several(batched),
     ..Definition::DEFAULT
 };
 
@@ -76,6 +78,9 @@ numbered! {
     CustomKind, "kind", "rule", {
         Vjp = 1 => "vjp",
         Jvp = 2 => "jvp",
+        Vmap = 3 => "vmap",
+        // The rule, for batches, is out of use, because the computation was differentiated: it is a call.
+        Plain = 4 => "none",
     }
 }
 
@@ -162,6 +167,13 @@ fn parts(site: &Site) -> (CustomAttributes, Vec<NodeId>, Vec<Vec<NodeId>>) {
     (attributes, arguments.to_vec(), captures)
 }
 
+/// Positions and nodes of the operands that the applied body takes.
+fn operands_taken(site: &Site, attributes: &CustomAttributes) -> (Vec<usize>, Vec<NodeId>) {
+    let positions = taken(attributes, site.operands.len());
+    let nodes = positions.iter().map(|&i| site.operands[i]).collect();
+    (positions, nodes)
+}
+
 /// Tangents, by the rule given.
 fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let (attributes, arguments, captures) = parts(site);
@@ -169,8 +181,7 @@ fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     match attributes.kind {
         // The forward pass, of a derivative that is differentiated again.
         CustomKind::Vjp if attributes.applied == 1 => {
-            let positions = taken(&attributes, site.operands.len());
-            let primals: Vec<NodeId> = positions.iter().map(|&i| site.operands[i]).collect();
+            let (positions, primals) = operands_taken(site, &attributes);
             let given: Vec<Option<NodeId>> = positions.iter().map(|&i| tangents[i]).collect();
             let (body, transforms) = (site.bodies[1].clone(), site.transforms);
             let (results, tangents) = transforms.jvp(site.trace, &body, &primals, &given)?;
@@ -197,6 +208,16 @@ fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
             let tangents = site.bodies[0].results().iter().map(of).collect();
             Ok(Forward { results: Some(results), tangents })
         }
+        // The derivative is that of the computation, whatever its rule captured.
+        CustomKind::Vmap | CustomKind::Plain => {
+            let (positions, primals) = operands_taken(site, &attributes);
+            let given: Vec<Option<NodeId>> = positions.iter().map(|&i| tangents[i]).collect();
+            if given.iter().all(Option::is_none) {
+                return Ok(Forward { results: None, tangents: vec![None; site.results.len()] });
+            }
+            let body = site.bodies[0].clone();
+            jvp_of_applied(site, &body, &primals, &given)
+        }
     }
 }
 
@@ -218,8 +239,7 @@ fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Resul
     match attributes.kind {
         CustomKind::Vjp if cotangents.len() > site.bodies[0].results().len() => {
             // Residuals have cotangents: the forward pass of a derivative that is differentiated again.
-            let positions = taken(&attributes, site.operands.len());
-            let primals: Vec<NodeId> = positions.iter().map(|&i| site.operands[i]).collect();
+            let (positions, primals) = operands_taken(site, &attributes);
             let body = site.bodies[1].clone();
             let first = NodeId(site.trace.len() as u32);
             let results = site.trace.replay(&body, &primals);
@@ -268,6 +288,25 @@ fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Resul
             let mut found = transforms.vjp(site.trace, &outputs, &inputs)?.into_iter();
             Ok(starts.iter().map(|start| start.and_then(|_| found.next().flatten())).collect())
         }
+        CustomKind::Vmap | CustomKind::Plain => {
+            let (positions, primals) = operands_taken(site, &attributes);
+            let asked: Vec<bool> = positions.iter().map(|&i| wanted[i]).collect();
+            let mut gradients = vec![None; wanted.len()];
+            if !asked.contains(&true) {
+                return Ok(gradients);
+            }
+            // The forward pass may return residuals, which the rule does not: from now on, batches of any size go without
+            // it.
+            let plain = CustomAttributes { kind: CustomKind::Plain, ..attributes };
+            let (body, rule) = (site.bodies[0].clone(), site.bodies[1].clone());
+            let count = body.results().len();
+            site.trace.extend_results(site.node, &plain, &[&body, &rule], count, &[]);
+            let found = vjp_of_applied(site, &body, &primals, cotangents, &asked, |site, forward, added| {
+                site.trace.extend_results(site.node, &plain, &[forward, &rule], count, added)
+            })?;
+            positions.iter().zip(found).for_each(|(&i, gradient)| gradients[i] = gradient);
+            Ok(gradients)
+        }
     }
 }
 
@@ -279,8 +318,7 @@ fn pulled(
     wanted: &[bool],
     positions: &[usize],
 ) -> Result<Vec<Option<NodeId>>> {
-    let outputs: Vec<(NodeId, NodeId)> =
-        results.iter().zip(cotangents).filter_map(|(&result, cotangent)| cotangent.map(|c| (result, c))).collect();
+    let outputs = with_cotangents(results, cotangents);
     let inputs: Vec<NodeId> = positions.iter().filter(|&&i| wanted[i]).map(|&i| site.operands[i]).collect();
     let transforms = site.transforms;
     let found = transforms.vjp_since(site.trace, &outputs, &inputs, first)?;
@@ -296,45 +334,65 @@ fn pulled(
     Ok(gradients)
 }
 
-/// Batches the computation and its rules.
-fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
+/// Batches the computation: by its batching rule, or together with its other rules.
+fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
     let (attributes, mut arguments, captures) = parts(site);
+    if attributes.kind == CustomKind::Plain {
+        let (positions, operands) = operands_taken(site, &attributes);
+        let mask: Vec<bool> = positions.iter().map(|&i| mapped[i]).collect();
+        let body = site.bodies[0].clone();
+        return batch::applied(site, &body, &operands, &mask, size);
+    }
     if mapped[arguments.len()..].contains(&true) {
         return Err(error!(
             Unimplemented,
             "a computation with a rule of its own cannot be batched over what it captured; make it a parameter"
         ));
     }
+    let of_rule = attributes.kind == CustomKind::Vmap;
+    if of_rule {
+        check_size(&site.bodies[1], size)?;
+    }
     for (argument, _) in arguments.iter_mut().zip(mapped).filter(|(_, mapped)| !**mapped) {
         *argument = with_batch_axis(site.trace, *argument, size)?;
     }
-    let bodies = site.bodies.clone();
-    let mut made = Vec::with_capacity(bodies.len());
-    for body in &bodies {
-        made.push(over_batch(site, body, size)?);
-    }
-    let mut operands = arguments;
-    captures.iter().for_each(|own| operands.extend_from_slice(own));
-    let all: Vec<&Arc<Body>> = made.iter().collect();
-    let results = site.trace.application(Op::Custom, &operands, &attributes, &all, made[attributes.applied].results());
+    let results = if of_rule {
+        let rule = Applied { body: &site.bodies[1].clone(), captures: &captures[1] };
+        apply::call(site.trace, &rule, &arguments)?
+    } else {
+        over_batch(site, attributes, &arguments, &captures, size)?
+    };
     Ok(results.into_iter().map(|id| (id, true)).collect())
 }
 
-/// The body with a batch axis on every parameter and result.
-fn over_batch(site: &Site, body: &Body, size: i64) -> Result<Arc<Body>> {
-    let mut trace = Trace::new();
-    let mut parameters = Vec::with_capacity(body.parameters().len());
-    for ty in body.parameters() {
-        let mut ty = ty.clone();
-        ty.dims.insert(0, size);
-        parameters.push(trace.parameter(ty));
+/// Returns an error unless a batching rule is for batches of this size.
+fn check_size(rule: &Body, size: i64) -> Result<()> {
+    let wanted = rule.parameters()[0].dims[0];
+    if size != wanted {
+        return Err(error!(
+            InvalidArgument,
+            "a computation has a batching rule (lxla_computation_with_vmap) for a batch of {wanted}; size is {size}"
+        ));
     }
-    let captures: Vec<NodeId> = body.captures().iter().map(|ty| trace.parameter(ty.clone())).collect();
-    let mask: Vec<bool> = parameters.iter().map(|_| true).chain(captures.iter().map(|_| false)).collect();
-    let made = site.transforms.batch(&mut trace, body, &[&parameters[..], &captures].concat(), &mask, size)?;
-    let mut results = Vec::with_capacity(made.len());
-    for (id, is_mapped) in made {
-        results.push(if is_mapped { id } else { ops::rules::with_batch_axis(&mut trace, id, size)? });
+    Ok(())
+}
+
+/// Records the application of the computation and its derivative over a batch, which all arguments have.
+fn over_batch(
+    site: &mut Site,
+    attributes: CustomAttributes,
+    arguments: &[NodeId],
+    captures: &[Vec<NodeId>],
+    size: i64,
+) -> Result<Vec<NodeId>> {
+    let mut made = Vec::with_capacity(site.bodies.len());
+    for body in &site.bodies {
+        let mut mask = vec![true; body.parameters().len()];
+        mask.resize(mask.len() + body.captures().len(), false);
+        let everywhere = vec![true; body.results().len()];
+        made.push(batch::batched(site.transforms, body, &mask, Some(&everywhere), size)?.body.clone());
     }
-    Ok(take_closed_body(&trace, &parameters, &captures, &results))
+    let operands = [arguments, &captures.concat()].concat();
+    let all: Vec<&Arc<Body>> = made.iter().collect();
+    Ok(site.trace.application(Op::Custom, &operands, &attributes, &all, made[attributes.applied].results()))
 }
