@@ -7,6 +7,7 @@
 //! This layer computes with names, sizes and bytes only. It has no buffers and calls no plugin.
 
 mod axes;
+mod draw;
 mod hlo;
 mod named;
 mod pieces;
@@ -18,6 +19,7 @@ mod testing;
 mod tiles;
 
 pub use axes::{Axis, MAX_AXES, MAX_DEVICES, MeshAxes};
+pub use draw::picture;
 pub use hlo::module_of_hlo_with_config;
 pub use pieces::{put_piece, take_piece};
 pub use placement::{Mesh, Placement};
