@@ -20,6 +20,7 @@
 //! | [`cache`] | compiled programs in memory and on disk |
 //! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementation on PJRT plugins |
 //! | [`io`] | files, and arrays of other libraries |
+//! | [`mesh`] | meshes of devices, shardings, pieces of arrays |
 //! | [`types`], [`metrics`], [`later`], [`allocation`], [`stack`] | dtypes and shapes; counters; deferred drops; fallible allocation; deep stacks |
 //! | [`log`], [`error`](mod@error) | the log callback; the error type |
 
@@ -39,6 +40,7 @@ pub mod ir;
 pub mod later;
 pub mod log;
 pub mod lower;
+pub mod mesh;
 pub mod metrics;
 pub mod native;
 pub mod ops;

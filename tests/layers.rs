@@ -20,6 +20,7 @@ const FLOORS: &[&[&str]] = &[
     &["cache"],
     &["engine"],
     &["io"],
+    &["mesh"],
     &["types", "metrics", "later", "allocation", "stack"],
     &["log"],
     &["error"],
