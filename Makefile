@@ -46,8 +46,9 @@ test: build  ## Tests: Rust, then C, on the default CPU plugin; all but those wi
 	cargo test
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
-test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX.
+test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 5,000 random programs on meshes.
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
+	LXLA_ORACLE_MESH_PROGRAMS=5000 cargo test --release --test oracle e6_meshes -- --nocapture
 
 test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.
 	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))

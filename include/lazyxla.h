@@ -197,6 +197,11 @@
 #define LXLA_DEVICE_XLA 2
 
 /**
+ * A mesh, by its number in the environment; see `lxla_mesh_device`.
+ */
+#define LXLA_DEVICE_MESH 3
+
+/**
  * Boolean, stored as one byte, 0 or 1.
  */
 #define LXLA_DTYPE_PRED 1
@@ -1083,7 +1088,7 @@ typedef struct {
  */
 typedef struct {
   /**
-   * `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU` or `LXLA_DEVICE_XLA`.
+   * `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU`, `LXLA_DEVICE_XLA` or `LXLA_DEVICE_MESH`.
    */
   int32_t kind;
   /**
@@ -1450,6 +1455,16 @@ typedef struct {
 } lxla_vjp_options;
 
 /**
+ * Handle of a mesh. id 0 is the null handle.
+ */
+typedef struct {
+  /**
+   * Opaque.
+   */
+  uint64_t id;
+} lxla_mesh;
+
+/**
  * Device memory of compiled programs in bytes. The caller sets `struct_size`; at most that many bytes are written.
  * All fields but `temp_bytes` are sums over the programs.
  */
@@ -1696,8 +1711,8 @@ lxla_status lxla_env_metrics_reset(lxla_env env);
 /* ---- Devices: device names. ---- */
 
 /**
- * Parses "cpu", "xla:N" or "xla" (the same as "xla:0"). INVALID_ARGUMENT for any other text. Does not check that an
- * environment has the device.
+ * Parses "cpu", "xla:N", "xla" (the same as "xla:0") or "mesh:N". INVALID_ARGUMENT for any other text. Does not check
+ * that an environment has the device.
  */
 lxla_status lxla_device_parse(const char *text,
                               lxla_device *out_device);
@@ -3366,11 +3381,130 @@ lxla_status lxla_checkpoint_name(lxla_tensor x,
                                  const char *name,
                                  lxla_tensor *out_tensor);
 
+/* ---- Meshes: sharding constraints, computations on the pieces of each device, collectives. ---- */
+
+/**
+ * Records x, a tensor on a mesh, with a sharding: one entry for each axis of x, separated by commas, with the axes of
+ * the mesh that split it, major to minor (`"data+model,-"`), or `-`. `""` splits no axis. The result has the values of
+ * x; the compiler places it as stated, and chooses how what is computed before and after is placed. A result of a step
+ * that is a constraint has its sharding. Tangents and cotangents get the same constraint; a batch axis is not split.
+ *
+ * INVALID_ARGUMENT if x is not on a mesh, if the text does not parse (the message says where), or if the size of an
+ * axis is not a multiple of the number of its pieces.
+ */
+lxla_status lxla_sharding_constraint(lxla_tensor x,
+                                     const char *sharding,
+                                     lxla_tensor *out_tensor);
+
+/**
+ * Records the application of `body` by every device of a mesh to its pieces of the arguments, as `shard_map` of JAX.
+ * `in_shardings[i]` says how `args[i]` is split, as in `lxla_sharding_constraint`; parameter i of the body has the
+ * type of one piece, so the body is traced on placeholders of the mesh's device with the shapes of pieces. The results
+ * of the devices are the pieces of `out_results[i]`, split as `out_shardings[i]` says. Values that the body captured
+ * are given whole to every device. Pieces are exchanged by `lxla_all_reduce` and the other collectives, which only
+ * such a body may have.
+ *
+ * Where an axis of the mesh is in no entry of a sharding, the devices along it have the same piece. For a result this
+ * is not checked: if the devices return different values there, the value of the tensor is any of them.
+ *
+ * Derivatives have the conventions of JAX's `shard_map` with `check_vma=False`. The body with tangents is applied in
+ * the same way. In the backward pass, the cotangent of a result is divided by the number of devices that hold a copy
+ * of it, and the cotangent of an argument, or of a captured value, is the sum over the devices that hold a copy.
+ * Inside, the transpose of a sum over devices is a sum over devices. Values that the backward pass reads are kept
+ * where they were computed, each as an array with one row for each device. Over a batch (`lxla_computation_vmap`), the
+ * batch is an axis of every piece, and is not split.
+ *
+ * INVALID_ARGUMENT if the number or type of arguments, pieces, shardings or results does not fit; if the tensors are
+ * not on this mesh; if the body has a sharding constraint or a `lxla_shard_map` of its own, or was traced on a mesh
+ * with other axes.
+ */
+lxla_status lxla_shard_map(lxla_computation body,
+                           lxla_mesh mesh,
+                           const char *const *in_shardings,
+                           const lxla_tensor *args,
+                           size_t n_args,
+                           const char *const *out_shardings,
+                           lxla_tensor *out_results,
+                           size_t n_results);
+
+/**
+ * Records the reduction of x by `op`, one of `LXLA_REDUCE_*`, over the devices that differ only on the axes of the
+ * mesh that `axes` lists (`"data"`, `"data+model"`): each of them gets the result. As the other collectives, recorded
+ * in the body of a `lxla_shard_map`: x depends on a placeholder, else INVALID_ARGUMENT; a step or read that would run
+ * a collective outside of such a body is refused. The dtypes are those of `lxla_reduce`; pred is summed in s64, 8-bit
+ * floats are reduced in f32, f16 and bf16 in their own dtype.
+ *
+ * All devices must reach a collective: one in a branch or loop whose condition differs between devices may never
+ * return.
+ *
+ * The cotangent of x is the sum of the cotangents over the same devices; that of a maximum or minimum is shared evenly
+ * by the devices whose element is the result. UNIMPLEMENTED for the derivative of a product.
+ */
+lxla_status lxla_all_reduce(int32_t op,
+                            lxla_tensor x,
+                            const char *axes,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records the values that x has on the devices that differ only on the axes of the mesh that `axes` lists,
+ * concatenated along `axis`: each of these devices gets them all. They are ordered by the position along `axes`, of
+ * which the first is the major one. All dtypes. The cotangent of x is a `lxla_reduce_scatter` of sums.
+ */
+lxla_status lxla_all_gather(lxla_tensor x,
+                            const char *axes,
+                            int64_t axis,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records one piece of `lxla_all_reduce` for each device: the reduction is split along `axis` into equal pieces, one
+ * for each of the devices that differ only on the axes of the mesh that `axes` lists, in the order of
+ * `lxla_all_gather`. The cotangent of x for SUM is a `lxla_all_gather`; UNIMPLEMENTED for the derivative of another
+ * `op`.
+ */
+lxla_status lxla_reduce_scatter(int32_t op,
+                                lxla_tensor x,
+                                const char *axes,
+                                int64_t axis,
+                                lxla_tensor *out_tensor);
+
+/**
+ * Records an exchange among the devices that differ only on the axes of the mesh that `axes` lists: each splits its x
+ * along `split_axis` into equal pieces, one for each of them in the order of `lxla_all_gather`, and concatenates the
+ * pieces that it receives along `concat_axis`. All dtypes. The cotangent of x is the exchange back.
+ */
+lxla_status lxla_all_to_all(lxla_tensor x,
+                            const char *axes,
+                            int64_t split_axis,
+                            int64_t concat_axis,
+                            lxla_tensor *out_tensor);
+
+/**
+ * Records the value that x has on another device. `axis` is one axis of the mesh. `pairs` has 2 `n_pairs` entries: for
+ * each pair the position along that axis of a source, then of its target, which gets the x of the source. A position
+ * is at most once a source and at most once a target. Devices that are no target get zeros. All dtypes. The cotangent
+ * of x goes from the targets back to the sources.
+ */
+lxla_status lxla_collective_permute(lxla_tensor x,
+                                    const char *axis,
+                                    const int64_t *pairs,
+                                    size_t n_pairs,
+                                    lxla_tensor *out_tensor);
+
+/**
+ * Records the position of each device along the axes of the mesh that `axes` lists, an s32 scalar: 0 to the product of
+ * their sizes minus 1, counted with the first axis as the major one. `device` is a mesh's. As the collectives, for the
+ * body of a `lxla_shard_map`.
+ */
+lxla_status lxla_axis_index(lxla_env env,
+                            lxla_device device,
+                            const char *axes,
+                            lxla_tensor *out_tensor);
+
 /* ---- Sync: steps, syncs and waits. ---- */
 
 /**
- * Compiles, unless cached, and enqueues all pending operations of a device: with UNSPECIFIED of every XLA device,
- * with CPU of none. Donates the buffers of values that nothing can read any more (option `donation`). Operations
+ * Compiles, unless cached, and enqueues all pending operations of a device: with UNSPECIFIED of every XLA device
+ * and every mesh, with CPU of none. Donates the buffers of values that nothing can read any more (option `donation`). Operations
  * that depend on a placeholder stay pending. With `wait` 1, blocks until the device has finished and returns its
  * failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
  *
@@ -3384,11 +3518,10 @@ lxla_status lxla_mark_step(lxla_env env,
                            int32_t wait);
 
 /**
- * Blocks until all work enqueued on a device has finished: with UNSPECIFIED on every XLA device, with CPU not at
- * all. Returns the first failure that no earlier wait reported.
+ * Blocks until all work enqueued on a device has finished: with UNSPECIFIED on every XLA device and every
+ * mesh, with CPU not at all. Returns the first failure that no earlier wait reported.
  */
-lxla_status lxla_wait(lxla_env env,
-                      lxla_device device);
+lxla_status lxla_wait(lxla_env env, lxla_device device);
 
 /**
  * Enqueues the computation of the listed tensors and of all live pending tensors on which they depend, and nothing

@@ -9,7 +9,7 @@ fn root() -> &'static Path {
 }
 
 /// Files of src/capi, in the header's order.
-const CHAPTERS: [&str; 23] = [
+const CHAPTERS: [&str; 24] = [
     "types",
     "constants",
     "library",
@@ -29,6 +29,7 @@ const CHAPTERS: [&str; 23] = [
     "computation",
     "control",
     "transform",
+    "mesh",
     "sync",
     "inspect",
     "save",

@@ -36,11 +36,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad dynamic_reshape get_dimension_size",
         "shapes that are known only when a program runs",
     ),
-    (
-        "all_gather all_reduce all_to_all collective_broadcast collective_permute collective_reduce partition_id \
-         reduce_scatter replica_id",
-        "work between several devices",
-    ),
+    ("collective_broadcast collective_reduce", "special cases of the collectives that are here"),
+    ("replica_id", "a program has one replica, of any number of partitions"),
     ("async_done async_start", "the library's runs are asynchronous as a whole"),
     ("map", "a computation of elements is recorded on whole tensors"),
     ("rng", "superseded by rng_bit_generator"),
@@ -222,7 +219,11 @@ fn composed_families(accuracy: &Accuracy) -> Vec<Row> {
     functions.chain(ActivationOp::ALL.iter().map(activation)).chain(SpecialOp::ALL.iter().map(special)).collect()
 }
 
+/// Whether an operation has its row among the families, or shares that of another member.
 fn is_family(op: &Op) -> bool {
+    if let Op::AllReduce(member) | Op::ReduceScatter(member) = op {
+        return *member != ReduceOp::Sum;
+    }
     matches!(
         op,
         Op::Unary(_)
@@ -248,6 +249,7 @@ fn single(accuracy: &Accuracy) -> Vec<Row> {
             dtypes: definition.dtypes.to_string(),
             accuracy: match op {
                 Op::CustomCall => "its target's".to_string(),
+                Op::AllReduce(_) | Op::ReduceScatter(_) => "a rounding for each device".to_string(),
                 _ if op.body_count(&[1]) > 0 => "its computations'".to_string(),
                 _ => accuracy.of(definition.name),
             },
@@ -272,7 +274,7 @@ fn composed(accuracy: &Accuracy) -> Vec<Row> {
 }
 
 /// The subjects, in the order of the header's chapters: files of src/capi, whose first line has the title.
-const SUBJECTS: [&str; 11] = [
+const SUBJECTS: [&str; 12] = [
     "creation",
     "elementwise",
     "shape",
@@ -284,6 +286,7 @@ const SUBJECTS: [&str; 11] = [
     "random",
     "control",
     "transform",
+    "mesh",
 ];
 
 /// Writes a chapter for each subject: the operations whose C function is in the subject's file. Composed operations, which

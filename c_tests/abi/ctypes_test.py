@@ -52,6 +52,10 @@ class Computation(Structure):
     _fields_ = [("id", c_uint64)]
 
 
+class Mesh(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
 class VjpOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t),

@@ -12,14 +12,14 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
-from ctypes_test import Computation, Device, Env, Scalar, Tensor
+from ctypes_test import Computation, Device, Env, Mesh, Scalar, Tensor
 from fuzz_computations import INTERNAL, INVALID_HANDLE, OK, PANIC, RESOURCE_EXHAUSTED, TRANSFORMATIONS, Function, Transformations
 
 
 # Functions that are no operations on tensors, or whose arguments the plugin judges.
 LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
-    "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
+    "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|mesh_|.*_options_init)"
 )
 HEADER = (Path(__file__).parents[2] / "include/lazyxla.h").read_text()
 DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]
@@ -271,7 +271,12 @@ class Fuzzer(Transformations):
                 values = [byref(scalar) if self.rng.random() < 0.85 else None] * 2
                 self.alive.append(scalar)
             elif kind == "const char *":
-                values = [self.rng.choice([b"ij,jk->ik", b"i,i->", b"...i->i...", b"ii->i", b"->", b"ij", b"i j , k", b"", b"ij->ijj"])] * 2
+                values = [self.rng.choice([b"ij,jk->ik", b"i,i->", b"...i->i...", b"ii->i", b"->", b"ij", b"i j , k", b"", b"ij->ijj", b"data"])] * 2
+            elif kind == "const char *const *":
+                texts = [self.rng.choice([b"", b"data", b"-", b"data,-", b"data+model", b"data,data", b",", None]) for _ in range(n)]
+                values = [(ctypes.c_char_p * max(n, 1))(*texts)] * 2
+            elif kind == "lxla_mesh":
+                values = [Mesh(self.rng.choice([0, 1, 2**64 - 1]))] * 2
             elif kind == "lxla_env":
                 values = [self.env] * 2
             elif kind == "lxla_device":
@@ -344,7 +349,7 @@ class Fuzzer(Transformations):
 
 def declare():
     kinds = {"lxla_tensor": Tensor, "int32_t": c_int32, "int64_t": c_int64, "size_t": c_size_t, "double": c_double,
-             "lxla_env": Env, "lxla_device": Device, "lxla_computation": Computation, "const char *": ctypes.c_char_p}
+             "lxla_env": Env, "lxla_device": Device, "lxla_computation": Computation, "lxla_mesh": Mesh, "const char *": ctypes.c_char_p}
     for name, parameters in prototypes():
         abi.SIGNATURES[name] = [kinds.get(kind.strip(), ctypes.c_void_p) for kind, _ in parameters]
     any_one = ctypes.c_void_p

@@ -159,6 +159,7 @@ rng_bit_generator random_bits random_uniform random_split random_bernoulli
 gather scatter scatter_along take_along_axis index_add index_copy
 index index_put slice_assign nonzero mask_select unique searchsorted
 reduce_with reduce_window select_and_scatter call cond case while scan
+sharding_constraint all_gather all_to_all collective_permute axis_index
 squeeze expand_dims flip reverse stack split slice_axis roll tile repeat tril triu one_hot eye relu relu6
 """
 

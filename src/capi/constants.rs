@@ -50,6 +50,8 @@ pub const LXLA_DEVICE_UNSPECIFIED: i32 = 0;
 pub const LXLA_DEVICE_CPU: i32 = 1;
 /// A PJRT device; operations are lazy.
 pub const LXLA_DEVICE_XLA: i32 = 2;
+/// A mesh, by its number in the environment; see `lxla_mesh_device`.
+pub const LXLA_DEVICE_MESH: i32 = 3;
 
 /// Boolean, stored as one byte, 0 or 1.
 pub const LXLA_DTYPE_PRED: i32 = 1;

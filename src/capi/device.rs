@@ -3,7 +3,7 @@
 use super::abi::arguments::{out, text};
 use super::abi::guard::guard;
 use super::types::*;
-use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
+use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::Device;
 use crate::env::{self, DeviceKind, Environment};
 use crate::error;
@@ -11,8 +11,8 @@ use crate::error::Result;
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// Parses "cpu", "xla:N" or "xla" (the same as "xla:0"). INVALID_ARGUMENT for any other text. Does not check that an
-/// environment has the device.
+/// Parses "cpu", "xla:N", "xla" (the same as "xla:0") or "mesh:N". INVALID_ARGUMENT for any other text. Does not check
+/// that an environment has the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_device_parse(text: *const c_char, out_device: *mut lxla_device) -> lxla_status {
     guard("lxla_device_parse", || {
@@ -29,7 +29,8 @@ fn parse(given: &str) -> Result<lxla_device> {
     match (kind, ordinal) {
         ("cpu", Some(0)) => Ok(lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 }),
         ("xla", Some(ordinal)) => Ok(lxla_device { kind: LXLA_DEVICE_XLA, ordinal }),
-        _ => Err(error!(InvalidArgument, "text: {given:?} is no device; want \"cpu\" or \"xla:N\"")),
+        ("mesh", Some(ordinal)) if given != "mesh" => Ok(lxla_device { kind: LXLA_DEVICE_MESH, ordinal }),
+        _ => Err(error!(InvalidArgument, "text: {given:?} is no device; want \"cpu\", \"xla:N\" or \"mesh:N\"")),
     }
 }
 
@@ -39,7 +40,8 @@ pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
         LXLA_DEVICE_UNSPECIFIED => Ok(DeviceKind::Unspecified),
         LXLA_DEVICE_CPU => Ok(DeviceKind::Cpu),
         LXLA_DEVICE_XLA => Ok(DeviceKind::Xla),
-        other => Err(error!(InvalidArgument, "device: kind {other} is no LXLA_DEVICE_* constant (0 to 2)")),
+        LXLA_DEVICE_MESH => Ok(DeviceKind::Mesh),
+        other => Err(error!(InvalidArgument, "device: kind {other} is no LXLA_DEVICE_* constant (0 to 3)")),
     }
 }
 
@@ -66,8 +68,11 @@ mod tests {
     fn devices_are_read_exactly() {
         assert_eq!(parse("xla:3").unwrap(), lxla_device { kind: LXLA_DEVICE_XLA, ordinal: 3 });
         assert_eq!(parse("xla").unwrap(), lxla_device { kind: LXLA_DEVICE_XLA, ordinal: 0 });
+        assert_eq!(parse("mesh:2").unwrap(), lxla_device { kind: LXLA_DEVICE_MESH, ordinal: 2 });
         assert_eq!(parse("cpu").unwrap(), lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 });
-        for bad in ["", "xla:", "xla:-1", "xla:+1", "xla:99999999999", "cpu:1", "gpu:0", " xla:0", "xla:0 ", "XLA:0"] {
+        for bad in
+            ["", "xla:", "xla:-1", "xla:+1", "xla:99999999999", "cpu:1", "gpu:0", " xla:0", "xla:0 ", "XLA:0", "mesh"]
+        {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
     }

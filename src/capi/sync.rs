@@ -10,21 +10,21 @@ use crate::error;
 use crate::error::Result;
 use crate::sync;
 
-/// Runs each pass on the devices selected by a caller's device argument: unspecified is every XLA device in use, cpu
-/// is none. All of them run even if one fails; returns the first failure.
+/// Runs each pass on the devices selected by a caller's device argument: unspecified is every XLA device in use and every
+/// mesh, cpu is none. All of them run even if one fails; returns the first failure.
 fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Device) -> Result<()>]) -> Result<()> {
     let environment = env::resolve(env.id)?;
     let devices = match kind_of(device)? {
-        DeviceKind::Unspecified => environment.devices_in_use().to_vec(),
+        DeviceKind::Unspecified => environment.lazy_devices(),
         DeviceKind::Cpu => Vec::new(),
-        DeviceKind::Xla => vec![environment.device(DeviceKind::Xla, device.ordinal)?],
+        kind @ (DeviceKind::Xla | DeviceKind::Mesh) => vec![environment.device(kind, device.ordinal)?],
     };
     let results = passes.iter().flat_map(|pass| devices.iter().map(move |&device| pass(device)));
     results.collect::<Vec<Result<()>>>().into_iter().collect()
 }
 
-/// Compiles, unless cached, and enqueues all pending operations of a device: with UNSPECIFIED of every XLA device,
-/// with CPU of none. Donates the buffers of values that nothing can read any more (option `donation`). Operations
+/// Compiles, unless cached, and enqueues all pending operations of a device: with UNSPECIFIED of every XLA device
+/// and every mesh, with CPU of none. Donates the buffers of values that nothing can read any more (option `donation`). Operations
 /// that depend on a placeholder stay pending. With `wait` 1, blocks until the device has finished and returns its
 /// failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
 ///
@@ -43,8 +43,8 @@ pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) 
     })
 }
 
-/// Blocks until all work enqueued on a device has finished: with UNSPECIFIED on every XLA device, with CPU not at
-/// all. Returns the first failure that no earlier wait reported.
+/// Blocks until all work enqueued on a device has finished: with UNSPECIFIED on every XLA device and every
+/// mesh, with CPU not at all. Returns the first failure that no earlier wait reported.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
     guard("lxla_wait", || on_devices(env, device, &[&sync::wait]))

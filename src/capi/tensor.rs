@@ -4,7 +4,7 @@ use super::abi::arguments::{out, slice, slice_mut, tensor_type};
 use super::abi::guard::{guard, guard_out};
 use super::device::kept_device;
 use super::types::*;
-use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_XLA, device};
+use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA, device};
 use crate::device::{Place, TensorHandle, release, retain};
 use crate::error::Result;
 use crate::{env, error, sync, tensor};
@@ -212,6 +212,7 @@ pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mu
         place.set(match on {
             Place::Cpu => lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 },
             Place::Xla(ordinal) => lxla_device { kind: LXLA_DEVICE_XLA, ordinal: ordinal as i32 },
+            Place::Mesh(number) => lxla_device { kind: LXLA_DEVICE_MESH, ordinal: number as i32 },
         })
     })
 }

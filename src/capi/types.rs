@@ -38,11 +38,19 @@ pub struct lxla_computation {
     pub id: u64,
 }
 
+/// Handle of a mesh. id 0 is the null handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lxla_mesh {
+    /// Opaque.
+    pub id: u64,
+}
+
 /// A device of an environment: a kind and an index among the devices of that kind.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lxla_device {
-    /// `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU` or `LXLA_DEVICE_XLA`.
+    /// `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU`, `LXLA_DEVICE_XLA` or `LXLA_DEVICE_MESH`.
     pub kind: i32,
     /// Index of the device, from 0. Must be 0 for UNSPECIFIED and CPU.
     pub ordinal: i32,

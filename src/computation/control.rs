@@ -1,9 +1,10 @@
-//! Loops, branches and scans over traced computations.
+//! Loops, branches, scans and `shard_map` over traced computations.
 
 use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
+use crate::mesh::{Mesh, Sharding};
 use crate::ops::{self, Applied};
 use crate::tensor::{finish_all, to_record};
 use std::sync::Arc;
@@ -87,5 +88,31 @@ pub fn scan(
     let captures = body.captures(&mut state)?;
     let applied = Applied { body: body.body(), captures: &captures };
     let results = ops::scan(&mut state.trace, &applied, &init, &arrays, length, reverse)?;
+    finish_all(state, &results)
+}
+
+/// Applies `body` on each device of the mesh to its pieces of the arguments.
+pub fn shard_map(
+    body: &Computation,
+    mesh: &Mesh,
+    in_shardings: &[Sharding],
+    arguments: &[TensorHandle],
+    out_shardings: &[Sharding],
+) -> Result<Vec<TensorHandle>> {
+    let device = place(&[("body", body)], &[Given::List("args", arguments)])?;
+    let mut state = to_record(device)?;
+    if !state.mesh("args").is_ok_and(|own| own.axes == mesh.axes && own.ordinals == mesh.ordinals) {
+        let on = state.owner()?.place;
+        return Err(error!(
+            InvalidArgument,
+            "mesh: {} on the devices {:?} given; the computation is applied on {on}, want a device of this mesh",
+            mesh.axes,
+            mesh.ordinals
+        ));
+    }
+    let arguments = nodes(&mut state, "args", arguments)?;
+    let captures = body.captures(&mut state)?;
+    let applied = Applied { body: body.body(), captures: &captures };
+    let results = ops::shard_map(&mut state.trace, &applied, &mesh.axes, in_shardings, &arguments, out_shardings)?;
     finish_all(state, &results)
 }

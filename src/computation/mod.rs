@@ -6,7 +6,7 @@ mod regions;
 mod traced;
 mod transform;
 
-pub use control::{branch, case, scan, while_loop};
+pub use control::{branch, case, scan, shard_map, while_loop};
 pub use regions::{reduce_window, reduce_with, scatter, select_and_scatter, sort};
 pub use traced::Computation;
 pub use transform::{Checkpoint, Passes, VjpOptions, jvp, value_and_grad, vjp, vmap, with_jvp, with_vjp, with_vmap};

@@ -144,6 +144,7 @@ impl Computation {
     /// Makes the captured values usable on another device: values captured on cpu are copied there once, subject to the
     /// option mixed_device_policy. Fails for values captured on any other device, or in another environment.
     fn bring_to(&self, name: &str, device: &'static Device, named: &[(String, TensorHandle)]) -> Result<()> {
+        self.check_mesh(name, device)?;
         let Some(target) = device.state().place() else { return Ok(()) };
         let is_near = self.home.is_some_and(|home| home.0 == target.0);
         if is_near && self.captured() == 0 {
@@ -169,6 +170,18 @@ impl Computation {
         let tensors = Tensors(brought(device, &captures, &apart)?);
         self.brought.lock().push((target, tensors));
         Ok(())
+    }
+
+    /// Returns an error if the computation has operations of a mesh, and the device is not a mesh with the same axes.
+    fn check_mesh(&self, name: &str, device: &'static Device) -> Result<()> {
+        if !self.body.has_collectives() && !self.body.has_shardings() {
+            return Ok(());
+        }
+        let Some(own) = ops::mesh_of(&self.body.decode().0) else { return Ok(()) };
+        if device.state().mesh(name).is_ok_and(|mesh| mesh.axes == own) {
+            return Ok(());
+        }
+        Err(error!(InvalidArgument, "{name}: traced on the mesh {own}; want tensors on a mesh with these axes"))
     }
 
     /// Records an application to `arguments` and returns its results.

@@ -19,7 +19,7 @@ pub struct ArrayLeaves {
 }
 
 impl ArrayLeaves {
-    fn of(&mut self, array: &Array) -> Arc<DeviceData> {
+    pub(super) fn of(&mut self, array: &Array) -> Arc<DeviceData> {
         let address = array.address().addr();
         let known = self.known.get(&address).and_then(Weak::upgrade);
         if let Some(data) = known.filter(|data| data.ty() == array.ty()) {
@@ -39,7 +39,7 @@ impl DeviceState {
     /// Returns the leaf of an array.
     #[cold]
     pub(super) fn leaf_of(&mut self, array: &Array) -> NodeId {
-        let data = self.arrays.of(array);
+        let data = self.evaluation.leaf_data(array);
         self.trace.leaf(&data)
     }
 
@@ -72,14 +72,14 @@ impl DeviceState {
     /// Returns a new cpu tensor whose value is a node that depends on a placeholder. Ids of other nodes remain valid.
     pub fn new_waiting(&mut self, id: NodeId) -> Result<TensorHandle> {
         let made = self.new_tensor_at(id);
-        self.kept = self.trace.mark();
+        self.keep_recorded();
         made
     }
 
     /// Replaces the value of a cpu tensor by a node that depends on a placeholder.
     pub fn set_waiting(&mut self, slot: u32, id: NodeId) -> Garbage {
         let garbage = self.set_value(slot, id);
-        self.kept = self.trace.mark();
+        self.keep_recorded();
         garbage
     }
 }

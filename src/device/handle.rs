@@ -12,6 +12,8 @@ pub enum Place {
     Cpu,
     /// On the XLA device with this ordinal.
     Xla(usize),
+    /// Distributed over the devices of the mesh with this number in its environment.
+    Mesh(usize),
 }
 
 impl std::fmt::Display for Place {
@@ -19,13 +21,14 @@ impl std::fmt::Display for Place {
         match self {
             Place::Cpu => write!(f, "cpu"),
             Place::Xla(ordinal) => write!(f, "xla:{ordinal}"),
+            Place::Mesh(number) => write!(f, "mesh:{number}"),
         }
     }
 }
 
 /// Maximum number of tables at a time.
 pub const TABLES: usize = 1 << 10;
-/// Maximum number of XLA devices of an environment. Its `cpu` device uses one table, too.
+/// Maximum number of XLA devices of an environment. Its `cpu` device and each mesh use one table, too.
 pub const MOST_DEVICES: usize = TABLES - 1;
 /// Maximum number of slots of a table.
 pub const SLOTS: usize = 1 << 26;

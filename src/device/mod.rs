@@ -2,21 +2,25 @@
 //! be resolved without reference counting; the device of a released environment is reused by the next one.
 
 mod arrays;
+mod eager;
 mod handle;
 mod lifetime;
 mod options;
+mod owner;
 mod registry;
 mod shared;
 mod state;
 mod table;
+mod unbound;
 mod work;
 
 pub use handle::{MOST_DEVICES, Place, TensorHandle};
 pub use lifetime::{release, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
+pub use owner::Owner;
 pub use registry::{common_device, device_of};
 pub use shared::{Compiled, Runtime, Shared};
-pub use state::{DeviceState, Garbage, Owner};
+pub use state::{DeviceState, Garbage};
 pub use table::Value;
 pub use work::Results;
 

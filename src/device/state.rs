@@ -1,16 +1,18 @@
 //! State protected by a device's lock: the tensor table and the trace, kept consistent.
 
-use super::arrays::ArrayLeaves;
+use super::eager::Evaluation;
+use super::owner::Owner;
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
-use super::work::{self, Input, Inputs, Work};
+use super::work::Input;
 use super::{Device, Place, TensorHandle};
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{LeafData, Mark, NONE, NodeId, Trace};
+use crate::ir::{LeafData, NONE, NodeId, Trace};
 use crate::later;
+use crate::mesh::Mesh;
 use crate::native::Array;
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -39,42 +41,17 @@ impl From<Vec<Arc<dyn LeafData>>> for Garbage {
     }
 }
 
-/// Environment and location of a device.
-#[derive(Clone)]
-pub struct Owner {
-    /// State shared by the environment's devices.
-    pub shared: Arc<Shared>,
-    /// Location of the device's tensors.
-    pub place: Place,
-}
-
-impl Owner {
-    /// Ordinal of an XLA device.
-    pub fn ordinal(&self) -> usize {
-        match self.place {
-            Place::Xla(ordinal) => ordinal,
-            Place::Cpu => unreachable!("nothing is enqueued on cpu"),
-        }
-    }
-}
-
 /// Tensor table and trace of a device.
 pub struct DeviceState {
-    table: Table,
-    /// Recorded operations. On cpu: operations that depend on placeholders, followed by the operations that the current
-    /// call is about to evaluate.
+    pub(super) table: Table,
+    /// Recorded operations. On an eager device: operations that depend on placeholders, followed by the operations that
+    /// the current call is about to evaluate.
     pub trace: Trace,
-    /// On cpu: arrays of the trace's leaves, used while `recorded` is 0.
-    inputs: Vec<Input>,
-    /// On cpu: end of the part of the trace that depends on placeholders.
-    pub(super) kept: Mark,
-    /// Number of tensors whose value is not an array in host memory. On cpu: placeholders and tensors that depend on
-    /// them.
+    pub(super) evaluation: Evaluation,
+    /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
+    /// depend on them.
     pub(super) recorded: usize,
-    /// On cpu: leaves of the arrays on which placeholder-dependent operations depend, by address.
-    pub(super) arrays: ArrayLeaves,
     owner: Option<Owner>,
-    is_native: bool,
     /// Set after the environment was released. Tensors can then only be read and released.
     closed: bool,
     /// Set while a sync is between its collection and its commit: node ids must remain valid.
@@ -88,12 +65,9 @@ impl DeviceState {
         DeviceState {
             table: Table::new(table),
             trace: Trace::new(),
-            inputs: Vec::new(),
-            kept: Mark::default(),
+            evaluation: Evaluation::Lazy,
             recorded: 0,
-            arrays: ArrayLeaves::default(),
             owner: None,
-            is_native: false,
             closed: false,
             syncing: false,
             steps: 0,
@@ -136,7 +110,7 @@ impl DeviceState {
     /// Whether the device evaluates eagerly (cpu).
     #[inline]
     pub fn is_native(&self) -> bool {
-        self.is_native
+        matches!(self.evaluation, Evaluation::Eager(_))
     }
 
     /// Returns a new number for a sync.
@@ -196,8 +170,9 @@ impl DeviceState {
                     let array = array.clone();
                     return Ok(self.leaf_of(&array));
                 }
-                self.inputs.push(Input::Tensor(slot));
-                self.trace.input(array.ty())
+                let id = self.trace.input(array.ty());
+                self.evaluation.add(Input::Tensor(slot));
+                id
             }
         })
     }
@@ -210,53 +185,10 @@ impl DeviceState {
             Value::Native(array) if self.recorded > 0 => self.leaf_of(&array),
             Value::Native(array) => {
                 let id = self.trace.input(array.ty());
-                self.inputs.push(Input::Array(array));
+                self.evaluation.add(Input::Array(array));
                 id
             }
         }
-    }
-
-    /// On cpu: discards operations that were evaluated or abandoned. Operations that placeholder-dependent tensors need
-    /// are kept.
-    #[inline]
-    pub fn clear_native(&mut self) -> Garbage {
-        if self.trace.len() == self.kept.nodes() && self.inputs.is_empty() {
-            return Garbage::default();
-        }
-        // An input may be the last reference to an array whose memory is owned by another library.
-        if self.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
-            later::drop_later(std::mem::take(&mut self.inputs));
-        }
-        self.inputs.clear();
-        if self.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(self.kept).into() }
-    }
-
-    /// On cpu: keeps everything that was recorded until the next compaction, because a kept operation was changed to
-    /// refer to it.
-    pub fn keep_recorded(&mut self) {
-        self.kept = self.trace.mark();
-    }
-
-    /// Discards everything that was recorded.
-    pub(super) fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
-        self.kept = Mark::default();
-        self.trace.clear()
-    }
-
-    /// On cpu: evaluates a node that is a single small operation immediately, which is faster than moving it out of the
-    /// lock. Returns None for any other node.
-    #[inline]
-    pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
-        let made = work::at_once(&self.trace, Inputs::new(&self.inputs, &self.table, &self.trace), id)?;
-        drop(self.clear_native());
-        Some(made)
-    }
-
-    /// On cpu: takes the work that computes the values of the nodes, to be run without the lock.
-    pub fn take_work(&mut self, ids: &[NodeId]) -> Work {
-        let work = Work::of(&self.trace, Inputs::new(&self.inputs, &self.table, &self.trace), ids);
-        drop(self.clear_native());
-        work
     }
 
     /// Returns a new tensor whose value is the result of a node.
@@ -455,13 +387,13 @@ impl DeviceState {
             }
         });
         self.compact_at = (2 * self.trace.len()).max(COMPACT_FROM);
-        self.kept = self.trace.mark();
+        self.keep_recorded();
         data.into()
     }
 
     /// Assigns the device to an environment.
     pub(super) fn open(&mut self, owner: Owner) {
-        self.is_native = owner.place == Place::Cpu;
+        self.evaluation = Evaluation::at(owner.place);
         self.owner = Some(owner);
         self.closed = false;
         self.steps = 0;
@@ -500,7 +432,14 @@ impl Device {
     /// Opens a device for an environment.
     pub fn open(shared: &Arc<Shared>, place: Place) -> Result<&'static Device> {
         let device = registry::take()?;
-        device.state().open(Owner { shared: shared.clone(), place });
+        device.state().open(Owner { shared: shared.clone(), place, mesh: None });
+        Ok(device)
+    }
+
+    /// Opens a mesh for an environment, under a number.
+    pub fn open_mesh(shared: &Arc<Shared>, number: usize, mesh: Arc<Mesh>) -> Result<&'static Device> {
+        let device = registry::take()?;
+        device.state().open(Owner { shared: shared.clone(), place: Place::Mesh(number), mesh: Some(mesh) });
         Ok(device)
     }
 }

@@ -9,6 +9,7 @@ use crate::engine::Buffer;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{LeafData, LeafPlace, Node, Trace};
+use crate::mesh::Sharding;
 use crate::native::Array;
 use crate::types::TensorType;
 use parking_lot::{Condvar, Mutex};
@@ -53,6 +54,8 @@ pub struct DeviceData {
     serial: u64,
     /// The sync that computed it, and the number of its output.
     origin: OnceLock<(Arc<Origin>, usize)>,
+    /// Sharding of a placeholder on a mesh.
+    sharding: OnceLock<Sharding>,
 }
 
 /// Serial number of the next data.
@@ -120,6 +123,7 @@ impl DeviceData {
             leaf: LeafPlace::default(),
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             origin: OnceLock::new(),
+            sharding: OnceLock::new(),
         })
     }
 
@@ -133,6 +137,23 @@ impl DeviceData {
         let data = DeviceData::ready(buffer);
         data.holds.fetch_add(1, Ordering::Relaxed);
         data
+    }
+
+    /// Creates a placeholder on a mesh, whose buffer would have this sharding.
+    pub fn sharded_placeholder(ty: TensorType, sharding: Sharding) -> Arc<DeviceData> {
+        let data = DeviceData::new(ty, State::Placeholder);
+        let _ = data.sharding.set(sharding);
+        data
+    }
+
+    /// Sharding of data on a mesh: of the buffer, or the one that a placeholder was given. Replicated if it has
+    /// neither.
+    pub fn sharding(&self) -> Sharding {
+        let of_buffer = match &*self.state.lock() {
+            State::Ready(buffer) => buffer.placement().map(|placement| placement.sharding.clone()),
+            _ => self.sharding.get().cloned(),
+        };
+        of_buffer.unwrap_or_else(|| Sharding::replicated(self.ty.dims.len()))
     }
 
     /// Dtype and shape.

@@ -2,9 +2,15 @@
 //! tensors, traces and steps. [`start`] is the factory: the only place that knows which engines exist.
 
 pub mod cpu;
+mod partitions;
 mod pjrt;
+pub mod sharded;
+
+pub use partitions::Partitions;
+pub use sharded::ShardedBuffer;
 
 use crate::error::{Error, Result};
+use crate::mesh::{Placement, Sharding};
 use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::path::Path;
@@ -45,7 +51,8 @@ pub trait Engine: Send + Sync {
     }
 
     /// Compiles a module whose `main` has this signature. `origin` is the program from which the text was lowered, for
-    /// engines that interpret it; other engines ignore it.
+    /// engines that interpret it; other engines ignore it. UNIMPLEMENTED if the compiler chose a sharding of an output
+    /// that whole mesh axes cannot express: the program must then be compiled with stated shardings.
     fn compile(&self, text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>>;
 
     /// Loads the output of [`Executable::serialize`], which may come from another process with an engine with the same
@@ -80,15 +87,18 @@ pub struct Memory {
 /// Parameters and outputs of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Types of the parameters.
+    /// Types of the parameters; of the whole arrays if the program is partitioned.
     pub parameters: Vec<TensorType>,
-    /// Types of the outputs.
+    /// Types of the outputs; of the whole arrays if the program is partitioned.
     pub outputs: Vec<TensorType>,
     /// Indices of the parameters that the program may consume, ascending.
     pub donors: Vec<usize>,
+    /// How the program is partitioned over the devices of a mesh. None for a program of one device.
+    pub partitions: Option<Partitions>,
 }
 
-/// Device memory of a compiled program in bytes, as reported by the runtime.
+/// Device memory of a compiled program in bytes, as reported by the runtime. For a partitioned program, the memory of
+/// one device of its mesh: every device needs as much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramMemory {
     /// Size of the arguments.
@@ -103,10 +113,16 @@ pub struct ProgramMemory {
     pub code: u64,
 }
 
-/// A compiled program. It can run on any device of its engine.
+/// A compiled program. It can run on any device of its engine, or, if it is partitioned, on the devices of its mesh.
 pub trait Executable: Send + Sync {
     /// Signature with which the program was compiled.
     fn signature(&self) -> &Signature;
+
+    /// Shardings of the outputs of a partitioned program: those that the signature states, and those that the compiler
+    /// chose. Empty for a program of one device.
+    fn output_shardings(&self) -> &[Sharding] {
+        &[]
+    }
 
     /// Returns bytes from which the program can be loaded; UNIMPLEMENTED if the runtime does not support it.
     fn serialize(&self) -> Result<Vec<u8>>;
@@ -117,6 +133,9 @@ pub trait Executable: Send + Sync {
     /// Enqueues one run. Returns an error if the type or device of an argument does not match. `keep` lists the donors
     /// (indices of parameters) that this run must not consume. On failure, only arguments for which
     /// [`Buffer::is_deleted`] returns true were consumed.
+    ///
+    /// A partitioned program ignores `device`. Its arguments and outputs are [`ShardedBuffer`]s on the mesh of the
+    /// signature, with the shardings of the signature and of [`Executable::output_shardings`].
     fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution>;
 }
 
@@ -139,8 +158,13 @@ pub trait Buffer: Send + Sync + Any {
     /// Type of the array.
     fn tensor_type(&self) -> &TensorType;
 
-    /// Device of the buffer.
+    /// Device of the buffer; the first device if it is on a mesh.
     fn device(&self) -> usize;
+
+    /// Mesh and sharding of an array that is divided among the devices of a mesh; None for a buffer of one device.
+    fn placement(&self) -> Option<&Placement> {
+        None
+    }
 
     /// Whether a run consumed the buffer.
     fn is_deleted(&self) -> bool;

@@ -5,6 +5,7 @@ use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime,
 use crate::engine::{self, Engine};
 use crate::error;
 use crate::error::Result;
+use crate::mesh::{Mesh, MeshAxes};
 use crate::metrics::{Counter, Metrics};
 use parking_lot::Mutex;
 use std::num::NonZeroUsize;
@@ -38,6 +39,8 @@ pub enum DeviceKind {
     Cpu,
     /// `xla:N`.
     Xla,
+    /// A mesh, by its number.
+    Mesh,
 }
 
 /// Devices of one environment, and their shared state.
@@ -46,6 +49,8 @@ pub struct Environment {
     cpu: &'static Device,
     /// XLA devices, opened when one of them is first requested.
     xla: OnceLock<Vec<&'static Device>>,
+    /// Meshes by number; None after a mesh was released.
+    meshes: Mutex<Vec<Option<&'static Device>>>,
     /// Arguments for starting the engine. Locked while it is being started.
     start: Mutex<Start>,
 }
@@ -83,6 +88,7 @@ impl Environment {
             cpu: Device::open(&shared, Place::Cpu)?,
             shared,
             xla: OnceLock::new(),
+            meshes: Mutex::default(),
             start: Mutex::new(Start {
                 plugin_path: options.plugin_path,
                 disk: cache_dir.as_deref().and_then(DiskCache::open),
@@ -152,6 +158,7 @@ impl Environment {
     /// Resolves a caller's device argument.
     pub fn device(&self, kind: DeviceKind, ordinal: i32) -> Result<&'static Device> {
         let index = match kind {
+            DeviceKind::Mesh => return self.mesh(ordinal),
             DeviceKind::Xla => ordinal,
             DeviceKind::Cpu | DeviceKind::Unspecified if ordinal != 0 => {
                 return Err(error!(InvalidArgument, "device: ordinal {ordinal} given; cpu has only 0"));
@@ -170,6 +177,31 @@ impl Environment {
                 devices.len() - 1
             )
         })
+    }
+
+    /// Creates a mesh of this environment's XLA devices, and returns its number. `ordinals` are the devices, row-major;
+    /// None: the first ones.
+    pub fn create_mesh(&self, axes: MeshAxes, ordinals: Option<&[i32]>) -> Result<usize> {
+        let mesh = Arc::new(Mesh::new(axes, ordinals, self.devices()?.len())?);
+        let mut meshes = self.meshes.lock();
+        let number = meshes.len();
+        meshes.push(Some(Device::open_mesh(&self.shared, number, mesh)?));
+        Ok(number)
+    }
+
+    /// Device of the mesh with this number.
+    pub fn mesh(&self, number: i32) -> Result<&'static Device> {
+        let meshes = self.meshes.lock();
+        let found = usize::try_from(number).ok().and_then(|number| meshes.get(number).copied().flatten());
+        found.ok_or_else(|| {
+            error!(InvalidArgument, "device: there is no mesh:{number} in this environment, or it was released")
+        })
+    }
+
+    /// Closes a mesh. Its tensors can only be read and released from then on.
+    pub fn close_mesh(&self, number: usize) {
+        let device = self.meshes.lock().get_mut(number).and_then(Option::take);
+        close(device.as_slice());
     }
 
     /// Value of a counter by name.
@@ -228,8 +260,14 @@ impl Environment {
         self.all_devices().for_each(|device| device.state().reset_tensor_counts());
     }
 
+    /// XLA devices that are open, and meshes.
+    pub fn lazy_devices(&self) -> Vec<&'static Device> {
+        let meshes = self.meshes.lock();
+        self.devices_in_use().iter().copied().chain(meshes.iter().copied().flatten()).collect()
+    }
+
     fn all_devices(&self) -> impl Iterator<Item = &'static Device> {
-        std::iter::once(self.cpu).chain(self.devices_in_use().iter().copied())
+        std::iter::once(self.cpu).chain(self.lazy_devices())
     }
 }
 

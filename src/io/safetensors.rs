@@ -33,35 +33,49 @@ pub struct Entry<'a> {
     pub name: &'a str,
     /// Dtype and shape.
     pub ty: &'a TensorType,
-    /// Elements in row-major order.
-    pub bytes: &'a [u8],
 }
 
-/// Writes a file atomically, see `replace_durably`. `written` counts the bytes of tensors written so far.
-pub fn write(path: &Path, entries: &[Entry], written: &AtomicU64) -> Result<()> {
+/// Passes the elements of an entry, in row-major order and in one or more pieces, to a function.
+pub type Content<'a> = dyn FnMut(usize, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a;
+
+/// Writes a file atomically, see `replace_durably`. `content` is called once with the index of each entry, in the order
+/// of the file, so that the values of one entry at a time need to be in memory. `written` counts the bytes of tensors
+/// written so far. On an error of `content`, the previous file stays.
+pub fn write(path: &Path, entries: &[Entry], content: &mut Content, written: &AtomicU64) -> Result<()> {
     let (header, in_order) = header(entries)?;
+    let mut failure = None;
     let fill = |file: &mut File| {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;
-        for piece in in_order.iter().flat_map(|entry| entry.bytes.chunks(PIECE_BYTES)) {
-            file.write_all(piece)?;
-            written.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        for index in in_order {
+            let mut put = |bytes: &[u8]| {
+                bytes.chunks(PIECE_BYTES).try_for_each(|piece| {
+                    file.write_all(piece).map_err(|e| io_error(path, &e))?;
+                    written.fetch_add(piece.len() as u64, Ordering::Relaxed);
+                    Ok(())
+                })
+            };
+            content(index, &mut put).map_err(|e| {
+                failure = Some(e);
+                std::io::Error::other("the content of a tensor")
+            })?;
         }
         Ok(())
     };
-    replace_durably(path, fill).map_err(|e| io_error(path, &e))
+    let replaced = replace_durably(path, fill);
+    failure.map_or_else(|| replaced.map_err(|e| io_error(path, &e)), Err)
 }
 
-/// Returns the file's header, and the entries in the order of their content. As in the safetensors crate, entries are
-/// sorted by decreasing element size, then by name, so that every element is aligned.
-fn header<'a, 'b>(entries: &'a [Entry<'b>]) -> Result<(Vec<u8>, Vec<&'a Entry<'b>>)> {
-    let mut in_order: Vec<&Entry> = entries.iter().collect();
-    in_order.sort_by_key(|entry| (std::cmp::Reverse(entry.ty.dtype.size_bytes()), entry.name));
+/// Returns the file's header, and the indices of the entries in the order of their content. As in the safetensors crate,
+/// entries are sorted by decreasing element size, then by name, so that every element is aligned.
+fn header(entries: &[Entry]) -> Result<(Vec<u8>, Vec<usize>)> {
+    let mut in_order: Vec<usize> = (0..entries.len()).collect();
+    in_order.sort_by_key(|&i| (std::cmp::Reverse(entries[i].ty.dtype.size_bytes()), entries[i].name));
     let mut infos = Vec::with_capacity(entries.len());
     let mut end = 0;
-    for entry in &in_order {
+    for entry in in_order.iter().map(|&i| &entries[i]) {
         let start = end;
-        end += entry.bytes.len();
+        end += entry.ty.size_bytes();
         let shape = entry.ty.dims.iter().map(|&dim| dim as usize).collect();
         let dtype = check_dtype(entry.name, entry.ty)?;
         infos.push((entry.name.to_string(), TensorInfo { dtype, shape, data_offsets: (start, end) }));
@@ -247,9 +261,13 @@ mod tests {
         let path = scratch("round_trip");
         let (a, b) = (TensorType::new(DType::F32, &[2]), TensorType::new(DType::Pred, &[0, 3]));
         let bytes = [1, 2, 3, 4, 5, 6, 7, 8];
-        let entries = [Entry { name: "a", ty: &a, bytes: &bytes }, Entry { name: "b", ty: &b, bytes: &[] }];
+        let entries = [Entry { name: "a", ty: &a }, Entry { name: "b", ty: &b }];
         let written = AtomicU64::new(0);
-        write(&path, &entries, &written).unwrap();
+        let mut content = |index: usize, put: &mut dyn FnMut(&[u8]) -> Result<()>| match index {
+            0 => bytes.chunks(3).try_for_each(put),
+            _ => Ok(()),
+        };
+        write(&path, &entries, &mut content, &written).unwrap();
         assert_eq!(written.into_inner(), 8);
         assert_eq!(read(&path, "a").unwrap(), (a, bytes.to_vec()));
         assert_eq!(read(&path, "b").unwrap(), (b, vec![]));
@@ -262,8 +280,12 @@ mod tests {
     fn damaged_files_are_errors() {
         let path = scratch("damaged");
         let ty = TensorType::new(DType::F32, &[2]);
-        write(&path, &[Entry { name: "a", ty: &ty, bytes: &[0; 8] }], &AtomicU64::new(0)).unwrap();
+        let entry = [Entry { name: "a", ty: &ty }];
+        write(&path, &entry, &mut |_, put| put(&[0; 8]), &AtomicU64::new(0)).unwrap();
         let good = std::fs::read(&path).unwrap();
+        let failing = &mut |_: usize, _: &mut dyn FnMut(&[u8]) -> Result<()>| Err(error!(DataLoss, "no content"));
+        let failure = write(&path, &entry, failing, &AtomicU64::new(0)).unwrap_err();
+        assert_eq!((failure.code, std::fs::read(&path).unwrap()), (Code::DataLoss, good.clone()));
         let mut garbled = good.clone();
         garbled[12] = b'~';
         let mut huge = good.clone();

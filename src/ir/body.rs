@@ -43,7 +43,8 @@ fn extract(
     (Arc::new(Body::new(encoded.program, encoded.scalars, parameters.len())), captures)
 }
 
-/// For each node, whether a body captures it: it depends on a leaf, but not on a parameter.
+/// For each node, whether a body captures it: it depends on a leaf, but neither on a parameter nor on a collective, which
+/// has a value only inside the body of a `shard_map`.
 fn capturable(trace: &Trace, parameters: &[NodeId]) -> Vec<bool> {
     let mut depends = vec![false; trace.len()];
     let mut has_leaf = vec![false; trace.len()];
@@ -52,6 +53,7 @@ fn capturable(trace: &Trace, parameters: &[NodeId]) -> Vec<bool> {
     for id in 0..trace.len() {
         let node = trace.node(NodeId(id as u32));
         has_leaf[id] = node.op == Op::Leaf;
+        depends[id] |= trace.has_collectives() && trace.is_collective(node);
         for operand in trace.operands(node) {
             depends[id] |= depends[operand.0 as usize];
             has_leaf[id] |= has_leaf[operand.0 as usize];

@@ -125,6 +125,12 @@ operations! {
         Special(SpecialOp) = 55: Form::of(1);
         /// Reduction over the axes in the attributes. The node's shape determines whether they are kept with size 1.
         Reduce(ReduceOp) = 13: Form::of(1).attributes();
+        /// Reduction of the values of a group of devices, elementwise, whose result every device of the group gets.
+        /// Attributes: mesh, axes of the mesh that the devices of a group differ on.
+        AllReduce(ReduceOp) = 56: Form::of(1).attributes();
+        /// Reduction of the values of a group of devices, of which each device gets one piece. Attributes: mesh, axes
+        /// of the mesh, axis that is split.
+        ReduceScatter(ReduceOp) = 57: Form::of(1).attributes();
     }
     single {
         /// Device data; a parameter of every program that uses it.
@@ -235,6 +241,22 @@ operations! {
         /// Indices of the k largest (or smallest) elements along the last axis. Attributes: k, whether the largest are
         /// selected.
         TopK = 52: Form::of(1).attributes();
+        /// The operand, with a sharding over the devices of a mesh. Attributes: mesh, sharding.
+        ShardingConstraint = 58: Form::of(1).attributes();
+        /// Application of a traced computation by each device of a mesh to its pieces of the operands. Attributes:
+        /// mesh, shardings of the arguments, shardings of the results. Operands: arguments, captures, which every
+        /// device gets whole.
+        ShardMap = 59: Form::of_any().attributes().bodies(1);
+        /// Concatenation of the values of a group of devices. Attributes: mesh, axes of the mesh, axis.
+        AllGather = 60: Form::of(1).attributes();
+        /// Exchange of pieces between the devices of a group. Attributes: mesh, axes of the mesh, axis that is split,
+        /// axis along which the received pieces are concatenated.
+        AllToAll = 61: Form::of(1).attributes();
+        /// The value of another device, along one axis of the mesh. Attributes: mesh, axis of the mesh, pairs of a
+        /// source and a target.
+        CollectivePermute = 62: Form::of(1).attributes();
+        /// Position of the device along axes of the mesh. Attributes: mesh, axes of the mesh.
+        AxisIndex = 63: Form::of(0).attributes();
     }
 }
 
@@ -262,6 +284,26 @@ impl Op {
     #[inline]
     pub fn has_results(self) -> bool {
         self.form().has_results
+    }
+
+    /// Whether the operation exchanges values between the devices of a mesh, or depends on the device. Only the body of
+    /// a [`Op::ShardMap`] may have it.
+    pub fn is_collective(self) -> bool {
+        matches!(
+            self,
+            Op::AllReduce(_)
+                | Op::ReduceScatter(_)
+                | Op::AllGather
+                | Op::AllToAll
+                | Op::CollectivePermute
+                | Op::AxisIndex
+        )
+    }
+
+    /// Whether the operation places whole arrays on the devices of a mesh. The body of a [`Op::ShardMap`], which has
+    /// pieces, may not have it.
+    pub fn is_sharding(self) -> bool {
+        matches!(self, Op::ShardingConstraint | Op::ShardMap)
     }
 
     /// Number of operands; None if it varies between nodes.

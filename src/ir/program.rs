@@ -62,6 +62,13 @@ impl Program {
         self.bodies.iter().map(|body| body.depth).max().unwrap_or(0)
     }
 
+    /// Type of the parameter at an index. Decodes the program.
+    pub fn parameter(&self, index: usize) -> TensorType {
+        let (values, _) = self.decode();
+        let mut parameters = values.into_iter().filter(|value| value.op == Op::Leaf);
+        parameters.nth(index).expect("a parameter of the program").ty
+    }
+
     /// Returns the values in order, and the positions of the outputs.
     pub fn decode(&self) -> (Vec<Instruction>, Vec<usize>) {
         let mut reader = Reader { program: self, at: 0, shapes: Vec::new() };
@@ -138,6 +145,8 @@ pub struct Body {
     digest: [u32; DIGEST_WORDS],
     weight: usize,
     depth: usize,
+    has_collectives: bool,
+    has_shardings: bool,
 }
 
 impl PartialEq for Body {
@@ -163,7 +172,15 @@ impl Body {
         // usize.
         let within =
             values.iter().flat_map(|value| &value.bodies).fold(0usize, |sum, body| sum.saturating_add(body.weight));
+        // Collectives in the body of a `ShardMap` are where they belong, and do not count.
+        let applied = |value: &Instruction, has: fn(&Body) -> bool| value.bodies.iter().any(|body| has(body));
+        let is_collective = |value: &Instruction| {
+            value.op.is_collective() || value.op != Op::ShardMap && applied(value, Body::has_collectives)
+        };
+        let is_sharding = |value: &Instruction| value.op.is_sharding() || applied(value, Body::has_shardings);
         Body {
+            has_collectives: values.iter().any(is_collective),
+            has_shardings: values.iter().any(is_sharding),
             parameters: leaves.iter().map(|&i| values[i].ty.clone()).collect(),
             explicit,
             results: outputs.iter().map(|&i| values[i].ty.clone()).collect(),
@@ -224,6 +241,17 @@ impl Body {
     /// Nesting depth of computations, including this one: at least 1.
     pub fn depth(&self) -> usize {
         self.depth
+    }
+
+    /// Whether the body has a collective, or applies a body with one other than by [`Op::ShardMap`]: such a body is for
+    /// one device of a mesh.
+    pub fn has_collectives(&self) -> bool {
+        self.has_collectives
+    }
+
+    /// Whether the body, or one that it applies, has a sharding constraint or a [`Op::ShardMap`].
+    pub fn has_shardings(&self) -> bool {
+        self.has_shardings
     }
 
     /// Number of operations, including those of applied bodies.

@@ -105,6 +105,8 @@ impl Trace {
         let new = &mut self.nodes[id.0 as usize];
         new.payload = payload;
         new.attributes = words.len() as u32;
+        self.has_collectives |=
+            op.is_collective() || (op != Op::ShardMap && bodies.iter().any(|body| body.has_collectives()));
         id
     }
 

@@ -58,6 +58,8 @@ pub struct Trace {
     pub(super) epoch: u32,
     /// Number of operations that are the value of a tensor.
     pending: usize,
+    /// Whether an operation exchanges values between the devices of a mesh outside `shard_map`.
+    pub(super) has_collectives: bool,
 }
 
 struct Shapes {
@@ -87,6 +89,7 @@ impl Trace {
             shapes: Shapes::default(),
             epoch: 0,
             pending: 0,
+            has_collectives: false,
         }
     }
 
@@ -103,6 +106,18 @@ impl Trace {
     /// Number of operations that are the value of a tensor.
     pub fn pending(&self) -> usize {
         self.pending
+    }
+
+    /// Whether the trace may contain a node for which [`Trace::is_collective`] returns true.
+    pub fn has_collectives(&self) -> bool {
+        self.has_collectives
+    }
+
+    /// Whether a node exchanges values between the devices of a mesh, itself or in a body that it applies. It has a
+    /// value in the body of a `shard_map` only.
+    pub fn is_collective(&self, node: &Node) -> bool {
+        let in_body = || node.op != Op::ShardMap && self.bodies(node).any(|body| body.has_collectives());
+        node.op.is_collective() || (node.op.has_results() && in_body())
     }
 
     /// All bodies that nodes apply.
@@ -246,6 +261,7 @@ impl Trace {
         self.bodies.clear();
         self.epoch = self.epoch.wrapping_add(1);
         self.pending = 0;
+        self.has_collectives = false;
         std::mem::take(&mut self.leaves)
     }
 
@@ -257,6 +273,7 @@ impl Trace {
         let mut old = std::mem::replace(self, Trace::new());
         self.shapes = std::mem::take(&mut old.shapes);
         self.epoch = old.epoch.wrapping_add(1);
+        self.has_collectives = old.has_collectives;
         let mut new_ids = vec![NONE; old.nodes.len()];
         for (i, node) in old.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
             let mut kept = *node;

@@ -3,14 +3,31 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::Op;
 
-/// Returns the text of the function. `attribute` returns the attributes of the parameter at a position.
-pub fn function(mut e: Emitter, name: &str, results: &[usize], attribute: impl Fn(usize) -> String) -> String {
+/// Attributes of the parameters and results of a function: each empty, or in braces after a space.
+#[derive(Default)]
+pub struct Annotations {
+    /// One entry for each parameter, or none at all.
+    pub parameters: Vec<String>,
+    /// Attribute of the packs of scalars.
+    pub packs: String,
+    /// One entry for each result, or none at all.
+    pub results: Vec<String>,
+}
+
+/// Returns the text of the function.
+pub fn function(mut e: Emitter, name: &str, results: &[usize], annotations: &Annotations) -> String {
+    let of = |list: &[String], i: usize| list.get(i).cloned().unwrap_or_default();
     let parameters = (0..e.values.len()).filter(|&i| e.values[i].op == Op::Leaf);
-    let mut arguments: Vec<String> =
-        parameters.map(|i| format!("{}: {}{}", e.name(i), mlir(&e.values[i].ty), attribute(i))).collect();
-    arguments.extend(e.packs.iter().enumerate().map(|(i, pack)| format!("%pack{i}: {}", mlir(&pack.ty()))));
+    let mut arguments: Vec<String> = parameters
+        .enumerate()
+        .map(|(number, i)| format!("{}: {}{}", e.name(i), mlir(&e.values[i].ty), of(&annotations.parameters, number)))
+        .collect();
+    let of_packs = &annotations.packs;
+    arguments.extend(e.packs.iter().enumerate().map(|(i, pack)| format!("%pack{i}: {}{of_packs}", mlir(&pack.ty()))));
     let types: Vec<String> = results.iter().map(|&i| mlir(&e.values[i].ty)).collect();
-    emit!(e, "  func.func {name}({}) -> ({}) {{", arguments.join(", "), types.join(", "));
+    let annotated: Vec<String> =
+        types.iter().enumerate().map(|(i, ty)| format!("{ty}{}", of(&annotations.results, i))).collect();
+    emit!(e, "  func.func {name}({}) -> ({}) {{", arguments.join(", "), annotated.join(", "));
     e.lower_all();
     let names: Vec<String> = results.iter().map(|&i| e.name(i)).collect();
     let colon = if results.is_empty() { "" } else { " : " };

@@ -3,5 +3,7 @@
 mod aliasing;
 mod function;
 mod module;
+mod partition;
 
-pub use module::{Module, lower, lower_body};
+pub use module::{Module, Target, lower, lower_body};
+pub use partition::Layout;

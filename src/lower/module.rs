@@ -2,10 +2,12 @@
 //! indirectly.
 
 use super::aliasing::{Donation, pair};
-use super::function;
+use super::function::{self, Annotations};
+use super::partition::Layout;
 use crate::emit::{Emitter, Pack, gather};
-use crate::engine::Signature;
+use crate::engine::{Partitions, Signature};
 use crate::ir::{Body, Op, Program};
+use crate::mesh::{MeshAxes, Sharding};
 use crate::ops;
 use crate::types::{Scalar, TensorType};
 use std::sync::Arc;
@@ -24,23 +26,33 @@ pub struct Module {
     pub packs: Vec<Pack>,
 }
 
+/// What a program is compiled for.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// Platform of the engine (`cpu`, `cuda`, ...).
+    pub platform: &'a str,
+    /// Mesh and shardings; None for a program that runs on one device.
+    pub layout: Option<&'a Layout>,
+}
+
 /// Lowers `program`. `scalars` are written as constants, except those that are `varying`, which become parameters.
-/// `donors` are ascending indices of parameters, and `platform` is the compilation target.
-pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[usize], platform: &str) -> Module {
+/// `donors` are ascending indices of parameters.
+pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[usize], target: Target) -> Module {
     let (values, outputs) = program.decode();
     let parameters: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
     let packs = gather(scalars, varying);
 
     let donor_positions: Vec<usize> = donors.iter().map(|&i| parameters[i]).collect();
-    let donations = pair(&values, &outputs, &donor_positions);
-    let attribute = |position: usize| match donor_positions.binary_search(&position).map(|i| donations[i]) {
-        Ok(Donation::Output(i)) => format!(" {{tf.aliasing_output = {i} : i32}}"),
-        Ok(Donation::Any) => " {jax.buffer_donor = true}".to_string(),
-        Err(_) => String::new(),
-    };
-    let emitter = Emitter::new(&values, scalars, &packs, platform, ops::LOWERING);
-    let main = function::function(emitter, "public @main", &outputs, attribute);
-    let text = module(main, program.bodies(), platform);
+    let mut donations = pair(&values, &outputs, &donor_positions);
+    let partitions = target.layout.map(|layout| {
+        layout.unpair(&values, &outputs, donors, &mut donations);
+        layout.partitions(&values, &outputs, donors, &donations, packs.len())
+    });
+    let annotations = annotations(parameters.len(), donors, &donations, partitions.as_ref());
+    let emitter = Emitter::new(&values, scalars, &packs, target.platform, ops::LOWERING);
+    let main = function::function(emitter, "public @main", &outputs, &annotations);
+    let axes = target.layout.map(|layout| &layout.mesh.axes);
+    let text = module(main, program.bodies(), target.platform, axes);
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
     types.extend(packs.iter().map(Pack::ty));
@@ -48,22 +60,62 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         parameters: types,
         outputs: outputs.iter().map(|&i| values[i].ty.clone()).collect(),
         donors: donors.to_vec(),
+        partitions,
     };
     Module { text, signature, program: program.clone(), scalars: scalars.to_vec(), packs }
+}
+
+/// Attributes of `main`: donations and shardings.
+fn annotations(
+    parameters: usize,
+    donors: &[usize],
+    donations: &[Donation],
+    partitions: Option<&Partitions>,
+) -> Annotations {
+    let sharding = |sharding: &Sharding| {
+        let axes = &partitions.expect("only a partitioned program has shardings").mesh.axes;
+        format!("sdy.sharding = #sdy.sharding{}", sharding.sdy(axes))
+    };
+    let braced = |attributes: Vec<String>| match attributes.is_empty() {
+        true => String::new(),
+        false => format!(" {{{}}}", attributes.join(", ")),
+    };
+    let of_parameter = |i: usize| {
+        let mut attributes: Vec<String> = partitions.iter().map(|p| sharding(&p.parameters[i])).collect();
+        match donors.binary_search(&i).map(|donor| donations[donor]) {
+            Ok(Donation::Output(output)) => attributes.push(format!("tf.aliasing_output = {output} : i32")),
+            Ok(Donation::Any) => attributes.push("jax.buffer_donor = true".to_string()),
+            Err(_) => {}
+        }
+        braced(attributes)
+    };
+    let stated = partitions.map_or(&[][..], |partitions| &partitions.outputs);
+    Annotations {
+        parameters: (0..parameters).map(of_parameter).collect(),
+        packs: braced(partitions.iter().map(|_| sharding(&Sharding::replicated(1))).collect()),
+        results: stated.iter().map(|stated| braced(stated.iter().map(sharding).collect())).collect(),
+    }
 }
 
 /// Lowers a traced computation as a module of its own, for any platform. `main` takes the parameters, then the
 /// captures.
 pub fn lower_body(body: &Body) -> String {
-    module(function(body, "public @main", ""), body.program().bodies(), "")
+    let axes = ops::mesh_of(&body.decode().0);
+    module(function(body, "public @main", ""), body.program().bodies(), "", axes.as_ref())
 }
 
-/// Returns `main`, followed by one function for each body that is needed, directly or indirectly.
-fn module(main: String, needed: &[Arc<Body>], platform: &str) -> String {
+/// Returns `main`, followed by one function for each body that is needed, directly or indirectly. A partitioned module
+/// declares the axes of its mesh.
+fn module(main: String, needed: &[Arc<Body>], platform: &str, axes: Option<&MeshAxes>) -> String {
     let mut bodies = needed.to_vec();
     let mut next = 0;
-    let mut text =
-        "module @lazyxla attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n".to_string();
+    let partitions = axes.map_or(1, MeshAxes::device_count);
+    let mut text = format!(
+        "module @lazyxla attributes {{mhlo.num_partitions = {partitions} : i32, mhlo.num_replicas = 1 : i32}} {{\n"
+    );
+    if let Some(axes) = axes {
+        text.push_str(&format!("  sdy.mesh @mesh = {}\n", axes.sdy()));
+    }
     text.push_str(&main);
     while next < bodies.len() {
         let body = bodies[next].clone();
@@ -82,5 +134,5 @@ fn module(main: String, needed: &[Arc<Body>], platform: &str) -> String {
 fn function(body: &Body, name: &str, platform: &str) -> String {
     let (values, results) = body.decode();
     let emitter = Emitter::new(&values, body.scalars(), &[], platform, ops::LOWERING);
-    function::function(emitter, name, &results, |_| String::new())
+    function::function(emitter, name, &results, &Annotations::default())
 }

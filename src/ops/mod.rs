@@ -12,6 +12,7 @@ mod elementwise;
 mod indexing;
 mod infer;
 mod linalg;
+mod mesh;
 mod nn;
 mod random;
 mod reduction;
@@ -57,6 +58,13 @@ pub use linalg::factorization::{CholeskyAttributes, cholesky, triangular_solve};
 pub use linalg::fourier::{FftAttributes, fft, fft_lengths};
 pub use linalg::matmul::matmul;
 pub use linalg::norm::norm;
+pub use mesh::collectives::{
+    AllReduceAttributes, AllToAllAttributes, AlongAttributes, all_gather, all_reduce, all_to_all, reduce_scatter,
+};
+pub use mesh::constraint::{ShardingConstraintAttributes, sharding_constraint, stated_sharding};
+pub use mesh::mesh_of;
+pub use mesh::permute::{AxisIndexAttributes, CollectivePermuteAttributes, axis_index, collective_permute};
+pub use mesh::shard_map::{ShardMapAttributes, shard_map};
 pub use nn::activation::{ActivationOp, activation};
 pub use nn::batch_norm::{batch_norm_grad, batch_norm_inference, batch_norm_training};
 pub use nn::convolution::{ConvolutionAttributes, ConvolutionOptions, convolution};

@@ -1,7 +1,7 @@
 //! The table of operations: the definition of each one.
 
 use super::definition::{Call, Composed, Definition, Native};
-use super::{control, creation, elementwise, indexing, linalg, nn, random, reduction, shape, sorting};
+use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
 use crate::emit::{Emitter, Lowering};
 use crate::error;
 use crate::error::Result;
@@ -123,6 +123,14 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::ReduceWindow => &reduction::windows::REDUCE_WINDOW,
         Op::SelectAndScatter => &reduction::select_and_scatter::SELECT_AND_SCATTER,
         Op::TopK => &sorting::top_k::TOP_K,
+        Op::ShardingConstraint => &mesh::constraint::SHARDING_CONSTRAINT,
+        Op::ShardMap => &mesh::shard_map::SHARD_MAP,
+        Op::AllReduce(_) => &mesh::collectives::ALL_REDUCE,
+        Op::AllGather => &mesh::collectives::ALL_GATHER,
+        Op::ReduceScatter(_) => &mesh::collectives::REDUCE_SCATTER,
+        Op::AllToAll => &mesh::collectives::ALL_TO_ALL,
+        Op::CollectivePermute => &mesh::permute::COLLECTIVE_PERMUTE,
+        Op::AxisIndex => &mesh::permute::AXIS_INDEX,
     }
 }
 

@@ -1,13 +1,16 @@
 //! Collects the pending values that a sync computes, and finds those that cannot be computed.
 
 use crate::device_data::{self, DeviceData};
+use crate::error;
+use crate::error::Error;
 use crate::ir::{NONE, NodeId, Op, Trace};
+use crate::ops;
 use std::sync::Arc;
 
 /// Reason why a node cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The node depends on this leaf, a placeholder without a value.
+    /// The node depends on this node: a placeholder without a value, or a collective outside `shard_map`.
     Unbound(NodeId),
     /// The node depends on this leaf, whose value is lost, so that the node is lost too.
     Lost(NodeId),
@@ -17,10 +20,12 @@ pub enum Obstacle {
 pub struct Obstacles(Vec<Option<Obstacle>>);
 
 impl Obstacles {
-    /// Finds the obstacles of all nodes. Nodes are visited only if a leaf is a placeholder or lost. Operands come
+    /// Finds the obstacles of all nodes. Nodes are visited only if a leaf is a placeholder or lost, or if there are
+    /// collectives. Operands come
     /// before their users, so that one pass in recording order is enough.
     pub fn find(trace: &Trace) -> Obstacles {
-        if trace.leaves().iter().filter_map(device_data::of_leaf).all(DeviceData::is_sound) {
+        let is_sound = trace.leaves().iter().filter_map(device_data::of_leaf).all(DeviceData::is_sound);
+        if is_sound && !trace.has_collectives() {
             return Obstacles(Vec::new());
         }
         let mut found: Vec<Option<Obstacle>> = Vec::with_capacity(trace.len());
@@ -33,12 +38,27 @@ impl Obstacles {
                 // A lost operand takes precedence over an unbound one.
                 None => {
                     let of_operands = || trace.operands(node).iter().filter_map(|id| found[id.0 as usize]);
-                    of_operands().find(|o| matches!(o, Obstacle::Lost(_))).or_else(|| of_operands().next())
+                    let of_operands =
+                        of_operands().find(|o| matches!(o, Obstacle::Lost(_))).or_else(|| of_operands().next());
+                    of_operands.or_else(|| trace.is_collective(node).then_some(Obstacle::Unbound(id)))
                 }
             };
             found.push(obstacle);
         }
         Obstacles(found)
+    }
+
+    /// The error of an operation that cannot be computed.
+    pub fn why(trace: &Trace, obstacle: Obstacle) -> Error {
+        let (Obstacle::Unbound(id) | Obstacle::Lost(id)) = obstacle;
+        match device_data::of_node(trace, trace.node(id)) {
+            Some(data) => data.failure().unwrap_or_else(|| data.unbound()),
+            None => error!(
+                FailedPrecondition,
+                "{} has a value only in the body of lxla_shard_map, on each device its own",
+                ops::definition(trace.node(id).op).name
+            ),
+        }
     }
 
     /// Obstacle of this node, if any.

@@ -3,7 +3,7 @@
 use super::key;
 use super::partial::{by_device, plan_partial};
 use super::plan::Plan;
-use super::run::compile;
+use super::run::{compile, layout};
 use super::step::plan_step;
 use crate::cache::Lookup;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
@@ -11,7 +11,7 @@ use crate::engine::ProgramMemory;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Workspace};
-use crate::lower::lower;
+use crate::lower::{Target, lower};
 
 /// Returns the StableHLO text that a sync of these tensors would compile. The tensors are on one device; placeholders
 /// become parameters.
@@ -45,8 +45,9 @@ pub fn step_memory(device: &'static Device) -> Result<ProgramMemory> {
 /// Sums the memory use of all runs. Temporaries are needed by one run at a time, so that their maximum is taken.
 fn memory_of(owner: &Owner, plan: &Plan) -> Result<ProgramMemory> {
     let mut sum = ProgramMemory::default();
+    let mut shardings = Vec::new();
     for run in &plan.runs {
-        let one = compile(&owner.shared, run)?.executable.memory()?;
+        let one = compile(owner, run, &mut shardings)?.executable.memory()?;
         sum = ProgramMemory {
             arguments: sum.arguments + one.arguments,
             outputs: sum.outputs + one.outputs,
@@ -100,13 +101,17 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
     Ok(nodes)
 }
 
-/// Returns one module for each run. There is more than one run only above `max_program_ops`.
+/// Returns one module for each run. There is more than one run only above `max_program_ops`. On a mesh, values that are
+/// passed between the runs are shown as replicated: the compiler chooses their shardings.
 fn text(owner: &Owner, plan: &Plan) -> String {
     let texts = plan.runs.iter().map(|run| {
-        let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
+        let layout = layout(owner, run, &[]);
+        let words = key::words(run, layout.as_ref());
+        let lookup = Lookup { words: &words, scalars: &run.scalars, donors: &run.donors };
         let runtime = owner.shared.runtime();
         let variant = runtime.programs.peek(&lookup);
-        lower(&run.program, &run.scalars, &variant.varying, &variant.donors, runtime.engine.platform()).text
+        let target = Target { platform: runtime.engine.platform(), layout: layout.as_ref() };
+        lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target).text
     });
     texts.collect()
 }
@@ -115,7 +120,9 @@ fn text(owner: &Owner, plan: &Plan) -> String {
 fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
     let mut hasher = key::hasher(&owner.shared)?;
     for run in &plan.runs {
-        let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
+        let layout = layout(owner, run, &[]);
+        let words = key::words(run, layout.as_ref());
+        let lookup = Lookup { words: &words, scalars: &run.scalars, donors: &run.donors };
         key::add(&mut hasher, &lookup, &owner.shared.runtime().programs.peek(&lookup));
     }
     Ok(hasher.finalize().into())

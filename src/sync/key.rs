@@ -2,10 +2,21 @@
 //! the engine's fingerprint, then the program's encoding, constants and donors, each list preceded by its length. (The
 //! in-memory cache compares whole keys.)
 
+use super::plan::Run;
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use crate::error::Result;
+use crate::lower::Layout;
 use crate::types::Scalar;
+use std::borrow::Cow;
+
+/// Words that identify a run's program in the cache, with the layout that it is partitioned by.
+pub fn words<'a>(run: &'a Run, layout: Option<&Layout>) -> Cow<'a, [u32]> {
+    match layout {
+        None => Cow::Borrowed(run.program.words()),
+        Some(layout) => Cow::Owned(layout.key(run.program.words())),
+    }
+}
 
 /// Returns a hasher that already contains everything except the program.
 pub fn hasher(shared: &Shared) -> Result<blake3::Hasher> {

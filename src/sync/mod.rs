@@ -12,6 +12,7 @@ mod plan;
 mod run;
 mod save;
 mod saver;
+mod sharded;
 mod step;
 mod transaction;
 mod transfer;
@@ -20,5 +21,6 @@ pub use inspect::{graph_hash, memory, stablehlo, step_hash, step_memory, step_st
 pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::Ticket;
+pub use sharded::{Piece, from_host_sharded, piece, shard, sharding_of};
 pub use step::{mark_step, wait};
 pub use transfer::{Settled, from_array, from_host, read, settled, to_array, to_device, value_on, write};

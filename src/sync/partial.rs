@@ -1,13 +1,12 @@
 //! Partial sync: computes the listed tensors and every live pending tensor on which they depend, so that no live value
 //! is computed twice. Never donates, because other pending work may read the same buffers. Atomic on each device.
 
-use super::collect::{Obstacle, Obstacles, is_pending};
+use super::collect::{Obstacles, is_pending};
 use super::exhausted::explain;
 use super::plan::{Plan, plan};
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
-use crate::device_data;
 use crate::error::{Error, Result};
 use crate::ir::{NodeId, Op, Workspace};
 
@@ -90,10 +89,8 @@ fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<No
             Value::Data(data) if data.is_placeholder() => return Err(named(data.unbound())),
             Value::Data(data) => data.failure().map_or(Ok(()), |failure| Err(named(failure)))?,
             Value::Pending(id) => {
-                if let Some(Obstacle::Unbound(leaf) | Obstacle::Lost(leaf)) = obstacles.of(*id) {
-                    let data =
-                        device_data::of_node(&state.trace, state.trace.node(leaf)).expect("an obstacle is a leaf");
-                    let why = data.failure().unwrap_or_else(|| data.unbound());
+                if let Some(obstacle) = obstacles.of(*id) {
+                    let why = Obstacles::why(&state.trace, obstacle);
                     return Err(named(why.context("it depends on a value that is not there")));
                 }
                 if state.trace.node(*id).op != Op::Leaf {

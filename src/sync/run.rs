@@ -9,7 +9,8 @@ use crate::engine::{Buffer, Executable, cpu};
 use crate::error;
 use crate::error::Result;
 use crate::log::{Level, log};
-use crate::lower::{Module, lower};
+use crate::lower::{Layout, Module, Target, lower};
+use crate::mesh::Sharding;
 use crate::metrics::Counter;
 use crate::stack::{SHALLOW, with_stack};
 use std::sync::Arc;
@@ -22,8 +23,9 @@ pub type Made = Vec<Option<Arc<dyn Buffer>>>;
 /// stages that can fail without consuming an argument come first: compiling, and transferring scalars.
 pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
     let mut ready = Vec::with_capacity(plan.runs.len());
+    let mut shardings = Vec::new();
     for run in &plan.runs {
-        let compiled = compile(&owner.shared, run)?;
+        let compiled = compile(owner, run, &mut shardings)?;
         let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
         ready.push((run, compiled, packs));
     }
@@ -50,19 +52,33 @@ fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
 
 /// Transfers the scalars of one pack to the device.
 fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
-    let bytes = pack.bytes(&run.scalars);
-    let sent = owner.shared.runtime().engine.transfer_to_device(owner.ordinal(), &pack.ty(), &bytes)?;
-    owner.shared.metrics.add(Counter::TransferToDevice, 1);
-    owner.shared.metrics.add(Counter::OutboundBytes, bytes.len() as u64);
-    Ok(sent)
+    owner.transfer(&pack.ty(), &pack.bytes(&run.scalars), None)
 }
 
-/// Returns the executable from memory, else from disk, else from the compiler.
-pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
-    let lookup = Lookup { words: run.program.words(), scalars: &run.scalars, donors: &run.donors };
+/// Returns the layout of a run on a mesh. `earlier` are the shardings of the outputs of the runs before it; outputs
+/// whose sharding is not known yet count as replicated.
+pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<Layout> {
+    let mesh = owner.mesh.as_ref()?.clone();
+    let of = |(index, argument): (usize, &Source)| match argument {
+        Source::Data(data) => data.sharding(),
+        Source::Made(number) => match earlier.get(*number) {
+            Some(sharding) => sharding.clone(),
+            None => Sharding::replicated(run.program.parameter(index).dims.len()),
+        },
+    };
+    Some(Layout { mesh, parameters: run.arguments.iter().enumerate().map(of).collect() })
+}
+
+/// Returns the executable from memory, else from disk, else from the compiler. On a mesh, adds the shardings of its
+/// outputs to `shardings`, which has those of the runs before it.
+pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Arc<Compiled>> {
+    let shared = &owner.shared;
+    let layout = layout(owner, run, shardings);
+    let words = key::words(run, layout.as_ref());
+    let lookup = Lookup { words: &words, scalars: &run.scalars, donors: &run.donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
-        let platform = shared.runtime().engine.platform();
-        let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, platform);
+        let target = Target { platform: shared.runtime().engine.platform(), layout: layout.as_ref() };
+        let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target);
         let depth = run.program.depth();
         let executable = match &shared.runtime().disk {
             None => compile_anew(shared, &module, depth)?,
@@ -80,6 +96,7 @@ pub(super) fn compile(shared: &Shared, run: &Run) -> Result<Arc<Compiled>> {
     if !now {
         shared.metrics.add(Counter::CachedCompile, 1);
     }
+    shardings.extend_from_slice(compiled.executable.output_shardings());
     Ok(compiled)
 }
 

@@ -163,14 +163,17 @@ impl Save {
         self.items.iter().map(|item| item.ty.size_bytes() as u64).sum()
     }
 
-    /// Waits for the copies and writes the file.
-    fn write(mut self, written: &AtomicU64) -> Result<()> {
-        let mut entries = Vec::with_capacity(self.items.len());
-        for Item { name, ty, content } in &mut self.items {
-            let bytes = content.bytes().map_err(|e| e.context(format_args!("tensor {}", quoted(name))))?;
-            entries.push(Entry { name, ty, bytes });
-        }
-        io::write(&self.path, &entries, written)
+    /// Writes the file. Waits for one copy after the other, and frees each once it is written.
+    fn write(self, written: &AtomicU64) -> Result<()> {
+        let Save { path, items } = self;
+        let (types, mut contents): (Vec<(String, TensorType)>, Vec<Option<Content>>) =
+            items.into_iter().map(|item| ((item.name, item.ty), Some(item.content))).unzip();
+        let entries: Vec<Entry> = types.iter().map(|(name, ty)| Entry { name, ty }).collect();
+        let mut content = |index: usize, put: &mut dyn FnMut(&[u8]) -> Result<()>| {
+            let mut content = contents[index].take().expect("each content is written once");
+            put(content.bytes().map_err(|e| e.context(format_args!("tensor {}", quoted(&types[index].0))))?)
+        };
+        io::write(&path, &entries, &mut content, written)
     }
 }
 

@@ -39,7 +39,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
 /// Blocks until all work enqueued on a device has ended.
 pub fn wait(device: &'static Device) -> Result<()> {
     let owner = device.state().owner()?.clone();
-    owner.shared.runtime().engine.wait(owner.ordinal()).map_err(|e| explain(e, device, None))
+    owner.wait().map_err(|e| explain(e, device, None))
 }
 
 /// Returns the plan of a step.

@@ -6,6 +6,7 @@ use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of};
 use crate::device_data::{DeviceData, Hold, State};
 use crate::error;
 use crate::error::Result;
+use crate::mesh::Sharding;
 use crate::metrics::Counter;
 use crate::native::Array;
 use crate::types::{DType, SharedBytes, TensorType};
@@ -19,22 +20,24 @@ pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Resul
         state.check_open()?;
         state.owner()?.clone()
     };
-    let value = value_of_host(device, &owner, ty, data)?;
+    let value = value_of_host(device, &owner, ty, data, None)?;
     device.state().new_tensor_of(value)
 }
 
-/// Replaces a tensor's value with values of the host.
+/// Replaces a tensor's value with values of the host. On a mesh, they are split as the value that they replace; if that
+/// is pending, each device gets a copy.
 pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
     let device = device_of("dst", tensor)?;
-    let (owner, ty) = {
+    let (owner, ty, old) = {
         let state = device.state();
         state.check_open()?;
         let slot = state.check("dst", tensor)?;
-        (state.owner()?.clone(), state.ty(slot))
+        (state.owner()?.clone(), state.ty(slot), state.data(slot))
     };
     check_size(&ty, data.len())?;
     check_pred(&ty, data)?;
-    let value = value_of_host(device, &owner, &ty, data)?;
+    let sharding = old.filter(|_| owner.mesh.is_some()).map(|old| old.sharding());
+    let value = value_of_host(device, &owner, &ty, data, sharding.as_ref())?;
     let garbage = {
         let mut state = device.state();
         let slot = state.check("dst", tensor)?;
@@ -45,24 +48,33 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
 }
 
 /// Values of the host as an array (cpu) or device data (XLA).
-fn value_of_host(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Value> {
+fn value_of_host(
+    device: &Device,
+    owner: &Owner,
+    ty: &TensorType,
+    data: &[u8],
+    sharding: Option<&Sharding>,
+) -> Result<Value> {
     match owner.place {
         Place::Cpu => Array::from_bytes(ty, data).map(Value::Native),
-        Place::Xla(_) => upload(device, owner, ty, data).map(Value::Data),
+        Place::Xla(_) | Place::Mesh(_) => upload(device, owner, ty, data, sharding).map(Value::Data),
     }
 }
 
-/// Transfers values of the host to an XLA device.
-pub(super) fn upload(device: &Device, owner: &Owner, ty: &TensorType, data: &[u8]) -> Result<Arc<DeviceData>> {
-    let sent = owner.shared.runtime().engine.transfer_to_device(owner.ordinal(), ty, data);
-    let buffer = sent.map_err(|e| explain(e, device, Some(data.len() as u64)))?;
-    owner.shared.metrics.add(Counter::TransferToDevice, 1);
-    owner.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
-    Ok(DeviceData::ready(buffer))
+/// Transfers values of the host to an XLA device or a mesh.
+pub(super) fn upload(
+    device: &Device,
+    owner: &Owner,
+    ty: &TensorType,
+    data: &[u8],
+    sharding: Option<&Sharding>,
+) -> Result<Arc<DeviceData>> {
+    let sent = owner.transfer(ty, data, sharding);
+    Ok(DeviceData::ready(sent.map_err(|e| explain(e, device, Some(data.len() as u64)))?))
 }
 
 /// A PJRT plugin accepts any byte as a bool, and computes nonsense with bytes other than 0 and 1.
-fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
+pub(super) fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
     if ty.dtype == DType::Pred
         && let Some(at) = data.iter().position(|&byte| byte > 1)
     {
@@ -71,7 +83,7 @@ fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn check_size(ty: &TensorType, size_bytes: usize) -> Result<()> {
+pub(super) fn check_size(ty: &TensorType, size_bytes: usize) -> Result<()> {
     if ty.size_bytes() != size_bytes {
         return Err(error!(InvalidArgument, "size_bytes: {size_bytes} given; {ty} has {} bytes", ty.size_bytes()));
     }
@@ -176,7 +188,8 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
     state.new_tensor_of(value)
 }
 
-/// Makes a value available on another device. Copies between XLA devices are enqueued, and not waited for.
+/// Makes a value available on another device; on a mesh, as a copy on each of its devices. Copies between XLA devices
+/// are enqueued, and not waited for.
 pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
     let owner = {
         let state = target.state();
@@ -186,12 +199,21 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
     match (value, owner.place) {
         (Settled::Native(array), Place::Cpu) => Ok(Value::Native(array)),
         (Settled::Native(array), Place::Xla(_)) => lend(target, &owner, &array).map(Value::Data),
+        (Settled::Native(array), Place::Mesh(_)) => {
+            upload(target, &owner, array.ty(), array.bytes(), None).map(Value::Data)
+        }
         (Settled::Device(hold, from), Place::Cpu) => array_of(hold, &from).map(|(array, _)| Value::Native(array)),
-        (Settled::Device(hold, _), Place::Xla(ordinal)) => {
+        (Settled::Device(hold, from), Place::Xla(_) | Place::Mesh(_)) => {
             let size = hold.data().ty().size_bytes() as u64;
-            let copy = hold.data().buffer()?.copy_to_device(ordinal).map_err(|e| explain(e, target, Some(size)))?;
-            owner.shared.metrics.add(Counter::TransferToDevice, 1);
-            Ok(Value::Data(DeviceData::ready(copy)))
+            let copy = owner.copy(&hold.data().buffer()?).map_err(|e| explain(e, target, Some(size)))?;
+            match copy {
+                Some(copy) => Ok(Value::Data(DeviceData::ready(copy))),
+                // The pieces of a split tensor are gathered on the host.
+                None => {
+                    let (array, _) = array_of(hold, &from)?;
+                    upload(target, &owner, array.ty(), array.bytes(), None).map(Value::Data)
+                }
+            }
         }
     }
 }
@@ -206,13 +228,13 @@ fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>
             count_shared(owner, array.ty());
             Ok(DeviceData::lent(buffer))
         }
-        None => upload(target, owner, array.ty(), array.bytes()),
+        None => upload(target, owner, array.ty(), array.bytes(), None),
     }
 }
 
 /// Returns the data of an XLA device as an array, and whether it was copied: the array aliases the memory if that is
 /// the host's. The data is held while it is read or aliased, so that no step consumes it.
-fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
+pub(super) fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
     let ty = hold.data().ty().clone();
     let buffer = hold.data().buffer()?;
     let array = match buffer.clone().share()? {

@@ -1,11 +1,16 @@
 //! An engine that interprets programs with the native kernels. It consumes every donated buffer: a consumed buffer is
-//! poisoned, and access to it is a violation, which tests check for at their end.
+//! poisoned, and access to it is a violation, which tests check for at their end. A partitioned program is interpreted
+//! once, on the whole arguments; its outputs are then split.
 
+use crate::place::random_sharding;
 use lazyxla::emit::Pack;
-use lazyxla::engine::{Buffer, Engine, Executable, Execution, HostCopy, Memory, ProgramMemory, Signature};
+use lazyxla::engine::{
+    Buffer, Engine, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory, ShardedBuffer, Signature,
+};
 use lazyxla::error::{Code, Error, Result};
 use lazyxla::interpret;
 use lazyxla::lower::Module;
+use lazyxla::mesh::{Placement, Sharding, take_piece};
 use lazyxla::native::Array;
 use lazyxla::types::{Scalar, SharedBytes, TensorType};
 use std::any::Any;
@@ -24,6 +29,8 @@ pub struct Witness {
 }
 
 pub struct OracleEngine {
+    /// Number of devices.
+    pub devices: usize,
     pub witness: Arc<Witness>,
 }
 
@@ -136,15 +143,80 @@ impl HostCopy for OracleCopy {
 
 struct OracleExecutable {
     signature: Signature,
+    /// Shardings of the outputs of a partitioned program.
+    shardings: Vec<Sharding>,
     program: lazyxla::ir::Program,
     scalars: Vec<Scalar>,
     packs: Vec<Pack>,
     witness: Arc<Witness>,
 }
 
+/// Buffer of this engine.
+fn own(buffer: &Arc<dyn Buffer>) -> &OracleBuffer {
+    buffer.as_any().downcast_ref().expect("a buffer of this engine")
+}
+
+/// Buffers of an argument: one, or the pieces of a buffer on a mesh.
+fn parts(argument: &Arc<dyn Buffer>) -> Vec<&OracleBuffer> {
+    match argument.as_any().downcast_ref::<ShardedBuffer>() {
+        Some(sharded) => sharded.pieces().iter().map(own).collect(),
+        None => vec![own(argument)],
+    }
+}
+
+/// Content of an argument; of a buffer on a mesh, the whole.
+fn content(argument: &Arc<dyn Buffer>, partitions: Option<&Partitions>) -> Result<Array> {
+    if partitions.is_none() {
+        return own(argument).array().cloned();
+    }
+    for part in parts(argument) {
+        part.array()?;
+    }
+    let mut bytes = vec![0; argument.tensor_type().size_bytes()];
+    argument.read(&mut bytes)?;
+    Array::from_bytes(argument.tensor_type(), &bytes)
+}
+
+impl OracleExecutable {
+    /// Buffer of an output on a device; of a partitioned program, on the mesh.
+    fn output(&self, device: usize, index: usize, array: Array) -> Result<Arc<dyn Buffer>> {
+        let Some(Partitions { mesh, .. }) = &self.signature.partitions else {
+            return Ok(buffer(array, device, false, &self.witness));
+        };
+        let (ty, sharding) = (array.ty(), self.shardings[index].clone());
+        let piece = TensorType::new(ty.dtype, &sharding.piece_dims("output", &mesh.axes, &ty.dims)?);
+        let mut pieces: Vec<Arc<dyn Buffer>> = Vec::new();
+        for (position, &ordinal) in mesh.ordinals.iter().enumerate() {
+            let offsets = sharding.offsets(&mesh.axes, position, &piece.dims);
+            let mut bytes = vec![0; piece.size_bytes()];
+            take_piece(array.bytes(), &ty.dims, ty.dtype.size_bytes(), &offsets, &piece.dims, &mut bytes);
+            pieces.push(buffer(Array::from_bytes(&piece, &bytes)?, ordinal, false, &self.witness));
+        }
+        let sharded = ShardedBuffer::new(ty.clone(), Placement { mesh: mesh.clone(), sharding }, pieces)?;
+        Ok(sharded)
+    }
+
+    /// Checks that the arguments are of the types and shardings that the program was compiled for.
+    fn check(&self, arguments: &[Arc<dyn Buffer>]) {
+        let types: Vec<&TensorType> = arguments.iter().map(|argument| argument.tensor_type()).collect();
+        assert_eq!(types, self.signature.parameters.iter().collect::<Vec<_>>(), "arguments are what was compiled for");
+        let known = |argument: &Arc<dyn Buffer>| argument.placement().map(|placement| placement.sharding.clone());
+        let given: Vec<Option<Sharding>> = arguments.iter().map(known).collect();
+        let wanted: Vec<Option<Sharding>> = match &self.signature.partitions {
+            Some(partitions) => partitions.parameters.iter().cloned().map(Some).collect(),
+            None => vec![None; arguments.len()],
+        };
+        assert_eq!(given, wanted, "arguments are split as what was compiled for");
+    }
+}
+
 impl Executable for OracleExecutable {
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn output_shardings(&self) -> &[Sharding] {
+        &self.shardings
     }
 
     fn serialize(&self) -> Result<Vec<u8>> {
@@ -156,17 +228,17 @@ impl Executable for OracleExecutable {
     }
 
     fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {
-        let own = |i: usize| arguments[i].as_any().downcast_ref::<OracleBuffer>().expect("a buffer of this engine");
-        let types: Vec<&TensorType> = arguments.iter().map(|argument| argument.tensor_type()).collect();
-        assert_eq!(types, self.signature.parameters.iter().collect::<Vec<_>>(), "arguments are what was compiled for");
+        self.check(arguments);
         let consumed: Vec<usize> = self.signature.donors.iter().copied().filter(|i| !keep.contains(i)).collect();
         for &donor in &consumed {
-            let again = (0..arguments.len()).filter(|&i| std::ptr::eq(own(i), own(donor))).count();
-            assert_eq!(again, 1, "a donor is no other argument, too");
+            let donated = parts(&arguments[donor]);
+            let is_donated = |part: &OracleBuffer| donated.iter().any(|&known| std::ptr::eq(known, part));
+            let again = arguments.iter().flat_map(parts).filter(|&part| is_donated(part)).count();
+            assert_eq!(again, donated.len(), "a donor is no other argument, too");
         }
         let mut inputs = Vec::with_capacity(arguments.len());
-        for i in 0..arguments.len() {
-            inputs.push(own(i).array()?.clone());
+        for argument in arguments {
+            inputs.push(content(argument, self.signature.partitions.as_ref())?);
         }
         let packed = inputs.split_off(arguments.len() - self.packs.len());
         let mut scalars = self.scalars.clone();
@@ -177,9 +249,9 @@ impl Executable for OracleExecutable {
             }
         }
         let outputs = interpret::run(&self.program, &scalars, &inputs)?;
-        consumed.iter().for_each(|&donor| own(donor).consume());
-        let outputs = outputs.into_iter().map(|array| buffer(array, device, false, &self.witness) as Arc<dyn Buffer>);
-        Ok(Execution { outputs: outputs.collect(), consumed })
+        consumed.iter().flat_map(|&donor| parts(&arguments[donor])).for_each(OracleBuffer::consume);
+        let outputs = outputs.into_iter().enumerate().map(|(index, array)| self.output(device, index, array));
+        Ok(Execution { outputs: outputs.collect::<Result<_>>()?, consumed })
     }
 }
 
@@ -189,7 +261,7 @@ impl Engine for OracleEngine {
     }
 
     fn device_count(&self) -> usize {
-        2
+        self.devices
     }
 
     fn fingerprint(&self) -> Result<Vec<u8>> {
@@ -210,9 +282,20 @@ impl Engine for OracleEngine {
         Ok(Some(buffer(array, device, true, &self.witness)))
     }
 
-    fn compile(&self, _text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>> {
+    fn compile(&self, text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>> {
         let module = origin.downcast_ref::<Module>().expect("programs come from lowering");
+        let shardings = signature.partitions.as_ref().map(|partitions| {
+            // Outputs that may have any sharding get one that varies between programs.
+            let choice = |index: usize| (text.len() + index) as u16;
+            let outputs = signature.outputs.iter().zip(&partitions.outputs).enumerate();
+            let of_output = |(index, (ty, stated)): (usize, (&TensorType, &Option<Sharding>))| match stated {
+                Some(stated) => stated.clone(),
+                None => random_sharding(&partitions.mesh.axes, &ty.dims, choice(index)),
+            };
+            outputs.map(of_output).collect::<Vec<Sharding>>()
+        });
         Ok(Arc::new(OracleExecutable {
+            shardings: shardings.unwrap_or_default(),
             signature,
             program: module.program.clone(),
             scalars: module.scalars.clone(),

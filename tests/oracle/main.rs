@@ -1,18 +1,21 @@
 //! The strongest test of the sync layer (behaviour E6): random programs over all operations and dtypes, run eagerly on
 //! native tensors and lazily. Programs of whole numbers and bits must agree in every value and every error, both on an
 //! engine that interprets programs and poisons donated buffers, and on the real plugin. Programs of real numbers must
-//! stay within an error bound of a reference in f64, on the plugin.
+//! stay within an error bound of a reference in f64, on the plugin. Both hold on one device, and on meshes of 2, 4 and
+//! 8 devices: there, new tensors are split at random, and random sharding constraints are recorded (see `place.rs`).
 //!
 //! Each program runs twice, the second time on other values (see `program.rs`).
 //!
-//! `LXLA_ORACLE_PROGRAMS` and `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test on the plugin) set the number of programs,
-//! `LXLA_ORACLE_SEED` the random seed. A failing program is shrunk and printed, each action with its operands.
+//! The number of programs is set by `LXLA_ORACLE_PROGRAMS` (first engine), `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test
+//! on one device of the plugin) and `LXLA_ORACLE_MESH_PROGRAMS` (for both tests on meshes of the plugin together), the
+//! random seed by `LXLA_ORACLE_SEED`. A failing program is shrunk and printed, each action with its operands.
 //! `LXLA_ORACLE_LAST` names a file to which each program is written before it runs, for programs that crash the
 //! process.
 
 mod approximate;
 mod engine;
 mod exact;
+mod place;
 mod program;
 mod scratch;
 
@@ -21,6 +24,7 @@ use engine::{OracleEngine, Witness};
 use exact::{Kind, Twin};
 use lazyxla::env::{Environment, EnvironmentOptions};
 use lazyxla::metrics::Counter;
+use place::{DEVICES, Place, Places};
 use program::{Coverage, Programs, number, run};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,21 +49,23 @@ impl Drop for Folder {
 
 /// An environment of which only the native device is used.
 fn native_environment(number: u64) -> Environment {
-    let engine = Arc::new(OracleEngine { witness: Arc::default() });
+    let engine = Arc::new(OracleEngine { devices: 1, witness: Arc::default() });
     Environment::with_engine(u64::MAX - number, engine, EnvironmentOptions::default()).expect("native needs nothing")
 }
 
 #[test]
 fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
     let witness = Arc::new(Witness::default());
-    let engine = Arc::new(OracleEngine { witness: witness.clone() });
+    let engine = Arc::new(OracleEngine { devices: 2, witness: witness.clone() });
     let options = EnvironmentOptions { named: vec![("max_program_ops", "12".to_string())], ..Default::default() };
     let lazy = Environment::with_engine(u64::MAX, engine, options).unwrap();
     let (native, folder, coverage) = (native_environment(1), Folder::new("oracle"), Coverage::default());
     let count = number("LXLA_ORACLE_PROGRAMS", 3000);
     let programs = Programs { count, length: 60, stream: 0 };
+    let places = Places::on_devices(&lazy);
     let violations = || witness.violations.swap(0, Ordering::SeqCst);
-    run(programs, exact::action(), &lazy, violations, || Twin::new(&native, &lazy, &folder.0, &coverage));
+    let begin = || Twin::new(&native, &lazy, &places, &folder.0, &coverage);
+    run(programs, exact::action(false), &lazy, violations, begin);
     coverage.check(count, Kind::is_seen);
     assert!(witness.consumed.load(Ordering::SeqCst) > 0, "nothing was ever donated: the test proves little");
 }
@@ -71,7 +77,9 @@ fn e6_native_and_lazy_agree_on_the_plugin() {
     let (native, folder, coverage) = (native_environment(3), Folder::new("plugin"), Coverage::default());
     let count = number("LXLA_ORACLE_PLUGIN_PROGRAMS", 150);
     let programs = Programs { count, length: 25, stream: 0 };
-    run(programs, exact::action(), &lazy, || 0, || Twin::new(&native, &lazy, &folder.0, &coverage));
+    let places = Places::on_devices(&lazy);
+    let begin = || Twin::new(&native, &lazy, &places, &folder.0, &coverage);
+    run(programs, exact::action(false), &lazy, || 0, begin);
     coverage.check(count, Kind::is_seen);
     let donated = lazy.counter(Counter::DonatedBuffers.name()).unwrap();
     assert!(donated > 0, "nothing was ever donated: the test proves little");
@@ -87,18 +95,78 @@ fn e6_longer_float_programs_stay_within_an_error_bound() {
         let options = EnvironmentOptions { named: vec![("max_program_ops", cut.to_string())], ..Default::default() };
         let lazy = Environment::new(u64::MAX - 5 - i as u64, options).unwrap();
         let programs = Programs { count: count / 2, length: 30, stream: i as u8 };
-        run(programs, approximate::action(), &lazy, || 0, || Approximate::new(&native, &lazy, &tally, &coverage));
+        let home = Place::one_device(&lazy, 0);
+        let begin = || Approximate::new(&native, &home, &tally, &coverage);
+        run(programs, approximate::action(false), &lazy, || 0, begin);
     }
     coverage.check(count, Deed::is_seen);
-    let (compared, close) = (tally.compared.get(), tally.close.get());
-    println!(
-        "{compared} elements compared: {close} with bounds below a thousandth, {} different, the most {} of its bound",
-        tally.different.get(),
-        tally.most.get()
-    );
-    assert!(
-        2 * close > compared,
-        "{close} of {compared} elements have bounds below a thousandth: the test proves little"
-    );
-    assert!(tally.different.get() > 0, "XLA rounded all as native did: that is not to be believed");
+    tally.check();
+}
+
+/// Number of programs of each of the two tests on meshes.
+fn count_on_meshes() -> u64 {
+    number("LXLA_ORACLE_MESH_PROGRAMS", 60) / 2
+}
+
+/// Part `i` of `count` programs in `parts`. The streams from `stream` on are those of the parts.
+fn part(count: u64, i: usize, parts: usize, stream: u8) -> Programs {
+    let until = |i: usize| count * i as u64 / parts as u64;
+    Programs { count: until(i + 1) - until(i), length: 25, stream: stream + i as u8 }
+}
+
+/// A third of `LXLA_ORACLE_PROGRAMS`.
+#[test]
+fn e6_meshes_agree_on_an_engine_that_poisons_what_it_consumes() {
+    let witness = Arc::new(Witness::default());
+    let engine = Arc::new(OracleEngine { devices: DEVICES, witness: witness.clone() });
+    let options = EnvironmentOptions { named: vec![("max_program_ops", "12".to_string())], ..Default::default() };
+    let lazy = Environment::with_engine(u64::MAX - 12, engine, options).unwrap();
+    let (native, folder, coverage) = (native_environment(13), Folder::new("oracle_meshes"), Coverage::default());
+    let meshes = Places::on_meshes(&lazy);
+    let count = number("LXLA_ORACLE_PROGRAMS", 3000) / 3;
+    for (i, places) in meshes.iter().enumerate() {
+        let programs = Programs { length: 60, ..part(count, i, meshes.len(), 48) };
+        let violations = || witness.violations.swap(0, Ordering::SeqCst);
+        let begin = || Twin::new(&native, &lazy, places, &folder.0, &coverage);
+        run(programs, exact::action(true), &lazy, violations, begin);
+    }
+    coverage.check(count, Kind::is_seen);
+    assert!(witness.consumed.load(Ordering::SeqCst) > 0, "nothing was ever donated: the test proves little");
+}
+
+#[test]
+fn e6_meshes_agree_exactly() {
+    let options = EnvironmentOptions { device_count: DEVICES, ..Default::default() };
+    let lazy = Environment::new(u64::MAX - 7, options).unwrap();
+    let (native, folder, coverage) = (native_environment(8), Folder::new("meshes"), Coverage::default());
+    let meshes = Places::on_meshes(&lazy);
+    let count = count_on_meshes();
+    for (i, places) in meshes.iter().enumerate() {
+        let begin = || Twin::new(&native, &lazy, places, &folder.0, &coverage);
+        run(part(count, i, meshes.len(), 16), exact::action(true), &lazy, || 0, begin);
+    }
+    coverage.check(count, Kind::is_seen);
+    let donated = lazy.counter(Counter::DonatedBuffers.name()).unwrap();
+    assert!(donated > 0 || count < 1000, "nothing was ever donated: the test proves little");
+}
+
+/// Half of the programs run with max_program_ops = 5, which splits them into small executables.
+#[test]
+fn e6_meshes_stay_within_bounds() {
+    let native = native_environment(9);
+    let (tally, coverage) = (Tally::default(), Coverage::default());
+    let count = count_on_meshes();
+    for (half, cut) in ["1024", "5"].into_iter().enumerate() {
+        let named = vec![("max_program_ops", cut.to_string())];
+        let options = EnvironmentOptions { device_count: DEVICES, named, ..Default::default() };
+        let lazy = Environment::new(u64::MAX - 10 - half as u64, options).unwrap();
+        let meshes = Places::on_meshes(&lazy);
+        for (i, places) in meshes.iter().enumerate() {
+            let programs = part(count, half * meshes.len() + i, 2 * meshes.len(), 32);
+            let begin = || Approximate::new(&native, &places.home, &tally, &coverage);
+            run(programs, approximate::action(true), &lazy, || 0, begin);
+        }
+    }
+    coverage.check(count, Deed::is_seen);
+    tally.check();
 }

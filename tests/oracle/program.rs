@@ -1,6 +1,7 @@
 //! Generates, runs and shrinks random programs.
 
 use lazyxla::env::Environment;
+use lazyxla::error::Error;
 use proptest::collection::vec;
 use proptest::prelude::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -8,15 +9,18 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+/// Result of an action or a check: an error describes how the native and the lazy run differ.
+pub type Outcome = Result<(), String>;
+
 /// Runs the actions of a program natively and lazily.
 pub trait Twofold {
     type Action: Debug;
 
-    /// Runs an action; an error describes how the two runs differ.
-    fn act(&mut self, action: &Self::Action) -> Result<(), String>;
+    /// Runs an action.
+    fn act(&mut self, action: &Self::Action) -> Outcome;
 
     /// Reads and compares all tensors, then releases them.
-    fn finish(&mut self) -> Result<(), String>;
+    fn finish(&mut self) -> Outcome;
 
     /// Releases all tensors after a failure and returns a report with one line for each action.
     fn abandon(&mut self) -> String;
@@ -67,6 +71,10 @@ impl<K: Ord + Copy + Debug> Coverage<K> {
             counts.iter().filter(|(kind, [_, done])| *done == 0 && is_seen(**kind)).map(|(kind, _)| *kind).collect();
         assert!(missed.is_empty() || programs < 1000, "the test proves nothing of what never happened: {missed:?}");
     }
+}
+
+pub fn in_words(error: Error) -> String {
+    error.to_string()
 }
 
 pub fn number(variable: &str, default: u64) -> u64 {

@@ -195,6 +195,7 @@ fn transformed_programs_agree_on_the_plugin() {
                 parameters: made.parameters().to_vec(),
                 outputs: made.results().to_vec(),
                 donors: Vec::new(),
+                partitions: None,
             };
             let executable = engine.compile(&lower_body(made), signature, &()).unwrap();
             let sent: Vec<_> =

@@ -101,7 +101,8 @@ fn compile(
     outputs: &[TensorType],
     donors: &[usize],
 ) -> Result<Arc<dyn Executable>> {
-    let signature = Signature { parameters: parameters.to_vec(), outputs: outputs.to_vec(), donors: donors.to_vec() };
+    let (parameters, outputs, donors) = (parameters.to_vec(), outputs.to_vec(), donors.to_vec());
+    let signature = Signature { parameters, outputs, donors, partitions: None };
     engine.compile(text, signature, &())
 }
 

@@ -18,6 +18,9 @@ pub struct Client {
     devices: Vec<*mut sys::PJRT_Device>,
     /// Whether device memory is host memory that can be read in place.
     pub(super) host_readable: bool,
+    /// Locked while a program is enqueued on several devices: two such programs must be enqueued in the same order on
+    /// all devices, or each would wait for the other in its first collective.
+    pub(super) launching: Mutex<()>,
     in_flight: Vec<Mutex<InFlight>>,
     live: AtomicU64,
     peak: AtomicU64,
@@ -45,6 +48,7 @@ impl Client {
             raw: create(api, device_count)?,
             devices: Vec::new(),
             host_readable: false,
+            launching: Mutex::new(()),
             in_flight: Vec::new(),
             live: AtomicU64::new(0),
             peak: AtomicU64::new(0),
@@ -101,6 +105,17 @@ impl Client {
             .get(index)
             .copied()
             .ok_or_else(|| error!(InvalidArgument, "device: there is no device {index}, only {}", self.devices.len()))
+    }
+
+    /// Id of a device, which is unique among the devices of all processes.
+    pub(super) fn device_id(&self, index: usize) -> Result<i32> {
+        let mut device = Args::<sys::PJRT_Device_GetDescription_Args>::new(self.api);
+        device.device = self.device(index)?;
+        call!(self.api, PJRT_Device_GetDescription, device)?;
+        let mut args = Args::<sys::PJRT_DeviceDescription_Id_Args>::new(self.api);
+        args.device_description = device.device_description;
+        call!(self.api, PJRT_DeviceDescription_Id, args)?;
+        Ok(args.id)
     }
 
     /// Counts bytes that were allocated and freed by the same operation.

@@ -19,26 +19,90 @@ const ENV_OPTION_OVERRIDES: u32 = 7;
 pub const SWITCHED_OFF: [&str; 3] =
     ["xla_allow_excess_precision", "xla_cpu_enable_fast_min_max", "xla_cpu_use_xnnpack"];
 
+/// Fields of `ExecutableBuildOptionsProto`.
+mod build {
+    pub const DEVICE_ORDINAL: u32 = 1;
+    pub const NUM_REPLICAS: u32 = 4;
+    pub const NUM_PARTITIONS: u32 = 5;
+    pub const USE_SPMD_PARTITIONING: u32 = 6;
+    pub const DEVICE_ASSIGNMENT: u32 = 9;
+    pub const ALLOW_SPMD_SHARDING_PROPAGATION_TO_OUTPUT: u32 = 12;
+    pub const ALLOW_SPMD_SHARDING_PROPAGATION_TO_PARAMETERS: u32 = 18;
+    pub const USE_SHARDY_PARTITIONER: u32 = 19;
+}
+
 /// Encodes options for one replica and one partition of a portable executable, with the options in `switched_off` set
 /// to false.
 pub fn encode(switched_off: &[&str]) -> Vec<u8> {
-    let mut build = Vec::new();
-    varint_field(&mut build, 1, u64::MAX); // device_ordinal = -1: none
-    varint_field(&mut build, 4, 1); // num_replicas
-    varint_field(&mut build, 5, 1); // num_partitions
+    let mut options = Vec::new();
+    bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build_options(1));
+    varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
+    switch_off(&mut options, switched_off);
+    options
+}
+
+/// How a program is partitioned.
+pub struct Partitioning {
+    /// Global id of the device of each partition.
+    pub device_ids: Vec<i32>,
+    /// Number of parameters. The program states the sharding of each of them.
+    pub parameters: usize,
+    /// For each output, whether the partitioner chooses its sharding.
+    pub chosen_outputs: Vec<bool>,
+}
+
+/// Encodes options for one replica of a program that Shardy partitions, with the options in `switched_off` set to
+/// false. The executable runs on the given devices only.
+pub fn encode_partitioned(switched_off: &[&str], partitioning: &Partitioning) -> Vec<u8> {
+    let mut build = build_options(partitioning.device_ids.len() as u64);
+    varint_field(&mut build, build::USE_SPMD_PARTITIONING, 1);
+    bytes_field(&mut build, build::DEVICE_ASSIGNMENT, &device_assignment(&partitioning.device_ids));
+    let chosen: Vec<u8> = partitioning.chosen_outputs.iter().map(|&chosen| u8::from(chosen)).collect();
+    packed_field(&mut build, build::ALLOW_SPMD_SHARDING_PROPAGATION_TO_OUTPUT, &chosen);
+    let stated = vec![0; partitioning.parameters];
+    packed_field(&mut build, build::ALLOW_SPMD_SHARDING_PROPAGATION_TO_PARAMETERS, &stated);
+    varint_field(&mut build, build::USE_SHARDY_PARTITIONER, 1);
 
     let mut options = Vec::new();
     bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build);
-    varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
-    for name in switched_off {
+    switch_off(&mut options, switched_off);
+    options
+}
+
+/// Encodes the fields of `ExecutableBuildOptionsProto` that every program has.
+fn build_options(partitions: u64) -> Vec<u8> {
+    let mut build = Vec::new();
+    varint_field(&mut build, build::DEVICE_ORDINAL, u64::MAX); // -1: none
+    varint_field(&mut build, build::NUM_REPLICAS, 1);
+    varint_field(&mut build, build::NUM_PARTITIONS, partitions);
+    build
+}
+
+/// Encodes a `DeviceAssignmentProto` of one replica.
+fn device_assignment(device_ids: &[i32]) -> Vec<u8> {
+    let mut assignment = Vec::new();
+    varint_field(&mut assignment, 1, 1); // replica_count
+    varint_field(&mut assignment, 2, device_ids.len() as u64); // computation_count
+    for &id in device_ids {
+        let mut ids = Vec::new();
+        varint(&mut ids, i64::from(id) as u64);
+        let mut devices = Vec::new();
+        packed_field(&mut devices, 1, &ids); // replica_device_ids
+        bytes_field(&mut assignment, 3, &devices); // computation_devices
+    }
+    assignment
+}
+
+/// Adds the entries of `env_option_overrides` that set these options to false.
+fn switch_off(options: &mut Vec<u8>, names: &[&str]) {
+    for name in names {
         let mut value = Vec::new();
         varint_field(&mut value, 2, 0); // OptionOverrideProto.bool_field = false
         let mut entry = Vec::new();
         bytes_field(&mut entry, 1, name.as_bytes());
         bytes_field(&mut entry, 2, &value);
-        bytes_field(&mut options, ENV_OPTION_OVERRIDES, &entry);
+        bytes_field(options, ENV_OPTION_OVERRIDES, &entry);
     }
-    options
 }
 
 fn varint(out: &mut Vec<u8>, mut value: u64) {
@@ -60,6 +124,13 @@ fn bytes_field(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
+/// Writes a repeated field of numbers, each of which is already a varint. An empty list has no bytes.
+fn packed_field(out: &mut Vec<u8>, field: u32, varints: &[u8]) {
+    if !varints.is_empty() {
+        bytes_field(out, field, varints);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -79,5 +150,30 @@ mod tests {
             entries = &entries[2 + size..];
         }
         assert!(entries.is_empty());
+    }
+
+    #[test]
+    fn partitioned_programs_have_devices_and_flags() {
+        let bytes = super::encode_partitioned(
+            &["x"],
+            &super::Partitioning { device_ids: vec![3, 200], parameters: 3, chosen_outputs: vec![true, false] },
+        );
+        let assignment = [0x08, 1, 0x10, 2, 0x1A, 3, 0x0A, 1, 3, 0x1A, 4, 0x0A, 2, 0xC8, 1];
+        let build = [
+            &[0x08][..],
+            &[0xFF; 9],
+            &[0x01, 0x20, 1, 0x28, 2, 0x30, 1, 0x4A, assignment.len() as u8],
+            &assignment,
+            &[0x62, 2, 1, 0, 0x92, 1, 3, 0, 0, 0, 0x98, 1, 1],
+        ]
+        .concat();
+        assert_eq!(bytes[..2], [0x1A, build.len() as u8]);
+        assert_eq!(bytes[2..2 + build.len()], build);
+        assert_eq!(bytes[2 + build.len()..], [0x3A, 7, 0x0A, 1, b'x', 0x12, 2, 0x10, 0]);
+
+        let none = super::Partitioning { device_ids: vec![0], parameters: 0, chosen_outputs: vec![] };
+        let bytes = super::encode_partitioned(&[], &none);
+        let end = [0x4A, 9, 0x08, 1, 0x10, 1, 0x1A, 3, 0x0A, 1, 0, 0x98, 1, 1];
+        assert!(bytes.ends_with(&end), "empty lists are left out");
     }
 }

@@ -3,12 +3,13 @@
 use super::api::{Args, call, function};
 use super::buffer::PjrtBuffer;
 use super::client::Client;
+use super::compile_options::Partitioning;
 use super::event::Event;
 use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
 use super::settings::{self, Settings};
 use super::{check, compile_options, exit, host_memory, sys};
-use crate::engine::{Buffer, Engine, Executable, Memory, Signature};
+use crate::engine::{Buffer, Engine, Executable, Memory, Partitions, Signature};
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, SharedBytes, TensorType};
@@ -49,11 +50,12 @@ impl PjrtEngine {
     fn find_settings(&mut self) -> Result<Settings> {
         let flags = settings::flags();
         let scalar = TensorType::new(DType::F32, &[]);
-        let signature = Signature { parameters: vec![scalar.clone()], outputs: vec![scalar], donors: vec![] };
+        let (parameters, outputs) = (vec![scalar.clone()], vec![scalar]);
+        let signature = Signature { parameters, outputs, donors: vec![], partitions: None };
         let options = settings::accepted_options(|names| {
             self.compile_with(&compile_options::encode(names), WARM_UP, signature.clone()).map(drop)
         });
-        self.settings = Settings { compile_options: compile_options::encode(&options), flags };
+        self.settings = Settings { compile_options: compile_options::encode(&options), switched_off: options, flags };
         check::run_once(self, self.plugin.path(), || self.fingerprint())?;
         Ok(self.settings.clone())
     }
@@ -78,6 +80,26 @@ impl PjrtEngine {
         // SAFETY: the plugin transferred ownership of a new executable.
         let executable = unsafe { PjrtExecutable::new(self.client.clone(), args.executable, signature)? };
         Ok(Arc::new(executable))
+    }
+
+    /// Compile options of a partitioned program.
+    fn partitioned_options(&self, partitions: &Partitions) -> Result<Vec<u8>> {
+        let _inside = exit::enter()?;
+        let id = |&ordinal: &usize| self.client.device_id(ordinal);
+        let partitioning = Partitioning {
+            device_ids: partitions.mesh.ordinals.iter().map(id).collect::<Result<_>>()?,
+            parameters: partitions.parameters.len(),
+            chosen_outputs: partitions.outputs.iter().map(Option::is_none).collect(),
+        };
+        Ok(compile_options::encode_partitioned(&self.settings.switched_off, &partitioning))
+    }
+
+    /// Checks the partitions of a program, if it has any.
+    fn check_partitions(&self, signature: &Signature) -> Result<()> {
+        match &signature.partitions {
+            Some(partitions) => partitions.check(signature, self.client.device_count()),
+            None => Ok(()),
+        }
     }
 
     /// Creates a buffer from host memory. Returns it, and an event that is triggered when the plugin no longer uses the
@@ -168,10 +190,17 @@ impl Engine for PjrtEngine {
     }
 
     fn compile(&self, text: &str, signature: Signature, _origin: &dyn Any) -> Result<Arc<dyn Executable>> {
-        self.compile_with(&self.settings.compile_options, text, signature)
+        self.check_partitions(&signature)?;
+        let partitioned = match &signature.partitions {
+            Some(partitions) => Some(self.partitioned_options(partitions)?),
+            None => None,
+        };
+        let options = partitioned.as_deref().unwrap_or(&self.settings.compile_options);
+        self.compile_with(options, text, signature)
     }
 
     fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>> {
+        self.check_partitions(&signature)?;
         let _inside = exit::enter()?;
         let api = self.client.api;
         let mut args = Args::<sys::PJRT_Executable_DeserializeAndLoad_Args>::new(api);

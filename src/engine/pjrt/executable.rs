@@ -4,10 +4,13 @@ use super::api::{Args, call, function};
 use super::buffer::PjrtBuffer;
 use super::client::Client;
 use super::event::Event;
+use super::partitioned::Partitioned;
 use super::{exit, sys};
 use crate::engine::{Buffer, Executable, Execution, ProgramMemory, Signature};
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::mesh::Sharding;
+use crate::types::TensorType;
 use smallvec::SmallVec;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -18,6 +21,8 @@ pub struct PjrtExecutable {
     raw: *mut sys::PJRT_LoadedExecutable,
     signature: Signature,
     output_bytes: u64,
+    /// How it runs on the devices of its mesh; None for a program of one device.
+    partitioned: Option<Partitioned>,
 }
 
 // SAFETY: PJRT executables may be used from any thread.
@@ -26,7 +31,8 @@ unsafe impl Send for PjrtExecutable {}
 unsafe impl Sync for PjrtExecutable {}
 
 impl PjrtExecutable {
-    /// Takes ownership of an executable. Fails if its number of outputs differs from the signature.
+    /// Takes ownership of an executable. Fails if its number of outputs differs from the signature, or if it is
+    /// partitioned and the pieces of its outputs are unknown.
     ///
     /// # Safety
     /// `raw` is an executable of this client that is not destroyed elsewhere.
@@ -36,7 +42,7 @@ impl PjrtExecutable {
         signature: Signature,
     ) -> Result<PjrtExecutable> {
         let output_bytes = signature.outputs.iter().map(|ty| ty.size_bytes() as u64).sum();
-        let executable = PjrtExecutable { client, raw, signature, output_bytes };
+        let mut executable = PjrtExecutable { client, raw, signature, output_bytes, partitioned: None };
         let outputs = executable.output_count()?;
         if outputs != executable.signature.outputs.len() {
             return Err(error!(
@@ -45,7 +51,25 @@ impl PjrtExecutable {
                 executable.signature.outputs.len()
             ));
         }
+        if let Some(partitions) = &executable.signature.partitions {
+            let partitioned = Partitioned::new(&executable, partitions.clone())?;
+            executable.output_bytes = partitioned.output_bytes();
+            executable.partitioned = Some(partitioned);
+        }
         Ok(executable)
+    }
+
+    pub(super) fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    pub(super) fn raw(&self) -> *mut sys::PJRT_LoadedExecutable {
+        self.raw
+    }
+
+    /// Bytes of all outputs of one run, on all its devices.
+    pub(super) fn output_bytes(&self) -> u64 {
+        self.output_bytes
     }
 
     /// Number of outputs reported by the plugin, which writes that many pointers on every run.
@@ -58,7 +82,7 @@ impl PjrtExecutable {
     }
 
     /// Calls `use_it` with the `PJRT_Executable` of the loaded executable, and destroys it afterwards.
-    fn with_unloaded<T>(&self, use_it: impl FnOnce(*mut sys::PJRT_Executable) -> Result<T>) -> Result<T> {
+    pub(super) fn with_unloaded<T>(&self, use_it: impl FnOnce(*mut sys::PJRT_Executable) -> Result<T>) -> Result<T> {
         let api = self.client.api;
         let mut get = Args::<sys::PJRT_LoadedExecutable_GetExecutable_Args>::new(api);
         get.loaded_executable = self.raw;
@@ -74,21 +98,12 @@ impl PjrtExecutable {
     /// compares only sizes in bytes, and would reinterpret an s32 as an f32.
     fn checked<'a>(&self, device: usize, arguments: &'a [Arc<dyn Buffer>]) -> Result<SmallVec<[&'a PjrtBuffer; 32]>> {
         if arguments.len() != self.signature.parameters.len() {
-            return Err(error!(
-                InvalidArgument,
-                "the program takes {} arguments, {} were given",
-                self.signature.parameters.len(),
-                arguments.len()
-            ));
+            return Err(wrong_number(&self.signature, arguments));
         }
         let mut buffers = SmallVec::new();
         for (i, (argument, wanted)) in arguments.iter().zip(&self.signature.parameters).enumerate() {
             if argument.tensor_type() != wanted {
-                return Err(error!(
-                    InvalidArgument,
-                    "argument {i} is {}; the program was compiled for {wanted}",
-                    argument.tensor_type()
-                ));
+                return Err(wrong_type(i, argument.tensor_type(), wanted));
             }
             match argument.as_any().downcast_ref::<PjrtBuffer>() {
                 Some(buffer) if argument.device() == device && buffer.belongs_to(&self.client) => buffers.push(buffer),
@@ -105,9 +120,26 @@ impl PjrtExecutable {
     }
 }
 
+/// Error of a run with another number of arguments than the program has parameters.
+#[cold]
+pub(super) fn wrong_number(signature: &Signature, arguments: &[Arc<dyn Buffer>]) -> Error {
+    let (wanted, given) = (signature.parameters.len(), arguments.len());
+    error!(InvalidArgument, "the program takes {wanted} arguments, {given} were given")
+}
+
+/// Error of a run whose argument `i` has another type than the parameter.
+#[cold]
+pub(super) fn wrong_type(i: usize, given: &TensorType, wanted: &TensorType) -> Error {
+    error!(InvalidArgument, "argument {i} is {given}; the program was compiled for {wanted}")
+}
+
 impl Executable for PjrtExecutable {
     fn signature(&self) -> &Signature {
         &self.signature
+    }
+
+    fn output_shardings(&self) -> &[Sharding] {
+        self.partitioned.as_ref().map_or(&[], Partitioned::output_shardings)
     }
 
     fn serialize(&self) -> Result<Vec<u8>> {
@@ -149,6 +181,9 @@ impl Executable for PjrtExecutable {
 
     fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {
         let _inside = exit::enter()?;
+        if let Some(partitioned) = &self.partitioned {
+            return partitioned.execute(self, arguments, keep);
+        }
         let api = self.client.api;
         let buffers = self.checked(device, arguments)?;
         let raw_arguments: SmallVec<[*mut sys::PJRT_Buffer; 32]> = buffers.iter().map(|b| b.raw()).collect();

@@ -2,8 +2,8 @@
 //!
 //! Modules, from the top: `engine` implements the trait; `check` and `settings` determine how a plugin is used; `find`
 //! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `executable`,
-//! `buffer`, `client` and `event` own the plugin's objects; `exit` handles process exit; `api` calls functions; `sys`
-//! is the binding.
+//! `buffer`, `client` and `event` own the plugin's objects; `partitioned` runs programs on a mesh, and `output_pieces`
+//! reads how their outputs are divided; `exit` handles process exit; `api` calls functions; `sys` is the binding.
 
 mod api;
 #[cfg(test)]
@@ -19,6 +19,10 @@ mod exit;
 mod find;
 mod host_memory;
 mod layout;
+mod output_pieces;
+mod partitioned;
+#[cfg(test)]
+mod partitioned_test;
 mod plugin;
 mod plugin_file;
 mod remembered;

@@ -582,6 +582,34 @@ impl VersionedStruct for PJRT_Executable_GetCompiledMemoryStats_Args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct PJRT_Executable_OptimizedProgram_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub executable: *mut PJRT_Executable,
+    pub program: *mut PJRT_Program,
+}
+impl VersionedStruct for PJRT_Executable_OptimizedProgram_Args {
+    const STRUCT_SIZE: usize =
+        std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, program) + size_of::<*mut PJRT_Program>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct PJRT_Executable_OutputDimensions_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub executable: *mut PJRT_Executable,
+    pub num_outputs: usize,
+    pub dims: *const i64,
+    pub dim_sizes: *const usize,
+}
+impl VersionedStruct for PJRT_Executable_OutputDimensions_Args {
+    const STRUCT_SIZE: usize =
+        std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, dim_sizes) + size_of::<*const usize>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct PJRT_LoadedExecutable_Destroy_Args {
     pub struct_size: usize,
     pub extension_start: *mut PJRT_Extension_Base,
@@ -832,7 +860,8 @@ pub struct PJRT_Api {
     pub PJRT_Executable_SizeOfGeneratedCodeInBytes: *const c_void,
     pub PJRT_Executable_GetCostAnalysis: *const c_void,
     pub PJRT_Executable_OutputMemoryKinds: *const c_void,
-    pub PJRT_Executable_OptimizedProgram: *const c_void,
+    pub PJRT_Executable_OptimizedProgram:
+        Option<unsafe extern "C" fn(*mut PJRT_Executable_OptimizedProgram_Args) -> *mut PJRT_Error>,
     pub PJRT_Executable_Serialize: Option<unsafe extern "C" fn(*mut PJRT_Executable_Serialize_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_Destroy:
         Option<unsafe extern "C" fn(*mut PJRT_LoadedExecutable_Destroy_Args) -> *mut PJRT_Error>,
@@ -883,7 +912,8 @@ pub struct PJRT_Api {
     pub PJRT_TopologyDescription_Attributes: *const c_void,
     pub PJRT_Compile: *const c_void,
     pub PJRT_Executable_OutputElementTypes: *const c_void,
-    pub PJRT_Executable_OutputDimensions: *const c_void,
+    pub PJRT_Executable_OutputDimensions:
+        Option<unsafe extern "C" fn(*mut PJRT_Executable_OutputDimensions_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_CopyToMemory: *const c_void,
     pub PJRT_Client_CreateViewOfDeviceBuffer: *const c_void,
     pub PJRT_Executable_Fingerprint: *const c_void,
@@ -951,6 +981,8 @@ pub const LAYOUTS: &[Layout] = &[
     ("PJRT_Executable_Serialize_Args", PJRT_Executable_Serialize_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_Serialize_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_Serialize_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_Serialize_Args, executable)), ("serialized_bytes", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_bytes)), ("serialized_bytes_size", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_bytes_size)), ("serialized_executable", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_executable)), ("serialized_executable_deleter", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_executable_deleter))]),
     ("PJRT_Executable_DeserializeAndLoad_Args", PJRT_Executable_DeserializeAndLoad_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, client)), ("serialized_executable", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, serialized_executable)), ("serialized_executable_size", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, serialized_executable_size)), ("loaded_executable", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, loaded_executable)), ("overridden_serialized_compile_options", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options)), ("overridden_serialized_compile_options_size", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options_size))]),
     ("PJRT_Executable_GetCompiledMemoryStats_Args", PJRT_Executable_GetCompiledMemoryStats_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, executable)), ("generated_code_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes)), ("argument_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, argument_size_in_bytes)), ("output_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, output_size_in_bytes)), ("alias_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, alias_size_in_bytes)), ("temp_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, temp_size_in_bytes)), ("host_generated_code_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_generated_code_size_in_bytes)), ("host_argument_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_argument_size_in_bytes)), ("host_output_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_output_size_in_bytes)), ("host_alias_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_alias_size_in_bytes)), ("host_temp_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_temp_size_in_bytes)), ("peak_memory_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, peak_memory_in_bytes))]),
+    ("PJRT_Executable_OptimizedProgram_Args", PJRT_Executable_OptimizedProgram_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, executable)), ("program", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, program))]),
+    ("PJRT_Executable_OutputDimensions_Args", PJRT_Executable_OutputDimensions_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, executable)), ("num_outputs", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, num_outputs)), ("dims", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, dims)), ("dim_sizes", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, dim_sizes))]),
     ("PJRT_LoadedExecutable_Destroy_Args", PJRT_LoadedExecutable_Destroy_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_LoadedExecutable_Destroy_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_LoadedExecutable_Destroy_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_LoadedExecutable_Destroy_Args, executable))]),
     ("PJRT_LoadedExecutable_GetExecutable_Args", PJRT_LoadedExecutable_GetExecutable_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_LoadedExecutable_GetExecutable_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_LoadedExecutable_GetExecutable_Args, extension_start)), ("loaded_executable", std::mem::offset_of!(PJRT_LoadedExecutable_GetExecutable_Args, loaded_executable)), ("executable", std::mem::offset_of!(PJRT_LoadedExecutable_GetExecutable_Args, executable))]),
     ("PJRT_ExecuteOptions", PJRT_ExecuteOptions::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_ExecuteOptions, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_ExecuteOptions, extension_start)), ("send_callbacks", std::mem::offset_of!(PJRT_ExecuteOptions, send_callbacks)), ("recv_callbacks", std::mem::offset_of!(PJRT_ExecuteOptions, recv_callbacks)), ("num_send_ops", std::mem::offset_of!(PJRT_ExecuteOptions, num_send_ops)), ("num_recv_ops", std::mem::offset_of!(PJRT_ExecuteOptions, num_recv_ops)), ("launch_id", std::mem::offset_of!(PJRT_ExecuteOptions, launch_id)), ("non_donatable_input_indices", std::mem::offset_of!(PJRT_ExecuteOptions, non_donatable_input_indices)), ("num_non_donatable_input_indices", std::mem::offset_of!(PJRT_ExecuteOptions, num_non_donatable_input_indices)), ("context", std::mem::offset_of!(PJRT_ExecuteOptions, context)), ("call_location", std::mem::offset_of!(PJRT_ExecuteOptions, call_location)), ("num_tasks", std::mem::offset_of!(PJRT_ExecuteOptions, num_tasks)), ("task_ids", std::mem::offset_of!(PJRT_ExecuteOptions, task_ids)), ("incarnation_ids", std::mem::offset_of!(PJRT_ExecuteOptions, incarnation_ids))]),

@@ -18,7 +18,7 @@ const DOUBLE: &str = "module @m { func.func public @main(%a: tensor<2xf32> {tf.a
     { %0 = stablehlo.add %a, %a : tensor<2xf32> return %0 : tensor<2xf32> } }";
 
 fn signature() -> Signature {
-    Signature { parameters: vec![f32s(&[2])], outputs: vec![f32s(&[2])], donors: vec![0] }
+    Signature { parameters: vec![f32s(&[2])], outputs: vec![f32s(&[2])], donors: vec![0], partitions: None }
 }
 
 fn bytes(values: &[f32]) -> Vec<u8> {
@@ -85,7 +85,8 @@ fn a_transposed_layout_reads_row_major() {
     // The layout attribute makes the output column-major in memory.
     let text = "module @m { func.func public @main(%a: tensor<2x3xf32>) -> (tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) \
         { return %a : tensor<2x3xf32> } }";
-    let signature = Signature { parameters: vec![f32s(&[2, 3])], outputs: vec![f32s(&[2, 3])], donors: vec![] };
+    let types = vec![f32s(&[2, 3])];
+    let signature = Signature { parameters: types.clone(), outputs: types, donors: vec![], partitions: None };
     let executable = engine.compile(text, signature, &()).unwrap();
     let values = bytes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let a = engine.transfer_to_device(0, &f32s(&[2, 3]), &values).unwrap();

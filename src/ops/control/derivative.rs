@@ -11,16 +11,16 @@ use crate::types::TensorType;
 use std::sync::Arc;
 
 /// Parameters or operands at the places of a mask.
-pub(super) fn chosen(nodes: &[NodeId], mask: &[bool]) -> Vec<NodeId> {
+pub(in crate::ops) fn chosen(nodes: &[NodeId], mask: &[bool]) -> Vec<NodeId> {
     nodes.iter().zip(mask).filter(|(_, is)| **is).map(|(&id, _)| id).collect()
 }
 
-pub(super) fn leaves<'a>(trace: &mut Trace, types: impl IntoIterator<Item = &'a TensorType>) -> Vec<NodeId> {
+pub(in crate::ops) fn leaves<'a>(trace: &mut Trace, types: impl IntoIterator<Item = &'a TensorType>) -> Vec<NodeId> {
     types.into_iter().map(|ty| trace.parameter(ty.clone())).collect()
 }
 
 /// One leaf for each value in the mask, `None` for the others.
-pub(super) fn leaves_where(trace: &mut Trace, nodes: &[NodeId], mask: &[bool]) -> Vec<Option<NodeId>> {
+pub(in crate::ops) fn leaves_where(trace: &mut Trace, nodes: &[NodeId], mask: &[bool]) -> Vec<Option<NodeId>> {
     let leaf = |(&id, is): (&NodeId, &bool)| {
         is.then(|| {
             let ty = trace.ty(id);
@@ -30,11 +30,11 @@ pub(super) fn leaves_where(trace: &mut Trace, nodes: &[NodeId], mask: &[bool]) -
     nodes.iter().zip(mask).map(leaf).collect()
 }
 
-pub(super) fn present(list: &[Option<NodeId>]) -> Vec<bool> {
+pub(in crate::ops) fn present(list: &[Option<NodeId>]) -> Vec<bool> {
     list.iter().map(Option::is_some).collect()
 }
 
-pub(super) fn flat(list: &[Option<NodeId>]) -> Vec<NodeId> {
+pub(in crate::ops) fn flat(list: &[Option<NodeId>]) -> Vec<NodeId> {
     list.iter().flatten().copied().collect()
 }
 
@@ -137,7 +137,7 @@ pub(super) fn jvp_of_applied(
 }
 
 /// Splits results that are followed by tangents of those in the mask.
-pub(super) fn split(mut results: Vec<NodeId>, has_tangent: &[bool]) -> Forward {
+pub(in crate::ops) fn split(mut results: Vec<NodeId>, has_tangent: &[bool]) -> Forward {
     let mut behind = results.split_off(has_tangent.len()).into_iter();
     let tangents = has_tangent.iter().map(|has| if *has { behind.next() } else { None }).collect();
     Forward { results: Some(results), tangents }

@@ -16,8 +16,11 @@ pub fn scalar(dtype: DType) -> TensorType {
     TensorType::new(dtype, &[])
 }
 
-/// Returns an error unless all captures are scalars.
+/// Returns an error unless all captures are scalars, and no operation is one of a mesh.
 pub fn check_captures(name: &str, applied: &Applied) -> Result<()> {
+    if applied.body.has_collectives() || applied.body.has_shardings() {
+        return Err(error!(InvalidArgument, "{name}: it has operations of a mesh; want operations on scalars only"));
+    }
     match applied.body.captures().iter().find(|ty| !ty.dims.is_empty()) {
         Some(ty) => Err(error!(InvalidArgument, "{name}: it captured {ty}; want scalars only")),
         None => Ok(()),

@@ -2,8 +2,9 @@
 
 use super::bounded::{Bounded, Host, Rounding};
 use super::functions::FUNCTIONS;
-use super::world::{Approximate, Outcome, Trio, in_words, wide};
-use crate::exact::{Movement, convolution, equation, shape};
+use super::world::{Approximate, Outcome, Trio, wide};
+use crate::exact::{Movement, convolution, equation};
+use crate::program::in_words;
 use lazyxla::device::TensorHandle;
 use lazyxla::error::Result;
 use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp};
@@ -37,6 +38,7 @@ pub enum Deed {
     Assign,
     Write,
     Release,
+    Shard,
     Function,
     Binary,
     BinaryInPlace,
@@ -88,6 +90,9 @@ const TABLE: &[(usize, Deed)] = &[
     (2, Deed::Convolution),
 ];
 
+/// Further actions of programs on a mesh.
+const ON_MESH: (usize, Deed) = (10, Deed::Shard);
+
 const DTYPES: [DType; 8] =
     [DType::F32, DType::F32, DType::F32, DType::F64, DType::F64, DType::F16, DType::BF16, DType::C64];
 const MOVEMENTS: [Movement; 9] = [
@@ -102,8 +107,9 @@ const MOVEMENTS: [Movement; 9] = [
     Movement::Tril,
 ];
 
-pub fn action() -> impl Strategy<Value = Action> {
-    let kinds: Vec<Deed> = TABLE.iter().flat_map(|&(weight, kind)| vec![kind; weight]).collect();
+pub fn action(is_on_mesh: bool) -> impl Strategy<Value = Action> {
+    let further = is_on_mesh.then_some(ON_MESH);
+    let kinds: Vec<Deed> = TABLE.iter().chain(&further).flat_map(|&(weight, kind)| vec![kind; weight]).collect();
     let (tensors, numbers) = (any::<[u16; 4]>(), any::<[u8; 4]>());
     (select(kinds), tensors, numbers).prop_map(|(kind, tensors, numbers)| Action { kind, tensors, numbers })
 }
@@ -119,19 +125,29 @@ impl Action {
     pub fn act(&self, world: &mut Approximate) -> Outcome {
         let [first, second, ..] = self.numbers;
         if let Deed::Create = self.kind {
-            let ty = TensorType::new(DTYPES[first as usize % DTYPES.len()], shape(second));
+            let (native, home) = (world.native, world.home);
+            let ty = TensorType::new(DTYPES[first as usize % DTYPES.len()], home.shape(second));
             let (bytes, bounded) = world.content(&ty, self.tensors[0]).map_err(in_words)?;
-            let devices = [false, true].map(|is_native| world.device(is_native));
-            return world.both(ty.dtype, Ok(bounded), |n| sync::from_host(devices[usize::from(n)], &ty, &bytes));
+            let sharding = world.draw(&ty.dims, self.tensors[1]);
+            return world.both(ty.dtype, Ok(bounded), |n| {
+                if n { sync::from_host(native, &ty, &bytes) } else { home.upload(&ty, &bytes, sharding.as_ref()) }
+            });
         }
         if let Deed::Step = self.kind {
-            return sync::mark_step(world.device(false)).map_err(in_words);
+            return sync::mark_step(world.home.device).map_err(in_words);
         }
         let Some(a) = world.pick(self.tensors[0]) else { return Ok(()) };
         match self.kind {
             Deed::Read => world.compare(&a),
             Deed::Snapshot => world.again(&a),
             Deed::Release => world.release(self.tensors[0] as usize % world.count()),
+            Deed::Shard => {
+                let home = world.home;
+                let Some(sharding) = world.draw(&a.ty.dims, self.tensors[1]) else { return Ok(()) };
+                world.both(a.ty.dtype, a.bounded.moved(tensor::snapshot), |n| {
+                    if n { tensor::snapshot(a.native) } else { tensor::shard(a.lazy, home.device, &sharding) }
+                })
+            }
             Deed::Write => {
                 let (bytes, bounded) = world.content(&a.ty, self.tensors[1]).map_err(in_words)?;
                 world.in_place(&a, Ok(bounded), |n| sync::write(a.of(n), &bytes))
@@ -181,7 +197,8 @@ impl Action {
             }
             Deed::Move => {
                 let movement = MOVEMENTS[third as usize % MOVEMENTS.len()];
-                let act = |x: TensorHandle| movement.of_one(x, &a.ty, self.numbers);
+                let wanted = world.home.shape(first);
+                let act = |x: TensorHandle| movement.of_one(x, &a.ty, wanted, self.numbers);
                 world.both(dtype, x.moved(act), |n| act(a.of(n)))
             }
             Deed::Cumulative if rank > 0 => {
@@ -323,7 +340,7 @@ impl Action {
 
 /// Bounds a binary operation with a scalar on the right.
 fn of_scalar(world: &Approximate, a: &Trio, op: BinaryOp, value: f64, r: Rounding) -> Result<Bounded> {
-    let native = world.device(true);
+    let native = world.native;
     let scalar = TensorType::new(DType::F64, &[]);
     let full = |value: f64| Host::new(tensor::full(native, &scalar, ScalarValue::Float(value)));
     let y = Bounded { value: full(value)?, error: full(0.0)? };

@@ -1,12 +1,16 @@
 //! The tensors of a program: native, lazy, and their references in f64 with error bounds.
 
+pub use crate::program::Outcome;
+
 use super::action::{Action, Deed};
 use super::bounded::{Bounded, Host, Rounding};
-use crate::program::{Coverage, Twofold, random_state};
+use crate::place::Place;
+use crate::program::{Coverage, Twofold, in_words, random_state};
 use half::{bf16, f16};
 use lazyxla::device::{self, Device, TensorHandle};
 use lazyxla::env::{DeviceKind, Environment};
-use lazyxla::error::{Error, Result};
+use lazyxla::error::Result;
+use lazyxla::mesh::Sharding;
 use lazyxla::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 use lazyxla::{sync, tensor};
 use std::cell::Cell;
@@ -18,8 +22,6 @@ const MOST_ELEMENTS: usize = 200;
 const MOST_AXES: usize = 5;
 /// Results with an error bound above this fraction of the largest element are too imprecise to be compared.
 const MOST_ERROR: f64 = 0.05;
-
-pub type Outcome = std::result::Result<(), String>;
 
 /// A native and a lazy tensor with their reference.
 #[derive(Clone)]
@@ -50,9 +52,28 @@ pub struct Tally {
     pub most: Cell<f64>,
 }
 
+impl Tally {
+    /// Prints the statistics. Fails if they show that the comparisons prove little.
+    pub fn check(&self) {
+        let (compared, close) = (self.compared.get(), self.close.get());
+        println!(
+            "{compared} elements compared: {close} with bounds below a thousandth, {} different, the most {} of its \
+             bound",
+            self.different.get(),
+            self.most.get()
+        );
+        assert!(
+            2 * close > compared,
+            "{close} of {compared} elements have bounds below a thousandth: the test proves little"
+        );
+        assert!(self.different.get() > 0, "XLA rounded all as native did: that is not to be believed");
+    }
+}
+
 pub struct Approximate<'a> {
-    native: &'static Device,
-    lazy: &'static Device,
+    pub native: &'static Device,
+    /// Where lazy tensors are created.
+    pub home: &'a Place,
     tensors: Vec<Trio>,
     made: usize,
     story: String,
@@ -65,14 +86,13 @@ pub struct Approximate<'a> {
 impl<'a> Approximate<'a> {
     pub fn new(
         native: &Environment,
-        lazy: &Environment,
+        home: &'a Place,
         tally: &'a Tally,
         coverage: &'a Coverage<Deed>,
     ) -> Approximate<'a> {
         let native = native.device(DeviceKind::Cpu, 0).expect("cpu is always there");
-        let lazy = lazy.device(DeviceKind::Xla, 0).expect("a device");
-        let (tensors, story) = (Vec::new(), String::new());
-        Approximate { native, lazy, tensors, made: 0, story, is_done: false, tally, coverage }
+        let (tensors, story) = (Vec::new(), format!("\n    on {home}"));
+        Approximate { native, home, tensors, made: 0, story, is_done: false, tally, coverage }
     }
 
     pub fn pick(&mut self, choice: u16) -> Option<Trio> {
@@ -86,8 +106,11 @@ impl<'a> Approximate<'a> {
         Some(chosen)
     }
 
-    pub fn device(&self, is_native: bool) -> &'static Device {
-        if is_native { self.native } else { self.lazy }
+    /// Draws the sharding of a lazy tensor, and adds it to the report.
+    pub fn draw(&mut self, dims: &[i64], choice: u16) -> Option<Sharding> {
+        let sharding = self.home.draw(dims, choice)?;
+        let _ = write!(self.story, " split by {:?}", self.home.text(&sharding));
+        Some(sharding)
     }
 
     /// Random real numbers: of one sign or both, and of different magnitudes; in a few tensors the first is denormal.
@@ -221,7 +244,10 @@ impl Twofold for Approximate<'_> {
     }
 
     fn finish(&mut self) -> Outcome {
-        self.tensors.iter().try_for_each(|trio| self.compare(trio))?;
+        for trio in &self.tensors {
+            self.compare(trio)?;
+            self.home.check_pieces(trio.lazy).map_err(|error| format!("t{}: {error}", trio.name))?;
+        }
         while !self.tensors.is_empty() {
             self.release(0)?;
         }
@@ -239,10 +265,6 @@ impl Twofold for Approximate<'_> {
 /// Dtype of references.
 pub fn wide(dtype: DType) -> DType {
     if dtype.kind() == Kind::Complex { DType::C128 } else { DType::F64 }
-}
-
-pub fn in_words(error: Error) -> String {
-    error.to_string()
 }
 
 /// Returns the bound if it is useful: values are finite and within the dtype's range, errors are small, and the tensor

@@ -72,11 +72,11 @@ impl Action {
 }
 
 /// Strategy for an action. The weights of its kinds are in each family's table.
-pub fn action() -> impl Strategy<Value = Action> {
+pub fn action(is_on_mesh: bool) -> impl Strategy<Value = Action> {
     fn weighed<T: Copy>(table: &[(usize, T)], kind: impl Fn(T) -> Kind) -> Vec<Kind> {
         table.iter().flat_map(|&(weight, member)| vec![kind(member); weight]).collect()
     }
-    let kinds = [
+    let mut kinds = [
         weighed(Creation::TABLE, Kind::Creation),
         weighed(Life::TABLE, Kind::Life),
         weighed(Elementwise::TABLE, Kind::Elementwise),
@@ -87,7 +87,11 @@ pub fn action() -> impl Strategy<Value = Action> {
         weighed(Folding::TABLE, Kind::Folding),
         weighed(Product::TABLE, Kind::Product),
         weighed(Control::TABLE, Kind::Control),
-    ];
+    ]
+    .concat();
+    if is_on_mesh {
+        kinds.extend(weighed(Life::ON_MESH, Kind::Life));
+    }
     let (tensors, numbers) = (any::<[u16; 3]>(), any::<[u8; 4]>());
-    (select(kinds.concat()), tensors, numbers).prop_map(|(kind, tensors, numbers)| Action { kind, tensors, numbers })
+    (select(kinds), tensors, numbers).prop_map(|(kind, tensors, numbers)| Action { kind, tensors, numbers })
 }

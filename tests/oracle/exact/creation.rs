@@ -2,7 +2,7 @@
 
 use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Twin, World};
-use super::values::{ANY, content, dtype, shape};
+use super::values::{ANY, content, dtype};
 use crate::scratch::Scratch;
 use lazyxla::device::{Device, TensorHandle};
 use lazyxla::error::Result;
@@ -47,12 +47,20 @@ impl Creation {
         // Half of the new tensors get the dtype of an existing one, so that they can be operands together.
         let like = if more < 128 { twin.pick(action.tensors[0]) } else { None };
         let dtype = like.map_or(dtype(of_dtype), |pair| pair.dtype());
-        let ty = TensorType::new(dtype, shape(of_shape));
+        let home = twin.home;
+        let ty = TensorType::new(dtype, home.shape(of_shape));
         let (seed, one) = (seed as i64, ScalarValue::Signed(1));
         match self {
             Creation::FromHost => {
                 let (bytes, bound) = content(&ty, action.tensors[1]);
-                twin.moved(bound, |world| sync::from_host(world.device, &ty, &bytes))
+                let sharding = twin.draw(home, &ty.dims, action.tensors[2]);
+                twin.moved(bound, |world| {
+                    if world.is_native {
+                        return sync::from_host(world.device, &ty, &bytes);
+                    }
+                    home.upload(&ty, &bytes, sharding.as_ref())
+                })?;
+                sharding.map_or(Ok(()), |sharding| home.check_sharding(twin.newest().lazy, &sharding))
             }
             Creation::Full => {
                 let value = if dtype == DType::F8E8M0FNU { one } else { ScalarValue::Signed(seed % 2) };

@@ -2,8 +2,10 @@
 //! operations.
 
 use super::action::Action;
-use super::twin::{Outcome, Pair, Twin, in_words};
+use super::twin::{Outcome, Pair, Twin};
 use super::values::content;
+use crate::program::in_words;
+use crate::scratch::Scratch;
 use lazyxla::device;
 use lazyxla::types::DType;
 use lazyxla::{sync, tensor};
@@ -22,6 +24,7 @@ pub enum Life {
     Save,
     Move,
     Lend,
+    Shard,
 }
 
 impl Life {
@@ -37,12 +40,13 @@ impl Life {
         (3, Life::Move),
         (6, Life::Lend),
     ];
+    /// Further actions of programs on a mesh.
+    pub const ON_MESH: &[(usize, Life)] = &[(40, Life::Shard)];
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
         if let Life::Step = self {
-            return [twin.lazy.device, twin.second]
-                .into_iter()
-                .try_for_each(|device| sync::mark_step(device).map_err(in_words));
+            let mut places = std::iter::once(twin.home).chain(twin.others);
+            return places.try_for_each(|place| sync::mark_step(place.device).map_err(in_words));
         }
         let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
         match self {
@@ -68,34 +72,70 @@ impl Life {
                 let b = twin.pick(action.tensors[1]).unwrap_or(a);
                 if [a, b].iter().all(|pair| can_be_saved(pair.dtype())) { save(twin, a, b) } else { Ok(()) }
             }
-            Life::Move => {
-                let (there, back) = (twin.second, twin.lazy.device);
-                twin.moved(a.bound, |world| {
-                    if world.is_native {
-                        return tensor::snapshot(a.native);
-                    }
-                    let moved = sync::to_device(a.lazy, there)?;
-                    let result = sync::to_device(moved, back);
-                    device::release(moved)?;
-                    result
-                })
-            }
-            Life::Lend => lend(twin, a),
+            Life::Move => go_and_return(twin, action, a),
+            Life::Lend => lend(twin, action, a),
+            Life::Shard => shard(twin, action, a),
         }
     }
 }
 
+/// Copies a tensor to another place and back.
+fn go_and_return(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+    let (home, others, dims) = (twin.home, twin.others, a.ty().dims);
+    let there = &others[action.numbers[0] as usize % others.len()];
+    let of_copy = twin.draw(there, &dims, action.tensors[1]);
+    let of_result = twin.draw(home, &dims, action.tensors[2]);
+    twin.moved(a.bound, |world| {
+        if world.is_native {
+            return tensor::snapshot(a.native);
+        }
+        let copy = there.bring(a.lazy, of_copy.as_ref())?;
+        let result = home.bring(copy, of_result.as_ref());
+        device::release(copy)?;
+        result
+    })
+}
+
+/// Constrains the sharding of a tensor: of a new tensor with the same value, or of the tensor itself, which then gets
+/// the constraint's result assigned.
+fn shard(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+    let home = twin.home;
+    let Some(sharding) = twin.draw(home, &a.ty().dims, action.tensors[1]) else { return Ok(()) };
+    let constrained = || tensor::shard(a.lazy, home.device, &sharding);
+    let [is_new, is_checked] = [action.numbers[0] >= 64, action.numbers[1] < 64];
+    let result = if is_new {
+        twin.moved(a.bound, |world| if world.is_native { tensor::snapshot(a.native) } else { constrained() })?;
+        twin.newest()
+    } else {
+        twin.in_place(a, a.bound, |world| {
+            if world.is_native {
+                return Ok(());
+            }
+            let mut scratch = Scratch::default();
+            tensor::assign(a.lazy, scratch.keep(constrained()?))
+        })?;
+        a
+    };
+    if is_checked { home.check_sharding(result.lazy, &sharding) } else { Ok(()) }
+}
+
 /// Copies a tensor to the host device and back, where both copies may alias its memory. The copy on the host must not
 /// change while further steps run.
-fn lend(twin: &mut Twin, a: Pair) -> Outcome {
+fn lend(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
     let kept = sync::to_device(a.lazy, twin.host).map_err(in_words)?;
     twin.lent.push(Pair { native: tensor::snapshot(a.native).map_err(in_words)?, lazy: kept, ..a });
     if twin.lent.len() > MOST_LENT {
         let oldest = twin.lent.remove(0);
         twin.take_back(oldest)?;
     }
-    let back = twin.lazy.device;
-    twin.moved(a.bound, |world| if world.is_native { tensor::snapshot(a.native) } else { sync::to_device(kept, back) })
+    let home = twin.home;
+    let sharding = twin.draw(home, &a.ty().dims, action.tensors[2]);
+    twin.moved(a.bound, |world| {
+        if world.is_native {
+            return tensor::snapshot(a.native);
+        }
+        home.bring(kept, sharding.as_ref())
+    })
 }
 
 /// Returns true if safetensors has a name for the dtype.

@@ -19,4 +19,3 @@ pub use action::{Kind, action};
 pub use movement::Movement;
 pub use products::{convolution, equation};
 pub use twin::Twin;
-pub use values::shape;

@@ -2,7 +2,6 @@
 
 use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
-use super::values::shape;
 use crate::scratch::Scratch;
 use lazyxla::device::TensorHandle;
 use lazyxla::error::Result;
@@ -80,20 +79,23 @@ impl Movement {
                 twin.several(act, |_, _| Some(a.bound))
             }
             Movement::Pad => pad(twin, a, &ty, numbers),
-            _ => twin.moved(a.bound, |world| self.of_one(world.of(a), &ty, numbers)),
+            _ => {
+                let wanted = twin.home.shape(numbers[0]);
+                twin.moved(a.bound, |world| self.of_one(world.of(a), &ty, wanted, numbers))
+            }
         }
     }
 
-    /// Applies the operation to one tensor of this type.
-    pub fn of_one(self, x: TensorHandle, ty: &TensorType, numbers: [u8; 4]) -> Result<TensorHandle> {
+    /// Applies the operation to one tensor of this type. Reshapes and broadcasts are to the shape `wanted`.
+    pub fn of_one(self, x: TensorHandle, ty: &TensorType, wanted: &[i64], numbers: [u8; 4]) -> Result<TensorHandle> {
         let rank = ty.dims.len();
         let [first, second, third, _] = numbers.map(i64::from);
         let axis = first % rank.max(1) as i64;
         let some: Vec<i64> = (0..rank as i64).filter(|axis| second >> axis & 1 == 1).collect();
         let ones = || (0..rank as i64).filter(|&axis| ty.dims[axis as usize] == 1 || second == 0).collect::<Vec<_>>();
         match self {
-            Movement::Reshape => tensor::reshape(x, shape(numbers[0])),
-            Movement::BroadcastTo => tensor::broadcast_to(x, shape(numbers[0])),
+            Movement::Reshape => tensor::reshape(x, wanted),
+            Movement::BroadcastTo => tensor::broadcast_to(x, wanted),
             Movement::Transpose => {
                 let turned: Vec<i64> = (0..rank as i64).map(|i| (i + first) % rank as i64).collect();
                 tensor::transpose(x, &turned)

@@ -1,12 +1,16 @@
 //! Runs one program twice: eagerly on native tensors, which uses none of the lazy machinery, and lazily. Both runs must
 //! agree in every value that is read and in every error.
 
+pub use crate::program::Outcome;
+
 use super::action::{Action, Kind};
 use super::values::{ANY, equal, limit, range};
-use crate::program::{Coverage, Twofold};
+use crate::place::{Place, Places};
+use crate::program::{Coverage, Twofold, in_words};
 use lazyxla::device::{self, Device, TensorHandle};
 use lazyxla::env::{DeviceKind, Environment};
 use lazyxla::error::Result;
+use lazyxla::mesh::Sharding;
 use lazyxla::types::{DType, TensorType};
 use lazyxla::{sync, tensor};
 use std::fmt::Write;
@@ -16,9 +20,6 @@ use std::path::Path;
 const MOST_TENSORS: usize = 12;
 pub const MOST_ELEMENTS: usize = 256;
 const MOST_AXES: usize = 6;
-
-/// Result of an action: an error describes how the native and the lazy run differ.
-pub type Outcome = std::result::Result<(), String>;
 
 /// One of the two runs: native (eager) or lazy.
 #[derive(Clone, Copy)]
@@ -65,6 +66,8 @@ impl Pair {
 struct Line {
     action: Action,
     operands: Vec<usize>,
+    /// Texts of the shardings that the action used.
+    shardings: Vec<String>,
     results: Vec<(usize, TensorType)>,
     /// True if the action made or changed a tensor; false if it was an error or was skipped.
     is_done: bool,
@@ -73,8 +76,11 @@ struct Line {
 pub struct Twin<'a> {
     pub native: World,
     pub lazy: World,
-    /// The lazy environment's second XLA device, and its native device.
-    pub second: &'static Device,
+    /// Where lazy tensors are created.
+    pub home: &'a Place,
+    /// Where lazy tensors move, and from where they return.
+    pub others: &'a [Place],
+    /// The lazy environment's native device.
     pub host: &'static Device,
     pub folder: &'a Path,
     /// Copies on the native device, which may alias memory of the lazy devices.
@@ -86,13 +92,19 @@ pub struct Twin<'a> {
 }
 
 impl<'a> Twin<'a> {
-    pub fn new(native: &Environment, lazy: &Environment, folder: &'a Path, coverage: &'a Coverage<Kind>) -> Twin<'a> {
-        let xla = |env: &Environment, ordinal| env.device(DeviceKind::Xla, ordinal).expect("two devices");
+    pub fn new(
+        native: &Environment,
+        lazy: &Environment,
+        places: &'a Places,
+        folder: &'a Path,
+        coverage: &'a Coverage<Kind>,
+    ) -> Twin<'a> {
         let cpu = |env: &Environment| env.device(DeviceKind::Cpu, 0).expect("cpu is always there");
         Twin {
             native: World { is_native: true, device: cpu(native) },
-            lazy: World { is_native: false, device: xla(lazy, 0) },
-            second: xla(lazy, 1),
+            lazy: World { is_native: false, device: places.home.device },
+            home: &places.home,
+            others: &places.others,
             host: cpu(lazy),
             folder,
             lent: Vec::new(),
@@ -120,6 +132,14 @@ impl<'a> Twin<'a> {
     pub fn pick_like(&mut self, choice: u16, other: Pair) -> Pair {
         let dtype = other.dtype();
         self.pick_where(choice, |pair| choice.is_multiple_of(8) || pair.dtype() == dtype).unwrap_or(other)
+    }
+
+    /// Draws the sharding of a tensor that is brought to a place, and adds it to the report.
+    pub fn draw(&mut self, place: &Place, dims: &[i64], choice: u16) -> Option<Sharding> {
+        let sharding = place.draw(dims, choice);
+        let line = self.story.last_mut().expect("an action is under way");
+        line.shardings.extend(sharding.iter().map(|sharding| place.text(sharding)));
+        sharding
     }
 
     /// Applies an action that only moves elements: both runs return a new tensor, or the same error.
@@ -204,6 +224,11 @@ impl<'a> Twin<'a> {
         [pair.native, pair.lazy].into_iter().try_for_each(device::release).map_err(in_words)
     }
 
+    /// The tensor that was added last.
+    pub fn newest(&self) -> Pair {
+        *self.tensors.last().expect("an action added it")
+    }
+
     /// Number of live tensors.
     pub fn count(&self) -> usize {
         self.tensors.len()
@@ -214,7 +239,7 @@ impl<'a> Twin<'a> {
         let (mut native, mut lazy) = (vec![0; ty.size_bytes()], vec![0; ty.size_bytes()]);
         sync::read(pair.native, &mut native).map_err(in_words)?;
         sync::read(pair.lazy, &mut lazy).map_err(in_words)?;
-        if !equal(ty.dtype, &native, &lazy) {
+        if !equal(ty.dtype, &native, &lazy, self.home.is_mesh()) {
             return Err(format!("t{}, a {ty}, is {lazy:?} lazily, want {native:?}", pair.name));
         }
         Ok(())
@@ -230,14 +255,18 @@ impl Twofold for Twin<'_> {
     type Action = Action;
 
     fn act(&mut self, action: &Action) -> Outcome {
-        self.story.push(Line { action: *action, operands: Vec::new(), results: Vec::new(), is_done: false });
+        let (operands, shardings, results) = (Vec::new(), Vec::new(), Vec::new());
+        self.story.push(Line { action: *action, operands, shardings, results, is_done: false });
         let outcome = action.act(self);
         self.coverage.add(action.kind, self.story.last().is_some_and(|line| line.is_done));
         outcome
     }
 
     fn finish(&mut self) -> Outcome {
-        self.tensors.iter().try_for_each(|&pair| self.compare(pair))?;
+        for &pair in &self.tensors {
+            self.compare(pair)?;
+            self.home.check_pieces(pair.lazy).map_err(|error| format!("t{}: {error}", pair.name))?;
+        }
         while let Some(pair) = self.lent.pop() {
             self.take_back(pair)?;
         }
@@ -254,12 +283,16 @@ impl Twofold for Twin<'_> {
         while !self.tensors.is_empty() {
             let _ = self.release(0);
         }
-        let mut text = String::new();
-        for Line { action, operands, results, .. } in &self.story {
+        let mut text = format!("\n    on {}", self.home);
+        for Line { action, operands, shardings, results, .. } in &self.story {
             let operands: Vec<String> = operands.iter().map(|name| format!("t{name}")).collect();
             let results: Vec<String> = results.iter().map(|(name, ty)| format!("t{name}: {ty}")).collect();
             let (kind, operands, results) = (action.kind, operands.join(", "), results.join(", "));
-            let _ = write!(text, "\n    {kind:?} of [{operands}] by {:?} gave [{results}]", action.numbers);
+            let _ = write!(text, "\n    {kind:?} of [{operands}] by {:?}", action.numbers);
+            for sharding in shardings {
+                let _ = write!(text, " split by {sharding:?}");
+            }
+            let _ = write!(text, " gave [{results}]");
         }
         text
     }
@@ -268,8 +301,4 @@ impl Twofold for Twin<'_> {
 /// Returns the bound if whole numbers up to it are exact in the dtype.
 pub fn exact(bound: f64, dtype: DType) -> Option<f64> {
     (bound <= limit(dtype)).then_some(bound)
-}
-
-pub fn in_words(error: lazyxla::error::Error) -> String {
-    error.to_string()
 }

@@ -1,0 +1,258 @@
+//! Chapter Meshes: meshes as places of tensors, and the shardings of tensors on them.
+
+use super::LXLA_DEVICE_MESH;
+use super::abi::arguments::{out, owned_text, slice, slice_mut, tensor_type, text};
+use super::abi::guard::{guard, guard_out};
+use super::abi::references::References;
+use super::types::*;
+use crate::device::{Device, TensorHandle};
+use crate::env::{self, Environment};
+use crate::error::Result;
+use crate::mesh::{Mesh, MeshAxes, Sharding, picture};
+use crate::{error, sync, tensor};
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Weak};
+
+/// Meshes with references.
+static MESHES: References<OpenMesh> = References::new("mesh");
+
+/// A mesh of an environment, closed on drop. Does not keep the environment alive.
+struct OpenMesh {
+    environment: Weak<Environment>,
+    number: usize,
+}
+
+impl Drop for OpenMesh {
+    fn drop(&mut self) {
+        if let Some(environment) = self.environment.upgrade() {
+            environment.close_mesh(self.number);
+        }
+    }
+}
+
+/// A mesh, its device, and a reference to its environment, which keeps the environment alive during the call.
+pub struct KeptMesh {
+    /// Device of the tensors that are on the mesh.
+    pub device: &'static Device,
+    /// Axes and devices.
+    pub mesh: Arc<Mesh>,
+    _environment: Arc<Environment>,
+}
+
+/// Resolves the handle of a mesh, or returns an error that names the argument.
+pub fn resolve_mesh(argument: &str, mesh: lxla_mesh) -> Result<KeptMesh> {
+    let open = MESHES.get(argument, mesh.id)?;
+    let released = || error!(InvalidHandle, "{argument}: the environment of the mesh was released");
+    let environment = open.environment.upgrade().ok_or_else(released)?;
+    let device = environment.mesh(open.number as i32)?;
+    let mesh = device.state().owner()?.mesh(argument)?.clone();
+    Ok(KeptMesh { device, mesh, _environment: environment })
+}
+
+/// Creates a mesh: the XLA devices of `env`, arranged along named axes, as a place for tensors. `rank` axes have the
+/// names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least 1). `ordinals` lists the
+/// devices `xla:N`, row-major over the axes, each once: as many as the product of the sizes; NULL: 0, 1, 2, ...
+/// INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`.
+///
+/// Tensors are on a mesh as on any device (`lxla_mesh_device`): operations, computations, steps and saves take them
+/// unchanged, with the shapes of whole tensors. XLA's partitioner splits the work. The handle has one reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_mesh_create(
+    env: lxla_env,
+    axis_names: *const *const c_char,
+    axis_sizes: *const i64,
+    rank: usize,
+    ordinals: *const i32,
+    out_mesh: *mut lxla_mesh,
+) -> lxla_status {
+    guard("lxla_mesh_create", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (names, sizes, place) = unsafe {
+            let names = slice("axis_names", axis_names, rank)?;
+            let names = names.iter().enumerate().map(|(i, &name)| text(&format!("axis_names[{i}]"), name));
+            let names = names.collect::<Result<Vec<&str>>>()?;
+            (names, slice("axis_sizes", axis_sizes, rank)?, out("out_mesh", out_mesh)?)
+        };
+        let axes = MeshAxes::new(&names, sizes)?;
+        let ordinals = match ordinals.is_null() {
+            true => None,
+            // SAFETY: the caller's promise, see `capi`.
+            false => Some(unsafe { slice("ordinals", ordinals, axes.device_count())? }),
+        };
+        let environment = env::resolve(env.id)?;
+        let number = environment.create_mesh(axes, ordinals)?;
+        let open = OpenMesh { environment: Arc::downgrade(&environment), number };
+        place.set(lxla_mesh { id: MESHES.insert(Arc::new(open)) })
+    })
+}
+
+/// Adds one reference.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_mesh_retain(mesh: lxla_mesh) -> lxla_status {
+    guard("lxla_mesh_retain", || MESHES.retain(mesh.id))
+}
+
+/// Removes one reference. After the last one, tensors on the mesh can only be read and released.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_mesh_release(mesh: lxla_mesh) -> lxla_status {
+    guard("lxla_mesh_release", || MESHES.release(mesh.id))
+}
+
+/// Returns the mesh as a device of its environment, of kind `LXLA_DEVICE_MESH`. Creators, operations,
+/// `lxla_mark_step`, `lxla_load` and all other functions that take a device take it. Tensors that are made without a
+/// sharding are replicated: each device has a copy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla_device) -> lxla_status {
+    guard("lxla_mesh_device", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_device", out_device)? };
+        resolve_mesh("mesh", mesh)?;
+        let number = MESHES.get("mesh", mesh.id)?.number;
+        place.set(lxla_device { kind: LXLA_DEVICE_MESH, ordinal: number as i32 })
+    })
+}
+
+/// Returns the axes and devices of a mesh as JSON: `{"axes": [{"name": "data", "size": 2}, ...], "ordinals": [0, 1,
+/// ...], "devices": 4}`, ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_char) -> lxla_status {
+    guard("lxla_mesh_info", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_json", out_json)? };
+        let mesh = resolve_mesh("mesh", mesh)?.mesh;
+        let axes: Vec<serde_json::Value> =
+            mesh.axes.axes().iter().map(|axis| serde_json::json!({ "name": axis.name, "size": axis.size })).collect();
+        let info = serde_json::json!({ "axes": axes, "ordinals": mesh.ordinals, "devices": mesh.ordinals.len() });
+        place.set(owned_text(info.to_string()))
+    })
+}
+
+/// Returns a tensor on `mesh` with the value of `x`, split by `sharding`: a text with one entry for each axis of x,
+/// separated by commas. An entry is `-` (not split) or the mesh axes by which the tensor's axis is split, major to
+/// minor, joined by `+`: `"data,-"`, `"data+model,-,seq"`. The empty text means replicated. A mesh axis may appear once.
+///
+/// x is on cpu, on an XLA device or on another mesh of the same environment: its value is computed, as by `lxla_sync`,
+/// and copied by way of the host. On the mesh itself, the result is recorded, as by `lxla_sharding_constraint`. A
+/// placeholder becomes a placeholder whose value would have this sharding.
+///
+/// INVALID_ARGUMENT if the text does not parse (the message says where), names an unknown axis, or if the size of an
+/// axis of x is not divisible by the number of its pieces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_shard(
+    x: lxla_tensor,
+    mesh: lxla_mesh,
+    sharding: *const c_char,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_tensor_shard", out_tensor, || {
+            let given = text("sharding", sharding)?;
+            let target = resolve_mesh("mesh", mesh)?;
+            let rank = tensor::ty(x.into()).map_err(|e| renamed(&e))?.dims.len();
+            let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
+            tensor::shard(x.into(), target.device, &sharding)
+        })
+    }
+}
+
+/// The error of a tensor argument, which is called x here.
+fn renamed(error: &crate::error::Error) -> crate::error::Error {
+    crate::error::Error::new(error.code, error.message.replacen("tensor:", "x:", 1))
+}
+
+/// Returns a tensor on `mesh` with values of the host, as `lxla_tensor_from_host`, split by `sharding` (see
+/// `lxla_tensor_shard`). Each device gets its piece; no device gets the whole, unless it is replicated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
+    mesh: lxla_mesh,
+    dtype: i32,
+    dims: *const i64,
+    rank: usize,
+    data: *const c_void,
+    size_bytes: usize,
+    sharding: *const c_char,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        guard_out("lxla_tensor_from_host_sharded", out_tensor, || {
+            let (ty, given) = (tensor_type(dtype, dims, rank)?, text("sharding", sharding)?);
+            let bytes = slice("data", data.cast::<u8>(), size_bytes)?;
+            let target = resolve_mesh("mesh", mesh)?;
+            let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
+            sync::from_host_sharded(target.device, &ty, bytes, &sharding)
+        })
+    }
+}
+
+/// Returns the sharding of a tensor on a mesh in the syntax of `lxla_tensor_shard`, one entry for each axis. Computes a
+/// pending tensor first, as `lxla_sync`: a result has the sharding of the constraint that it is, or of the donated
+/// buffer that it replaces; XLA chooses the others. The caller frees the text with `lxla_string_free`.
+/// INVALID_ARGUMENT if x is not on a mesh.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
+    guard("lxla_tensor_sharding", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_text", out_text)? };
+        let (mesh, sharding) = sync::sharding_of(x.into())?;
+        place.set(owned_text(sharding.text(&mesh.axes)))
+    })
+}
+
+/// Returns a picture, in lines of text, of the devices that hold each piece of a tensor on a mesh. Computes a pending
+/// tensor first, as `lxla_sync`. The caller frees the text with `lxla_string_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
+    guard("lxla_tensor_sharding_picture", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let place = unsafe { out("out_text", out_text)? };
+        let (mesh, sharding) = sync::sharding_of(x.into())?;
+        place.set(owned_text(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims)))
+    })
+}
+
+/// Copies the piece of x that the device `xla:<ordinal>` holds, row-major, to `dst`, and blocks until it is there.
+/// Computes a pending tensor first, as `lxla_sync`. `size_bytes` is the size of the piece. Writes the index of the
+/// piece's first element in x to `out_offsets` and its shape to `out_dims`, lists of `capacity` entries, at least the
+/// rank of x; either may be NULL. With `dst` NULL and `size_bytes` 0, only these are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_shard_read(
+    x: lxla_tensor,
+    ordinal: i32,
+    dst: *mut c_void,
+    size_bytes: usize,
+    out_offsets: *mut i64,
+    out_dims: *mut i64,
+    capacity: usize,
+) -> lxla_status {
+    guard("lxla_tensor_shard_read", || {
+        let handle: TensorHandle = x.into();
+        let piece = sync::piece(handle, ordinal)?;
+        let (ty, rank) = (&piece.ty, piece.offsets.len());
+        if !(dst.is_null() && size_bytes == 0) && ty.size_bytes() != size_bytes {
+            return Err(error!(
+                InvalidArgument,
+                "size_bytes: {size_bytes} given; the piece is {ty} and has {} bytes",
+                ty.size_bytes()
+            ));
+        }
+        let lists = [(out_offsets, "out_offsets"), (out_dims, "out_dims")];
+        if capacity < rank && lists.iter().any(|(list, _)| !list.is_null()) {
+            return Err(error!(InvalidArgument, "capacity: {capacity} given; x has {rank} axes"));
+        }
+        // SAFETY: the caller's promise, see `capi`.
+        let destination = unsafe { slice_mut("dst", dst.cast::<u8>(), size_bytes)? };
+        if !dst.is_null() {
+            piece.read(destination)?;
+        }
+        for ((list, name), values) in lists.into_iter().zip([&piece.offsets[..], &ty.dims[..]]) {
+            // SAFETY: the caller's promise, see `capi`.
+            let list = unsafe { slice_mut(name, list, if list.is_null() { 0 } else { rank })? };
+            if !list.is_empty() {
+                list.copy_from_slice(values);
+            }
+        }
+        Ok(())
+    })
+}

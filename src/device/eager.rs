@@ -1,0 +1,120 @@
+//! Evaluation of what is recorded: at the next sync, or at once. An eager device records the operations of a call, and
+//! takes them out of the trace again to evaluate them.
+
+use super::Place;
+use super::arrays::ArrayLeaves;
+use super::state::{DeviceState, Garbage};
+use super::work::{self, Input, Inputs, Work};
+use crate::device_data::DeviceData;
+use crate::error::Result;
+use crate::ir::{LeafData, Mark, NodeId};
+use crate::later;
+use crate::native::Array;
+use std::sync::Arc;
+
+/// When a device evaluates what is recorded on it.
+// The state of a device is stored once, so that the size of the larger variant does not matter.
+#[allow(clippy::large_enum_variant)]
+pub enum Evaluation {
+    /// At a sync, on an XLA device or a mesh.
+    Lazy,
+    /// By the call that records it, in host memory, unless it depends on a placeholder.
+    Eager(Eager),
+}
+
+/// Leaves of the trace of an eager device.
+#[derive(Default)]
+pub struct Eager {
+    /// Arrays of the trace's leaves, used while nothing depends on a placeholder.
+    inputs: Vec<Input>,
+    /// End of the part of the trace that depends on placeholders.
+    kept: Mark,
+    /// Leaves of the arrays on which placeholder-dependent operations depend, by address.
+    arrays: ArrayLeaves,
+}
+
+impl Evaluation {
+    /// Evaluation on a device at this place.
+    pub fn at(place: Place) -> Evaluation {
+        match place {
+            Place::Cpu => Evaluation::Eager(Eager::default()),
+            Place::Xla(_) | Place::Mesh(_) => Evaluation::Lazy,
+        }
+    }
+
+    fn eager(&mut self) -> &mut Eager {
+        match self {
+            Evaluation::Eager(eager) => eager,
+            Evaluation::Lazy => unreachable!("a lazy device has no arrays"),
+        }
+    }
+
+    /// Adds the array of a leaf that was just recorded.
+    #[inline]
+    pub fn add(&mut self, input: Input) {
+        self.eager().inputs.push(input);
+    }
+
+    /// Returns the data of an array's leaf.
+    pub fn leaf_data(&mut self, array: &Array) -> Arc<DeviceData> {
+        self.eager().arrays.of(array)
+    }
+}
+
+impl DeviceState {
+    /// Discards operations that were evaluated or abandoned. Operations that placeholder-dependent tensors need are
+    /// kept. Does nothing on a lazy device.
+    #[inline]
+    pub fn clear_native(&mut self) -> Garbage {
+        let Evaluation::Eager(eager) = &mut self.evaluation else { return Garbage::default() };
+        if self.trace.len() == eager.kept.nodes() && eager.inputs.is_empty() {
+            return Garbage::default();
+        }
+        // An input may be the last reference to an array whose memory is owned by another library.
+        if eager.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
+            later::drop_later(std::mem::take(&mut eager.inputs));
+        }
+        eager.inputs.clear();
+        if eager.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(eager.kept).into() }
+    }
+
+    /// On an eager device, keeps everything that was recorded until the next compaction, because it depends on a
+    /// placeholder, or a kept operation was changed to refer to it.
+    pub fn keep_recorded(&mut self) {
+        if let Evaluation::Eager(eager) = &mut self.evaluation {
+            eager.kept = self.trace.mark();
+        }
+    }
+
+    /// Discards everything that was recorded.
+    pub(super) fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
+        if let Evaluation::Eager(eager) = &mut self.evaluation {
+            eager.kept = Mark::default();
+        }
+        self.trace.clear()
+    }
+
+    fn inputs(&self) -> Inputs<'_> {
+        let inputs = match &self.evaluation {
+            Evaluation::Eager(eager) => &eager.inputs[..],
+            Evaluation::Lazy => &[],
+        };
+        Inputs::new(inputs, &self.table, &self.trace)
+    }
+
+    /// On an eager device, evaluates a node that is a single small operation immediately, which is faster than moving it
+    /// out of the lock. Returns None for any other node.
+    #[inline]
+    pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
+        let made = work::at_once(&self.trace, self.inputs(), id)?;
+        drop(self.clear_native());
+        Some(made)
+    }
+
+    /// On an eager device, takes the work that computes the values of the nodes, to be run without the lock.
+    pub fn take_work(&mut self, ids: &[NodeId]) -> Work {
+        let work = Work::of(&self.trace, self.inputs(), ids);
+        drop(self.clear_native());
+        work
+    }
+}

@@ -1,0 +1,115 @@
+//! Environment and location of a device: where its tensors' buffers are.
+
+use super::Place;
+use super::shared::Shared;
+use crate::allocation::zeroed_bytes;
+use crate::engine::{Buffer, ShardedBuffer};
+use crate::error;
+use crate::error::Result;
+use crate::mesh::{Mesh, Placement, Sharding, take_piece};
+use crate::metrics::Counter;
+use crate::types::TensorType;
+use std::sync::Arc;
+
+/// Environment and location of a device.
+#[derive(Clone)]
+pub struct Owner {
+    /// State shared by the environment's devices.
+    pub shared: Arc<Shared>,
+    /// Location of the device's tensors.
+    pub place: Place,
+    /// Devices over which the tensors are distributed, if the location is a mesh.
+    pub mesh: Option<Arc<Mesh>>,
+}
+
+impl Owner {
+    /// Ordinals of the XLA devices that hold buffers; none for cpu.
+    pub fn ordinals(&self) -> &[usize] {
+        match (&self.place, &self.mesh) {
+            (_, Some(mesh)) => &mesh.ordinals,
+            (Place::Xla(ordinal), None) => std::slice::from_ref(ordinal),
+            (Place::Cpu | Place::Mesh(_), None) => &[],
+        }
+    }
+
+    /// Ordinal of the XLA device; for a mesh, of its first device, where runs of partitioned programs ignore it.
+    pub fn ordinal(&self) -> usize {
+        self.ordinals()[0]
+    }
+
+    /// Transfers values of the host to the device. On a mesh, they are split by `sharding` (None: replicated).
+    pub fn transfer(&self, ty: &TensorType, data: &[u8], sharding: Option<&Sharding>) -> Result<Arc<dyn Buffer>> {
+        let sent = match &self.mesh {
+            None => self.send(self.ordinal(), ty, data)?,
+            Some(mesh) => {
+                let sharding = sharding.cloned().unwrap_or_else(|| Sharding::replicated(ty.dims.len()));
+                self.split(mesh, ty, data, sharding)?
+            }
+        };
+        Ok(sent)
+    }
+
+    fn send(&self, ordinal: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>> {
+        let sent = self.shared.runtime().engine.transfer_to_device(ordinal, ty, data)?;
+        self.shared.metrics.add(Counter::TransferToDevice, 1);
+        self.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
+        Ok(sent)
+    }
+
+    /// Transfers to each device of the mesh its piece. Memory for one piece at a time is allocated, and none for pieces
+    /// that are contiguous in `data`.
+    fn split(&self, mesh: &Arc<Mesh>, ty: &TensorType, data: &[u8], sharding: Sharding) -> Result<Arc<dyn Buffer>> {
+        let piece = TensorType::new(ty.dtype, &sharding.piece_dims("sharding", &mesh.axes, &ty.dims)?);
+        let (size, element) = (piece.size_bytes(), ty.dtype.size_bytes());
+        let is_contiguous = piece.dims.iter().zip(&ty.dims).skip(1).all(|(piece, whole)| piece == whole);
+        let row = ty.dims.iter().skip(1).product::<i64>() as usize * element;
+        let mut copy = if is_contiguous { Vec::new() } else { zeroed_bytes(size)? };
+        let mut copied = None;
+        let mut pieces = Vec::with_capacity(mesh.ordinals.len());
+        for (position, &ordinal) in mesh.ordinals.iter().enumerate() {
+            let offsets = sharding.offsets(&mesh.axes, position, &piece.dims);
+            let bytes = if is_contiguous {
+                let start = offsets.first().map_or(0, |&first| first as usize * row);
+                &data[start..start + size]
+            } else {
+                if copied.as_ref() != Some(&offsets) {
+                    take_piece(data, &ty.dims, element, &offsets, &piece.dims, &mut copy);
+                    copied = Some(offsets);
+                }
+                &copy[..]
+            };
+            pieces.push(self.send(ordinal, &piece, bytes)?);
+        }
+        let placement = Placement { mesh: mesh.clone(), sharding };
+        Ok(ShardedBuffer::new(ty.clone(), placement, pieces)?)
+    }
+
+    /// Copies a buffer of one device, or one that is replicated, to the device, where a mesh gets replicas. Returns
+    /// None if the buffer is split, so that its content must be transferred by way of the host.
+    pub fn copy(&self, buffer: &Arc<dyn Buffer>) -> Result<Option<Arc<dyn Buffer>>> {
+        if buffer.placement().is_some_and(|placement| !placement.sharding.is_replicated()) {
+            return Ok(None);
+        }
+        let copies = self.ordinals().iter().map(|&ordinal| buffer.copy_to_device(ordinal));
+        let mut copies = copies.collect::<Result<Vec<_>>>()?;
+        self.shared.metrics.add(Counter::TransferToDevice, copies.len() as u64);
+        let Some(mesh) = &self.mesh else { return Ok(copies.pop()) };
+        let ty = buffer.tensor_type().clone();
+        let placement = Placement { mesh: mesh.clone(), sharding: Sharding::replicated(ty.dims.len()) };
+        Ok(Some(ShardedBuffer::new(ty, placement, copies)?))
+    }
+
+    /// Blocks until all work enqueued on the device has ended. Returns its first error.
+    pub fn wait(&self) -> Result<()> {
+        let engine = &self.shared.runtime().engine;
+        let waited: Vec<Result<()>> = self.ordinals().iter().map(|&ordinal| engine.wait(ordinal)).collect();
+        waited.into_iter().collect()
+    }
+
+    /// Mesh of the device, or an error that names the argument.
+    pub fn mesh(&self, argument: &str) -> Result<&Arc<Mesh>> {
+        self.mesh
+            .as_ref()
+            .ok_or_else(|| error!(InvalidArgument, "{argument}: is on {}; want a tensor on a mesh", self.place))
+    }
+}

@@ -1,0 +1,91 @@
+//! Meshes and shardings as attributes. The attributes of every operation of a mesh begin with the mesh.
+
+use crate::error;
+use crate::error::{Error, Result};
+use crate::ir::{Attributes, Instruction, Words};
+use crate::mesh::{MeshAxes, Sharding};
+use crate::native::Array;
+use crate::ops;
+use crate::ops::definition::Call;
+use crate::types::{TensorType, element_count};
+
+impl Attributes for MeshAxes {
+    fn write(&self, words: &mut Words) {
+        self.to_string().write(words);
+    }
+
+    fn read(words: &mut &[i64]) -> MeshAxes {
+        String::read(words).parse().expect("the text of a mesh")
+    }
+}
+
+impl Attributes for Sharding {
+    fn write(&self, words: &mut Words) {
+        self.words().write(words);
+    }
+
+    fn read(words: &mut &[i64]) -> Sharding {
+        Sharding::from_words(&Vec::<i64>::read(words))
+    }
+}
+
+/// Axes of the mesh of the first operation of a mesh among these values and the bodies that they apply; None if there
+/// is no such operation. All operations of one program have the mesh of its device.
+pub fn mesh_of(values: &[Instruction]) -> Option<MeshAxes> {
+    let is_of_mesh = |value: &&Instruction| value.op.is_collective() || value.op.is_sharding();
+    if let Some(value) = values.iter().find(is_of_mesh) {
+        return Some(MeshAxes::read(&mut &value.words[..]));
+    }
+    let mut applied = values.iter().flat_map(|value| &value.bodies);
+    let body = applied.find(|body| body.has_collectives() || body.has_shardings())?;
+    mesh_of(&body.decode().0)
+}
+
+/// Checks a list of axes of a mesh, and returns the number of devices of a group, which differ on these axes only.
+pub(super) fn group_size(name: &str, mesh: &MeshAxes, axes: &[usize]) -> Result<usize> {
+    let count = mesh.axes().len();
+    for (i, &axis) in axes.iter().enumerate() {
+        if axis >= count {
+            return Err(error!(InvalidArgument, "{name}: axis {axis} given; the mesh {mesh} has {count} axes"));
+        }
+        if axes[..i].contains(&axis) {
+            return Err(error!(InvalidArgument, "{name}: axis {} is given twice", mesh.axes()[axis].name));
+        }
+    }
+    Ok(mesh.size_of(axes))
+}
+
+/// Names of axes of a mesh, as they are given: `data+model`.
+pub(super) fn names(mesh: &MeshAxes, axes: &[usize]) -> String {
+    axes.iter().map(|&axis| mesh.axes()[axis].name.as_str()).collect::<Vec<&str>>().join("+")
+}
+
+/// Type of the whole array whose pieces have the type `piece`.
+pub(super) fn whole(piece: &TensorType, sharding: &Sharding, mesh: &MeshAxes) -> Result<TensorType> {
+    let mut ty = piece.clone();
+    for (dim, pieces) in ty.dims.iter_mut().zip(sharding.pieces(mesh)) {
+        *dim = dim.saturating_mul(pieces as i64);
+    }
+    element_count(&ty.dims)?;
+    Ok(ty)
+}
+
+/// Axes of the mesh that split no axis of the array: devices that differ on them only hold the same piece.
+pub(super) fn unsplit(mesh: &MeshAxes, sharding: &Sharding) -> Vec<usize> {
+    let is_used = |axis: usize| sharding.splits().iter().flatten().any(|&used| usize::from(used) == axis);
+    (0..mesh.axes().len()).filter(|&axis| !is_used(axis)).collect()
+}
+
+/// Evaluation on host arrays of an operation with one result, which only the devices of a mesh have.
+pub(super) fn no_array(call: &Call) -> Result<Array> {
+    Err(on_meshes_only(call))
+}
+
+/// Like [`no_array`], for an operation with several results.
+pub(super) fn no_arrays(call: &Call) -> Result<Vec<Array>> {
+    Err(on_meshes_only(call))
+}
+
+fn on_meshes_only(call: &Call) -> Error {
+    error!(Unimplemented, "{} runs on a mesh only, not on arrays of the host", ops::definition(call.op).name)
+}

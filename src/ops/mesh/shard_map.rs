@@ -1,0 +1,146 @@
+//! `shard_map`: every device of a mesh applies one computation to its pieces of the arguments.
+
+use super::attributes::{mesh_of, no_arrays, whole};
+use super::constraint::{check_sharding, piece};
+use super::shard_map_rules as rules;
+use crate::emit::{Emitter, emit, mlir};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{Body, NodeId, Op, Trace, attributes};
+use crate::mesh::{MeshAxes, Sharding};
+use crate::ops::Applied;
+use crate::ops::control::lower::apply;
+use crate::ops::definition::{Definition, Native};
+use crate::ops::rules::{Batching, Derivative};
+use crate::types::TensorType;
+
+/// Definition of `shard_map`.
+pub const SHARD_MAP: Definition = Definition {
+    name: "shard_map",
+    stablehlo: "sdy.manual_computation",
+    function: "lxla_shard_map",
+    dtypes: "all",
+    lower,
+    native: Native::Several(no_arrays),
+    derivative: Derivative::Several { jvp: rules::jvp, vjp: rules::vjp },
+    batching: Batching::Several(rules::batch),
+    ..Definition::DEFAULT
+};
+
+attributes! {
+    /// Attributes of `shard_map`.
+    pub struct ShardMapAttributes {
+        /// The mesh.
+        pub mesh: MeshAxes,
+        /// Shardings of the arguments. Captures are not split.
+        pub inputs: Vec<Sharding>,
+        /// Shardings of the results.
+        pub outputs: Vec<Sharding>,
+    }
+}
+
+/// Records the application of a body by every device of a mesh to its pieces of the arguments, and to the whole
+/// captures. The results of the devices are the pieces of the results; where devices hold the same piece, the body must
+/// compute the same on them.
+pub fn shard_map(
+    trace: &mut Trace,
+    applied: &Applied,
+    mesh: &MeshAxes,
+    in_shardings: &[Sharding],
+    args: &[NodeId],
+    out_shardings: &[Sharding],
+) -> Result<Vec<NodeId>> {
+    let body = applied.body;
+    check_body(body, mesh)?;
+    check_count("args", args.len(), body.parameters().len(), "parameters")?;
+    check_count("in_shardings", in_shardings.len(), body.parameters().len(), "parameters")?;
+    for (i, (&arg, sharding)) in args.iter().zip(in_shardings).enumerate() {
+        check_argument(i, &trace.ty(arg), sharding, mesh, &body.parameters()[i])?;
+    }
+    check_count("out_shardings", out_shardings.len(), body.results().len(), "results")?;
+    let mut types = Vec::with_capacity(out_shardings.len());
+    for (i, (ty, sharding)) in body.results().iter().zip(out_shardings).enumerate() {
+        check_sharding(&format!("out_shardings[{i}]"), sharding, &format!("result {i} of body"), ty)?;
+        types.push(whole(ty, sharding, mesh)?);
+    }
+    let operands = [args, applied.captures].concat();
+    let attributes =
+        ShardMapAttributes { mesh: mesh.clone(), inputs: in_shardings.to_vec(), outputs: out_shardings.to_vec() };
+    Ok(trace.application(Op::ShardMap, &operands, &attributes, &[body], &types))
+}
+
+/// Returns an error if the body is for another mesh, or places whole arrays on devices.
+fn check_body(body: &Body, mesh: &MeshAxes) -> Result<()> {
+    if body.has_shardings() {
+        return Err(error!(
+            InvalidArgument,
+            "body: it has a sharding constraint or a shard_map; a device has only its pieces, which it cannot split"
+        ));
+    }
+    if body.has_collectives()
+        && let Some(own) = mesh_of(&body.decode().0)
+        && own != *mesh
+    {
+        return Err(error!(InvalidArgument, "body: its collectives are for the mesh {own}; want the mesh {mesh}"));
+    }
+    Ok(())
+}
+
+fn check_count(name: &str, given: usize, wanted: usize, what: &str) -> Result<()> {
+    if given != wanted {
+        return Err(error!(InvalidArgument, "{name}: {given} given; body has {wanted} {what}"));
+    }
+    Ok(())
+}
+
+/// Returns an error unless the pieces of an argument are what the body takes.
+fn check_argument(i: usize, ty: &TensorType, sharding: &Sharding, mesh: &MeshAxes, wanted: &TensorType) -> Result<()> {
+    check_sharding(&format!("in_shardings[{i}]"), sharding, &format!("args[{i}]"), ty)?;
+    let piece = piece(&format!("args[{i}]"), ty, sharding, mesh)?;
+    if piece != *wanted {
+        return Err(error!(
+            InvalidArgument,
+            "args: args[{i}] is {ty}, in pieces {piece} by {:?}; body's parameter {i} is {wanted}",
+            sharding.text(mesh)
+        ));
+    }
+    Ok(())
+}
+
+/// Writes a manual computation, whose region calls the function of the body on the pieces. XLA inlines the call before
+/// it partitions the program. On a mesh of one device the pieces are the arrays, and the call alone is written: XLA's
+/// CPU backend lowers a manual computation only where it partitions.
+fn lower(e: &mut Emitter, at: usize) {
+    let (value, name) = (e.instruction(at), e.name_of(at));
+    let ShardMapAttributes { mesh, inputs, outputs } = value.attributes();
+    let body = &value.bodies[0];
+    let (operands, types) = e.listed(&value.operands);
+    if mesh.device_count() == 1 {
+        apply(e, &name, body, &operands);
+        return;
+    }
+    let captures = body.captures().iter().map(|ty| Sharding::replicated(ty.dims.len()));
+    let inputs: Vec<String> = inputs.into_iter().chain(captures).map(|sharding| sharding.sdy(&mesh)).collect();
+    let axes: Vec<String> = mesh.axes().iter().map(|axis| format!("\"{}\"", axis.name)).collect();
+    let inside: Vec<String> = (0..operands.len()).map(|i| format!("%in{at}_{i}")).collect();
+    let pieces = body.parameters().iter().chain(body.captures());
+    let typed: Vec<String> = inside.iter().zip(pieces).map(|(name, ty)| format!("{name}: {}", mlir(ty))).collect();
+    emit!(
+        e,
+        "    {name}:{} = sdy.manual_computation({}) in_shardings=[{}] out_shardings=[{}] manual_axes={{{}}} ({}) {{",
+        outputs.len(),
+        operands.join(", "),
+        inputs.join(", "),
+        outputs.iter().map(|sharding| sharding.sdy(&mesh)).collect::<Vec<String>>().join(", "),
+        axes.join(", "),
+        typed.join(", ")
+    );
+    let results = apply(e, &format!("%next{at}"), body, &inside);
+    let pieces: Vec<String> = body.results().iter().map(mlir).collect();
+    emit!(e, "    sdy.return {} : {}", results.join(", "), pieces.join(", "));
+    let of = |(ty, sharding): (&TensorType, &Sharding)| {
+        mlir(&whole(ty, sharding, &mesh).expect("inference checked the size"))
+    };
+    let wholes: Vec<String> = body.results().iter().zip(&outputs).map(of).collect();
+    emit!(e, "    }} : ({}) -> ({})", types.join(", "), wholes.join(", "));
+}
