@@ -1,5 +1,5 @@
 // Buffers that a step donates: D1 to D4, D6 to D9 and D11 of docs/behaviours.md. (D12: a Rust test of the engine.)
-#include "check.h"
+#include "resident.h"
 
 TEST(d1_two_updates_and_an_old_sum) {
   lxla_env env = new_env();
@@ -81,24 +81,6 @@ TEST(d4_a_released_batch_is_donated_or_freed_at_once) {
   EQUAL(value(y), 1);
   RELEASE(w, y);
   OK(lxla_env_release(env));
-}
-
-// Resets the peak of this process's resident memory, which status_bytes reads, in bytes.
-static void reset_peak(void) {
-  FILE *f = fopen("/proc/self/clear_refs", "w");
-  CHECK(f && fputs("5", f) >= 0 && fclose(f) == 0);
-}
-
-static double status_bytes(const char *key) {
-  char line[256];
-  double kb = -1;
-  FILE *f = fopen("/proc/self/status", "r");
-  CHECK(f);
-  while (fgets(line, sizeof line, f))
-    if (strncmp(line, key, strlen(key)) == 0) kb = atof(line + strlen(key) + 1);
-  fclose(f);
-  CHECK(kb >= 0);
-  return kb * 1024;
 }
 
 static lxla_tensor zeros(lxla_env env, int64_t n) {
