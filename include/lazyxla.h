@@ -3381,7 +3381,110 @@ lxla_status lxla_checkpoint_name(lxla_tensor x,
                                  const char *name,
                                  lxla_tensor *out_tensor);
 
-/* ---- Meshes: sharding constraints, computations on the pieces of each device, collectives. ---- */
+/* ---- Meshes: meshes as places of tensors, and the shardings of tensors on them. ---- */
+
+/**
+ * Creates a mesh: the XLA devices of `env`, arranged along named axes, as a place for tensors. `rank` axes have the
+ * names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least 1). `ordinals` lists the
+ * devices `xla:N`, row-major over the axes, each once: as many as the product of the sizes; NULL: 0, 1, 2, ...
+ * INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`.
+ *
+ * Tensors are on a mesh as on any device (`lxla_mesh_device`): operations, computations, steps and saves take them
+ * unchanged, with the shapes of whole tensors. XLA's partitioner splits the work. The handle has one reference.
+ */
+lxla_status lxla_mesh_create(lxla_env env,
+                             const char *const *axis_names,
+                             const int64_t *axis_sizes,
+                             size_t rank,
+                             const int32_t *ordinals,
+                             lxla_mesh *out_mesh);
+
+/**
+ * Adds one reference.
+ */
+lxla_status lxla_mesh_retain(lxla_mesh mesh);
+
+/**
+ * Removes one reference. After the last one, tensors on the mesh can only be read and released.
+ */
+lxla_status lxla_mesh_release(lxla_mesh mesh);
+
+/**
+ * Returns the mesh as a device of its environment, of kind `LXLA_DEVICE_MESH`. Creators, operations,
+ * `lxla_mark_step`, `lxla_load` and all other functions that take a device take it. Tensors that are made without a
+ * sharding are replicated: each device has a copy.
+ */
+lxla_status lxla_mesh_device(lxla_mesh mesh,
+                             lxla_device *out_device);
+
+/**
+ * Returns the axes and devices of a mesh as JSON: `{"axes": [{"name": "data", "size": 2}, ...], "ordinals": [0, 1,
+ * ...], "devices": 4}`, ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
+ */
+lxla_status lxla_mesh_info(lxla_mesh mesh,
+                           char **out_json);
+
+/**
+ * Returns a tensor on `mesh` with the value of `x`, split by `sharding`: a text with one entry for each axis of x,
+ * separated by commas. An entry is `-` (not split) or the mesh axes by which the tensor's axis is split, major to
+ * minor, joined by `+`: `"data,-"`, `"data+model,-,seq"`. The empty text means replicated. A mesh axis may appear once.
+ *
+ * x is on cpu, on an XLA device or on another mesh of the same environment: its value is computed, as by `lxla_sync`,
+ * and copied by way of the host. On the mesh itself, the result is recorded, as by `lxla_sharding_constraint`. A
+ * placeholder becomes a placeholder whose value would have this sharding.
+ *
+ * INVALID_ARGUMENT if the text does not parse (the message says where), names an unknown axis, or if the size of an
+ * axis of x is not divisible by the number of its pieces.
+ */
+lxla_status lxla_tensor_shard(lxla_tensor x,
+                              lxla_mesh mesh,
+                              const char *sharding,
+                              lxla_tensor *out_tensor);
+
+/**
+ * Returns a tensor on `mesh` with values of the host, as `lxla_tensor_from_host`, split by `sharding` (see
+ * `lxla_tensor_shard`). Each device gets its piece; no device gets the whole, unless it is replicated.
+ */
+lxla_status lxla_tensor_from_host_sharded(lxla_mesh mesh,
+                                          int32_t dtype,
+                                          const int64_t *dims,
+                                          size_t rank,
+                                          const void *data,
+                                          size_t size_bytes,
+                                          const char *sharding,
+                                          lxla_tensor *out_tensor);
+
+/**
+ * Returns the sharding of a tensor on a mesh in the syntax of `lxla_tensor_shard`, one entry for each axis. Computes a
+ * pending tensor first, as `lxla_sync`: a result has the sharding of the constraint that it is, or of the donated
+ * buffer that it replaces; XLA chooses the others. The caller frees the text with `lxla_string_free`.
+ * INVALID_ARGUMENT if x is not on a mesh.
+ */
+lxla_status lxla_tensor_sharding(lxla_tensor x,
+                                 char **out_text);
+
+/**
+ * Returns a picture, in lines of text, of the devices that hold each piece of a tensor on a mesh. Computes a pending
+ * tensor first, as `lxla_sync`. The caller frees the text with `lxla_string_free`.
+ */
+lxla_status lxla_tensor_sharding_picture(lxla_tensor x,
+                                         char **out_text);
+
+/**
+ * Copies the piece of x that the device `xla:<ordinal>` holds, row-major, to `dst`, and blocks until it is there.
+ * Computes a pending tensor first, as `lxla_sync`. `size_bytes` is the size of the piece. Writes the index of the
+ * piece's first element in x to `out_offsets` and its shape to `out_dims`, lists of `capacity` entries, at least the
+ * rank of x; either may be NULL. With `dst` NULL and `size_bytes` 0, only these are written.
+ */
+lxla_status lxla_tensor_shard_read(lxla_tensor x,
+                                   int32_t ordinal,
+                                   void *dst,
+                                   size_t size_bytes,
+                                   int64_t *out_offsets,
+                                   int64_t *out_dims,
+                                   size_t capacity);
+
+/* ---- Operations on meshes: sharding constraints, computations on the pieces of each device, collectives. ---- */
 
 /**
  * Records x, a tensor on a mesh, with a sharding: one entry for each axis of x, separated by commas, with the axes of
@@ -3430,9 +3533,9 @@ lxla_status lxla_shard_map(lxla_computation body,
 /**
  * Records the reduction of x by `op`, one of `LXLA_REDUCE_*`, over the devices that differ only on the axes of the
  * mesh that `axes` lists (`"data"`, `"data+model"`): each of them gets the result. As the other collectives, recorded
- * in the body of a `lxla_shard_map`: x depends on a placeholder, else INVALID_ARGUMENT; a step or read that would run
- * a collective outside of such a body is refused. The dtypes are those of `lxla_reduce`; pred is summed in s64, 8-bit
- * floats are reduced in f32, f16 and bf16 in their own dtype.
+ * in the body of a `lxla_shard_map`: INVALID_ARGUMENT if x is computed from values of tensors alone. A collective has
+ * no value outside of such a body: reading it is FAILED_PRECONDITION, and steps leave it pending. The dtypes are those
+ * of `lxla_reduce`; pred is summed in s64, 8-bit floats are reduced in f32, f16 and bf16 in their own dtype.
  *
  * All devices must reach a collective: one in a branch or loop whose condition differs between devices may never
  * return.

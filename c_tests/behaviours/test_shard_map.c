@@ -306,8 +306,15 @@ MESH_TEST(m3_a_training_step_donates_through_a_shard_map, "a=4") {
 // --- What is refused ---
 
 MESH_TEST(m10_a_collective_has_no_value_outside_shard_map, "a=2,b=2") {
-  const lxla_tensor x = counting(DIMS(4, 4), "a,b"), y = all_reduced(LXLA_REDUCE_SUM, x, "a"), on_it = plus(y, 1);
-  const lxla_tensor apart = plus(x, 1), index = index_over("a+b");
+  const lxla_tensor x = counting(DIMS(4, 4), "a,b"), apart = plus(x, 1), index = index_over("a+b");
+  lxla_tensor refused = {77};
+  REFUSED(lxla_all_reduce(LXLA_REDUCE_SUM, x, "a", &refused), LXLA_INVALID_ARGUMENT, "outside of the body");
+  REFUSED(lxla_all_gather(apart, "a", 0, &refused), LXLA_INVALID_ARGUMENT, "outside of the body");
+  EQUAL(refused.id, 77);
+  // A constant may be reduced in a body, so that it has no value outside.
+  lxla_tensor ones;
+  OK(lxla_tensor_full(env, device, F32, DIMS(4, 4), 1, &ones));
+  const lxla_tensor y = all_reduced(LXLA_REDUCE_SUM, own(ones), "a"), on_it = plus(y, 1);
   float v[16] = {42};
   REFUSED(lxla_tensor_read(y, v, sizeof v), LXLA_FAILED_PRECONDITION, "lxla_shard_map");
   REFUSED(lxla_tensor_read(on_it, v, sizeof v), LXLA_FAILED_PRECONDITION, "lxla_shard_map");
@@ -385,7 +392,7 @@ MESH_TEST(m10_bad_arguments_of_shard_map_are_named, "a=2,b=4") {
   REFUSED(MAP(body, TEXTS("a,-"), TENSORS(none), TEXTS("a,-"), 1), LXLA_INVALID_HANDLE, "args[0]");
   REFUSED(MAP(body, NULL, TENSORS(x), TEXTS("a,-"), 1), LXLA_NULL_ARGUMENT, "in_shardings");
   REFUSED(MAP(body, TEXTS(NULL), TENSORS(x), TEXTS("a,-"), 1), LXLA_NULL_ARGUMENT, "in_shardings[0]");
-  REFUSED(lxla_shard_map(body, mesh, TEXTS("a,-"), TENSORS(x), TEXTS("a,-", "a,-"), two, 2), BAD, "n_results");
+  REFUSED(lxla_shard_map(body, mesh, TEXTS("a,-"), TENSORS(x), TEXTS("a,-", "a,-"), two, 2), BAD, "2 given; want 1");
   REFUSED(lxla_shard_map(body, other, TEXTS("c,-"), TENSORS(x), TEXTS("c,-"), &out, 1), BAD, "mesh");
   REFUSED(lxla_shard_map(body, (lxla_mesh){0}, TEXTS("a,-"), TENSORS(x), TEXTS("a,-"), &out, 1), LXLA_INVALID_HANDLE, "mesh");
   EQUAL(live(), before);

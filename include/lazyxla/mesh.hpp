@@ -83,6 +83,8 @@ class Mesh {
 
 /// How a tensor on a mesh is split, one entry for each of its axes.
 inline std::string sharding(const Tensor &x) { return detail::text<lxla_tensor_sharding>(x.handle()); }
+/// A picture in lines of text: the devices that hold each piece of a tensor on a mesh.
+inline std::string sharding_picture(const Tensor &x) { return detail::text<lxla_tensor_sharding_picture>(x.handle()); }
 /// Copies the piece of a device to `dst`; waits for it. Returns where it begins in the whole, and its sizes.
 inline std::pair<Dims, Dims> shard_read(const Tensor &x, int32_t ordinal, void *dst, size_t size_bytes) {
   const size_t rank = x.rank();

@@ -1,4 +1,4 @@
-//! Chapter Meshes: sharding constraints, computations on the pieces of each device, collectives.
+//! Chapter Operations on meshes: sharding constraints, computations on the pieces of each device, collectives.
 
 use super::abi::arguments::{out, slice, text};
 use super::abi::guard::{guard, guard_out};
@@ -115,9 +115,9 @@ unsafe fn shardings(
 
 /// Records the reduction of x by `op`, one of `LXLA_REDUCE_*`, over the devices that differ only on the axes of the
 /// mesh that `axes` lists (`"data"`, `"data+model"`): each of them gets the result. As the other collectives, recorded
-/// in the body of a `lxla_shard_map`: x depends on a placeholder, else INVALID_ARGUMENT; a step or read that would run
-/// a collective outside of such a body is refused. The dtypes are those of `lxla_reduce`; pred is summed in s64, 8-bit
-/// floats are reduced in f32, f16 and bf16 in their own dtype.
+/// in the body of a `lxla_shard_map`: INVALID_ARGUMENT if x is computed from values of tensors alone. A collective has
+/// no value outside of such a body: reading it is FAILED_PRECONDITION, and steps leave it pending. The dtypes are those
+/// of `lxla_reduce`; pred is summed in s64, 8-bit floats are reduced in f32, f16 and bf16 in their own dtype.
 ///
 /// All devices must reach a collective: one in a branch or loop whose condition differs between devices may never
 /// return.

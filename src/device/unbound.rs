@@ -1,7 +1,7 @@
 //! Values that cannot be computed yet: they depend on a placeholder, or on a collective that no `shard_map` applies.
 
 use super::state::DeviceState;
-use crate::device_data::{self, DeviceData};
+use crate::device_data;
 use crate::error::Result;
 use crate::ir::NodeId;
 use crate::mesh::Mesh;
@@ -14,18 +14,22 @@ impl DeviceState {
         self.owner()?.mesh(argument)
     }
 
-    /// Whether a node depends on a placeholder or on a collective outside `shard_map`. Visits everything on which the
-    /// node depends.
-    pub fn is_unbound(&self, id: NodeId) -> bool {
+    /// Whether a node is computed from data of tensors, and depends neither on a placeholder nor on a collective outside
+    /// `shard_map`. False for constants. Visits everything on which the node depends.
+    pub fn is_of_data(&self, id: NodeId) -> bool {
         let (mut seen, mut stack) = (FxHashSet::default(), vec![id]);
+        let mut has_data = false;
         while let Some(id) = stack.pop() {
             let node = self.trace.node(id);
-            let is_placeholder = device_data::of_node(&self.trace, node).is_some_and(DeviceData::is_placeholder);
-            if is_placeholder || self.trace.is_collective(node) {
-                return true;
+            match device_data::of_node(&self.trace, node) {
+                Some(data) if data.is_placeholder() => return false,
+                Some(_) => has_data = true,
+                None if self.trace.is_collective(node) => return false,
+                None => {
+                    stack.extend(self.trace.operands(node).iter().copied().filter(|operand| seen.insert(operand.0)))
+                }
             }
-            stack.extend(self.trace.operands(node).iter().copied().filter(|operand| seen.insert(operand.0)));
         }
-        false
+        has_data
     }
 }

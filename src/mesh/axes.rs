@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 /// Maximum number of axes of a mesh.
-pub const MAX_AXES: usize = 16;
+pub const MAX_AXES: usize = 12;
 
 /// Maximum number of devices of a mesh.
 pub const MAX_DEVICES: usize = 1 << 20;

@@ -70,8 +70,8 @@ pub fn axis_index(device: &'static Device, axes: &str) -> Result<TensorHandle> {
     finish(state, id)
 }
 
-/// Records a collective on `x` along the axes of its mesh that `text` lists, an argument of this name. Fails for a
-/// value that is not part of a traced body: a whole array has no pieces to exchange.
+/// Records a collective on `x` along the axes of its mesh that `text` lists, an argument of this name. Fails for a value
+/// that is computed from data of tensors alone: it is the same on all devices, and has no pieces to exchange.
 fn collective(
     x: TensorHandle,
     name: &str,
@@ -80,10 +80,10 @@ fn collective(
 ) -> Result<TensorHandle> {
     let (mut state, [x]) = operands([("x", x)])?;
     let mesh = state.mesh("x")?.clone();
-    if !state.is_unbound(x) {
+    if state.is_of_data(x) {
         return Err(error!(
             InvalidArgument,
-            "x: {} does not depend on a placeholder; want a value of the body of a lxla_shard_map",
+            "x: {} has a value outside of the body of a lxla_shard_map; pass it as an argument to have its pieces there",
             state.trace.ty(x)
         ));
     }
