@@ -25,7 +25,8 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   X(Plugin_Initialize) X(Client_Create) X(Client_Destroy) X(Client_AddressableDevices)                    \
   X(Client_PlatformName) X(Client_PlatformVersion) X(Client_Compile) X(Client_BufferFromHostBuffer)       \
   X(LoadedExecutable_Execute) X(LoadedExecutable_GetExecutable) X(LoadedExecutable_Destroy)               \
-  X(Executable_NumOutputs) X(Executable_Serialize) X(Executable_DeserializeAndLoad) X(Executable_Destroy) \
+  X(Executable_NumOutputs) X(Executable_OptimizedProgram) X(Executable_Serialize)                         \
+  X(Executable_DeserializeAndLoad) X(Executable_Destroy)                                                  \
   X(Buffer_ReadyEvent) X(Buffer_ToHostBuffer) X(Buffer_CopyToDevice) X(Buffer_GetMemoryLayout)            \
   X(Buffer_OpaqueDeviceMemoryDataPointer) X(Buffer_IsDeleted) X(Buffer_Destroy) X(Event_Await)            \
   X(Event_IsReady) X(Event_Destroy)
@@ -42,7 +43,7 @@ static const char *const names[] = {
 static struct {
   int calls, armed, mode, code, refused;
 } faults[COUNT];
-static int held, generation, alive;
+static int held, generation, alive, faulty_device;
 
 static int find(const char *name) {
   for (int i = 0; i < COUNT; i++)
@@ -56,6 +57,12 @@ EXPORT void fault_arm(const char *function, int nth, int mode, int code) {
   faults[i].armed = faults[i].calls + nth;
   faults[i].mode = mode;
   faults[i].code = code;
+  pthread_mutex_unlock(&lock);
+}
+
+EXPORT void fault_device(int position) {
+  pthread_mutex_lock(&lock);
+  faulty_device = position;
   pthread_mutex_unlock(&lock);
 }
 
@@ -267,6 +274,7 @@ PLAIN(Client_PlatformVersion)
 COUNTED(LoadedExecutable_GetExecutable, 1)
 COUNTED(LoadedExecutable_Destroy, -1)
 PLAIN(Executable_NumOutputs)
+PLAIN(Executable_OptimizedProgram)
 PLAIN(Executable_Serialize)
 COUNTED(Executable_DeserializeAndLoad, 1)
 COUNTED(Executable_Destroy, -1)
@@ -367,25 +375,38 @@ static size_t outputs_of(PJRT_LoadedExecutable *loaded) {
   return outputs.num_outputs;
 }
 
+// Returns the error with which a device's outputs are spoiled, or 0: `later` on the device of the fault, else that of a
+// spoiled argument.
+static int spoils(const PJRT_LoadedExecutable_Execute_Args *args, size_t device, size_t faulty, int later) {
+  int code = device == faulty ? later : 0;
+  for (size_t i = 0; i < args->num_args && !code; i++) code = spoiled_code(args->argument_lists[device][i], 0);
+  return code;
+}
+
 static PJRT_Error *fault_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
+  enum { MOST_DEVICES = 64 };
   int mode = arrive(AT_LoadedExecutable_Execute), code = faults[AT_LoadedExecutable_Execute].code;
+  size_t devices = args->num_devices, faulty = (size_t)faulty_device < devices ? (size_t)faulty_device : 0;
   if (mode == FAULT_FAIL) return new_error(code);
   if (mode == FAULT_CONSUME) {
     PJRT_Buffer_Delete_Args consumed = {.struct_size = PJRT_Buffer_Delete_Args_STRUCT_SIZE};
-    consumed.buffer = args->argument_lists[0][0];
+    consumed.buffer = args->argument_lists[faulty][0];
     PJRT_Error *error = real->PJRT_Buffer_Delete(&consumed);
     return error ? error : new_error(code);
   }
-  int spoil_with = mode == FAULT_LATER ? code : 0;
-  for (size_t i = 0; i < args->num_args && !spoil_with; i++) spoil_with = spoiled_code(args->argument_lists[0][i], 0);
+  if (devices > MOST_DEVICES) abort();
+  int spoil_with[MOST_DEVICES];
+  for (size_t d = 0; d < devices; d++) spoil_with[d] = spoils(args, d, faulty, mode == FAULT_LATER ? code : 0);
   size_t outputs = outputs_of(args->executable);
   PJRT_Error *error = real->PJRT_LoadedExecutable_Execute(args);
   if (error) return error;
   PJRT_Event **complete = args->device_complete_events;
-  count((int)outputs + (complete != NULL));
-  if (!spoil_with) return NULL;
-  for (size_t i = 0; i < outputs; i++) spoil(args->output_lists[0][i], spoil_with);
-  if (complete) complete[0] = new_event(complete[0], spoil_with);
+  count((int)(devices * (outputs + (complete != NULL))));
+  for (size_t d = 0; d < devices; d++) {
+    if (!spoil_with[d]) continue;
+    for (size_t i = 0; i < outputs; i++) spoil(args->output_lists[d][i], spoil_with[d]);
+    if (complete) complete[d] = new_event(complete[d], spoil_with[d]);
+  }
   return NULL;
 }
 

@@ -12,6 +12,9 @@ enum {
 // Makes the nth call from now (1: the next; 0: none) of this function, named without its PJRT_ prefix, behave according
 // to `mode`, with the error `code`. Functions that free an object free it even when they fail.
 typedef void fault_arm_fn(const char *function, int nth, int mode, int code);
+// Names the device whose outputs FAULT_LATER spoils, or whose argument FAULT_CONSUME deletes, if an execute runs on
+// several: its position in the argument lists, 0 at first.
+typedef void fault_device_fn(int position);
 // Makes every call of this function fail with `code`, until this is called with code 0.
 typedef void fault_refuse_fn(const char *function, int code);
 // Returns the name of the function with this number that can be armed; NULL beyond the last.

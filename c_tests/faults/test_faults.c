@@ -17,7 +17,9 @@ enum { MOST = 12, SAVED = 4 };
 // State that a scenario works with. Tensor 0 is not used by the scenario.
 typedef struct {
   lxla_env env;
-  int64_t columns;  // of all its tensors, each of which has two rows
+  lxla_mesh mesh;         // of four devices, which split the rows of all tensors; 0: they are on `device`
+  lxla_device device;
+  int64_t rows, columns;  // of all its tensors
   lxla_tensor tensors[MOST];
   float wanted[MOST];
   int n;
@@ -34,6 +36,7 @@ typedef struct {
   int saves, caches;         // whether it saves to PATH; whether it caches in FOLDER
   int keeps_folder;          // keeps FOLDER from one run to the next
   int own_env, alone;        // each run has an environment of its own; `work` uses only what it makes itself
+  int on_mesh;               // its tensors are split over four devices, and faults of one device are the third's
 } scenario;
 
 static struct {
@@ -104,13 +107,20 @@ static int tried(lxla_status status) {
 
 // --- Tensors, all of whose elements are equal ----------------------------------------------------------------------
 
+static size_t size_of(const world *w) { return (size_t)(w->rows * w->columns); }
+
+static lxla_status make(const world *w, const float *data, lxla_tensor *made) {
+  const int64_t dims[] = {w->rows, w->columns};
+  const size_t bytes = size_of(w) * sizeof *data;
+  if (w->mesh.id) return lxla_tensor_from_host_sharded(w->mesh, LXLA_DTYPE_F32, dims, 2, data, bytes, "data,-", made);
+  return lxla_tensor_from_host(w->env, w->device, LXLA_DTYPE_F32, dims, 2, data, bytes, made);
+}
+
 static lxla_status fill(world *w, float value, lxla_tensor *into, lxla_tensor *made) {
-  size_t n = 2 * (size_t)w->columns;
+  size_t n = size_of(w);
   float *data = malloc(n * sizeof *data);
   for (size_t i = 0; i < n; i++) data[i] = value;
-  lxla_status status =
-      into ? lxla_tensor_write(*into, data, n * sizeof *data)
-           : lxla_tensor_from_host(w->env, XLA(0), LXLA_DTYPE_F32, DIMS(2, w->columns), data, n * sizeof *data, made);
+  lxla_status status = into ? lxla_tensor_write(*into, data, n * sizeof *data) : make(w, data, made);
   free(data);
   return status;
 }
@@ -134,7 +144,7 @@ static void in_place(world *w, int32_t op, int i, float by) {
 }
 
 static void has(const world *w, lxla_tensor t, float wanted, int (*may)(lxla_status)) {
-  size_t n = 2 * (size_t)w->columns;
+  size_t n = size_of(w);
   float *data = calloc(n, sizeof *data);
   if (may(lxla_tensor_read(t, data, n * sizeof *data)))
     for (size_t i = 0; i < n; i++)
@@ -151,7 +161,7 @@ static void updates(world *w) {
   in_place(w, ADD, 2, 10);
 }
 
-static void step_on(world *w) { tried(lxla_mark_step(w->env, XLA(0), 1)); }
+static void step_on(world *w) { tried(lxla_mark_step(w->env, w->device, 1)); }
 
 // Runs the same program three times, so that the scalar is known to vary and becomes a parameter.
 static void varying(world *w) {
@@ -159,7 +169,7 @@ static void varying(world *w) {
   filled(w, 0);
   for (int i = 0; i < 3; i++) {
     in_place(w, ADD, 1, ++scalar);
-    if (i < 2) step(w->env);
+    if (i < 2) strictly(lxla_mark_step(w->env, w->device, 1));
   }
 }
 
@@ -185,7 +195,7 @@ static void to_other_device(world *w) {
 
 static void native(world *w) {
   lxla_tensor t;
-  OK(lxla_tensor_full(w->env, CPU, LXLA_DTYPE_F32, DIMS(2, w->columns), 6, &t));
+  OK(lxla_tensor_full(w->env, CPU, LXLA_DTYPE_F32, DIMS(w->rows, w->columns), 6, &t));
   keep(w, t, 6);
 }
 
@@ -253,14 +263,19 @@ static void load(world *w) {
 static void open_env(lxla_env *env, int (*may)(lxla_status)) {
   lxla_env_options options = default_options();
   options.plugin_path = LXLA_FAULT_PLUGIN;
-  options.device_count = 2;
+  options.device_count = now.scenario->on_mesh ? 4 : 2;
   if (now.scenario->caches) options.cache_dir = FOLDER;
   may(lxla_env_create(&options, env));
 }
 
+// Returns an empty world with tensors of the same sizes on a device.
+static world like(const world *w, lxla_env env) {
+  return (world){.env = env, .device = XLA(0), .rows = w->rows, .columns = w->columns};
+}
+
 // Creates an environment, compiles in it, and releases it.
 static void live(world *w) {
-  world its = {.columns = w->columns};
+  world its = like(w, no_env);
   open_env(&its.env, tried);
   if (!its.env.id) return;
   lxla_tensor t;
@@ -276,7 +291,7 @@ static void live(world *w) {
 // Fills the disk cache with executables of another environment.
 static void compiled_before(world *w) {
   if (files(".exec") == 0) {
-    world other = {.columns = w->columns};
+    world other = like(w, no_env);
     open_env(&other.env, strictly);
     filled(&other, 9);
     updates(&other);
@@ -311,7 +326,7 @@ static void look(const world *w) {
 }
 
 static void old_file(const world *w) {
-  world old = {.env = w->env, .columns = w->columns};
+  world old = like(w, w->env);
   for (int i = 0; i < SAVED; i++) filled(&old, 77);
   strictly(lxla_save(PATH, NAMES, old.tensors, SAVED));
   OK(lxla_tensor_release_many(old.tensors, SAVED));
@@ -322,7 +337,7 @@ static void step_afresh(world *w) {
   filled(w, 1);
   in_place(w, ADD, w->n - 1, 1);
   uint64_t donated = counter(w->env, "DonatedBuffers");
-  strictly(lxla_mark_step(w->env, XLA(0), 1));
+  strictly(lxla_mark_step(w->env, w->device, 1));
   donated = counter(w->env, "DonatedBuffers") - donated;
   if (donated != 1) wrong("the next step donated %d buffers, want 1", (int)donated);
   has(w, w->tensors[w->n - 1], 2, strictly);
@@ -349,7 +364,11 @@ static int run_with_fault(lxla_env *env) {
   int defects_before = defects, told_before = now.told;
   if (!s->keeps_folder) clear("");
   if (!env->id && !s->alone) open_env(env, strictly);
-  world w = {.env = s->alone ? no_env : *env, .columns = columns()};
+  world w = {.env = s->alone ? no_env : *env, .device = XLA(0), .rows = s->on_mesh ? 4 : 2, .columns = columns()};
+  if (s->on_mesh) {
+    OK(lxla_mesh_create(*env, (const char *[]){"data"}, (int64_t[]){4}, 1, NULL, &w.mesh));
+    OK(lxla_mesh_device(w.mesh, &w.device));
+  }
   if (s->saves && now.look_first) old_file(&w);
   if (!s->alone) filled(&w, 9);
   if (s->prepare) s->prepare(&w);
@@ -372,6 +391,7 @@ static int run_with_fault(lxla_env *env) {
   now.code = LXLA_OK;
   step_afresh(&w);
   OK(lxla_tensor_release_many(w.tensors, (size_t)w.n));
+  OK(lxla_mesh_release(w.mesh));
   if (counter(w.env, "LiveBytes") != 0) wrong("%d bytes are never freed", (int)counter(w.env, "LiveBytes"));
   if (s->own_env || defects > defects_before) {
     OK(lxla_env_release(*env));
@@ -417,6 +437,7 @@ static void go_through(const scenario *s) {
   now.scenario = s;
   clear("");
   list_functions();
+  FAULT(device)(s->on_mesh ? 2 : 0);
   int alive = FAULT(alive)(), faults = 0;
   lxla_env env = no_env;
   now.mode = FAULT_FAIL;
@@ -460,6 +481,14 @@ SCENARIO(a_save_in_the_background, .prepare = half_pending, .work = save_and_go_
 SCENARIO(a_load, .prepare = make_file, .work = load)
 SCENARIO(a_cold_disk_cache, .prepare = updates, .work = step_on, .caches = 1, .own_env = 1)
 SCENARIO(a_warm_disk_cache, .prepare = compiled_before, .work = step_on, .caches = 1, .own_env = 1, .keeps_folder = 1)
+SCENARIO(a_step_on_a_mesh, .prepare = updates, .work = step_on, .consumes = 1, .on_mesh = 1)
+SCENARIO(a_step_of_several_programs_on_a_mesh, .prepare = long_chain, .work = step_on, .consumes = 1, .on_mesh = 1)
+SCENARIO(a_scalar_that_varies_on_a_mesh, .prepare = varying, .work = step_on, .consumes = 1, .on_mesh = 1)
+SCENARIO(a_read_of_a_pending_tensor_on_a_mesh, .prepare = pending, .work = read_it, .on_mesh = 1)
+SCENARIO(a_transfer_to_a_mesh, .work = transfer, .on_mesh = 1)
+SCENARIO(a_tensor_on_a_mesh_is_written_over, .prepare = ready, .work = write_over, .on_mesh = 1)
+SCENARIO(a_save_of_a_mesh, .prepare = half_pending, .work = save, .saves = 1, .on_mesh = 1)
+SCENARIO(a_cold_disk_cache_of_a_mesh, .prepare = updates, .work = step_on, .caches = 1, .own_env = 1, .on_mesh = 1)
 
 TEST(every_function_failed_somewhere) {
   if (scenarios_run < scenarios) return;  // some were left out by name
