@@ -67,6 +67,7 @@ sweep: build  ## The accuracy of functions over the whole range of their argumen
 FUZZ_SEED ?= 1
 fuzz: build  ## Every operation of the ABI with random arguments.
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/abi/fuzz_abi.py $(TREE)/lib/liblazyxla.so 200000 $(FUZZ_SEED)
+	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/abi/fuzz_meshes.py $(TREE)/lib/liblazyxla.so 10000 $(FUZZ_SEED)
 
 tsan: plugin plugins  ## The thread tests under ThreadSanitizer.
 	tools/tsan.sh 60

@@ -74,6 +74,7 @@ DIMS = [POINTER(c_int64), c_size_t]
 OUT = [POINTER(Tensor)]
 TENSORS = [POINTER(Tensor), c_size_t]
 MADE = [POINTER(Computation)]
+TEXTS = POINTER(c_char_p)
 SIGNATURES = {
     "lxla_device_parse": [c_char_p, POINTER(Device)],
     "lxla_env_options_init": [POINTER(EnvOptions)],
@@ -119,6 +120,24 @@ SIGNATURES = {
     "lxla_gradients": [*TENSORS, POINTER(Tensor), *TENSORS, *OUT],
     "lxla_stop_gradient": [Tensor, *OUT],
     "lxla_checkpoint_name": [Tensor, c_char_p, *OUT],
+    "lxla_mesh_create": [Env, TEXTS, POINTER(c_int64), c_size_t, POINTER(c_int32), POINTER(Mesh)],
+    "lxla_mesh_retain": [Mesh],
+    "lxla_mesh_release": [Mesh],
+    "lxla_mesh_device": [Mesh, POINTER(Device)],
+    "lxla_mesh_info": [Mesh, POINTER(c_void_p)],
+    "lxla_tensor_shard": [Tensor, Mesh, c_char_p, *OUT],
+    "lxla_tensor_from_host_sharded": [Mesh, c_int32, *DIMS, c_void_p, c_size_t, c_char_p, *OUT],
+    "lxla_tensor_sharding": [Tensor, POINTER(c_void_p)],
+    "lxla_tensor_sharding_picture": [Tensor, POINTER(c_void_p)],
+    "lxla_tensor_shard_read": [Tensor, c_int32, c_void_p, c_size_t, POINTER(c_int64), POINTER(c_int64), c_size_t],
+    "lxla_sharding_constraint": [Tensor, c_char_p, *OUT],
+    "lxla_shard_map": [Computation, Mesh, TEXTS, *TENSORS, TEXTS, *TENSORS],
+    "lxla_all_reduce": [c_int32, Tensor, c_char_p, *OUT],
+    "lxla_all_gather": [Tensor, c_char_p, c_int64, *OUT],
+    "lxla_reduce_scatter": [c_int32, Tensor, c_char_p, c_int64, *OUT],
+    "lxla_all_to_all": [Tensor, c_char_p, c_int64, c_int64, *OUT],
+    "lxla_collective_permute": [Tensor, c_char_p, POINTER(c_int64), c_size_t, *OUT],
+    "lxla_axis_index": [Env, Device, c_char_p, *OUT],
 }
 PLAIN = {
     "lxla_abi_version": (ctypes.c_uint32, []),
@@ -199,6 +218,16 @@ def read(tensor, code="f", count=1):
 
 def counter(env, name):
     return give(lib.lxla_env_counter, c_uint64, env, name.encode()).value
+
+
+def texts(*values):
+    return (c_char_p * len(values))(*values)
+
+
+def mesh(env, **axes):
+    """Returns a mesh with these axes on the first devices."""
+    sizes, rank = dims(*axes.values())
+    return give(lib.lxla_mesh_create, Mesh, env, texts(*[name.encode() for name in axes]), sizes, rank, None)
 
 
 def release(*handles):
@@ -355,6 +384,43 @@ def test_derivatives_and_batches():
     release(w, x, square, product, loss, p, rows, losses, *gradients, *traced, *results)
     for computation in (f, with_gradients, batched):
         ok(lib.lxla_computation_release(computation))
+    release(env)
+
+
+def test_meshes():
+    env = new_env(device_count=4)
+    square = mesh(env, data=2, model=2)
+    place = give(lib.lxla_mesh_device, Device, square)
+    assert (place.kind, place.ordinal) == (3, 0)
+    assert json.loads(text(lib.lxla_mesh_info, square)) == {
+        "axes": [{"name": "data", "size": 2}, {"name": "model", "size": 2}], "devices": 4, "ordinals": [0, 1, 2, 3]}
+    data = array.array("f", range(8))
+    address, count = data.buffer_info()
+    x = give(lib.lxla_tensor_from_host_sharded, Tensor, square, F32, *dims(4, 2), address, 4 * count, b"data,model")
+    assert text(lib.lxla_tensor_sharding, x) == "data,model"
+    assert all(digit in text(lib.lxla_tensor_sharding_picture, x) for digit in "0123")
+    # The last device has the last two rows of the last column.
+    piece, offsets, sizes = ctypes.create_string_buffer(8), (c_int64 * 2)(), (c_int64 * 2)()
+    ok(lib.lxla_tensor_shard_read(x, 3, piece, 8, offsets, sizes, 2))
+    assert (struct.unpack("<2f", piece.raw), list(offsets), list(sizes)) == ((5, 7), [2, 1], [2, 1])
+    y = give(lib.lxla_sharding_constraint, Tensor, x, b"model,-")
+    ok(lib.lxla_mark_step(env, place, 1))
+    assert read(y, "f", 8) == list(range(8)) and text(lib.lxla_tensor_sharding, y) == "model,-"
+    # Each device adds what the devices along data have.
+    p = give(lib.lxla_tensor_placeholder, Tensor, env, place, F32, *dims(2, 1))
+    total = give(lib.lxla_all_reduce, Tensor, 1, p, b"data")
+    body = Computation()
+    ok(lib.lxla_computation_trace(byref(p), 1, byref(total), 1, byref(body)))
+    result = Tensor()
+    ok(lib.lxla_shard_map(body, square, texts(b"data,model"), byref(x), 1, texts(b"-,model"), byref(result), 1))
+    assert read(result, "f", 4) == [4, 6, 8, 10]
+    out = Tensor(77)
+    refused(lib.lxla_tensor_shard(x, square, b"data,rows", byref(out)), INVALID_ARGUMENT, "rows")
+    refused(lib.lxla_tensor_read(total, ctypes.create_string_buffer(8), 8), FAILED_PRECONDITION, "lxla_shard_map")
+    assert out.id == 77
+    release(x, y, p, total, result)
+    ok(lib.lxla_computation_release(body))
+    ok(lib.lxla_mesh_release(square))
     release(env)
 
 

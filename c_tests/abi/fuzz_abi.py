@@ -16,10 +16,11 @@ from ctypes_test import Computation, Device, Env, Mesh, Scalar, Tensor
 from fuzz_computations import INTERNAL, INVALID_HANDLE, OK, PANIC, RESOURCE_EXHAUSTED, TRANSFORMATIONS, Function, Transformations
 
 
-# Functions that are no operations on tensors, or whose arguments the plugin judges.
+# Functions that are no operations on tensors, or whose arguments the plugin judges; for those of meshes see fuzz_meshes.py.
 LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|save|load|file_names|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_parse|mark_step|wait|sync"
-    "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|mesh_|.*_options_init)"
+    "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
+    "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
 )
 HEADER = (Path(__file__).parents[2] / "include/lazyxla.h").read_text()
 DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]

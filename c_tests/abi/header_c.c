@@ -12,6 +12,7 @@
 SAME(sizeof(lxla_tensor), 8);
 SAME(sizeof(lxla_env), 8);
 SAME(sizeof(lxla_save_ticket), 8);
+SAME(sizeof(lxla_mesh), 8);
 SAME(sizeof(lxla_device), 8);
 SAME(offsetof(lxla_device, kind), 0);
 SAME(offsetof(lxla_device, ordinal), 4);
@@ -101,6 +102,7 @@ SAME(LXLA_INVALID_HANDLE, 64);
 SAME(LXLA_FORKED, 67);
 SAME(LXLA_DEVICE_UNSPECIFIED, 0);
 SAME(LXLA_DEVICE_XLA, 2);
+SAME(LXLA_DEVICE_MESH, 3);
 SAME(LXLA_DTYPE_PRED, 1);
 SAME(LXLA_DTYPE_F32, 11);
 SAME(LXLA_DTYPE_C128, 15);
@@ -240,6 +242,11 @@ static const function functions[] = {
     FUNCTION(lxla_mask_select),
     FUNCTION(lxla_matmul),
     FUNCTION(lxla_mean),
+    FUNCTION(lxla_mesh_create),
+    FUNCTION(lxla_mesh_device),
+    FUNCTION(lxla_mesh_info),
+    FUNCTION(lxla_mesh_release),
+    FUNCTION(lxla_mesh_retain),
     FUNCTION(lxla_nonzero),
     FUNCTION(lxla_norm),
     FUNCTION(lxla_one_hot),
@@ -307,6 +314,7 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_from_dlpack),
     FUNCTION(lxla_tensor_from_dlpack_unversioned),
     FUNCTION(lxla_tensor_from_host),
+    FUNCTION(lxla_tensor_from_host_sharded),
     FUNCTION(lxla_tensor_full),
     FUNCTION(lxla_tensor_full_with_scalar),
     FUNCTION(lxla_tensor_info),
@@ -319,6 +327,10 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_requires_grad),
     FUNCTION(lxla_tensor_retain),
     FUNCTION(lxla_tensor_set_requires_grad),
+    FUNCTION(lxla_tensor_shard),
+    FUNCTION(lxla_tensor_shard_read),
+    FUNCTION(lxla_tensor_sharding),
+    FUNCTION(lxla_tensor_sharding_picture),
     FUNCTION(lxla_tensor_snapshot),
     FUNCTION(lxla_tensor_state),
     FUNCTION(lxla_tensor_to_device),
