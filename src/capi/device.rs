@@ -1,7 +1,8 @@
 //! Chapter Devices: device names.
 
-use super::abi::arguments::{out, text};
-use super::abi::guard::guard;
+use super::abi::arguments::text;
+use super::abi::guard::guard_into;
+use super::abi::results::place;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::Device;
@@ -15,10 +16,11 @@ use std::sync::Arc;
 /// environment has the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_device_parse(text: *const c_char, out_device: *mut lxla_device) -> lxla_status {
-    guard("lxla_device_parse", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (given, place) = unsafe { (self::text("text", text)?, out("out_device", out_device)?) };
-        place.set(parse(given)?)
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_device_parse", unsafe { place("out_device", out_device) }, || {
+        // SAFETY: likewise.
+        let given = unsafe { self::text("text", text)? };
+        parse(given)
     })
 }
 

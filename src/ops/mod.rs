@@ -40,7 +40,7 @@ pub use elementwise::convert::convert;
 pub use elementwise::function::formula_body;
 pub use elementwise::functions_of_one::unary_function;
 pub use elementwise::functions_of_two::binary_function;
-pub use elementwise::members::{BinaryMember, UnaryMember, binary_member, binary_member_scalar, unary_member};
+pub use elementwise::members::{BinaryMember, UnaryMember, binary_member, binary_member_in_place, binary_member_scalar, unary_member};
 pub use elementwise::special::special;
 pub use elementwise::total_order::compare_total_order;
 pub use elementwise::unary::unary;

@@ -14,6 +14,7 @@ mod approximate;
 mod engine;
 mod exact;
 mod program;
+mod record;
 mod scratch;
 
 use approximate::{Approximate, Deed, Tally};

@@ -1,7 +1,7 @@
 //! Guard around every ABI function: converts panics to a status, stores the error message of the thread, and rejects
 //! calls in a forked child before they can acquire a lock.
 
-use super::arguments::out;
+use super::results::{Outputs, place};
 use crate::capi::types::{lxla_status, lxla_tensor};
 use crate::device::TensorHandle;
 use crate::error;
@@ -46,7 +46,20 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     }
 }
 
-/// Runs the body of a function that returns one tensor in `out_tensor`, which is checked before the body runs.
+/// Runs the body of a function that returns values through output arguments, which are checked before the body runs.
+#[inline]
+pub fn guard_into<V>(
+    function: &'static str,
+    outputs: impl Outputs<V>,
+    body: impl FnOnce() -> Result<V>,
+) -> lxla_status {
+    guard(function, || {
+        outputs.check()?;
+        outputs.set(body()?)
+    })
+}
+
+/// As [`guard_into`], for one tensor in `out_tensor`.
 ///
 /// # Safety
 /// See [`crate::capi`].
@@ -56,11 +69,8 @@ pub unsafe fn guard_out(
     out_tensor: *mut lxla_tensor,
     body: impl FnOnce() -> Result<TensorHandle>,
 ) -> lxla_status {
-    guard(function, || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(body()?.into())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into(function, unsafe { place("out_tensor", out_tensor) }, body)
 }
 
 #[cold]
