@@ -8,7 +8,7 @@
 //! | [`capi`] | the only `extern "C"` functions: guard, convert arguments, call |
 //! | [`env`](mod@env) | environments and their scopes |
 //! | [`computation`] | traced computations: calls, loops, branches, scans, derivatives, batching |
-//! | [`tensor`] | recording of operations by tensor handles; values and metadata of tensors |
+//! | [`tensor`] | recording of any operation on tensors by their handles; values and metadata of tensors |
 //! | [`sync`] | step and partial sync, transfers, reads, saves |
 //! | [`device`] | tensors and trace of one device under one lock; handles and reference counts |
 //! | [`device_data`] | the owned slot of one buffer, with a typed state and the sync that computed it |
