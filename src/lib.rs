@@ -1,7 +1,8 @@
 //! lazyxla: lazy tensors on XLA, behind a C ABI.
 //!
 //! The layers, from the top down. A module uses only modules of the layers below its own; `tests/layers.rs` checks it.
-//! `docs/architecture.md` follows a tensor, a step and a gradient through them.
+//! `docs/architecture.md` follows a tensor, a step and a gradient through them. Only [`capi`] is an interface; the tests
+//! in `tests/` reach the layers below through `testing`.
 //!
 //! | layer | contents |
 //! |---|---|
@@ -23,27 +24,29 @@
 //! | [`types`], [`metrics`], [`later`], [`allocation`], [`stack`] | dtypes and shapes; counters; deferred drops; fallible allocation; deep stacks |
 //! | [`log`], [`error`](mod@error) | the log callback; the error type |
 
-pub mod allocation;
-pub mod cache;
+mod allocation;
+mod cache;
 pub mod capi;
-pub mod computation;
-pub mod device;
-pub mod device_data;
-pub mod emit;
-pub mod engine;
-pub mod env;
-pub mod error;
-pub mod interpret;
-pub mod io;
-pub mod ir;
-pub mod later;
-pub mod log;
-pub mod lower;
-pub mod metrics;
-pub mod native;
-pub mod ops;
-pub mod stack;
-pub mod sync;
-pub mod tensor;
-pub mod transform;
-pub mod types;
+mod computation;
+mod device;
+mod device_data;
+mod emit;
+mod engine;
+mod env;
+mod error;
+mod interpret;
+mod io;
+mod ir;
+mod later;
+mod log;
+mod lower;
+mod metrics;
+mod native;
+mod ops;
+mod stack;
+mod sync;
+mod tensor;
+#[doc(hidden)]
+pub mod testing;
+mod transform;
+mod types;

@@ -2,10 +2,10 @@
 //! for the dtypes, and the tables of c_tests/operations/ops_test.py for the accuracy.
 //!
 //! `make header` writes it: it runs this test with LXLA_WRITE_HEADER=1.
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
-use lazyxla::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
-use lazyxla::types::{DType, Kind, TensorType};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
+use lazyxla::testing::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
+use lazyxla::testing::types::{DType, Kind, TensorType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;

@@ -16,12 +16,12 @@ use std::sync::Arc;
 static COMPUTATIONS: References<Computation> = References::new("computation");
 
 /// Returns the computation behind a handle, or an error that names the argument.
-pub fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
+pub(super) fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
     COMPUTATIONS.get(argument, computation.id)
 }
 
 /// Returns the handle of a new computation.
-pub fn new_computation(computation: Computation) -> lxla_computation {
+pub(super) fn new_computation(computation: Computation) -> lxla_computation {
     lxla_computation { id: COMPUTATIONS.insert(Arc::new(computation)) }
 }
 

@@ -36,7 +36,7 @@ fn parse(given: &str) -> Result<lxla_device> {
 }
 
 /// Converts the kind of a caller's device.
-pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
+pub(super) fn kind_of(device: lxla_device) -> Result<DeviceKind> {
     match device.kind {
         LXLA_DEVICE_UNSPECIFIED => Ok(DeviceKind::Unspecified),
         LXLA_DEVICE_CPU => Ok(DeviceKind::Cpu),
@@ -47,14 +47,14 @@ pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
 
 /// A device and a reference to its environment, which keeps the environment alive, so that the device is not reused
 /// during the call.
-pub struct KeptDevice {
+pub(super) struct KeptDevice {
     /// The device.
     pub device: &'static Device,
     _environment: Arc<Environment>,
 }
 
 /// Resolves a caller's environment and device.
-pub fn kept_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
+pub(super) fn kept_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
     let kind = kind_of(device)?;
     let environment = env::resolve(env.id)?;
     Ok(KeptDevice { device: environment.device(kind, device.ordinal)?, _environment: environment })

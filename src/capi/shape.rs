@@ -327,7 +327,7 @@ pub unsafe extern "C" fn lxla_repeat(
 }
 
 /// Returns an error unless `rank`, the length of the caller's lists, is the rank of `x`.
-pub fn check_rank(trace: &Trace, x: NodeId, rank: usize) -> Result<()> {
+pub(super) fn check_rank(trace: &Trace, x: NodeId, rank: usize) -> Result<()> {
     let ty = trace.ty(x);
     if rank != ty.dims.len() {
         return Err(error!(InvalidArgument, "rank: {rank} given; x is {ty}, of rank {}", ty.dims.len()));

@@ -24,13 +24,13 @@ impl From<TensorHandle> for lxla_tensor {
 }
 
 /// Converts a list of tensor handles.
-pub unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
+pub(super) unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
     // SAFETY: the caller's promise, see `capi`.
     Ok(unsafe { slice(name, start, n)? }.iter().map(|&tensor| tensor.into()).collect())
 }
 
 /// Converts `tensors`, a list of at least one tensor handle, whose length is the argument `n`.
-pub unsafe fn some_handles(tensors: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
+pub(super) unsafe fn some_handles(tensors: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
     if n == 0 {
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
     }
@@ -39,7 +39,7 @@ pub unsafe fn some_handles(tensors: *const lxla_tensor, n: usize) -> Result<Vec<
 }
 
 /// Converts an optional tensor: None for the null handle.
-pub fn optional_handle(tensor: lxla_tensor) -> Option<TensorHandle> {
+pub(super) fn optional_handle(tensor: lxla_tensor) -> Option<TensorHandle> {
     (tensor.id != 0).then(|| tensor.into())
 }
 

@@ -1,13 +1,13 @@
 //! An engine that interprets programs with the native kernels. It consumes every donated buffer: a consumed buffer is
 //! poisoned, and access to it is a violation, which tests check for at their end.
 
-use lazyxla::emit::Pack;
-use lazyxla::engine::{Buffer, Engine, Executable, Execution, HostCopy, Memory, ProgramMemory, Signature};
-use lazyxla::error::{Code, Error, Result};
-use lazyxla::interpret;
-use lazyxla::lower::Module;
-use lazyxla::native::Array;
-use lazyxla::types::{Scalar, SharedBytes, TensorType};
+use lazyxla::testing::emit::Pack;
+use lazyxla::testing::engine::{Buffer, Engine, Executable, Execution, HostCopy, Memory, ProgramMemory, Signature};
+use lazyxla::testing::error::{Code, Error, Result};
+use lazyxla::testing::interpret;
+use lazyxla::testing::lower::Module;
+use lazyxla::testing::native::Array;
+use lazyxla::testing::types::{Scalar, SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -136,7 +136,7 @@ impl HostCopy for OracleCopy {
 
 struct OracleExecutable {
     signature: Signature,
-    program: lazyxla::ir::Program,
+    program: lazyxla::testing::ir::Program,
     scalars: Vec<Scalar>,
     packs: Vec<Pack>,
     witness: Arc<Witness>,

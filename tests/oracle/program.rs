@@ -1,6 +1,6 @@
 //! Generates, runs and shrinks random programs.
 
-use lazyxla::env::Environment;
+use lazyxla::testing::env::Environment;
 use proptest::collection::vec;
 use proptest::prelude::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};

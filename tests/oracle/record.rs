@@ -1,11 +1,11 @@
 //! Records operations of `ops` on tensors, as the C functions do.
 
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{NodeId, ReduceOp, Trace};
-use lazyxla::ops::{self, BinaryMember, UnaryMember};
-use lazyxla::tensor::{Recorded, record};
-use lazyxla::types::ScalarValue;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{NodeId, ReduceOp, Trace};
+use lazyxla::testing::ops::{self, BinaryMember, UnaryMember};
+use lazyxla::testing::tensor::{Recorded, record};
+use lazyxla::testing::types::ScalarValue;
 
 /// Records an operation on tensors.
 pub fn on<const N: usize, R: Recorded>(

@@ -1,10 +1,10 @@
 //! Helpers of actions: temporary tensors and small computations.
 
-use lazyxla::computation::Computation;
-use lazyxla::device::{self, Device, TensorHandle};
-use lazyxla::error::Result;
-use lazyxla::types::{DType, ScalarValue, TensorType};
-use lazyxla::{ops, tensor};
+use lazyxla::testing::computation::Computation;
+use lazyxla::testing::device::{self, Device, TensorHandle};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use lazyxla::testing::{ops, tensor};
 
 /// Tensors that are released on drop.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 //! an operation that moves elements also moves their errors, and one that sums elements also sums their errors.
 
 use crate::record::{binary, binary_scalar, on, reduce, unary};
-use lazyxla::device::{self, TensorHandle};
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
-use lazyxla::types::{DType, Kind, ScalarValue};
-use lazyxla::{ops, tensor};
+use lazyxla::testing::device::{self, TensorHandle};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::testing::types::{DType, Kind, ScalarValue};
+use lazyxla::testing::{ops, tensor};
 
 /// A native tensor that is released on drop.
 pub struct Host(TensorHandle);

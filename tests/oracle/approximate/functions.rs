@@ -2,11 +2,11 @@
 
 use super::bounded::{Bounded, Host, Rounding};
 use crate::record::{binary_scalar, on, unary};
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, ReduceOp, UnaryOp};
-use lazyxla::ops::{self, ActivationOp, SpecialOp, UnaryFunction};
-use lazyxla::types::ScalarValue;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, ReduceOp, UnaryOp};
+use lazyxla::testing::ops::{self, ActivationOp, SpecialOp, UnaryFunction};
+use lazyxla::testing::types::ScalarValue;
 
 /// An elementwise function.
 #[derive(Clone, Copy, Debug)]

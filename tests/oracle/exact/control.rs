@@ -7,12 +7,12 @@ use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::ANY;
 use crate::record::{binary, binary_scalar, on, reduce, unary};
 use crate::scratch::{Recorded, Scratch, traced};
-use lazyxla::computation::{self, Computation};
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
-use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
-use lazyxla::{ops, tensor};
+use lazyxla::testing::computation::{self, Computation};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
+use lazyxla::testing::{ops, tensor};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

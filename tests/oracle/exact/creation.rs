@@ -5,12 +5,12 @@ use super::twin::{MOST_ELEMENTS, Outcome, Twin, World};
 use super::values::{ANY, content, dtype, shape};
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::{Device, TensorHandle};
-use lazyxla::error::Result;
-use lazyxla::ops::{self, RngAlgorithm};
-use lazyxla::sync;
-use lazyxla::tensor::create;
-use lazyxla::types::{DType, ScalarValue, TensorType};
+use lazyxla::testing::device::{Device, TensorHandle};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ops::{self, RngAlgorithm};
+use lazyxla::testing::sync;
+use lazyxla::testing::tensor::create;
+use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Creation {

@@ -5,12 +5,12 @@ use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, dtype, is_floating, range};
 use crate::record::{binary, binary_scalar, on};
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
-use lazyxla::ops::{self, ActivationOp, BinaryFunction, Side, UnaryFunction, UnaryMember};
-use lazyxla::tensor::{record_in_place, record_optional};
-use lazyxla::types::{DType, Kind, ScalarValue};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
+use lazyxla::testing::ops::{self, ActivationOp, BinaryFunction, Side, UnaryFunction, UnaryMember};
+use lazyxla::testing::tensor::{record_in_place, record_optional};
+use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Elementwise {

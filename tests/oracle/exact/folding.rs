@@ -6,12 +6,12 @@ use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{limit, range};
 use crate::record::{binary, on, reduce};
 use crate::scratch::{Recorded, Scratch, of_two_scalars, traced};
-use lazyxla::computation::{self, Computation};
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, Window};
-use lazyxla::ops;
-use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
+use lazyxla::testing::computation::{self, Computation};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, Window};
+use lazyxla::testing::ops;
+use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Folding {

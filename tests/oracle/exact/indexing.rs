@@ -6,13 +6,13 @@ use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, is_floating, limit, range};
 use crate::record::{binary, on};
 use crate::scratch::{Scratch, of_two_scalars};
-use lazyxla::computation;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, Placement, ScatterOp};
-use lazyxla::ops::{self, Promises};
-use lazyxla::tensor::{record_list, snapshot};
-use lazyxla::types::{DType, Kind, TensorType};
+use lazyxla::testing::computation;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, Placement, ScatterOp};
+use lazyxla::testing::ops::{self, Promises};
+use lazyxla::testing::tensor::{record_list, snapshot};
+use lazyxla::testing::types::{DType, Kind, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Indexing {

@@ -4,9 +4,9 @@
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, in_words};
 use super::values::content;
-use lazyxla::device;
-use lazyxla::types::DType;
-use lazyxla::{sync, tensor};
+use lazyxla::testing::device;
+use lazyxla::testing::types::DType;
+use lazyxla::testing::{sync, tensor};
 
 const MOST_LENT: usize = 4;
 

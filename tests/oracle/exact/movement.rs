@@ -5,10 +5,10 @@ use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
 use super::values::shape;
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ops;
-use lazyxla::types::TensorType;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ops;
+use lazyxla::testing::types::TensorType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Movement {

@@ -5,11 +5,11 @@ use super::twin::{Outcome, Pair, Twin, World};
 use super::values::{ANY, is_floating};
 use crate::record::on;
 use crate::scratch::traced;
-use lazyxla::computation;
-use lazyxla::device::TensorHandle;
-use lazyxla::ir::{CompareOp, ReduceOp};
-use lazyxla::ops;
-use lazyxla::types::{DType, TensorType};
+use lazyxla::testing::computation;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::ir::{CompareOp, ReduceOp};
+use lazyxla::testing::ops;
+use lazyxla::testing::types::{DType, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ordering {

@@ -4,11 +4,11 @@ use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World};
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ops::{self, ConvolutionOptions, DotAxes};
-use lazyxla::tensor::snapshot;
-use lazyxla::types::{DType, Kind, TensorType};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes};
+use lazyxla::testing::tensor::snapshot;
+use lazyxla::testing::types::{DType, Kind, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Product {

@@ -5,12 +5,12 @@ use super::indexing::combined;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{CompareOp, ScatterOp};
-use lazyxla::ops;
-use lazyxla::tensor::{numbered, record_optional};
-use lazyxla::types::{DType, Kind, ScalarValue};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{CompareOp, ScatterOp};
+use lazyxla::testing::ops;
+use lazyxla::testing::tensor::{numbered, record_optional};
+use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selection {

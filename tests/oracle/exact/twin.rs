@@ -4,11 +4,11 @@
 use super::action::{Action, Kind};
 use super::values::{ANY, equal, limit, range};
 use crate::program::{Coverage, Twofold};
-use lazyxla::device::{self, Device, TensorHandle};
-use lazyxla::env::{DeviceKind, Environment};
-use lazyxla::error::Result;
-use lazyxla::types::{DType, TensorType};
-use lazyxla::{sync, tensor};
+use lazyxla::testing::device::{self, Device, TensorHandle};
+use lazyxla::testing::env::{DeviceKind, Environment};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::types::{DType, TensorType};
+use lazyxla::testing::{sync, tensor};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -270,6 +270,6 @@ pub fn exact(bound: f64, dtype: DType) -> Option<f64> {
     (bound <= limit(dtype)).then_some(bound)
 }
 
-pub fn in_words(error: lazyxla::error::Error) -> String {
+pub fn in_words(error: lazyxla::testing::error::Error) -> String {
     error.to_string()
 }

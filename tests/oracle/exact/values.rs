@@ -2,7 +2,7 @@
 //! which are only moved.
 
 use crate::program::random_state;
-use lazyxla::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+use lazyxla::testing::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 pub const SHAPES: [&[i64]; 11] =
     [&[4], &[2, 3], &[], &[1], &[2, 2], &[4, 1], &[0], &[3], &[2, 1, 4], &[3, 2, 2], &[2, 0, 3]];
