@@ -1,14 +1,15 @@
 //! lazyxla: lazy tensors on XLA, behind a C ABI.
 //!
 //! The layers, from the top down. A module uses only modules of the layers below its own; `tests/layers.rs` checks it.
-//! `docs/architecture.md` follows a tensor, a step and a gradient through them.
+//! `docs/architecture.md` follows a tensor, a step and a gradient through them. Only [`capi`] is an interface; the tests
+//! in `tests/` reach the layers below through `testing`.
 //!
 //! | layer | contents |
 //! |---|---|
 //! | [`capi`] | the only `extern "C"` functions: guard, convert arguments, call |
 //! | [`env`](mod@env) | environments and their scopes |
 //! | [`computation`] | traced computations: calls, loops, branches, scans, derivatives, batching |
-//! | [`tensor`] | recording of operations by tensor handles; values and metadata of tensors |
+//! | [`tensor`] | recording of any operation on tensors by their handles; values and metadata of tensors |
 //! | [`sync`] | step and partial sync, transfers, reads, saves |
 //! | [`device`] | tensors and trace of one device under one lock; handles and reference counts |
 //! | [`device_data`] | the owned slot of one buffer, with a typed state and the sync that computed it |
@@ -24,28 +25,30 @@
 //! | [`types`], [`metrics`], [`later`], [`allocation`], [`stack`] | dtypes and shapes; counters; deferred drops; fallible allocation; deep stacks |
 //! | [`log`], [`error`](mod@error) | the log callback; the error type |
 
-pub mod allocation;
-pub mod cache;
+mod allocation;
+mod cache;
 pub mod capi;
-pub mod computation;
-pub mod device;
-pub mod device_data;
-pub mod emit;
-pub mod engine;
-pub mod env;
-pub mod error;
-pub mod interpret;
-pub mod io;
-pub mod ir;
-pub mod later;
-pub mod log;
-pub mod lower;
-pub mod mesh;
-pub mod metrics;
-pub mod native;
-pub mod ops;
-pub mod stack;
-pub mod sync;
-pub mod tensor;
-pub mod transform;
-pub mod types;
+mod computation;
+mod device;
+mod device_data;
+mod emit;
+mod engine;
+mod env;
+mod error;
+mod interpret;
+mod io;
+mod ir;
+mod later;
+mod log;
+mod lower;
+mod mesh;
+mod metrics;
+mod native;
+mod ops;
+mod stack;
+mod sync;
+mod tensor;
+#[doc(hidden)]
+pub mod testing;
+mod transform;
+mod types;

@@ -1,18 +1,18 @@
 //! Operations of meshes, without an engine: what inference refuses, the text of the lowering, the structure of
 //! derivatives and batches.
 
-use lazyxla::error::{Code, Error};
-use lazyxla::interpret;
-use lazyxla::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, take_body};
-use lazyxla::lower::lower_body;
-use lazyxla::mesh::{MeshAxes, Sharding};
-use lazyxla::native::Array;
-use lazyxla::ops::{
+use lazyxla::testing::error::{Code, Error};
+use lazyxla::testing::interpret;
+use lazyxla::testing::ir::{self, BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, take_body};
+use lazyxla::testing::lower::lower_body;
+use lazyxla::testing::mesh::{MeshAxes, Sharding};
+use lazyxla::testing::native::Array;
+use lazyxla::testing::ops::{
     self, AllReduceAttributes, AllToAllAttributes, AlongAttributes, Applied, CollectivePermuteAttributes,
     ShardMapAttributes, ShardingConstraintAttributes,
 };
-use lazyxla::transform::{Differentiated, Transformer, Wanted, batched, jvp, vjp};
-use lazyxla::types::{DType, TensorType};
+use lazyxla::testing::transform::{Differentiated, Transformer, Wanted, batched, jvp, vjp};
+use lazyxla::testing::types::{DType, TensorType};
 use std::sync::Arc;
 
 /// 2 times 4 devices.
@@ -61,8 +61,8 @@ fn operations(body: &Body) -> Vec<(Op, Vec<i64>)> {
 }
 
 /// Attributes of the operations of a kind.
-fn attributes<A: lazyxla::ir::Attributes>(body: &Body, op: Op) -> Vec<A> {
-    operations(body).iter().filter(|(known, _)| *known == op).map(|(_, words)| lazyxla::ir::decode(words)).collect()
+fn attributes<A: ir::Attributes>(body: &Body, op: Op) -> Vec<A> {
+    operations(body).iter().filter(|(known, _)| *known == op).map(|(_, words)| ir::decode(words)).collect()
 }
 
 fn assert_text(text: &str, wanted: &str) {

@@ -2,10 +2,10 @@
 //! for the dtypes, and the tables of c_tests/operations/ops_test.py for the accuracy.
 //!
 //! `make header` writes it: it runs this test with LXLA_WRITE_HEADER=1.
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
-use lazyxla::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
-use lazyxla::types::{DType, Kind, TensorType};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
+use lazyxla::testing::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
+use lazyxla::testing::types::{DType, Kind, TensorType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -262,7 +262,7 @@ fn single(accuracy: &Accuracy) -> Vec<Row> {
 }
 
 fn composed(accuracy: &Accuracy) -> Vec<Row> {
-    let named = ops::COMPOSED.iter().filter(|composed| !composed.dtypes.is_empty());
+    let named = ops::COMPOSED.iter().copied().flatten().filter(|composed| !composed.dtypes.is_empty());
     let row = |composed: &ops::Composed| Row {
         name: composed.name.to_string(),
         function: composed.function.to_string(),
@@ -416,7 +416,8 @@ fn every_function_that_is_named_is_exported() {
     let exported = text_of("include/lazyxla.symbols");
     let exported: BTreeSet<&str> = exported.lines().collect();
     let definitions = Op::all().into_iter().map(|op| ops::definition(op).function);
-    for function in definitions.chain(ops::COMPOSED.iter().map(|composed| composed.function)) {
+    let composed = ops::COMPOSED.iter().copied().flatten().map(|composed| composed.function);
+    for function in definitions.chain(composed) {
         assert!(function.is_empty() || exported.contains(function), "{function}");
     }
 }

@@ -1,8 +1,9 @@
 //! Chapter Computations: traced computations, their types and their text.
 
-use super::abi::arguments::{Out, out, owned_text};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::owned_text;
+use super::abi::guard::{guard, guard_into};
 use super::abi::references::References;
+use super::abi::results::place;
 use super::tensor::handles;
 use super::types::*;
 use crate::computation::Computation;
@@ -15,12 +16,12 @@ use std::sync::Arc;
 static COMPUTATIONS: References<Computation> = References::new("computation");
 
 /// Returns the computation behind a handle, or an error that names the argument.
-pub fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
+pub(super) fn computation_of(argument: &str, computation: lxla_computation) -> Result<Arc<Computation>> {
     COMPUTATIONS.get(argument, computation.id)
 }
 
 /// Returns the handle of a new computation.
-pub fn new_computation(computation: Computation) -> lxla_computation {
+pub(super) fn new_computation(computation: Computation) -> lxla_computation {
     lxla_computation { id: COMPUTATIONS.insert(Arc::new(computation)) }
 }
 
@@ -44,17 +45,12 @@ pub unsafe extern "C" fn lxla_computation_trace(
     n_results: usize,
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
-    guard("lxla_computation_trace", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (params, results, place) = unsafe {
-            (
-                handles("params", params, n_params)?,
-                handles("results", results, n_results)?,
-                out("out_computation", out_computation)?,
-            )
-        };
-        let computation = Computation::trace(&params, &results)?;
-        place.set(new_computation(computation))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_trace", unsafe { place("out_computation", out_computation) }, || {
+        // SAFETY: likewise.
+        let (params, results) =
+            unsafe { (handles("params", params, n_params)?, handles("results", results, n_results)?) };
+        Computation::trace(&params, &results).map(new_computation)
     })
 }
 
@@ -78,15 +74,13 @@ pub unsafe extern "C" fn lxla_computation_info(
     out_results: *mut usize,
     out_captured: *mut usize,
 ) -> lxla_status {
-    guard("lxla_computation_info", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (params, results, captured): (Out<usize>, Out<usize>, Out<usize>) = unsafe {
-            (out("out_params", out_params)?, out("out_results", out_results)?, out("out_captured", out_captured)?)
-        };
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe {
+        [place("out_params", out_params), place("out_results", out_results), place("out_captured", out_captured)]
+    };
+    guard_into("lxla_computation_info", outputs, || {
         let computation = computation_of("computation", computation)?;
-        params.set(computation.parameters().len())?;
-        results.set(computation.results().len())?;
-        captured.set(computation.captured())
+        Ok([computation.parameters().len(), computation.results().len(), computation.captured()])
     })
 }
 
@@ -99,11 +93,9 @@ pub unsafe extern "C" fn lxla_computation_captured(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_computation_captured", out_tensor, || {
-            computation_of("computation", computation)?.capture(index)
-        })
-    }
+    guard_into("lxla_computation_captured", unsafe { place("out_tensor", out_tensor) }, || {
+        computation_of("computation", computation)?.capture(index)
+    })
 }
 
 /// Returns the StableHLO text of a computation: a module whose `main` takes the parameters, then the captured values.
@@ -112,9 +104,8 @@ pub unsafe extern "C" fn lxla_computation_stablehlo(
     computation: lxla_computation,
     out_text: *mut *mut c_char,
 ) -> lxla_status {
-    guard("lxla_computation_stablehlo", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_text", out_text)? };
-        place.set(owned_text(lower::lower_body(computation_of("computation", computation)?.body())))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_stablehlo", unsafe { place("out_text", out_text) }, || {
+        Ok(owned_text(lower::lower_body(computation_of("computation", computation)?.body())))
     })
 }

@@ -1,17 +1,18 @@
 //! Chapter Control flow: calls, loops and branches of computations, barriers, custom calls.
 
-use super::abi::arguments::{optional_text, ranked, slice, slice_mut, text};
-use super::abi::guard::guard;
+use super::abi::arguments::{flag, optional_text, ranked, slice, text};
+use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
-use super::abi::results::Results;
+use super::abi::results::{check_count, places};
 use super::computation::computation_of;
-use super::tensor::handles;
+use super::tensor::{handles, some_handles};
 use super::types::*;
-use crate::computation::Computation;
+use crate::computation::{self, Computation};
+use crate::error;
 use crate::error::Result;
-use crate::ops::{ApiVersion, CustomCall};
+use crate::ops::{self, ApiVersion, CustomCall};
+use crate::tensor::record_list;
 use crate::types::{DType, TensorType};
-use crate::{computation, error, tensor};
 use std::ffi::c_char;
 use std::sync::Arc;
 
@@ -35,14 +36,13 @@ pub unsafe extern "C" fn lxla_computation_call(
     out_results: *mut lxla_tensor,
     n_results: usize,
 ) -> lxla_status {
-    guard("lxla_computation_call", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (args, mut places) =
-            unsafe { (handles("args", args, n_args)?, Results::at("out_results", out_results, n_results)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_call", unsafe { places("out_results", out_results, n_results) }, || {
+        // SAFETY: likewise.
+        let args = unsafe { handles("args", args, n_args)? };
         let computation = computation_of("computation", computation)?;
-        places.check(n_results, computation.results().len())?;
-        places.set(&computation.call(&args)?);
-        Ok(())
+        check_count("out_results", n_results, computation.results().len())?;
+        computation.call(&args)
     })
 }
 
@@ -58,12 +58,12 @@ pub unsafe extern "C" fn lxla_while(
     n: usize,
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_while", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (init, mut places) = unsafe { (handles("init", init, n)?, Results::at("out_results", out_results, n)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_while", unsafe { places("out_results", out_results, n) }, || {
+        // SAFETY: likewise.
+        let init = unsafe { handles("init", init, n)? };
         let (cond, body) = (computation_of("cond", cond)?, computation_of("body", body)?);
-        places.set(&computation::while_loop(&cond, &body, &init)?);
-        Ok(())
+        computation::while_loop(&cond, &body, &init)
     })
 }
 
@@ -79,14 +79,13 @@ pub unsafe extern "C" fn lxla_cond(
     out_results: *mut lxla_tensor,
     n_results: usize,
 ) -> lxla_status {
-    guard("lxla_cond", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (args, mut places) =
-            unsafe { (handles("args", args, n_args)?, Results::at("out_results", out_results, n_results)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_cond", unsafe { places("out_results", out_results, n_results) }, || {
+        // SAFETY: likewise.
+        let args = unsafe { handles("args", args, n_args)? };
         let (on_true, on_false) = (computation_of("on_true", on_true)?, computation_of("on_false", on_false)?);
-        places.check(n_results, on_true.results().len())?;
-        places.set(&computation::branch(pred.into(), &on_true, &on_false, &args)?);
-        Ok(())
+        check_count("out_results", n_results, on_true.results().len())?;
+        computation::branch(pred.into(), &on_true, &on_false, &args)
     })
 }
 
@@ -103,22 +102,16 @@ pub unsafe extern "C" fn lxla_case(
     out_results: *mut lxla_tensor,
     n_results: usize,
 ) -> lxla_status {
-    guard("lxla_case", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (branches, args, mut places) = unsafe {
-            (
-                slice("branches", branches, n_branches)?,
-                handles("args", args, n_args)?,
-                Results::at("out_results", out_results, n_results)?,
-            )
-        };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_case", unsafe { places("out_results", out_results, n_results) }, || {
+        // SAFETY: likewise.
+        let (branches, args) = unsafe { (slice("branches", branches, n_branches)?, handles("args", args, n_args)?) };
         let branches: Vec<Arc<Computation>> =
             branches.iter().map(|&branch| computation_of("branches", branch)).collect::<Result<_>>()?;
         if let Some(first) = branches.first() {
-            places.check(n_results, first.results().len())?;
+            check_count("out_results", n_results, first.results().len())?;
         }
-        places.set(&computation::case(index.into(), &branches, &args)?);
-        Ok(())
+        computation::case(index.into(), &branches, &args)
     })
 }
 
@@ -143,20 +136,12 @@ pub unsafe extern "C" fn lxla_scan(
     out_ys: *mut lxla_tensor,
     n_ys: usize,
 ) -> lxla_status {
-    guard("lxla_scan", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (init, xs, mut carry, mut ys) = unsafe {
-            (
-                handles("init", init, n_carry)?,
-                handles("xs", xs, n_xs)?,
-                Results::at("out_carry", out_carry, n_carry)?,
-                Results::at("out_ys", out_ys, n_ys)?,
-            )
-        };
-        if !(0..=1).contains(&reverse) {
-            return Err(error!(InvalidArgument, "reverse: {reverse} given; want 0 or 1"));
-        }
-        let body = computation_of("body", body)?;
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe { (places("out_carry", out_carry, n_carry), places("out_ys", out_ys, n_ys)) };
+    guard_into("lxla_scan", outputs, || {
+        // SAFETY: likewise.
+        let (init, xs) = unsafe { (handles("init", init, n_carry)?, handles("xs", xs, n_xs)?) };
+        let (reverse, body) = (flag("reverse", reverse)?, computation_of("body", body)?);
         let given = body.results().len();
         if given != n_carry + n_ys {
             return Err(error!(
@@ -164,10 +149,9 @@ pub unsafe extern "C" fn lxla_scan(
                 "body: it gives {given} results; want {n_carry} carried (n_carry) and {n_ys} stacked (n_ys)"
             ));
         }
-        let results = computation::scan(&body, &init, &xs, length, reverse == 1)?;
-        carry.set(&results[..n_carry]);
-        ys.set(&results[n_carry..]);
-        Ok(())
+        let mut carry = computation::scan(&body, &init, &xs, length, reverse)?;
+        let ys = carry.split_off(n_carry);
+        Ok((carry, ys))
     })
 }
 
@@ -182,12 +166,11 @@ pub unsafe extern "C" fn lxla_optimization_barrier(
     n: usize,
     out_tensors: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_optimization_barrier", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (tensors, places) = unsafe { (handles("tensors", tensors, n)?, slice_mut("out_tensors", out_tensors, n)?) };
-        let results = tensor::optimization_barrier(&tensors)?;
-        places.iter_mut().zip(results).for_each(|(place, tensor)| *place = tensor.into());
-        Ok(())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_optimization_barrier", unsafe { places("out_tensors", out_tensors, n) }, || {
+        // SAFETY: likewise.
+        let tensors = unsafe { some_handles(tensors, n)? };
+        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::optimization_barrier(trace, tensors))
     })
 }
 
@@ -221,21 +204,19 @@ pub unsafe extern "C" fn lxla_custom_call(
     options: *const lxla_custom_call_options,
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_custom_call", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (target, operands, results, options, places) = unsafe {
-            (
-                text("target", target)?,
-                handles("operands", operands, n_operands)?,
-                tensor_types(dtypes, ranks, dims, n_results)?,
-                read_options(options)?,
-                slice_mut("out_results", out_results, n_results)?,
-            )
-        };
-        let call = CustomCall { target: target.to_string(), results, ..options };
-        let results = tensor::custom_call(&call, &operands)?;
-        places.iter_mut().zip(results).for_each(|(place, tensor)| *place = tensor.into());
-        Ok(())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_custom_call", unsafe { places("out_results", out_results, n_results) }, || {
+        // SAFETY: likewise.
+        let (target, operands) = unsafe { (text("target", target)?, handles("operands", operands, n_operands)?) };
+        // SAFETY: likewise.
+        let results = unsafe { tensor_types(dtypes, ranks, dims, n_results)? };
+        // SAFETY: likewise.
+        let call = CustomCall { target: target.to_string(), results, ..unsafe { read_options(options)? } };
+        if operands.is_empty() {
+            let wanted = "want at least 1, which says on what device it runs";
+            return Err(error!(InvalidArgument, "n_operands: 0 given; {wanted}"));
+        }
+        record_list([], ("operands", &operands), |trace, [], operands| ops::custom_call(trace, &call, operands))
     })
 }
 

@@ -1,10 +1,12 @@
 //! Chapter Creation: tensors made from values.
 
-use super::abi::arguments::{flag, out, scalar, tensor_type};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::{flag, scalar, tensor_type};
+use super::abi::guard::guard_into;
+use super::abi::results::place;
 use super::device::kept_device;
 use super::types::*;
-use crate::tensor;
+use crate::ops;
+use crate::tensor::{create, record};
 use crate::types::{DType, ScalarValue};
 
 /// Records a tensor filled with `value`; on an XLA device it takes no memory until it is needed. INVALID_ARGUMENT if
@@ -19,11 +21,12 @@ pub unsafe extern "C" fn lxla_tensor_full(
     value: f64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tensor_full", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_full", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let target = kept_device(env, device)?;
-        place.set(tensor::full(target.device, &ty, ScalarValue::Float(value))?.into())
+        create(target.device, |trace| ops::full(trace, &ty, ScalarValue::Float(value)))
     })
 }
 
@@ -38,12 +41,12 @@ pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
     value: *const lxla_scalar,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tensor_full_with_scalar", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, (_, value), place) =
-            unsafe { (tensor_type(dtype, dims, rank)?, scalar("value", value)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_full_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (ty, (_, value)) = unsafe { (tensor_type(dtype, dims, rank)?, scalar("value", value)?) };
         let target = kept_device(env, device)?;
-        place.set(tensor::full(target.device, &ty, value)?.into())
+        create(target.device, |trace| ops::full(trace, &ty, value))
     })
 }
 
@@ -58,11 +61,12 @@ pub unsafe extern "C" fn lxla_iota(
     axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_iota", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_iota", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let target = kept_device(env, device)?;
-        place.set(tensor::iota(target.device, &ty, axis)?.into())
+        create(target.device, |trace| ops::iota(trace, &ty, axis))
     })
 }
 
@@ -80,13 +84,11 @@ pub unsafe extern "C" fn lxla_arange(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_arange", out_tensor, || {
-            let dtype = DType::from_number(dtype)?;
-            let target = kept_device(env, device)?;
-            tensor::arange(target.device, dtype, [start, stop, step].map(ScalarValue::Float))
-        })
-    }
+    guard_into("lxla_arange", unsafe { place("out_tensor", out_tensor) }, || {
+        let dtype = DType::from_number(dtype)?;
+        let target = kept_device(env, device)?;
+        create(target.device, |trace| ops::arange(trace, dtype, [start, stop, step].map(ScalarValue::Float)))
+    })
 }
 
 /// As `lxla_arange`, for numbers that a double cannot represent. For complex dtypes, too, the numbers must be real
@@ -101,15 +103,13 @@ pub unsafe extern "C" fn lxla_arange_with_scalars(
     step: *const lxla_scalar,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_arange_with_scalars", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (numbers, place) = unsafe {
-            let numbers = [scalar("start", start)?.1, scalar("stop", stop)?.1, scalar("step", step)?.1];
-            (numbers, out("out_tensor", out_tensor)?)
-        };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_arange_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let numbers = unsafe { [scalar("start", start)?.1, scalar("stop", stop)?.1, scalar("step", step)?.1] };
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
-        place.set(tensor::arange(target.device, dtype, numbers)?.into())
+        create(target.device, |trace| ops::arange(trace, dtype, numbers))
     })
 }
 
@@ -127,13 +127,12 @@ pub unsafe extern "C" fn lxla_linspace(
     endpoint: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_linspace", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_linspace", unsafe { place("out_tensor", out_tensor) }, || {
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
+        let ends = [start, stop].map(ScalarValue::Float);
         let target = kept_device(env, device)?;
-        place
-            .set(tensor::linspace(target.device, dtype, [start, stop].map(ScalarValue::Float), count, endpoint)?.into())
+        create(target.device, |trace| ops::linspace(trace, dtype, ends, count, endpoint))
     })
 }
 
@@ -150,13 +149,13 @@ pub unsafe extern "C" fn lxla_linspace_with_scalars(
     endpoint: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_linspace_with_scalars", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ends, place) =
-            unsafe { ([scalar("start", start)?.1, scalar("stop", stop)?.1], out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_linspace_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ends = unsafe { [scalar("start", start)?.1, scalar("stop", stop)?.1] };
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
         let target = kept_device(env, device)?;
-        place.set(tensor::linspace(target.device, dtype, ends, count, endpoint)?.into())
+        create(target.device, |trace| ops::linspace(trace, dtype, ends, count, endpoint))
     })
 }
 
@@ -173,13 +172,11 @@ pub unsafe extern "C" fn lxla_eye(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_eye", out_tensor, || {
-            let dtype = DType::from_number(dtype)?;
-            let target = kept_device(env, device)?;
-            tensor::eye(target.device, dtype, rows, columns, k)
-        })
-    }
+    guard_into("lxla_eye", unsafe { place("out_tensor", out_tensor) }, || {
+        let dtype = DType::from_number(dtype)?;
+        let target = kept_device(env, device)?;
+        create(target.device, |trace| ops::eye(trace, dtype, rows, columns, k))
+    })
 }
 
 /// Records the one-hot encoding of `indices` (integers): a tensor of any dtype with an additional axis of size
@@ -194,11 +191,10 @@ pub unsafe extern "C" fn lxla_one_hot(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_one_hot", out_tensor, || {
-            tensor::one_hot(indices.into(), depth, axis, DType::from_number(dtype)?)
-        })
-    }
+    guard_into("lxla_one_hot", unsafe { place("out_tensor", out_tensor) }, || {
+        let dtype = DType::from_number(dtype)?;
+        record([("indices", indices.into())], |trace, [indices]| ops::one_hot(trace, indices, depth, axis, dtype))
+    })
 }
 
 /// Records the lower triangles of the matrices in the last two axes of x: elements above diagonal `k` are 0. `k` is 0
@@ -206,7 +202,9 @@ pub unsafe extern "C" fn lxla_one_hot(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_tril", out_tensor, || tensor::tril(x.into(), k)) }
+    guard_into("lxla_tril", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::tril(trace, x, k))
+    })
 }
 
 /// Records the upper triangles of the matrices in the last two axes of x: elements below diagonal `k` are 0, with `k`
@@ -214,5 +212,7 @@ pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_triu(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_triu", out_tensor, || tensor::triu(x.into(), k)) }
+    guard_into("lxla_triu", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::triu(trace, x, k))
+    })
 }

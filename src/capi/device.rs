@@ -1,7 +1,8 @@
 //! Chapter Devices: device names.
 
-use super::abi::arguments::{out, text};
-use super::abi::guard::guard;
+use super::abi::arguments::text;
+use super::abi::guard::guard_into;
+use super::abi::results::place;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::Device;
@@ -15,10 +16,11 @@ use std::sync::Arc;
 /// that an environment has the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_device_parse(text: *const c_char, out_device: *mut lxla_device) -> lxla_status {
-    guard("lxla_device_parse", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (given, place) = unsafe { (self::text("text", text)?, out("out_device", out_device)?) };
-        place.set(parse(given)?)
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_device_parse", unsafe { place("out_device", out_device) }, || {
+        // SAFETY: likewise.
+        let given = unsafe { self::text("text", text)? };
+        parse(given)
     })
 }
 
@@ -35,7 +37,7 @@ fn parse(given: &str) -> Result<lxla_device> {
 }
 
 /// Converts the kind of a caller's device.
-pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
+pub(super) fn kind_of(device: lxla_device) -> Result<DeviceKind> {
     match device.kind {
         LXLA_DEVICE_UNSPECIFIED => Ok(DeviceKind::Unspecified),
         LXLA_DEVICE_CPU => Ok(DeviceKind::Cpu),
@@ -47,14 +49,14 @@ pub fn kind_of(device: lxla_device) -> Result<DeviceKind> {
 
 /// A device and a reference to its environment, which keeps the environment alive, so that the device is not reused
 /// during the call.
-pub struct KeptDevice {
+pub(super) struct KeptDevice {
     /// The device.
     pub device: &'static Device,
     _environment: Arc<Environment>,
 }
 
 /// Resolves a caller's environment and device.
-pub fn kept_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
+pub(super) fn kept_device(env: lxla_env, device: lxla_device) -> Result<KeptDevice> {
     let kind = kind_of(device)?;
     let environment = env::resolve(env.id)?;
     Ok(KeptDevice { device: environment.device(kind, device.ordinal)?, _environment: environment })

@@ -1,10 +1,12 @@
 //! Chapter DLPack: arrays shared with other libraries.
 
-use super::abi::arguments::{flag, out, ranked, slice_mut};
-use super::abi::guard::guard;
+use super::abi::arguments::{flag, ranked, slice_mut};
+use super::abi::guard::guard_into;
+use super::abi::results::place;
 use super::device::kept_device;
 use super::types::*;
 use crate::allocation::with_room;
+use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
 use crate::io::dlpack::{self, Device, HOST, IS_COPIED, Managed, READ_ONLY, Tensor, Unversioned, VERSION};
@@ -93,11 +95,10 @@ struct Export<M> {
 /// struct, and must call its `deleter`, on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_to_dlpack(tensor: lxla_tensor, out_managed: *mut *mut c_void) -> lxla_status {
-    guard("lxla_tensor_to_dlpack", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_managed", out_managed)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_to_dlpack", unsafe { place("out_managed", out_managed) }, || {
         let (array, is_copied) = sync::to_array(tensor.into())?;
-        place.set(exported::<Managed>(array, is_copied)?.cast())
+        exported::<Managed>(array, is_copied)
     })
 }
 
@@ -111,19 +112,19 @@ pub unsafe extern "C" fn lxla_tensor_to_dlpack_unversioned(
     copy: i32,
     out_managed: *mut *mut c_void,
 ) -> lxla_status {
-    guard("lxla_tensor_to_dlpack_unversioned", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_managed", out_managed)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_to_dlpack_unversioned", unsafe { place("out_managed", out_managed) }, || {
         let copy = flag("copy", copy)?;
         let (mut array, is_copied) = sync::to_array(tensor.into())?;
         if copy && !is_copied {
             array = Array::from_bytes(array.ty(), array.bytes())?;
         }
-        place.set(exported::<Unversioned>(array, copy)?.cast())
+        exported::<Unversioned>(array, copy)
     })
 }
 
-fn exported<M: Carrier>(array: Array, is_copied: bool) -> Result<*mut M> {
+/// Returns a struct that owns `array`, whose deleter frees both.
+fn exported<M: Carrier>(array: Array, is_copied: bool) -> Result<*mut c_void> {
     let dims = &array.ty().dims;
     let tensor = Tensor {
         data: array.address().cast_mut().cast(),
@@ -143,7 +144,7 @@ fn exported<M: Carrier>(array: Array, is_copied: bool) -> Result<*mut M> {
     // SAFETY: the pointer comes from a box, and is not shared yet.
     unsafe {
         *(*export).managed.context() = export.cast();
-        Ok(&raw mut (*export).managed)
+        Ok((&raw mut (*export).managed).cast())
     }
 }
 
@@ -173,7 +174,10 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_tensor_from_dlpack", || unsafe { imported::<Managed>(env, device, managed.cast(), copy, out_tensor) })
+    guard_into("lxla_tensor_from_dlpack", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        unsafe { imported::<Managed>(env, device, managed.cast(), copy) }
+    })
 }
 
 /// As `lxla_tensor_from_dlpack`, for a `DLManagedTensor`, the struct of DLPack before 1.0 (in Python the capsule
@@ -187,21 +191,16 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack_unversioned(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_tensor_from_dlpack_unversioned", || unsafe {
-        imported::<Unversioned>(env, device, managed.cast(), copy, out_tensor)
+    guard_into("lxla_tensor_from_dlpack_unversioned", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        unsafe { imported::<Unversioned>(env, device, managed.cast(), copy) }
     })
 }
 
 /// Implements `lxla_tensor_from_dlpack`, with the same requirements.
-unsafe fn imported<M: Carrier>(
-    env: lxla_env,
-    device: lxla_device,
-    managed: *mut M,
-    copy: i32,
-    out_tensor: *mut lxla_tensor,
-) -> Result<()> {
+unsafe fn imported<M: Carrier>(env: lxla_env, device: lxla_device, managed: *mut M, copy: i32) -> Result<TensorHandle> {
     // SAFETY: the caller's promise, see `capi`.
-    let (given, place) = unsafe { (&mut slice_mut("managed", managed, 1)?[0], out("out_tensor", out_tensor)?) };
+    let given = unsafe { &mut slice_mut("managed", managed, 1)?[0] };
     let copy = flag("copy", copy)?;
     let target = kept_device(env, device)?;
     given.check_version()?;
@@ -215,7 +214,7 @@ unsafe fn imported<M: Carrier>(
     };
     let tensor = sync::from_array(target.device, array)?;
     owned.is_ours.store(true, Ordering::Relaxed);
-    place.set(tensor.into())
+    Ok(tensor)
 }
 
 /// Owner of an imported struct, once the import has succeeded (`is_ours`).

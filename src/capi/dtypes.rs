@@ -1,7 +1,8 @@
 //! Chapter Dtypes: sizes, limits and promotion of element types.
 
 use super::abi::arguments::out;
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_into};
+use super::abi::results::place;
 use super::constants::*;
 use super::types::*;
 use crate::error;
@@ -11,10 +12,9 @@ use crate::types::{DType, FloatLimits, Kind, float_limits, integer_limits};
 /// Returns the size of one element in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize) -> lxla_status {
-    guard("lxla_dtype_size", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_size_bytes", out_size_bytes)? };
-        place.set(DType::from_number(dtype)?.size_bytes())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_dtype_size", unsafe { place("out_size_bytes", out_size_bytes) }, || {
+        Ok(DType::from_number(dtype)?.size_bytes())
     })
 }
 
@@ -33,11 +33,10 @@ pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize)
 /// return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32) -> lxla_status {
-    guard("lxla_dtype_promote", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_dtype", out_dtype)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_dtype_promote", unsafe { place("out_dtype", out_dtype) }, || {
         let (a, b) = (named("a", a)?, named("b", b)?);
-        place.set(a.join(b)? as i32)
+        Ok(a.join(b)? as i32)
     })
 }
 
@@ -45,11 +44,10 @@ pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32)
 /// standard. Casts from integers to floats may round. `lxla_convert` accepts all casts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_can_cast(from: i32, to: i32, out_flag: *mut i32) -> lxla_status {
-    guard("lxla_dtype_can_cast", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_flag", out_flag)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_dtype_can_cast", unsafe { place("out_flag", out_flag) }, || {
         let (from, to) = (named("from", from)?, named("to", to)?);
-        place.set(i32::from(from.can_cast(to)))
+        Ok(from.can_cast(to))
     })
 }
 

@@ -1,14 +1,16 @@
 //! Chapter Elementwise operations: arithmetic, functions, comparisons, conversions, complex numbers, bits.
 
-use super::abi::arguments::{flag, optional_scalar, out, scalar};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::{flag, optional_scalar, scalar};
+use super::abi::guard::{guard, guard_into};
+use super::abi::results::place;
 use super::types::*;
+use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::CompareOp;
-use crate::ops::{BinaryMember, SpecialOp, UnaryMember};
-use crate::tensor::Choice;
+use crate::ir::{CompareOp, NodeId};
+use crate::ops::{BinaryMember, Side, SpecialOp, UnaryMember};
+use crate::tensor::{record, record_in_place, record_optional};
 use crate::types::{DType, ScalarValue};
-use crate::{error, tensor};
+use crate::{error, ops};
 
 /// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
 /// complex tensor is real, and IS_FINITE, IS_NAN, IS_INF and SIGNBIT return pred. docs/operations.md lists the dtypes
@@ -22,7 +24,10 @@ use crate::{error, tensor};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_unary", out_tensor, || tensor::unary(UnaryMember::from_number(op)?, x.into())) }
+    guard_into("lxla_unary", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = UnaryMember::from_number(op)?;
+        record([("x", x.into())], |trace, [x]| ops::unary_member(trace, op, x))
+    })
 }
 
 /// Records an elementwise operation, one of `LXLA_BINARY_*`. Shapes broadcast as in NumPy. Dtypes promote as in the
@@ -44,16 +49,21 @@ pub unsafe extern "C" fn lxla_binary(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_binary", out_tensor, || tensor::binary(BinaryMember::from_number(op)?, lhs.into(), rhs.into()))
-    }
+    guard_into("lxla_binary", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = BinaryMember::from_number(op)?;
+        record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| ops::binary_member(trace, op, lhs, rhs))
+    })
 }
 
 /// Replaces the value of `dst` by dst (op) rhs. INVALID_ARGUMENT if the result does not have dst's dtype and shape.
 /// Snapshots of dst, and operations recorded with it before, keep the old value.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tensor) -> lxla_status {
-    guard("lxla_binary_inplace", || tensor::binary_inplace(BinaryMember::from_number(op)?, dst.into(), rhs.into()))
+    guard("lxla_binary_inplace", || {
+        let op = BinaryMember::from_number(op)?;
+        let operands = [("dst", dst.into()), ("rhs", rhs.into())];
+        record_in_place(operands, |trace, [dst, rhs]| ops::binary_member_in_place(trace, op, dst, rhs))
+    })
 }
 
 /// Records lhs (op) rhs with a scalar rhs.
@@ -65,19 +75,18 @@ pub unsafe extern "C" fn lxla_binary_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_binary_scalar", out_tensor, || {
-            let op = BinaryMember::from_number(op)?;
-            tensor::binary_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)
-        })
-    }
+    guard_into("lxla_binary_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+        let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
+        record([("lhs", lhs.into())], |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, false))
+    })
 }
 
 /// Replaces the value of `dst` by dst (op) rhs, with a scalar rhs.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64) -> lxla_status {
     guard("lxla_binary_scalar_inplace", || {
-        tensor::binary_scalar_inplace(BinaryMember::from_number(op)?, dst.into(), ScalarValue::Float(rhs))
+        let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
+        record_in_place([("dst", dst.into())], |trace, [dst]| ops::binary_member_scalar(trace, op, dst, rhs, false))
     })
 }
 
@@ -90,12 +99,12 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
     scalar_on_left: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_binary_with_scalar", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (rhs, place) = unsafe { (scalar("rhs", rhs)?.1, out("out_tensor", out_tensor)?) };
-        let op = BinaryMember::from_number(op)?;
-        let scalar_on_left = flag("scalar_on_left", scalar_on_left)?;
-        place.set(tensor::binary_scalar(op, lhs.into(), rhs, scalar_on_left)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_binary_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (_, rhs) = unsafe { scalar("rhs", rhs)? };
+        let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
+        record([("lhs", lhs.into())], |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, on_left))
     })
 }
 
@@ -109,9 +118,9 @@ pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
 ) -> lxla_status {
     guard("lxla_binary_with_scalar_inplace", || {
         // SAFETY: the caller's promise, see `capi`.
-        let rhs = unsafe { scalar("rhs", rhs)?.1 };
-        let (op, scalar_on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        tensor::binary_with_scalar_inplace(op, dst.into(), rhs, scalar_on_left)
+        let (_, rhs) = unsafe { scalar("rhs", rhs)? };
+        let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
+        record_in_place([("dst", dst.into())], |trace, [dst]| ops::binary_member_scalar(trace, op, dst, rhs, on_left))
     })
 }
 
@@ -125,9 +134,10 @@ pub unsafe extern "C" fn lxla_compare(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_compare", out_tensor, || tensor::compare(CompareOp::from_number(op)?, lhs.into(), rhs.into()))
-    }
+    guard_into("lxla_compare", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = CompareOp::from_number(op)?;
+        record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| ops::compare(trace, op, lhs, rhs))
+    })
 }
 
 /// Records an elementwise comparison in IEEE 754's total order, one of `LXLA_COMPARE_*`, and returns pred: negative NaN
@@ -141,11 +151,12 @@ pub unsafe extern "C" fn lxla_compare_total_order(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_compare_total_order", out_tensor, || {
-            tensor::compare_total_order(CompareOp::from_number(op)?, lhs.into(), rhs.into())
+    guard_into("lxla_compare_total_order", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = CompareOp::from_number(op)?;
+        record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
+            ops::compare_total_order(trace, op, lhs, rhs)
         })
-    }
+    })
 }
 
 /// Records the comparison lhs (op) rhs with a scalar rhs.
@@ -157,12 +168,10 @@ pub unsafe extern "C" fn lxla_compare_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_compare_scalar", out_tensor, || {
-            let op = CompareOp::from_number(op)?;
-            tensor::compare_scalar(op, lhs.into(), ScalarValue::Float(rhs), false)
-        })
-    }
+    guard_into("lxla_compare_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+        let (op, rhs) = (CompareOp::from_number(op)?, ScalarValue::Float(rhs));
+        record([("lhs", lhs.into())], |trace, [lhs]| ops::compare_scalar(trace, op, lhs, rhs, false))
+    })
 }
 
 /// Records the comparison lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot
@@ -175,11 +184,12 @@ pub unsafe extern "C" fn lxla_compare_with_scalar(
     scalar_on_left: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_compare_with_scalar", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (rhs, place) = unsafe { (scalar("rhs", rhs)?.1, out("out_tensor", out_tensor)?) };
-        let (op, scalar_on_left) = (CompareOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        place.set(tensor::compare_scalar(op, lhs.into(), rhs, scalar_on_left)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_compare_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (_, rhs) = unsafe { scalar("rhs", rhs)? };
+        let (op, on_left) = (CompareOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
+        record([("lhs", lhs.into())], |trace, [lhs]| ops::compare_scalar(trace, op, lhs, rhs, on_left))
     })
 }
 
@@ -192,7 +202,10 @@ pub unsafe extern "C" fn lxla_select(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_select", out_tensor, || tensor::select(pred.into(), on_true.into(), on_false.into())) }
+    guard_into("lxla_select", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [("pred", pred.into()), ("on_true", on_true.into()), ("on_false", on_false.into())];
+        record(operands, |trace, [pred, on_true, on_false]| ops::select(trace, pred, on_true, on_false))
+    })
 }
 
 /// As `lxla_select`, where each side is a tensor (with its scalar NULL) or a scalar (with its tensor 0). A scalar
@@ -206,16 +219,16 @@ pub unsafe extern "C" fn lxla_select_with_scalars(
     false_scalar: *const lxla_scalar,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_select_with_scalars", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (on_true, on_false, place) = unsafe {
-            (
-                choice(["on_true", "true_scalar"], on_true, true_scalar)?,
-                choice(["on_false", "false_scalar"], on_false, false_scalar)?,
-                out("out_tensor", out_tensor)?,
-            )
-        };
-        place.set(tensor::select_with_scalars(pred.into(), on_true, on_false)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_select_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let on_true = unsafe { choice(["on_true", "true_scalar"], on_true, true_scalar)? };
+        // SAFETY: likewise.
+        let on_false = unsafe { choice(["on_false", "false_scalar"], on_false, false_scalar)? };
+        let tensors = [("on_true", on_true.tensor()), ("on_false", on_false.tensor())];
+        record_optional([("pred", pred.into())], tensors, |trace, [pred], nodes| {
+            ops::select_sides(trace, pred, [on_true.side(nodes[0]), on_false.side(nodes[1])])
+        })
     })
 }
 
@@ -229,7 +242,10 @@ pub unsafe extern "C" fn lxla_clamp(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_clamp", out_tensor, || tensor::clamp(min.into(), x.into(), max.into())) }
+    guard_into("lxla_clamp", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [("min", min.into()), ("x", x.into()), ("max", max.into())];
+        record(operands, |trace, [min, x, max]| ops::clamp(trace, min, x, max))
+    })
 }
 
 /// As `lxla_clamp`, with scalar bounds, which take x's dtype. A NULL bound is absent, as None in `clip` of NumPy.
@@ -241,11 +257,11 @@ pub unsafe extern "C" fn lxla_clamp_with_scalars(
     max: *const lxla_scalar,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_clamp_with_scalars", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (min, max, place) =
-            unsafe { (optional_scalar("min", min)?, optional_scalar("max", max)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::clamp_with_scalars(min, x.into(), max)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_clamp_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (min, max) = unsafe { (optional_scalar("min", min)?, optional_scalar("max", max)?) };
+        record([("x", x.into())], |trace, [x]| ops::clamp_scalars(trace, min, x, max))
     })
 }
 
@@ -255,14 +271,20 @@ pub unsafe extern "C" fn lxla_clamp_with_scalars(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_convert", out_tensor, || tensor::convert(x.into(), DType::from_number(dtype)?)) }
+    guard_into("lxla_convert", unsafe { place("out_tensor", out_tensor) }, || {
+        let dtype = DType::from_number(dtype)?;
+        record([("x", x.into())], |trace, [x]| Ok(ops::convert(trace, x, dtype)))
+    })
 }
 
 /// Records a special function of floats, one of `LXLA_SPECIAL_*`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_special", out_tensor, || tensor::special(SpecialOp::from_number(op)?, x.into())) }
+    guard_into("lxla_special", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = SpecialOp::from_number(op)?;
+        record([("x", x.into())], |trace, [x]| ops::special(trace, op, x))
+    })
 }
 
 /// Records complex numbers with the given real and imaginary parts, which broadcast and promote: c64 from f32, c128
@@ -274,21 +296,28 @@ pub unsafe extern "C" fn lxla_complex(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_complex", out_tensor, || tensor::complex(real.into(), imag.into())) }
+    guard_into("lxla_complex", unsafe { place("out_tensor", out_tensor) }, || {
+        let parts = [("real", real.into()), ("imag", imag.into())];
+        record(parts, |trace, [real, imag]| ops::complex(trace, real, imag))
+    })
 }
 
 /// Records the real part: f32 for c64, f64 for c128. For any other dtype, x itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_real", out_tensor, || tensor::real(x.into())) }
+    guard_into("lxla_real", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::real(trace, x))
+    })
 }
 
 /// Records the imaginary part: f32 for c64, f64 for c128. For any other dtype, zeros of x's dtype and shape.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_imag", out_tensor, || tensor::imag(x.into())) }
+    guard_into("lxla_imag", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::imag(trace, x))
+    })
 }
 
 /// Records the bits of x as elements of another dtype. A narrower dtype adds a last axis with the parts of each
@@ -297,9 +326,10 @@ pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_bitcast_convert", out_tensor, || tensor::bitcast_convert(x.into(), DType::from_number(dtype)?))
-    }
+    guard_into("lxla_bitcast_convert", unsafe { place("out_tensor", out_tensor) }, || {
+        let dtype = DType::from_number(dtype)?;
+        record([("x", x.into())], |trace, [x]| ops::bitcast_convert(trace, x, dtype))
+    })
 }
 
 /// Records x (floats) rounded to a format with `exponent_bits` (at least 1) and `mantissa_bits` (at least 0, without
@@ -315,10 +345,33 @@ pub unsafe extern "C" fn lxla_reduce_precision(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_reduce_precision", out_tensor, || {
-            tensor::reduce_precision(x.into(), exponent_bits, mantissa_bits)
-        })
+    guard_into("lxla_reduce_precision", unsafe { place("out_tensor", out_tensor) }, || {
+        let (exponent_bits, mantissa_bits) = (i64::from(exponent_bits), i64::from(mantissa_bits));
+        record([("x", x.into())], |trace, [x]| ops::reduce_precision(trace, x, exponent_bits, mantissa_bits))
+    })
+}
+
+/// Operand of a selection: a tensor or a scalar.
+#[derive(Clone, Copy)]
+enum Choice {
+    Tensor(TensorHandle),
+    Scalar(DType, ScalarValue),
+}
+
+impl Choice {
+    fn tensor(self) -> Option<TensorHandle> {
+        match self {
+            Choice::Tensor(handle) => Some(handle),
+            Choice::Scalar(..) => None,
+        }
+    }
+
+    /// Returns the operand with the node of its tensor.
+    fn side(self, node: Option<NodeId>) -> Side {
+        match self {
+            Choice::Tensor(_) => Side::Tensor(node.expect("a node for each tensor")),
+            Choice::Scalar(dtype, value) => Side::Scalar(dtype, value),
+        }
     }
 }
 

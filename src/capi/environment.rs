@@ -1,8 +1,9 @@
 //! Chapter Environments: options, scopes, counters.
 
-use super::abi::arguments::{optional_text, out, owned_text, text};
-use super::abi::guard::guard;
+use super::abi::arguments::{optional_text, owned_text, text};
+use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
+use super::abi::results::place;
 use super::types::*;
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
@@ -18,10 +19,8 @@ unsafe impl Options for lxla_env_options {
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_options_init(options: *mut lxla_env_options) -> lxla_status {
-    guard("lxla_env_options_init", || {
-        // SAFETY: the caller's promise, see `capi`.
-        unsafe { options::init(options) }
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    guard("lxla_env_options_init", || unsafe { options::init(options) })
 }
 
 /// Converts the caller's options. Fields beyond `struct_size` have their defaults.
@@ -66,10 +65,11 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
 /// is no plugin, with the searched locations and how to install one in the message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {
-    guard("lxla_env_create", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (options, place) = unsafe { (read_options(options)?, out("out_env", out_env)?) };
-        place.set(lxla_env { id: env::create(options)? })
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_env_create", unsafe { place("out_env", out_env) }, || {
+        // SAFETY: likewise.
+        let options = unsafe { read_options(options)? };
+        Ok(lxla_env { id: env::create(options)? })
     })
 }
 
@@ -90,11 +90,8 @@ pub extern "C" fn lxla_env_release(env: lxla_env) -> lxla_status {
 /// borrowed: it must not be released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_default(out_env: *mut lxla_env) -> lxla_status {
-    guard("lxla_env_default", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_env", out_env)? };
-        place.set(lxla_env { id: env::default()? })
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_env_default", unsafe { place("out_env", out_env) }, || Ok(lxla_env { id: env::default()? }))
 }
 
 /// Makes `env` the current environment of the calling thread until the matching `lxla_env_exit`. Scopes nest.
@@ -114,11 +111,10 @@ pub extern "C" fn lxla_env_exit(env: lxla_env) -> lxla_status {
 /// FAILED_PRECONDITION outside any scope.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status {
-    guard("lxla_env_current", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_env", out_env)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_env_current", unsafe { place("out_env", out_env) }, || {
         let outside = || error!(FailedPrecondition, "this thread is in no environment's scope");
-        place.set(lxla_env { id: env::current().ok_or_else(outside)? })
+        Ok(lxla_env { id: env::current().ok_or_else(outside)? })
     })
 }
 
@@ -150,20 +146,20 @@ pub unsafe extern "C" fn lxla_env_get_option(
     name: *const c_char,
     out_text: *mut *mut c_char,
 ) -> lxla_status {
-    guard("lxla_env_get_option", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (name, place) = unsafe { (text("name", name)?, out("out_text", out_text)?) };
-        place.set(owned_text(env::resolve(env.id)?.options().get(name)?))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_env_get_option", unsafe { place("out_text", out_text) }, || {
+        // SAFETY: likewise.
+        let name = unsafe { text("name", name)? };
+        Ok(owned_text(env::resolve(env.id)?.options().get(name)?))
     })
 }
 
 /// Returns the number of XLA devices of the environment, `xla:0` to `xla:count-1`. Starts the plugin on first use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i32) -> lxla_status {
-    guard("lxla_env_device_count", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_count", out_count)? };
-        place.set(env::resolve(env.id)?.devices()?.len() as i32)
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_env_device_count", unsafe { place("out_count", out_count) }, || {
+        Ok(env::resolve(env.id)?.devices()?.len() as i32)
     })
 }
 
@@ -190,20 +186,20 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
 /// - `LiveBytes`, `PeakLiveBytes`: bytes held by the environment's buffers now, and their maximum.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, out_value: *mut u64) -> lxla_status {
-    guard("lxla_env_counter", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (name, place) = unsafe { (text("name", name)?, out("out_value", out_value)?) };
-        place.set(env::resolve(env.id)?.counter(name)?)
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_env_counter", unsafe { place("out_value", out_value) }, || {
+        // SAFETY: likewise.
+        let name = unsafe { text("name", name)? };
+        env::resolve(env.id)?.counter(name)
     })
 }
 
 /// Returns all counters, all options, the platform and the number of devices as one JSON object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status {
-    guard("lxla_env_metrics_json", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_text", out_text)? };
-        place.set(owned_text(env::resolve(env.id)?.metrics_json()))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_env_metrics_json", unsafe { place("out_text", out_text) }, || {
+        Ok(owned_text(env::resolve(env.id)?.metrics_json()))
     })
 }
 

@@ -1,17 +1,19 @@
 //! Chapter Indexing: reading and writing at computed indices.
 
-use super::abi::arguments::{Out, flag, index_dtype_of, optional_out, out, ranked, slice_mut};
-use super::abi::guard::{guard, guard_out};
-use super::abi::options;
-use super::abi::options::Options;
-use super::abi::results::Results;
+use super::abi::arguments::{flag, index_dtype_of, ranked, ranked_or, slice};
+use super::abi::guard::{guard, guard_into};
+use super::abi::options::{self, Options};
+use super::abi::results::{optional_place, place, places};
 use super::computation::computation_of;
-use super::tensor::handles;
+use super::shape::check_rank;
+use super::tensor::{handles, optional_handle};
 use super::types::*;
+use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{Placement, ScatterOp};
 use crate::ops::Promises;
-use crate::{computation, tensor};
+use crate::tensor::{numbered, record, record_list, record_optional};
+use crate::{computation, error, ops};
 
 /// Records the slices of x along `axis` at `indices` (integers of any shape), as `take` of NumPy: the axes of the
 /// indices replace `axis`. Negative indices count from the end; indices out of range are clamped.
@@ -23,7 +25,10 @@ pub unsafe extern "C" fn lxla_take(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_take", out_tensor, || tensor::take(x.into(), indices.into(), axis)) }
+    guard_into("lxla_take", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [("x", x.into()), ("indices", indices.into())];
+        record(operands, |trace, [x, indices]| ops::take(trace, x, indices, axis))
+    })
 }
 
 /// Records the slice of x with the given `sizes` that begins at `starts`: one integer scalar tensor for each of the
@@ -36,12 +41,13 @@ pub unsafe extern "C" fn lxla_dynamic_slice(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_dynamic_slice", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (starts, sizes, place) = unsafe {
-            (handles("starts", starts, rank)?, ranked("sizes", sizes, rank)?, out("out_tensor", out_tensor)?)
-        };
-        place.set(tensor::dynamic_slice(x.into(), &starts, sizes)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_dynamic_slice", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (starts, sizes) = unsafe { (handles("starts", starts, rank)?, ranked("sizes", sizes, rank)?) };
+        record_list([("x", x.into())], ("starts", &starts), |trace, [x], starts| {
+            ops::dynamic_slice(trace, x, starts, sizes)
+        })
     })
 }
 
@@ -55,10 +61,14 @@ pub unsafe extern "C" fn lxla_dynamic_update_slice(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_dynamic_update_slice", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (starts, place) = unsafe { (handles("starts", starts, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::dynamic_update_slice(x.into(), update.into(), &starts)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_dynamic_update_slice", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let starts = unsafe { handles("starts", starts, rank)? };
+        let operands = [("x", x.into()), ("update", update.into())];
+        record_list(operands, ("starts", &starts), |trace, [x, update], starts| {
+            ops::dynamic_update_slice(trace, x, update, starts)
+        })
     })
 }
 
@@ -73,7 +83,10 @@ pub unsafe extern "C" fn lxla_take_along_axis(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_take_along_axis", out_tensor, || tensor::take_along_axis(x.into(), indices.into(), axis)) }
+    guard_into("lxla_take_along_axis", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [("x", x.into()), ("indices", indices.into())];
+        record(operands, |trace, [x, indices]| ops::take_along_axis(trace, x, indices, axis))
+    })
 }
 
 /// Records x with each of `updates` combined into the element at its index along `axis`, by `op`, one of
@@ -92,12 +105,11 @@ pub unsafe extern "C" fn lxla_scatter_along(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_scatter_along", out_tensor, || {
-            let op = ScatterOp::from_number(op)?;
-            tensor::scatter_along(op, x.into(), indices.into(), updates.into(), axis)
-        })
-    }
+    guard_into("lxla_scatter_along", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = ScatterOp::from_number(op)?;
+        let operands = [("x", x.into()), ("indices", indices.into()), ("updates", updates.into())];
+        record(operands, |trace, [x, indices, updates]| ops::scatter_along(trace, op, x, indices, updates, axis))
+    })
 }
 
 /// Records x with each slice of `source` along `axis` added to the slice of x at its index, as `index_add` of
@@ -112,11 +124,12 @@ pub unsafe extern "C" fn lxla_index_add(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_index_add", out_tensor, || {
-            tensor::index_combine(ScatterOp::Sum, x.into(), axis, indices.into(), source.into())
+    guard_into("lxla_index_add", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
+        record(operands, |trace, [x, indices, source]| {
+            ops::index_combine(trace, ScatterOp::Sum, x, axis, indices, source)
         })
-    }
+    })
 }
 
 /// Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch,
@@ -131,11 +144,12 @@ pub unsafe extern "C" fn lxla_index_copy(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_index_copy", out_tensor, || {
-            tensor::index_combine(ScatterOp::Copy, x.into(), axis, indices.into(), source.into())
+    guard_into("lxla_index_copy", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
+        record(operands, |trace, [x, indices, source]| {
+            ops::index_combine(trace, ScatterOp::Copy, x, axis, indices, source)
         })
-    }
+    })
 }
 
 /// Records advanced indexing of NumPy, `x[i, :, j]`: `indices[a]` is an integer tensor of any shape for axis `a` of
@@ -151,10 +165,13 @@ pub unsafe extern "C" fn lxla_index(
     n_indices: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_index", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (indices, place) = unsafe { (handles("indices", indices, n_indices)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::index(x.into(), &indices)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_index", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let indices = unsafe { optional_handles("indices", indices, n_indices)? };
+        record_optional([("x", x.into())], numbered("indices", &indices), |trace, [x], indices| {
+            ops::index(trace, x, indices)
+        })
     })
 }
 
@@ -171,11 +188,15 @@ pub unsafe extern "C" fn lxla_index_put(
     values: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_index_put", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (indices, place) = unsafe { (handles("indices", indices, n_indices)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_index_put", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let indices = unsafe { optional_handles("indices", indices, n_indices)? };
         let op = ScatterOp::from_number(op)?;
-        place.set(tensor::index_put(op, x.into(), &indices, values.into())?.into())
+        let operands = [("x", x.into()), ("values", values.into())];
+        record_optional(operands, numbered("indices", &indices), |trace, [x, values], indices| {
+            ops::index_put(trace, op, x, indices, values)
+        })
     })
 }
 
@@ -193,17 +214,16 @@ pub unsafe extern "C" fn lxla_slice_assign(
     values: lxla_tensor,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_slice_assign", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (starts, limits, strides, place) = unsafe {
-            (
-                ranked("starts", starts, rank)?,
-                ranked("limits", limits, rank)?,
-                if strides.is_null() { None } else { Some(ranked("strides", strides, rank)?) },
-                out("out_tensor", out_tensor)?,
-            )
-        };
-        place.set(tensor::slice_assign(x.into(), starts, limits, strides, values.into())?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_slice_assign", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (starts, limits) = unsafe { (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?) };
+        // SAFETY: likewise.
+        let strides = unsafe { ranked_or("strides", strides, rank, 1)? };
+        record([("x", x.into()), ("values", values.into())], |trace, [x, values]| {
+            check_rank(trace, x, rank)?;
+            ops::slice_assign(trace, x, starts, limits, &strides, values)
+        })
     })
 }
 
@@ -221,14 +241,19 @@ pub unsafe extern "C" fn lxla_nonzero(
     n_indices: usize,
     out_count: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_nonzero", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (places, count) =
-            unsafe { (slice_mut("out_indices", out_indices, n_indices)?, optional_out("out_count", out_count)?) };
-        let mut made = tensor::nonzero(x.into(), size, fill, index_dtype_of(index_dtype)?, n_indices)?;
-        let counted = made.pop().expect("the count is last");
-        places.iter_mut().zip(made).for_each(|(place, tensor)| *place = tensor.into());
-        give_or_release(count, counted.into())
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe { (places("out_indices", out_indices, n_indices), optional_place("out_count", out_count)) };
+    guard_into("lxla_nonzero", outputs, || {
+        let index_dtype = index_dtype_of(index_dtype)?;
+        let mut made = record([("x", x.into())], |trace, [x]| {
+            let rank = trace.ty(x).dims.len();
+            if n_indices != rank {
+                return Err(error!(InvalidArgument, "out_indices: {n_indices} given; x has {rank} axes, want as many"));
+            }
+            ops::nonzero(trace, x, size, fill, index_dtype)
+        })?;
+        let count = made.pop();
+        Ok((made, count))
     })
 }
 
@@ -247,12 +272,14 @@ pub unsafe extern "C" fn lxla_mask_select(
     out_tensor: *mut lxla_tensor,
     out_count: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_mask_select", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (place, count) = unsafe { (out("out_tensor", out_tensor)?, optional_out("out_count", out_count)?) };
-        let made = tensor::mask_select(x.into(), mask.into(), size, fill.into(), index_dtype_of(index_dtype)?)?;
-        place.set(made[0].into())?;
-        give_or_release(count, made[1].into())
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe { (place("out_tensor", out_tensor), optional_place("out_count", out_count)) };
+    guard_into("lxla_mask_select", outputs, || {
+        let index_dtype = index_dtype_of(index_dtype)?;
+        let operands = [("x", x.into()), ("mask", mask.into()), ("fill", fill.into())];
+        let [selected, count] =
+            record(operands, |trace, [x, mask, fill]| ops::mask_select(trace, x, mask, size, fill, index_dtype))?;
+        Ok((selected, Some(count)))
     })
 }
 
@@ -276,31 +303,17 @@ pub unsafe extern "C" fn lxla_gather(
     options: *const lxla_gather_options,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_gather", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (given, place) = unsafe { (options::read_given(options)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_gather", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let given = unsafe { options::read_given(options)? };
         // SAFETY: likewise, for the lists.
-        let (placement, slice_sizes) = unsafe {
-            let placement = Placement {
-                window_dims: list("offset_dims", given.offset_dims, given.n_offset_dims)?,
-                collapsed_dims: list("collapsed_slice_dims", given.collapsed_slice_dims, given.n_collapsed_slice_dims)?,
-                batching_dims: list(
-                    "operand_batching_dims",
-                    given.operand_batching_dims,
-                    given.n_operand_batching_dims,
-                )?,
-                indices_batching_dims: list(
-                    "start_indices_batching_dims",
-                    given.start_indices_batching_dims,
-                    given.n_start_indices_batching_dims,
-                )?,
-                index_map: list("start_index_map", given.start_index_map, given.n_start_index_map)?,
-                index_vector_dim: given.index_vector_dim,
-            };
-            (placement, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?)
-        };
+        let (placement, slice_sizes) =
+            unsafe { (gather_placement(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?) };
         let sorted = flag("options.indices_are_sorted", given.indices_are_sorted)?;
-        place.set(tensor::gather(x.into(), indices.into(), &placement, &slice_sizes, sorted)?.into())
+        record([("x", x.into()), ("indices", indices.into())], |trace, [x, indices]| {
+            ops::gather(trace, x, indices, &placement, &slice_sizes, sorted)
+        })
     })
 }
 
@@ -331,42 +344,20 @@ pub unsafe extern "C" fn lxla_scatter(
     options: *const lxla_scatter_options,
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_scatter", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (inputs, updates, given, mut places) = unsafe {
-            (
-                handles("inputs", inputs, n)?,
-                handles("updates", updates, n)?,
-                options::read_given(options)?,
-                Results::at("out_results", out_results, n)?,
-            )
-        };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_scatter", unsafe { places("out_results", out_results, n) }, || {
+        // SAFETY: likewise.
+        let (inputs, updates) = unsafe { (handles("inputs", inputs, n)?, handles("updates", updates, n)?) };
+        // SAFETY: likewise.
+        let given = unsafe { options::read_given(options)? };
         // SAFETY: likewise, for the lists.
-        let placement = unsafe {
-            Placement {
-                window_dims: list("update_window_dims", given.update_window_dims, given.n_update_window_dims)?,
-                collapsed_dims: list("inserted_window_dims", given.inserted_window_dims, given.n_inserted_window_dims)?,
-                batching_dims: list("input_batching_dims", given.input_batching_dims, given.n_input_batching_dims)?,
-                indices_batching_dims: list(
-                    "scatter_indices_batching_dims",
-                    given.scatter_indices_batching_dims,
-                    given.n_scatter_indices_batching_dims,
-                )?,
-                index_map: list(
-                    "scatter_dims_to_operand_dims",
-                    given.scatter_dims_to_operand_dims,
-                    given.n_scatter_dims_to_operand_dims,
-                )?,
-                index_vector_dim: given.index_vector_dim,
-            }
-        };
+        let placement = unsafe { scatter_placement(&given)? };
         let promises = Promises {
             sorted: flag("options.indices_are_sorted", given.indices_are_sorted)?,
             unique: flag("options.unique_indices", given.unique_indices)?,
         };
         let combiner = computation_of("combiner", combiner)?;
-        places.set(&computation::scatter(&combiner, &inputs, indices.into(), &updates, &placement, promises)?);
-        Ok(())
+        computation::scatter(&combiner, &inputs, indices.into(), &updates, &placement, promises)
     })
 }
 
@@ -380,15 +371,55 @@ unsafe impl Options for lxla_scatter_options {
     const NAME: &str = "lxla_scatter_options";
 }
 
+/// Reads the dimension numbers of a gather.
+unsafe fn gather_placement(given: &lxla_gather_options) -> Result<Placement> {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        Ok(Placement {
+            window_dims: list("offset_dims", given.offset_dims, given.n_offset_dims)?,
+            collapsed_dims: list("collapsed_slice_dims", given.collapsed_slice_dims, given.n_collapsed_slice_dims)?,
+            batching_dims: list("operand_batching_dims", given.operand_batching_dims, given.n_operand_batching_dims)?,
+            indices_batching_dims: list(
+                "start_indices_batching_dims",
+                given.start_indices_batching_dims,
+                given.n_start_indices_batching_dims,
+            )?,
+            index_map: list("start_index_map", given.start_index_map, given.n_start_index_map)?,
+            index_vector_dim: given.index_vector_dim,
+        })
+    }
+}
+
+/// Reads the dimension numbers of a scatter.
+unsafe fn scatter_placement(given: &lxla_scatter_options) -> Result<Placement> {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        Ok(Placement {
+            window_dims: list("update_window_dims", given.update_window_dims, given.n_update_window_dims)?,
+            collapsed_dims: list("inserted_window_dims", given.inserted_window_dims, given.n_inserted_window_dims)?,
+            batching_dims: list("input_batching_dims", given.input_batching_dims, given.n_input_batching_dims)?,
+            indices_batching_dims: list(
+                "scatter_indices_batching_dims",
+                given.scatter_indices_batching_dims,
+                given.n_scatter_indices_batching_dims,
+            )?,
+            index_map: list(
+                "scatter_dims_to_operand_dims",
+                given.scatter_dims_to_operand_dims,
+                given.n_scatter_dims_to_operand_dims,
+            )?,
+            index_vector_dim: given.index_vector_dim,
+        })
+    }
+}
+
+/// Converts a list of optional tensor handles.
+unsafe fn optional_handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<Option<TensorHandle>>> {
+    // SAFETY: the caller's promise, see `capi`.
+    Ok(unsafe { slice(name, start, n)? }.iter().map(|&tensor| optional_handle(tensor)).collect())
+}
+
 unsafe fn list(name: &str, start: *const i64, length: usize) -> Result<Vec<i64>> {
     // SAFETY: the caller's promise, see `capi`.
     Ok(unsafe { ranked(name, start, length)? }.to_vec())
-}
-
-/// Writes a handle to an optional output, or releases it if the output is NULL.
-fn give_or_release(place: Option<Out<lxla_tensor>>, tensor: lxla_tensor) -> Result<()> {
-    match place {
-        Some(place) => place.set(tensor),
-        None => crate::device::release(tensor.into()),
-    }
 }

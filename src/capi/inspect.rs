@@ -2,7 +2,8 @@
 
 use super::LXLA_DEVICE_XLA;
 use super::abi::arguments::{out, owned_text};
-use super::abi::guard::guard;
+use super::abi::guard::{guard, guard_into};
+use super::abi::results::place;
 use super::device::{KeptDevice, kept_device, kind_of};
 use super::tensor::handles;
 use super::types::*;
@@ -23,15 +24,14 @@ pub unsafe extern "C" fn lxla_graph_hash(
     n: usize,
     out_hash: *mut u8,
 ) -> lxla_status {
-    guard("lxla_graph_hash", || {
-        // SAFETY: the caller's promise, see `capi`; 32 bytes have no alignment.
-        let (tensors, place) =
-            unsafe { (handles("tensors", tensors, n)?, out("out_hash", out_hash.cast::<[u8; 32]>())?) };
-        place.set(if tensors.is_empty() {
-            sync::step_hash(one_device(env, device)?.device)?
-        } else {
-            sync::graph_hash(&tensors)?
-        })
+    // SAFETY: the caller's promise, see `capi`; 32 bytes have no alignment.
+    guard_into("lxla_graph_hash", unsafe { place("out_hash", out_hash.cast::<[u8; 32]>()) }, || {
+        // SAFETY: likewise.
+        let tensors = unsafe { handles("tensors", tensors, n)? };
+        if tensors.is_empty() {
+            return sync::step_hash(one_device(env, device)?.device);
+        }
+        sync::graph_hash(&tensors)
     })
 }
 
@@ -43,10 +43,11 @@ pub unsafe extern "C" fn lxla_stablehlo(
     n: usize,
     out_text: *mut *mut c_char,
 ) -> lxla_status {
-    guard("lxla_stablehlo", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_text", out_text)?) };
-        place.set(owned_text(sync::stablehlo(&tensors)?))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_stablehlo", unsafe { place("out_text", out_text) }, || {
+        // SAFETY: likewise.
+        let tensors = unsafe { handles("tensors", tensors, n)? };
+        sync::stablehlo(&tensors).map(owned_text)
     })
 }
 
@@ -58,11 +59,10 @@ pub unsafe extern "C" fn lxla_step_stablehlo(
     device: lxla_device,
     out_text: *mut *mut c_char,
 ) -> lxla_status {
-    guard("lxla_step_stablehlo", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_text", out_text)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_step_stablehlo", unsafe { place("out_text", out_text) }, || {
         let target = one_device(env, device)?;
-        place.set(owned_text(sync::step_stablehlo(target.device)?))
+        sync::step_stablehlo(target.device).map(owned_text)
     })
 }
 

@@ -1,13 +1,14 @@
 //! Chapter Linear algebra: products, factorizations, norms, Fourier transforms.
 
-use super::abi::arguments::{axes_of, flag, optional_dtype, out, ranked, text};
-use super::abi::guard::{guard, guard_out};
-use super::tensor::handles;
+use super::abi::arguments::{axes_of, flag, optional_dtype, optional_ranked, ranked, text};
+use super::abi::guard::guard_into;
+use super::abi::results::place;
+use super::tensor::some_handles;
 use super::types::*;
 use crate::ir::{FftOp, Transposition};
 use crate::native::Triangle;
-use crate::ops::DotAxes;
-use crate::tensor;
+use crate::ops::{self, DotAxes};
+use crate::tensor::{record, record_list};
 use std::ffi::c_char;
 
 /// Records a matrix product by the rules of NumPy's matmul: `[..., m, k]` and `[..., k, n]` give `[..., m, n]`. Batch
@@ -15,7 +16,10 @@ use std::ffi::c_char;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_matmul", out_tensor, || tensor::matmul(lhs.into(), rhs.into())) }
+    guard_into("lxla_matmul", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [("lhs", lhs.into()), ("rhs", rhs.into())];
+        record(operands, |trace, [lhs, rhs]| ops::matmul(trace, lhs, rhs))
+    })
 }
 
 /// Records the dot_general of StableHLO. `n_batching` axes of each operand are batch axes, `n_contracting` axes of
@@ -42,18 +46,20 @@ pub unsafe extern "C" fn lxla_dot_general(
     dtype: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_dot_general", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe {
-            let axes = DotAxes {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_dot_general", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe {
+            DotAxes {
                 lhs_batching: ranked("lhs_batching", lhs_batching, n_batching)?,
                 rhs_batching: ranked("rhs_batching", rhs_batching, n_batching)?,
                 lhs_contracting: ranked("lhs_contracting", lhs_contracting, n_contracting)?,
                 rhs_contracting: ranked("rhs_contracting", rhs_contracting, n_contracting)?,
-            };
-            (axes, out("out_tensor", out_tensor)?)
+            }
         };
-        place.set(tensor::dot_general(lhs.into(), rhs.into(), &axes, optional_dtype(dtype)?)?.into())
+        let dtype = optional_dtype(dtype)?;
+        let operands = [("lhs", lhs.into()), ("rhs", rhs.into())];
+        record(operands, |trace, [lhs, rhs]| ops::dot_general(trace, lhs, rhs, &axes, dtype))
     })
 }
 
@@ -73,11 +79,11 @@ pub unsafe extern "C" fn lxla_einsum(
     n: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_einsum", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (equation, tensors, place) =
-            unsafe { (text("equation", equation)?, handles("tensors", tensors, n)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::einsum(equation, &tensors)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_einsum", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (equation, tensors) = unsafe { (text("equation", equation)?, some_handles(tensors, n)?) };
+        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::einsum(trace, equation, tensors))
     })
 }
 
@@ -92,7 +98,10 @@ pub unsafe extern "C" fn lxla_einsum(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_cholesky", out_tensor, || tensor::cholesky(a.into(), flag("lower", lower)?)) }
+    guard_into("lxla_cholesky", unsafe { place("out_tensor", out_tensor) }, || {
+        let lower = flag("lower", lower)?;
+        record([("a", a.into())], |trace, [a]| ops::cholesky(trace, a, lower))
+    })
 }
 
 /// Records the solution x of op(a) x = b (`left_side` 1) or x op(a) = b (`left_side` 0), where `transpose_a`, one of
@@ -114,17 +123,15 @@ pub unsafe extern "C" fn lxla_triangular_solve(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_triangular_solve", out_tensor, || {
-            let triangle = Triangle {
-                left_side: flag("left_side", left_side)?,
-                lower: flag("lower", lower)?,
-                unit_diagonal: flag("unit_diagonal", unit_diagonal)?,
-                transposition: Transposition::from_number(transpose_a)?,
-            };
-            tensor::triangular_solve(a.into(), b.into(), triangle)
-        })
-    }
+    guard_into("lxla_triangular_solve", unsafe { place("out_tensor", out_tensor) }, || {
+        let triangle = Triangle {
+            left_side: flag("left_side", left_side)?,
+            lower: flag("lower", lower)?,
+            unit_diagonal: flag("unit_diagonal", unit_diagonal)?,
+            transposition: Transposition::from_number(transpose_a)?,
+        };
+        record([("a", a.into()), ("b", b.into())], |trace, [a, b]| ops::triangular_solve(trace, a, b, triangle))
+    })
 }
 
 /// Records the vector norm over axes: sum(|x|^ord)^(1/ord); the number of nonzero elements for ord 0, the largest |x|
@@ -140,10 +147,12 @@ pub unsafe extern "C" fn lxla_norm(
     keep_dims: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_norm", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::norm(x.into(), ord, &over, flag("keep_dims", keep_dims)?)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_norm", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        let keep_dims = flag("keep_dims", keep_dims)?;
+        record([("x", x.into())], |trace, [x]| ops::norm(trace, x, ord, &axes, keep_dims))
     })
 }
 
@@ -167,12 +176,17 @@ pub unsafe extern "C" fn lxla_fft(
     n_lengths: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_fft", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (lengths, place) = unsafe {
-            let lengths = if lengths.is_null() { None } else { Some(ranked("lengths", lengths, n_lengths)?) };
-            (lengths, out("out_tensor", out_tensor)?)
-        };
-        place.set(tensor::fft(FftOp::from_number(op)?, x.into(), lengths, n_lengths)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_fft", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let lengths = unsafe { optional_ranked("lengths", lengths, n_lengths)? };
+        let op = FftOp::from_number(op)?;
+        record([("x", x.into())], |trace, [x]| match lengths {
+            Some(lengths) => ops::fft(trace, op, x, lengths),
+            None => {
+                let lengths = ops::fft_lengths(op, &trace.ty(x), n_lengths)?;
+                ops::fft(trace, op, x, &lengths)
+            }
+        })
     })
 }

@@ -1,18 +1,21 @@
 //! Chapter Operations on meshes: sharding constraints, computations on the pieces of each device, collectives.
 
-use super::abi::arguments::{out, slice, text};
-use super::abi::guard::{guard, guard_out};
-use super::abi::results::Results;
+use super::abi::arguments::{slice, text};
+use super::abi::guard::guard_into;
+use super::abi::results::{check_count, place, places};
 use super::computation::computation_of;
 use super::device::kept_device;
 use super::places::resolve_mesh;
 use super::tensor::handles;
 use super::types::*;
+use crate::computation;
+use crate::error;
 use crate::error::Result;
 use crate::ir::ReduceOp;
 use crate::mesh::{MeshAxes, Sharding};
+use crate::ops;
+use crate::tensor::{create_on_mesh, record_collective, record_on_mesh};
 use crate::types::TensorType;
-use crate::{computation, error, tensor};
 use std::ffi::c_char;
 
 /// Records x, a tensor on a mesh, with a sharding: one entry for each axis of x, separated by commas, with the axes of
@@ -29,11 +32,14 @@ pub unsafe extern "C" fn lxla_sharding_constraint(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_sharding_constraint", out_tensor, || {
-            tensor::sharding_constraint(x.into(), text("sharding", sharding)?)
+    guard_into("lxla_sharding_constraint", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let given = unsafe { text("sharding", sharding)? };
+        record_on_mesh(x.into(), |trace, x, axes| {
+            let sharding = Sharding::parse("sharding", given, axes, trace.ty(x).dims.len())?;
+            ops::sharding_constraint(trace, x, axes, &sharding)
         })
-    }
+    })
 }
 
 /// Records the application of `body` by every device of a mesh to its pieces of the arguments, as `shard_map` of JAX.
@@ -67,14 +73,14 @@ pub unsafe extern "C" fn lxla_shard_map(
     out_results: *mut lxla_tensor,
     n_results: usize,
 ) -> lxla_status {
-    guard("lxla_shard_map", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (inputs, args, outputs, mut places) = unsafe {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_shard_map", unsafe { places("out_results", out_results, n_results) }, || {
+        // SAFETY: likewise.
+        let (inputs, args, outputs) = unsafe {
             (
                 slice("in_shardings", in_shardings, n_args)?,
                 handles("args", args, n_args)?,
                 slice("out_shardings", out_shardings, n_results)?,
-                Results::at("out_results", out_results, n_results)?,
             )
         };
         let (body, mesh) = (computation_of("body", body)?, resolve_mesh("mesh", mesh)?.mesh);
@@ -85,16 +91,15 @@ pub unsafe extern "C" fn lxla_shard_map(
                 body.parameters().len()
             ));
         }
-        places.check(n_results, body.results().len())?;
-        // SAFETY: the caller's promise, see `capi`.
+        check_count("out_results", n_results, body.results().len())?;
+        // SAFETY: likewise.
         let (inputs, outputs) = unsafe {
             (
                 shardings("in_shardings", inputs, &mesh.axes, body.parameters())?,
                 shardings("out_shardings", outputs, &mesh.axes, body.results())?,
             )
         };
-        places.set(&computation::shard_map(&body, &mesh, &inputs, &args, &outputs)?);
-        Ok(())
+        computation::shard_map(&body, &mesh, &inputs, &args, &outputs)
     })
 }
 
@@ -132,11 +137,14 @@ pub unsafe extern "C" fn lxla_all_reduce(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_all_reduce", out_tensor, || {
-            tensor::all_reduce(ReduceOp::from_number(op)?, x.into(), text("axes", axes)?)
+    guard_into("lxla_all_reduce", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = ReduceOp::from_number(op)?;
+        // SAFETY: likewise.
+        let axes = unsafe { text("axes", axes)? };
+        record_collective(x.into(), |trace, x, mesh| {
+            ops::all_reduce(trace, op, x, mesh, &mesh.parse_list("axes", axes)?)
         })
-    }
+    })
 }
 
 /// Records the values that x has on the devices that differ only on the axes of the mesh that `axes` lists,
@@ -150,7 +158,13 @@ pub unsafe extern "C" fn lxla_all_gather(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_all_gather", out_tensor, || tensor::all_gather(x.into(), text("axes", axes)?, axis)) }
+    guard_into("lxla_all_gather", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { text("axes", axes)? };
+        record_collective(x.into(), |trace, x, mesh| {
+            ops::all_gather(trace, x, mesh, &mesh.parse_list("axes", axes)?, axis)
+        })
+    })
 }
 
 /// Records one piece of `lxla_all_reduce` for each device: the reduction is split along `axis` into equal pieces, one
@@ -166,11 +180,14 @@ pub unsafe extern "C" fn lxla_reduce_scatter(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_reduce_scatter", out_tensor, || {
-            tensor::reduce_scatter(ReduceOp::from_number(op)?, x.into(), text("axes", axes)?, axis)
+    guard_into("lxla_reduce_scatter", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = ReduceOp::from_number(op)?;
+        // SAFETY: likewise.
+        let axes = unsafe { text("axes", axes)? };
+        record_collective(x.into(), |trace, x, mesh| {
+            ops::reduce_scatter(trace, op, x, mesh, &mesh.parse_list("axes", axes)?, axis)
         })
-    }
+    })
 }
 
 /// Records an exchange among the devices that differ only on the axes of the mesh that `axes` lists: each splits its x
@@ -185,11 +202,13 @@ pub unsafe extern "C" fn lxla_all_to_all(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_all_to_all", out_tensor, || {
-            tensor::all_to_all(x.into(), text("axes", axes)?, split_axis, concat_axis)
+    guard_into("lxla_all_to_all", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { text("axes", axes)? };
+        record_collective(x.into(), |trace, x, mesh| {
+            ops::all_to_all(trace, x, mesh, &mesh.parse_list("axes", axes)?, split_axis, concat_axis)
         })
-    }
+    })
 }
 
 /// Records the value that x has on another device. `axis` is one axis of the mesh. `pairs` has 2 `n_pairs` entries: for
@@ -205,13 +224,18 @@ pub unsafe extern "C" fn lxla_collective_permute(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_collective_permute", out_tensor, || {
-            let (axis, positions) = (text("axis", axis)?, slice("pairs", pairs, n_pairs.saturating_mul(2))?);
-            let pairs: Vec<(i64, i64)> = positions.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            tensor::collective_permute(x.into(), axis, &pairs)
+    guard_into("lxla_collective_permute", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (axis, positions) = unsafe { (text("axis", axis)?, slice("pairs", pairs, n_pairs.saturating_mul(2))?) };
+        let pairs: Vec<(i64, i64)> = positions.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        record_collective(x.into(), |trace, x, mesh| {
+            let axes = mesh.parse_list("axis", axis)?;
+            match *axes {
+                [axis] => ops::collective_permute(trace, x, mesh, axis, &pairs),
+                _ => Err(error!(InvalidArgument, "axis: {axis:?} are {} axes; want one", axes.len())),
+            }
         })
-    }
+    })
 }
 
 /// Records the position of each device along the axes of the mesh that `axes` lists, an s32 scalar: 0 to the product of
@@ -224,10 +248,11 @@ pub unsafe extern "C" fn lxla_axis_index(
     axes: *const c_char,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_axis_index", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (text("axes", axes)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_axis_index", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { text("axes", axes)? };
         let target = kept_device(env, device)?;
-        place.set(tensor::axis_index(target.device, axes)?.into())
+        create_on_mesh(target.device, |trace, mesh| ops::axis_index(trace, mesh, &mesh.parse_list("axes", axes)?))
     })
 }

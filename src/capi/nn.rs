@@ -1,12 +1,14 @@
 //! Chapter Neural networks: activations, normalizations, convolutions.
 
-use super::abi::arguments::{axes_of, optional_dtype, out, ranked, slice};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::{axes_of, optional_dtype, optional_ranked, optional_slice};
+use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
+use super::abi::results::place;
+use super::tensor::optional_handle;
 use super::types::*;
 use crate::error::Result;
-use crate::ops::{ActivationOp, ConvolutionOptions};
-use crate::tensor;
+use crate::ops::{self, ActivationOp, ConvolutionOptions};
+use crate::tensor::{record, record_optional};
 
 // SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL or 0, the default.
 unsafe impl Options for lxla_convolution_options {
@@ -18,7 +20,10 @@ unsafe impl Options for lxla_convolution_options {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_activation", out_tensor, || tensor::activation(ActivationOp::from_number(op)?, x.into())) }
+    guard_into("lxla_activation", unsafe { place("out_tensor", out_tensor) }, || {
+        let op = ActivationOp::from_number(op)?;
+        record([("x", x.into())], |trace, [x]| ops::activation(trace, op, x))
+    })
 }
 
 /// Records e^x / sum(e^x) along an axis, without intermediate overflow. If the axis contains +infinity or NaN, or
@@ -26,14 +31,18 @@ pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_softmax", out_tensor, || tensor::softmax(x.into(), axis)) }
+    guard_into("lxla_softmax", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::softmax(trace, x, axis))
+    })
 }
 
 /// Records the logarithm of `lxla_softmax`, accurate where it is near 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_log_softmax", out_tensor, || tensor::log_softmax(x.into(), axis)) }
+    guard_into("lxla_log_softmax", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::log_softmax(trace, x, axis))
+    })
 }
 
 /// Records (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and variance over `n_axes` axes (at
@@ -49,10 +58,14 @@ pub unsafe extern "C" fn lxla_layer_norm(
     epsilon: f64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_layer_norm", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::layer_norm(x.into(), &over, scale.into(), offset.into(), epsilon)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_layer_norm", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        let optional = [("scale", optional_handle(scale)), ("offset", optional_handle(offset))];
+        record_optional([("x", x.into())], optional, |trace, [x], given| {
+            ops::layer_norm(trace, x, &axes, given[0], given[1], epsilon)
+        })
     })
 }
 
@@ -79,12 +92,14 @@ pub unsafe extern "C" fn lxla_batch_norm_training(
     out_mean: *mut lxla_tensor,
     out_variance: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_batch_norm_training", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let places =
-            unsafe { [out("out_tensor", out_tensor)?, out("out_mean", out_mean)?, out("out_variance", out_variance)?] };
-        let made = tensor::batch_norm_training(x.into(), scale.into(), offset.into(), epsilon, feature_axis)?;
-        places.into_iter().zip(made).try_for_each(|(place, tensor)| place.set(tensor.into()))
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs =
+        unsafe { [place("out_tensor", out_tensor), place("out_mean", out_mean), place("out_variance", out_variance)] };
+    guard_into("lxla_batch_norm_training", outputs, || {
+        let operands = [("x", x.into()), ("scale", scale.into()), ("offset", offset.into())];
+        record(operands, |trace, [x, scale, offset]| {
+            ops::batch_norm_training(trace, x, scale, offset, epsilon, feature_axis)
+        })
     })
 }
 
@@ -102,12 +117,16 @@ pub unsafe extern "C" fn lxla_batch_norm_inference(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_batch_norm_inference", out_tensor, || {
-            let operands = [x, scale, offset, mean, variance].map(Into::into);
-            tensor::batch_norm_inference(operands, epsilon, feature_axis)
-        })
-    }
+    guard_into("lxla_batch_norm_inference", unsafe { place("out_tensor", out_tensor) }, || {
+        let operands = [
+            ("x", x.into()),
+            ("scale", scale.into()),
+            ("offset", offset.into()),
+            ("mean", mean.into()),
+            ("variance", variance.into()),
+        ];
+        record(operands, |trace, nodes| ops::batch_norm_inference(trace, nodes, epsilon, feature_axis))
+    })
 }
 
 /// Records the gradients of the first result of `lxla_batch_norm_training` with respect to x, scale and offset.
@@ -127,28 +146,31 @@ pub unsafe extern "C" fn lxla_batch_norm_grad(
     out_grad_scale: *mut lxla_tensor,
     out_grad_offset: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_batch_norm_grad", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let places = unsafe {
-            [
-                out("out_grad_x", out_grad_x)?,
-                out("out_grad_scale", out_grad_scale)?,
-                out("out_grad_offset", out_grad_offset)?,
-            ]
-        };
-        let operands = [x, scale, mean, variance, grad_output].map(Into::into);
-        let made = tensor::batch_norm_grad(operands, epsilon, feature_axis)?;
-        places.into_iter().zip(made).try_for_each(|(place, tensor)| place.set(tensor.into()))
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe {
+        [
+            place("out_grad_x", out_grad_x),
+            place("out_grad_scale", out_grad_scale),
+            place("out_grad_offset", out_grad_offset),
+        ]
+    };
+    guard_into("lxla_batch_norm_grad", outputs, || {
+        let operands = [
+            ("x", x.into()),
+            ("scale", scale.into()),
+            ("mean", mean.into()),
+            ("variance", variance.into()),
+            ("grad_output", grad_output.into()),
+        ];
+        record(operands, |trace, nodes| ops::batch_norm_grad(trace, nodes, epsilon, feature_axis))
     })
 }
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convolution_options_init(options: *mut lxla_convolution_options) -> lxla_status {
-    guard("lxla_convolution_options_init", || {
-        // SAFETY: the caller's promise, see `capi`.
-        unsafe { options::init(options) }
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    guard("lxla_convolution_options_init", || unsafe { options::init(options) })
 }
 
 /// Records a convolution as in neural networks: the cross-correlation of lhs with the kernel rhs over the spatial
@@ -167,44 +189,43 @@ pub unsafe extern "C" fn lxla_convolution(
     options: *const lxla_convolution_options,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_convolution", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (given, place) = unsafe { (options::read(options)?, out("out_tensor", out_tensor)?) };
-        let spatial = given.spatial_rank;
-        let reversal = if given.window_reversal.is_null() {
-            None
-        } else {
-            // SAFETY: the caller's promise, see `capi`.
-            let list = unsafe { slice("options.window_reversal", given.window_reversal, spatial)? };
-            Some(list.iter().map(|&value| value.into()).collect::<Vec<i64>>())
-        };
-        // SAFETY: the caller's promise, see `capi`.
-        let options = unsafe {
-            ConvolutionOptions {
-                window_strides: optional("options.window_strides", given.window_strides, spatial)?,
-                padding_low: optional("options.padding_low", given.padding_low, spatial)?,
-                padding_high: optional("options.padding_high", given.padding_high, spatial)?,
-                lhs_dilation: optional("options.lhs_dilation", given.lhs_dilation, spatial)?,
-                rhs_dilation: optional("options.rhs_dilation", given.rhs_dilation, spatial)?,
-                window_reversal: reversal.as_deref(),
-                lhs_dimensions: optional("options.lhs_dimensions", given.lhs_dimensions, spatial.saturating_add(2))?,
-                rhs_dimensions: optional("options.rhs_dimensions", given.rhs_dimensions, spatial.saturating_add(2))?,
-                out_dimensions: optional("options.out_dimensions", given.out_dimensions, spatial.saturating_add(2))?,
-                feature_groups: or_one(given.feature_group_count),
-                batch_groups: or_one(given.batch_group_count),
-                dtype: optional_dtype(given.dtype)?,
-            }
-        };
-        place.set(tensor::convolution(lhs.into(), rhs.into(), &options)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_convolution", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let given = unsafe { options::read(options)? };
+        // SAFETY: likewise, for the lists.
+        let reversal = unsafe { optional_slice("options.window_reversal", given.window_reversal, given.spatial_rank)? };
+        let reversal: Option<Vec<i64>> = reversal.map(|list| list.iter().map(|&value| value.into()).collect());
+        // SAFETY: likewise.
+        let options = ConvolutionOptions { window_reversal: reversal.as_deref(), ..unsafe { read_options(&given)? } };
+        record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
+            ops::convolution(trace, lhs, rhs, &options)
+        })
     })
+}
+
+/// Converts the caller's options, without the reversal of windows.
+unsafe fn read_options<'a>(given: &lxla_convolution_options) -> Result<ConvolutionOptions<'a>> {
+    let (spatial, all) = (given.spatial_rank, given.spatial_rank.saturating_add(2));
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe {
+        Ok(ConvolutionOptions {
+            window_strides: optional_ranked("options.window_strides", given.window_strides, spatial)?,
+            padding_low: optional_ranked("options.padding_low", given.padding_low, spatial)?,
+            padding_high: optional_ranked("options.padding_high", given.padding_high, spatial)?,
+            lhs_dilation: optional_ranked("options.lhs_dilation", given.lhs_dilation, spatial)?,
+            rhs_dilation: optional_ranked("options.rhs_dilation", given.rhs_dilation, spatial)?,
+            window_reversal: None,
+            lhs_dimensions: optional_ranked("options.lhs_dimensions", given.lhs_dimensions, all)?,
+            rhs_dimensions: optional_ranked("options.rhs_dimensions", given.rhs_dimensions, all)?,
+            out_dimensions: optional_ranked("options.out_dimensions", given.out_dimensions, all)?,
+            feature_groups: or_one(given.feature_group_count),
+            batch_groups: or_one(given.batch_group_count),
+            dtype: optional_dtype(given.dtype)?,
+        })
+    }
 }
 
 fn or_one(count: i64) -> i64 {
     if count == 0 { 1 } else { count }
-}
-
-/// Reads a list, or returns None if it is NULL.
-unsafe fn optional<'a>(name: &str, start: *const i64, length: usize) -> Result<Option<&'a [i64]>> {
-    // SAFETY: the caller's promise, see `capi`.
-    if start.is_null() { Ok(None) } else { unsafe { ranked(name, start, length) }.map(Some) }
 }

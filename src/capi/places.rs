@@ -1,13 +1,14 @@
 //! Chapter Meshes: meshes as places of tensors, and the shardings of tensors on them.
 
 use super::LXLA_DEVICE_MESH;
-use super::abi::arguments::{out, owned_text, slice, slice_mut, tensor_type, text};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::{optional_slice, owned_text, slice, slice_mut, tensor_type, text};
+use super::abi::guard::{guard, guard_into};
 use super::abi::references::References;
+use super::abi::results::place;
 use super::types::*;
 use crate::device::{Device, TensorHandle};
 use crate::env::{self, Environment};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mesh::{Mesh, MeshAxes, Sharding, picture};
 use crate::{error, sync, tensor};
 use std::ffi::{c_char, c_void};
@@ -31,7 +32,7 @@ impl Drop for OpenMesh {
 }
 
 /// A mesh, its device, and a reference to its environment, which keeps the environment alive during the call.
-pub struct KeptMesh {
+pub(super) struct KeptMesh {
     /// Device of the tensors that are on the mesh.
     pub device: &'static Device,
     /// Axes and devices.
@@ -40,7 +41,7 @@ pub struct KeptMesh {
 }
 
 /// Resolves the handle of a mesh, or returns an error that names the argument.
-pub fn resolve_mesh(argument: &str, mesh: lxla_mesh) -> Result<KeptMesh> {
+pub(super) fn resolve_mesh(argument: &str, mesh: lxla_mesh) -> Result<KeptMesh> {
     let open = MESHES.get(argument, mesh.id)?;
     let released = || error!(InvalidHandle, "{argument}: the environment of the mesh was released");
     let environment = open.environment.upgrade().ok_or_else(released)?;
@@ -65,24 +66,20 @@ pub unsafe extern "C" fn lxla_mesh_create(
     ordinals: *const i32,
     out_mesh: *mut lxla_mesh,
 ) -> lxla_status {
-    guard("lxla_mesh_create", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (names, sizes, place) = unsafe {
-            let names = slice("axis_names", axis_names, rank)?;
-            let names = names.iter().enumerate().map(|(i, &name)| text(&format!("axis_names[{i}]"), name));
-            let names = names.collect::<Result<Vec<&str>>>()?;
-            (names, slice("axis_sizes", axis_sizes, rank)?, out("out_mesh", out_mesh)?)
-        };
-        let axes = MeshAxes::new(&names, sizes)?;
-        let ordinals = match ordinals.is_null() {
-            true => None,
-            // SAFETY: the caller's promise, see `capi`.
-            false => Some(unsafe { slice("ordinals", ordinals, axes.device_count())? }),
-        };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_mesh_create", unsafe { place("out_mesh", out_mesh) }, || {
+        // SAFETY: likewise.
+        let (names, sizes) =
+            unsafe { (slice("axis_names", axis_names, rank)?, slice("axis_sizes", axis_sizes, rank)?) };
+        // SAFETY: likewise.
+        let names = names.iter().enumerate().map(|(i, &name)| unsafe { text(&format!("axis_names[{i}]"), name) });
+        let axes = MeshAxes::new(&names.collect::<Result<Vec<&str>>>()?, sizes)?;
+        // SAFETY: likewise.
+        let ordinals = unsafe { optional_slice("ordinals", ordinals, axes.device_count())? };
         let environment = env::resolve(env.id)?;
         let number = environment.create_mesh(axes, ordinals)?;
         let open = OpenMesh { environment: Arc::downgrade(&environment), number };
-        place.set(lxla_mesh { id: MESHES.insert(Arc::new(open)) })
+        Ok(lxla_mesh { id: MESHES.insert(Arc::new(open)) })
     })
 }
 
@@ -103,12 +100,11 @@ pub extern "C" fn lxla_mesh_release(mesh: lxla_mesh) -> lxla_status {
 /// sharding are replicated: each device has a copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla_device) -> lxla_status {
-    guard("lxla_mesh_device", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_device", out_device)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_mesh_device", unsafe { place("out_device", out_device) }, || {
         resolve_mesh("mesh", mesh)?;
         let number = MESHES.get("mesh", mesh.id)?.number;
-        place.set(lxla_device { kind: LXLA_DEVICE_MESH, ordinal: number as i32 })
+        Ok(lxla_device { kind: LXLA_DEVICE_MESH, ordinal: number as i32 })
     })
 }
 
@@ -116,14 +112,13 @@ pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla
 /// ...], "devices": 4}`, ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_char) -> lxla_status {
-    guard("lxla_mesh_info", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_json", out_json)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_mesh_info", unsafe { place("out_json", out_json) }, || {
         let mesh = resolve_mesh("mesh", mesh)?.mesh;
         let axes: Vec<serde_json::Value> =
             mesh.axes.axes().iter().map(|axis| serde_json::json!({ "name": axis.name, "size": axis.size })).collect();
         let info = serde_json::json!({ "axes": axes, "ordinals": mesh.ordinals, "devices": mesh.ordinals.len() });
-        place.set(owned_text(info.to_string()))
+        Ok(owned_text(info.to_string()))
     })
 }
 
@@ -145,20 +140,19 @@ pub unsafe extern "C" fn lxla_tensor_shard(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_tensor_shard", out_tensor, || {
-            let given = text("sharding", sharding)?;
-            let target = resolve_mesh("mesh", mesh)?;
-            let rank = tensor::ty(x.into()).map_err(|e| renamed(&e))?.dims.len();
-            let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
-            tensor::shard(x.into(), target.device, &sharding)
-        })
-    }
+    guard_into("lxla_tensor_shard", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let given = unsafe { text("sharding", sharding)? };
+        let target = resolve_mesh("mesh", mesh)?;
+        let rank = tensor::ty(x.into()).map_err(|e| renamed(&e))?.dims.len();
+        let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
+        tensor::shard(x.into(), target.device, &sharding)
+    })
 }
 
 /// The error of a tensor argument, which is called x here.
-fn renamed(error: &crate::error::Error) -> crate::error::Error {
-    crate::error::Error::new(error.code, error.message.replacen("tensor:", "x:", 1))
+fn renamed(error: &Error) -> Error {
+    Error::new(error.code, error.message.replacen("tensor:", "x:", 1))
 }
 
 /// Returns a tensor on `mesh` with values of the host, as `lxla_tensor_from_host`, split by `sharding` (see
@@ -175,15 +169,19 @@ pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_tensor_from_host_sharded", out_tensor, || {
-            let (ty, given) = (tensor_type(dtype, dims, rank)?, text("sharding", sharding)?);
-            let bytes = slice("data", data.cast::<u8>(), size_bytes)?;
-            let target = resolve_mesh("mesh", mesh)?;
-            let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
-            sync::from_host_sharded(target.device, &ty, bytes, &sharding)
-        })
-    }
+    guard_into("lxla_tensor_from_host_sharded", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (ty, given, bytes) = unsafe {
+            (
+                tensor_type(dtype, dims, rank)?,
+                text("sharding", sharding)?,
+                slice("data", data.cast::<u8>(), size_bytes)?,
+            )
+        };
+        let target = resolve_mesh("mesh", mesh)?;
+        let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
+        sync::from_host_sharded(target.device, &ty, bytes, &sharding)
+    })
 }
 
 /// Returns the sharding of a tensor on a mesh in the syntax of `lxla_tensor_shard`, one entry for each axis. Computes a
@@ -192,11 +190,10 @@ pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
 /// INVALID_ARGUMENT if x is not on a mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
-    guard("lxla_tensor_sharding", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_text", out_text)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_sharding", unsafe { place("out_text", out_text) }, || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
-        place.set(owned_text(sharding.text(&mesh.axes)))
+        Ok(owned_text(sharding.text(&mesh.axes)))
     })
 }
 
@@ -204,11 +201,10 @@ pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mu
 /// tensor first, as `lxla_sync`. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
-    guard("lxla_tensor_sharding_picture", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_text", out_text)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_sharding_picture", unsafe { place("out_text", out_text) }, || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
-        place.set(owned_text(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims)))
+        Ok(owned_text(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims)))
     })
 }
 

@@ -1,10 +1,12 @@
 //! Chapter Random numbers.
 
-use super::abi::arguments::{out, ranked, tensor_type};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::{ranked, tensor_type};
+use super::abi::guard::guard_into;
+use super::abi::results::place;
 use super::types::*;
-use crate::ops::RngAlgorithm;
-use crate::{error, tensor};
+use crate::error;
+use crate::ops::{self, RngAlgorithm};
+use crate::tensor::record;
 
 /// Records the rng_bit_generator of StableHLO: returns the next state of a generator, one of `LXLA_RNG_*`, and random
 /// bits of the given shape and dtype (integers, or floats with random bits, NaN included). The state is `u64[2]`
@@ -21,13 +23,13 @@ pub unsafe extern "C" fn lxla_rng_bit_generator(
     out_state: *mut lxla_tensor,
     out_bits: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_rng_bit_generator", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, next, bits) =
-            unsafe { (tensor_type(dtype, dims, rank)?, out("out_state", out_state)?, out("out_bits", out_bits)?) };
-        let results = tensor::rng_bit_generator(RngAlgorithm::from_number(algorithm)?, state.into(), &ty)?;
-        next.set(results[0].into())?;
-        bits.set(results[1].into())
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe { [place("out_state", out_state), place("out_bits", out_bits)] };
+    guard_into("lxla_rng_bit_generator", outputs, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("state", state.into())], |trace, [state]| ops::rng_bit_generator(trace, algorithm, state, &ty))
     })
 }
 
@@ -47,10 +49,12 @@ pub unsafe extern "C" fn lxla_random_bits(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_random_bits", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::random_bits(RngAlgorithm::from_number(algorithm)?, key.into(), &ty)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_random_bits", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| ops::random_bits(trace, algorithm, key, &ty))
     })
 }
 
@@ -64,13 +68,11 @@ pub unsafe extern "C" fn lxla_random_split(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_random_split", out_tensor, || {
-            let n =
-                i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; there are not as many keys"))?;
-            tensor::random_split(RngAlgorithm::from_number(algorithm)?, key.into(), n)
-        })
-    }
+    guard_into("lxla_random_split", unsafe { place("out_tensor", out_tensor) }, || {
+        let n = i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; there are not as many keys"))?;
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| ops::random_split(trace, algorithm, key, n))
+    })
 }
 
 /// Records random floats in [`low`, `high`), both rounded to the dtype: u * (high - low) + low, with each step
@@ -92,10 +94,12 @@ pub unsafe extern "C" fn lxla_random_uniform(
     high: f64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_random_uniform", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::random_uniform(RngAlgorithm::from_number(algorithm)?, key.into(), &ty, low, high)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_random_uniform", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| ops::random_uniform(trace, algorithm, key, &ty, low, high))
     })
 }
 
@@ -111,10 +115,12 @@ pub unsafe extern "C" fn lxla_random_normal(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_random_normal", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::random_normal(RngAlgorithm::from_number(algorithm)?, key.into(), &ty)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_random_normal", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| ops::random_normal(trace, algorithm, key, &ty))
     })
 }
 
@@ -130,9 +136,11 @@ pub unsafe extern "C" fn lxla_random_bernoulli(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_random_bernoulli", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (dims, place) = unsafe { (ranked("dims", dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::random_bernoulli(RngAlgorithm::from_number(algorithm)?, key.into(), p, dims)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_random_bernoulli", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let dims = unsafe { ranked("dims", dims, rank)? };
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| ops::random_bernoulli(trace, algorithm, key, p, dims))
     })
 }

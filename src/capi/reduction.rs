@@ -1,16 +1,16 @@
 //! Chapter Reduction: reductions over axes and windows, statistics, cumulative operations.
 
-use super::abi::arguments::{axes_of, flag, index_dtype_of, out, ranked};
-use super::abi::guard::{guard, guard_out};
-use super::abi::options;
-use super::abi::options::Options;
-use super::abi::results::Results;
+use super::abi::arguments::{axes_of, flag, index_dtype_of, ranked, ranked_or};
+use super::abi::guard::{guard, guard_into};
+use super::abi::options::{self, Options};
+use super::abi::results::{place, places};
 use super::computation::computation_of;
 use super::tensor::handles;
 use super::types::*;
 use crate::error::Result;
 use crate::ir::{ReduceOp, Window};
-use crate::{computation, tensor};
+use crate::tensor::record;
+use crate::{computation, ops};
 
 /// Records a reduction over axes, one of `LXLA_REDUCE_*`. SUM and PRODUCT keep the dtype, except that pred is summed
 /// and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the
@@ -24,11 +24,12 @@ pub unsafe extern "C" fn lxla_reduce(
     keep_dims: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_reduce", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        let keep_dims = flag("keep_dims", keep_dims)?;
-        place.set(tensor::reduce(ReduceOp::from_number(op)?, x.into(), &over, keep_dims)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_reduce", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        let (op, keep_dims) = (ReduceOp::from_number(op)?, flag("keep_dims", keep_dims)?);
+        record([("x", x.into())], |trace, [x]| ops::reduce(trace, op, x, &axes, keep_dims))
     })
 }
 
@@ -41,10 +42,12 @@ pub unsafe extern "C" fn lxla_mean(
     keep_dims: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_mean", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::mean(x.into(), &over, flag("keep_dims", keep_dims)?)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_mean", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        let keep_dims = flag("keep_dims", keep_dims)?;
+        record([("x", x.into())], |trace, [x]| ops::mean(trace, x, &axes, keep_dims))
     })
 }
 
@@ -59,10 +62,12 @@ pub unsafe extern "C" fn lxla_variance(
     keep_dims: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_variance", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::variance(x.into(), &over, correction, flag("keep_dims", keep_dims)?)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_variance", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        let keep_dims = flag("keep_dims", keep_dims)?;
+        record([("x", x.into())], |trace, [x]| ops::variance(trace, x, &axes, correction, keep_dims))
     })
 }
 
@@ -76,10 +81,12 @@ pub unsafe extern "C" fn lxla_standard_deviation(
     keep_dims: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_standard_deviation", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::standard_deviation(x.into(), &over, correction, flag("keep_dims", keep_dims)?)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_standard_deviation", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        let keep_dims = flag("keep_dims", keep_dims)?;
+        record([("x", x.into())], |trace, [x]| ops::standard_deviation(trace, x, &axes, correction, keep_dims))
     })
 }
 
@@ -92,10 +99,12 @@ pub unsafe extern "C" fn lxla_logsumexp(
     keep_dims: i32,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_logsumexp", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::logsumexp(x.into(), &over, flag("keep_dims", keep_dims)?)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_logsumexp", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        let keep_dims = flag("keep_dims", keep_dims)?;
+        record([("x", x.into())], |trace, [x]| ops::logsumexp(trace, x, &axes, keep_dims))
     })
 }
 
@@ -110,12 +119,10 @@ pub unsafe extern "C" fn lxla_argmax(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_argmax", out_tensor, || {
-            let keep_dims = flag("keep_dims", keep_dims)?;
-            tensor::arg_extreme(x.into(), axis, keep_dims, true, index_dtype_of(index_dtype)?)
-        })
-    }
+    guard_into("lxla_argmax", unsafe { place("out_tensor", out_tensor) }, || {
+        let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
+        record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, true, index_dtype))
+    })
 }
 
 /// Records the index of the smallest element of x along `axis`: the first of equal elements, or the first NaN;
@@ -129,12 +136,10 @@ pub unsafe extern "C" fn lxla_argmin(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_argmin", out_tensor, || {
-            let keep_dims = flag("keep_dims", keep_dims)?;
-            tensor::arg_extreme(x.into(), axis, keep_dims, false, index_dtype_of(index_dtype)?)
-        })
-    }
+    guard_into("lxla_argmin", unsafe { place("out_tensor", out_tensor) }, || {
+        let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
+        record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, false, index_dtype))
+    })
 }
 
 /// Records the cumulative reduction of x along `axis` by `op`, one of `LXLA_REDUCE_*`: `cumsum`, `cumprod`, `cummax`,
@@ -150,12 +155,10 @@ pub unsafe extern "C" fn lxla_cumulative(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_cumulative", out_tensor, || {
-            let reverse = flag("reverse", reverse)?;
-            tensor::cumulative(ReduceOp::from_number(op)?, x.into(), axis, reverse)
-        })
-    }
+    guard_into("lxla_cumulative", unsafe { place("out_tensor", out_tensor) }, || {
+        let (op, reverse) = (ReduceOp::from_number(op)?, flag("reverse", reverse)?);
+        record([("x", x.into())], |trace, [x]| ops::cumulative(trace, op, x, axis, reverse))
+    })
 }
 
 /// Records a joint reduction of `n` inputs of one shape over axes by a computation. `body` takes `n` accumulators,
@@ -172,16 +175,14 @@ pub unsafe extern "C" fn lxla_reduce_with(
     n_axes: usize,
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_reduce_with", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (inputs, inits, mut places) = unsafe {
-            (handles("inputs", inputs, n)?, handles("inits", inits, n)?, Results::at("out_results", out_results, n)?)
-        };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_reduce_with", unsafe { places("out_results", out_results, n) }, || {
+        // SAFETY: likewise.
+        let (inputs, inits) = unsafe { (handles("inputs", inputs, n)?, handles("inits", inits, n)?) };
         let first = inputs.first().map_or(lxla_tensor { id: 0 }, |&input| input.into());
         // SAFETY: likewise.
         let axes = unsafe { axes_of(first, axes, n_axes)? };
-        places.set(&computation::reduce_with(&*computation_of("body", body)?, &inputs, &inits, &axes)?);
-        Ok(())
+        computation::reduce_with(&*computation_of("body", body)?, &inputs, &inits, &axes)
     })
 }
 
@@ -204,18 +205,13 @@ pub unsafe extern "C" fn lxla_reduce_window(
     options: *const lxla_window_options,
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_reduce_window", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (inputs, inits, windows, mut places) = unsafe {
-            (
-                handles("inputs", inputs, n)?,
-                handles("inits", inits, n)?,
-                windows(options)?,
-                Results::at("out_results", out_results, n)?,
-            )
-        };
-        places.set(&computation::reduce_window(&*computation_of("body", body)?, &inputs, &inits, &windows)?);
-        Ok(())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_reduce_window", unsafe { places("out_results", out_results, n) }, || {
+        // SAFETY: likewise.
+        let (inputs, inits) = unsafe { (handles("inputs", inputs, n)?, handles("inits", inits, n)?) };
+        // SAFETY: likewise.
+        let windows = unsafe { windows(options)? };
+        computation::reduce_window(&*computation_of("body", body)?, &inputs, &inits, &windows)
     })
 }
 
@@ -237,12 +233,12 @@ pub unsafe extern "C" fn lxla_select_and_scatter(
     options: *const lxla_window_options,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_select_and_scatter", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (windows, place) = unsafe { (windows(options)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_select_and_scatter", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let windows = unsafe { windows(options)? };
         let (select, combiner) = (computation_of("select", select)?, computation_of("combiner", combiner)?);
-        let made = computation::select_and_scatter(&select, &combiner, x.into(), source.into(), init.into(), &windows)?;
-        place.set(made.into())
+        computation::select_and_scatter(&select, &combiner, x.into(), source.into(), init.into(), &windows)
     })
 }
 
@@ -257,11 +253,8 @@ unsafe fn windows(options: *const lxla_window_options) -> Result<Vec<Window>> {
     let given = unsafe { options::read_given(options)? };
     let rank = given.rank;
     let optional = |name, list: *const i64, default| {
-        if list.is_null() {
-            return Ok(vec![default; rank]);
-        }
         // SAFETY: likewise.
-        unsafe { ranked(name, list, rank) }.map(<[i64]>::to_vec)
+        unsafe { ranked_or(name, list, rank, default) }
     };
     // SAFETY: likewise.
     let sizes = unsafe { ranked("options.window_dimensions", given.window_dimensions, rank)? };

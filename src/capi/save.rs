@@ -1,8 +1,9 @@
 //! Chapter Files: saving and loading.
 
-use super::abi::arguments::{out, owned_text, slice, text};
-use super::abi::guard::guard;
+use super::abi::arguments::{owned_text, slice, text};
+use super::abi::guard::{guard, guard_into};
 use super::abi::references::References;
+use super::abi::results::place;
 use super::device::kept_device;
 use super::tensor::handles;
 use super::types::*;
@@ -69,22 +70,21 @@ pub unsafe extern "C" fn lxla_save_async(
     n: usize,
     out_ticket: *mut lxla_save_ticket,
 ) -> lxla_status {
-    guard("lxla_save_async", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (path, (names, tensors), place) =
-            unsafe { (text("path", path)?, listed(names, tensors, n)?, out("out_ticket", out_ticket)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_save_async", unsafe { place("out_ticket", out_ticket) }, || {
+        // SAFETY: likewise.
+        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
         let ticket = sync::save_async(Path::new(path), &names, &tensors)?;
-        place.set(lxla_save_ticket { id: TICKETS.insert(ticket) })
+        Ok(lxla_save_ticket { id: TICKETS.insert(ticket) })
     })
 }
 
 /// Returns 1 if a save has finished, successfully or not, else 0. Does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: *mut i32) -> lxla_status {
-    guard("lxla_save_done", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_done", out_done)? };
-        place.set(i32::from(TICKETS.get("ticket", ticket.id)?.is_done()))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_save_done", unsafe { place("out_done", out_done) }, || {
+        Ok(TICKETS.get("ticket", ticket.id)?.is_done())
     })
 }
 
@@ -95,14 +95,9 @@ pub unsafe extern "C" fn lxla_save_progress(
     out_written_bytes: *mut u64,
     out_total_bytes: *mut u64,
 ) -> lxla_status {
-    guard("lxla_save_progress", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (written, total) =
-            unsafe { (out("out_written_bytes", out_written_bytes)?, out("out_total_bytes", out_total_bytes)?) };
-        let progress = TICKETS.get("ticket", ticket.id)?.progress();
-        written.set(progress.0)?;
-        total.set(progress.1)
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe { (place("out_written_bytes", out_written_bytes), place("out_total_bytes", out_total_bytes)) };
+    guard_into("lxla_save_progress", outputs, || Ok(TICKETS.get("ticket", ticket.id)?.progress()))
 }
 
 /// Blocks until a save has finished. Returns OK if the file is on disk, else the error. May be called repeatedly.
@@ -135,11 +130,12 @@ pub unsafe extern "C" fn lxla_load(
     name: *const c_char,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_load", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (path, name, place) = unsafe { (text("path", path)?, text("name", name)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_load", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (path, name) = unsafe { (text("path", path)?, text("name", name)?) };
         let target = kept_device(env, device)?;
-        place.set(sync::load(target.device, Path::new(path), name)?.into())
+        sync::load(target.device, Path::new(path), name)
     })
 }
 
@@ -147,9 +143,10 @@ pub unsafe extern "C" fn lxla_load(
 /// "dims", in the order of the data. The caller frees `out_json` with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
-    guard("lxla_file_names", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (path, place) = unsafe { (text("path", path)?, out("out_json", out_json)?) };
-        place.set(owned_text(io::names(Path::new(path))?))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_file_names", unsafe { place("out_json", out_json) }, || {
+        // SAFETY: likewise.
+        let path = unsafe { text("path", path)? };
+        io::names(Path::new(path)).map(owned_text)
     })
 }

@@ -1,10 +1,14 @@
 //! Chapter Shape: operations that rearrange elements.
 
-use super::abi::arguments::{axes_of, out, ranked, scalar, slice, slice_mut};
-use super::abi::guard::{guard, guard_out};
-use super::tensor::handles;
+use super::abi::arguments::{axes_of, optional_slice, ranked, ranked_or, scalar};
+use super::abi::guard::guard_into;
+use super::abi::results::{place, places};
+use super::tensor::some_handles;
 use super::types::*;
-use crate::tensor;
+use crate::error::Result;
+use crate::ir::{NodeId, Trace};
+use crate::tensor::{self, record, record_list};
+use crate::{error, ops};
 use std::borrow::Cow;
 
 /// Records x with another shape of the same number of elements, in row-major order.
@@ -15,10 +19,11 @@ pub unsafe extern "C" fn lxla_reshape(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_reshape", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (dims, place) = unsafe { (ranked("dims", dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::reshape(x.into(), dims)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_reshape", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let dims = unsafe { ranked("dims", dims, rank)? };
+        record([("x", x.into())], |trace, [x]| ops::reshape(trace, x, dims))
     })
 }
 
@@ -30,10 +35,11 @@ pub unsafe extern "C" fn lxla_broadcast_to(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_broadcast_to", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (dims, place) = unsafe { (ranked("dims", dims, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::broadcast_to(x.into(), dims)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_broadcast_to", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let dims = unsafe { ranked("dims", dims, rank)? };
+        record([("x", x.into())], |trace, [x]| ops::broadcast_to(trace, x, dims))
     })
 }
 
@@ -45,10 +51,11 @@ pub unsafe extern "C" fn lxla_transpose(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_transpose", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (perm, place) = unsafe { (ranked("perm", perm, rank)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::transpose(x.into(), perm)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_transpose", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let perm = unsafe { ranked("perm", perm, rank)? };
+        record([("x", x.into())], |trace, [x]| ops::transpose(trace, x, perm))
     })
 }
 
@@ -60,10 +67,11 @@ pub unsafe extern "C" fn lxla_reverse(
     n_axes: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_reverse", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::reverse(x.into(), &over)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_reverse", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        record([("x", x.into())], |trace, [x]| ops::reverse(trace, x, &axes))
     })
 }
 
@@ -75,10 +83,11 @@ pub unsafe extern "C" fn lxla_flip(
     n_axes: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_flip", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::flip(x.into(), &over)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_flip", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { axes_of(x, axes, n_axes)? };
+        record([("x", x.into())], |trace, [x]| ops::flip(trace, x, &axes))
     })
 }
 
@@ -92,11 +101,11 @@ pub unsafe extern "C" fn lxla_roll(
     n: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_roll", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (shifts, axes, place) =
-            unsafe { (ranked("shifts", shifts, n)?, ranked("axes", axes, n)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::roll(x.into(), shifts, axes)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_roll", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (shifts, axes) = unsafe { (ranked("shifts", shifts, n)?, ranked("axes", axes, n)?) };
+        record([("x", x.into())], |trace, [x]| ops::roll(trace, x, shifts, axes))
     })
 }
 
@@ -108,14 +117,15 @@ pub unsafe extern "C" fn lxla_squeeze(
     n_axes: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_squeeze", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (mut over, place) = unsafe { (axes_of(x, axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        if let Cow::Owned(all) = &mut over {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_squeeze", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let mut axes = unsafe { axes_of(x, axes, n_axes)? };
+        if let Cow::Owned(all) = &mut axes {
             let dims = tensor::ty(x.into()).map(|ty| ty.dims).unwrap_or_default();
             all.retain(|&axis| dims.get(axis as usize) == Some(&1));
         }
-        place.set(tensor::squeeze(x.into(), &over)?.into())
+        record([("x", x.into())], |trace, [x]| ops::squeeze(trace, x, &axes))
     })
 }
 
@@ -128,10 +138,11 @@ pub unsafe extern "C" fn lxla_expand_dims(
     n_axes: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_expand_dims", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (axes, place) = unsafe { (ranked("axes", axes, n_axes)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::expand_dims(x.into(), axes)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_expand_dims", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let axes = unsafe { ranked("axes", axes, n_axes)? };
+        record([("x", x.into())], |trace, [x]| ops::expand_dims(trace, x, axes))
     })
 }
 
@@ -144,10 +155,11 @@ pub unsafe extern "C" fn lxla_concatenate(
     axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_concatenate", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::concatenate(&tensors, axis)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_concatenate", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let tensors = unsafe { some_handles(tensors, n)? };
+        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::concatenate(trace, tensors, axis))
     })
 }
 
@@ -160,10 +172,11 @@ pub unsafe extern "C" fn lxla_stack(
     axis: i64,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_stack", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (tensors, place) = unsafe { (handles("tensors", tensors, n)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::stack(&tensors, axis)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_stack", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let tensors = unsafe { some_handles(tensors, n)? };
+        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::stack(trace, tensors, axis))
     })
 }
 
@@ -177,15 +190,14 @@ pub unsafe extern "C" fn lxla_split(
     axis: i64,
     out_tensors: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_split", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (sizes, places) = unsafe {
-            let sizes = if sizes.is_null() { None } else { Some(slice("sizes", sizes, n)?) };
-            (sizes, slice_mut("out_tensors", out_tensors, n)?)
-        };
-        let parts = tensor::split(x.into(), sizes, n, axis)?;
-        places.iter_mut().zip(parts).for_each(|(place, part)| *place = part.into());
-        Ok(())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_split", unsafe { places("out_tensors", out_tensors, n) }, || {
+        // SAFETY: likewise.
+        let sizes = unsafe { optional_slice("sizes", sizes, n)? };
+        record([("x", x.into())], |trace, [x]| match sizes {
+            Some(sizes) => ops::split(trace, x, sizes, axis),
+            None => ops::split_equally(trace, x, n, axis),
+        })
     })
 }
 
@@ -200,13 +212,16 @@ pub unsafe extern "C" fn lxla_slice(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_slice", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (starts, limits, strides, place) = unsafe {
-            let strides = if strides.is_null() { None } else { Some(ranked("strides", strides, rank)?) };
-            (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?, strides, out("out_tensor", out_tensor)?)
-        };
-        place.set(tensor::slice(x.into(), starts, limits, strides)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_slice", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (starts, limits) = unsafe { (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?) };
+        // SAFETY: likewise.
+        let strides = unsafe { ranked_or("strides", strides, rank, 1)? };
+        record([("x", x.into())], |trace, [x]| {
+            check_rank(trace, x, rank)?;
+            ops::slice(trace, x, starts, limits, &strides)
+        })
     })
 }
 
@@ -223,7 +238,9 @@ pub unsafe extern "C" fn lxla_slice_axis(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_slice_axis", out_tensor, || tensor::slice_axis(x.into(), axis, start, stop, step)) }
+    guard_into("lxla_slice_axis", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::slice_axis(trace, x, axis, start, stop, step))
+    })
 }
 
 /// Records x padded with `value`, a scalar tensor of x's dtype: on each of `rank` axes, `low` elements before the
@@ -239,13 +256,16 @@ pub unsafe extern "C" fn lxla_pad(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_pad", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (low, high, interior, place) = unsafe {
-            let interior = if interior.is_null() { None } else { Some(ranked("interior", interior, rank)?) };
-            (ranked("low", low, rank)?, ranked("high", high, rank)?, interior, out("out_tensor", out_tensor)?)
-        };
-        place.set(tensor::pad(x.into(), value.into(), low, high, interior)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_pad", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (low, high) = unsafe { (ranked("low", low, rank)?, ranked("high", high, rank)?) };
+        // SAFETY: likewise.
+        let interior = unsafe { ranked_or("interior", interior, rank, 0)? };
+        record([("x", x.into()), ("value", value.into())], |trace, [x, value]| {
+            check_rank(trace, x, rank)?;
+            ops::pad(trace, x, value, low, high, &interior)
+        })
     })
 }
 
@@ -260,14 +280,18 @@ pub unsafe extern "C" fn lxla_pad_with_scalar(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_pad_with_scalar", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let ((_, value), low, high, interior, place) = unsafe {
-            let interior = if interior.is_null() { None } else { Some(ranked("interior", interior, rank)?) };
-            let (low, high) = (ranked("low", low, rank)?, ranked("high", high, rank)?);
-            (scalar("value", value)?, low, high, interior, out("out_tensor", out_tensor)?)
-        };
-        place.set(tensor::pad_with_scalar(x.into(), value, low, high, interior)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_pad_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (_, value) = unsafe { scalar("value", value)? };
+        // SAFETY: likewise.
+        let (low, high) = unsafe { (ranked("low", low, rank)?, ranked("high", high, rank)?) };
+        // SAFETY: likewise.
+        let interior = unsafe { ranked_or("interior", interior, rank, 0)? };
+        record([("x", x.into())], |trace, [x]| {
+            check_rank(trace, x, rank)?;
+            ops::pad_scalar(trace, x, value, low, high, &interior)
+        })
     })
 }
 
@@ -280,10 +304,11 @@ pub unsafe extern "C" fn lxla_tile(
     n: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tile", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (repeats, place) = unsafe { (ranked("repeats", repeats, n)?, out("out_tensor", out_tensor)?) };
-        place.set(tensor::tile(x.into(), repeats)?.into())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tile", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let repeats = unsafe { ranked("repeats", repeats, n)? };
+        record([("x", x.into())], |trace, [x]| ops::tile(trace, x, repeats))
     })
 }
 
@@ -296,5 +321,16 @@ pub unsafe extern "C" fn lxla_repeat(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_repeat", out_tensor, || tensor::repeat(x.into(), repeats, axis)) }
+    guard_into("lxla_repeat", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::repeat(trace, x, repeats, axis))
+    })
+}
+
+/// Returns an error unless `rank`, the length of the caller's lists, is the rank of `x`.
+pub(super) fn check_rank(trace: &Trace, x: NodeId, rank: usize) -> Result<()> {
+    let ty = trace.ty(x);
+    if rank != ty.dims.len() {
+        return Err(error!(InvalidArgument, "rank: {rank} given; x is {ty}, of rank {}", ty.dims.len()));
+    }
+    Ok(())
 }

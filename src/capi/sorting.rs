@@ -1,12 +1,14 @@
 //! Chapter Sorting: sorts, top-k, unique elements and binary search.
 
-use super::abi::arguments::{flag, index_dtype_of, optional_out, out};
-use super::abi::guard::{guard, guard_out};
-use super::abi::results::Results;
+use super::abi::arguments::{flag, index_dtype_of};
+use super::abi::guard::guard_into;
+use super::abi::results::{OptionalPlace, optional_place, place, places};
 use super::computation::computation_of;
-use super::tensor::handles;
+use super::tensor::{handles, optional_handle};
 use super::types::*;
-use crate::{computation, tensor};
+use crate::ir::NodeId;
+use crate::tensor::{record, record_optional};
+use crate::{computation, ops};
 
 /// Records the sort of StableHLO: `n` tensors of one shape, reordered jointly along `axis`. `comparator` takes two
 /// elements of the first tensor, then two of the second, and so on, and returns `pred[]`: whether the first of each
@@ -23,13 +25,12 @@ pub unsafe extern "C" fn lxla_sort(
     stable: i32,
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_sort", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (inputs, mut places) =
-            unsafe { (handles("inputs", inputs, n)?, Results::at("out_results", out_results, n)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_sort", unsafe { places("out_results", out_results, n) }, || {
+        // SAFETY: likewise.
+        let inputs = unsafe { handles("inputs", inputs, n)? };
         let stable = flag("stable", stable)?;
-        places.set(&computation::sort(&*computation_of("comparator", comparator)?, &inputs, axis, stable)?);
-        Ok(())
+        computation::sort(&*computation_of("comparator", comparator)?, &inputs, axis, stable)
     })
 }
 
@@ -47,12 +48,10 @@ pub unsafe extern "C" fn lxla_sort_along(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_sort_along", out_tensor, || {
-            let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
-            tensor::sort_along(x.into(), axis, descending, stable)
-        })
-    }
+    guard_into("lxla_sort_along", unsafe { place("out_tensor", out_tensor) }, || {
+        let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
+        record([("x", x.into())], |trace, [x]| ops::sort_along(trace, x, axis, descending, stable))
+    })
 }
 
 /// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`.
@@ -66,12 +65,11 @@ pub unsafe extern "C" fn lxla_argsort(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_argsort", out_tensor, || {
-            let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
-            tensor::argsort(x.into(), axis, descending, stable, index_dtype_of(index_dtype)?)
-        })
-    }
+    guard_into("lxla_argsort", unsafe { place("out_tensor", out_tensor) }, || {
+        let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
+        let index_dtype = index_dtype_of(index_dtype)?;
+        record([("x", x.into())], |trace, [x]| ops::argsort(trace, x, axis, descending, stable, index_dtype))
+    })
 }
 
 /// Records the `k` largest elements of x along `axis`, or with `largest` 0 the smallest, in order, and their indices,
@@ -88,12 +86,11 @@ pub unsafe extern "C" fn lxla_topk(
     out_values: *mut lxla_tensor,
     out_indices: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_topk", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (values, indices) = unsafe { (out("out_values", out_values)?, out("out_indices", out_indices)?) };
-        let made = tensor::top_k(x.into(), k, axis, flag("largest", largest)?, index_dtype_of(index_dtype)?)?;
-        values.set(made[0].into())?;
-        indices.set(made[1].into())
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe { [place("out_values", out_values), place("out_indices", out_indices)] };
+    guard_into("lxla_topk", outputs, || {
+        let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
+        record([("x", x.into())], |trace, [x]| ops::top_k(trace, x, k, axis, largest, index_dtype))
     })
 }
 
@@ -110,13 +107,11 @@ pub unsafe extern "C" fn lxla_topk_total_order(
     out_values: *mut lxla_tensor,
     out_indices: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_topk_total_order", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (values, indices) = unsafe { (out("out_values", out_values)?, out("out_indices", out_indices)?) };
-        let largest = flag("largest", largest)?;
-        let made = tensor::top_k_total_order(x.into(), k, axis, largest, index_dtype_of(index_dtype)?)?;
-        values.set(made[0].into())?;
-        indices.set(made[1].into())
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe { [place("out_values", out_values), place("out_indices", out_indices)] };
+    guard_into("lxla_topk_total_order", outputs, || {
+        let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
+        record([("x", x.into())], |trace, [x]| ops::top_k_total_order(trace, x, k, axis, largest, index_dtype))
     })
 }
 
@@ -148,21 +143,28 @@ pub unsafe extern "C" fn lxla_unique(
     out_counts: *mut lxla_tensor,
     out_count: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_unique", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (values, others) = unsafe {
-            let others = [
-                optional_out("out_indices", out_indices)?,
-                optional_out("out_inverse", out_inverse)?,
-                optional_out("out_counts", out_counts)?,
-                optional_out("out_count", out_count)?,
-            ];
-            (out("out_values", out_values)?, others)
-        };
-        let is_wanted = others.each_ref().map(Option::is_some);
-        let made = tensor::unique(x.into(), size, fill.into(), index_dtype_of(index_dtype)?, is_wanted)?;
-        values.set(made[0].into())?;
-        others.into_iter().flatten().zip(&made[1..]).try_for_each(|(place, &tensor)| place.set(tensor.into()))
+    // SAFETY: the caller's promise, see `capi`.
+    let (values, others) = unsafe {
+        let others = [
+            optional_place("out_indices", out_indices),
+            optional_place("out_inverse", out_inverse),
+            optional_place("out_counts", out_counts),
+            optional_place("out_count", out_count),
+        ];
+        (place("out_values", out_values), others)
+    };
+    let wanted = others.each_ref().map(OptionalPlace::is_wanted);
+    guard_into("lxla_unique", (values, others), || {
+        let index_dtype = index_dtype_of(index_dtype)?;
+        let fill = [("fill", optional_handle(fill))];
+        let made = record_optional([("x", x.into())], fill, |trace, [x], fill| {
+            let [values, others @ ..] = ops::unique(trace, x, size, fill[0], index_dtype)?;
+            let asked = others.into_iter().zip(wanted).filter(|(_, is_wanted)| *is_wanted).map(|(id, _)| id);
+            Ok(std::iter::once(values).chain(asked).collect::<Vec<NodeId>>())
+        })?;
+        let mut made = made.into_iter();
+        let values = made.next().expect("values are first");
+        Ok((values, wanted.map(|is_wanted| if is_wanted { made.next() } else { None })))
     })
 }
 
@@ -180,10 +182,9 @@ pub unsafe extern "C" fn lxla_searchsorted(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        guard_out("lxla_searchsorted", out_tensor, || {
-            let right = flag("right", right)?;
-            tensor::searchsorted(sorted.into(), values.into(), right, index_dtype_of(index_dtype)?)
-        })
-    }
+    guard_into("lxla_searchsorted", unsafe { place("out_tensor", out_tensor) }, || {
+        let (right, index_dtype) = (flag("right", right)?, index_dtype_of(index_dtype)?);
+        let operands = [("sorted", sorted.into()), ("values", values.into())];
+        record(operands, |trace, [sorted, values]| ops::searchsorted(trace, sorted, values, right, index_dtype))
+    })
 }

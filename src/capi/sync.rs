@@ -1,12 +1,12 @@
 //! Chapter Sync: steps, syncs and waits.
 
+use super::abi::arguments::flag;
 use super::abi::guard::guard;
 use super::device::kind_of;
 use super::tensor::handles;
 use super::types::*;
 use crate::device::Device;
 use crate::env::{self, DeviceKind};
-use crate::error;
 use crate::error::Result;
 use crate::sync;
 
@@ -35,11 +35,9 @@ fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Dev
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) -> lxla_status {
     guard("lxla_mark_step", || {
-        if !(0..=1).contains(&wait) {
-            return Err(error!(InvalidArgument, "wait: {wait} given; want 0 or 1"));
-        }
+        let wait = flag("wait", wait)?;
         let passes: &[&dyn Fn(&'static Device) -> Result<()>] = &[&sync::mark_step, &sync::wait];
-        on_devices(env, device, &passes[..1 + wait as usize])
+        on_devices(env, device, &passes[..1 + usize::from(wait)])
     })
 }
 
@@ -57,6 +55,7 @@ pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
 pub unsafe extern "C" fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxla_status {
     guard("lxla_sync", || {
         // SAFETY: the caller's promise, see `capi`.
-        sync::sync(&unsafe { handles("tensors", tensors, n)? })
+        let tensors = unsafe { handles("tensors", tensors, n)? };
+        sync::sync(&tensors)
     })
 }

@@ -1,7 +1,8 @@
 //! Chapter Tensors: handles, values, reads and writes.
 
-use super::abi::arguments::{out, slice, slice_mut, tensor_type};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::{flag, optional_out, slice, slice_mut, tensor_type};
+use super::abi::guard::{guard, guard_into};
+use super::abi::results::place;
 use super::device::kept_device;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA, device};
@@ -23,9 +24,23 @@ impl From<TensorHandle> for lxla_tensor {
 }
 
 /// Converts a list of tensor handles.
-pub unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
+pub(super) unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
     // SAFETY: the caller's promise, see `capi`.
     Ok(unsafe { slice(name, start, n)? }.iter().map(|&tensor| tensor.into()).collect())
+}
+
+/// Converts `tensors`, a list of at least one tensor handle, whose length is the argument `n`.
+pub(super) unsafe fn some_handles(tensors: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
+    if n == 0 {
+        return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
+    }
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { handles("tensors", tensors, n) }
+}
+
+/// Converts an optional tensor: None for the null handle.
+pub(super) fn optional_handle(tensor: lxla_tensor) -> Option<TensorHandle> {
+    (tensor.id != 0).then(|| tensor.into())
 }
 
 /// Returns a tensor with a copy of `size_bytes` bytes at `data`: row-major values of any alignment, which are not
@@ -42,16 +57,17 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
     size_bytes: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tensor_from_host", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_from_host", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
         if ty.size_bytes() != size_bytes {
             return Err(error!(InvalidArgument, "size_bytes: {size_bytes} given; {ty} has {} bytes", ty.size_bytes()));
         }
-        // SAFETY: the caller's promise, see `capi`.
+        // SAFETY: likewise.
         let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
         let target = kept_device(env, device)?;
-        place.set(sync::from_host(target.device, &ty, bytes)?.into())
+        sync::from_host(target.device, &ty, bytes)
     })
 }
 
@@ -67,11 +83,12 @@ pub unsafe extern "C" fn lxla_tensor_placeholder(
     rank: usize,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tensor_placeholder", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ty, place) = unsafe { (tensor_type(dtype, dims, rank)?, out("out_tensor", out_tensor)?) };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_placeholder", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let target = kept_device(env, device)?;
-        place.set(tensor::placeholder(target.device, ty, false)?.into())
+        tensor::placeholder(target.device, ty, false)
     })
 }
 
@@ -82,7 +99,9 @@ pub unsafe extern "C" fn lxla_tensor_placeholder_like(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_tensor_placeholder_like", out_tensor, || tensor::placeholder_like(tensor.into())) }
+    guard_into("lxla_tensor_placeholder_like", unsafe { place("out_tensor", out_tensor) }, || {
+        tensor::placeholder_like(tensor.into())
+    })
 }
 
 /// Adds one reference.
@@ -116,7 +135,7 @@ pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_tensor_snapshot", out_tensor, || tensor::snapshot(tensor.into())) }
+    guard_into("lxla_tensor_snapshot", unsafe { place("out_tensor", out_tensor) }, || tensor::snapshot(tensor.into()))
 }
 
 /// Replaces the value of `dst` by the current value of `src`. Copies no data. INVALID_ARGUMENT if dtype, shape or
@@ -139,21 +158,17 @@ pub unsafe extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: *const c_void
 /// Returns the dtype, one of `LXLA_DTYPE_*`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut i32) -> lxla_status {
-    guard("lxla_tensor_dtype", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_dtype", out_dtype)? };
-        place.set(tensor::ty(tensor.into())?.dtype as i32)
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_dtype", unsafe { place("out_dtype", out_dtype) }, || {
+        Ok(tensor::ty(tensor.into())?.dtype as i32)
     })
 }
 
 /// Returns the number of axes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut usize) -> lxla_status {
-    guard("lxla_tensor_rank", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_rank", out_rank)? };
-        place.set(tensor::ty(tensor.into())?.dims.len())
-    })
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_rank", unsafe { place("out_rank", out_rank) }, || Ok(tensor::ty(tensor.into())?.dims.len()))
 }
 
 /// Writes the sizes of the axes to the first `rank` entries of `out_dims`. INVALID_ARGUMENT if `capacity` is less
@@ -162,13 +177,19 @@ pub unsafe extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut us
 pub unsafe extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: *mut i64, capacity: usize) -> lxla_status {
     guard("lxla_tensor_dims", || {
         let dims = tensor::ty(tensor.into())?.dims;
-        if dims.len() > capacity {
-            return Err(error!(InvalidArgument, "capacity: {capacity} given; the tensor has rank {}", dims.len()));
-        }
+        check_capacity(capacity, dims.len())?;
         // SAFETY: the caller's promise, see `capi`; no more than `capacity`.
-        unsafe { slice_mut("out_dims", out_dims, dims.len())? }.copy_from_slice(&dims);
+        let places = unsafe { slice_mut("out_dims", out_dims, dims.len())? };
+        places.copy_from_slice(&dims);
         Ok(())
     })
+}
+
+fn check_capacity(capacity: usize, rank: usize) -> Result<()> {
+    if rank > capacity {
+        return Err(error!(InvalidArgument, "capacity: {capacity} given; the tensor has rank {rank}"));
+    }
+    Ok(())
 }
 
 /// Returns dtype, rank and sizes in one call. `out_dims` has `capacity` entries, of which the first `rank` are
@@ -183,33 +204,26 @@ pub unsafe extern "C" fn lxla_tensor_info(
 ) -> lxla_status {
     guard("lxla_tensor_info", || {
         let ty = tensor::ty(tensor.into())?;
-        let rank = ty.dims.len();
-        if !out_dims.is_null() && rank > capacity {
-            return Err(error!(InvalidArgument, "capacity: {capacity} given; the tensor has rank {rank}"));
-        }
+        let wanted = if out_dims.is_null() { 0 } else { ty.dims.len() };
+        check_capacity(capacity, wanted)?;
         // All outputs are validated before the first is written.
-        // SAFETY: the caller's promise, see `capi`. At most `capacity` entries of the list are written.
-        let (dtype, rank_place, dims) = unsafe {
-            let dtype = if out_dtype.is_null() { None } else { Some(out("out_dtype", out_dtype)?) };
-            let rank_place = if out_rank.is_null() { None } else { Some(out("out_rank", out_rank)?) };
-            (dtype, rank_place, slice_mut("out_dims", out_dims, if out_dims.is_null() { 0 } else { rank })?)
-        };
-        if !dims.is_empty() {
-            dims.copy_from_slice(&ty.dims);
-        }
+        // SAFETY: the caller's promise, see `capi`.
+        let (dtype, rank) = unsafe { (optional_out("out_dtype", out_dtype)?, optional_out("out_rank", out_rank)?) };
+        // SAFETY: likewise; at most `capacity` entries of the list are written.
+        let dims = unsafe { slice_mut("out_dims", out_dims, wanted)? };
+        dims.copy_from_slice(&ty.dims[..wanted]);
         dtype.map_or(Ok(()), |place| place.set(ty.dtype as i32))?;
-        rank_place.map_or(Ok(()), |place| place.set(rank))
+        rank.map_or(Ok(()), |place| place.set(ty.dims.len()))
     })
 }
 
 /// Returns the device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mut lxla_device) -> lxla_status {
-    guard("lxla_tensor_device", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_device", out_device)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_device", unsafe { place("out_device", out_device) }, || {
         let (_, on) = tensor::place(tensor.into())?;
-        place.set(match on {
+        Ok(match on {
             Place::Cpu => lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 },
             Place::Xla(ordinal) => lxla_device { kind: LXLA_DEVICE_XLA, ordinal: ordinal as i32 },
             Place::Mesh(number) => lxla_device { kind: LXLA_DEVICE_MESH, ordinal: number as i32 },
@@ -220,21 +234,19 @@ pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mu
 /// Returns the environment. The handle is borrowed: it must not be released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla_env) -> lxla_status {
-    guard("lxla_tensor_env", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_env", out_env)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_env", unsafe { place("out_env", out_env) }, || {
         let (id, _) = tensor::place(tensor.into())?;
-        place.set(lxla_env { id })
+        Ok(lxla_env { id })
     })
 }
 
 /// Returns the current state of the value, one of `LXLA_STATE_*`. Does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: *mut i32) -> lxla_status {
-    guard("lxla_tensor_state", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_state", out_state)? };
-        place.set(tensor::state(tensor.into())? as i32)
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_state", unsafe { place("out_state", out_state) }, || {
+        Ok(tensor::state(tensor.into())? as i32)
     })
 }
 
@@ -242,19 +254,17 @@ pub unsafe extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: *mut 
 /// does not use it otherwise.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_set_requires_grad(tensor: lxla_tensor, requires_grad: i32) -> lxla_status {
-    guard("lxla_tensor_set_requires_grad", || match requires_grad {
-        0 | 1 => tensor::set_requires_grad(tensor.into(), requires_grad == 1),
-        other => Err(error!(InvalidArgument, "requires_grad: {other} given; want 0 or 1")),
+    guard("lxla_tensor_set_requires_grad", || {
+        tensor::set_requires_grad(tensor.into(), flag("requires_grad", requires_grad)?)
     })
 }
 
 /// Returns the requires_grad mark, 0 or 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_requires_grad(tensor: lxla_tensor, out_flag: *mut i32) -> lxla_status {
-    guard("lxla_tensor_requires_grad", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_flag", out_flag)? };
-        place.set(i32::from(tensor::requires_grad(tensor.into())?))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_requires_grad", unsafe { place("out_flag", out_flag) }, || {
+        tensor::requires_grad(tensor.into())
     })
 }
 
@@ -280,13 +290,12 @@ pub unsafe extern "C" fn lxla_tensor_to_device(
     device: lxla_device,
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_tensor_to_device", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_to_device", unsafe { place("out_tensor", out_tensor) }, || {
         let kind = device::kind_of(device)?;
         let (id, _) = tensor::place(tensor.into())?;
         let environment = env::resolve(id)?;
         let target = environment.device(kind, device.ordinal)?;
-        place.set(sync::to_device(tensor.into(), target)?.into())
+        sync::to_device(tensor.into(), target)
     })
 }

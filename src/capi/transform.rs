@@ -1,15 +1,17 @@
 //! Chapter Derivatives and batching: transformations of computations, gradients of pending tensors.
 
-use super::abi::arguments::{flag, out, slice, text};
-use super::abi::guard::{guard, guard_out};
+use super::abi::arguments::{flag, slice, text};
+use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
-use super::abi::results::Results;
+use super::abi::results::{place, places};
 use super::computation::{computation_of, new_computation};
 use super::tensor::handles;
 use super::types::*;
 use crate::computation::{self, Checkpoint, VjpOptions};
+use crate::error;
 use crate::error::Result;
-use crate::{error, tensor};
+use crate::ops;
+use crate::tensor::{gradients, record};
 use std::ffi::c_char;
 
 /// Returns the computation that pushes tangents forward: its parameters are those of `f`, then one tangent for each of
@@ -27,11 +29,11 @@ pub unsafe extern "C" fn lxla_computation_jvp(
     n_wrt: usize,
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
-    guard("lxla_computation_jvp", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (wrt, place) = unsafe { (optional_list("wrt", wrt, n_wrt)?, out("out_computation", out_computation)?) };
-        let made = computation::jvp(&*computation_of("f", f)?, wrt.as_deref())?;
-        place.set(new_computation(made))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_jvp", unsafe { place("out_computation", out_computation) }, || {
+        // SAFETY: likewise.
+        let wrt = unsafe { optional_list("wrt", wrt, n_wrt)? };
+        computation::jvp(&*computation_of("f", f)?, wrt.as_deref()).map(new_computation)
     })
 }
 
@@ -70,20 +72,16 @@ pub unsafe extern "C" fn lxla_computation_vjp(
     out_backward: *mut lxla_computation,
     out_n_residuals: *mut usize,
 ) -> lxla_status {
-    guard("lxla_computation_vjp", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (options, forward, backward, residuals) = unsafe {
-            (
-                vjp_options(options)?,
-                out("out_forward", out_forward)?,
-                out("out_backward", out_backward)?,
-                out("out_n_residuals", out_n_residuals)?,
-            )
-        };
+    // SAFETY: the caller's promise, see `capi`.
+    let outputs = unsafe {
+        let passes = [place("out_forward", out_forward), place("out_backward", out_backward)];
+        (passes, place("out_n_residuals", out_n_residuals))
+    };
+    guard_into("lxla_computation_vjp", outputs, || {
+        // SAFETY: likewise.
+        let options = unsafe { vjp_options(options)? };
         let passes = computation::vjp(&*computation_of("f", f)?, &options)?;
-        residuals.set(passes.residuals)?;
-        forward.set(new_computation(passes.forward))?;
-        backward.set(new_computation(passes.backward))
+        Ok(([new_computation(passes.forward), new_computation(passes.backward)], passes.residuals))
     })
 }
 
@@ -95,11 +93,11 @@ pub unsafe extern "C" fn lxla_computation_value_and_grad(
     options: *const lxla_vjp_options,
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
-    guard("lxla_computation_value_and_grad", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (options, place) = unsafe { (vjp_options(options)?, out("out_computation", out_computation)?) };
-        let made = computation::value_and_grad(&*computation_of("f", f)?, &options)?;
-        place.set(new_computation(made))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_value_and_grad", unsafe { place("out_computation", out_computation) }, || {
+        // SAFETY: likewise.
+        let options = unsafe { vjp_options(options)? };
+        computation::value_and_grad(&*computation_of("f", f)?, &options).map(new_computation)
     })
 }
 
@@ -123,17 +121,11 @@ pub unsafe extern "C" fn lxla_computation_vmap(
     size: i64,
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
-    guard("lxla_computation_vmap", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (in_axes, out_axes, place) = unsafe {
-            (
-                slice("in_axes", in_axes, n_in)?,
-                slice("out_axes", out_axes, n_out)?,
-                out("out_computation", out_computation)?,
-            )
-        };
-        let made = computation::vmap(&*computation_of("f", f)?, in_axes, out_axes, size)?;
-        place.set(new_computation(made))
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_vmap", unsafe { place("out_computation", out_computation) }, || {
+        // SAFETY: likewise.
+        let (in_axes, out_axes) = unsafe { (slice("in_axes", in_axes, n_in)?, slice("out_axes", out_axes, n_out)?) };
+        computation::vmap(&*computation_of("f", f)?, in_axes, out_axes, size).map(new_computation)
     })
 }
 
@@ -149,15 +141,14 @@ pub unsafe extern "C" fn lxla_computation_with_vjp(
     backward: lxla_computation,
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
-    guard("lxla_computation_with_vjp", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_computation", out_computation)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_with_vjp", unsafe { place("out_computation", out_computation) }, || {
         let (primal, forward, backward) = (
             computation_of("primal", primal)?,
             computation_of("forward", forward)?,
             computation_of("backward", backward)?,
         );
-        place.set(new_computation(computation::with_vjp(&primal, &forward, &backward)?))
+        computation::with_vjp(&primal, &forward, &backward).map(new_computation)
     })
 }
 
@@ -171,11 +162,10 @@ pub unsafe extern "C" fn lxla_computation_with_jvp(
     jvp: lxla_computation,
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
-    guard("lxla_computation_with_jvp", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_computation", out_computation)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_with_jvp", unsafe { place("out_computation", out_computation) }, || {
         let (primal, jvp) = (computation_of("primal", primal)?, computation_of("jvp", jvp)?);
-        place.set(new_computation(computation::with_jvp(&primal, &jvp)?))
+        computation::with_jvp(&primal, &jvp).map(new_computation)
     })
 }
 
@@ -194,11 +184,10 @@ pub unsafe extern "C" fn lxla_computation_with_vmap(
     batched: lxla_computation,
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
-    guard("lxla_computation_with_vmap", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_computation", out_computation)? };
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_with_vmap", unsafe { place("out_computation", out_computation) }, || {
         let (primal, batched) = (computation_of("primal", primal)?, computation_of("batched", batched)?);
-        place.set(new_computation(computation::with_vmap(&primal, &batched)?))
+        computation::with_vmap(&primal, &batched).map(new_computation)
     })
 }
 
@@ -223,16 +212,13 @@ pub unsafe extern "C" fn lxla_gradients(
     n_xs: usize,
     out_gradients: *mut lxla_tensor,
 ) -> lxla_status {
-    guard("lxla_gradients", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (ys, xs, mut places) = unsafe {
-            (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?, Results::at("out_gradients", out_gradients, n_xs)?)
-        };
-        let given =
-            // SAFETY: the caller's promise, see `capi`.
-            if cotangents.is_null() { None } else { Some(unsafe { handles("cotangents", cotangents, n_ys)? }) };
-        places.set(&tensor::gradients(&ys, given.as_deref(), &xs)?);
-        Ok(())
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_gradients", unsafe { places("out_gradients", out_gradients, n_xs) }, || {
+        // SAFETY: likewise.
+        let (ys, xs) = unsafe { (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?) };
+        // SAFETY: likewise.
+        let given = if cotangents.is_null() { None } else { Some(unsafe { handles("cotangents", cotangents, n_ys)? }) };
+        gradients(&ys, given.as_deref(), &xs)
     })
 }
 
@@ -240,7 +226,9 @@ pub unsafe extern "C" fn lxla_gradients(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_stop_gradient", out_tensor, || tensor::stop_gradient(x.into())) }
+    guard_into("lxla_stop_gradient", unsafe { place("out_tensor", out_tensor) }, || {
+        record([("x", x.into())], |trace, [x]| ops::stop_gradient(trace, x))
+    })
 }
 
 /// Records `x`, of any dtype and shape, under a name that is not empty, by which the checkpoint policy SAVE_NAMED saves
@@ -252,7 +240,11 @@ pub unsafe extern "C" fn lxla_checkpoint_name(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    unsafe { guard_out("lxla_checkpoint_name", out_tensor, || tensor::checkpoint_name(x.into(), text("name", name)?)) }
+    guard_into("lxla_checkpoint_name", unsafe { place("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let name = unsafe { text("name", name)? };
+        record([("x", x.into())], |trace, [x]| ops::checkpoint_name(trace, x, name))
+    })
 }
 
 // SAFETY: `repr(C)`, begins with struct_size, and zero is the default of every field.

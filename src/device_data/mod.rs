@@ -3,7 +3,7 @@
 
 mod origin;
 
-pub use origin::{Argument, LostPath, Origin, Ran, lost_path};
+pub use origin::{Argument, Origin, Ran, lost_path};
 
 use crate::engine::Buffer;
 use crate::error;

@@ -15,4 +15,6 @@ macro_rules! emit {
 pub(crate) use emit;
 pub use emitter::{Emitter, Lowering};
 pub use pack::{Pack, gather};
-pub use text::{identity, literal, mlir};
+#[cfg(test)]
+pub use text::literal;
+pub use text::{identity, mlir};

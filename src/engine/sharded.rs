@@ -131,7 +131,10 @@ impl Buffer for ShardedBuffer {
         if self.is_whole() {
             return self.pieces[0].read(destination);
         }
-        self.assemble(&mut self.start_copies()?, destination)
+        let mut copies = self.start_copies()?;
+        // Waits for all pieces, so that nothing is written if one of them failed.
+        self.failure().map_or(Ok(()), Err)?;
+        self.assemble(&mut copies, destination)
     }
 
     fn start_host_copy(self: Arc<Self>) -> Result<Box<dyn HostCopy>> {

@@ -11,5 +11,5 @@ mod temporary;
 pub use access::user;
 pub use atomic_file::{open_regular, replace_privately};
 pub use header::METADATA_NAME;
-pub use safetensors::{Content, Entry, check_type, io_error, names, read, write};
+pub use safetensors::{Entry, check_type, io_error, names, read, write};
 pub use temporary::remove_abandoned;

@@ -18,9 +18,9 @@ mod sharding;
 mod testing;
 mod tiles;
 
-pub use axes::{Axis, MAX_AXES, MAX_DEVICES, MeshAxes};
+pub use axes::MeshAxes;
 pub use draw::picture;
 pub use hlo::module_of_hlo_with_config;
 pub use pieces::{put_piece, take_piece};
 pub use placement::{Mesh, Placement};
-pub use sharding::{MAX_SPLIT, Sharding, Split};
+pub use sharding::{Sharding, Split};

@@ -1,6 +1,6 @@
-//! Derivatives of pending values, and marks for derivatives, by tensor handles.
+//! Derivatives of pending values, by tensor handles.
 
-use super::operands::{numbered, of_one, operand_list};
+use super::operands::{numbered, operand_list};
 use super::recording::{State, finish_all};
 use crate::device::TensorHandle;
 use crate::device_data::{self, DeviceData};
@@ -12,16 +12,6 @@ use crate::ops::rules::{is_differentiable, zeros};
 use crate::transform::{Transformer, passes_tangents, pull_back, with_room};
 use crate::types::ScalarValue;
 use std::sync::Arc;
-
-/// Records `x`, which derivatives treat as a constant.
-pub fn stop_gradient(x: TensorHandle) -> Result<TensorHandle> {
-    of_one("x", x, ops::stop_gradient)
-}
-
-/// Records `x` under a name by which a checkpoint policy saves it.
-pub fn checkpoint_name(x: TensorHandle, name: &str) -> Result<TensorHandle> {
-    of_one("x", x, |trace, x| ops::checkpoint_name(trace, x, name))
-}
 
 /// Records the gradients of `ys` by `xs`, summed over `ys`, each with its cotangent; without cotangents every one of
 /// `ys` is a scalar with cotangent 1. Zeros for one of `xs` on which none of `ys` depends.

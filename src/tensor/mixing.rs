@@ -1,7 +1,7 @@
 //! Operations on tensors of several devices, by the option `mixed_device_policy`. Tensors of two environments never
 //! mix.
 
-use super::recording::create;
+use super::record::create;
 use super::recording::{State, to_record};
 use crate::device::{self, Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;

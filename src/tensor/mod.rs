@@ -1,34 +1,17 @@
-//! Recording of operations on tensors named by handles, one file for each subject; values and metadata of tensors.
+//! Tensors, by their handles: recording of operations on them, gradients of pending ones, values and metadata.
 
-mod control;
-mod creation;
 mod derivatives;
-mod elementwise;
-mod indexing;
-mod linalg;
 mod mesh;
 mod mixing;
-mod nn;
 mod operands;
-mod random;
+mod record;
 mod recording;
-mod reduction;
-mod shape;
-mod sorting;
 mod values;
 
-pub use control::*;
-pub use creation::*;
-pub use derivatives::*;
-pub use elementwise::*;
-pub use indexing::*;
-pub use linalg::*;
-pub use mesh::*;
+pub use derivatives::gradients;
+pub use mesh::{create_on_mesh, record_collective, record_on_mesh, shard};
 pub use mixing::brought;
-pub use nn::*;
-pub use random::*;
-pub use recording::{State, finish_all, to_record};
-pub use reduction::*;
-pub use shape::*;
-pub use sorting::*;
+pub use operands::numbered;
+pub use record::{create, record, record_in_place, record_list, record_optional};
+pub use recording::{Recorded, finish_all, to_record};
 pub use values::*;

@@ -1,10 +1,10 @@
 //! Looks up the nodes of operands on their device.
 
 use super::mixing::bring_together;
-use super::recording::{State, finish, to_record};
+use super::recording::{State, to_record};
 use crate::device::{TensorHandle, common_device};
 use crate::error::Result;
-use crate::ir::{NodeId, Trace};
+use crate::ir::NodeId;
 
 /// Returns the nodes of named operands, and the locked state of the one device that they are on.
 #[inline]
@@ -25,8 +25,8 @@ pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Sta
 }
 
 /// Names the elements of a list of operands, for messages.
-pub fn numbered<'a>(name: &'a str, list: &'a [TensorHandle]) -> impl Iterator<Item = (String, TensorHandle)> + 'a {
-    list.iter().enumerate().map(move |(i, &handle)| (format!("{name}[{i}]"), handle))
+pub fn numbered<T: Copy>(name: &str, list: &[T]) -> impl Iterator<Item = (String, T)> {
+    list.iter().enumerate().map(move |(i, &operand)| (format!("{name}[{i}]"), operand))
 }
 
 /// Does what [`operands`] does, for a list of any length.
@@ -40,15 +40,4 @@ pub fn operand_list(named: impl Iterator<Item = (String, TensorHandle)>) -> Resu
     let mut state = to_record(device)?;
     let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
     Ok((state, nodes))
-}
-
-/// Records an operation on one named operand.
-pub fn of_one(
-    name: &str,
-    x: TensorHandle,
-    record: impl FnOnce(&mut Trace, NodeId) -> Result<NodeId>,
-) -> Result<TensorHandle> {
-    let (mut state, [x]) = operands([(name, x)])?;
-    let id = record(&mut state.trace, x)?;
-    finish(state, id)
 }

@@ -3,7 +3,7 @@
 use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Trace};
+use crate::ir::NodeId;
 use crate::sync;
 use crate::types::check_rank;
 use parking_lot::MutexGuard;
@@ -30,17 +30,44 @@ pub fn to_record(device: &'static Device) -> Result<State> {
     Ok(state)
 }
 
-/// Records an operation without operands.
-pub fn create(device: &'static Device, record: impl FnOnce(&mut Trace) -> Result<NodeId>) -> Result<TensorHandle> {
-    let mut state = to_record(device)?;
-    let id = record(&mut state.trace)?;
-    finish(state, id)
+/// What recording an operation gives: one node, or several.
+pub trait Recorded {
+    /// Handles of the tensors that are made of the nodes.
+    type Tensors;
+
+    /// Creates a tensor for each node. On an XLA device they are pending; on cpu they are evaluated now, by this thread
+    /// and without the lock, unless they depend on a placeholder.
+    fn finish(self, state: State) -> Result<Self::Tensors>;
 }
 
-/// Creates a tensor with the recorded result as its value. On an XLA device it is pending; on cpu it is evaluated now,
-/// by this thread and without the lock, unless it depends on a placeholder.
+impl Recorded for NodeId {
+    type Tensors = TensorHandle;
+
+    #[inline]
+    fn finish(self, state: State) -> Result<TensorHandle> {
+        finish(state, self)
+    }
+}
+
+impl<const N: usize> Recorded for [NodeId; N] {
+    type Tensors = [TensorHandle; N];
+
+    fn finish(self, state: State) -> Result<[TensorHandle; N]> {
+        Ok(finish_all(state, &self)?.try_into().expect("a tensor for each node"))
+    }
+}
+
+impl Recorded for Vec<NodeId> {
+    type Tensors = Vec<TensorHandle>;
+
+    fn finish(self, state: State) -> Result<Vec<TensorHandle>> {
+        finish_all(state, &self)
+    }
+}
+
+/// Creates a tensor with the recorded result as its value.
 #[inline]
-pub fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
+fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     check_ranks(&state, &[id])?;
     if !state.is_native() {
         return state.new_tensor(id);

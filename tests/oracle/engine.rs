@@ -3,16 +3,16 @@
 //! once, on the whole arguments; its outputs are then split.
 
 use crate::place::random_sharding;
-use lazyxla::emit::Pack;
-use lazyxla::engine::{
+use lazyxla::testing::emit::Pack;
+use lazyxla::testing::engine::{
     Buffer, Engine, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory, ShardedBuffer, Signature,
 };
-use lazyxla::error::{Code, Error, Result};
-use lazyxla::interpret;
-use lazyxla::lower::Module;
-use lazyxla::mesh::{Placement, Sharding, take_piece};
-use lazyxla::native::Array;
-use lazyxla::types::{Scalar, SharedBytes, TensorType};
+use lazyxla::testing::error::{Code, Error, Result};
+use lazyxla::testing::interpret;
+use lazyxla::testing::lower::Module;
+use lazyxla::testing::mesh::{Placement, Sharding, take_piece};
+use lazyxla::testing::native::Array;
+use lazyxla::testing::types::{Scalar, SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -145,7 +145,7 @@ struct OracleExecutable {
     signature: Signature,
     /// Shardings of the outputs of a partitioned program.
     shardings: Vec<Sharding>,
-    program: lazyxla::ir::Program,
+    program: lazyxla::testing::ir::Program,
     scalars: Vec<Scalar>,
     packs: Vec<Pack>,
     witness: Arc<Witness>,

@@ -17,13 +17,14 @@ mod engine;
 mod exact;
 mod place;
 mod program;
+mod record;
 mod scratch;
 
 use approximate::{Approximate, Deed, Tally};
 use engine::{OracleEngine, Witness};
 use exact::{Kind, Twin};
-use lazyxla::env::{Environment, EnvironmentOptions};
-use lazyxla::metrics::Counter;
+use lazyxla::testing::env::{Environment, EnvironmentOptions};
+use lazyxla::testing::metrics::Counter;
 use place::{DEVICES, Place, Places};
 use program::{Coverage, Programs, number, run};
 use std::path::PathBuf;

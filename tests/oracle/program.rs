@@ -1,7 +1,7 @@
 //! Generates, runs and shrinks random programs.
 
-use lazyxla::env::Environment;
-use lazyxla::error::Error;
+use lazyxla::testing::env::Environment;
+use lazyxla::testing::error::Error;
 use proptest::collection::vec;
 use proptest::prelude::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};

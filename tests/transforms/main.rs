@@ -15,13 +15,13 @@ mod nested;
 mod programs;
 mod shared;
 
-use lazyxla::engine::{self, Signature};
-use lazyxla::interpret;
-use lazyxla::ir::Body;
-use lazyxla::lower::lower_body;
-use lazyxla::native::Array;
-use lazyxla::transform::{self, Checkpoint, Transformer, Wanted};
-use lazyxla::types::TensorType;
+use lazyxla::testing::engine::{self, Signature};
+use lazyxla::testing::interpret;
+use lazyxla::testing::ir::Body;
+use lazyxla::testing::lower::lower_body;
+use lazyxla::testing::native::Array;
+use lazyxla::testing::transform::{self, Checkpoint, Transformer, Wanted};
+use lazyxla::testing::types::TensorType;
 use programs::{Random, computation};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn wanted(parameters: &[usize]) -> Wanted<'_> {
 
 /// The computation of parameters and cotangents to gradients.
 fn gradient(body: &Arc<Body>, policy: Checkpoint) -> Arc<Body> {
-    use lazyxla::ir::{NodeId, Trace, take_closed_body};
+    use lazyxla::testing::ir::{NodeId, Trace, take_closed_body};
     let transformer = Transformer::new(policy);
     let made = transform::vjp(&transformer, body, &wanted(&all(body.parameters()))).unwrap();
     let mut trace = Trace::new();
@@ -117,7 +117,7 @@ fn check_batch(what: &str, body: &Arc<Body>, random: &mut Random) {
             .collect();
         run(body, &own).into_iter().zip(&mut rows).for_each(|(array, rows)| rows.push(array));
     }
-    let want: Vec<Array> = rows.iter().map(|rows| lazyxla::native::stack(rows).unwrap()).collect();
+    let want: Vec<Array> = rows.iter().map(|rows| lazyxla::testing::native::stack(rows).unwrap()).collect();
     check(&format!("{what} over {axes:?}"), &got, &want, 1e-9);
 }
 

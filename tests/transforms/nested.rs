@@ -1,9 +1,9 @@
 //! Random operations that apply computations: calls, branches, scans and loops.
 
 use crate::programs::{Maker, SHAPES, f64s};
-use lazyxla::ir::{BinaryOp, Body, CompareOp, NodeId, take_body};
-use lazyxla::ops::{self, Applied};
-use lazyxla::types::{ScalarValue, TensorType};
+use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, take_body};
+use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::types::{ScalarValue, TensorType};
 use std::sync::Arc;
 
 impl Maker<'_> {

@@ -1,8 +1,8 @@
 //! Random programs of f64 values. `nested.rs` has their nested computations.
 
-use lazyxla::ir::{BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
-use lazyxla::ops::{self, SpecialOp, UnaryFunction};
-use lazyxla::types::{DType, ScalarValue, TensorType};
+use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
+use lazyxla::testing::ops::{self, SpecialOp, UnaryFunction};
+use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
 /// A generator of random numbers (splitmix64).

@@ -2,11 +2,11 @@
 
 use crate::programs::{Random, f64s};
 use crate::{all, check_batch, check_identity, wanted};
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, Body, NodeId, Trace, UnaryOp, take_closed_body};
-use lazyxla::ops::{self, Applied};
-use lazyxla::transform::{self, Transformer, pull_back};
-use lazyxla::types::ScalarValue;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, Body, NodeId, Trace, UnaryOp, take_closed_body};
+use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::transform::{self, Transformer, pull_back};
+use lazyxla::testing::types::ScalarValue;
 use std::sync::Arc;
 
 /// (a, b) to (a' b, b / 2), where a' is a, or the first of two values that a scan over the body one level below carries.

@@ -22,6 +22,12 @@ pub unsafe fn slice<'a, T>(name: &str, start: *const T, length: usize) -> Result
     Ok(unsafe { std::slice::from_raw_parts(start, length) })
 }
 
+/// Returns `length` elements at `start`, or None if it is NULL.
+pub unsafe fn optional_slice<'a, T>(name: &str, start: *const T, length: usize) -> Result<Option<&'a [T]>> {
+    // SAFETY: the caller's promise.
+    if start.is_null() { Ok(None) } else { unsafe { slice(name, start, length) }.map(Some) }
+}
+
 /// Returns `length` writable elements at `start`, as [`slice()`].
 pub unsafe fn slice_mut<'a, T>(name: &str, start: *mut T, length: usize) -> Result<&'a mut [T]> {
     if length == 0 {
@@ -54,11 +60,30 @@ fn bad_pointer(name: &str, pointer: *const u8, alignment: usize) -> Error {
 
 /// Returns a list with one entry per axis.
 pub unsafe fn ranked<'a>(name: &str, start: *const i64, rank: usize) -> Result<&'a [i64]> {
+    check_rank(rank)?;
+    // SAFETY: the caller's promise.
+    unsafe { slice(name, start, rank) }
+}
+
+fn check_rank(rank: usize) -> Result<()> {
     if rank > MAX_RANK {
         return Err(error!(InvalidArgument, "rank: {rank} given; want at most {MAX_RANK}"));
     }
+    Ok(())
+}
+
+/// Returns a list with one entry per axis, or None if it is NULL.
+pub unsafe fn optional_ranked<'a>(name: &str, start: *const i64, rank: usize) -> Result<Option<&'a [i64]>> {
     // SAFETY: the caller's promise.
-    unsafe { slice(name, start, rank) }
+    if start.is_null() { Ok(None) } else { unsafe { ranked(name, start, rank) }.map(Some) }
+}
+
+/// Returns a list with one entry per axis; if it is NULL, `default` for each.
+pub unsafe fn ranked_or<'a>(name: &str, start: *const i64, rank: usize, default: i64) -> Result<Cow<'a, [i64]>> {
+    check_rank(rank)?;
+    // SAFETY: the caller's promise.
+    let given = unsafe { optional_ranked(name, start, rank)? };
+    Ok(given.map_or_else(|| Cow::Owned(vec![default; rank]), Cow::Borrowed))
 }
 
 /// Returns the listed axes of `x`: none for a list of length 0, all for NULL with length 0.

@@ -1,9 +1,8 @@
 //! Guard around every ABI function: converts panics to a status, stores the error message of the thread, and rejects
 //! calls in a forked child before they can acquire a lock.
 
-use super::arguments::out;
-use crate::capi::types::{lxla_status, lxla_tensor};
-use crate::device::TensorHandle;
+use super::results::Outputs;
+use crate::capi::types::lxla_status;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::{later, log};
@@ -46,20 +45,16 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     }
 }
 
-/// Runs the body of a function that returns one tensor in `out_tensor`, which is checked before the body runs.
-///
-/// # Safety
-/// See [`crate::capi`].
+/// Runs the body of a function that returns values through output arguments, which are checked before the body runs.
 #[inline]
-pub unsafe fn guard_out(
+pub fn guard_into<V>(
     function: &'static str,
-    out_tensor: *mut lxla_tensor,
-    body: impl FnOnce() -> Result<TensorHandle>,
+    outputs: impl Outputs<V>,
+    body: impl FnOnce() -> Result<V>,
 ) -> lxla_status {
     guard(function, || {
-        // SAFETY: the caller's promise, see `capi`.
-        let place = unsafe { out("out_tensor", out_tensor)? };
-        place.set(body()?.into())
+        outputs.check()?;
+        outputs.set(body()?)
     })
 }
 

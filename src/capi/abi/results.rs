@@ -1,35 +1,150 @@
-//! Output lists of tensors.
+//! Outputs: one place, several, or a list of tensors. All are validated before the call has any effect, and written only
+//! on success.
 
-use super::arguments::slice_mut;
+use super::arguments::{Out, optional_out, out, slice_mut};
 use crate::capi::types::lxla_tensor;
-use crate::device::TensorHandle;
+use crate::device::{TensorHandle, release};
 use crate::error;
 use crate::error::Result;
 
-/// A caller's list of outputs, validated before the call has any effect, and written only on success.
-pub struct Results<'a> {
-    name: &'static str,
-    places: &'a mut [lxla_tensor],
+/// Output arguments of a function that returns values of type `V`.
+pub trait Outputs<V> {
+    /// Returns an error that names the argument unless all of them can be written.
+    fn check(&self) -> Result<()>;
+
+    /// Writes the values.
+    fn set(self, values: V) -> Result<()>;
 }
 
-impl Results<'_> {
-    /// Wraps the `n` outputs at `start`; an error that names the argument if it is NULL.
-    pub unsafe fn at<'a>(name: &'static str, start: *mut lxla_tensor, n: usize) -> Result<Results<'a>> {
-        // SAFETY: the caller's promise, see `capi`.
-        Ok(Results { name, places: unsafe { slice_mut(name, start, n)? } })
-    }
+/// A required output argument.
+pub struct Place<T> {
+    name: &'static str,
+    pointer: *mut T,
+}
 
-    /// Returns an error that names the argument unless the list has `wanted` entries; `count` is the name of the
-    /// length argument.
-    pub fn check(&self, count: usize, wanted: usize) -> Result<()> {
-        if self.places.len() != wanted {
-            return Err(error!(InvalidArgument, "{}: {count} given; want {wanted}", self.name));
-        }
+/// Names a required output argument, which is validated later.
+#[inline]
+pub unsafe fn place<T>(name: &'static str, pointer: *mut T) -> Place<T> {
+    Place { name, pointer }
+}
+
+impl<T> Place<T> {
+    #[inline]
+    fn checked(&self) -> Result<Out<T>> {
+        // SAFETY: `place` was given the caller's promise.
+        unsafe { out(self.name, self.pointer) }
+    }
+}
+
+impl<T: From<V>, V> Outputs<V> for Place<T> {
+    #[inline]
+    fn check(&self) -> Result<()> {
+        self.checked()?;
         Ok(())
     }
 
-    /// Writes the handles.
-    pub fn set(&mut self, tensors: &[TensorHandle]) {
-        self.places.iter_mut().zip(tensors).for_each(|(place, &tensor)| *place = tensor.into());
+    #[inline]
+    fn set(self, value: V) -> Result<()> {
+        self.checked()?.set(value.into())
     }
+}
+
+impl<O: Outputs<V>, V, const N: usize> Outputs<[V; N]> for [O; N] {
+    fn check(&self) -> Result<()> {
+        self.iter().try_for_each(|output| output.check())
+    }
+
+    fn set(self, values: [V; N]) -> Result<()> {
+        self.into_iter().zip(values).try_for_each(|(output, value)| output.set(value))
+    }
+}
+
+impl<A: Outputs<V>, B: Outputs<W>, V, W> Outputs<(V, W)> for (A, B) {
+    fn check(&self) -> Result<()> {
+        self.0.check()?;
+        self.1.check()
+    }
+
+    fn set(self, values: (V, W)) -> Result<()> {
+        self.0.set(values.0)?;
+        self.1.set(values.1)
+    }
+}
+
+/// An output tensor that the caller leaves out by NULL.
+pub struct OptionalPlace {
+    name: &'static str,
+    pointer: *mut lxla_tensor,
+}
+
+/// Names an optional output tensor, which is validated later.
+pub unsafe fn optional_place(name: &'static str, pointer: *mut lxla_tensor) -> OptionalPlace {
+    OptionalPlace { name, pointer }
+}
+
+impl OptionalPlace {
+    /// Whether the caller wants the output.
+    pub fn is_wanted(&self) -> bool {
+        !self.pointer.is_null()
+    }
+
+    fn checked(&self) -> Result<Option<Out<lxla_tensor>>> {
+        // SAFETY: `optional_place` was given the caller's promise.
+        unsafe { optional_out(self.name, self.pointer) }
+    }
+}
+
+/// A tensor that is not wanted is released.
+impl Outputs<Option<TensorHandle>> for OptionalPlace {
+    fn check(&self) -> Result<()> {
+        self.checked()?;
+        Ok(())
+    }
+
+    fn set(self, tensor: Option<TensorHandle>) -> Result<()> {
+        match (self.checked()?, tensor) {
+            (Some(place), Some(tensor)) => place.set(tensor.into()),
+            (None, Some(tensor)) => release(tensor),
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+/// A list of output tensors.
+pub struct Places {
+    name: &'static str,
+    start: *mut lxla_tensor,
+    n: usize,
+}
+
+/// Names a list of `n` output tensors, which is validated later.
+pub unsafe fn places(name: &'static str, start: *mut lxla_tensor, n: usize) -> Places {
+    Places { name, start, n }
+}
+
+impl Places {
+    fn checked<'a>(&self) -> Result<&'a mut [lxla_tensor]> {
+        // SAFETY: `places` was given the caller's promise.
+        unsafe { slice_mut(self.name, self.start, self.n) }
+    }
+}
+
+impl Outputs<Vec<TensorHandle>> for Places {
+    fn check(&self) -> Result<()> {
+        self.checked()?;
+        Ok(())
+    }
+
+    fn set(self, tensors: Vec<TensorHandle>) -> Result<()> {
+        self.checked()?.iter_mut().zip(tensors).for_each(|(place, tensor)| *place = tensor.into());
+        Ok(())
+    }
+}
+
+/// Returns an error that names a list of outputs unless it has `wanted` entries.
+pub fn check_count(name: &str, given: usize, wanted: usize) -> Result<()> {
+    if given != wanted {
+        return Err(error!(InvalidArgument, "{name}: {given} given; want {wanted}"));
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::types::{DType, Dims, TensorType, element_count};
 use std::sync::Arc;
 
 /// Definition of `call`: applies a body to arguments, followed by its captures.
-pub const CALL: Definition = Definition {
+pub(in crate::ops) const CALL: Definition = Definition {
     name: "call",
     stablehlo: "func.call",
     function: "lxla_computation_call",
@@ -27,7 +27,7 @@ pub const CALL: Definition = Definition {
 };
 
 /// Definition of `while`: a loop with a condition.
-pub const WHILE: Definition = Definition {
+pub(in crate::ops) const WHILE: Definition = Definition {
     name: "while",
     stablehlo: "while",
     function: "lxla_while",
@@ -41,7 +41,7 @@ pub const WHILE: Definition = Definition {
 };
 
 /// Definition of `cond`: applies one of two bodies.
-pub const IF: Definition = Definition {
+pub(in crate::ops) const IF: Definition = Definition {
     name: "cond",
     stablehlo: "if",
     function: "lxla_cond",
@@ -54,7 +54,7 @@ pub const IF: Definition = Definition {
 };
 
 /// Definition of `case`: applies one of several bodies.
-pub const CASE: Definition = Definition {
+pub(in crate::ops) const CASE: Definition = Definition {
     name: "case",
     stablehlo: "case",
     function: "lxla_case",
@@ -67,7 +67,7 @@ pub const CASE: Definition = Definition {
 };
 
 /// Definition of `scan`: a loop over slices.
-pub const SCAN: Definition = Definition {
+pub(in crate::ops) const SCAN: Definition = Definition {
     name: "scan",
     stablehlo: "while",
     function: "lxla_scan",
@@ -291,7 +291,7 @@ fn check_arguments(trace: &Trace, name: &str, nodes: &[NodeId], wanted: &[Tensor
 }
 
 /// Returns an error unless two lists of types are equal.
-pub fn check_types(what: &str, types: &[TensorType], whose: &str, wanted: &[TensorType]) -> Result<()> {
+pub(in crate::ops) fn check_types(what: &str, types: &[TensorType], whose: &str, wanted: &[TensorType]) -> Result<()> {
     if types != wanted {
         return Err(error!(InvalidArgument, "{what} are {}; {whose} are {}", listed(types), listed(wanted)));
     }

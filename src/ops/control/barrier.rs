@@ -11,7 +11,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::types::TensorType;
 
 /// Definition of `optimization_barrier`: returns its operands unchanged.
-pub const OPTIMIZATION_BARRIER: Definition = Definition {
+pub(in crate::ops) const OPTIMIZATION_BARRIER: Definition = Definition {
     name: "optimization_barrier",
     stablehlo: "optimization_barrier",
     function: "lxla_optimization_barrier",

@@ -18,7 +18,7 @@ use crate::types::TensorType;
 use std::sync::Arc;
 
 /// Definition of `stop_gradient`: returns its operand, which derivatives treat as a constant.
-pub const STOP_GRADIENT: Definition = Definition {
+pub(in crate::ops) const STOP_GRADIENT: Definition = Definition {
     name: "stop_gradient",
     stablehlo: "",
     function: "lxla_stop_gradient",
@@ -32,7 +32,7 @@ pub const STOP_GRADIENT: Definition = Definition {
 };
 
 /// Definition of `checkpoint_name`: returns its operand, which a checkpoint policy can save by the name.
-pub const CHECKPOINT_NAME: Definition = Definition {
+pub(in crate::ops) const CHECKPOINT_NAME: Definition = Definition {
     name: "checkpoint_name",
     function: "lxla_checkpoint_name",
     derivative: Derivative::Linear {
@@ -43,7 +43,7 @@ pub const CHECKPOINT_NAME: Definition = Definition {
 };
 
 /// Definition of a computation with rules of its own.
-pub const CUSTOM: Definition = Definition {
+pub(in crate::ops) const CUSTOM: Definition = Definition {
     name: "computation_with_rule",
     stablehlo: "func.call",
     function: "lxla_computation_with_vjp",

@@ -10,7 +10,7 @@ use crate::ops::definition::{Call, Definition, Native};
 use crate::types::{TensorType, element_count};
 
 /// Definition of `custom_call`: calls a target that the plugin implements. Its attributes are a [`CustomCall`].
-pub const CUSTOM_CALL: Definition = Definition {
+pub(in crate::ops) const CUSTOM_CALL: Definition = Definition {
     name: "custom_call",
     stablehlo: "custom_call",
     function: "lxla_custom_call",

@@ -11,7 +11,7 @@ use crate::ops::rules::Derivative;
 use crate::types::{DType, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
 /// Definition of `full`: `value` in every element.
-pub const FULL: Definition = Definition {
+pub(in crate::ops) const FULL: Definition = Definition {
     name: "full",
     stablehlo: "constant",
     function: "lxla_tensor_full",
@@ -23,7 +23,7 @@ pub const FULL: Definition = Definition {
 };
 
 /// Definition of `iota`: 0, 1, 2, ... along an axis.
-pub const IOTA: Definition = Definition {
+pub(in crate::ops) const IOTA: Definition = Definition {
     name: "iota",
     stablehlo: "iota",
     function: "lxla_iota",
@@ -51,7 +51,7 @@ pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<No
 }
 
 /// Records an empty tensor of any dtype. Its fill value is 1, since f8e8m0fnu has no 0.
-pub fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
+pub(in crate::ops) fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
     full(trace, ty, ScalarValue::Unsigned(1))
 }
 

@@ -11,14 +11,13 @@ use crate::ops::refuse;
 use crate::ops::shape::rearrange::expand_dims;
 use crate::types::{DType, ScalarValue, TensorType, element_count, normalize_axis};
 
-/// Table entry of `tril`, the lower triangle.
-pub const TRIL: Composed = Composed { name: "tril", function: "lxla_tril", dtypes: "all" };
-/// Table entry of `triu`, the upper triangle.
-pub const TRIU: Composed = Composed { name: "triu", function: "lxla_triu", dtypes: "all" };
-/// Table entry of `eye`, ones on a diagonal.
-pub const EYE: Composed = Composed { name: "eye", function: "lxla_eye", dtypes: "all" };
-/// Table entry of `one_hot`, a 1 at the position that an index gives.
-pub const ONE_HOT: Composed = Composed { name: "one_hot", function: "lxla_one_hot", dtypes: "all; indices integers" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "tril", function: "lxla_tril", dtypes: "all" },
+    Composed { name: "triu", function: "lxla_triu", dtypes: "all" },
+    Composed { name: "eye", function: "lxla_eye", dtypes: "all" },
+    Composed { name: "one_hot", function: "lxla_one_hot", dtypes: "all; indices integers" },
+];
 
 /// Records the lower triangle: elements up to diagonal `k` (1 is the one above the main diagonal), 0 above it.
 pub fn tril(trace: &mut Trace, x: NodeId, k: i64) -> Result<NodeId> {

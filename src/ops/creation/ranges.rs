@@ -12,10 +12,11 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::widened;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, element_count};
 
-/// Table entry of `arange`, evenly spaced values by step.
-pub const ARANGE: Composed = Composed { name: "arange", function: "lxla_arange", dtypes: "all" };
-/// Table entry of `linspace`, evenly spaced values by count.
-pub const LINSPACE: Composed = Composed { name: "linspace", function: "lxla_linspace", dtypes: "all" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "arange", function: "lxla_arange", dtypes: "all" },
+    Composed { name: "linspace", function: "lxla_linspace", dtypes: "all" },
+];
 
 /// Maximum divisor of an integer linspace: above it, the product of a position and a remainder may exceed 64 bits.
 const MOST_GAPS: i64 = 1 << 32;

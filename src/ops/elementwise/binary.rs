@@ -16,7 +16,7 @@ use crate::ops::{common_dims, common_dtype, typed};
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Definition of `binary`: two tensors, with broadcasting and type promotion.
-pub const BINARY: Definition = Definition {
+pub(in crate::ops) const BINARY: Definition = Definition {
     name: "binary",
     stablehlo: "",
     function: "lxla_binary",
@@ -30,7 +30,7 @@ pub const BINARY: Definition = Definition {
 };
 
 /// Definition of `binary_scalar`: the operand on the right is a scalar.
-pub const BINARY_SCALAR: Definition = Definition {
+pub(in crate::ops) const BINARY_SCALAR: Definition = Definition {
     name: "binary_scalar",
     stablehlo: "",
     function: "lxla_binary_scalar",
@@ -46,7 +46,7 @@ pub const BINARY_SCALAR: Definition = Definition {
 };
 
 /// Definition of `scalar_binary`: the operand on the left is a scalar.
-pub const SCALAR_BINARY: Definition = Definition {
+pub(in crate::ops) const SCALAR_BINARY: Definition = Definition {
     name: "scalar_binary",
     function: "lxla_binary_with_scalar",
     native: Native::One(|call| {
@@ -102,7 +102,7 @@ pub fn binary_scalar(
 
 /// Converts a scalar operand to the tensor's dtype.
 #[inline]
-pub fn scalar_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {
+pub(in crate::ops) fn scalar_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {
     Scalar::new(dtype, scalar).map_err(|e| e.context("rhs"))
 }
 

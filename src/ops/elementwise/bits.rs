@@ -14,7 +14,7 @@ use crate::ops::{refuse, typed};
 use crate::types::{DType, Dims, Kind, TensorType, check_rank};
 
 /// Definition of `bitcast_convert`: the operand's bits as elements of the node's dtype.
-pub const BITCAST_CONVERT: Definition = Definition {
+pub(in crate::ops) const BITCAST_CONVERT: Definition = Definition {
     name: "bitcast_convert",
     stablehlo: "bitcast_convert",
     function: "lxla_bitcast_convert",
@@ -27,7 +27,7 @@ pub const BITCAST_CONVERT: Definition = Definition {
 };
 
 /// Definition of `reduce_precision`.
-pub const REDUCE_PRECISION: Definition = Definition {
+pub(in crate::ops) const REDUCE_PRECISION: Definition = Definition {
     name: "reduce_precision",
     stablehlo: "reduce_precision",
     function: "lxla_reduce_precision",

@@ -15,7 +15,7 @@ use crate::ops::{refuse, typed};
 use crate::types::{Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Definition of `clamp`. Operands: min, x, max.
-pub const CLAMP: Definition = Definition {
+pub(in crate::ops) const CLAMP: Definition = Definition {
     name: "clamp",
     stablehlo: "clamp",
     function: "lxla_clamp",

@@ -15,7 +15,7 @@ use crate::ops::{common_dims, common_dtype, refuse, typed};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Definition of `compare`; the direction is a [`CompareOp`].
-pub const COMPARE: Definition = Definition {
+pub(in crate::ops) const COMPARE: Definition = Definition {
     name: "compare",
     stablehlo: "compare",
     function: "lxla_compare",
@@ -29,7 +29,7 @@ pub const COMPARE: Definition = Definition {
 };
 
 /// Definition of `select`: `pred ? a : b`.
-pub const SELECT: Definition = Definition {
+pub(in crate::ops) const SELECT: Definition = Definition {
     name: "select",
     stablehlo: "select",
     function: "lxla_select",

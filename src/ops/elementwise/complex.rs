@@ -13,7 +13,7 @@ use crate::ops::{common_dims, common_dtype, refuse, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 /// Definition of `complex`. Operands: real part, imaginary part.
-pub const COMPLEX: Definition = Definition {
+pub(in crate::ops) const COMPLEX: Definition = Definition {
     name: "complex",
     stablehlo: "complex",
     function: "lxla_complex",
@@ -27,7 +27,7 @@ pub const COMPLEX: Definition = Definition {
 };
 
 /// Definition of `real`: the real part of complex numbers.
-pub const REAL: Definition = Definition {
+pub(in crate::ops) const REAL: Definition = Definition {
     name: "real",
     stablehlo: "real",
     function: "lxla_real",
@@ -41,7 +41,7 @@ pub const REAL: Definition = Definition {
 };
 
 /// Definition of `imag`: the imaginary part of complex numbers.
-pub const IMAG: Definition = Definition {
+pub(in crate::ops) const IMAG: Definition = Definition {
     name: "imag",
     stablehlo: "imag",
     function: "lxla_imag",

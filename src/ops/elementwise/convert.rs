@@ -9,7 +9,7 @@ use crate::ops::rules::Batching;
 use crate::types::{DType, Kind, TensorType};
 
 /// Definition of `convert`: converts to the node's dtype.
-pub const CONVERT: Definition = Definition {
+pub(in crate::ops) const CONVERT: Definition = Definition {
     name: "convert",
     stablehlo: "convert",
     function: "lxla_convert",

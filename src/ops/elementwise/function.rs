@@ -19,7 +19,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 use std::sync::{Arc, LazyLock};
 
 /// Definition of the functions in [`UnaryFunction`] that have a formula.
-pub const UNARY_FUNCTION: Definition = Definition {
+pub(in crate::ops) const UNARY_FUNCTION: Definition = Definition {
     name: "unary_function",
     function: "lxla_unary",
     lower,
@@ -32,7 +32,7 @@ pub const UNARY_FUNCTION: Definition = Definition {
 };
 
 /// Definition of the functions in [`BinaryFunction`] of floats.
-pub const BINARY_FUNCTION: Definition = Definition {
+pub(in crate::ops) const BINARY_FUNCTION: Definition = Definition {
     name: "binary_function",
     function: "lxla_binary",
     derivative: Derivative::Elementwise(binary_factor),
@@ -40,7 +40,7 @@ pub const BINARY_FUNCTION: Definition = Definition {
 };
 
 /// Definition of the functions in [`SpecialOp`].
-pub const SPECIAL_FUNCTION: Definition = Definition {
+pub(in crate::ops) const SPECIAL_FUNCTION: Definition = Definition {
     name: "special_function",
     function: "lxla_special",
     derivative: Derivative::Elementwise(special_factor),

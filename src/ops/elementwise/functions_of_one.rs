@@ -51,7 +51,7 @@ fn node(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId>
 }
 
 /// Records the formula of a function of f32 or f64.
-pub fn formula(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+pub(in crate::ops) fn formula(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
     match function {
         UnaryFunction::Log2 | UnaryFunction::Log10 => logarithm(f, function, x),
         UnaryFunction::Sinh => hyperbolic::sinh(f, x),
@@ -76,7 +76,7 @@ pub fn formula(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<No
 }
 
 /// Records a pred tensor of the shape of `x` with `value` in every element.
-pub fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result<NodeId> {
+pub(in crate::ops) fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result<NodeId> {
     let ty = TensorType { dtype: DType::Pred, dims: trace.ty(x).dims };
     full(trace, &ty, ScalarValue::Unsigned(value.into()))
 }
@@ -111,7 +111,7 @@ fn signed(dtype: DType) -> DType {
 }
 
 /// Records the sign bit; of floats by their bits, so -0 and NaN have one too.
-pub fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+pub(in crate::ops) fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     let bits = match ty.dtype.kind() {
         _ if ty.dtype == DType::F8E8M0FNU => return every(trace, x, false),

@@ -47,7 +47,7 @@ pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId,
 
 /// Records the formula of a function of two floats of one dtype: f32 or f64, and for functions of bits also f16 and
 /// bf16.
-pub fn formula(f: &mut Formula, function: BinaryFunction, a: NodeId, b: NodeId) -> Result<NodeId> {
+pub(in crate::ops) fn formula(f: &mut Formula, function: BinaryFunction, a: NodeId, b: NodeId) -> Result<NodeId> {
     match function {
         BinaryFunction::FloorDivide => floor_divide(f, a, b),
         BinaryFunction::Modulo => modulo(f, a, b),
@@ -62,7 +62,7 @@ pub fn formula(f: &mut Formula, function: BinaryFunction, a: NodeId, b: NodeId) 
 }
 
 /// Records a function of a tensor and a scalar, which is converted to the tensor's dtype.
-pub fn binary_function_scalar(
+pub(in crate::ops) fn binary_function_scalar(
     trace: &mut Trace,
     function: BinaryFunction,
     x: NodeId,
@@ -182,7 +182,7 @@ fn logaddexp(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
 
 /// Records the magnitudes of `x` with the signs of `y`, floats of one dtype of 16 bits or more, by their bits: NaN and
 /// -0 have signs too.
-pub fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
+pub(in crate::ops) fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     let bits = match dtype.size_bytes() {
         2 => DType::U16,

@@ -107,6 +107,20 @@ pub fn binary_member(trace: &mut Trace, member: BinaryMember, lhs: NodeId, rhs: 
     }
 }
 
+/// Records an elementwise operation or function of `dst` and `rhs` whose result has the dtype and shape of `dst`.
+pub fn binary_member_in_place(trace: &mut Trace, member: BinaryMember, dst: NodeId, rhs: NodeId) -> Result<NodeId> {
+    let (to, from) = (trace.ty(dst), trace.ty(rhs));
+    let id = binary_member(trace, member, dst, rhs).map_err(|e| e.context("in place (lhs is dst)"))?;
+    let result = trace.ty(id);
+    if result != to {
+        return Err(error!(
+            InvalidArgument,
+            "dst: it is {to}; with rhs {from} the result would be {result}, which does not fit in place"
+        ));
+    }
+    Ok(id)
+}
+
 /// Records an elementwise operation or function of a tensor and a scalar, which is converted to the tensor's dtype.
 #[inline]
 pub fn binary_member_scalar(

@@ -13,8 +13,8 @@ use crate::ops::elementwise::formula::{Formula, in_wide};
 use crate::ops::refuse;
 use crate::types::DType;
 
-/// Table entry of the functions in [`SpecialOp`].
-pub const SPECIAL: Composed = Composed { name: "special", function: "lxla_special", dtypes: "" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[Composed { name: "special", function: "lxla_special", dtypes: "" }];
 
 /// Records a special function of floats.
 pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
@@ -29,7 +29,7 @@ pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
 }
 
 /// Records the formula of a special function of f32 or f64.
-pub fn formula(f: &mut Formula, op: SpecialOp, x: NodeId) -> Result<NodeId> {
+pub(in crate::ops) fn formula(f: &mut Formula, op: SpecialOp, x: NodeId) -> Result<NodeId> {
     match op {
         SpecialOp::Erf => erf(f, x),
         SpecialOp::Erfc => erfc(f, x),

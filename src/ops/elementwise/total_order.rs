@@ -10,12 +10,12 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::{common_dims, common_dtype, refuse};
 use crate::types::{DType, Kind, ScalarValue};
 
-/// Table entry of the comparison in total order.
-pub const COMPARE_TOTAL_ORDER: Composed = Composed {
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[Composed {
     name: "compare_total_order",
     function: "lxla_compare_total_order",
     dtypes: "pred, integers, floats, 8-bit floats",
-};
+}];
 
 /// Records a comparison in total order. Integers and preds have one order only. 8-bit floats are compared in f32.
 pub fn compare_total_order(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {

@@ -17,7 +17,7 @@ use crate::ops::rules::Batching;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 /// Definition of the operations in [`UnaryOp`].
-pub const UNARY: Definition = Definition {
+pub(in crate::ops) const UNARY: Definition = Definition {
     name: "unary",
     stablehlo: "",
     function: "lxla_unary",

@@ -16,13 +16,12 @@ use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::{concatenate, pad, slice};
 use crate::types::{DType, Dims, Kind, MAX_RANK, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
-/// Table entry of `index`, NumPy's advanced indexing.
-pub const INDEX: Composed = Composed { name: "index", function: "lxla_index", dtypes: "all; indices integers" };
-/// Table entry of `index_put`, which combines values into the elements of an advanced index.
-pub const INDEX_PUT: Composed =
-    Composed { name: "index_put", function: "lxla_index_put", dtypes: "as lxla_scatter_along; indices integers" };
-/// Table entry of `slice_assign`, which replaces a slice.
-pub const SLICE_ASSIGN: Composed = Composed { name: "slice_assign", function: "lxla_slice_assign", dtypes: "all" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "index", function: "lxla_index", dtypes: "all; indices integers" },
+    Composed { name: "index_put", function: "lxla_index_put", dtypes: "as lxla_scatter_along; indices integers" },
+    Composed { name: "slice_assign", function: "lxla_slice_assign", dtypes: "all" },
+];
 
 /// Layout of an advanced index, with an index array for some of the axes.
 struct Advanced {

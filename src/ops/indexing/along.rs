@@ -17,18 +17,13 @@ use crate::ops::indexing::scatter::{Promises, scatter};
 use crate::ops::shape::axes::broadcast_to;
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, broadcast, element_count, normalize_axis};
 
-/// Table entry of `take_along_axis`.
-pub const TAKE_ALONG_AXIS: Composed =
-    Composed { name: "take_along_axis", function: "lxla_take_along_axis", dtypes: "all; indices integers" };
-/// Table entry of `scatter_along`.
-pub const SCATTER_ALONG: Composed =
-    Composed { name: "scatter_along", function: "lxla_scatter_along", dtypes: "all; indices integers" };
-/// Table entry of `index_add`.
-pub const INDEX_ADD: Composed =
-    Composed { name: "index_add", function: "lxla_index_add", dtypes: "numbers; indices integers" };
-/// Table entry of `index_copy`.
-pub const INDEX_COPY: Composed =
-    Composed { name: "index_copy", function: "lxla_index_copy", dtypes: "all; indices integers" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "take_along_axis", function: "lxla_take_along_axis", dtypes: "all; indices integers" },
+    Composed { name: "scatter_along", function: "lxla_scatter_along", dtypes: "all; indices integers" },
+    Composed { name: "index_add", function: "lxla_index_add", dtypes: "numbers; indices integers" },
+    Composed { name: "index_copy", function: "lxla_index_copy", dtypes: "all; indices integers" },
+];
 
 /// Records NumPy's take_along_axis: one element of `x` for each index.
 pub fn take_along_axis(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<NodeId> {
@@ -107,7 +102,7 @@ pub fn index_combine(
 
 /// Records a scatter with `op`. Sums and products of f16 and bf16, and everything but copies of 8-bit floats, are
 /// computed in f32 and rounded once. Copies keep the bits.
-pub fn combined(
+pub(in crate::ops) fn combined(
     trace: &mut Trace,
     op: ScatterOp,
     x: NodeId,
@@ -166,7 +161,7 @@ fn common(x: &TensorType, indices: &TensorType, axis: usize) -> Result<(Dims, Di
 }
 
 /// Dimension numbers that gather one element for each index, along one axis of `rank`.
-pub fn elements_along(axis: usize, rank: usize) -> Placement {
+pub(in crate::ops) fn elements_along(axis: usize, rank: usize) -> Placement {
     let others: Vec<i64> = (0..rank).filter(|&a| a != axis).map(|a| a as i64).collect();
     Placement {
         window_dims: vec![],
@@ -179,7 +174,7 @@ pub fn elements_along(axis: usize, rank: usize) -> Placement {
 }
 
 /// Records indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that holds the sum.
-pub fn from_start(trace: &mut Trace, indices: NodeId, dim: i64) -> Result<NodeId> {
+pub(in crate::ops) fn from_start(trace: &mut Trace, indices: NodeId, dim: i64) -> Result<NodeId> {
     let ty = trace.ty(indices);
     if ty.dtype.kind() != Kind::Signed {
         return Ok(indices);

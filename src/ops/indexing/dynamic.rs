@@ -13,7 +13,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
 
 /// Definition of `dynamic_slice`: a slice of the first operand, at the start indices in the others.
-pub const DYNAMIC_SLICE: Definition = Definition {
+pub(in crate::ops) const DYNAMIC_SLICE: Definition = Definition {
     name: "dynamic_slice",
     stablehlo: "dynamic_slice",
     function: "lxla_dynamic_slice",
@@ -27,7 +27,7 @@ pub const DYNAMIC_SLICE: Definition = Definition {
 
 /// Definition of `dynamic_update_slice`: the first operand with the second written over it, at the start indices in the
 /// others.
-pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
+pub(in crate::ops) const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     name: "dynamic_update_slice",
     stablehlo: "dynamic_update_slice",
     function: "lxla_dynamic_update_slice",
@@ -42,7 +42,7 @@ pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
 };
 
 /// Definition of `take`: slices of the first operand at the indices in the second.
-pub const TAKE: Definition = Definition {
+pub(in crate::ops) const TAKE: Definition = Definition {
     name: "take",
     stablehlo: "gather",
     function: "lxla_take",

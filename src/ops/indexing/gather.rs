@@ -13,7 +13,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::types::{Dims, TensorType, element_count};
 
 /// Definition of `gather`: slices of the first operand at the indices in the second.
-pub const GATHER: Definition = Definition {
+pub(in crate::ops) const GATHER: Definition = Definition {
     name: "gather",
     stablehlo: "gather",
     function: "lxla_gather",

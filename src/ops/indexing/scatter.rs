@@ -17,7 +17,7 @@ use crate::ops::shape::axes::reshape;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Definition of `scatter`: arrays with slices of updates combined into them.
-pub const SCATTER: Definition = Definition {
+pub(in crate::ops) const SCATTER: Definition = Definition {
     name: "scatter",
     stablehlo: "scatter",
     function: "lxla_scatter",

@@ -17,11 +17,11 @@ use crate::ops::shape::slicing::slice;
 use crate::ops::sorting::ordered_bits::{counted, is_nonzero, search};
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, element_count};
 
-/// Table entry of `nonzero`, the indices of elements that are not 0.
-pub const NONZERO: Composed = Composed { name: "nonzero", function: "lxla_nonzero", dtypes: "all; gives integers" };
-/// Table entry of `mask_select`, the elements where a mask is true.
-pub const MASK_SELECT: Composed =
-    Composed { name: "mask_select", function: "lxla_mask_select", dtypes: "all; mask pred" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "nonzero", function: "lxla_nonzero", dtypes: "all; gives integers" },
+    Composed { name: "mask_select", function: "lxla_mask_select", dtypes: "all; mask pred" },
+];
 
 /// Records the first `size` positions at which a row of preds is true, padded with the row's length, and the number of
 /// all such positions as a scalar.
@@ -41,7 +41,7 @@ fn true_places(trace: &mut Trace, row: NodeId, size: i64) -> Result<(NodeId, Nod
 
 /// Records, for each of 1, 2, ... `size`, the first position at which a non-decreasing row of counts reaches it; `n` if
 /// none does.
-pub fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result<NodeId> {
+pub(in crate::ops) fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result<NodeId> {
     let dtype = trace.node(counts).dtype;
     let numbers = counted(trace, size, n)?;
     let numbers = convert(trace, numbers, dtype);
@@ -51,20 +51,20 @@ pub fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result
 }
 
 /// Records, for each of 0, 1, ... `size` - 1, whether it is less than `count`.
-pub fn are_there(trace: &mut Trace, count: NodeId, size: i64) -> Result<NodeId> {
+pub(in crate::ops) fn are_there(trace: &mut Trace, count: NodeId, size: i64) -> Result<NodeId> {
     let numbers = counted(trace, size, 0)?;
     let numbers = convert(trace, numbers, trace.node(count).dtype);
     compare(trace, CompareOp::Lt, numbers, count)
 }
 
-pub fn check_size(size: i64) -> Result<()> {
+pub(in crate::ops) fn check_size(size: i64) -> Result<()> {
     if size < 0 {
         return Err(error!(InvalidArgument, "size: {size} given; want at least 0"));
     }
     element_count(&[size]).map(drop)
 }
 
-pub fn flat(trace: &mut Trace, x: NodeId) -> Result<(NodeId, i64)> {
+pub(in crate::ops) fn flat(trace: &mut Trace, x: NodeId) -> Result<(NodeId, i64)> {
     let n = trace.ty(x).elements() as i64;
     Ok((reshape(trace, x, &[n])?, n))
 }
@@ -140,7 +140,7 @@ pub fn mask_select(
     Ok([select(trace, there, taken, fill)?, counted])
 }
 
-pub fn check_fill(fill: &TensorType, x: &TensorType) -> Result<()> {
+pub(in crate::ops) fn check_fill(fill: &TensorType, x: &TensorType) -> Result<()> {
     if *fill != TensorType::new(x.dtype, &[]) {
         return Err(error!(InvalidArgument, "fill: it is {fill}; x is {x}, and wants {}[]", x.dtype));
     }

@@ -13,7 +13,7 @@ use crate::ops::{common_dtype, distinct_axes};
 use crate::types::{DType, Dims, TensorType, element_count};
 
 /// Definition of `dot_general`.
-pub const DOT_GENERAL: Definition = Definition {
+pub(in crate::ops) const DOT_GENERAL: Definition = Definition {
     name: "dot_general",
     stablehlo: "dot_general",
     function: "lxla_dot_general",
@@ -116,7 +116,12 @@ fn infer(
 
 /// Returns the dtype in which a product is computed and returned: the operands' common dtype, or `wanted`, if the
 /// common dtype promotes to it.
-pub fn product_dtype(name: &str, lhs: &TensorType, rhs: &TensorType, wanted: Option<DType>) -> Result<DType> {
+pub(in crate::ops) fn product_dtype(
+    name: &str,
+    lhs: &TensorType,
+    rhs: &TensorType,
+    wanted: Option<DType>,
+) -> Result<DType> {
     let common = common_dtype(lhs, rhs)?;
     if common == DType::Pred {
         return Err(error!(InvalidArgument, "lhs is {lhs} and rhs is {rhs}: {name} takes numbers"));
@@ -133,7 +138,7 @@ pub fn product_dtype(name: &str, lhs: &TensorType, rhs: &TensorType, wanted: Opt
 /// Dtype in which XLA gets the operands of a product in `dtype`. A product of f16 or bf16 in f32, or of s8 or u8 in
 /// s32, takes the operands as they are and widens in the product, as matrix units do; in other cases the operands are
 /// widened before, so that nothing is lost.
-pub fn factor_dtype(common: DType, dtype: DType) -> DType {
+pub(in crate::ops) fn factor_dtype(common: DType, dtype: DType) -> DType {
     match (common, dtype) {
         (DType::F16 | DType::BF16, DType::F32) | (DType::S8 | DType::U8, DType::S32) => common,
         _ => dtype,

@@ -13,7 +13,7 @@ use crate::ops::{common_dtype, refuse};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Definition of `cholesky`.
-pub const CHOLESKY: Definition = Definition {
+pub(in crate::ops) const CHOLESKY: Definition = Definition {
     name: "cholesky",
     stablehlo: "cholesky",
     function: "lxla_cholesky",
@@ -36,7 +36,7 @@ attributes! {
 }
 
 /// Definition of `triangular_solve`. Its attributes are a [`Triangle`].
-pub const TRIANGULAR_SOLVE: Definition = Definition {
+pub(in crate::ops) const TRIANGULAR_SOLVE: Definition = Definition {
     name: "triangular_solve",
     stablehlo: "triangular_solve",
     function: "lxla_triangular_solve",

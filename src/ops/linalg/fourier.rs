@@ -12,7 +12,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
 
 /// Definition of `fft`.
-pub const FFT: Definition = Definition {
+pub(in crate::ops) const FFT: Definition = Definition {
     name: "fft",
     stablehlo: "fft",
     function: "lxla_fft",

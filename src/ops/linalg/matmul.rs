@@ -16,7 +16,7 @@ use crate::ops::{common_dtype, typed};
 use crate::types::{DType, Dims, TensorType, broadcast, element_count};
 
 /// Definition of `matmul`, NumPy's matrix product.
-pub const MATMUL: Definition = Definition {
+pub(in crate::ops) const MATMUL: Definition = Definition {
     name: "matmul",
     stablehlo: "dot_general",
     function: "lxla_matmul",
@@ -105,7 +105,7 @@ fn lower(e: &mut Emitter, at: usize) {
 }
 
 /// Cotangent of one factor, by the rules of the operations of the expansion.
-pub fn expanded_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+pub(in crate::ops) fn expanded_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let (first, given, transforms) = (NodeId(site.trace.len() as u32), site.operands.clone(), site.transforms);
     // If both factors are one node, its cotangent as one of them is asked for.
     if given[0] == given[1] {

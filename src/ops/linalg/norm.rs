@@ -13,9 +13,9 @@ use crate::ops::elementwise::unary::unary;
 use crate::ops::reduction::reduce::reduce;
 use crate::types::{Kind, ScalarValue, TensorType};
 
-/// Table entry of `norm`.
-pub const NORM: Composed =
-    Composed { name: "norm", function: "lxla_norm", dtypes: "floats, 8-bit floats, complex numbers" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] =
+    &[Composed { name: "norm", function: "lxla_norm", dtypes: "floats, 8-bit floats, complex numbers" }];
 
 /// Records the norm of this order over axes: for infinite orders the largest or smallest absolute value, for 0 the
 /// number of nonzero elements. 8-bit and 16-bit floats, whose squares easily overflow, are computed in f32. The

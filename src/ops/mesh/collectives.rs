@@ -16,7 +16,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::types::{TensorType, element_count, normalize_axis};
 
 /// Definition of `all_reduce`: every device of a group gets the reduction of the group's values.
-pub const ALL_REDUCE: Definition = Definition {
+pub(in crate::ops) const ALL_REDUCE: Definition = Definition {
     name: "all_reduce",
     stablehlo: "all_reduce",
     function: "lxla_all_reduce",
@@ -29,7 +29,7 @@ pub const ALL_REDUCE: Definition = Definition {
 };
 
 /// Definition of `all_gather`: every device of a group gets the concatenation of the group's values.
-pub const ALL_GATHER: Definition = Definition {
+pub(in crate::ops) const ALL_GATHER: Definition = Definition {
     name: "all_gather",
     stablehlo: "all_gather",
     function: "lxla_all_gather",
@@ -42,7 +42,7 @@ pub const ALL_GATHER: Definition = Definition {
 };
 
 /// Definition of `reduce_scatter`: each device of a group gets one piece of the reduction of the group's values.
-pub const REDUCE_SCATTER: Definition = Definition {
+pub(in crate::ops) const REDUCE_SCATTER: Definition = Definition {
     name: "reduce_scatter",
     stablehlo: "reduce_scatter",
     function: "lxla_reduce_scatter",
@@ -55,7 +55,7 @@ pub const REDUCE_SCATTER: Definition = Definition {
 };
 
 /// Definition of `all_to_all`: each device of a group gets one piece of every value of the group, concatenated.
-pub const ALL_TO_ALL: Definition = Definition {
+pub(in crate::ops) const ALL_TO_ALL: Definition = Definition {
     name: "all_to_all",
     stablehlo: "all_to_all",
     function: "lxla_all_to_all",

@@ -10,7 +10,7 @@ use crate::ops::rules::{Batching, Derivative, Site};
 use crate::types::TensorType;
 
 /// Definition of `sharding_constraint`: the operand, whose pieces are where the sharding says.
-pub const SHARDING_CONSTRAINT: Definition = Definition {
+pub(in crate::ops) const SHARDING_CONSTRAINT: Definition = Definition {
     name: "sharding_constraint",
     stablehlo: "sdy.sharding_constraint",
     function: "lxla_sharding_constraint",

@@ -14,7 +14,7 @@ use crate::ops::rules::{Batching, Derivative, zeros};
 use crate::types::{DType, ScalarValue, TensorType};
 
 /// Definition of `collective_permute`: a target gets the value of its source, and other devices get zeros.
-pub const COLLECTIVE_PERMUTE: Definition = Definition {
+pub(in crate::ops) const COLLECTIVE_PERMUTE: Definition = Definition {
     name: "collective_permute",
     stablehlo: "collective_permute",
     function: "lxla_collective_permute",
@@ -27,7 +27,7 @@ pub const COLLECTIVE_PERMUTE: Definition = Definition {
 };
 
 /// Definition of `axis_index`: the position of the device along axes of the mesh.
-pub const AXIS_INDEX: Definition = Definition {
+pub(in crate::ops) const AXIS_INDEX: Definition = Definition {
     name: "axis_index",
     stablehlo: "partition_id",
     function: "lxla_axis_index",

@@ -15,7 +15,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::types::TensorType;
 
 /// Definition of `shard_map`.
-pub const SHARD_MAP: Definition = Definition {
+pub(in crate::ops) const SHARD_MAP: Definition = Definition {
     name: "shard_map",
     stablehlo: "sdy.manual_computation",
     function: "lxla_shard_map",

@@ -32,8 +32,9 @@ numbered! {
     }
 }
 
-/// Table entry of the functions in [`ActivationOp`].
-pub const ACTIVATION: Composed = Composed { name: "activation", function: "lxla_activation", dtypes: "" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] =
+    &[Composed { name: "activation", function: "lxla_activation", dtypes: "" }];
 
 /// At and below this value, every exponential tail underflows to 0, in f64 too.
 const LOWEST: f64 = -1000.0;

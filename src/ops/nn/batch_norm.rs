@@ -14,15 +14,12 @@ use crate::ops::reduction::reduce::reduce;
 use crate::ops::shape::axes::reshape;
 use crate::types::{DType, Dims, ScalarValue, TensorType, normalize_axis};
 
-/// Table entry of `batch_norm_training`.
-pub const BATCH_NORM_TRAINING: Composed =
-    Composed { name: "batch_norm_training", function: "lxla_batch_norm_training", dtypes: "floats, 8-bit floats" };
-/// Table entry of `batch_norm_inference`.
-pub const BATCH_NORM_INFERENCE: Composed =
-    Composed { name: "batch_norm_inference", function: "lxla_batch_norm_inference", dtypes: "floats, 8-bit floats" };
-/// Table entry of `batch_norm_grad`.
-pub const BATCH_NORM_GRAD: Composed =
-    Composed { name: "batch_norm_grad", function: "lxla_batch_norm_grad", dtypes: "floats, 8-bit floats" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "batch_norm_training", function: "lxla_batch_norm_training", dtypes: "floats, 8-bit floats" },
+    Composed { name: "batch_norm_inference", function: "lxla_batch_norm_inference", dtypes: "floats, 8-bit floats" },
+    Composed { name: "batch_norm_grad", function: "lxla_batch_norm_grad", dtypes: "floats, 8-bit floats" },
+];
 
 /// Records batch normalization in training. Returns `x` normalized over all axes but one, and the mean and the variance
 /// of each feature.

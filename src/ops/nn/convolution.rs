@@ -14,7 +14,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
 /// Definition of `convolution`.
-pub const CONVOLUTION: Definition = Definition {
+pub(in crate::ops) const CONVOLUTION: Definition = Definition {
     name: "convolution",
     stablehlo: "convolution",
     function: "lxla_convolution",

@@ -11,14 +11,12 @@ use crate::ops::reduction::reduce::reduce;
 use crate::ops::reduction::statistics::{axes_of_floats, count, deviations};
 use crate::types::{DType, broadcast};
 
-/// Table entry of `softmax`: exponentials divided by their sum.
-pub const SOFTMAX: Composed = Composed { name: "softmax", function: "lxla_softmax", dtypes: "floats, 8-bit floats" };
-/// Table entry of `log_softmax`: logarithms of the softmax.
-pub const LOG_SOFTMAX: Composed =
-    Composed { name: "log_softmax", function: "lxla_log_softmax", dtypes: "floats, 8-bit floats" };
-/// Table entry of `layer_norm`: differences from the mean, divided by the standard deviation.
-pub const LAYER_NORM: Composed =
-    Composed { name: "layer_norm", function: "lxla_layer_norm", dtypes: "floats, 8-bit floats" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "softmax", function: "lxla_softmax", dtypes: "floats, 8-bit floats" },
+    Composed { name: "log_softmax", function: "lxla_log_softmax", dtypes: "floats, 8-bit floats" },
+    Composed { name: "layer_norm", function: "lxla_layer_norm", dtypes: "floats, 8-bit floats" },
+];
 
 /// Records `e^x`, divided by its sum over an axis.
 pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {

@@ -17,17 +17,13 @@ use crate::ops::{binary_scalar, pad, reshape, reverse, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 use half::{bf16, f16};
 
-/// Table entry of `random_uniform`.
-pub const RANDOM_UNIFORM: Composed =
-    Composed { name: "random_uniform", function: "lxla_random_uniform", dtypes: "floats" };
-/// Table entry of `random_normal`.
-pub const RANDOM_NORMAL: Composed =
-    Composed { name: "random_normal", function: "lxla_random_normal", dtypes: "floats, 8-bit floats" };
-/// Table entry of `random_bernoulli`.
-pub const RANDOM_BERNOULLI: Composed =
-    Composed { name: "random_bernoulli", function: "lxla_random_bernoulli", dtypes: "gives pred" };
-/// Table entry of `random_split`.
-pub const RANDOM_SPLIT: Composed = Composed { name: "random_split", function: "lxla_random_split", dtypes: "u32 keys" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "random_uniform", function: "lxla_random_uniform", dtypes: "floats" },
+    Composed { name: "random_normal", function: "lxla_random_normal", dtypes: "floats, 8-bit floats" },
+    Composed { name: "random_bernoulli", function: "lxla_random_bernoulli", dtypes: "gives pred" },
+    Composed { name: "random_split", function: "lxla_random_split", dtypes: "u32 keys" },
+];
 
 /// Records random integers, uniform over all values of the dtype.
 pub fn random_bits(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {

@@ -12,7 +12,7 @@ use crate::ops::rules::{Derivative, no_cotangents, no_tangents};
 use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 
 /// Definition of `rng_bit_generator`.
-pub const RNG_BIT_GENERATOR: Definition = Definition {
+pub(in crate::ops) const RNG_BIT_GENERATOR: Definition = Definition {
     name: "rng_bit_generator",
     stablehlo: "rng_bit_generator",
     function: "lxla_rng_bit_generator",
@@ -83,7 +83,7 @@ fn check_state(algorithm: RngAlgorithm, state: &TensorType) -> Result<()> {
 }
 
 /// Unsigned dtype in which the bits of a dtype are generated; an error for unsupported dtypes.
-pub fn unsigned(dtype: DType) -> Result<DType> {
+pub(in crate::ops) fn unsigned(dtype: DType) -> Result<DType> {
     if matches!(dtype.kind(), Kind::Pred | Kind::Complex | Kind::Float8) {
         return Err(error!(
             InvalidArgument,

@@ -13,7 +13,7 @@ use crate::ops::{axis_set, refuse};
 use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
 /// Definition of the reductions in [`ReduceOp`].
-pub const REDUCE: Definition = Definition {
+pub(in crate::ops) const REDUCE: Definition = Definition {
     name: "reduce",
     stablehlo: "reduce",
     function: "lxla_reduce",
@@ -60,13 +60,13 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
 }
 
 /// Converts preds to s64 before sums and products, which count 0 and 1 as in NumPy.
-pub fn counted(trace: &mut Trace, op: ReduceOp, x: NodeId) -> NodeId {
+pub(in crate::ops) fn counted(trace: &mut Trace, op: ReduceOp, x: NodeId) -> NodeId {
     let counts = matches!(op, ReduceOp::Sum | ReduceOp::Product) && trace.node(x).dtype == DType::Pred;
     if counts { convert(trace, x, DType::S64) } else { x }
 }
 
 /// Returns an error unless `op` supports elements of this type.
-pub fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
+pub(in crate::ops) fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
     let kind = x.dtype.kind();
     let (fits, wanted) = match op {
         ReduceOp::Sum | ReduceOp::Product => (kind != Kind::Pred, "integers, floats and complex numbers"),
@@ -80,7 +80,7 @@ pub fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
 }
 
 /// Dtype in which a reduction accumulates: f32 for sums and products of f16 and bf16, which are rounded once.
-pub fn accumulator(op: ReduceOp, dtype: DType) -> DType {
+pub(in crate::ops) fn accumulator(op: ReduceOp, dtype: DType) -> DType {
     match (op, dtype) {
         (ReduceOp::Sum | ReduceOp::Product, DType::F16 | DType::BF16) => DType::F32,
         _ => dtype,

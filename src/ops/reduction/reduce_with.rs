@@ -18,13 +18,14 @@ use crate::ops::shape::axes::reshape;
 use crate::ops::sorting::sort::{check_ordered, key};
 use crate::types::{Axes, DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
 
-/// Table entry of `argmax`.
-pub const ARGMAX: Composed = Composed { name: "argmax", function: "lxla_argmax", dtypes: "all but complex numbers" };
-/// Table entry of `argmin`.
-pub const ARGMIN: Composed = Composed { name: "argmin", function: "lxla_argmin", dtypes: "all but complex numbers" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "argmax", function: "lxla_argmax", dtypes: "all but complex numbers" },
+    Composed { name: "argmin", function: "lxla_argmin", dtypes: "all but complex numbers" },
+];
 
 /// Definition of `reduce_with`: arrays, reduced together over axes.
-pub const REDUCE_WITH: Definition = Definition {
+pub(in crate::ops) const REDUCE_WITH: Definition = Definition {
     name: "reduce_with",
     stablehlo: "reduce",
     function: "lxla_reduce_with",
@@ -66,7 +67,12 @@ pub fn reduce_with(
 }
 
 /// Returns an error unless the body combines elements of such arrays and `inits` are scalars of their dtypes.
-pub fn check_reducer(trace: &Trace, body: &Applied, arrays: &[TensorType], inits: &[NodeId]) -> Result<()> {
+pub(in crate::ops) fn check_reducer(
+    trace: &Trace,
+    body: &Applied,
+    arrays: &[TensorType],
+    inits: &[NodeId],
+) -> Result<()> {
     for (i, ty) in arrays.iter().enumerate() {
         let (given, wanted) = (inits.get(i).map(|&init| trace.ty(init)), TensorType::new(ty.dtype, &[]));
         if given.as_ref() != Some(&wanted) {
@@ -118,7 +124,7 @@ pub fn arg_extreme(
 }
 
 /// Initial value: no element is smaller (or, for argmin, greater).
-pub fn worst(dtype: DType, greatest: bool) -> Scalar {
+pub(in crate::ops) fn worst(dtype: DType, greatest: bool) -> Scalar {
     if dtype == DType::Pred {
         return Scalar::from_bytes(dtype, &[u8::from(!greatest)]);
     }
@@ -164,7 +170,7 @@ fn lower(e: &mut Emitter, at: usize) {
 }
 
 /// Operands of a reduction in StableHLO's order: arrays and broadcast captures, then the initial value of each.
-pub fn operands(e: &mut Emitter, at: usize) -> (Vec<String>, Vec<String>) {
+pub(in crate::ops) fn operands(e: &mut Emitter, at: usize) -> (Vec<String>, Vec<String>) {
     let value = e.instruction(at);
     let count = value.bodies[0].results().len();
     let dims = e.values[value.operands[0]].ty.dims.clone();

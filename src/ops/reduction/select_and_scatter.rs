@@ -18,7 +18,7 @@ use crate::ops::shape::slicing::pad;
 use crate::types::{DType, TensorType};
 
 /// Definition of `select_and_scatter`: values combined into the element that is selected in each window.
-pub const SELECT_AND_SCATTER: Definition = Definition {
+pub(in crate::ops) const SELECT_AND_SCATTER: Definition = Definition {
     name: "select_and_scatter",
     stablehlo: "select_and_scatter",
     function: "lxla_select_and_scatter",

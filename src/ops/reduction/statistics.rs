@@ -11,16 +11,13 @@ use crate::ops::reduction::reduce::reduce;
 use crate::ops::refuse;
 use crate::types::{Axes, TensorType};
 
-/// Table entry of `mean`.
-pub const MEAN: Composed = Composed { name: "mean", function: "lxla_mean", dtypes: "floats, 8-bit floats" };
-/// Table entry of `variance`: the mean of the squared differences from the mean.
-pub const VARIANCE: Composed = Composed { name: "variance", function: "lxla_variance", dtypes: "floats, 8-bit floats" };
-/// Table entry of `standard_deviation`: the square root of the variance.
-pub const STANDARD_DEVIATION: Composed =
-    Composed { name: "standard_deviation", function: "lxla_standard_deviation", dtypes: "floats, 8-bit floats" };
-/// Table entry of `logsumexp`: the logarithm of the sum of exponentials.
-pub const LOGSUMEXP: Composed =
-    Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats, 8-bit floats" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "mean", function: "lxla_mean", dtypes: "floats, 8-bit floats" },
+    Composed { name: "variance", function: "lxla_variance", dtypes: "floats, 8-bit floats" },
+    Composed { name: "standard_deviation", function: "lxla_standard_deviation", dtypes: "floats, 8-bit floats" },
+    Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats, 8-bit floats" },
+];
 
 /// Records the mean over axes.
 pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
@@ -83,7 +80,7 @@ fn top(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
 }
 
 /// Records the differences from the mean over axes.
-pub fn deviations(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
+pub(in crate::ops) fn deviations(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let count = count(&f.trace.ty(x), axes);
     let sum = f.kept(ReduceOp::Sum, x, axes)?;
     let mean = f.with(BinaryOp::Divide, sum, count)?;
@@ -100,12 +97,12 @@ fn spread(f: &mut Formula, x: NodeId, axes: &[i64], correction: f64, keep_dims: 
 }
 
 /// Number of elements that are reduced into one over axes.
-pub fn count(ty: &TensorType, axes: &[i64]) -> f64 {
+pub(in crate::ops) fn count(ty: &TensorType, axes: &[i64]) -> f64 {
     axes.iter().map(|&axis| ty.dims[axis as usize] as f64).product()
 }
 
 /// Normalizes axes; an error unless `x` has floats.
-pub fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Axes> {
+pub(in crate::ops) fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Axes> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() {
         return Err(refuse(name, "x", &ty, "floats"));

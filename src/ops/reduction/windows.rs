@@ -18,12 +18,12 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::slicing::pad;
 use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
 
-/// Table entry of `cumulative`.
-pub const CUMULATIVE: Composed =
-    Composed { name: "cumulative", function: "lxla_cumulative", dtypes: "as its reduction" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] =
+    &[Composed { name: "cumulative", function: "lxla_cumulative", dtypes: "as its reduction" }];
 
 /// Definition of `reduce_window`: arrays, reduced together window by window.
-pub const REDUCE_WINDOW: Definition = Definition {
+pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
     name: "reduce_window",
     stablehlo: "reduce_window",
     function: "lxla_reduce_window",
@@ -88,7 +88,7 @@ fn without_cuts(
 
 /// Returns the windows, without ineffective dilations and with strides capped (larger ones might overflow XLA's
 /// arithmetic), and the number of windows on each axis.
-pub fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, Dims)> {
+pub(in crate::ops) fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, Dims)> {
     if windows.len() != x.dims.len() {
         return Err(error!(
             InvalidArgument,
@@ -191,7 +191,7 @@ fn lower(e: &mut Emitter, at: usize) {
 }
 
 /// Writes windows as attributes of a reduce_window.
-pub fn text(windows: &[Window]) -> String {
+pub(in crate::ops) fn text(windows: &[Window]) -> String {
     let padding: Vec<String> = windows.iter().map(|window| format!("[{}, {}]", window.low, window.high)).collect();
     format!(
         "window_dimensions = {}, window_strides = {}, base_dilations = {}, window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>",

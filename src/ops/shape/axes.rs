@@ -12,7 +12,7 @@ use crate::ops::{distinct_axes, typed};
 use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
 
 /// Definition of `reshape`: elements in row-major order, in the node's shape.
-pub const RESHAPE: Definition = Definition {
+pub(in crate::ops) const RESHAPE: Definition = Definition {
     name: "reshape",
     stablehlo: "reshape",
     function: "lxla_reshape",
@@ -25,7 +25,7 @@ pub const RESHAPE: Definition = Definition {
 };
 
 /// Definition of `broadcast_to`: to the node's shape, by NumPy's rules.
-pub const BROADCAST_TO: Definition = Definition {
+pub(in crate::ops) const BROADCAST_TO: Definition = Definition {
     name: "broadcast_to",
     stablehlo: "broadcast_in_dim",
     function: "lxla_broadcast_to",
@@ -38,7 +38,7 @@ pub const BROADCAST_TO: Definition = Definition {
 };
 
 /// Definition of `transpose`.
-pub const TRANSPOSE: Definition = Definition {
+pub(in crate::ops) const TRANSPOSE: Definition = Definition {
     name: "transpose",
     stablehlo: "transpose",
     function: "lxla_transpose",
@@ -61,7 +61,7 @@ attributes! {
 }
 
 /// Definition of `reverse`.
-pub const REVERSE: Definition = Definition {
+pub(in crate::ops) const REVERSE: Definition = Definition {
     name: "reverse",
     stablehlo: "reverse",
     function: "lxla_reverse",

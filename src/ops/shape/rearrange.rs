@@ -11,24 +11,18 @@ use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::{concatenate, slice};
 use crate::types::{Dims, MAX_RANK, TensorType, element_count, normalize_axis};
 
-/// Table entry of `squeeze`: removes axes of size 1.
-pub const SQUEEZE: Composed = Composed { name: "squeeze", function: "lxla_squeeze", dtypes: "all" };
-/// Table entry of `expand_dims`: inserts axes of size 1.
-pub const EXPAND_DIMS: Composed = Composed { name: "expand_dims", function: "lxla_expand_dims", dtypes: "all" };
-/// Table entry of `stack`: joins tensors along a new axis.
-pub const STACK: Composed = Composed { name: "stack", function: "lxla_stack", dtypes: "all" };
-/// Table entry of `split`: parts along an axis.
-pub const SPLIT: Composed = Composed { name: "split", function: "lxla_split", dtypes: "all" };
-/// Table entry of `slice_axis`: a Python slice along an axis.
-pub const SLICE_AXIS: Composed = Composed { name: "slice_axis", function: "lxla_slice_axis", dtypes: "all" };
-/// Table entry of `flip`: reverses axes.
-pub const FLIP: Composed = Composed { name: "flip", function: "lxla_flip", dtypes: "all" };
-/// Table entry of `roll`: shifts elements along axes, with wrap-around.
-pub const ROLL: Composed = Composed { name: "roll", function: "lxla_roll", dtypes: "all" };
-/// Table entry of `tile`: repeats the whole tensor.
-pub const TILE: Composed = Composed { name: "tile", function: "lxla_tile", dtypes: "all" };
-/// Table entry of `repeat`: repeats each slice.
-pub const REPEAT: Composed = Composed { name: "repeat", function: "lxla_repeat", dtypes: "all" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "squeeze", function: "lxla_squeeze", dtypes: "all" },
+    Composed { name: "expand_dims", function: "lxla_expand_dims", dtypes: "all" },
+    Composed { name: "stack", function: "lxla_stack", dtypes: "all" },
+    Composed { name: "split", function: "lxla_split", dtypes: "all" },
+    Composed { name: "slice_axis", function: "lxla_slice_axis", dtypes: "all" },
+    Composed { name: "flip", function: "lxla_flip", dtypes: "all" },
+    Composed { name: "roll", function: "lxla_roll", dtypes: "all" },
+    Composed { name: "tile", function: "lxla_tile", dtypes: "all" },
+    Composed { name: "repeat", function: "lxla_repeat", dtypes: "all" },
+];
 
 /// Records `x` without these axes, which have size 1.
 pub fn squeeze(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {

@@ -12,7 +12,7 @@ use crate::ops::shape::rules;
 use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
 /// Definition of `slice`.
-pub const SLICE: Definition = Definition {
+pub(in crate::ops) const SLICE: Definition = Definition {
     name: "slice",
     stablehlo: "slice",
     function: "lxla_slice",
@@ -40,7 +40,7 @@ attributes! {
 }
 
 /// Definition of `concatenate`.
-pub const CONCATENATE: Definition = Definition {
+pub(in crate::ops) const CONCATENATE: Definition = Definition {
     name: "concatenate",
     stablehlo: "concatenate",
     function: "lxla_concatenate",
@@ -65,7 +65,7 @@ attributes! {
 }
 
 /// Definition of `pad`.
-pub const PAD: Definition = Definition {
+pub(in crate::ops) const PAD: Definition = Definition {
     name: "pad",
     stablehlo: "pad",
     function: "lxla_pad",

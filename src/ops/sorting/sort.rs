@@ -19,13 +19,14 @@ use crate::ops::sorting::ordered_bits::sort_keys;
 use crate::ops::sorting::sort_rules;
 use crate::types::{DType, Kind, TensorType, normalize_axis};
 
-/// Table entry of `sort_along`.
-pub const SORT_ALONG: Composed = Composed { name: "sort_along", function: "lxla_sort_along", dtypes: "all" };
-/// Table entry of `argsort`.
-pub const ARGSORT: Composed = Composed { name: "argsort", function: "lxla_argsort", dtypes: "all" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "sort_along", function: "lxla_sort_along", dtypes: "all" },
+    Composed { name: "argsort", function: "lxla_argsort", dtypes: "all" },
+];
 
 /// Definition of `sort`: arrays, sorted together.
-pub const SORT: Definition = Definition {
+pub(in crate::ops) const SORT: Definition = Definition {
     name: "sort",
     stablehlo: "sort",
     function: "lxla_sort",
@@ -113,7 +114,7 @@ fn sort_complex(
 }
 
 /// Records the sort key of elements: 8-bit floats in f32, which holds all of them in the same order, others unchanged.
-pub fn key(trace: &mut Trace, x: NodeId) -> NodeId {
+pub(in crate::ops) fn key(trace: &mut Trace, x: NodeId) -> NodeId {
     if float8::is_any(trace, &[x]) { convert(trace, x, DType::F32) } else { x }
 }
 
@@ -144,7 +145,7 @@ pub fn argsort(
 }
 
 /// Returns an error for complex numbers, which have no order.
-pub fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
+pub(in crate::ops) fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
     match ty.dtype.kind() {
         Kind::Complex => Err(crate::ops::refuse(name, operand, ty, "pred, integers and floats")),
         _ => Ok(()),
@@ -214,7 +215,7 @@ fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
 }
 
 /// Writes floats with every zero made 0 and every NaN made one NaN, which is positive or negative.
-pub fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
+pub(in crate::ops) fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
     let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
     let is_zero = is_zero(e, x, ty, &pred);
     let zero = e.constant(ty, 0);

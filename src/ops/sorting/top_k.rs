@@ -20,7 +20,7 @@ use crate::ops::sorting::sort::{argsort, canonical, check_ordered, key};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
 
 /// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis.
-pub const TOP_K: Definition = Definition {
+pub(in crate::ops) const TOP_K: Definition = Definition {
     name: "top_k",
     stablehlo: "sort",
     function: "lxla_topk",
@@ -45,9 +45,9 @@ attributes! {
     }
 }
 
-/// Table entry of `top_k_total_order`: top-k in the total order of floats.
-pub const TOP_K_TOTAL_ORDER: Composed =
-    Composed { name: "top_k_total_order", function: "lxla_topk_total_order", dtypes: "all but complex numbers" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] =
+    &[Composed { name: "top_k_total_order", function: "lxla_topk_total_order", dtypes: "all but complex numbers" }];
 
 /// Records the `k` greatest (or smallest) elements along an axis, in order, and their indices.
 pub fn top_k(

@@ -22,11 +22,11 @@ use crate::ops::sorting::ordered_bits::{counted, keys, search, sort_keys};
 use crate::ops::sorting::sort::sort;
 use crate::types::{DType, ScalarValue, TensorType};
 
-/// Table entry of `unique`, the distinct elements in ascending order.
-pub const UNIQUE: Composed = Composed { name: "unique", function: "lxla_unique", dtypes: "all" };
-/// Table entry of `searchsorted`, insertion positions in a sorted row.
-pub const SEARCHSORTED: Composed =
-    Composed { name: "searchsorted", function: "lxla_searchsorted", dtypes: "all; gives integers" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "unique", function: "lxla_unique", dtypes: "all" },
+    Composed { name: "searchsorted", function: "lxla_searchsorted", dtypes: "all; gives integers" },
+];
 
 /// Records a stable argsort of a row by several keys, in order of decreasing significance.
 fn order_of(trace: &mut Trace, keys: &[NodeId], n: i64) -> Result<NodeId> {

@@ -5,11 +5,13 @@ use super::functions::FUNCTIONS;
 use super::world::{Approximate, Outcome, Trio, wide};
 use crate::exact::{Movement, convolution, equation};
 use crate::program::in_words;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp};
-use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
-use lazyxla::{device, sync, tensor};
+use crate::record::{binary, binary_scalar, on, reduce};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp};
+use lazyxla::testing::tensor::{assign, create, record_in_place, shard, snapshot};
+use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
+use lazyxla::testing::{ops, sync};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::fmt;
@@ -144,8 +146,8 @@ impl Action {
             Deed::Shard => {
                 let home = world.home;
                 let Some(sharding) = world.draw(&a.ty.dims, self.tensors[1]) else { return Ok(()) };
-                world.both(a.ty.dtype, a.bounded.moved(tensor::snapshot), |n| {
-                    if n { tensor::snapshot(a.native) } else { tensor::shard(a.lazy, home.device, &sharding) }
+                world.both(a.ty.dtype, a.bounded.moved(snapshot), |n| {
+                    if n { snapshot(a.native) } else { shard(a.lazy, home.device, &sharding) }
                 })
             }
             Deed::Write => {
@@ -158,7 +160,7 @@ impl Action {
             }
             Deed::Assign => {
                 let b = world.pick_where(self.tensors[1], |trio| trio.ty == a.ty).unwrap_or(a.clone());
-                world.in_place(&a, b.bounded.moved(tensor::snapshot), |n| tensor::assign(a.of(n), b.of(n)))
+                world.in_place(&a, b.bounded.moved(snapshot), |n| assign(a.of(n), b.of(n)))
             }
             Deed::Binary | Deed::BinaryInPlace | Deed::Matmul | Deed::Einsum | Deed::Convolution => {
                 self.of_two(world, &a)
@@ -166,7 +168,7 @@ impl Action {
             Deed::Select => self.select(world, &a),
             Deed::Concatenate => {
                 let b = world.pick_where(self.tensors[1], |trio| trio.ty.dtype == a.ty.dtype).unwrap_or(a.clone());
-                let joined = |x: TensorHandle, y: TensorHandle| tensor::concatenate(&[x, y], 0);
+                let joined = |x, y| on([x, y], |t, list| ops::concatenate(t, &list, 0));
                 let join = |x: &Host, y: &Host| Host::new(joined(x.handle(), y.handle()));
                 let (x, y) = (&a.bounded, &b.bounded);
                 let bounded =
@@ -191,9 +193,12 @@ impl Action {
                 let bounded = of_scalar(world, a, op, value, r);
                 let scalar = ScalarValue::Float(value);
                 if let Deed::Scalar = self.kind {
-                    return world.both(dtype, bounded, |n| tensor::binary_scalar(op, a.of(n), scalar, false));
+                    return world.both(dtype, bounded, |n| binary_scalar(op, a.of(n), scalar, false));
                 }
-                world.in_place(a, bounded, |n| tensor::binary_scalar_inplace(op, a.of(n), scalar))
+                world.in_place(a, bounded, |n| {
+                    let operands = [("dst", a.of(n))];
+                    record_in_place(operands, |t, [x]| ops::binary_member_scalar(t, op.into(), x, scalar, false))
+                })
             }
             Deed::Move => {
                 let movement = MOVEMENTS[third as usize % MOVEMENTS.len()];
@@ -203,7 +208,7 @@ impl Action {
             }
             Deed::Cumulative if rank > 0 => {
                 let (axis, reverse) = (i64::from(first) % rank as i64, second >= 128);
-                let act = |x: TensorHandle| tensor::cumulative(ReduceOp::Sum, x, axis, reverse);
+                let act = |x| on([x], |t, [x]| ops::cumulative(t, ReduceOp::Sum, x, axis, reverse));
                 world.both(dtype, x.linear(a.ty.dims[axis as usize] as f64, r, act), |n| act(a.of(n)))
             }
             Deed::Reduce if is_complex => self.reduce(world, a, ReduceOp::Sum),
@@ -219,8 +224,8 @@ impl Action {
             Deed::Convert => {
                 let to = DTYPES[first as usize % 7];
                 let of_target = Rounding::of(to);
-                let bounded = x.moved(tensor::snapshot).and_then(|x| x.rounded(1.0, of_target));
-                world.both(to, bounded, |n| tensor::convert(a.of(n), to))
+                let bounded = x.moved(snapshot).and_then(|x| x.rounded(1.0, of_target));
+                world.both(to, bounded, |n| on([a.of(n)], |t, [x]| Ok(ops::convert(t, x, to))))
             }
             _ => self.composed(world, a),
         }
@@ -238,7 +243,7 @@ impl Action {
             ReduceOp::Product => x.reduced_product(&axes, keep, r),
             _ => x.extreme(op, &axes, keep),
         };
-        world.both(a.ty.dtype, bounded, |n| tensor::reduce(op, a.of(n), &axes, keep))
+        world.both(a.ty.dtype, bounded, |n| reduce(op, a.of(n), &axes, keep))
     }
 
     /// Operations that compute in f32 or wider and round the result once.
@@ -253,28 +258,33 @@ impl Action {
             return Ok(());
         }
         match self.kind {
-            Deed::Softmax => world.both(dtype, rounded(x.softmax(axis, inner)), |n| tensor::softmax(a.of(n), axis)),
+            Deed::Softmax => {
+                let bounded = rounded(x.softmax(axis, inner));
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::softmax(t, x, axis)))
+            }
             Deed::LogSoftmax => {
-                world.both(dtype, rounded(x.log_softmax(axis, inner)), |n| tensor::log_softmax(a.of(n), axis))
+                let bounded = rounded(x.log_softmax(axis, inner));
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::log_softmax(t, x, axis)))
             }
             Deed::LogSumExp => {
-                world.both(dtype, rounded(x.logsumexp(&axes, inner)), |n| tensor::logsumexp(a.of(n), &axes, true))
+                let bounded = rounded(x.logsumexp(&axes, inner));
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::logsumexp(t, x, &axes, true)))
             }
             Deed::LayerNorm => {
-                let none = device::TensorHandle(0);
                 let bounded = rounded(x.layer_norm(&axes, 1e-3, inner));
-                world.both(dtype, bounded, |n| tensor::layer_norm(a.of(n), &axes, none, none, 1e-3))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::layer_norm(t, x, &axes, None, None, 1e-3)))
             }
             Deed::Moment if first < 86 => {
-                world.both(dtype, rounded(x.mean(&axes, keep, inner)), |n| tensor::mean(a.of(n), &axes, keep))
+                let bounded = rounded(x.mean(&axes, keep, inner));
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::mean(t, x, &axes, keep)))
             }
             Deed::Moment if first < 172 => {
                 let bounded = rounded(x.variance(&axes, 0.0, keep, inner));
-                world.both(dtype, bounded, |n| tensor::variance(a.of(n), &axes, 0.0, keep))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::variance(t, x, &axes, 0.0, keep)))
             }
             Deed::Moment => {
                 let bounded = rounded(x.standard_deviation(&axes, 0.0, keep, inner));
-                world.both(dtype, bounded, |n| tensor::standard_deviation(a.of(n), &axes, 0.0, keep))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::standard_deviation(t, x, &axes, 0.0, keep)))
             }
             _ => Ok(()),
         }
@@ -289,11 +299,12 @@ impl Action {
         match self.kind {
             Deed::Matmul => {
                 let terms = a.ty.dims.last().copied().unwrap_or(1) as f64;
-                world.both(dtype, x.product(y, terms, r, tensor::matmul), |n| tensor::matmul(a.of(n), b.of(n)))
+                let act = |x, y| on([x, y], |t, [x, y]| ops::matmul(t, x, y));
+                world.both(dtype, x.product(y, terms, r, act), |n| act(a.of(n), b.of(n)))
             }
             Deed::Einsum => {
                 let text = equation(&a.ty, &b.ty, self.numbers[0]);
-                let act = |x: TensorHandle, y: TensorHandle| tensor::einsum(text, &[x, y]);
+                let act = |x, y| on([x, y], |t, list| ops::einsum(t, text, &list));
                 world.both(dtype, x.product(y, terms, r, act), |n| act(a.of(n), b.of(n)))
             }
             Deed::Convolution => {
@@ -311,12 +322,15 @@ impl Action {
                     _ => (BinaryOp::Minimum, y.where_greater(x, [x, y], r)),
                 };
                 if let Deed::Binary = self.kind {
-                    return world.both(dtype, bounded, |n| tensor::binary(op, a.of(n), b.of(n)));
+                    return world.both(dtype, bounded, |n| binary(op, a.of(n), b.of(n)));
                 }
                 if dtype != a.ty.dtype {
                     return Ok(());
                 }
-                world.in_place(a, bounded, |n| tensor::binary_inplace(op, a.of(n), b.of(n)))
+                world.in_place(a, bounded, |n| {
+                    let operands = [("dst", a.of(n)), ("rhs", b.of(n))];
+                    record_in_place(operands, |t, [x, y]| ops::binary_member_in_place(t, op.into(), x, y))
+                })
             }
         }
     }
@@ -332,8 +346,8 @@ impl Action {
         let bounded = a.bounded.where_greater(&b.bounded, [&x.bounded, &y.bounded], Rounding::of(compared));
         let bounded = bounded.and_then(|bounded| bounded.rounded(0.0, Rounding::of(dtype)));
         world.both(dtype, bounded, |n| {
-            let pred = Host::new(tensor::compare(CompareOp::Gt, x.of(n), y.of(n)))?;
-            tensor::select(pred.handle(), a.of(n), b.of(n))
+            let pred = Host::new(on([x.of(n), y.of(n)], |t, [x, y]| ops::compare(t, CompareOp::Gt, x, y)))?;
+            on([pred.handle(), a.of(n), b.of(n)], |t, [pred, a, b]| ops::select(t, pred, a, b))
         })
     }
 }
@@ -342,7 +356,7 @@ impl Action {
 fn of_scalar(world: &Approximate, a: &Trio, op: BinaryOp, value: f64, r: Rounding) -> Result<Bounded> {
     let native = world.native;
     let scalar = TensorType::new(DType::F64, &[]);
-    let full = |value: f64| Host::new(tensor::full(native, &scalar, ScalarValue::Float(value)));
+    let full = |value| Host::new(create(native, |t| ops::full(t, &scalar, ScalarValue::Float(value))));
     let y = Bounded { value: full(value)?, error: full(0.0)? };
     match op {
         BinaryOp::Add => a.bounded.plus(&y, r),

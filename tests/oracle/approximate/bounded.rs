@@ -1,11 +1,12 @@
 //! Reference values in f64 (or c128) and bounds on the error of the tensors they stand for. Both are native tensors, so
 //! an operation that moves elements also moves their errors, and one that sums elements also sums their errors.
 
-use lazyxla::device::{self, TensorHandle};
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
-use lazyxla::tensor;
-use lazyxla::types::{DType, Kind, ScalarValue};
+use crate::record::{binary, binary_scalar, on, reduce, unary};
+use lazyxla::testing::device::{self, TensorHandle};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::testing::types::{DType, Kind, ScalarValue};
+use lazyxla::testing::{ops, tensor};
 
 /// A native tensor that is released on drop.
 pub struct Host(TensorHandle);
@@ -26,35 +27,35 @@ impl Host {
     }
 
     pub fn plus(&self, other: &Host) -> Result<Host> {
-        Host::new(tensor::binary(BinaryOp::Add, self.0, other.0))
+        Host::new(binary(BinaryOp::Add, self.0, other.0))
     }
 
     pub fn minus(&self, other: &Host) -> Result<Host> {
-        Host::new(tensor::binary(BinaryOp::Subtract, self.0, other.0))
+        Host::new(binary(BinaryOp::Subtract, self.0, other.0))
     }
 
     pub fn times(&self, other: &Host) -> Result<Host> {
-        Host::new(tensor::binary(BinaryOp::Multiply, self.0, other.0))
+        Host::new(binary(BinaryOp::Multiply, self.0, other.0))
     }
 
     pub fn over(&self, other: &Host) -> Result<Host> {
-        Host::new(tensor::binary(BinaryOp::Divide, self.0, other.0))
+        Host::new(binary(BinaryOp::Divide, self.0, other.0))
     }
 
     pub fn or_more(&self, other: &Host) -> Result<Host> {
-        Host::new(tensor::binary(BinaryOp::Maximum, self.0, other.0))
+        Host::new(binary(BinaryOp::Maximum, self.0, other.0))
     }
 
     pub fn scaled(&self, factor: f64) -> Result<Host> {
-        Host::new(tensor::binary_scalar(BinaryOp::Multiply, self.0, ScalarValue::Float(factor), false))
+        Host::new(binary_scalar(BinaryOp::Multiply, self.0, ScalarValue::Float(factor), false))
     }
 
     pub fn shifted(&self, by: f64) -> Result<Host> {
-        Host::new(tensor::binary_scalar(BinaryOp::Add, self.0, ScalarValue::Float(by), false))
+        Host::new(binary_scalar(BinaryOp::Add, self.0, ScalarValue::Float(by), false))
     }
 
     pub fn size(&self) -> Result<Host> {
-        Host::new(tensor::unary(UnaryOp::Abs, self.0))
+        Host::new(unary(UnaryOp::Abs, self.0))
     }
 }
 
@@ -154,7 +155,7 @@ impl Bounded {
     }
 
     pub fn times(&self, other: &Bounded, r: Rounding) -> Result<Bounded> {
-        self.product(other, 1.0, r, |a, b| tensor::binary(BinaryOp::Multiply, a, b))
+        self.product(other, 1.0, r, |a, b| binary(BinaryOp::Multiply, a, b))
     }
 
     /// Bounds a quotient. It may be computed as a product with the reciprocal, which rounds once more.
@@ -162,7 +163,7 @@ impl Bounded {
         let value = self.value.over(&other.value)?;
         let least = other.value.size()?.minus(&other.error)?;
         // If the divisor may be 0, the bound is NaN, and the result is not used.
-        let root = Host::new(tensor::unary(UnaryOp::Sqrt, least.0))?;
+        let root = Host::new(unary(UnaryOp::Sqrt, least.0))?;
         let error = value.size()?.times(&other.error)?.plus(&self.error)?.over(&root.times(&root)?)?;
         let ulps = if self.is_complex()? || other.is_complex()? { 8.0 } else { 2.0 };
         Bounded { value, error }.rounded(ulps, r)
@@ -171,29 +172,30 @@ impl Bounded {
     /// Bounds the elementwise selection of `self` where `x > y`, and of `other` elsewhere.
     pub fn where_greater(&self, other: &Bounded, [x, y]: [&Bounded; 2], r: Rounding) -> Result<Bounded> {
         let difference = x.value.minus(&y.value)?;
-        let pred = Host::new(tensor::compare_scalar(CompareOp::Gt, difference.0, ScalarValue::Float(0.0), false))?;
-        let value = Host::new(tensor::select(pred.0, self.value.0, other.value.0))?;
+        let zero = ScalarValue::Float(0.0);
+        let pred = on([difference.0], |t, [x]| ops::compare_scalar(t, CompareOp::Gt, x, zero, false));
+        let value = selected(&Host::new(pred)?, &self.value, &other.value)?;
         let doubt = x.error.plus(&y.error)?.shifted(2.0 * r.tiny)?;
-        let undecided = Host::new(tensor::compare(CompareOp::Le, difference.size()?.0, doubt.0))?;
+        let undecided = on([difference.size()?.0, doubt.0], |t, [x, y]| ops::compare(t, CompareOp::Le, x, y));
         let gap = self.value.minus(&other.value)?.size()?;
         let none = gap.scaled(0.0)?;
-        let gap = Host::new(tensor::select(undecided.0, gap.0, none.0))?;
+        let gap = selected(&Host::new(undecided)?, &gap, &none)?;
         Ok(Bounded { value, error: self.error.or_more(&other.error)?.plus(&gap)? })
     }
 
     pub fn sum(&self, axes: &[i64], keep: bool, r: Rounding) -> Result<Bounded> {
         let terms = self.count(axes)?;
-        self.linear(terms, r, |x| tensor::reduce(ReduceOp::Sum, x, axes, keep))
+        self.linear(terms, r, |x| reduce(ReduceOp::Sum, x, axes, keep))
     }
 
     /// Bounds a maximum or minimum by the largest error of its elements.
     pub fn extreme(&self, op: ReduceOp, axes: &[i64], keep: bool) -> Result<Bounded> {
-        let value = Host::new(tensor::reduce(op, self.value.0, axes, keep))?;
-        Ok(Bounded { value, error: Host::new(tensor::reduce(ReduceOp::Max, self.error.0, axes, keep))? })
+        let value = Host::new(reduce(op, self.value.0, axes, keep))?;
+        Ok(Bounded { value, error: Host::new(reduce(ReduceOp::Max, self.error.0, axes, keep))? })
     }
 
     pub fn reduced_product(&self, axes: &[i64], keep: bool, r: Rounding) -> Result<Bounded> {
-        let act = |x: &Host| Host::new(tensor::reduce(ReduceOp::Product, x.0, axes, keep));
+        let act = |x: &Host| Host::new(reduce(ReduceOp::Product, x.0, axes, keep));
         let size = self.value.size()?;
         let most = act(&size.plus(&self.error)?)?;
         let of_operands = most.minus(&act(&size)?)?;
@@ -206,4 +208,8 @@ impl Bounded {
         let dims = tensor::ty(self.value.0)?.dims;
         Ok(axes.iter().map(|&axis| dims[axis as usize] as f64).product())
     }
+}
+
+fn selected(pred: &Host, on_true: &Host, on_false: &Host) -> Result<Host> {
+    Host::new(on([pred.0, on_true.0, on_false.0], |t, [pred, a, b]| ops::select(t, pred, a, b)))
 }

@@ -1,12 +1,12 @@
 //! Error bounds of functions: from the errors of their arguments, and from their documented accuracy.
 
 use super::bounded::{Bounded, Host, Rounding};
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{ReduceOp, UnaryOp};
-use lazyxla::ops::{ActivationOp, SpecialOp, UnaryFunction};
-use lazyxla::tensor;
-use lazyxla::types::ScalarValue;
+use crate::record::{binary_scalar, on, unary};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, ReduceOp, UnaryOp};
+use lazyxla::testing::ops::{self, ActivationOp, SpecialOp, UnaryFunction};
+use lazyxla::testing::types::ScalarValue;
 
 /// An elementwise function.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +62,10 @@ pub const FUNCTIONS: &[(Function, Slope, f64)] = &[
 impl Function {
     pub fn act(self, x: TensorHandle) -> Result<TensorHandle> {
         match self {
-            Function::Unary(op) => tensor::unary(op, x),
-            Function::Composed(function) => tensor::unary(function, x),
-            Function::Activation(op) => tensor::activation(op, x),
-            Function::Special(op) => tensor::special(op, x),
+            Function::Unary(op) => unary(op, x),
+            Function::Composed(function) => unary(function, x),
+            Function::Activation(op) => on([x], |t, [x]| ops::activation(t, op, x)),
+            Function::Special(op) => on([x], |t, [x]| ops::special(t, op, x)),
         }
     }
 }
@@ -98,7 +98,7 @@ impl Bounded {
 
     pub fn mean(&self, axes: &[i64], keep: bool, r: Rounding) -> Result<Bounded> {
         let count = self.count(axes)?;
-        self.linear(count + 2.0, r, |x| tensor::mean(x, axes, keep))
+        self.linear(count + 2.0, r, |x| on([x], |t, [x]| ops::mean(t, x, axes, keep)))
     }
 
     fn deviations(&self, axes: &[i64], r: Rounding) -> Result<Bounded> {
@@ -147,5 +147,5 @@ impl Bounded {
 }
 
 fn scaled(x: TensorHandle, factor: f64) -> Result<TensorHandle> {
-    tensor::binary_scalar(lazyxla::ir::BinaryOp::Multiply, x, ScalarValue::Float(factor), false)
+    binary_scalar(BinaryOp::Multiply, x, ScalarValue::Float(factor), false)
 }

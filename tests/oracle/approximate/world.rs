@@ -6,13 +6,14 @@ use super::action::{Action, Deed};
 use super::bounded::{Bounded, Host, Rounding};
 use crate::place::Place;
 use crate::program::{Coverage, Twofold, in_words, random_state};
+use crate::record::on;
 use half::{bf16, f16};
-use lazyxla::device::{self, Device, TensorHandle};
-use lazyxla::env::{DeviceKind, Environment};
-use lazyxla::error::Result;
-use lazyxla::mesh::Sharding;
-use lazyxla::types::{DType, Kind, Scalar, ScalarValue, TensorType};
-use lazyxla::{sync, tensor};
+use lazyxla::testing::device::{self, Device, TensorHandle};
+use lazyxla::testing::env::{DeviceKind, Environment};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::mesh::Sharding;
+use lazyxla::testing::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+use lazyxla::testing::{ops, sync, tensor};
 use std::cell::Cell;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -137,7 +138,7 @@ impl<'a> Approximate<'a> {
             })
             .collect();
         let exact = Host::new(sync::from_host(self.native, ty, &bytes))?;
-        let value = Host::new(tensor::convert(exact.handle(), wide(ty.dtype)))?;
+        let value = Host::new(on([exact.handle()], |t, [x]| Ok(ops::convert(t, x, wide(ty.dtype)))))?;
         let error = value.size()?.scaled(0.0)?.shifted(Rounding::of(ty.dtype).tiny)?;
         Ok((bytes, Bounded { value, error }))
     }

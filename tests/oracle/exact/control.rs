@@ -5,13 +5,14 @@ use super::action::Action;
 use super::elementwise::{EXACT, bound};
 use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::ANY;
+use crate::record::{binary, binary_scalar, on, reduce, unary};
 use crate::scratch::{Recorded, Scratch, traced};
-use lazyxla::computation::{self, Computation};
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
-use lazyxla::tensor;
-use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
+use lazyxla::testing::computation::{self, Computation};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
+use lazyxla::testing::{ops, tensor};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +65,7 @@ impl Control {
 fn with_capture(op: BinaryOp, like: TensorHandle, captured: TensorHandle) -> Result<Computation> {
     let mut scratch = Scratch::default();
     let p = scratch.keep(tensor::placeholder_like(like)?);
-    let result = scratch.keep(tensor::binary(op, p, captured)?);
+    let result = scratch.keep(binary(op, p, captured)?);
     Computation::trace(&[p], &[result])
 }
 
@@ -99,7 +100,7 @@ fn branch(twin: &mut Twin, action: &Action, a: Pair, ty: &TensorType) -> Outcome
         let (a, b) = (world.of(a), world.of(b));
         let (first, second) = (with_capture(BinaryOp::Maximum, a, a)?, given(a)?);
         // The argument is a if pred is true, and b otherwise: the first branch returns max(a, a) = a, the second b.
-        let greater = scratch.keep(tensor::select(pred, a, b)?);
+        let greater = scratch.keep(on([pred, a, b], |t, [pred, a, b]| ops::select(t, pred, a, b))?);
         Ok(computation::branch(pred, &first, &second, &[greater])?[0])
     })
 }
@@ -115,17 +116,18 @@ fn given(like: TensorHandle) -> Result<Computation> {
 fn case(world: World, index: TensorHandle, x: TensorHandle, ty: &TensorType) -> Result<Vec<TensorHandle>> {
     let types = std::slice::from_ref(ty);
     let same = traced(world.device, types, &[&|p| tensor::snapshot(p[0])])?;
-    let twice = traced(world.device, types, &[&|p| tensor::binary(BinaryOp::Add, p[0], p[0])])?;
-    let negated = traced(world.device, types, &[&|p| tensor::unary(UnaryOp::Negate, p[0])])?;
+    let twice = traced(world.device, types, &[&|p| binary(BinaryOp::Add, p[0], p[0])])?;
+    let negated = traced(world.device, types, &[&|p| unary(UnaryOp::Negate, p[0])])?;
     computation::case(index, &[Arc::new(same), Arc::new(twice), Arc::new(negated)], &[x])
 }
 
 /// Doubles x `times` times in a loop; returns the number of iterations and the result.
 fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Result<Vec<TensorHandle>> {
     let types = [TensorType::new(DType::S32, &[]), ty.clone()];
-    let below: Recorded = &|p| tensor::compare_scalar(CompareOp::Lt, p[0], ScalarValue::Signed(times), false);
-    let next: Recorded = &|p| tensor::binary_scalar(BinaryOp::Add, p[0], ScalarValue::Signed(1), false);
-    let twice: Recorded = &|p| tensor::binary(BinaryOp::Add, p[1], p[1]);
+    let times = ScalarValue::Signed(times);
+    let below: Recorded = &|p| on([p[0]], |t, [x]| ops::compare_scalar(t, CompareOp::Lt, x, times, false));
+    let next: Recorded = &|p| binary_scalar(BinaryOp::Add, p[0], ScalarValue::Signed(1), false);
+    let twice: Recorded = &|p| binary(BinaryOp::Add, p[1], p[1]);
     let (goes_on, body) = (traced(world.device, &types, &[below])?, traced(world.device, &types, &[next, twice])?);
     let mut scratch = Scratch::default();
     let start = scratch.scalar(world.device, DType::S32, 0)?;
@@ -141,11 +143,11 @@ fn scan(twin: &mut Twin, a: Pair, ty: &TensorType, reverse: bool) -> Outcome {
     twin.computed(a.bound * (1 + length) as f64, |world| {
         let mut scratch = Scratch::default();
         // Zeros in a slice's shape.
-        let none = scratch.keep(tensor::binary(BinaryOp::Subtract, world.of(a), world.of(a))?);
-        let start = scratch.keep(tensor::reduce(ReduceOp::Sum, none, &[0], false)?);
+        let none = scratch.keep(binary(BinaryOp::Subtract, world.of(a), world.of(a))?);
+        let start = scratch.keep(reduce(ReduceOp::Sum, none, &[0], false)?);
         let p = scratch.keep(tensor::placeholder_like(start)?);
         let x = scratch.keep(tensor::placeholder_like(start)?);
-        let sum = scratch.keep(tensor::binary(BinaryOp::Add, p, x)?);
+        let sum = scratch.keep(binary(BinaryOp::Add, p, x)?);
         let body = Computation::trace(&[p, x], &[sum, sum])?;
         let results = computation::scan(&body, &[start], &[world.of(a)], length, reverse)?;
         scratch.keep(results[0]);

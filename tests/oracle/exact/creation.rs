@@ -3,12 +3,14 @@
 use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Twin, World};
 use super::values::{ANY, content, dtype};
+use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::{Device, TensorHandle};
-use lazyxla::error::Result;
-use lazyxla::ops::RngAlgorithm;
-use lazyxla::types::{DType, ScalarValue, TensorType};
-use lazyxla::{sync, tensor};
+use lazyxla::testing::device::{Device, TensorHandle};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ops::{self, RngAlgorithm};
+use lazyxla::testing::sync;
+use lazyxla::testing::tensor::create;
+use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Creation {
@@ -64,23 +66,23 @@ impl Creation {
             }
             Creation::Full => {
                 let value = if dtype == DType::F8E8M0FNU { one } else { ScalarValue::Signed(seed % 2) };
-                twin.moved(1.0, |world| tensor::full(world.device, &ty, value))
+                twin.moved(1.0, |world| create(world.device, |t| ops::full(t, &ty, value)))
             }
-            Creation::Iota => twin.computed(4.0, |world| tensor::iota(world.device, &ty, seed % 4 - 1)),
+            Creation::Iota => twin.computed(4.0, |world| create(world.device, |t| ops::iota(t, &ty, seed % 4 - 1))),
             Creation::Eye => {
                 let (rows, columns, k) = (seed % 4, seed / 4 % 4, seed / 16 % 5 - 2);
-                twin.computed(1.0, |world| tensor::eye(world.device, dtype, rows, columns, k))
+                twin.computed(1.0, |world| create(world.device, |t| ops::eye(t, dtype, rows, columns, k)))
             }
             Creation::Arange => {
                 let (start, step) = (seed % 8, [1, 2, -1][more as usize % 3]);
                 let numbers = [start, start + 5 * step, step].map(ScalarValue::Signed);
-                twin.computed(20.0, |world| tensor::arange(world.device, dtype, numbers))
+                twin.computed(20.0, |world| create(world.device, |t| ops::arange(t, dtype, numbers)))
             }
             Creation::Linspace => {
                 // The step is 1, so all numbers are exact in every dtype.
                 let (start, gaps) = (seed % 8, [1, 2, 4][more as usize % 3]);
                 let ends = [start, start + gaps].map(ScalarValue::Signed);
-                twin.computed(20.0, |world| tensor::linspace(world.device, dtype, ends, gaps + 1, true))
+                twin.computed(20.0, |world| create(world.device, |t| ops::linspace(t, dtype, ends, gaps + 1, true)))
             }
             Creation::OneHot => {
                 let Some(indices) = twin.pick_where(action.tensors[1], |pair| pair.dtype().is_integer()) else {
@@ -90,7 +92,10 @@ impl Creation {
                 if indices.ty().elements() * 4 > MOST_ELEMENTS {
                     return Ok(());
                 }
-                twin.computed(1.0, |world| tensor::one_hot(world.of(indices), 1 + seed / 8 % 4, axis, dtype))
+                let depth = 1 + seed / 8 % 4;
+                twin.computed(1.0, |world| {
+                    on([world.of(indices)], |t, [indices]| ops::one_hot(t, indices, depth, axis, dtype))
+                })
             }
             Creation::RngBitGenerator => {
                 let (algorithm, words) =
@@ -99,8 +104,9 @@ impl Creation {
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
                     let state = TensorType::new(DType::U64, &[words]);
-                    let state = scratch.keep(tensor::full(world.device, &state, ScalarValue::Signed(more.into()))?);
-                    tensor::rng_bit_generator(algorithm, state, &ty)
+                    let value = ScalarValue::Signed(more.into());
+                    let state = scratch.keep(create(world.device, |t| ops::full(t, &state, value))?);
+                    on([state], |t, [state]| ops::rng_bit_generator(t, algorithm, state, &ty)).map(Vec::from)
                 };
                 twin.several(act, |_, _| Some(ANY))
             }
@@ -116,12 +122,12 @@ impl Creation {
         let algorithm = [RngAlgorithm::ThreeFry, RngAlgorithm::Philox][more as usize % 2];
         let key = TensorType::new(DType::U32, &[2]);
         let mut scratch = Scratch::default();
-        let key = scratch.keep(tensor::full(device, &key, ScalarValue::Signed(seed))?);
-        match self {
-            Creation::RandomBits => tensor::random_bits(algorithm, key, ty),
-            Creation::RandomUniform => tensor::random_uniform(algorithm, key, ty, 0.0, 1.0),
-            Creation::RandomBernoulli => tensor::random_bernoulli(algorithm, key, f64::from(more) / 255.0, &ty.dims),
-            _ => tensor::random_split(algorithm, key, i64::from(more % 4)),
-        }
+        let key = scratch.keep(create(device, |t| ops::full(t, &key, ScalarValue::Signed(seed)))?);
+        on([key], |t, [key]| match self {
+            Creation::RandomBits => ops::random_bits(t, algorithm, key, ty),
+            Creation::RandomUniform => ops::random_uniform(t, algorithm, key, ty, 0.0, 1.0),
+            Creation::RandomBernoulli => ops::random_bernoulli(t, algorithm, key, f64::from(more) / 255.0, &ty.dims),
+            _ => ops::random_split(t, algorithm, key, i64::from(more % 4)),
+        })
     }
 }

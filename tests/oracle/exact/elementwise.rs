@@ -3,13 +3,14 @@
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, dtype, is_floating, range};
+use crate::record::{binary, binary_scalar, on};
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, UnaryOp};
-use lazyxla::ops::{ActivationOp, BinaryFunction, UnaryFunction, UnaryMember};
-use lazyxla::tensor::{self, Choice};
-use lazyxla::types::{DType, Kind, ScalarValue};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
+use lazyxla::testing::ops::{self, ActivationOp, BinaryFunction, Side, UnaryFunction, UnaryMember};
+use lazyxla::testing::tensor::{record_in_place, record_optional};
+use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Elementwise {
@@ -90,7 +91,7 @@ impl Elementwise {
             Elementwise::Barrier => {
                 let b = twin.pick(action.tensors[1]).unwrap_or(a);
                 let bounds = [a.bound, b.bound];
-                let act = |world: World| tensor::optimization_barrier(&[world.of(a), world.of(b)]);
+                let act = |world: World| on([world.of(a), world.of(b)], |t, list| ops::optimization_barrier(t, &list));
                 twin.several(act, |i, _| Some(bounds[i]))
             }
             Elementwise::Select => select(twin, action, a),
@@ -111,24 +112,28 @@ impl Elementwise {
             Elementwise::Unary => unary(twin, a, choice),
             Elementwise::CompareScalar => {
                 let (op, value) = (member(CompareOp::ALL, choice), ScalarValue::Signed(i64::from(more % 8) - 3));
-                twin.computed(1.0, |world| tensor::compare_scalar(op, world.of(a), value, more >= 128))
+                twin.computed(1.0, |world| {
+                    on([world.of(a)], |t, [x]| ops::compare_scalar(t, op, x, value, more >= 128))
+                })
             }
             Elementwise::Activation => {
                 let op = member(&[ActivationOp::Relu, ActivationOp::Relu6], choice);
-                twin.computed(a.bound.max(6.0), |world| tensor::activation(op, world.of(a)))
+                twin.computed(a.bound.max(6.0), |world| on([world.of(a)], |t, [x]| ops::activation(t, op, x)))
             }
             Elementwise::ClampScalars => {
                 let bound = |number: u8| (number < 192).then_some(ScalarValue::Signed(i64::from(number % 7) - 3));
                 twin.computed(a.bound.max(3.0), |world| {
-                    tensor::clamp_with_scalars(bound(choice), world.of(a), bound(more))
+                    on([world.of(a)], |t, [x]| ops::clamp_scalars(t, bound(choice), x, bound(more)))
                 })
             }
-            Elementwise::Real => twin.computed(a.bound, |world| tensor::real(world.of(a))),
-            Elementwise::Imag => twin.computed(a.bound, |world| tensor::imag(world.of(a))),
+            Elementwise::Real => twin.computed(a.bound, |world| on([world.of(a)], |t, [x]| ops::real(t, x))),
+            Elementwise::Imag => twin.computed(a.bound, |world| on([world.of(a)], |t, [x]| ops::imag(t, x))),
             Elementwise::ReducePrecision => {
                 // With this many exponent bits no value overflows or becomes denormal.
-                let (exponent, mantissa) = (8 + i32::from(choice % 4), i32::from(more % 12));
-                twin.computed(2.0 * a.bound, |world| tensor::reduce_precision(world.of(a), exponent, mantissa))
+                let (exponent, mantissa) = (8 + i64::from(choice % 4), i64::from(more % 12));
+                twin.computed(2.0 * a.bound, |world| {
+                    on([world.of(a)], |t, [x]| ops::reduce_precision(t, x, exponent, mantissa))
+                })
             }
             _ => convert(twin, a, dtype(choice)),
         }
@@ -143,10 +148,13 @@ impl Elementwise {
             return Ok(());
         }
         if let Elementwise::Binary = self {
-            return twin.computed(bound, |world| tensor::binary(op, world.of(a), world.of(b)));
+            return twin.computed(bound, |world| binary(op, world.of(a), world.of(b)));
         }
         match exact(bound, dtypes[0]) {
-            Some(bound) => twin.in_place(a, bound, |world| tensor::binary_inplace(op, world.of(a), world.of(b))),
+            Some(bound) => twin.in_place(a, bound, |world| {
+                let operands = [("dst", world.of(a)), ("rhs", world.of(b))];
+                record_in_place(operands, |t, [a, b]| ops::binary_member_in_place(t, op.into(), a, b))
+            }),
             None => Ok(()),
         }
     }
@@ -159,13 +167,13 @@ impl Elementwise {
         let bound = bound(op, dtype, a.bound, 3.0);
         let value = ScalarValue::Signed(value);
         if let Elementwise::Scalar = self {
-            return twin.computed(bound, |world| tensor::binary_scalar(op, world.of(a), value, left));
+            return twin.computed(bound, |world| binary_scalar(op, world.of(a), value, left));
         }
         match exact(bound, dtype) {
-            Some(bound) if left => {
-                twin.in_place(a, bound, |world| tensor::binary_with_scalar_inplace(op, world.of(a), value, true))
-            }
-            Some(bound) => twin.in_place(a, bound, |world| tensor::binary_scalar_inplace(op, world.of(a), value)),
+            Some(bound) => twin.in_place(a, bound, |world| {
+                let operands = [("dst", world.of(a))];
+                record_in_place(operands, |t, [x]| ops::binary_member_scalar(t, op.into(), x, value, left))
+            }),
             None => Ok(()),
         }
     }
@@ -178,14 +186,15 @@ impl Elementwise {
         match self {
             Elementwise::Compare => {
                 let op = member(CompareOp::ALL, action.numbers[0]);
-                twin.computed(1.0, |world| tensor::compare(op, world.of(a), world.of(b)))
+                twin.computed(1.0, |world| on([world.of(a), world.of(b)], |t, [a, b]| ops::compare(t, op, a, b)))
             }
-            Elementwise::Complex => {
-                twin.computed(a.bound.max(b.bound), |world| tensor::complex(world.of(a), world.of(b)))
-            }
+            Elementwise::Complex => twin.computed(a.bound.max(b.bound), |world| {
+                on([world.of(a), world.of(b)], |t, [a, b]| ops::complex(t, a, b))
+            }),
             _ => {
                 let bound = a.bound.max(b.bound).max(c.bound);
-                twin.computed(bound, |world| tensor::clamp(world.of(a), world.of(b), world.of(c)))
+                let operands = |world: World| [a, b, c].map(|pair| world.of(pair));
+                twin.computed(bound, |world| on(operands(world), |t, [a, b, c]| ops::clamp(t, a, b, c)))
             }
         }
     }
@@ -234,7 +243,7 @@ fn unary(twin: &mut Twin, a: Pair, choice: u8) -> Outcome {
         _ if is_floating(a.dtype()) => a.bound,
         _ => ANY,
     };
-    twin.computed(bound, |world| tensor::unary(member, world.of(a)))
+    twin.computed(bound, |world| crate::record::unary(member, world.of(a)))
 }
 
 /// Divides integers by each other, also by 0, and whole floats by nonzero scalars.
@@ -243,17 +252,17 @@ fn division(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
     let function = member(&[BinaryFunction::FloorDivide, BinaryFunction::Modulo], choice);
     if is_floating(a.dtype()) {
         let by = ScalarValue::Signed([1, 2, 3, -1, -2, -3][value as usize % 6]);
-        return twin.computed(a.bound + 3.0, |world| tensor::binary_scalar(function, world.of(a), by, false));
+        return twin.computed(a.bound + 3.0, |world| binary_scalar(function, world.of(a), by, false));
     }
     if left < 128 {
         let by = ScalarValue::Signed(i64::from(value % 7) - 3);
-        return twin.computed(ANY, |world| tensor::binary_scalar(function, world.of(a), by, left < 64));
+        return twin.computed(ANY, |world| binary_scalar(function, world.of(a), by, left < 64));
     }
     let b = twin.pick_like(action.tensors[1], a);
     if !b.is_whole() || is_floating(b.dtype()) {
         return Ok(());
     }
-    twin.computed(ANY, |world| tensor::binary(function, world.of(a), world.of(b)))
+    twin.computed(ANY, |world| binary(function, world.of(a), world.of(b)))
 }
 
 /// Selects with a scalar for one or both branches.
@@ -261,11 +270,15 @@ fn select_scalars(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
     let pred = twin.pick_where(action.tensors[0], |pair| pair.dtype() == DType::Pred).unwrap_or(pred);
     let Some(b) = twin.pick(action.tensors[1]) else { return Ok(()) };
     let [which, value, ..] = action.numbers;
-    let scalar = Choice::Scalar(b.dtype(), ScalarValue::Signed(i64::from(value % 3)));
+    let scalar = Side::Scalar(b.dtype(), ScalarValue::Signed(i64::from(value % 3)));
     let act = |world: World| {
-        let x = Choice::Tensor(world.of(b));
-        let [on_true, on_false] = [[scalar, x], [x, scalar], [scalar, scalar]][which as usize % 3];
-        tensor::select_with_scalars(world.of(pred), on_true, on_false)
+        let x = Some(world.of(b));
+        let [on_true, on_false] = [[None, x], [x, None], [None, None]][which as usize % 3];
+        let tensors = [("on_true", on_true), ("on_false", on_false)];
+        record_optional([("pred", world.of(pred))], tensors, |t, [pred], nodes| {
+            let side = |node: Option<NodeId>| node.map_or(scalar, Side::Tensor);
+            ops::select_sides(t, pred, [side(nodes[0]), side(nodes[1])])
+        })
     };
     twin.moved(b.bound.max(2.0), act)
 }
@@ -277,33 +290,37 @@ fn convert(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
     if is_floating(from) && to.is_integer() {
         return match to.kind() {
             _ if is_too_large => Ok(()),
-            Kind::Signed => twin.computed(a.bound, |world| tensor::convert(world.of(a), to)),
+            Kind::Signed => twin.computed(a.bound, |world| converted(world.of(a), to)),
             _ if from.kind() == Kind::Complex => Ok(()),
-            _ => twin.computed(a.bound, |world| tensor::convert(positive(world.of(a))?.0, to)),
+            _ => twin.computed(a.bound, |world| converted(positive(world.of(a))?.0, to)),
         };
     }
     // Conversions between integers wrap around.
     let wraps = to.kind() == Kind::Unsigned || (to.is_integer() && is_too_large);
-    twin.computed(if wraps { ANY } else { a.bound }, |world| tensor::convert(world.of(a), to))
+    twin.computed(if wraps { ANY } else { a.bound }, |world| converted(world.of(a), to))
+}
+
+fn converted(x: TensorHandle, to: DType) -> Result<TensorHandle> {
+    on([x], |t, [x]| Ok(ops::convert(t, x, to)))
 }
 
 /// Returns a tensor's absolute values, and the scratch that keeps them alive.
 fn positive(x: TensorHandle) -> Result<(TensorHandle, Scratch)> {
     let mut scratch = Scratch::default();
-    let positive = scratch.keep(tensor::unary(UnaryOp::Abs, x)?);
+    let positive = scratch.keep(crate::record::unary(UnaryOp::Abs, x)?);
     Ok((positive, scratch))
 }
 
 /// Bitcasts of floats are of their absolute values, since zeros may have either sign.
 fn bitcast(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
+    let cast = |x: TensorHandle| on([x], |t, [x]| ops::bitcast_convert(t, x, to));
     if !is_floating(a.dtype()) || a.dtype() == to {
-        return twin
-            .moved(if a.dtype() == to { a.bound } else { ANY }, |world| tensor::bitcast_convert(world.of(a), to));
+        return twin.moved(if a.dtype() == to { a.bound } else { ANY }, |world| cast(world.of(a)));
     }
     if !a.is_whole() || a.dtype().kind() == Kind::Complex {
         return Ok(());
     }
-    twin.moved(ANY, |world| tensor::bitcast_convert(positive(world.of(a))?.0, to))
+    twin.moved(ANY, |world| cast(positive(world.of(a))?.0))
 }
 
 fn select(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
@@ -313,7 +330,8 @@ fn select(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
     };
     let Some(b) = twin.pick(action.tensors[1]) else { return Ok(()) };
     let c = twin.pick_like(action.tensors[2], b);
-    let act = |world: World| tensor::select(world.of(pred), world.of(b), world.of(c));
+    let operands = |world: World| [pred, b, c].map(|pair| world.of(pair));
+    let act = |world: World| on(operands(world), |t, [pred, b, c]| ops::select(t, pred, b, c));
     let bound = b.bound.max(c.bound);
     if b.dtype() == c.dtype() {
         return twin.moved(bound, act);

@@ -4,13 +4,14 @@ use super::action::Action;
 use super::ordering::reduced;
 use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{limit, range};
+use crate::record::{binary, on, reduce};
 use crate::scratch::{Recorded, Scratch, of_two_scalars, traced};
-use lazyxla::computation::{self, Computation};
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, CompareOp, ReduceOp, Window};
-use lazyxla::tensor;
-use lazyxla::types::{DType, Kind, ScalarValue, TensorType};
+use lazyxla::testing::computation::{self, Computation};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, Window};
+use lazyxla::testing::ops;
+use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Folding {
@@ -44,7 +45,7 @@ impl Folding {
             Folding::Reduce => {
                 let op = ReduceOp::ALL[first as usize % ReduceOp::ALL.len()];
                 let bound = reduced(op, a, ty.elements());
-                twin.computed(bound, |world| tensor::reduce(op, world.of(a), &axes, third >= 128))
+                twin.computed(bound, |world| reduce(op, world.of(a), &axes, third >= 128))
             }
             Folding::ReduceTwo => reduce_two(twin, action, a, &axes),
             Folding::ReduceWith => {
@@ -75,7 +76,8 @@ impl Folding {
                     let mut scratch = Scratch::default();
                     let source = scratch.keep(reduce_window(world, a, BinaryOp::Maximum, &windows)?.remove(0));
                     let init = scratch.scalar(world.device, ty.dtype, 1)?;
-                    let select = of_two_scalars(world.device, ty.dtype, |x, y| tensor::compare(op, x, y))?;
+                    let compare = |x, y| on([x, y], |t, [x, y]| ops::compare(t, op, x, y));
+                    let select = of_two_scalars(world.device, ty.dtype, compare)?;
                     let add = of_op(world, ty.dtype, BinaryOp::Add)?;
                     computation::select_and_scatter(&select, &add, world.of(a), source, init, &windows)
                 };
@@ -122,7 +124,7 @@ fn folded(op: BinaryOp, a: Pair, count: usize) -> f64 {
 }
 
 fn of_op(world: World, dtype: DType, op: BinaryOp) -> Result<Computation> {
-    of_two_scalars(world.device, dtype, |x, y| tensor::binary(op, x, y))
+    of_two_scalars(world.device, dtype, |x, y| binary(op, x, y))
 }
 
 /// Computes the sum of one tensor and the maximum of another in one reduction.
@@ -140,8 +142,8 @@ fn reduce_two(twin: &mut Twin, action: &Action, a: Pair, axes: &[i64]) -> Outcom
         let mut scratch = Scratch::default();
         let least = neutral(BinaryOp::Maximum, b.dtype());
         let inits = [scratch.scalar(world.device, a.dtype(), 0)?, scratch.value(world.device, b.dtype(), least)?];
-        let sum: Recorded = &|p| tensor::binary(BinaryOp::Add, p[0], p[2]);
-        let most: Recorded = &|p| tensor::binary(BinaryOp::Maximum, p[1], p[3]);
+        let sum: Recorded = &|p| binary(BinaryOp::Add, p[0], p[2]);
+        let most: Recorded = &|p| binary(BinaryOp::Maximum, p[1], p[3]);
         let body = traced(world.device, &scalars, &[sum, most])?;
         computation::reduce_with(&body, &[world.of(a), world.of(b)], &inits, axes)
     };

@@ -4,14 +4,15 @@ use super::action::Action;
 use super::elementwise::bound;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, is_floating, limit, range};
+use crate::record::{binary, on};
 use crate::scratch::{Scratch, of_two_scalars};
-use lazyxla::computation;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{BinaryOp, Placement, ScatterOp};
-use lazyxla::ops::Promises;
-use lazyxla::tensor;
-use lazyxla::types::{DType, Kind, TensorType};
+use lazyxla::testing::computation;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{BinaryOp, Placement, ScatterOp};
+use lazyxla::testing::ops::{self, Promises};
+use lazyxla::testing::tensor::{record_list, snapshot};
+use lazyxla::testing::types::{DType, Kind, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Indexing {
@@ -47,7 +48,10 @@ impl Indexing {
                 let sizes: Vec<i64> = ty.dims.iter().map(|dim| (dim + 1) / 2).collect();
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
-                    tensor::dynamic_slice(world.of(a), &starts(world, &mut scratch, &ty, second)?, &sizes)
+                    let starts = starts(world, &mut scratch, &ty, second)?;
+                    record_list([("x", world.of(a))], ("starts", &starts), |t, [x], starts| {
+                        ops::dynamic_slice(t, x, starts, &sizes)
+                    })
                 };
                 twin.moved(a.bound, act)
             }
@@ -56,7 +60,10 @@ impl Indexing {
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
                     let starts = starts(world, &mut scratch, &ty, second)?;
-                    tensor::dynamic_update_slice(world.of(a), world.of(b), &starts)
+                    let operands = [("x", world.of(a)), ("update", world.of(b))];
+                    record_list(operands, ("starts", &starts), |t, [x, update], starts| {
+                        ops::dynamic_update_slice(t, x, update, starts)
+                    })
                 };
                 twin.moved(a.bound.max(b.bound), act)
             }
@@ -66,7 +73,7 @@ impl Indexing {
                 if ty.elements() * indices.ty().elements() > MOST_ELEMENTS {
                     return Ok(());
                 }
-                twin.moved(a.bound, |world| tensor::take(world.of(a), world.of(indices), axis))
+                twin.moved(a.bound, |world| taken(world.of(a), world.of(indices), axis))
             }
             Indexing::TakeAlongAxis | Indexing::ScatterAlong => self.along(twin, action, a, axis),
             Indexing::IndexCombine => {
@@ -80,9 +87,11 @@ impl Indexing {
                 let act = |world: World| {
                     // As many slices as there are indices, taken from the reversed tensor.
                     let mut scratch = Scratch::default();
-                    let turned = scratch.keep(tensor::reverse(world.of(a), &[axis])?);
-                    let source = scratch.keep(tensor::take(turned, world.of(indices), axis)?);
-                    tensor::index_combine(op, world.of(a), axis, world.of(indices), source)
+                    let turned = scratch.keep(on([world.of(a)], |t, [x]| ops::reverse(t, x, &[axis]))?);
+                    let source = scratch.keep(taken(turned, world.of(indices), axis)?);
+                    on([world.of(a), world.of(indices), source], |t, [x, indices, source]| {
+                        ops::index_combine(t, op, x, axis, indices, source)
+                    })
                 };
                 if let ScatterOp::Copy = op { twin.moved(bound, act) } else { twin.computed(bound, act) }
             }
@@ -102,7 +111,7 @@ impl Indexing {
         let indices = move |world: World, scratch: &mut Scratch| -> Result<TensorHandle> {
             match other {
                 Some(other) => Ok(world.of(other)),
-                None => Ok(scratch.keep(tensor::convert(world.of(a), DType::S32)?)),
+                None => Ok(scratch.keep(converted(world.of(a), DType::S32)?)),
             }
         };
         let index = other.unwrap_or(a);
@@ -113,7 +122,7 @@ impl Indexing {
             return twin.moved(a.bound, |world| {
                 let mut scratch = Scratch::default();
                 let indices = indices(world, &mut scratch)?;
-                tensor::take_along_axis(world.of(a), indices, axis)
+                on([world.of(a), indices], |t, [x, indices]| ops::take_along_axis(t, x, indices, axis))
             });
         }
         if index.bound > limit(a.dtype()) {
@@ -123,8 +132,10 @@ impl Indexing {
         twin.computed(bound, |world| {
             let mut scratch = Scratch::default();
             let indices = indices(world, &mut scratch)?;
-            let updates = scratch.keep(tensor::convert(indices, a.dtype())?);
-            tensor::scatter_along(op, world.of(a), indices, updates, axis)
+            let updates = scratch.keep(converted(indices, a.dtype())?);
+            on([world.of(a), indices, updates], |t, [x, indices, updates]| {
+                ops::scatter_along(t, op, x, indices, updates, axis)
+            })
         })
     }
 
@@ -138,7 +149,11 @@ impl Indexing {
             return Ok(());
         }
         let (placement, sizes) = placement(&ty, &index_type, action.numbers);
-        let slices = |world: World| tensor::gather(world.of(a), world.of(indices), &placement, &sizes, false);
+        let slices = |world: World| {
+            on([world.of(a), world.of(indices)], |t, [x, indices]| {
+                ops::gather(t, x, indices, &placement, &sizes, false)
+            })
+        };
         if let Indexing::Gather = self {
             return twin.moved(a.bound, slices);
         }
@@ -156,14 +171,22 @@ impl Indexing {
             let mut scratch = Scratch::default();
             let updates = scratch.keep(slices(world)?);
             let combiner = of_two_scalars(world.device, ty.dtype, |old, new| match combiner {
-                Some(op) => tensor::binary(op, old, new),
-                None => tensor::snapshot(new),
+                Some(op) => binary(op, old, new),
+                None => snapshot(new),
             })?;
             let list = [world.of(a)];
             computation::scatter(&combiner, &list, world.of(indices), &[updates], &placement, Promises::default())
         };
         twin.several(act, |_, dtype| bound.map_or(Some(a.bound), |bound| exact(bound, dtype)))
     }
+}
+
+fn taken(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
+    on([x, indices], |t, [x, indices]| ops::take(t, x, indices, axis))
+}
+
+fn converted(x: TensorHandle, to: DType) -> Result<TensorHandle> {
+    on([x], |t, [x]| Ok(ops::convert(t, x, to)))
 }
 
 /// One start index for each axis.

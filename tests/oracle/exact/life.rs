@@ -6,9 +6,9 @@ use super::twin::{Outcome, Pair, Twin};
 use super::values::content;
 use crate::program::in_words;
 use crate::scratch::Scratch;
-use lazyxla::device;
-use lazyxla::types::DType;
-use lazyxla::{sync, tensor};
+use lazyxla::testing::device;
+use lazyxla::testing::types::DType;
+use lazyxla::testing::{sync, tensor};
 
 const MOST_LENT: usize = 4;
 

@@ -2,11 +2,12 @@
 
 use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
+use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::tensor;
-use lazyxla::types::TensorType;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ops;
+use lazyxla::testing::types::TensorType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Movement {
@@ -65,9 +66,9 @@ impl Movement {
                 let bound = a.bound.max(b.bound).max(c.bound);
                 let list = |world: World| [a, b, c].map(|pair| world.of(pair));
                 if let Movement::Stack = self {
-                    return twin.moved(bound, |world| tensor::stack(&list(world), axis));
+                    return twin.moved(bound, |world| on(list(world), |t, list| ops::stack(t, &list, axis)));
                 }
-                twin.moved(bound, |world| tensor::concatenate(&list(world), axis))
+                twin.moved(bound, |world| on(list(world), |t, list| ops::concatenate(t, &list, axis)))
             }
             Movement::Split => {
                 let size = ty.dims.get(axis as usize).copied().unwrap_or(2);
@@ -75,7 +76,12 @@ impl Movement {
                 let sizes = [first, size - first];
                 let sizes = (numbers[2] < 128).then_some(&sizes[..]);
                 let count = 1 + numbers[1] as usize % 3;
-                let act = |world: World| tensor::split(world.of(a), sizes, count, axis);
+                let act = |world: World| {
+                    on([world.of(a)], |t, [x]| match sizes {
+                        Some(sizes) => ops::split(t, x, sizes, axis),
+                        None => ops::split_equally(t, x, count, axis),
+                    })
+                };
                 twin.several(act, |_, _| Some(a.bound))
             }
             Movement::Pad => pad(twin, a, &ty, numbers),
@@ -94,11 +100,11 @@ impl Movement {
         let some: Vec<i64> = (0..rank as i64).filter(|axis| second >> axis & 1 == 1).collect();
         let ones = || (0..rank as i64).filter(|&axis| ty.dims[axis as usize] == 1 || second == 0).collect::<Vec<_>>();
         match self {
-            Movement::Reshape => tensor::reshape(x, wanted),
-            Movement::BroadcastTo => tensor::broadcast_to(x, wanted),
+            Movement::Reshape => on([x], |t, [x]| ops::reshape(t, x, wanted)),
+            Movement::BroadcastTo => on([x], |t, [x]| ops::broadcast_to(t, x, wanted)),
             Movement::Transpose => {
                 let turned: Vec<i64> = (0..rank as i64).map(|i| (i + first) % rank as i64).collect();
-                tensor::transpose(x, &turned)
+                on([x], |t, [x]| ops::transpose(t, x, &turned))
             }
             Movement::Slice => {
                 let part = |axis: usize| i64::from(numbers[axis % 4]);
@@ -106,23 +112,24 @@ impl Movement {
                 let limits: Vec<i64> =
                     (0..rank).map(|i| starts[i] + part(i) / 16 % (ty.dims[i] - starts[i] + 1)).collect();
                 let strides: Vec<i64> = (0..rank).map(|i| 1 + part(i) % 3).collect();
-                tensor::slice(x, &starts, &limits, Some(&strides))
+                on([x], |t, [x]| ops::slice(t, x, &starts, &limits, &strides))
             }
             Movement::SliceAxis => {
-                tensor::slice_axis(x, axis, second % 8 - 4, third % 8 - 2, [1, 2, -1, -2][first as usize / 64])
+                let (start, stop, step) = (second % 8 - 4, third % 8 - 2, [1, 2, -1, -2][first as usize / 64]);
+                on([x], |t, [x]| ops::slice_axis(t, x, axis, start, stop, step))
             }
-            Movement::Reverse => tensor::reverse(x, &some),
-            Movement::Flip => tensor::flip(x, &some),
-            Movement::Roll => tensor::roll(x, &vec![third % 9 - 4; some.len()], &some),
+            Movement::Reverse => on([x], |t, [x]| ops::reverse(t, x, &some)),
+            Movement::Flip => on([x], |t, [x]| ops::flip(t, x, &some)),
+            Movement::Roll => on([x], |t, [x]| ops::roll(t, x, &vec![third % 9 - 4; some.len()], &some)),
             Movement::Tile => {
                 let repeats: Vec<i64> = (0..rank as i64 + third % 2).map(|i| second >> (2 * (i % 4)) & 3).collect();
-                tensor::tile(x, &repeats)
+                on([x], |t, [x]| ops::tile(t, x, &repeats))
             }
-            Movement::Repeat => tensor::repeat(x, second % 4, axis),
-            Movement::Squeeze => tensor::squeeze(x, &ones()),
-            Movement::ExpandDims => tensor::expand_dims(x, &[first % (rank as i64 + 1)]),
-            Movement::Tril => tensor::tril(x, second % 5 - 2),
-            Movement::Triu => tensor::triu(x, second % 5 - 2),
+            Movement::Repeat => on([x], |t, [x]| ops::repeat(t, x, second % 4, axis)),
+            Movement::Squeeze => on([x], |t, [x]| ops::squeeze(t, x, &ones())),
+            Movement::ExpandDims => on([x], |t, [x]| ops::expand_dims(t, x, &[first % (rank as i64 + 1)])),
+            Movement::Tril => on([x], |t, [x]| ops::tril(t, x, second % 5 - 2)),
+            Movement::Triu => on([x], |t, [x]| ops::triu(t, x, second % 5 - 2)),
             _ => unreachable!("of several tensors"),
         }
     }
@@ -139,6 +146,6 @@ fn pad(twin: &mut Twin, a: Pair, ty: &TensorType, numbers: [u8; 4]) -> Outcome {
     twin.moved(a.bound.max(1.0), |world| {
         let mut scratch = Scratch::default();
         let value = scratch.scalar(world.device, dtype, 1)?;
-        tensor::pad(world.of(a), value, &low, &high, Some(&interior))
+        on([world.of(a), value], |t, [x, value]| ops::pad(t, x, value, &low, &high, &interior))
     })
 }

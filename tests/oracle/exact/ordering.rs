@@ -3,11 +3,13 @@
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World};
 use super::values::{ANY, is_floating};
+use crate::record::on;
 use crate::scratch::traced;
-use lazyxla::computation;
-use lazyxla::ir::{CompareOp, ReduceOp};
-use lazyxla::tensor;
-use lazyxla::types::{DType, TensorType};
+use lazyxla::testing::computation;
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::ir::{CompareOp, ReduceOp};
+use lazyxla::testing::ops;
+use lazyxla::testing::types::{DType, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ordering {
@@ -40,15 +42,20 @@ impl Ordering {
         let axis = i64::from(first) % rank - rank * i64::from(first >= 128);
         let (up, index) = (second < 128, [DType::S32, DType::S64, DType::U8][third as usize % 3]);
         match self {
-            Ordering::SortAlong => twin.moved(a.bound, |world| tensor::sort_along(world.of(a), axis, up, third >= 128)),
-            // In an order that is not stable, the indices of equal elements are not defined.
-            Ordering::Argsort => twin.computed(16.0, |world| tensor::argsort(world.of(a), axis, up, true, index)),
-            Ordering::ArgExtreme => {
-                twin.computed(16.0, |world| tensor::arg_extreme(world.of(a), axis, third >= 128, up, index))
+            Ordering::SortAlong => {
+                twin.moved(a.bound, |world| on([world.of(a)], |t, [x]| ops::sort_along(t, x, axis, up, third >= 128)))
             }
+            // In an order that is not stable, the indices of equal elements are not defined.
+            Ordering::Argsort => {
+                twin.computed(16.0, |world| on([world.of(a)], |t, [x]| ops::argsort(t, x, axis, up, true, index)))
+            }
+            Ordering::ArgExtreme => twin.computed(16.0, |world| {
+                on([world.of(a)], |t, [x]| ops::arg_extreme(t, x, axis, third >= 128, up, index))
+            }),
             Ordering::TopK => {
                 let k = i64::from(second) % 4;
-                let act = |world: World| tensor::top_k(world.of(a), k, axis, up, index);
+                let act =
+                    |world: World| on([world.of(a)], |t, [x]| ops::top_k(t, x, k, axis, up, index)).map(Vec::from);
                 twin.several(act, |i, _| Some([a.bound, 16.0][i]))
             }
             Ordering::Sort => sort(twin, action, a, axis, up),
@@ -56,7 +63,7 @@ impl Ordering {
                 let op = ReduceOp::ALL[second as usize % ReduceOp::ALL.len()];
                 let length = ty.dims.get((axis.rem_euclid(rank)) as usize).copied().unwrap_or(1);
                 let bound = reduced(op, a, length as usize);
-                twin.computed(bound, |world| tensor::cumulative(op, world.of(a), axis, third >= 128))
+                twin.computed(bound, |world| on([world.of(a)], |t, [x]| ops::cumulative(t, op, x, axis, third >= 128)))
             }
         }
     }
@@ -81,7 +88,8 @@ fn sort(twin: &mut Twin, action: &Action, a: Pair, axis: i64, up: bool) -> Outco
     let scalars = [a, a, b, b].map(|pair| TensorType::new(pair.dtype(), &[]));
     let op = if up { CompareOp::Lt } else { CompareOp::Gt };
     let act = |world: World| {
-        let comes_first = traced(world.device, &scalars, &[&|p| tensor::compare(op, p[0], p[1])])?;
+        let compare = |p: &[TensorHandle]| on([p[0], p[1]], |t, [x, y]| ops::compare(t, op, x, y));
+        let comes_first = traced(world.device, &scalars, &[&compare])?;
         computation::sort(&comes_first, &[world.of(a), world.of(b)], axis, true)
     };
     twin.several(act, |i, _| Some([a.bound, b.bound][i]))

@@ -2,12 +2,13 @@
 
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World};
+use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ops::{ConvolutionOptions, DotAxes};
-use lazyxla::tensor;
-use lazyxla::types::{DType, Kind, TensorType};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes};
+use lazyxla::testing::tensor::snapshot;
+use lazyxla::testing::types::{DType, Kind, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Product {
@@ -36,8 +37,8 @@ impl Product {
     fn of_two(self, world: World, pairs: [Pair; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]) -> Result<TensorHandle> {
         let [a, b] = pairs.map(|pair| world.of(pair));
         match self {
-            Product::Matmul => tensor::matmul(a, b),
-            Product::Einsum => tensor::einsum(equation(ta, tb, n[0]), &[a, b]),
+            Product::Matmul => on([a, b], |t, [a, b]| ops::matmul(t, a, b)),
+            Product::Einsum => on([a, b], |t, list| ops::einsum(t, equation(ta, tb, n[0]), &list)),
             Product::DotGeneral => dot_general([a, b], [ta, tb], n),
             Product::Convolution => convolution([a, b], [ta, tb], n),
         }
@@ -83,7 +84,7 @@ fn dot_general([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]
         DType::U8 => Some(DType::U32),
         _ => None,
     };
-    tensor::dot_general(a, b, &axes, wider.filter(|_| n[2] < 128))
+    on([a, b], |t, [a, b]| ops::dot_general(t, a, b, &axes, wider.filter(|_| n[2] < 128)))
 }
 
 /// Convolution with one spatial axis.
@@ -91,9 +92,9 @@ pub fn convolution([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8
     let mut scratch = Scratch::default();
     let [a, b] = [(a, ta), (b, tb)].map(|(x, ty)| -> Result<TensorHandle> {
         if ty.dims.len() == 3 && n[3] < 128 {
-            return tensor::snapshot(x);
+            return snapshot(x);
         }
-        tensor::reshape(x, &[1, 1, ty.elements() as i64])
+        on([x], |t, [x]| ops::reshape(t, x, &[1, 1, ty.elements() as i64]))
     });
     let (a, b) = (scratch.keep(a?), scratch.keep(b?));
     let [first, second, third, fourth] = n.map(i64::from);
@@ -108,5 +109,5 @@ pub fn convolution([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8
         batch_groups: 1,
         ..ConvolutionOptions::default()
     };
-    tensor::convolution(a, b, &options)
+    on([a, b], |t, [a, b]| ops::convolution(t, a, b, &options))
 }

@@ -3,12 +3,14 @@
 use super::action::Action;
 use super::indexing::combined;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
+use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::device::TensorHandle;
-use lazyxla::error::Result;
-use lazyxla::ir::{CompareOp, ScatterOp};
-use lazyxla::tensor;
-use lazyxla::types::{DType, Kind, ScalarValue};
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{CompareOp, ScatterOp};
+use lazyxla::testing::ops;
+use lazyxla::testing::tensor::{numbered, record_optional};
+use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selection {
@@ -45,7 +47,7 @@ impl Selection {
         let size = i64::from(first % 9);
         match self {
             Selection::Nonzero => {
-                let act = |world: World| tensor::nonzero(world.of(a), size, 7, DType::S32, ty.dims.len());
+                let act = |world: World| on([world.of(a)], |t, [x]| ops::nonzero(t, x, size, 7, DType::S32));
                 twin.several(act, |_, _| Some(PLACES))
             }
             Selection::MaskSelect => {
@@ -56,8 +58,10 @@ impl Selection {
                     let mut scratch = Scratch::default();
                     let fill = scratch.scalar(world.device, ty.dtype, 1)?;
                     let zero = scratch.scalar(world.device, ty.dtype, 0)?;
-                    let mask = scratch.keep(tensor::compare(CompareOp::Ne, world.of(a), zero)?);
-                    tensor::mask_select(world.of(a), mask, size, fill, DType::S64)
+                    let mask = on([world.of(a), zero], |t, [x, zero]| ops::compare(t, CompareOp::Ne, x, zero));
+                    let operands = [world.of(a), scratch.keep(mask?), fill];
+                    on(operands, |t, [x, mask, fill]| ops::mask_select(t, x, mask, size, fill, DType::S64))
+                        .map(Vec::from)
                 };
                 twin.several(act, |i, _| Some([a.bound.max(1.0), PLACES][i]))
             }
@@ -65,10 +69,13 @@ impl Selection {
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
                     let fill = match second % 2 {
-                        0 => TensorHandle(0),
-                        _ => scratch.scalar(world.device, ty.dtype, 1)?,
+                        0 => None,
+                        _ => Some(scratch.scalar(world.device, ty.dtype, 1)?),
                     };
-                    tensor::unique(world.of(a), size, fill, DType::S32, [true; 4])
+                    record_optional([("x", world.of(a))], [("fill", fill)], |t, [x], fill| {
+                        ops::unique(t, x, size, fill[0], DType::S32)
+                    })
+                    .map(Vec::from)
                 };
                 twin.several(act, |i, _| Some(if i == 0 { a.bound.max(1.0) } else { PLACES }))
             }
@@ -79,9 +86,11 @@ impl Selection {
                 }
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
-                    let row = scratch.keep(tensor::reshape(world.of(a), &[ty.elements() as i64])?);
-                    let sorted = scratch.keep(tensor::sort_along(row, 0, false, true)?);
-                    tensor::searchsorted(sorted, world.of(b), second % 2 == 1, DType::S32)
+                    let row = on([world.of(a)], |t, [x]| ops::reshape(t, x, &[ty.elements() as i64]));
+                    let sorted = on([scratch.keep(row?)], |t, [x]| ops::sort_along(t, x, 0, false, true));
+                    on([scratch.keep(sorted?), world.of(b)], |t, [sorted, values]| {
+                        ops::searchsorted(t, sorted, values, second % 2 == 1, DType::S32)
+                    })
                 };
                 twin.computed(PLACES, act)
             }
@@ -92,7 +101,9 @@ impl Selection {
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
                     let value = scratch.value(world.device, ty.dtype, ScalarValue::Unsigned(u64::from(third % 2)))?;
-                    tensor::slice_assign(world.of(a), &starts, &ty.dims, Some(&strides), value)
+                    on([world.of(a), value], |t, [x, value]| {
+                        ops::slice_assign(t, x, &starts, &ty.dims, &strides, value)
+                    })
                 };
                 twin.moved(a.bound.max(1.0), act)
             }
@@ -116,17 +127,24 @@ impl Selection {
             3 => &[1, 0, 2],
             _ => &[0, 1, 2],
         };
-        let indices = |world: World| -> Vec<TensorHandle> {
-            pattern.iter().map(|&which| [TensorHandle(0), world.of(i), world.of(j)][which]).collect()
+        let indices = |world: World| -> Vec<Option<TensorHandle>> {
+            pattern.iter().map(|&which| [None, Some(world.of(i)), Some(world.of(j))][which]).collect()
         };
         if let Selection::Index = self {
-            return twin.moved(a.bound, |world| tensor::index(world.of(a), &indices(world)));
+            return twin.moved(a.bound, |world| {
+                record_optional([("x", world.of(a))], numbered("indices", &indices(world)), |t, [x], indices| {
+                    ops::index(t, x, indices)
+                })
+            });
         }
         let (op, bound) = combined(action.numbers[2], a, 1.0, count);
         let act = |world: World| -> Result<TensorHandle> {
             let mut scratch = Scratch::default();
             let value = scratch.scalar(world.device, ty.dtype, 1)?;
-            tensor::index_put(op, world.of(a), &indices(world), value)
+            let operands = [("x", world.of(a)), ("values", value)];
+            record_optional(operands, numbered("indices", &indices(world)), |t, [x, values], indices| {
+                ops::index_put(t, op, x, indices, values)
+            })
         };
         if let ScatterOp::Copy = op { twin.moved(bound, act) } else { twin.computed(bound, act) }
     }

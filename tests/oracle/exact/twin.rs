@@ -7,12 +7,12 @@ use super::action::{Action, Kind};
 use super::values::{ANY, equal, limit, range};
 use crate::place::{Place, Places};
 use crate::program::{Coverage, Twofold, in_words};
-use lazyxla::device::{self, Device, TensorHandle};
-use lazyxla::env::{DeviceKind, Environment};
-use lazyxla::error::Result;
-use lazyxla::mesh::Sharding;
-use lazyxla::types::{DType, TensorType};
-use lazyxla::{sync, tensor};
+use lazyxla::testing::device::{self, Device, TensorHandle};
+use lazyxla::testing::env::{DeviceKind, Environment};
+use lazyxla::testing::error::Result;
+use lazyxla::testing::mesh::Sharding;
+use lazyxla::testing::types::{DType, TensorType};
+use lazyxla::testing::{sync, tensor};
 use std::fmt::Write;
 use std::path::Path;
 

@@ -16,9 +16,9 @@ use crate::ops::shape::slicing::slice;
 use crate::types::{DType, TensorType};
 use equation::{Equation, Index};
 
-/// Table entry of `einsum`.
-pub const EINSUM: Composed =
-    Composed { name: "einsum", function: "lxla_einsum", dtypes: "integers, floats, 8-bit floats, complex numbers" };
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] =
+    &[Composed { name: "einsum", function: "lxla_einsum", dtypes: "integers, floats, 8-bit floats, complex numbers" }];
 
 /// Records the einsum of an equation.
 pub fn einsum(trace: &mut Trace, equation: &str, tensors: &[NodeId]) -> Result<NodeId> {

@@ -1,0 +1,99 @@
+//! The parts of the layers that the tests in `tests/` use. No interface: they change with the library.
+
+/// Traced computations and what applies them.
+pub mod computation {
+    pub use crate::computation::{
+        Computation, branch, case, reduce_window, reduce_with, scan, scatter, select_and_scatter, sort, while_loop,
+    };
+}
+
+/// Devices and tensor handles.
+pub mod device {
+    pub use crate::device::{Device, TensorHandle, release};
+}
+
+/// The constants of a program.
+pub mod emit {
+    pub use crate::emit::Pack;
+}
+
+/// The traits of an engine, and the engine on PJRT plugins.
+pub mod engine {
+    pub use crate::engine::{
+        Buffer, Engine, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory, ShardedBuffer, Signature,
+        start,
+    };
+}
+
+/// Environments.
+pub mod env {
+    pub use crate::env::{DeviceKind, Environment, EnvironmentOptions};
+}
+
+/// Errors.
+pub mod error {
+    pub use crate::error::{Code, Error, Result};
+}
+
+/// Evaluation of programs on host arrays.
+pub mod interpret {
+    pub use crate::interpret::run;
+}
+
+/// Operation codes, traces and programs.
+pub mod ir {
+    pub use crate::ir::*;
+}
+
+/// Programs as StableHLO.
+pub mod lower {
+    pub use crate::lower::{Module, lower_body};
+}
+
+/// Meshes, shardings and pieces.
+pub mod mesh {
+    pub use crate::mesh::{MeshAxes, Placement, Sharding, take_piece};
+}
+
+/// Counters.
+pub mod metrics {
+    pub use crate::metrics::Counter;
+}
+
+/// Host arrays.
+pub mod native {
+    pub use crate::native::{Array, stack};
+}
+
+/// Operations.
+pub mod ops {
+    pub use crate::ops::*;
+}
+
+/// Steps, transfers and saves.
+pub mod sync {
+    pub use crate::sync::{
+        Piece, from_host, from_host_sharded, load, mark_step, piece, read, save_async, sharding_of, sync, to_device,
+        write,
+    };
+}
+
+/// Recording of operations, values and metadata of tensors.
+pub mod tensor {
+    pub use crate::tensor::{
+        Recorded, assign, create, numbered, placeholder, placeholder_like, record, record_in_place, record_list,
+        record_optional, shard, snapshot, ty,
+    };
+}
+
+/// Derivatives and batching of programs.
+pub mod transform {
+    pub use crate::transform::{
+        Checkpoint, Differentiated, Transformer, Wanted, batched, jvp, pull_back, vjp, with_room,
+    };
+}
+
+/// Dtypes and shapes.
+pub mod types {
+    pub use crate::types::*;
+}

@@ -1,0 +1,38 @@
+//! Records operations of `ops` on tensors, as the C functions do.
+
+use lazyxla::testing::device::TensorHandle;
+use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::{NodeId, ReduceOp, Trace};
+use lazyxla::testing::ops::{self, BinaryMember, UnaryMember};
+use lazyxla::testing::tensor::{Recorded, record};
+use lazyxla::testing::types::ScalarValue;
+
+/// Records an operation on tensors.
+pub fn on<const N: usize, R: Recorded>(
+    tensors: [TensorHandle; N],
+    operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<R>,
+) -> Result<R::Tensors> {
+    record(tensors.map(|tensor| ("operand", tensor)), operation)
+}
+
+pub fn unary(op: impl Into<UnaryMember>, x: TensorHandle) -> Result<TensorHandle> {
+    on([x], |t, [x]| ops::unary_member(t, op.into(), x))
+}
+
+pub fn binary(op: impl Into<BinaryMember>, a: TensorHandle, b: TensorHandle) -> Result<TensorHandle> {
+    on([a, b], |t, [a, b]| ops::binary_member(t, op.into(), a, b))
+}
+
+/// Records `x (op) scalar`, or `scalar (op) x`.
+pub fn binary_scalar(
+    op: impl Into<BinaryMember>,
+    x: TensorHandle,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<TensorHandle> {
+    on([x], |t, [x]| ops::binary_member_scalar(t, op.into(), x, scalar, scalar_on_left))
+}
+
+pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
+    on([x], |t, [x]| ops::reduce(t, op, x, axes, keep_dims))
+}
