@@ -11,8 +11,8 @@
 #include <string.h>
 
 // [recipe]
-static const lxla_env env = {0};                         // id 0: the current environment, else the default one
-static const lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first XLA device
+static const lxla_env env = {0};                   // id 0: the current environment, else the default one
+static lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first XLA device
 
 #define TRY(call)                                                                        \
   do {                                                                                   \

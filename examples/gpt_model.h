@@ -5,6 +5,7 @@
 
 #include "frontend.h"
 #include "losses.h"
+#include "mesh.h"
 #include "random.h"
 
 static const double NORM_EPSILON = 1e-5, MASKED = -1e30;
@@ -22,6 +23,15 @@ static const char *const NAMES[PARAMETERS] = {
     "token_embedding", "position_embedding", "final_scale", "final_offset",
     "attention_scale", "attention_offset", "qkv_weight", "qkv_bias", "mix_weight", "mix_bias",
     "mlp_scale", "mlp_offset", "up_weight", "up_bias", "down_weight", "down_bias"};
+
+// How parameters are split over the axis model of a mesh, as in Megatron: each device has some heads, and some of the
+// hidden units.
+static const mesh_rule RULES[] = {{"qkv_weight", "-,-,model"}, {"qkv_bias", "-,model"}, {"mix_weight", "-,model,-"},
+                                  {"up_weight", "-,-,model"},  {"up_bias", "-,model"},  {"down_weight", "-,model,-"}};
+
+static inline void place(lxla_tensor *parameters) {
+  mesh_place(RULES, sizeof RULES / sizeof *RULES, NAMES, parameters, PARAMETERS);
+}
 
 // Sizes of the model.
 typedef struct {
@@ -113,6 +123,12 @@ static inline lxla_tensor shaped(lxla_tensor x, const int64_t *dims, size_t rank
 static inline lxla_tensor turned(lxla_tensor x, const int64_t *axes, size_t rank) { NOTED(lxla_transpose, x, axes, rank); }
 static inline lxla_tensor named(lxla_tensor x, const char *name) { NOTED(lxla_checkpoint_name, x, name); }
 
+// Records x, split over a mesh, if there is one.
+static inline lxla_tensor spread(lxla_tensor x, const char *sharding) {
+  TRY(lxla_tensor_retain(x));
+  return note(mesh_split(x, sharding));
+}
+
 static inline lxla_tensor normed(lxla_tensor x, lxla_tensor scale, lxla_tensor offset) {
   NOTED(lxla_layer_norm, x, (const int64_t[]){-1}, 1, scale, offset, NORM_EPSILON);
 }
@@ -160,7 +176,7 @@ static inline lxla_tensor attention(const model *m, int64_t batch, lxla_tensor x
   int64_t t = m->context, heads = m->heads, size = m->width / heads;
   lxla_tensor qkv = linear(x, w[QKV_WEIGHT - OF_LAYERS], w[QKV_BIAS - OF_LAYERS]), parts[3];
   TRY(lxla_split(qkv, NULL, 3, 2, parts));
-  for (int i = 0; i < 3; i++) parts[i] = shaped(note(parts[i]), DIMS(batch, t, heads, size));
+  for (int i = 0; i < 3; i++) parts[i] = spread(shaped(note(parts[i]), DIMS(batch, t, heads, size)), "data,-,model,-");
   lxla_tensor scores = causal(m, scaled(scores_of(parts[0], parts[1]), 1 / sqrt((double)size)));
   lxla_tensor by_position = turned(mixed(softmax(scores), parts[2]), DIMS(0, 2, 1, 3));
   lxla_tensor attended = named(shaped(by_position, DIMS(batch, t, m->width)), "attended");
@@ -169,7 +185,7 @@ static inline lxla_tensor attention(const model *m, int64_t batch, lxla_tensor x
 
 static inline lxla_tensor mlp(lxla_tensor x, const lxla_tensor *w) {
   lxla_tensor expanded = named(linear(x, w[UP_WEIGHT - OF_LAYERS], w[UP_BIAS - OF_LAYERS]), "expanded");
-  return linear(gelu(expanded), w[DOWN_WEIGHT - OF_LAYERS], w[DOWN_BIAS - OF_LAYERS]);
+  return linear(gelu(spread(expanded, "data,-,model")), w[DOWN_WEIGHT - OF_LAYERS], w[DOWN_BIAS - OF_LAYERS]);
 }
 
 // Records one layer on x, [batch, context, width], with its LAYER_PARAMETERS parameters `w`.

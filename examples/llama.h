@@ -15,8 +15,8 @@ typedef struct {
 } llama;
 
 static const double NORM_EPSILON = 1e-5, ROTARY_BASE = 500000;
-static const lxla_env llama_env = {0};                         // the default environment
-static const lxla_device llama_device = {LXLA_DEVICE_XLA, 0};  // its first accelerator
+static const lxla_env llama_env = {0};                   // the current environment, else the default one
+static lxla_device llama_device = {LXLA_DEVICE_XLA, 0};  // its first accelerator
 
 #define TRY(call)                                                                        \
   do {                                                                                   \

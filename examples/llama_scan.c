@@ -1,13 +1,17 @@
 // Llama 3.1 as one loop: a layer is traced once, on placeholders, and lxla_scan applies it to the stacked weights of all.
 //
 //   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE] [--emit-step FILE]
+//              [--mesh data=8,model=64] [--compile-layers N]
 //
 // The model is traced and lowered without weights and without moving bytes, whatever its size; then its training step:
 // loss, gradients with each layer checkpointed, AdamW. A small model (tiny, or a cut of the others) is then run on random
 // weights. Its logits and its gradients are compared with those of the same layers recorded one by one, and a few
 // training steps have to lower the loss. --unrolled lowers without the loop, and without the step; --run also runs a model
 // that is large; --emit and --emit-step write the StableHLO.
-#include "llama_training.h"
+//
+// With --mesh, the step is also lowered on placeholders that are split over a mesh of as many devices (llama_mesh.h), and
+// what is run is run there. --compile-layers compiles the step of a narrow model with so many layers for the mesh.
+#include "llama_mesh.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -16,13 +20,14 @@ static const double MOST_GROWTH = 100;              // MB that tracing and lower
 static const double RUNS_BY_ITSELF = 1e8;           // elements of weights and scores, at most
 static const double TOLERANCE_F32 = 1e-5, TOLERANCE_BF16 = 5e-2;
 static const double GRADIENT_TOLERANCE_F32 = 1e-4, GRADIENT_TOLERANCE_BF16 = 1e-1;
-enum { STEPS = 8 };
+enum { STEPS = 8, NARROW = 512 };
 static const double RATE = 1e-3;
 
 typedef struct {
   llama model;
-  const char *size, *emit, *emit_step;
+  const char *size, *emit, *emit_step, *mesh;
   int unrolled, run;
+  int64_t compile_layers;
 } request;
 
 static const struct {
@@ -78,7 +83,7 @@ static lxla_tensor random_tokens(const llama *m) {
   TRY(lxla_tensor_from_host(llama_env, llama_device, LXLA_DTYPE_S32, &m->sequence, 1, tokens,
                             (size_t)m->sequence * sizeof *tokens, &out));
   free(tokens);
-  return out;
+  return mesh_split(out, step_sharding(TOKENS));
 }
 
 // Makes random values for input `i`, with the weights of all layers stacked. Matrices keep the scale of their operand;
@@ -99,7 +104,7 @@ static lxla_tensor random_input(const llama *m, size_t i) {
   TRY(lxla_convert(wide, m->dtype, &out));
   drop(wide);
   free(values);
-  return out;
+  return mesh_split(out, step_sharding(i));
 }
 
 // Returns one layer's part of stacked weights.
@@ -254,6 +259,7 @@ static int train(const llama *m, lxla_computation traced) {
     int64_t dims[3];
     size_t rank = stacked_dims(m, EMBEDDING + i % WEIGHTS, dims);
     TRY(lxla_tensor_full(llama_env, llama_device, LXLA_DTYPE_F32, dims, rank, 0, &state[FIRST_M + i]));
+    state[FIRST_M + i] = mesh_split(state[FIRST_M + i], step_sharding(FIRST_M + i));
   }
   TRY(lxla_mark_step(llama_env, llama_device, 1));
   int good = compare_gradients(m, state, targets);
@@ -333,6 +339,49 @@ static lxla_computation trace_and_lower_step(const request *r, int *good) {
   return step;
 }
 
+// --- On a mesh -----------------------------------------------------------------------------------------------------
+
+// Records the traced step on split placeholders and lowers it; returns whether that moved no byte.
+static int lower_on_mesh(const request *r, lxla_computation step) {
+  unsigned long long before = counter("OutboundBytes") + counter("InboundBytes");
+  double start = milliseconds();
+  recorded_step s = record_step(&r->model, step, (lxla_device){LXLA_DEVICE_XLA, 0});
+  double recorded = milliseconds();
+  char *text;
+  TRY(lxla_stablehlo(s.out, STEP_RESULTS, &text));
+  double lowered = milliseconds();
+  unsigned long long moved = counter("OutboundBytes") + counter("InboundBytes") - before;
+  int split = strstr(text, "sdy.mesh") && strstr(text, "sdy.sharding");
+  printf("  on the mesh %s: record %.3f ms; lower %.3f ms, to %.1f kB; bytes moved %llu\n", r->mesh, recorded - start,
+         lowered - recorded, (double)strlen(text) / 1e3, moved);
+  printf("  each device holds    %.2f GB of weights, moments and tokens\n", bytes_of_a_device(&s) / 1e9);
+  mesh_show("the first projection", s.in[LAYERS + QUERY]);
+  if (r->emit_step) emit(r->emit_step, text);
+  lxla_string_free(text);
+  release_step(&s);
+  return moved == 0 && split;
+}
+
+static void narrow(llama *m, int64_t width);
+
+// Compiles the step of a narrow model with few layers, and runs nothing.
+static void compile_on_mesh(const request *r) {
+  llama m = r->model;
+  m.layers = r->compile_layers;
+  if (m.width > NARROW) narrow(&m, NARROW);
+  lxla_computation step = trace_step(&m, LXLA_CHECKPOINT_SAVE_NONE);
+  recorded_step s = record_step(&m, step, (lxla_device){LXLA_DEVICE_XLA, 0});
+  lxla_memory_stats stats = {.struct_size = sizeof stats};
+  double start = milliseconds();
+  lxla_status status = lxla_compiled_memory(llama_env, llama_device, s.out, STEP_RESULTS, &stats);
+  double compiled = milliseconds() - start;
+  if (status != LXLA_UNIMPLEMENTED) TRY(status);
+  printf("  compiled             %lld layers of width %lld in %.0f ms; %.2f MB of temporaries on each device\n",
+         (long long)m.layers, (long long)m.width, compiled, 1e-6 * (double)stats.temp_bytes);
+  release_step(&s);
+  TRY(lxla_computation_release(step));
+}
+
 // --- Which model ---------------------------------------------------------------------------------------------------
 
 static int64_t at_least(int64_t x, int64_t least) { return x < least ? least : x; }
@@ -363,12 +412,14 @@ static int parse(int argc, char **argv, request *r) {
     else if (!value) return 0;
     else if (!strcmp(argv[i], "--emit")) r->emit = argv[++i];
     else if (!strcmp(argv[i], "--emit-step")) r->emit_step = argv[++i];
+    else if (!strcmp(argv[i], "--mesh")) r->mesh = argv[++i];
+    else if (!strcmp(argv[i], "--compile-layers")) r->compile_layers = atoll(argv[++i]);
     else if (!strcmp(argv[i], "--layers")) r->model.layers = atoll(argv[++i]);
     else if (!strcmp(argv[i], "--width") && atoll(value) > 0) narrow(&r->model, atoll(argv[++i]));
     else if (!strcmp(argv[i], "--sequence")) r->model.sequence = atoll(argv[++i]);
     else return 0;
   }
-  return r->size && usable(&r->model);
+  return r->size && usable(&r->model) && (r->mesh || !r->compile_layers);
 }
 
 static int small(const llama *m) {
@@ -381,20 +432,24 @@ int main(int argc, char **argv) {
   request r;
   if (!parse(argc, argv, &r)) {
     fprintf(stderr, "usage: %s tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run]\n", argv[0]);
-    fprintf(stderr, "       [--emit FILE] [--emit-step FILE]\n");
+    fprintf(stderr, "       [--emit FILE] [--emit-step FILE] [--mesh data=8,model=64] [--compile-layers N]\n");
     return 2;
   }
+  if (r.mesh) llama_device = mesh_open(r.mesh);
   int32_t devices;
   TRY(lxla_env_device_count(llama_env, &devices));  // starts the plugin, which is not measured
   describe(&r);
-  int lowered, step_lowered = 1, equal = 1, trained = 1, runs = r.run || small(&r.model);
+  int lowered, step_lowered = 1, spread = 1, equal = 1, trained = 1, runs = r.run || small(&r.model);
   lxla_computation model = trace_and_lower(&r, &lowered), step = {0};
   if (!r.unrolled && r.model.layers > 0) step = trace_and_lower_step(&r, &step_lowered);
+  if (r.mesh && step.id) spread = lower_on_mesh(&r, step);
+  if (r.compile_layers > 0) compile_on_mesh(&r);
   if (runs) equal = run(&r, model);
   if (runs && step.id) trained = train(&r.model, step);
   TRY(lxla_computation_release(model));
   TRY(lxla_computation_release(step));
   unsigned long long left = counter("LiveBytes");
   if (left > 0) fprintf(stderr, "%llu bytes are still live\n", left);
-  return lowered && step_lowered && equal && trained && left == 0 ? 0 : 1;
+  mesh_close();
+  return lowered && step_lowered && spread && equal && trained && left == 0 ? 0 : 1;
 }

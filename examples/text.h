@@ -1,8 +1,9 @@
-// Text as numbers of characters, and windows of it to train on. Header only, with frontend.h and random.h: copy them.
+// Text as numbers of characters, and windows of it to train on. Header only, with frontend.h, mesh.h and random.h: copy them.
 #ifndef TEXT_H
 #define TEXT_H
 
 #include "frontend.h"
+#include "mesh.h"
 #include "random.h"
 
 enum { MOST_SYMBOLS = 96 };
@@ -43,12 +44,11 @@ static inline corpus load_text(const char *path) {
   return c;
 }
 
+// On a mesh, windows are split over the axis data.
 static inline lxla_tensor from_ids(const int32_t *ids, const int64_t *dims, size_t rank) {
   size_t bytes = sizeof *ids;
-  lxla_tensor out;
   for (size_t i = 0; i < rank; i++) bytes *= (size_t)dims[i];
-  TRY(lxla_tensor_from_host(env, device, LXLA_DTYPE_S32, dims, rank, ids, bytes, &out));
-  return out;
+  return mesh_from_host(device, LXLA_DTYPE_S32, dims, rank, ids, bytes, "data,-");
 }
 
 // Windows of text, and the same one character further: what is to be told.

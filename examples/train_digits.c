@@ -1,17 +1,15 @@
 // Trains a small network on real handwritten digits: 64-256-256-10, ReLU, softmax cross-entropy, SGD with momentum.
 //
-//   train_digits examples/data/digits.csv [epochs [curve.txt]]
+//   train_digits examples/data/digits.csv [epochs [curve.txt]] [--mesh data=4]
 //
-// With a third argument, writes a line "loss" for each step and "accuracy" for each epoch to that file.
+// With a third argument, writes a line "loss" for each step and "accuracy" for each epoch to that file. On a mesh, each
+// device computes with its part of the batch and a copy of the network.
 //
 // Every operation below only records; lxla_gradients records the backward pass. lxla_mark_step, once a batch, hands what was recorded to XLA: the first time it is
 // compiled, after that the compiled program is found again, and it writes the new parameters over the old ones.
-#include "lazyxla.h"
+#include "mesh.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,17 +17,8 @@ enum { PIXELS = 64, HIDDEN = 256, CLASSES = 10, LAYERS = 3, BATCH = 128, HELD_OU
 static const int64_t SIZES[LAYERS + 1] = {PIXELS, HIDDEN, HIDDEN, CLASSES};
 static const double MOMENTUM = 0.9, FIRST_RATE = 0.05;
 
-static const lxla_env env = {0};                           // the default environment
-static const lxla_device device = {LXLA_DEVICE_XLA, 0};    // its first accelerator
-
-#define TRY(call)                                                                    \
-  do {                                                                               \
-    lxla_status status_ = (call);                                                    \
-    if (status_ != LXLA_OK) {                                                        \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                       \
-    }                                                                                \
-  } while (0)
+static const lxla_env env = {0};                     // the current environment, else the default one
+static lxla_device device = {LXLA_DEVICE_XLA, 0};    // its first accelerator; a mesh with --mesh
 
 // --- Data ----------------------------------------------------------------------------------------------------------
 
@@ -117,6 +106,12 @@ static lxla_tensor from_host(const float *data, int64_t rows, int64_t columns) {
   return out;
 }
 
+// The same for a row of each image: on a mesh, each device gets some of the rows.
+static lxla_tensor batch(const float *data, int64_t rows, int64_t columns) {
+  const int64_t dims[2] = {rows, columns};
+  return mesh_from_host(device, LXLA_DTYPE_F32, dims, 2, data, (size_t)(rows * columns) * sizeof *data, "data,-");
+}
+
 typedef struct {
   lxla_tensor weight, bias;                     // [in, out], [1, out]
   lxla_tensor weight_momentum, bias_momentum;
@@ -126,7 +121,7 @@ static lxla_tensor zeros(int64_t rows, int64_t columns) {
   lxla_tensor out;
   const int64_t dims[2] = {rows, columns};
   TRY(lxla_tensor_full(env, device, LXLA_DTYPE_F32, dims, 2, 0, &out));
-  return out;
+  return mesh_split(out, "");
 }
 
 static void initialise(layer *layers) {
@@ -200,7 +195,7 @@ static lxla_tensor train(layer *layers, lxla_tensor x, lxla_tensor labels, doubl
 
 // Returns the share of images whose highest score is that of their label.
 static double accuracy(const layer *layers, float (*pixels)[PIXELS], float (*labels)[CLASSES], int count) {
-  lxla_tensor x = from_host(pixels[0], count, PIXELS), result = forward(layers, x);
+  lxla_tensor x = batch(pixels[0], count, PIXELS), result = forward(layers, x);
   float (*scores)[CLASSES] = malloc((size_t)count * sizeof *scores);
   if (!scores) exit(1);
   TRY(lxla_tensor_read(result, scores, (size_t)count * sizeof *scores));
@@ -268,9 +263,10 @@ static void shuffle(int *order, int count) {
 
 int main(int argc, char **argv) {
   setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);  // hides the plugin's log
+  if (argc > 3 && !strcmp(argv[argc - 2], "--mesh")) device = mesh_open(argv[argc - 1]), argc -= 2;
   int epochs = argc > 2 ? atoi(argv[2]) : 40;
   if (argc < 2 || epochs < 1) {
-    fprintf(stderr, "usage: %s examples/data/digits.csv [epochs [curve.txt]]\n", argv[0]);
+    fprintf(stderr, "usage: %s examples/data/digits.csv [epochs [curve.txt]] [--mesh data=4]\n", argv[0]);
     return 2;
   }
   FILE *curve = argc > 3 ? fopen(argv[3], "w") : NULL;
@@ -292,6 +288,7 @@ int main(int argc, char **argv) {
   layer layers[LAYERS];
   initialise(layers);
   TRY(lxla_mark_step(env, device, 1));
+  mesh_show("the first weight", layers[0].weight);
   TRY(lxla_env_metrics_reset(env));
 
   float loss_value = 0;
@@ -308,7 +305,7 @@ int main(int argc, char **argv) {
       double start = seconds();
       uint64_t donated = counter("DonatedBuffers");
       double rate = FIRST_RATE * (1 - 0.9 * step / steps);  // a rate that changes every step costs one more compile, ever
-      lxla_tensor x = from_host(pixels[0], BATCH, PIXELS), y = from_host(labels[0], BATCH, CLASSES);
+      lxla_tensor x = batch(pixels[0], BATCH, PIXELS), y = batch(labels[0], BATCH, CLASSES);
       lxla_tensor loss = train(layers, x, y, rate);
       drop(x), drop(y);
       TRY(lxla_mark_step(env, device, 0));
@@ -336,6 +333,7 @@ int main(int argc, char **argv) {
   printf("  time per step        %.0f us (median; loss read back every step)\n", times[steps / 2] * 1e6);
   for (int i = 0; i < LAYERS; i++)
     drop(layers[i].weight), drop(layers[i].bias), drop(layers[i].weight_momentum), drop(layers[i].bias_momentum);
+  mesh_close();
   free(order), free(times), free(set.pixels), free(set.labels);
   return held_out >= 0.96 && least_donated == 4 * LAYERS ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-"""The example's training against NumPy: python digits_test.py /path/to/train_digits digits.csv
+"""The example's training against NumPy: python digits_test.py /path/to/train_digits digits.csv [--mesh data=4]
 
 The same network, data, random numbers and order of batches in f64. The loss of each step and the held-out accuracy of each
 epoch have to follow: a product with a stale weight, say, shows within a few steps."""
@@ -117,7 +117,7 @@ def main():
     program, data = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
         curve = pathlib.Path(folder) / "curve.txt"
-        subprocess.run([program, data, str(EPOCHS), curve], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program, data, str(EPOCHS), curve, *sys.argv[3:]], check=True, stdout=subprocess.DEVNULL)
         lines = [line.split() for line in curve.read_text().splitlines()]
     losses, accuracies = (np.array([float(value) for name, value in lines if name == key]) for key in ("loss", "accuracy"))
     check(losses, accuracies, *train(data))
