@@ -223,7 +223,7 @@ TEST(h1_unknown_enums_and_options) {
     WRONG(lxla_reduce(bad, t, DIMS(0), 0, &out), "LXLA_REDUCE_*");
     WRONG(lxla_convert(t, bad, &out), "LXLA_DTYPE_*");
     WRONG(lxla_tensor_from_host(env, XLA(0), bad, DIMS(1), &v, 4, &out), "LXLA_DTYPE_*");
-    WRONG(lxla_tensor_full(env, (lxla_device){bad ? bad : 3, 0}, LXLA_DTYPE_F32, NULL, 0, 0, &out), "LXLA_DEVICE_*");
+    WRONG(lxla_tensor_full(env, (lxla_device){bad ? bad : 4, 0}, LXLA_DTYPE_F32, NULL, 0, 0, &out), "LXLA_DEVICE_*");
   }
   WRONG(lxla_tensor_full(env, XLA(7), LXLA_DTYPE_F32, NULL, 0, 0, &out), "there is no xla:7; this environment has 1");
   WRONG(lxla_tensor_full(env, XLA(-1), LXLA_DTYPE_F32, NULL, 0, 0, &out), "there is no xla:-1");

@@ -392,7 +392,8 @@ pub(super) fn vjp_of_applied(
     let made = transforms.memo().calls.find_or(derivation, || call_passes(transforms, body, &arriving, wanted))?;
     let Some(passes) = &*made else { return Ok(vec![None; wanted.len()]) };
     let CallPasses { forward, backward, residuals, has_gradient } = passes;
-    let added = if residuals.added.is_empty() { vec![] } else { extend(site, forward, &residuals.added) };
+    let is_same = residuals.added.is_empty() && forward == body;
+    let added = if is_same { vec![] } else { extend(site, forward, &residuals.added) };
     let saved = residuals.at(site, body.results(), &added);
     let arguments = [operands, &saved, &flat(cotangents)].concat();
     let mut found = ops::call(site.trace, &Applied { body: backward, captures: &[] }, &arguments)?.into_iter();

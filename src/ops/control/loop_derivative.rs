@@ -225,7 +225,7 @@ pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
         values.iter().cloned().chain(stacked_values.iter().map(|ty| stacked(ty, length))).collect();
     let added: Vec<TensorType> = residuals.added.iter().map(|ty| stacked(ty, length)).collect();
     let mut saved = Vec::new();
-    if !added.is_empty() {
+    if !added.is_empty() || *forward != body {
         let attributes: ScanAttributes = site.attributes();
         saved = site.trace.extend_results(site.node, &attributes, &[forward], types.len(), &added);
     }
