@@ -19,6 +19,10 @@ echo
 echo
 build/jax/bin/python benches/jax_llama.py "$programs/bench_llama"
 echo
+"$programs/bench_mesh"
+build/jax/bin/python benches/jax_mesh_digits.py examples/data/digits.csv "$programs/bench_mesh"
+"$programs/bench_mesh_llama"
+echo
 "$programs/bench_save" 1000 "$programs"
 "$programs/bench_disk" "$programs"
 echo

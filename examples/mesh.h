@@ -65,6 +65,7 @@ static inline void mesh_close(void) {
   TRY(lxla_mesh_release(the_mesh.handle));
   TRY(lxla_env_exit(the_mesh.env));
   TRY(lxla_env_release(the_mesh.env));
+  memset(&the_mesh, 0, sizeof the_mesh);
 }
 
 // Returns the size of the axis whose name has `length` characters; 0 if the mesh has none.
