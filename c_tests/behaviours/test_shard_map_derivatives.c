@@ -115,8 +115,8 @@ static void agree(const pair *p) {
   for (size_t i = 0; i < 2 + 2 * p->n_args; i++) SAME_NEAR(got.second[i], want.second[i]);
 }
 
-// PAIR(name, ...): a test of two functions with these arguments, on meshes of 2 and of 4.
-#define PAIR(name, ...)                                                         \
+// PAIR_TEST(name, ...): a test of two functions with these arguments, on meshes of 2 and of 4.
+#define PAIR_TEST(name, ...)                                                    \
   TEST(name) {                                                                  \
     static const char *const texts[] = {"a=2", "a=4"};                          \
     for (int i_ = 0; i_ < 2; i_++) {                                            \
@@ -149,8 +149,8 @@ static void squares(const lxla_tensor *args, lxla_tensor *results) {
   results[0] = mul(args[0], total(square));
   results[1] = summed(square, 0);
 }
-PAIR(m3_derivatives_of_all_reduce, .n_args = 1, .n_results = 2, .args = {{8, 4, "a,-"}}, .with = by_all_reduce,
-     .without = squares)
+PAIR_TEST(m3_derivatives_of_all_reduce, .n_args = 1, .n_results = 2, .args = {{8, 4, "a,-"}}, .with = by_all_reduce,
+          .without = squares)
 
 // --- all_gather: x x^T ---
 
@@ -159,8 +159,8 @@ static void by_all_gather(const lxla_tensor *args, lxla_tensor *results) {
   mapped(traces(&x, 1, &y, 1), TEXTS("a,-"), args, 1, TEXTS("a,-"), results, 1);
 }
 static void gram(const lxla_tensor *args, lxla_tensor *results) { results[0] = product(args[0], transposed(args[0])); }
-PAIR(m3_derivatives_of_all_gather, .n_args = 1, .n_results = 1, .args = {{8, 4, "-,a"}}, .with = by_all_gather,
-     .without = gram)
+PAIR_TEST(m3_derivatives_of_all_gather, .n_args = 1, .n_results = 1, .args = {{8, 4, "-,a"}}, .with = by_all_gather,
+          .without = gram)
 
 // --- reduce_scatter: x w, of which each device has a part of the contracted axis ---
 
@@ -170,8 +170,8 @@ static void by_reduce_scatter(const lxla_tensor *args, lxla_tensor *results) {
   mapped(traces(TENSORS(x, w), &y, 1), TEXTS("-,a", "a,-"), args, 2, TEXTS("a,-"), results, 1);
 }
 static void plain_product(const lxla_tensor *args, lxla_tensor *results) { results[0] = product(args[0], args[1]); }
-PAIR(m3_derivatives_of_reduce_scatter, .n_args = 2, .n_results = 1, .args = {{8, 8, "-,a"}, {8, 4, ""}},
-     .with = by_reduce_scatter, .without = plain_product)
+PAIR_TEST(m3_derivatives_of_reduce_scatter, .n_args = 2, .n_results = 1, .args = {{8, 8, "-,a"}, {8, 4, ""}},
+          .with = by_reduce_scatter, .without = plain_product)
 
 // --- all_to_all: columns times their sums, where each device has some columns, of rows split over the devices ---
 
@@ -181,8 +181,8 @@ static void by_all_to_all(const lxla_tensor *args, lxla_tensor *results) {
   mapped(traces(&x, 1, &y, 1), TEXTS("a,-"), args, 1, TEXTS("a,-"), results, 1);
 }
 static void times_sums(const lxla_tensor *args, lxla_tensor *results) { results[0] = mul(args[0], summed(args[0], 0)); }
-PAIR(m3_derivatives_of_all_to_all, .n_args = 1, .n_results = 1, .args = {{8, 8, "a,-"}}, .with = by_all_to_all,
-     .without = times_sums)
+PAIR_TEST(m3_derivatives_of_all_to_all, .n_args = 1, .n_results = 1, .args = {{8, 8, "a,-"}}, .with = by_all_to_all,
+          .without = times_sums)
 
 // --- collective_permute: rows times those of the device before, in a ring; and plus those, where there is one ---
 
@@ -203,8 +203,8 @@ static void rolled(const lxla_tensor *args, lxla_tensor *results) {
   results[0] = mul(x, own(ring));
   results[1] = add(mul(x, x), own(below));
 }
-PAIR(m3_derivatives_of_collective_permute, .n_args = 1, .n_results = 2, .args = {{8, 4, "a,-"}}, .with = by_permute,
-     .without = rolled)
+PAIR_TEST(m3_derivatives_of_collective_permute, .n_args = 1, .n_results = 2, .args = {{8, 4, "a,-"}}, .with = by_permute,
+          .without = rolled)
 
 // --- softmax over an axis that is split: the largest element needs no derivative ---
 
@@ -220,8 +220,8 @@ static void plain_softmax(const lxla_tensor *args, lxla_tensor *results) {
   OK(lxla_softmax(args[0], 1, &results[0]));
   own(results[0]);
 }
-PAIR(m3_derivatives_of_a_split_softmax, .n_args = 1, .n_results = 1, .args = {{8, 8, "-,a"}}, .with = split_softmax,
-     .without = plain_softmax)
+PAIR_TEST(m3_derivatives_of_a_split_softmax, .n_args = 1, .n_results = 1, .args = {{8, 8, "-,a"}}, .with = split_softmax,
+          .without = plain_softmax)
 
 // --- A ring matmul: x w, where each device has some rows of both; the blocks of w go around, a permute in a scan ---
 
@@ -244,8 +244,8 @@ static void ring_matmul(const lxla_tensor *args, lxla_tensor *results) {
   scan(ring_step(), TENSORS(x, w, own(zeros)), (lxla_tensor[]){own(steps)}, 1, parts(), 0, carry, NULL, 0);
   mapped(traces(TENSORS(x, w), &carry[2], 1), TEXTS("a,-", "a,-"), args, 2, TEXTS("a,-"), results, 1);
 }
-PAIR(m3_derivatives_of_a_ring_matmul, .n_args = 2, .n_results = 1, .args = {{8, 8, "a,-"}, {8, 4, "-,a"}},
-     .with = ring_matmul, .without = plain_product)
+PAIR_TEST(m3_derivatives_of_a_ring_matmul, .n_args = 2, .n_results = 1, .args = {{8, 8, "a,-"}, {8, 4, "-,a"}},
+          .with = ring_matmul, .without = plain_product)
 
 // --- A network with tensor parallelism: batches over a, hidden units over b; weights are replicated over a ---
 
