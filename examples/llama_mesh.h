@@ -1,6 +1,6 @@
-// The training step of Llama 3.1 on a mesh with the axes data and model. As in Megatron, each matrix is split over model by
-// the axis whose pieces need no exchange until the sum after attention or MLP; its other axis, and with it the moments, is
-// split over data, so that no device has a copy of anything large. The sequence is split over data.
+// The training step of Llama 3.1 on a mesh with the axes data and model. As in Megatron, each matrix is split over model
+// by the axis whose pieces need no exchange until the sum after attention or MLP. Its other axis is split over data, and
+// so are its moments, so that no device has a copy of anything large. The sequence is split over data.
 #ifndef LLAMA_MESH_H
 #define LLAMA_MESH_H
 
@@ -11,8 +11,8 @@
 static inline const char *step_sharding(size_t i) {
   static const char *const whole[LAYERS] = {"data", "model,data", "-", "data,model"};
   static const char *const each[LAYER_WEIGHTS] = {
-      "-,-", "-,data,model", "-,data,model", "-,data,model", "-,model,data",  // attention: norm, query, key, value, output
-      "-,-", "-,data,model", "-,data,model", "-,model,data"};                 // MLP: norm, gate, up, down
+      "-,-", "-,data,model", "-,data,model", "-,data,model", "-,model,data",  // norm, query, key, value, output
+      "-,-", "-,data,model", "-,data,model", "-,model,data"};                 // norm, gate, up, down
   if (i >= RATES) return "";
   if (i == TARGETS) i = TOKENS;
   if (i >= FIRST_M) i = EMBEDDING + (i - FIRST_M) % WEIGHTS;
@@ -29,8 +29,8 @@ static inline void release_step(recorded_step *s) {
   TRY(lxla_tensor_release_many(s->out, STEP_RESULTS));
 }
 
-// Records a step. Placeholders get their sharding as they move to the mesh from `near`, another device of its environment.
-// Updated weights and moments are split as the old ones.
+// Records a step. Placeholders get their sharding as they move to the mesh from `near`, another device of its
+// environment. Updated weights and moments are split as the old ones.
 static inline recorded_step record_step(const llama *m, lxla_computation step, lxla_device near) {
   recorded_step s;
   const lxla_device place = llama_device;

@@ -1,7 +1,7 @@
-// A mesh for a program that also runs on one device: opens it from a text such as "data=2,model=2", and splits tensors over
-// it. Header only: copy it. Without a mesh, all functions leave tensors as they are.
+// A mesh for a program that also runs on one device: opens it from a text such as "data=2,model=2", and splits tensors
+// over it. Header only: copy it. Without a mesh, all functions leave tensors as they are.
 //
-// A sharding names axes that a mesh may have: "data,-,model". Axes that the mesh lacks, and entries that do not divide the
+// A sharding names axes that a mesh may have: "data,-,model". Axes that the mesh lacks, and those that do not divide the
 // size, are left out, so that one text serves every mesh, and a batch of one.
 #ifndef EXAMPLE_MESH_H
 #define EXAMPLE_MESH_H
@@ -42,11 +42,12 @@ static inline lxla_device mesh_open(const char *text) {
   int64_t devices = 1;
   for (int used = 0; *text; text += used + (text[used] == ',')) {
     long long size = 0;
-    if (the_mesh.rank == MESH_MOST_AXES || sscanf(text, "%15[^=]=%lld%n", the_mesh.names[the_mesh.rank], &size, &used) != 2) {
+    char *name = the_mesh.names[the_mesh.rank];
+    if (the_mesh.rank == MESH_MOST_AXES || sscanf(text, "%15[^=]=%lld%n", name, &size, &used) != 2) {
       fprintf(stderr, "no axis of a mesh: %s; want NAME=SIZE\n", text);
       exit(2);
     }
-    names[the_mesh.rank] = the_mesh.names[the_mesh.rank];
+    names[the_mesh.rank] = name;
     the_mesh.sizes[the_mesh.rank++] = size;
     devices *= size;
   }
@@ -118,8 +119,8 @@ static inline lxla_tensor mesh_split(lxla_tensor x, const char *sharding) {
 }
 
 // As lxla_tensor_from_host in the current environment. On a mesh, each device gets its piece only.
-static inline lxla_tensor mesh_from_host(lxla_device device, int32_t dtype, const int64_t *dims, size_t rank, const void *data,
-                                         size_t bytes, const char *sharding) {
+static inline lxla_tensor mesh_from_host(lxla_device device, int32_t dtype, const int64_t *dims, size_t rank,
+                                         const void *data, size_t bytes, const char *sharding) {
   lxla_tensor out;
   if (!the_mesh.handle.id) {
     TRY(lxla_tensor_from_host((lxla_env){0}, device, dtype, dims, rank, data, bytes, &out));
@@ -137,7 +138,8 @@ typedef struct {
 } mesh_rule;
 
 // Splits named tensors by rules. Each device gets a copy of those without a rule.
-static inline void mesh_place(const mesh_rule *rules, size_t n_rules, const char *const *names, lxla_tensor *tensors, size_t n) {
+static inline void mesh_place(const mesh_rule *rules, size_t n_rules, const char *const *names, lxla_tensor *tensors,
+                              size_t n) {
   for (size_t i = 0; i < n; i++) {
     const char *sharding = "";
     for (size_t k = 0; k < n_rules; k++)

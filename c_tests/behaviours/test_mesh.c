@@ -332,7 +332,7 @@ MESH_TEST(m1_programs_may_be_cut, "data=2,model=4") {
   OK(lxla_env_set_option(env, "max_program_ops", "4"));
   const lxla_tensor x = counting(DIMS(8, 4), "data,model");
   lxla_tensor early = none;
-  float want[32], want_early[32];
+  float want[32], want_early[32] = {0};
   for (int i = 0; i < 10; i++) {
     OK(lxla_binary_scalar_inplace(i % 2 ? MUL : ADD, x, i % 2 ? 2 : 1));
     if (i == 2) early = own(snapshot(x));

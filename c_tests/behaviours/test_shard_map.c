@@ -34,7 +34,8 @@ static lxla_tensor rows_of_all(int32_t dtype, pieces *in) {
       const float small = (float)(at * 37 % 5 - 2);
       values[at] = in->values[p][i] = dtype == PRED ? small != 0 : small;
     }
-  lxla_tensor x = split_of(F32, DIMS(n * SIDE, SIDE), values, (size_t)(n * SIDE * SIDE) * sizeof(float), by_rows()), out;
+  const size_t bytes = (size_t)(n * SIDE * SIDE) * sizeof(float);
+  lxla_tensor x = split_of(F32, DIMS(n * SIDE, SIDE), values, bytes, by_rows()), out;
   OK(lxla_convert(x, dtype, &out));
   return own(out);
 }
@@ -80,7 +81,9 @@ static void compare(int32_t dtype, collective *record, plain_collective *plain, 
 }
 
 static lxla_tensor reduce_all(lxla_tensor x, const char *over, int32_t op) { return all_reduced(op, x, over); }
-static void plain_reduce_all(pieces *in, const char *over, int32_t op, pieces *out) { plain_all_reduce(op, in, over, out); }
+static void plain_reduce_all(pieces *in, const char *over, int32_t op, pieces *out) {
+  plain_all_reduce(op, in, over, out);
+}
 
 static void each_all_reduce(void) {
   for (int32_t op = LXLA_REDUCE_SUM; op <= LXLA_REDUCE_MIN; op++) {
@@ -394,7 +397,8 @@ MESH_TEST(m10_bad_arguments_of_shard_map_are_named, "a=2,b=4") {
   REFUSED(MAP(body, TEXTS(NULL), TENSORS(x), TEXTS("a,-"), 1), LXLA_NULL_ARGUMENT, "in_shardings[0]");
   REFUSED(lxla_shard_map(body, mesh, TEXTS("a,-"), TENSORS(x), TEXTS("a,-", "a,-"), two, 2), BAD, "2 given; want 1");
   REFUSED(lxla_shard_map(body, other, TEXTS("c,-"), TENSORS(x), TEXTS("c,-"), &out, 1), BAD, "mesh");
-  REFUSED(lxla_shard_map(body, (lxla_mesh){0}, TEXTS("a,-"), TENSORS(x), TEXTS("a,-"), &out, 1), LXLA_INVALID_HANDLE, "mesh");
+  const lxla_mesh no_mesh = {0};
+  REFUSED(lxla_shard_map(body, no_mesh, TEXTS("a,-"), TENSORS(x), TEXTS("a,-"), &out, 1), LXLA_INVALID_HANDLE, "mesh");
   EQUAL(live(), before);
   // A body for a mesh of other axes.
   const lxla_tensor summed = all_reduced(LXLA_REDUCE_SUM, p, "a"), square = own(from_f32(env, DIMS(4, 4), numbers()));

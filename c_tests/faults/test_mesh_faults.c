@@ -1,5 +1,5 @@
-// Failures of the plugin in work on a mesh of four devices, of all of them or of one: M4 of docs/behaviours.md, with the
-// fault plugin. A failed call gives every piece back, or says what is lost.
+// Failures of the plugin in work on a mesh of four devices, of all of them or of one: M4 of docs/behaviours.md, with
+// the fault plugin. A failed call gives every piece back, or says what is lost.
 #include "fault.h"
 #include "mesh.h"
 

@@ -1,5 +1,5 @@
-// Helpers of tests of meshes: an environment with eight devices, the mesh of a test, tensors that are split over it, and
-// the pieces that its devices should hold, computed from the text of a sharding.
+// Helpers of tests of meshes: an environment with eight devices, the mesh of a test, tensors that are split over it,
+// and the pieces that its devices should hold, computed from the text of a sharding.
 #ifndef LXLA_TEST_MESH_H
 #define LXLA_TEST_MESH_H
 
@@ -205,8 +205,8 @@ static inline void has_sharding(const char *file, int line, lxla_tensor t, const
 }
 #define HAS_SHARDING(t, want) has_sharding(__FILE__, __LINE__, t, want)
 
-// Checks the piece of each device. The whole f32 tensor has the values `whole`; `over` is the mesh's axes, `ordinals` its
-// devices (NULL: the first ones).
+// Checks the piece of each device. The whole f32 tensor has the values `whole`; `over` is the mesh's axes, `ordinals`
+// its devices (NULL: the first ones).
 static inline void has_pieces(const char *file, int line, lxla_tensor t, const float *whole, const mesh_axes *over,
                               const int32_t *ordinals, const char *sharding) {
   int64_t dims[MOST_RANK], offsets[MOST_RANK], piece[MOST_RANK], got_offsets[MOST_RANK], got_dims[MOST_RANK];
@@ -220,8 +220,8 @@ static inline void has_pieces(const char *file, int line, lxla_tensor t, const f
     OK(lxla_tensor_shard_read(t, ordinal, got, n * sizeof *got, got_offsets, got_dims, MOST_RANK));
     for (size_t i = 0; i < rank; i++)
       if (got_offsets[i] != offsets[i] || got_dims[i] != piece[i])
-        FAIL("%s:%d: device %d, axis %zu: %" PRId64 " from %" PRId64 ", want %" PRId64 " from %" PRId64, file, line, ordinal, i,
-             got_dims[i], got_offsets[i], piece[i], offsets[i]);
+        FAIL("%s:%d: device %d, axis %zu: %" PRId64 " from %" PRId64 ", want %" PRId64 " from %" PRId64, file, line,
+             ordinal, i, got_dims[i], got_offsets[i], piece[i], offsets[i]);
     for (size_t i = 0; i < n; i++) {
       int64_t at = 0, scale = 1, rest = (int64_t)i;
       for (size_t axis = rank; axis-- > 0; rest /= piece[axis], scale *= dims[axis])
@@ -240,7 +240,8 @@ static inline void same_values(const char *file, int line, lxla_tensor t, lxla_t
   size_t rank, wanted_rank;
   OK(lxla_tensor_info(t, NULL, &rank, dims, MOST_RANK));
   OK(lxla_tensor_info(want, NULL, &wanted_rank, wanted_dims, MOST_RANK));
-  if (rank != wanted_rank || memcmp(dims, wanted_dims, rank * sizeof *dims) != 0) FAIL("%s:%d: the shapes differ", file, line);
+  const int is_same = rank == wanted_rank && memcmp(dims, wanted_dims, rank * sizeof *dims) == 0;
+  if (!is_same) FAIL("%s:%d: the shapes differ", file, line);
   const size_t n = elements(dims, rank);
   CHECK(n <= MOST_ELEMENTS);
   lxla_tensor wide[2];

@@ -1,4 +1,4 @@
-// Helpers of tests of shard_map: bodies traced on pieces, collectives, and what each device should get from a collective.
+// Helpers of tests of shard_map: bodies traced on pieces, collectives, and what each device should get from one.
 #ifndef LXLA_TEST_SHARD_MAP_H
 #define LXLA_TEST_SHARD_MAP_H
 
@@ -141,9 +141,9 @@ static inline void plain_reduce_scatter(int32_t op, pieces *in, const char *over
   out->rows = in->rows / (axis == 0 ? count : 1), out->columns = in->columns / (axis == 1 ? count : 1);
   for (int64_t p = 0; p < devices_of(&axes); p++) {
     const int64_t m = index_along(&axes, p, over, &count);
+    const int64_t row = axis == 0 ? m * out->rows : 0, column = axis == 1 ? m * out->columns : 0;
     for (int64_t i = 0; i < out->rows; i++)
-      for (int64_t k = 0; k < out->columns; k++)
-        *piece_of(out, p, i, k) = *piece_of(&whole, p, i + (axis == 0 ? m * out->rows : 0), k + (axis == 1 ? m * out->columns : 0));
+      for (int64_t k = 0; k < out->columns; k++) *piece_of(out, p, i, k) = *piece_of(&whole, p, row + i, column + k);
   }
 }
 
