@@ -23,7 +23,7 @@
   } while (0)
 #endif
 
-enum { MESH_MOST_AXES = 4, MESH_MOST_RANK = 8, MESH_NAME = 16, MESH_TEXT = 256 };
+enum { MESH_MOST_AXES = 4, MESH_MOST_RANK = 8, MESH_NAME = 16, MESH_TEXT = 256, MESH_MOST_SHOWN = 64 };
 
 // The mesh of the program; id 0: none.
 static struct {
@@ -148,14 +148,19 @@ static inline void mesh_place(const mesh_rule *rules, size_t n_rules, const char
   }
 }
 
-// Prints which device holds which piece of a tensor.
+// Prints the sharding of a tensor, and which device holds which piece, unless the mesh is too large for a picture.
 static inline void mesh_show(const char *name, lxla_tensor x) {
   if (!the_mesh.handle.id) return;
+  int64_t devices = 1;
+  for (size_t i = 0; i < the_mesh.rank; i++) devices *= the_mesh.sizes[i];
   char *sharding, *picture;
   TRY(lxla_tensor_sharding(x, &sharding));
+  printf("  %s is split by \"%s\"\n", name, sharding);
+  lxla_string_free(sharding);
+  if (devices > MESH_MOST_SHOWN) return;
   TRY(lxla_tensor_sharding_picture(x, &picture));
-  printf("  %s is split by \"%s\":\n%s\n", name, sharding, picture);
-  lxla_string_free(sharding), lxla_string_free(picture);
+  printf("%s\n", picture);
+  lxla_string_free(picture);
 }
 
 #endif
