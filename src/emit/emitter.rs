@@ -5,9 +5,11 @@
 use super::emit;
 use super::pack::Pack;
 use super::text::{literal, mlir};
-use crate::ir::{Instruction, Op};
+use crate::ir::{Body, Instruction, Op};
+use crate::mesh::MeshAxes;
 use crate::types::{DType, Scalar, TensorType};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Writes one function.
 pub struct Emitter<'a> {
@@ -18,6 +20,10 @@ pub struct Emitter<'a> {
     pub packs: &'a [Pack],
     /// Platform that the function is compiled for (`cpu`, `cuda`, ...), or empty if unknown.
     pub platform: &'a str,
+    /// Whether the values are arrays of one device, whole arrays on a mesh, or pieces.
+    pub extent: Extent<'a>,
+    /// Bodies that the function calls, each with whether it is applied to pieces.
+    pub called: Vec<(Arc<Body>, bool)>,
     /// Text written so far.
     pub text: String,
     temporaries: usize,
@@ -29,6 +35,17 @@ pub struct Emitter<'a> {
     arguments: &'a [String],
     /// Names of values that are not defined under their own.
     renamed: FxHashMap<usize, String>,
+}
+
+/// What the values of a function are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent<'a> {
+    /// Arrays of one device.
+    Device,
+    /// Whole arrays on a mesh with these axes, on more than one device. XLA partitions the function.
+    Whole(&'a MeshAxes),
+    /// Pieces of arrays, or arrays of which each device has a copy, in the body of a manual computation.
+    Pieces,
 }
 
 /// Functions of the table of operations that an emitter calls.
@@ -57,6 +74,8 @@ impl<'a> Emitter<'a> {
             scalars,
             packs,
             platform,
+            extent: Extent::Device,
+            called: Vec::new(),
             text,
             temporaries: 0,
             holes: 0,
@@ -84,10 +103,21 @@ impl<'a> Emitter<'a> {
     ) -> Vec<String> {
         let prefix = format!("{}{prefix}", self.prefix);
         let new = Emitter::new(values, scalars, &[], self.platform, self.lowering);
-        let mut inner = Emitter { prefix, arguments, ..new };
+        // Inlined functions are elementwise, or part of an operation: XLA does not partition inside.
+        let extent = if self.extent == Extent::Device { Extent::Device } else { Extent::Pieces };
+        let mut inner = Emitter { prefix, arguments, extent, ..new };
         inner.lower_all();
         self.text += &inner.text;
+        self.called.append(&mut inner.called);
         results.iter().map(|&position| inner.name(position)).collect()
+    }
+
+    /// Returns the name of the function of a body, to be called. Functions of pieces and of whole arrays are lowered
+    /// differently, and therefore have different names.
+    pub fn callee(&mut self, body: &Arc<Body>) -> String {
+        let is_of_pieces = self.extent == Extent::Pieces;
+        self.called.push((body.clone(), is_of_pieces));
+        function_name(body, is_of_pieces)
     }
 
     /// Instruction at `position`.
@@ -115,6 +145,7 @@ impl<'a> Emitter<'a> {
     pub fn name(&self, position: usize) -> String {
         let value = &self.values[position];
         match value.op {
+            _ if self.renamed.contains_key(&position) => self.renamed[&position].clone(),
             Op::Result => {
                 let of = value.operands[0];
                 let first = (self.lowering.first_result)(self.values[of].op);
@@ -124,7 +155,7 @@ impl<'a> Emitter<'a> {
                 let before = self.values[..position].iter().filter(|value| value.op == Op::Leaf).count();
                 self.arguments[before].clone()
             }
-            _ => self.renamed.get(&position).cloned().unwrap_or_else(|| self.name_of(position)),
+            _ => self.name_of(position),
         }
     }
 
@@ -219,4 +250,9 @@ impl<'a> Emitter<'a> {
         self.broadcast(&all, &single, &element, ty);
         all
     }
+}
+
+/// Name of the function of a body.
+pub fn function_name(body: &Body, is_of_pieces: bool) -> String {
+    format!("{}{}", body.name(), if is_of_pieces { "_pieces" } else { "" })
 }

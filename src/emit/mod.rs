@@ -13,7 +13,7 @@ macro_rules! emit {
 }
 
 pub(crate) use emit;
-pub use emitter::{Emitter, Lowering};
+pub use emitter::{Emitter, Extent, Lowering, function_name};
 pub use pack::{Pack, gather};
 #[cfg(test)]
 pub use text::literal;

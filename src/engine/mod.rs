@@ -124,6 +124,12 @@ pub trait Executable: Send + Sync {
         &[]
     }
 
+    /// Outputs whose sharding the compiler chose, but not by whole axes of the mesh. A program that has such outputs
+    /// cannot run. It must be compiled again with a stated sharding for these.
+    fn unknown_outputs(&self) -> &[usize] {
+        &[]
+    }
+
     /// Returns bytes from which the program can be loaded; UNIMPLEMENTED if the runtime does not support it.
     fn serialize(&self) -> Result<Vec<u8>>;
 

@@ -1,7 +1,8 @@
 //! Lowers one function to StableHLO.
 
 use crate::emit::{Emitter, emit, mlir};
-use crate::ir::Op;
+use crate::ir::{Body, Op};
+use std::sync::Arc;
 
 /// Attributes of the parameters and results of a function: each empty, or in braces after a space.
 #[derive(Default)]
@@ -14,8 +15,11 @@ pub struct Annotations {
     pub results: Vec<String>,
 }
 
-/// Returns the text of the function.
-pub fn function(mut e: Emitter, name: &str, results: &[usize], annotations: &Annotations) -> String {
+/// Bodies that a function calls, each with whether it is applied to pieces.
+pub type Called = Vec<(Arc<Body>, bool)>;
+
+/// Returns the text of the function, and what it calls.
+pub fn function(mut e: Emitter, name: &str, results: &[usize], annotations: &Annotations) -> (String, Called) {
     let of = |list: &[String], i: usize| list.get(i).cloned().unwrap_or_default();
     let parameters = (0..e.values.len()).filter(|&i| e.values[i].op == Op::Leaf);
     let mut arguments: Vec<String> = parameters
@@ -33,5 +37,5 @@ pub fn function(mut e: Emitter, name: &str, results: &[usize], annotations: &Ann
     let colon = if results.is_empty() { "" } else { " : " };
     emit!(e, "    return {}{colon}{}", names.join(", "), types.join(", "));
     emit!(e, "  }}");
-    e.text
+    (e.text, e.called)
 }

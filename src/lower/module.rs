@@ -2,9 +2,9 @@
 //! indirectly.
 
 use super::aliasing::{Donation, pair};
-use super::function::{self, Annotations};
+use super::function::{self, Annotations, Called};
 use super::partition::Layout;
-use crate::emit::{Emitter, Pack, gather};
+use crate::emit::{Emitter, Extent, Pack, function_name, gather};
 use crate::engine::{Partitions, Signature};
 use crate::ir::{Body, Op, Program};
 use crate::mesh::{MeshAxes, Sharding};
@@ -49,10 +49,11 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         layout.partitions(&values, &outputs, donors, &donations, packs.len())
     });
     let annotations = annotations(parameters.len(), donors, &donations, partitions.as_ref());
-    let emitter = Emitter::new(&values, scalars, &packs, target.platform, ops::LOWERING);
-    let main = function::function(emitter, "public @main", &outputs, &annotations);
+    let mut emitter = Emitter::new(&values, scalars, &packs, target.platform, ops::LOWERING);
     let axes = target.layout.map(|layout| &layout.mesh.axes);
-    let text = module(main, program.bodies(), target.platform, axes);
+    emitter.extent = extent(axes, false);
+    let (main, called) = function::function(emitter, "public @main", &outputs, &annotations);
+    let text = module(main, called, target.platform, axes);
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
     types.extend(packs.iter().map(Pack::ty));
@@ -97,18 +98,26 @@ fn annotations(
     }
 }
 
-/// Lowers a traced computation as a module of its own, for any platform. `main` takes the parameters, then the
-/// captures.
-pub fn lower_body(body: &Body) -> String {
-    let axes = ops::mesh_of(&body.decode().0);
-    module(function(body, "public @main", ""), body.program().bodies(), "", axes.as_ref())
+/// What the values of a function are in a module for a mesh with these axes, or for one device.
+fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
+    match axes {
+        Some(axes) if axes.device_count() > 1 && is_of_pieces => Extent::Pieces,
+        Some(axes) if axes.device_count() > 1 => Extent::Whole(axes),
+        _ => Extent::Device,
+    }
 }
 
-/// Returns `main`, followed by one function for each body that is needed, directly or indirectly. A partitioned module
+/// Lowers a traced computation as a module of its own, for any platform. `main` takes the parameters, then the
+/// captures. A body of collectives has pieces.
+pub fn lower_body(body: &Arc<Body>) -> String {
+    let axes = ops::mesh_of(&body.decode().0);
+    let (main, called) = function(body, "public @main", "", extent(axes.as_ref(), body.has_collectives()));
+    module(main, called, "", axes.as_ref())
+}
+
+/// Returns `main`, followed by one function for each body that is called, directly or indirectly. A partitioned module
 /// declares the axes of its mesh.
-fn module(main: String, needed: &[Arc<Body>], platform: &str, axes: Option<&MeshAxes>) -> String {
-    let mut bodies = needed.to_vec();
-    let mut next = 0;
+fn module(main: String, called: Called, platform: &str, axes: Option<&MeshAxes>) -> String {
     let partitions = axes.map_or(1, MeshAxes::device_count);
     let mut text = format!(
         "module @lazyxla attributes {{mhlo.num_partitions = {partitions} : i32, mhlo.num_replicas = 1 : i32}} {{\n"
@@ -117,22 +126,31 @@ fn module(main: String, needed: &[Arc<Body>], platform: &str, axes: Option<&Mesh
         text.push_str(&format!("  sdy.mesh @mesh = {}\n", axes.sdy()));
     }
     text.push_str(&main);
-    while next < bodies.len() {
-        let body = bodies[next].clone();
-        for inner in body.program().bodies() {
-            if !bodies.contains(inner) {
-                bodies.push(inner.clone());
+    let mut functions: Called = Vec::new();
+    let add = |functions: &mut Called, called: Called| {
+        for call in called {
+            if !functions.contains(&call) {
+                functions.push(call);
             }
         }
-        text.push_str(&function(&body, &format!("private @{}", body.name()), platform));
+    };
+    add(&mut functions, called);
+    let mut next = 0;
+    while next < functions.len() {
+        let (body, is_of_pieces) = functions[next].clone();
+        let name = format!("private @{}", function_name(&body, is_of_pieces));
+        let (inner, called) = function(&body, &name, platform, extent(axes, is_of_pieces));
+        text.push_str(&inner);
+        add(&mut functions, called);
         next += 1;
     }
     text.push_str("}\n");
     text
 }
 
-fn function(body: &Body, name: &str, platform: &str) -> String {
+fn function(body: &Body, name: &str, platform: &str, extent: Extent) -> (String, Called) {
     let (values, results) = body.decode();
-    let emitter = Emitter::new(&values, body.scalars(), &[], platform, ops::LOWERING);
+    let mut emitter = Emitter::new(&values, body.scalars(), &[], platform, ops::LOWERING);
+    emitter.extent = extent;
     function::function(emitter, name, &results, &Annotations::default())
 }

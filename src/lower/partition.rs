@@ -18,6 +18,9 @@ pub struct Layout {
     pub mesh: Arc<Mesh>,
     /// Sharding of each parameter.
     pub parameters: Vec<Sharding>,
+    /// Sharding of each output, if all are to be stated because XLA chose one that mesh axes cannot express. Not part of
+    /// the key: it follows from the rest.
+    pub outputs: Option<Vec<Sharding>>,
 }
 
 impl Layout {
@@ -52,8 +55,11 @@ impl Layout {
             let donor = donations.iter().position(|donation| *donation == Donation::Output(output))?;
             Some(self.parameters[donors[donor]].clone())
         };
-        let stated =
-            |(output, &position): (usize, &usize)| ops::stated_sharding(&values[position]).or_else(|| of_donor(output));
+        let stated = |(output, &position): (usize, &usize)| {
+            ops::stated_sharding(&values[position])
+                .or_else(|| of_donor(output))
+                .or_else(|| self.outputs.as_ref().map(|outputs| outputs[output].clone()))
+        };
         let mut parameters = self.parameters.clone();
         // Scalars are packed into vectors of which each device has a copy.
         parameters.extend((0..packs).map(|_| Sharding::replicated(1)));

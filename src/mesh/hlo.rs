@@ -44,9 +44,10 @@ pub fn module_of_hlo_with_config(proto: &[u8]) -> Result<&[u8]> {
 
 impl Sharding {
     /// Reads the shardings of the results, whose ranks are `ranks`, from a serialized `HloModuleProto` that was
-    /// compiled for a mesh with these axes. None if the module has none, or if one of them is not by whole axes of the
-    /// mesh. Mesh axes of size 1 do not occur in the shardings. INTERNAL if the module cannot be read.
-    pub fn of_hlo(proto: &[u8], axes: &MeshAxes, ranks: &[usize]) -> Result<Option<Vec<Sharding>>> {
+    /// compiled for a mesh with these axes. None for a result if the module does not say its sharding, or if that is not
+    /// by whole axes of the mesh. Mesh axes of size 1 do not occur in the shardings. INTERNAL if the module cannot be
+    /// read.
+    pub fn of_hlo(proto: &[u8], axes: &MeshAxes, ranks: &[usize]) -> Result<Vec<Option<Sharding>>> {
         let mut found = None;
         for field in fields(proto) {
             if let (SPMD_OUTPUT_SHARDING, value) = field? {
@@ -55,10 +56,10 @@ impl Sharding {
         }
         // A program for one device is not partitioned.
         if axes.device_count() == 1 || ranks.is_empty() {
-            return Ok(Some(ranks.iter().map(|&rank| Sharding::replicated(rank)).collect()));
+            return Ok(ranks.iter().map(|&rank| Some(Sharding::replicated(rank))).collect());
         }
         let Some(all) = found else {
-            return Ok(None);
+            return Ok(vec![None; ranks.len()]);
         };
         if !all.is_tuple() {
             return ranks.iter().map(|&rank| all.sharding(axes, rank)).collect();
@@ -192,6 +193,12 @@ fn is_permutation(axes: &[usize], rank: usize) -> bool {
 mod tests {
     use super::super::testing::{Random, bytes, hex, number, packed};
     use super::*;
+
+    /// The shardings of all results; None if one of them is unknown.
+    fn of_hlo(proto: &[u8], axes: &MeshAxes, ranks: &[usize]) -> Result<Option<Vec<Sharding>>> {
+        Ok(Sharding::of_hlo(proto, axes, ranks)?.into_iter().collect())
+    }
+
     use crate::error::Code;
 
     /// The module of the identity of f32[4,4], compiled by JAX 0.10.2 for a mesh data=2,model=2, with the argument
@@ -208,7 +215,7 @@ mod tests {
     fn read(mesh: &str, sharding: &[u8], ranks: &[usize]) -> Result<Option<Vec<String>>> {
         let axes: MeshAxes = mesh.parse().unwrap();
         let module = [bytes(1, b"jit_f"), number(5, 7), bytes(12, sharding), bytes(18, &[])].concat();
-        let found = Sharding::of_hlo(&module, &axes, ranks)?;
+        let found = of_hlo(&module, &axes, ranks)?;
         Ok(found.map(|all| all.iter().map(|sharding| sharding.text(&axes)).collect()))
     }
 
@@ -231,7 +238,7 @@ mod tests {
         let module = hex(MODULE);
         assert_eq!(module.len(), 368);
         let axes: MeshAxes = "data=2,model=2".parse().unwrap();
-        let found = Sharding::of_hlo(&module, &axes, &[2]).unwrap().unwrap();
+        let found = of_hlo(&module, &axes, &[2]).unwrap().unwrap();
         assert_eq!(found, [Sharding::parse("", "model,data", &axes, 2).unwrap()]);
         let with_config = [bytes(1, &module), bytes(2, b"config")].concat();
         assert_eq!(module_of_hlo_with_config(&with_config).unwrap(), module);
@@ -363,10 +370,10 @@ mod tests {
     #[test]
     fn modules_without_a_sharding_have_none() {
         let axes: MeshAxes = "x=2".parse().unwrap();
-        assert_eq!(Sharding::of_hlo(&bytes(1, b"jit_f"), &axes, &[1]).unwrap(), None);
-        assert_eq!(Sharding::of_hlo(&[], &axes, &[]).unwrap(), Some(vec![]));
+        assert_eq!(of_hlo(&bytes(1, b"jit_f"), &axes, &[1]).unwrap(), None);
+        assert_eq!(of_hlo(&[], &axes, &[]).unwrap(), Some(vec![]));
         let one: MeshAxes = "x=1".parse().unwrap();
-        assert_eq!(Sharding::of_hlo(&[], &one, &[1, 0]).unwrap().unwrap(), [1, 0].map(Sharding::replicated));
+        assert_eq!(of_hlo(&[], &one, &[1, 0]).unwrap().unwrap(), [1, 0].map(Sharding::replicated));
         let replicated = read("x=2", &[], &[2, 0]).unwrap().unwrap();
         assert_eq!(replicated, ["-,-", ""], "one sharding for all results");
     }
@@ -411,7 +418,7 @@ mod tests {
         let axes: MeshAxes = "data=2,model=2".parse().unwrap();
         let module = hex(MODULE);
         for end in 0..module.len() {
-            let _ = Sharding::of_hlo(&module[..end], &axes, &[2]);
+            let _ = of_hlo(&module[..end], &axes, &[2]);
         }
         let named = hex("722512150a080a046461746110020a090a056d6f64656c10021a060a02080110011a040a001001");
         let tiled = hex("08031a0302010230014a02020252020100");

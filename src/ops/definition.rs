@@ -26,6 +26,8 @@ pub struct Definition {
     pub native: Native,
     /// Operands whose memory the results may reuse.
     pub in_place: InPlace,
+    /// Whether XLA cannot partition the instruction at a position: every device of a mesh computes it whole.
+    pub whole: fn(&Instruction) -> bool,
     /// Index of the first result among the values that the lowered operation returns.
     pub first_result: usize,
     /// Derivative by the operands.
@@ -47,6 +49,7 @@ impl Definition {
         lower: |_, _| {},
         native: Native::Nothing,
         in_place: InPlace::Never,
+        whole: |_| false,
         first_result: 0,
         derivative: Derivative::Missing,
         batching: Batching::Loop,

@@ -2,7 +2,7 @@
 
 use super::definition::{Call, Composed, Definition, Native};
 use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
-use crate::emit::{Emitter, Lowering};
+use crate::emit::{Emitter, Extent, Lowering};
 use crate::error;
 use crate::error::Result;
 use crate::ir::Op;
@@ -108,7 +108,12 @@ pub const LOWERING: Lowering = Lowering { instruction: lower, first_result: |op|
 
 /// Writes the StableHLO of the instruction at a position.
 fn lower(emitter: &mut Emitter, position: usize) {
-    (definition(emitter.instruction(position).op).lower)(emitter, position);
+    let instruction = emitter.instruction(position);
+    let definition = definition(instruction.op);
+    match emitter.extent {
+        Extent::Whole(axes) if (definition.whole)(instruction) => mesh::whole::lower(emitter, position, axes),
+        _ => (definition.lower)(emitter, position),
+    }
 }
 
 /// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar and

@@ -66,7 +66,7 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
             None => Sharding::replicated(run.program.parameter(index).dims.len()),
         },
     };
-    Some(Layout { mesh, parameters: run.arguments.iter().enumerate().map(of).collect() })
+    Some(Layout { mesh, parameters: run.arguments.iter().enumerate().map(of).collect(), outputs: None })
 }
 
 /// Returns the executable from memory, else from disk, else from the compiler. On a mesh, adds the shardings of its
@@ -80,7 +80,7 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
         let target = Target { platform: shared.runtime().engine.platform(), layout: layout.as_ref() };
         let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target);
         let depth = run.program.depth();
-        let executable = match &shared.runtime().disk {
+        let mut executable = match &shared.runtime().disk {
             None => compile_anew(shared, &module, depth)?,
             Some(disk) => {
                 let mut hasher = key::hasher(shared)?;
@@ -89,6 +89,13 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
                 load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module, depth)?
             }
         };
+        if !executable.unknown_outputs().is_empty() {
+            let outputs = Some(executable.output_shardings().to_vec());
+            let layout = layout.clone().map(|layout| Layout { outputs, ..layout });
+            let target = Target { layout: layout.as_ref(), ..target };
+            let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target);
+            executable = compile_anew(shared, &module, depth)?;
+        }
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
         Ok(Compiled { executable, packs: module.packs, memory, depth })

@@ -142,6 +142,10 @@ impl Executable for PjrtExecutable {
         self.partitioned.as_ref().map_or(&[], Partitioned::output_shardings)
     }
 
+    fn unknown_outputs(&self) -> &[usize] {
+        self.partitioned.as_ref().map_or(&[], Partitioned::unknown_outputs)
+    }
+
     fn serialize(&self) -> Result<Vec<u8>> {
         let _inside = exit::enter()?;
         self.with_unloaded(|executable| {

@@ -6,56 +6,57 @@ use super::sys;
 use crate::allocation::zeroed_bytes;
 use crate::engine::{Executable, Partitions};
 use crate::error;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::mesh::{MeshAxes, Sharding, module_of_hlo_with_config};
 use crate::types::TensorType;
 
-/// Returns the sharding of each output, and the type of its pieces. UNIMPLEMENTED if XLA chose a sharding that whole
-/// mesh axes cannot express.
-pub fn find(executable: &PjrtExecutable, partitions: &Partitions) -> Result<(Vec<Sharding>, Vec<TensorType>)> {
+/// How the outputs of a program are divided.
+pub struct Outputs {
+    /// Sharding of each output.
+    pub shardings: Vec<Sharding>,
+    /// Type of the pieces of each output.
+    pub pieces: Vec<TensorType>,
+    /// Outputs whose sharding is unknown, see [`Executable::unknown_outputs`]. They count as replicated here.
+    pub unknown: Vec<usize>,
+}
+
+/// Returns how the outputs are divided.
+pub fn find(executable: &PjrtExecutable, partitions: &Partitions) -> Result<Outputs> {
     let outputs = &executable.signature().outputs;
-    let shardings = shardings(executable, partitions, outputs)?;
-    let mut types = Vec::with_capacity(outputs.len());
-    for (i, (ty, sharding)) in outputs.iter().zip(&shardings).enumerate() {
-        let dims = sharding.piece_dims(&format!("output {i}"), &partitions.mesh.axes, &ty.dims);
-        let is_stated = partitions.outputs[i].is_some();
-        let dims = dims.map_err(|error| if is_stated { error } else { inexpressible(&[i], Some(&error)) })?;
-        types.push(TensorType::new(ty.dtype, &dims));
+    let axes = &partitions.mesh.axes;
+    let chosen = match partitions.outputs.contains(&None) {
+        true => {
+            let ranks: Vec<usize> = outputs.iter().map(|ty| ty.dims.len()).collect();
+            chosen(executable, axes, &ranks)?
+        }
+        false => vec![None; outputs.len()],
+    };
+    let mut found = Outputs { shardings: Vec::new(), pieces: Vec::new(), unknown: Vec::new() };
+    for (i, (ty, chosen)) in outputs.iter().zip(chosen).enumerate() {
+        let replicated = || Sharding::replicated(ty.dims.len());
+        let sharding = match (&partitions.outputs[i], chosen) {
+            // XLA does not divide arrays without elements.
+            _ if ty.elements() == 0 => replicated(),
+            (Some(stated), _) => stated.clone(),
+            (None, Some(chosen)) if chosen.piece_dims("output", axes, &ty.dims).is_ok() => chosen,
+            (None, _) => {
+                found.unknown.push(i);
+                replicated()
+            }
+        };
+        let dims = sharding.piece_dims(&format!("output {i}"), axes, &ty.dims)?;
+        found.pieces.push(TensorType::new(ty.dtype, &dims));
+        found.shardings.push(sharding);
     }
-    match check(executable, &types) {
+    match check(executable, &found) {
         Err(error) if error.code == Code::Unimplemented => {}
         other => other?,
     }
-    Ok((shardings, types))
+    Ok(found)
 }
 
-fn shardings(executable: &PjrtExecutable, partitions: &Partitions, outputs: &[TensorType]) -> Result<Vec<Sharding>> {
-    let open: Vec<usize> = (0..outputs.len()).filter(|&i| partitions.outputs[i].is_none()).collect();
-    let chosen = match open.is_empty() {
-        true => Vec::new(),
-        false => {
-            let ranks: Vec<usize> = outputs.iter().map(|ty| ty.dims.len()).collect();
-            chosen(executable, &partitions.mesh.axes, &ranks)?.ok_or_else(|| inexpressible(&open, None))?
-        }
-    };
-    let of = |(i, stated): (usize, &Option<Sharding>)| stated.clone().unwrap_or_else(|| chosen[i].clone());
-    Ok(partitions.outputs.iter().enumerate().map(of).collect())
-}
-
-/// Error about outputs whose shardings are unknown.
-#[cold]
-fn inexpressible(outputs: &[usize], cause: Option<&Error>) -> Error {
-    let cause = cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
-    error!(
-        Unimplemented,
-        "the shardings that XLA chose for the outputs {outputs:?} cannot be expressed by the axes of the mesh{cause}; \
-         they must be stated"
-    )
-}
-
-/// Reads the shardings of the outputs from the optimized program. None if it has none, or some that whole mesh axes
-/// cannot express.
-fn chosen(executable: &PjrtExecutable, axes: &MeshAxes, ranks: &[usize]) -> Result<Option<Vec<Sharding>>> {
+/// Reads the shardings of the outputs from the optimized program. None for those that whole mesh axes cannot express.
+fn chosen(executable: &PjrtExecutable, axes: &MeshAxes, ranks: &[usize]) -> Result<Vec<Option<Sharding>>> {
     let api = executable.client().api;
     executable.with_unloaded(|raw| {
         let format = "hlo";
@@ -83,17 +84,17 @@ fn chosen(executable: &PjrtExecutable, axes: &MeshAxes, ranks: &[usize]) -> Resu
 }
 
 /// Checks that the plugin's outputs have the shapes of the pieces: a buffer of another size must not be read as one.
-fn check(executable: &PjrtExecutable, types: &[TensorType]) -> Result<()> {
+fn check(executable: &PjrtExecutable, outputs: &Outputs) -> Result<()> {
     let api = executable.client().api;
     executable.with_unloaded(|raw| {
         let mut args = Args::<sys::PJRT_Executable_OutputDimensions_Args>::new(api);
         args.executable = raw;
         call!(api, PJRT_Executable_OutputDimensions, args)?;
-        if args.num_outputs != types.len() {
+        if args.num_outputs != outputs.pieces.len() {
             return Err(error!(Internal, "the executable has shapes of {} outputs", args.num_outputs));
         }
-        for (i, (ty, dims)) in types.iter().zip(shapes(&args)).enumerate() {
-            if *dims != ty.dims[..] {
+        for (i, (ty, dims)) in outputs.pieces.iter().zip(shapes(&args)).enumerate() {
+            if *dims != ty.dims[..] && ty.elements() > 0 && !outputs.unknown.contains(&i) {
                 return Err(error!(Internal, "pieces of output {i} have the shape {dims:?}; want {ty}"));
             }
         }

@@ -5,7 +5,8 @@ use super::buffer::PjrtBuffer;
 use super::client::Client;
 use super::event::Event;
 use super::executable::{PjrtExecutable, wrong_number, wrong_type};
-use super::{output_pieces, sys};
+use super::output_pieces::{self, Outputs};
+use super::sys;
 use crate::engine::{Buffer, Executable, Execution, Partitions, ShardedBuffer};
 use crate::error;
 use crate::error::{Error, Result};
@@ -23,27 +24,29 @@ type PerDevice<T> = SmallVec<[T; 16]>;
 /// What a partitioned program needs to run.
 pub struct Partitioned {
     partitions: Partitions,
-    /// Sharding of each output.
-    shardings: Vec<Sharding>,
-    /// Type of the pieces of each output.
-    pieces: Vec<TensorType>,
+    outputs: Outputs,
 }
 
 impl Partitioned {
     /// Reads how the outputs of this executable are divided, see [`output_pieces::find`].
     pub fn new(executable: &PjrtExecutable, partitions: Partitions) -> Result<Partitioned> {
-        let (shardings, pieces) = output_pieces::find(executable, &partitions)?;
-        Ok(Partitioned { partitions, shardings, pieces })
+        let outputs = output_pieces::find(executable, &partitions)?;
+        Ok(Partitioned { partitions, outputs })
     }
 
     /// Sharding of each output.
     pub fn output_shardings(&self) -> &[Sharding] {
-        &self.shardings
+        &self.outputs.shardings
+    }
+
+    /// Outputs whose sharding is unknown.
+    pub fn unknown_outputs(&self) -> &[usize] {
+        &self.outputs.unknown
     }
 
     /// Bytes of the pieces of all outputs, on all devices.
     pub fn output_bytes(&self) -> u64 {
-        let of_device: u64 = self.pieces.iter().map(|ty| ty.size_bytes() as u64).sum();
+        let of_device: u64 = self.outputs.pieces.iter().map(|ty| ty.size_bytes() as u64).sum();
         of_device * self.partitions.mesh.ordinals.len() as u64
     }
 
@@ -59,6 +62,10 @@ impl Partitioned {
         keep: &[usize],
     ) -> Result<Execution> {
         let (client, signature) = (executable.client(), executable.signature());
+        if !self.outputs.unknown.is_empty() {
+            let unknown = &self.outputs.unknown;
+            return Err(error!(Internal, "the shardings of the outputs {unknown:?} are unknown; they must be stated"));
+        }
         if arguments.len() != signature.parameters.len() {
             return Err(wrong_number(signature, arguments));
         }
@@ -119,7 +126,7 @@ impl Partitioned {
         let client = executable.client();
         let api = client.api;
         let ordinals = &self.partitions.mesh.ordinals;
-        let (argument_count, output_count) = (self.partitions.parameters.len(), self.pieces.len());
+        let (argument_count, output_count) = (self.partitions.parameters.len(), self.outputs.pieces.len());
         let arguments: Lists<*mut sys::PJRT_Buffer> = pieces.iter().map(|piece| piece.raw()).collect();
         let argument_lists: PerDevice<*const *mut sys::PJRT_Buffer> =
             (0..ordinals.len()).map(|position| arguments[position * argument_count..].as_ptr()).collect();
@@ -165,14 +172,14 @@ impl Partitioned {
         let mesh = &self.partitions.mesh;
         let array = |(i, ty): (usize, &TensorType)| {
             let piece = |(position, &ordinal): (usize, &usize)| {
-                let raw = outputs[position * self.pieces.len() + i];
+                let raw = outputs[position * self.outputs.pieces.len() + i];
                 // SAFETY: the plugin wrote one new buffer per device and output and transferred ownership. Its shape
                 // was checked after the program was compiled.
-                let piece = unsafe { PjrtBuffer::new(client.clone(), raw, self.pieces[i].clone(), ordinal) };
+                let piece = unsafe { PjrtBuffer::new(client.clone(), raw, self.outputs.pieces[i].clone(), ordinal) };
                 Arc::new(piece) as Arc<dyn Buffer>
             };
             let pieces = mesh.ordinals.iter().enumerate().map(piece).collect();
-            let placement = Placement { mesh: mesh.clone(), sharding: self.shardings[i].clone() };
+            let placement = Placement { mesh: mesh.clone(), sharding: self.outputs.shardings[i].clone() };
             ShardedBuffer::of_outputs(ty.clone(), placement, pieces) as Arc<dyn Buffer>
         };
         types.iter().enumerate().map(array).collect()

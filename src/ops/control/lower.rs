@@ -6,6 +6,7 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::ir::Body;
 use crate::ops::control::apply::{CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
 use crate::types::{DType, TensorType};
+use std::sync::Arc;
 
 /// Writes the StableHLO of a call.
 pub fn call(e: &mut Emitter, at: usize) {
@@ -15,15 +16,15 @@ pub fn call(e: &mut Emitter, at: usize) {
 }
 
 /// Writes `name:count = call @body(arguments)` and returns the names of the results.
-pub fn apply(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
+pub fn apply(e: &mut Emitter, name: &str, body: &Arc<Body>, arguments: &[String]) -> Vec<String> {
+    let function = e.callee(body);
     let parameters = body.parameters().iter().chain(body.captures());
     let parameters: Vec<String> = parameters.map(mlir).collect();
     let results: Vec<String> = body.results().iter().map(mlir).collect();
     emit!(
         e,
-        "    {name}:{} = func.call @{}({}) : ({}) -> ({})",
+        "    {name}:{} = func.call @{function}({}) : ({}) -> ({})",
         results.len(),
-        body.name(),
         arguments.join(", "),
         parameters.join(", "),
         results.join(", ")
@@ -88,7 +89,7 @@ pub fn case(e: &mut Emitter, at: usize) {
     let (names, _) = e.listed(&value.operands[1..]);
     let CaseAttributes { captured, arguments } = value.attributes();
     let (arguments, mut captures) = names.split_at(arguments);
-    let mut branches: Vec<(&Body, &[String])> = Vec::with_capacity(value.bodies.len());
+    let mut branches: Vec<(&Arc<Body>, &[String])> = Vec::with_capacity(value.bodies.len());
     for (body, captured) in value.bodies.iter().zip(captured) {
         let (own, others) = captures.split_at(captured);
         branches.push((body, own));
@@ -100,7 +101,7 @@ pub fn case(e: &mut Emitter, at: usize) {
 }
 
 /// Writes the regions of an operation that applies one of several bodies, to its end.
-fn regions(e: &mut Emitter, name: &str, branches: &[(&Body, &[String])], arguments: &[String], choice: &str) {
+fn regions(e: &mut Emitter, name: &str, branches: &[(&Arc<Body>, &[String])], arguments: &[String], choice: &str) {
     let results: Vec<String> = branches[0].0.results().iter().map(mlir).collect();
     let inside = name.replace("%v", "%branch");
     for (i, (body, captures)) in branches.iter().enumerate() {

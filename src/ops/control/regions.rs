@@ -10,6 +10,7 @@ use crate::ops::control::apply::{Applied, check_types};
 use crate::ops::control::lower::apply;
 use crate::ops::definition::Call;
 use crate::types::{DType, TensorType};
+use std::sync::Arc;
 
 /// Type of a scalar of this dtype.
 pub fn scalar(dtype: DType) -> TensorType {
@@ -66,7 +67,7 @@ pub fn spread(e: &mut Emitter, captures: &[usize], dims: &[i64]) -> (Vec<String>
 }
 
 /// Writes the region of a comparator: two parameters for each array, then two for each capture.
-pub fn comparing(e: &mut Emitter, position: usize, body: &Body) {
+pub fn comparing(e: &mut Emitter, position: usize, body: &Arc<Body>) {
     let dtypes = body.parameters().iter().map(|ty| ty.dtype);
     let captures = body.captures().iter().flat_map(|ty| [ty.dtype; 2]);
     let parameters: Vec<DType> = dtypes.chain(captures).collect();
@@ -78,7 +79,7 @@ pub fn comparing(e: &mut Emitter, position: usize, body: &Body) {
 }
 
 /// Writes the region of a reducer: parameters are the accumulators and captures, then the next elements and captures.
-pub fn combining(e: &mut Emitter, position: usize, body: &Body) {
+pub fn combining(e: &mut Emitter, position: usize, body: &Arc<Body>) {
     let count = body.results().len();
     let dtypes = |types: &[TensorType]| types.iter().map(|ty| ty.dtype).collect::<Vec<DType>>();
     let captures = dtypes(body.captures());
@@ -106,7 +107,7 @@ const MOST_VALUES: usize = 256;
 /// Applies a body in a region: inlined, unless it is large or contains bodies or custom calls. XLA removes an operation
 /// with unused results only if it can see that the operation has no side effect, and it cannot see that through a call;
 /// an unused reduction that remains crashes the process.
-pub fn written_out(e: &mut Emitter, name: &str, body: &Body, arguments: &[String]) -> Vec<String> {
+pub fn written_out(e: &mut Emitter, name: &str, body: &Arc<Body>, arguments: &[String]) -> Vec<String> {
     let (values, results) = body.decode();
     let is_plain = |value: &Instruction| value.bodies.is_empty() && value.op != Op::CustomCall;
     if values.len() > MOST_VALUES || !values.iter().all(is_plain) {
@@ -116,7 +117,13 @@ pub fn written_out(e: &mut Emitter, name: &str, body: &Body, arguments: &[String
 }
 
 /// Applies the body in a region and returns its results, followed by `carried`.
-fn apply_and_return(e: &mut Emitter, position: usize, body: &Body, arguments: &[String], carried: &[(String, DType)]) {
+fn apply_and_return(
+    e: &mut Emitter,
+    position: usize,
+    body: &Arc<Body>,
+    arguments: &[String],
+    carried: &[(String, DType)],
+) {
     let mut results = written_out(e, &format!("%next{position}"), body, arguments);
     let mut types: Vec<String> = body.results().iter().map(mlir).collect();
     for (name, dtype) in carried {

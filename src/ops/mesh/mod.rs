@@ -8,3 +8,4 @@ pub mod constraint;
 pub mod permute;
 pub mod shard_map;
 pub mod shard_map_rules;
+pub mod whole;

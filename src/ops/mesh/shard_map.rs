@@ -3,7 +3,7 @@
 use super::attributes::{mesh_of, no_arrays, whole};
 use super::constraint::{check_sharding, piece};
 use super::shard_map_rules as rules;
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Op, Trace, attributes};
@@ -135,7 +135,9 @@ fn lower(e: &mut Emitter, at: usize) {
         axes.join(", "),
         typed.join(", ")
     );
+    let outside = std::mem::replace(&mut e.extent, Extent::Pieces);
     let results = apply(e, &format!("%next{at}"), body, &inside);
+    e.extent = outside;
     let pieces: Vec<String> = body.results().iter().map(mlir).collect();
     emit!(e, "    sdy.return {} : {}", results.join(", "), pieces.join(", "));
     let of = |(ty, sharding): (&TensorType, &Sharding)| {

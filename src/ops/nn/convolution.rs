@@ -20,6 +20,7 @@ pub(in crate::ops) const CONVOLUTION: Definition = Definition {
     function: "lxla_convolution",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
+    whole: |value| value.attributes::<ConvolutionAttributes>().is_irregular(),
     native: Native::One(native_convolution),
     derivative: Derivative::Linear { jvp: convolution_rules::jvp, vjp: convolution_rules::vjp },
     batching: Batching::Rule(convolution_rules::batch),
@@ -204,6 +205,11 @@ attributes! {
 }
 
 impl ConvolutionAttributes {
+    /// Whether XLA's partitioner may end the process: seen with dilated operands and negative padding.
+    fn is_irregular(&self) -> bool {
+        self.low.iter().chain(&self.high).any(|&padding| padding < 0) || self.lhs_dilation.iter().any(|&by| by != 1)
+    }
+
     fn check_values(&self) -> Result<()> {
         let positive = [
             ("window_strides", &self.strides),

@@ -31,6 +31,8 @@ pub(in crate::ops) const REDUCE_WITH: Definition = Definition {
     function: "lxla_reduce_with",
     dtypes: "all",
     lower,
+    // XLA reduces over devices by an all-reduce with the combiner, which plugins do not have for every combiner.
+    whole: |_| true,
     native: Native::Several(native_reduce_with),
     derivative: Derivative::Several { jvp: derivative::jvp_of_reduce_with, vjp: derivative::vjp_of_reduce_with },
     batching: Batching::Several(batch::reduce_with),

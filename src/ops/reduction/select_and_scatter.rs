@@ -16,6 +16,7 @@ use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::slicing::pad;
 use crate::types::{DType, TensorType};
+use std::sync::Arc;
 
 /// Definition of `select_and_scatter`: values combined into the element that is selected in each window.
 pub(in crate::ops) const SELECT_AND_SCATTER: Definition = Definition {
@@ -24,6 +25,8 @@ pub(in crate::ops) const SELECT_AND_SCATTER: Definition = Definition {
     function: "lxla_select_and_scatter",
     dtypes: "all",
     lower,
+    // The partitioner of API 0.106 adds some elements twice (a vector of 8, split in 4).
+    whole: |_| true,
     native: Native::Several(native_select_and_scatter),
     derivative: Derivative::Several {
         jvp: window_derivative::jvp_of_select_and_scatter,
@@ -166,7 +169,7 @@ fn lower(e: &mut Emitter, at: usize) {
 
 /// Writes, for each window, the position of the selected element in the flattened array; -1 if the window has only
 /// padding.
-fn selected_places(e: &mut Emitter, at: usize, windows: &[Window], select: &Body, place: &TensorType) -> String {
+fn selected_places(e: &mut Emitter, at: usize, windows: &[Window], select: &Arc<Body>, place: &TensorType) -> String {
     let value = e.instruction(at);
     let x = value.operands[0];
     let ty = e.values[x].ty.clone();
@@ -190,7 +193,7 @@ fn selected_places(e: &mut Emitter, at: usize, windows: &[Window], select: &Body
 
 /// Writes the region that selects one of two elements with their positions. The body is given the element at the lower
 /// position first.
-fn preferring(e: &mut Emitter, at: usize, select: &Body, element: &TensorType, place: &TensorType) {
+fn preferring(e: &mut Emitter, at: usize, select: &Arc<Body>, element: &TensorType, place: &TensorType) {
     let (element, place) = (mlir(element), mlir(place));
     let [a, i, b, j] = [0, 1, 2, 3].map(|n| format!("%in{at}_{n}"));
     emit!(e, "    ^bb0({a}: {element}, {i}: {place}, {b}: {element}, {j}: {place}):");
