@@ -52,6 +52,32 @@ static lxla_tensor hypot_with_0(lxla_tensor x) {
   return own(out);
 }
 
+// The base 2 to an exponent, of which slope_by_base is the derivative by the base: b 2^(b-1).
+static lxla_tensor exponent;
+static lxla_tensor to_exponent(lxla_tensor base) { return own(binary(LXLA_BINARY_POWER, base, exponent)); }
+static lxla_tensor slope_by_base(lxla_tensor b) {
+  exponent = b;
+  return slope(to_exponent, number_of(F32, 2));
+}
+
+static lxla_tensor length(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_norm(x, 2, NULL, 0, 0, &out));
+  return own(out);
+}
+static lxla_tensor slope_of_length(lxla_tensor x) { return slope(length, x); }
+
+static lxla_tensor bessel(lxla_tensor x) { return unary(LXLA_UNARY_BESSEL_I1E, x); }
+static lxla_tensor slope_of_bessel(lxla_tensor x) { return slope(bessel, x); }
+
+// The first element is at least 5.
+static lxla_tensor raised(lxla_tensor x) {
+  const lxla_tensor first = own(ARRAY(S32, int32_t, DIMS(1), 0)), update = DATA(DIMS(1), 5);
+  lxla_tensor out;
+  OK(lxla_scatter_along(LXLA_SCATTER_MAX, x, first, update, 0, &out));
+  return own(out);
+}
+
 // log(x) where x is above 0, else 0: the logarithm gets a safe operand where it is not selected.
 static lxla_tensor safe_log(lxla_tensor x) {
   const lxla_tensor is_safe = is_above(x, 0), one = number_of(F32, 1), zero = number_of(F32, 0);
@@ -97,6 +123,18 @@ BOTH_TEST(t11_powers_and_lengths_at_0) {
   SLOPE_IS(power_0, DATA(DIMS(2), 0, 3), DIMS(2), 0, 0);
   SLOPE_IS(power_2, DATA(DIMS(3), -3, 0, 3), DIMS(3), -6, 0, 6);
   SLOPE_IS(hypot_with_0, DATA(DIMS(3), -3, 0, 3), DIMS(3), -1, 0, 1);
+}
+
+BOTH_TEST(t11_second_derivatives_at_0) {
+  IS_NEAR(slope(slope_by_base, number_of(F32, 0)), SCALAR, 0.5);
+  IS_NEAR(slope(slope_of_length, DATA(DIMS(3), 0, 2, 0)), DIMS(3), 0.5, 0, 0.5);
+  SLOPE_IS(bessel, DATA(DIMS(4), -1e-40f, 0, 1e-40f, 1e-20f), DIMS(4), 0.5, 0.5, 0.5, 0.5);
+  SLOPE_IS(slope_of_bessel, DATA(DIMS(3), -1e-20f, 0, 1e-20f), DIMS(3), 1, 0, -1);
+}
+
+BOTH_TEST(t11_scatter_leaves_nan_alone) {
+  SLOPE_IS(raised, DATA(DIMS(3), 1, NAN, 7), DIMS(3), 0, 1, 1);
+  SLOPE_IS(raised, DATA(DIMS(1), NAN), DIMS(1), 1);
 }
 
 BOTH_TEST(t11_a_select_passes_nothing_to_what_it_does_not_select) {

@@ -202,15 +202,20 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
     Ok(Factor::Times(factor))
 }
 
-/// `b a^(b-1)`; 0 where `b` is 0, also at `a` = 0.
+/// `b a^(b-1)`; 0 where `b` is 0 and `a^-1` is not finite, as at `a` = 0. The factor of other bases still varies with an
+/// exponent of 0: its derivative by the exponent is `a^-1` there.
 fn power_by_base(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let is_zero = f.compare(CompareOp::Eq, b, 0.0)?;
+    let inverse = f.of(1.0, BinaryOp::Divide, a)?;
+    let is_finite = f.unary(UnaryOp::IsFinite, inverse)?;
+    let has_pole = f.unary(UnaryOp::Not, is_finite)?;
+    let is_singular = f.binary(BinaryOp::And, is_zero, has_pole)?;
     let (one, zero) = (f.scalar(b, 1.0)?, f.scalar(b, 0.0)?);
-    let exponent = f.select(is_zero, one, b)?;
-    let below = f.plus(exponent, -1.0)?;
-    let power = f.binary(BinaryOp::Power, a, below)?;
+    let base = f.select(is_singular, one, a)?;
+    let below = f.plus(b, -1.0)?;
+    let power = f.binary(BinaryOp::Power, base, below)?;
     let product = f.multiply(b, power)?;
-    f.select(is_zero, zero, product)
+    f.select(is_singular, zero, product)
 }
 
 /// `log(a) a^b`; 0 where `a` is 0.

@@ -161,17 +161,21 @@ fn product_of_sides(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     f.multiply(below, above)
 }
 
-/// `i0e(x) - y (sign(x) + 1 / x)`, and a half at 0.
+/// `i0e(x) - y (sign(x) + 1 / x)`. Near 0 it is `1/2 - |x|`, to the last bit: `1 / x` may overflow there, and cancels in
+/// the second derivative, which keeps half of the digits.
 fn bessel_i1e_slope(f: &mut Formula, x: NodeId, y: NodeId) -> Result<NodeId> {
-    let is_zero = f.compare(CompareOp::Eq, x, 0.0)?;
-    let (one, half) = (f.scalar(x, 1.0)?, f.scalar(x, 0.5)?);
-    let divisor = f.select(is_zero, one, x)?;
+    let epsilon = if f.trace.node(x).dtype == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    let size = f.unary(UnaryOp::Abs, x)?;
+    let is_near = f.compare(CompareOp::Le, size, epsilon.sqrt() / 4.0)?;
+    let one = f.scalar(x, 1.0)?;
+    let divisor = f.select(is_near, one, x)?;
     let (sign, inverse) = (f.unary(UnaryOp::Sign, x)?, f.of(1.0, BinaryOp::Divide, divisor)?);
     let sum = f.add(sign, inverse)?;
     let product = f.multiply(y, sum)?;
     let other = ops::unary_function(f.trace, UnaryFunction::BesselI0e, x)?;
     let slope = f.subtract(other, product)?;
-    f.select(is_zero, half, slope)
+    let near = f.of(0.5, BinaryOp::Subtract, size)?;
+    f.select(is_near, near, slope)
 }
 
 /// Derivative of a special function: a multiple of e^-x^2 or e^(-x^2/2).

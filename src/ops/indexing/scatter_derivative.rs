@@ -6,7 +6,7 @@ use super::derivative::tangent_or_zeros;
 use super::gather::gather;
 use super::scatter::{Promises, ScatterAttributes, scatter};
 use crate::error::{Error, Result};
-use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Placement};
+use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Placement, Trace};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::{full, iota};
@@ -158,17 +158,17 @@ impl Part {
         if self.promises.unique { Ok(()) } else { Err(product_of_several()) }
     }
 
-    /// Records which elements of the array and of the updates are equal to the result, and how many are for each
-    /// element of the result: at least 1, in the dtype of sums. Ties share a derivative evenly.
+    /// Records which elements of the array and of the updates are equal to the result, or NaN, and how many are for
+    /// each element of the result: at least 1, in the dtype of sums. Ties share a derivative evenly.
     fn ties(&self, site: &mut Site) -> Result<Ties> {
         let result = site.results[self.array].expect("a result with a tangent or cotangent");
-        let array = compare(site.trace, CompareOp::Eq, self.x, result)?;
+        let array = equal_or_nan(site.trace, self.x, result)?;
         let reached = self.read(site, result)?;
-        let update = compare(site.trace, CompareOp::Eq, self.updates, reached)?;
+        let update = equal_or_nan(site.trace, self.updates, reached)?;
         let wide = sum_dtype(self.ty.dtype);
         let (ones, more) = (convert(site.trace, array, wide), convert(site.trace, update, wide));
         let count = self.added(site, ones, more)?;
-        // None is equal to a NaN.
+        // XLA may flush a denormal result to 0, which no element is equal to.
         let count = binary_scalar(site.trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)?;
         Ok(Ties { array, update, count })
     }
@@ -283,6 +283,13 @@ impl Ties {
         let shared = binary(site.trace, BinaryOp::Divide, x, self.count)?;
         Ok(convert(site.trace, shared, dtype))
     }
+}
+
+/// Records where the elements of `x` are equal to those of `result`, or NaN.
+fn equal_or_nan(trace: &mut Trace, x: NodeId, result: NodeId) -> Result<NodeId> {
+    let is_equal = compare(trace, CompareOp::Eq, x, result)?;
+    let is_nan = compare(trace, CompareOp::Ne, x, x)?;
+    binary(trace, BinaryOp::Or, is_equal, is_nan)
 }
 
 /// Records `x` where the pred is true, and 0 elsewhere.

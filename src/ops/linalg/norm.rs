@@ -7,6 +7,7 @@ use crate::ops::creation::constants::full;
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::compare_select::compare;
+use crate::ops::elementwise::complex::{imag, real};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{check_wide, widened};
 use crate::ops::elementwise::unary::unary;
@@ -32,10 +33,30 @@ pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: b
         check_wide("ord", trace, x, order)?;
     }
     let dtype = ty.dtype.real();
-    let absolute = unary(trace, UnaryOp::Abs, x)?;
-    let absolute = convert(trace, absolute, widened(dtype));
-    let result = of_absolute(trace, absolute, order, axes, keep_dims)?;
+    let result = if order == 2.0 {
+        let squares = squares(trace, x)?;
+        let sum = reduce(trace, ReduceOp::Sum, squares, axes, keep_dims)?;
+        unary(trace, UnaryOp::Sqrt, sum)?
+    } else {
+        let absolute = unary(trace, UnaryOp::Abs, x)?;
+        let absolute = convert(trace, absolute, widened(dtype));
+        of_absolute(trace, absolute, order, axes, keep_dims)?
+    };
     Ok(convert(trace, result, dtype))
+}
+
+/// Records the squares of absolute values. They are not made of the absolute value, whose derivative is 0 at 0: the
+/// second derivative of the squares would be 0 there, too.
+fn squares(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
+    if dtype.kind() != Kind::Complex {
+        let x = convert(trace, x, widened(dtype));
+        return binary(trace, BinaryOp::Multiply, x, x);
+    }
+    let (re, im) = (real(trace, x)?, imag(trace, x)?);
+    let re = binary(trace, BinaryOp::Multiply, re, re)?;
+    let im = binary(trace, BinaryOp::Multiply, im, im)?;
+    binary(trace, BinaryOp::Add, re, im)
 }
 
 fn of_absolute(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
@@ -57,11 +78,6 @@ fn of_absolute(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims
     }
     if order == 1.0 {
         return reduced(trace, ReduceOp::Sum, x);
-    }
-    if order == 2.0 {
-        let squares = binary(trace, BinaryOp::Multiply, x, x)?;
-        let sum = reduced(trace, ReduceOp::Sum, squares)?;
-        return unary(trace, UnaryOp::Sqrt, sum);
     }
     let powers = binary_scalar(trace, BinaryOp::Power, x, ScalarValue::Float(order), false)?;
     let sum = reduced(trace, ReduceOp::Sum, powers)?;
