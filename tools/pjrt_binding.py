@@ -13,8 +13,8 @@ import sys
 FUNCTIONS = """
 Error_Destroy Error_Message Error_GetCode Plugin_Initialize Plugin_Attributes
 Event_Destroy Event_IsReady Event_Error Event_Await Event_OnReady
-Client_Create Client_Destroy Client_PlatformName Client_PlatformVersion Client_AddressableDevices Client_Compile
-Client_BufferFromHostBuffer
+Client_Create Client_Destroy Client_PlatformName Client_PlatformVersion Client_ProcessIndex Client_AddressableDevices
+Client_Compile Client_BufferFromHostBuffer
 Device_GetDescription DeviceDescription_Id
 Executable_Destroy Executable_NumOutputs Executable_Serialize Executable_DeserializeAndLoad
 Executable_GetCompiledMemoryStats Executable_OptimizedProgram Executable_OutputDimensions
@@ -25,6 +25,16 @@ Buffer_IncreaseExternalReferenceCount Buffer_DecreaseExternalReferenceCount
 """.split()
 ENUMS = ["PJRT_Error_Code", "PJRT_NamedValue_Type", "PJRT_Buffer_Type", "PJRT_HostBufferSemantics",
          "PJRT_Buffer_MemoryLayout_Type"]
+# Types of functions that a caller hands to a plugin, or a plugin to a caller's function.
+CALLBACKS = {
+    "PJRT_Event_OnReadyCallback": "(*mut PJRT_Error, *mut c_void)",
+    "PJRT_CallbackError": "(PJRT_Error_Code, *const c_char, usize) -> *mut PJRT_Error",
+    "PJRT_KeyValueGetCallback": "(*mut PJRT_KeyValueGetCallback_Args) -> *mut PJRT_Error",
+    "PJRT_KeyValueTryGetCallback": "(*mut PJRT_KeyValueTryGetCallback_Args) -> *mut PJRT_Error",
+    "PJRT_KeyValuePutCallback": "(*mut PJRT_KeyValuePutCallback_Args) -> *mut PJRT_Error",
+    "PJRT_KeyValueGetCallback_ValueDeleter": "(*mut c_char)",
+    "PJRT_KeyValueTryGetCallback_ValueDeleter": "(*mut c_char)",
+}
 # Enums whose values we never name are plain integers to us.
 INTEGERS = {"size_t": "usize", "int": "i32", "int32_t": "i32", "int64_t": "i64", "uint64_t": "u64", "uint32_t": "u32",
             "bool": "bool", "float": "f32", "char": "c_char", "void": "c_void", "PJRT_Extension_Type": "u32"}
@@ -93,8 +103,12 @@ def fields_of(name, text):
             continue
         m = re.match(r"(.*?)(\w+)$", decl)
         kind = m.group(1).strip()
-        if kind == "PJRT_Event_OnReadyCallback":
-            out.append((m.group(2), "Option<unsafe extern \"C\" fn(*mut PJRT_Error, *mut c_void)>"))
+        base = kind.rstrip("*")
+        if base in CALLBACKS:
+            function = "Option<unsafe extern \"C\" fn%s>" % CALLBACKS[base]
+            for argument in re.findall(r"PJRT_\w+_Args", function):
+                need(argument)
+            out.append((m.group(2), "*mut " * kind.count("*") + function))
             continue
         if "Callback" in kind and "Info" not in kind:
             out.append((m.group(2), "*const c_void"))
@@ -178,7 +192,7 @@ print("\n/// One struct of the binding: its name, its size without padding, and 
 print("#[cfg(test)]\n#[rustfmt::skip]\npub const LAYOUTS: &[Layout] = &[")
 for name, members in layout:
     rows = ", ".join('("%s", std::mem::offset_of!(%s, %s))' % (n, name, "type_" if n == "type" else n)
-                     for n, t in members if n != "value")
+                     for n, t in members if not t.endswith("_Value"))
     print('    ("%s", %s::STRUCT_SIZE, &[%s]),' % (name, name, rows))
 rows = ", ".join('("%s", std::mem::offset_of!(PJRT_Api, %s))' % (f, f) for f in table)
 print('    ("PJRT_Api", size_of::<PJRT_Api>(), &[%s]),' % rows)

@@ -4,22 +4,34 @@
 pub mod cpu;
 mod partitions;
 mod pjrt;
+mod processes;
 pub mod sharded;
 
 pub use partitions::Partitions;
+pub use processes::{KeyValueStore, Processes};
 pub use sharded::ShardedBuffer;
 
 use crate::error::{Error, Result};
 use crate::mesh::{Placement, Sharding};
 use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Starts an engine on the PJRT plugin at `plugin_path`, or on the one that is found (see
-/// [the C contract](crate::capi)). `device_count` 0 means the plugin's default, but one device on CPU plugins.
-pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn Engine>> {
-    pjrt::start(plugin_path, device_count)
+/// How an engine is started.
+#[derive(Clone, Default)]
+pub struct EngineOptions {
+    /// File of the PJRT plugin; None for the one that is found (see [the C contract](crate::capi)).
+    pub plugin_path: Option<PathBuf>,
+    /// Number of devices of this process; 0 means the plugin's default, but one device on CPU plugins.
+    pub device_count: usize,
+    /// This process, if several run the same program together.
+    pub processes: Option<Processes>,
+}
+
+/// Starts an engine on a PJRT plugin.
+pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
+    pjrt::start(options)
 }
 
 /// Makes process exit call `run` once, while engines can still be used. `progress` returns a number that changes while
@@ -33,8 +45,13 @@ pub trait Engine: Send + Sync {
     /// Name of the platform: `cpu`, `cuda`, ...
     fn platform(&self) -> &str;
 
-    /// Number of devices.
+    /// Number of devices of this process.
     fn device_count(&self) -> usize;
+
+    /// Number of this process among those that run the program together, from 0.
+    fn process_index(&self) -> i32 {
+        0
+    }
 
     /// Bytes that differ whenever executables compiled by this engine might differ: platform, versions, the plugin's
     /// file, flags, devices, compile options. Stable across processes.

@@ -2,7 +2,7 @@
 
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
-use crate::engine::{self, Engine};
+use crate::engine::{self, Engine, EngineOptions};
 use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, MeshAxes};
@@ -132,7 +132,11 @@ impl Environment {
             return Ok(devices);
         }
         if self.shared.runtime.get().is_none() {
-            let engine = engine::start(start.plugin_path.as_deref(), start.device_count)?;
+            let engine = engine::start(EngineOptions {
+                plugin_path: start.plugin_path.clone(),
+                device_count: start.device_count,
+                processes: None,
+            })?;
             let programs = ProgramCache::new(start.cache_capacity);
             let _ = self.shared.runtime.set(Runtime { engine, programs, disk: start.disk.take() });
         }

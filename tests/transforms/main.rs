@@ -15,7 +15,7 @@ mod nested;
 mod programs;
 mod shared;
 
-use lazyxla::testing::engine::{self, Signature};
+use lazyxla::testing::engine::{self, EngineOptions, Signature};
 use lazyxla::testing::interpret;
 use lazyxla::testing::ir::Body;
 use lazyxla::testing::lower::lower_body;
@@ -183,7 +183,7 @@ fn batches_of_random_programs_agree() {
 
 #[test]
 fn transformed_programs_agree_on_the_plugin() {
-    let engine = engine::start(None, 1).unwrap();
+    let engine = engine::start(EngineOptions { device_count: 1, ..Default::default() }).unwrap();
     each(number("LXLA_TRANSFORM_PLUGIN_PROGRAMS", 20), 2, |body, random| {
         let backward = gradient(body, Checkpoint::SaveNone);
         let axes = vec![0; backward.parameters().len()];

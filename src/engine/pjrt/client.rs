@@ -2,10 +2,13 @@
 //! bytes that its buffers hold.
 
 use super::api::{self, Api, Args, call, function};
+use super::create::{Created, create};
 use super::event::Event;
+use super::key_value::SharedStore;
 use super::{exit, sys};
+use crate::engine::Processes;
 use crate::error;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +18,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Client {
     pub(super) api: &'static Api,
     raw: *mut sys::PJRT_Client,
+    /// Devices of this process.
     devices: Vec<*mut sys::PJRT_Device>,
+    /// Store of the processes that the client runs in, if there are several.
+    store: Option<Arc<SharedStore>>,
+    /// Number of this process, from 0.
+    process_index: i32,
     /// Whether device memory is host memory that can be read in place.
     pub(super) host_readable: bool,
     /// Locked while a program is enqueued on several devices: two such programs must be enqueued in the same order on
@@ -40,13 +48,17 @@ unsafe impl Send for Client {}
 unsafe impl Sync for Client {}
 
 impl Client {
-    /// Creates a client with `device_count` devices (0: the plugin's default, but one device on CPU plugins).
-    pub fn start(api: &'static Api, device_count: usize) -> Result<Arc<Client>> {
+    /// Creates a client with `device_count` devices (0: the plugin's default, but one device on CPU plugins), in one of
+    /// several processes if `processes` are given.
+    pub fn start(api: &'static Api, device_count: usize, processes: Option<Processes>) -> Result<Arc<Client>> {
         check_threads(device_count)?;
+        let Created { raw, store } = create(api, device_count, processes)?;
         let mut client = Client {
             api,
-            raw: create(api, device_count)?,
+            raw,
             devices: Vec::new(),
+            store,
+            process_index: 0,
             host_readable: false,
             launching: Mutex::new(()),
             in_flight: Vec::new(),
@@ -66,6 +78,7 @@ impl Client {
             ));
         }
         client.host_readable = client.platform_name()? == "cpu";
+        client.process_index = client.find_process_index();
         let client = Arc::new(client);
         exit::register(&client);
         Ok(client)
@@ -80,6 +93,18 @@ impl Client {
         }
         // SAFETY: the plugin returned pointer and length, which are valid as long as the client.
         Ok(unsafe { std::slice::from_raw_parts(args.addressable_devices, args.num_addressable_devices) }.to_vec())
+    }
+
+    /// Number of this process as the plugin says; 0 if it does not.
+    fn find_process_index(&self) -> i32 {
+        let mut args = Args::<sys::PJRT_Client_ProcessIndex_Args>::new(self.api);
+        args.client = self.raw;
+        call!(self.api, PJRT_Client_ProcessIndex, args).map_or(0, |()| args.process_index)
+    }
+
+    /// Number of this process among those that the client runs in, from 0.
+    pub fn process_index(&self) -> i32 {
+        self.process_index
     }
 
     /// Platform name reported by the plugin.
@@ -168,7 +193,7 @@ impl Client {
         self.raw
     }
 
-    /// Number of devices.
+    /// Number of devices of this process.
     pub fn device_count(&self) -> usize {
         self.devices.len()
     }
@@ -217,31 +242,11 @@ fn check_threads(device_count: usize) -> Result<()> {
     })
 }
 
-/// Creates a client. `cpu_device_count` is an option of the CPU plugin, whose default is four; if a plugin rejects it,
-/// the client is created without options. The option must be an int64: a value of another type would end the process.
-fn create(api: &'static Api, device_count: usize) -> Result<*mut sys::PJRT_Client> {
-    let name = "cpu_device_count";
-    let mut option = Args::<sys::PJRT_NamedValue>::new(api);
-    option.name = name.as_ptr().cast();
-    option.name_size = name.len();
-    option.type_ = sys::PJRT_NamedValue_kInt64;
-    option.value.int64_value = device_count.max(1) as i64;
-    option.value_size = 1;
-    let create = |options: *const sys::PJRT_NamedValue, count| {
-        let mut args = Args::<sys::PJRT_Client_Create_Args>::new(api);
-        args.create_options = options;
-        args.num_options = count;
-        call!(api, PJRT_Client_Create, args).map(|()| args.client)
-    };
-    match create(option.as_mut_ptr(), 1) {
-        Err(e) if e.code == Code::InvalidArgument => create(std::ptr::null(), 0),
-        other => other,
-    }
-}
-
 impl Drop for Client {
     fn drop(&mut self) {
         let Ok(_inside) = exit::enter() else {
+            // The plugin's client remains, and may still call the store.
+            std::mem::forget(self.store.take());
             return;
         };
         exit::Settle::settle(self);

@@ -9,7 +9,7 @@ use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
 use super::settings::{self, Settings};
 use super::{check, compile_options, exit, host_memory, sys};
-use crate::engine::{Buffer, Engine, Executable, Memory, Partitions, Signature};
+use crate::engine::{Buffer, Engine, Executable, Memory, Partitions, Processes, Signature};
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, SharedBytes, TensorType};
@@ -35,9 +35,9 @@ const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>)
 impl PjrtEngine {
     /// Creates a client of `plugin` with `device_count` devices (0: the plugin's default, but one device on CPU
     /// plugins). FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
-    pub fn new(plugin: &'static Plugin, device_count: usize) -> Result<PjrtEngine> {
+    pub fn new(plugin: &'static Plugin, device_count: usize, processes: Option<Processes>) -> Result<PjrtEngine> {
         let _inside = exit::enter()?;
-        let client = Client::start(plugin.api(), device_count)?;
+        let client = Client::start(plugin.api(), device_count, processes)?;
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
         let mut engine = PjrtEngine { client, plugin, platform, version, settings: Settings::default() };
         engine.settings = plugin.settings(|| engine.find_settings())?.clone();
@@ -141,6 +141,10 @@ impl Engine for PjrtEngine {
         self.client.device_count()
     }
 
+    fn process_index(&self) -> i32 {
+        self.client.process_index()
+    }
+
     fn fingerprint(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         let mut field = |bytes: &[u8]| {
@@ -152,6 +156,8 @@ impl Engine for PjrtEngine {
         field(self.plugin.file().hash()?);
         field(&self.client.api.minor().to_le_bytes());
         field(&(self.client.device_count() as u64).to_le_bytes());
+        // A partitioned executable names devices by ids, which differ in every process.
+        field(&self.client.process_index().to_le_bytes());
         field(&self.settings.flags);
         field(&self.settings.compile_options);
         Ok(out)

@@ -3,7 +3,8 @@
 //! Modules, from the top: `engine` implements the trait; `check` and `settings` determine how a plugin is used; `find`
 //! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `executable`,
 //! `buffer`, `client` and `event` own the plugin's objects; `partitioned` runs programs on a mesh, and `output_pieces`
-//! reads how their outputs are divided; `exit` handles process exit; `api` calls functions; `sys` is the binding.
+//! reads how their outputs are divided; `create` makes a client, and `key_value` connects its processes; `exit` handles
+//! process exit; `api` calls functions; `sys` is the binding.
 
 mod api;
 #[cfg(test)]
@@ -12,12 +13,14 @@ mod buffer;
 mod check;
 mod client;
 mod compile_options;
+mod create;
 mod engine;
 mod event;
 mod executable;
 mod exit;
 mod find;
 mod host_memory;
+mod key_value;
 mod layout;
 mod output_pieces;
 mod partitioned;
@@ -34,22 +37,21 @@ mod tests;
 
 pub use exit::register_last_work;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineOptions};
 use crate::error::Result;
 use crate::stack::with_stack;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Stack size for starting an engine.
 const STACK: usize = 64 << 20;
 
 /// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, and creates a client.
-/// `device_count` 0 means the plugin's default, but one device on CPU plugins.
-pub fn start(plugin_path: Option<&Path>, device_count: usize) -> Result<Arc<dyn Engine>> {
+pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     let _inside = exit::enter()?;
-    let plugin = plugin::Plugin::load(&find::find(plugin_path)?)?;
+    let EngineOptions { plugin_path, device_count, processes } = options;
+    let plugin = plugin::Plugin::load(&find::find(plugin_path.as_deref())?)?;
     exit::register_again();
     // The first start compiles programs, which may need more stack than the caller's thread has.
-    let engine = || engine::PjrtEngine::new(plugin, device_count);
+    let engine = || engine::PjrtEngine::new(plugin, device_count, processes);
     Ok(Arc::new(with_stack(STACK, 0, engine)?))
 }

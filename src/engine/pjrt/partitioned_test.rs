@@ -1,14 +1,18 @@
 //! Tests of partitioned programs with the real CPU plugin.
 
 use super::start;
-use crate::engine::{Buffer, Engine, Executable, Partitions, ShardedBuffer, Signature};
+use crate::engine::{Buffer, Engine, EngineOptions, Executable, Partitions, ShardedBuffer, Signature};
 use crate::error::Code;
 use crate::mesh::{Mesh, MeshAxes, Placement, Sharding, take_piece};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
 
 fn engine() -> Arc<dyn Engine> {
-    start(None, 4).expect("run `make plugin` first")
+    engine_with(4)
+}
+
+fn engine_with(device_count: usize) -> Arc<dyn Engine> {
+    start(EngineOptions { device_count, ..Default::default() }).expect("run `make plugin` first")
 }
 
 fn f32s(dims: &[i64]) -> TensorType {
@@ -234,7 +238,7 @@ fn arguments_that_are_not_as_compiled_are_refused() {
 
 #[test]
 fn partitions_for_more_devices_than_there_are_are_refused() {
-    let engine = start(None, 2).unwrap();
+    let engine = engine_with(2);
     let mesh = square(&[0, 1, 2, 3]);
     let refused = engine.compile(&text(&mesh), signature(&mesh), &()).err().unwrap();
     assert_eq!(refused.code, Code::InvalidArgument);

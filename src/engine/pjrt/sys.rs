@@ -301,17 +301,70 @@ impl VersionedStruct for PJRT_Event_OnReady_Args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct PJRT_KeyValueGetCallback_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub key: *const c_char,
+    pub key_size: usize,
+    pub timeout_in_ms: i32,
+    pub callback_error: *mut Option<unsafe extern "C" fn(PJRT_Error_Code, *const c_char, usize) -> *mut PJRT_Error>,
+    pub user_arg: *mut c_void,
+    pub value: *mut c_char,
+    pub value_size: usize,
+    pub value_deleter_callback: Option<unsafe extern "C" fn(*mut c_char)>,
+}
+impl VersionedStruct for PJRT_KeyValueGetCallback_Args {
+    const STRUCT_SIZE: usize = std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, value_deleter_callback)
+        + size_of::<Option<unsafe extern "C" fn(*mut c_char)>>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct PJRT_KeyValuePutCallback_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub key: *const c_char,
+    pub key_size: usize,
+    pub value: *const c_char,
+    pub value_size: usize,
+    pub callback_error: *mut Option<unsafe extern "C" fn(PJRT_Error_Code, *const c_char, usize) -> *mut PJRT_Error>,
+    pub user_arg: *mut c_void,
+}
+impl VersionedStruct for PJRT_KeyValuePutCallback_Args {
+    const STRUCT_SIZE: usize = std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, user_arg) + size_of::<*mut c_void>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct PJRT_KeyValueTryGetCallback_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub key: *const c_char,
+    pub key_size: usize,
+    pub callback_error: *mut Option<unsafe extern "C" fn(PJRT_Error_Code, *const c_char, usize) -> *mut PJRT_Error>,
+    pub user_arg: *mut c_void,
+    pub value: *mut c_char,
+    pub value_size: usize,
+    pub value_deleter_callback: Option<unsafe extern "C" fn(*mut c_char)>,
+}
+impl VersionedStruct for PJRT_KeyValueTryGetCallback_Args {
+    const STRUCT_SIZE: usize = std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, value_deleter_callback)
+        + size_of::<Option<unsafe extern "C" fn(*mut c_char)>>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct PJRT_Client_Create_Args {
     pub struct_size: usize,
     pub extension_start: *mut PJRT_Extension_Base,
     pub create_options: *const PJRT_NamedValue,
     pub num_options: usize,
-    pub kv_get_callback: *const c_void,
+    pub kv_get_callback: Option<unsafe extern "C" fn(*mut PJRT_KeyValueGetCallback_Args) -> *mut PJRT_Error>,
     pub kv_get_user_arg: *mut c_void,
-    pub kv_put_callback: *const c_void,
+    pub kv_put_callback: Option<unsafe extern "C" fn(*mut PJRT_KeyValuePutCallback_Args) -> *mut PJRT_Error>,
     pub kv_put_user_arg: *mut c_void,
     pub client: *mut PJRT_Client,
-    pub kv_try_get_callback: *const c_void,
+    pub kv_try_get_callback: Option<unsafe extern "C" fn(*mut PJRT_KeyValueTryGetCallback_Args) -> *mut PJRT_Error>,
     pub kv_try_get_user_arg: *mut c_void,
 }
 impl VersionedStruct for PJRT_Client_Create_Args {
@@ -356,6 +409,18 @@ pub struct PJRT_Client_PlatformVersion_Args {
 impl VersionedStruct for PJRT_Client_PlatformVersion_Args {
     const STRUCT_SIZE: usize =
         std::mem::offset_of!(PJRT_Client_PlatformVersion_Args, platform_version_size) + size_of::<usize>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct PJRT_Client_ProcessIndex_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub client: *mut PJRT_Client,
+    pub process_index: i32,
+}
+impl VersionedStruct for PJRT_Client_ProcessIndex_Args {
+    const STRUCT_SIZE: usize = std::mem::offset_of!(PJRT_Client_ProcessIndex_Args, process_index) + size_of::<i32>();
 }
 
 #[repr(C)]
@@ -820,7 +885,7 @@ pub struct PJRT_Api {
     pub PJRT_Client_Create: Option<unsafe extern "C" fn(*mut PJRT_Client_Create_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_Destroy: Option<unsafe extern "C" fn(*mut PJRT_Client_Destroy_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_PlatformName: Option<unsafe extern "C" fn(*mut PJRT_Client_PlatformName_Args) -> *mut PJRT_Error>,
-    pub PJRT_Client_ProcessIndex: *const c_void,
+    pub PJRT_Client_ProcessIndex: Option<unsafe extern "C" fn(*mut PJRT_Client_ProcessIndex_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_PlatformVersion:
         Option<unsafe extern "C" fn(*mut PJRT_Client_PlatformVersion_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_Devices: *const c_void,
@@ -963,10 +1028,14 @@ pub const LAYOUTS: &[Layout] = &[
     ("PJRT_Event_Error_Args", PJRT_Event_Error_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Event_Error_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Event_Error_Args, extension_start)), ("event", std::mem::offset_of!(PJRT_Event_Error_Args, event))]),
     ("PJRT_Event_Await_Args", PJRT_Event_Await_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Event_Await_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Event_Await_Args, extension_start)), ("event", std::mem::offset_of!(PJRT_Event_Await_Args, event))]),
     ("PJRT_Event_OnReady_Args", PJRT_Event_OnReady_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Event_OnReady_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Event_OnReady_Args, extension_start)), ("event", std::mem::offset_of!(PJRT_Event_OnReady_Args, event)), ("callback", std::mem::offset_of!(PJRT_Event_OnReady_Args, callback)), ("user_arg", std::mem::offset_of!(PJRT_Event_OnReady_Args, user_arg))]),
+    ("PJRT_KeyValueGetCallback_Args", PJRT_KeyValueGetCallback_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, extension_start)), ("key", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, key)), ("key_size", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, key_size)), ("timeout_in_ms", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, timeout_in_ms)), ("callback_error", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, callback_error)), ("user_arg", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, user_arg)), ("value", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, value)), ("value_size", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, value_size)), ("value_deleter_callback", std::mem::offset_of!(PJRT_KeyValueGetCallback_Args, value_deleter_callback))]),
+    ("PJRT_KeyValuePutCallback_Args", PJRT_KeyValuePutCallback_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, extension_start)), ("key", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, key)), ("key_size", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, key_size)), ("value", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, value)), ("value_size", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, value_size)), ("callback_error", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, callback_error)), ("user_arg", std::mem::offset_of!(PJRT_KeyValuePutCallback_Args, user_arg))]),
+    ("PJRT_KeyValueTryGetCallback_Args", PJRT_KeyValueTryGetCallback_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, extension_start)), ("key", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, key)), ("key_size", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, key_size)), ("callback_error", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, callback_error)), ("user_arg", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, user_arg)), ("value", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, value)), ("value_size", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, value_size)), ("value_deleter_callback", std::mem::offset_of!(PJRT_KeyValueTryGetCallback_Args, value_deleter_callback))]),
     ("PJRT_Client_Create_Args", PJRT_Client_Create_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_Create_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_Create_Args, extension_start)), ("create_options", std::mem::offset_of!(PJRT_Client_Create_Args, create_options)), ("num_options", std::mem::offset_of!(PJRT_Client_Create_Args, num_options)), ("kv_get_callback", std::mem::offset_of!(PJRT_Client_Create_Args, kv_get_callback)), ("kv_get_user_arg", std::mem::offset_of!(PJRT_Client_Create_Args, kv_get_user_arg)), ("kv_put_callback", std::mem::offset_of!(PJRT_Client_Create_Args, kv_put_callback)), ("kv_put_user_arg", std::mem::offset_of!(PJRT_Client_Create_Args, kv_put_user_arg)), ("client", std::mem::offset_of!(PJRT_Client_Create_Args, client)), ("kv_try_get_callback", std::mem::offset_of!(PJRT_Client_Create_Args, kv_try_get_callback)), ("kv_try_get_user_arg", std::mem::offset_of!(PJRT_Client_Create_Args, kv_try_get_user_arg))]),
     ("PJRT_Client_Destroy_Args", PJRT_Client_Destroy_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_Destroy_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_Destroy_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_Destroy_Args, client))]),
     ("PJRT_Client_PlatformName_Args", PJRT_Client_PlatformName_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_PlatformName_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_PlatformName_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_PlatformName_Args, client)), ("platform_name", std::mem::offset_of!(PJRT_Client_PlatformName_Args, platform_name)), ("platform_name_size", std::mem::offset_of!(PJRT_Client_PlatformName_Args, platform_name_size))]),
     ("PJRT_Client_PlatformVersion_Args", PJRT_Client_PlatformVersion_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_PlatformVersion_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_PlatformVersion_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_PlatformVersion_Args, client)), ("platform_version", std::mem::offset_of!(PJRT_Client_PlatformVersion_Args, platform_version)), ("platform_version_size", std::mem::offset_of!(PJRT_Client_PlatformVersion_Args, platform_version_size))]),
+    ("PJRT_Client_ProcessIndex_Args", PJRT_Client_ProcessIndex_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_ProcessIndex_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_ProcessIndex_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_ProcessIndex_Args, client)), ("process_index", std::mem::offset_of!(PJRT_Client_ProcessIndex_Args, process_index))]),
     ("PJRT_Client_AddressableDevices_Args", PJRT_Client_AddressableDevices_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_AddressableDevices_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_AddressableDevices_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_AddressableDevices_Args, client)), ("addressable_devices", std::mem::offset_of!(PJRT_Client_AddressableDevices_Args, addressable_devices)), ("num_addressable_devices", std::mem::offset_of!(PJRT_Client_AddressableDevices_Args, num_addressable_devices))]),
     ("PJRT_Program", PJRT_Program::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Program, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Program, extension_start)), ("code", std::mem::offset_of!(PJRT_Program, code)), ("code_size", std::mem::offset_of!(PJRT_Program, code_size)), ("format", std::mem::offset_of!(PJRT_Program, format)), ("format_size", std::mem::offset_of!(PJRT_Program, format_size))]),
     ("PJRT_Client_Compile_Args", PJRT_Client_Compile_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_Compile_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_Compile_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_Compile_Args, client)), ("program", std::mem::offset_of!(PJRT_Client_Compile_Args, program)), ("compile_options", std::mem::offset_of!(PJRT_Client_Compile_Args, compile_options)), ("compile_options_size", std::mem::offset_of!(PJRT_Client_Compile_Args, compile_options_size)), ("executable", std::mem::offset_of!(PJRT_Client_Compile_Args, executable))]),

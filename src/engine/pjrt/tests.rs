@@ -1,13 +1,14 @@
 //! Tests of the engine with the real CPU plugin below the C ABI, for cases that a C program cannot provoke.
 
 use super::start;
-use crate::engine::{Engine, Signature};
-use crate::error::Code;
+use crate::engine::{Engine, EngineOptions, KeyValueStore, Processes, Signature};
+use crate::error::{Code, Result};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn engine(devices: usize) -> Arc<dyn Engine> {
-    start(None, devices).expect("run `make plugin` first")
+    start(EngineOptions { device_count: devices, ..Default::default() }).expect("run `make plugin` first")
 }
 
 fn f32s(dims: &[i64]) -> TensorType {
@@ -103,4 +104,31 @@ fn an_executable_that_gives_another_number_of_outputs_is_refused() {
     assert_eq!(engine.compile(DOUBLE, wrong, &()).err().unwrap().code, Code::Internal);
     let broken = engine.compile("module { not mlir }", signature(), &()).err().unwrap();
     assert!(!broken.message.is_empty(), "the plugin's words are kept");
+}
+
+struct NoStore;
+
+impl KeyValueStore for NoStore {
+    fn get(&self, _key: &[u8], _timeout: Duration) -> Result<Vec<u8>> {
+        panic!("a CPU plugin gets no values")
+    }
+
+    fn try_get(&self, _key: &[u8]) -> Result<Option<Vec<u8>>> {
+        panic!("a CPU plugin gets no values")
+    }
+
+    fn put(&self, _key: &[u8], _value: &[u8]) -> Result<()> {
+        panic!("a CPU plugin puts no values")
+    }
+}
+
+#[test]
+fn a_plugin_that_knows_no_processes_starts_all_the_same() {
+    let of = |id: i32| {
+        let processes = Some(Processes { id, count: 2, store: Arc::new(NoStore) });
+        start(EngineOptions { device_count: 2, processes, ..Default::default() })
+    };
+    let engine = of(1).unwrap();
+    assert_eq!((engine.device_count(), engine.process_index()), (2, 0));
+    assert_eq!(of(2).err().unwrap().code, Code::InvalidArgument);
 }
