@@ -20,8 +20,8 @@ pub mod emit {
 /// The traits of an engine, and the engine on PJRT plugins.
 pub mod engine {
     pub use crate::engine::{
-        Buffer, Engine, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory, ShardedBuffer, Signature,
-        start,
+        Buffer, Engine, EngineOptions, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory,
+        ShardedBuffer, Signature, start,
     };
 }
 
