@@ -95,7 +95,7 @@ def bessel_i1e(x):
     near = jnp.where(is_near, x, 0)
     series = sum((near * near / 4) ** k / (math.factorial(k) * math.factorial(k + 1)) for k in range(8))
     made = jnp.exp(-near * jnp.sign(near)) * near / 2 * series
-    return jnp.where(is_near, made, lax.bessel_i1e(jnp.where(is_near, 1, x)))
+    return jnp.where(is_near, made, lax.bessel_i1e(jnp.where(is_near, 1, x))) * jnp.where(jnp.isnan(x), jnp.nan, 1)
 
 
 def relu(x):
