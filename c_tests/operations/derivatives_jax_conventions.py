@@ -90,14 +90,12 @@ def gelu_tanh(x):
 
 
 def bessel_i1e(x):
-    """JAX's slope at NaN is finite, and its derivative cancels near 0: this is a series there."""
+    """JAX's slope is 1/2 of NaN, and its derivative cancels near 0: this is a series there."""
     is_near = jnp.abs(x) < 0.5
     near = jnp.where(is_near, x, 0)
     series = sum((near * near / 4) ** k / (math.factorial(k) * math.factorial(k + 1)) for k in range(8))
     made = jnp.exp(-near * jnp.sign(near)) * near / 2 * series
-    made = jnp.where(is_near, made, lax.bessel_i1e(jnp.where(is_near, 1, x)))
-    # The slope of a square at NaN is NaN, and 0 elsewhere.
-    return jnp.where(jnp.isnan(x), jnp.where(jnp.isnan(x), x, 0) ** 2, made)
+    return jnp.where(is_near, made, lax.bessel_i1e(jnp.where(is_near, 1, x))) * jnp.where(jnp.isnan(x), jnp.nan, 1)
 
 
 def relu(x):
