@@ -35,7 +35,7 @@ impl Layout {
         for sharding in &self.parameters {
             let words = sharding.words();
             key.push(words.len() as u32);
-            key.extend(words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]));
+            words.for_each(|word| key.extend([word as u32, (word >> 32) as u32]));
         }
         key.extend_from_slice(program);
         key

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Maximum number of axes of a mesh.
+/// Maximum number of axes of a mesh; a word of [`super::Sharding::words`] has room for as many.
 pub const MAX_AXES: usize = 12;
 
 /// Maximum number of devices of a mesh.
@@ -285,8 +285,8 @@ mod tests {
     #[test]
     fn wrong_names_sizes_and_numbers_of_axes_are_refused() {
         let of = |names: &[&str], sizes: &[i64]| message(MeshAxes::new(names, sizes));
-        assert_eq!(of(&[], &[]), "rank: 0 mesh axes given; want 1 to 16");
-        assert_eq!(of(&["a"; 17], &[1; 17]), "rank: 17 mesh axes given; want 1 to 16");
+        assert_eq!(of(&[], &[]), "rank: 0 mesh axes given; want 1 to 12");
+        assert_eq!(of(&["a"; 13], &[1; 13]), "rank: 13 mesh axes given; want 1 to 12");
         assert_eq!(of(&["a", "b"], &[1]), "axis_sizes: 1 sizes given for 2 axes");
         for name in ["", "2x", "a-b", "a b", "a+", "ä", "a,b", "a=b"] {
             let wanted = "given; want letters, digits and _, not starting with a digit";

@@ -1,7 +1,7 @@
 //! Tiles of an array, by position, and the whole mesh axes that explain them.
 
 use super::axes::MeshAxes;
-use super::sharding::{MAX_SPLIT, Sharding, Split, piece_count};
+use super::sharding::{Sharding, Split, piece_count};
 
 /// Which tile of an array each position holds.
 pub(super) struct Tiles {
@@ -60,7 +60,7 @@ impl Tiles {
             .collect();
         weights.sort_by_key(|&(weight, _)| std::cmp::Reverse(weight));
         let split: Split = weights.into_iter().map(|(_, mesh_axis)| mesh_axis).collect();
-        if split.len() > MAX_SPLIT || piece_count(axes, &split) != self.counts[axis] {
+        if piece_count(axes, &split) != self.counts[axis] {
             return None;
         }
         let wanted = |position: usize| {

@@ -55,6 +55,11 @@ impl PjrtBuffer {
         if self.counted.swap(false, Ordering::Relaxed) { self.ty.size_bytes() as u64 } else { 0 }
     }
 
+    /// Whether a run of this library has consumed the buffer. Unlike [`Buffer::is_deleted`], does not ask the plugin.
+    pub(super) fn is_consumed(&self) -> bool {
+        !self.counted.load(Ordering::Relaxed)
+    }
+
     fn ready_event(&self) -> Result<Event> {
         let mut args = Args::<sys::PJRT_Buffer_ReadyEvent_Args>::new(self.client.api);
         args.buffer = self.raw;

@@ -72,7 +72,11 @@ impl Partitioned {
         let sharded = self.checked(&signature.parameters, arguments)?;
         let pieces = pieces_of(client, &sharded, self.partitions.mesh.ordinals.len())?;
         check_donors(&pieces[..arguments.len()], &signature.donors, keep)?;
-        let outputs = self.launch(executable, &pieces, keep)?;
+        let outputs = self.launch(executable, &pieces, keep).inspect_err(|_| {
+            // The plugin may have consumed pieces on some devices.
+            let freed = pieces.iter().filter(|piece| piece.is_deleted()).map(|piece| piece.uncount()).sum();
+            client.count(0, freed);
+        })?;
 
         let mut freed = 0;
         let mut consumed = Vec::new();
@@ -200,7 +204,7 @@ fn pieces_of<'a>(
             let Some(piece) = piece.filter(|piece| piece.belongs_to(client)) else {
                 return Err(error!(InvalidArgument, "argument {i} is of another engine"));
             };
-            if piece.is_deleted() {
+            if piece.is_consumed() {
                 return Err(error!(
                     InvalidArgument,
                     "argument {i} was consumed by another run: its piece at position {position} is deleted"

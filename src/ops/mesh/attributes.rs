@@ -21,7 +21,7 @@ impl Attributes for MeshAxes {
 
 impl Attributes for Sharding {
     fn write(&self, words: &mut Words) {
-        self.words().write(words);
+        self.words().collect::<Vec<i64>>().write(words);
     }
 
     fn read(words: &mut &[i64]) -> Sharding {
