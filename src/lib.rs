@@ -25,6 +25,9 @@
 //! | [`types`], [`metrics`], [`later`], [`allocation`], [`stack`] | dtypes and shapes; counters; deferred drops; fallible allocation; deep stacks |
 //! | [`log`], [`error`](mod@error) | the log callback; the error type |
 
+// The documentation is built with private items: `make check`.
+#![allow(rustdoc::private_intra_doc_links)]
+
 mod allocation;
 mod cache;
 pub mod capi;
