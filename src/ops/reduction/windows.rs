@@ -29,6 +29,7 @@ pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
     function: "lxla_reduce_window",
     dtypes: "all",
     lower,
+    whole: |value| value.attributes::<ReduceWindowAttributes>().windows.iter().any(is_irregular),
     native: Native::Several(native_reduce_window),
     derivative: Derivative::Several {
         jvp: window_derivative::jvp_of_reduce_window,
@@ -44,6 +45,11 @@ attributes! {
         /// Windows, one for each axis.
         pub windows: Vec<Window>,
     }
+}
+
+/// Whether XLA's partitioner may end the process: seen with dilation and negative padding.
+fn is_irregular(window: &Window) -> bool {
+    window.cuts() || window.base_dilation != 1
 }
 
 /// Records a reduction of `arrays` together, window by window. `windows` has one entry for each axis.

@@ -71,6 +71,7 @@ pub(in crate::ops) const PAD: Definition = Definition {
     function: "lxla_pad",
     dtypes: "all",
     lower: lower_pad,
+    whole: |value| value.attributes::<PadAttributes>().is_irregular(),
     native: Native::One(|call| {
         let PadAttributes { low, interior, .. } = call.attributes();
         native::pad(call.ty, &low, &interior, call.operands[0], call.operands[1])
@@ -238,6 +239,13 @@ fn lower_concatenate(e: &mut Emitter, at: usize) {
         types.join(", "),
         mlir(&value.ty)
     );
+}
+
+impl PadAttributes {
+    /// Whether XLA's partitioner may end the process: seen with dilation and negative padding.
+    fn is_irregular(&self) -> bool {
+        self.interior.iter().any(|&by| by > 0) && self.low.iter().chain(&self.high).any(|&padding| padding < 0)
+    }
 }
 
 fn lower_pad(e: &mut Emitter, at: usize) {
