@@ -18,10 +18,10 @@
  *            Borrowed handles (lxla_env_default, lxla_env_current, lxla_tensor_env) must not be released. Operations
  *            do not consume their inputs. INVALID_HANDLE for a stale, foreign or null handle; never undefined
  *            behaviour.
- * Threads    Every function may be called from any thread at any time, except from a log callback. lxla_env_enter,
- *            lxla_env_exit, lxla_env_current and lxla_last_error_message act on the calling thread. Operations on one
- *            device are recorded one after another; its steps and syncs run one after another, and recording continues
- *            while they compile and execute. Calls in a child of fork() return FORKED.
+ * Threads    Every function may be called from any thread at any time, except from a log callback or a function of a
+ *            key-value store. lxla_env_enter, lxla_env_exit, lxla_env_current and lxla_last_error_message act on the
+ *            calling thread. Operations on one device are recorded one after another; its steps and syncs run one after
+ *            another, and recording continues while they compile and execute. Calls in a child of fork() return FORKED.
  * Devices    "Records": on an XLA device (xla:N), tensors are lazy, and the operation is recorded. Tensors on cpu, or
  *            created without a device, are eager, and the operation is evaluated immediately on the calling thread.
  *            (Names say "native" for eager: use_native_for_cpu_tensor, LXLA_STATE_NATIVE.) The option
@@ -1026,6 +1026,80 @@ typedef struct {
 } lxla_dtype_limits;
 
 /**
+ * Takes the reply of a function of `lxla_key_value_store`, which calls it as `reply(to, bytes, size)`: with the `to`
+ * that it was passed, on the same thread, before it returns. The bytes are copied. They are the value if the function
+ * then returns `LXLA_OK`, and the message of the error (UTF-8) otherwise. Of several calls, the last one counts. A
+ * value may be empty, but has to be replied: INTERNAL otherwise.
+ */
+typedef void (*lxla_key_value_reply_fn)(void *to, const void *bytes, size_t size);
+
+/**
+ * Waits until a process puts a value for the key, for at most `timeout_ms` milliseconds (0 or more), and replies the
+ * value; at once if there is one. DEADLINE_EXCEEDED if there is none in time.
+ */
+typedef lxla_status (*lxla_key_value_get_fn)(void *user,
+                                             const char *key,
+                                             size_t key_size,
+                                             int64_t timeout_ms,
+                                             lxla_key_value_reply_fn reply,
+                                             void *to);
+
+/**
+ * Sets the value of the key, and wakes those that wait for it. Replies nothing, or the message of an error.
+ */
+typedef lxla_status (*lxla_key_value_put_fn)(void *user,
+                                             const char *key,
+                                             size_t key_size,
+                                             const void *value,
+                                             size_t value_size,
+                                             lxla_key_value_reply_fn reply,
+                                             void *to);
+
+/**
+ * Replies the value of the key without waiting. NOT_FOUND if there is none.
+ */
+typedef lxla_status (*lxla_key_value_try_get_fn)(void *user,
+                                                 const char *key,
+                                                 size_t key_size,
+                                                 lxla_key_value_reply_fn reply,
+                                                 void *to);
+
+/**
+ * Store of keys and values that all processes of a program share: on a server, in MPI, in files. All functions are
+ * required. The plugin calls them when its client is created (in `lxla_env_create`, or at the first use of an XLA
+ * device) and later, from any thread, several at a time. The functions and `user` must stay valid until the
+ * environment and all its tensors and computations are released, and until the end of the process if one of them is
+ * not. They must not call this library, except for `reply`, and no C++ exception may leave them.
+ *
+ * Keys and values are bytes, not NUL-terminated, and valid during the call only. A function returns `LXLA_OK` or
+ * another status code, which becomes the error of the plugin, with the text that the function has replied as its
+ * message. Two environments of one process need two stores, or a prefix of their keys: plugins use the same keys in
+ * each client.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_key_value_store), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Pointer passed to each function.
+   */
+  void *user;
+  /**
+   * Waits for the value of a key.
+   */
+  lxla_key_value_get_fn get;
+  /**
+   * Sets the value of a key.
+   */
+  lxla_key_value_put_fn put;
+  /**
+   * Looks up the value of a key.
+   */
+  lxla_key_value_try_get_fn try_get;
+} lxla_key_value_store;
+
+/**
  * Options of `lxla_env_create`. NULL or 0 selects the default of a field.
  */
 typedef struct {
@@ -1070,6 +1144,19 @@ typedef struct {
    * Switch: steps donate buffers that nothing else can read. Default on.
    */
   int32_t donation;
+  /**
+   * Number of this process among those that run the program together, from 0 to `process_count` - 1.
+   */
+  int32_t process_id;
+  /**
+   * Number of processes that run the program together, each with an environment of its own. Default 1.
+   */
+  int32_t process_count;
+  /**
+   * Store that these processes share, through which their plugins find each other. Required if `process_count` is
+   * more than 1; not used otherwise. The struct is copied during the call.
+   */
+  const lxla_key_value_store *key_value_store;
 } lxla_env_options;
 
 /**
@@ -1604,6 +1691,10 @@ lxla_status lxla_env_options_init(lxla_env_options *options);
  * Creates an environment. NULL options select the defaults. If `plugin_path` is given, the plugin is loaded and its
  * client started during the call; otherwise the first use of an XLA device does so, and returns NOT_FOUND if there
  * is no plugin, with the searched locations and how to install one in the message.
+ *
+ * With `process_count` of 2 or more, the client is one of several, which find each other through `key_value_store`:
+ * creating it may wait for the other processes. A plugin that does not run in several processes (CPU plugins) gets a
+ * client of this process alone, and a warning is logged if it rejects the options `node_id` and `num_nodes`.
  */
 lxla_status lxla_env_create(const lxla_env_options *options,
                             lxla_env *out_env);
@@ -1667,6 +1758,7 @@ lxla_status lxla_env_get_option(lxla_env env, const char *name, char **out_text)
 
 /**
  * Returns the number of XLA devices of the environment, `xla:0` to `xla:count-1`. Starts the plugin on first use.
+ * Devices of other processes are not counted, and have no ordinals here.
  */
 lxla_status lxla_env_device_count(lxla_env env,
                                   int32_t *out_count);
@@ -1699,7 +1791,8 @@ lxla_status lxla_env_counter(lxla_env env,
                              uint64_t *out_value);
 
 /**
- * Returns all counters, all options, the platform and the number of devices as one JSON object.
+ * Returns all counters, all options, the platform and the number of devices as one JSON object. With several
+ * processes, also `process_id` and `process_count`, as given.
  */
 lxla_status lxla_env_metrics_json(lxla_env env, char **out_text);
 
@@ -3387,7 +3480,8 @@ lxla_status lxla_checkpoint_name(lxla_tensor x,
  * Creates a mesh: the XLA devices of `env`, arranged along named axes, as a place for tensors. `rank` axes have the
  * names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least 1). `ordinals` lists the
  * devices `xla:N`, row-major over the axes, each once: as many as the product of the sizes; NULL: 0, 1, 2, ...
- * INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`.
+ * INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`. Devices of other
+ * processes cannot be in a mesh.
  *
  * Tensors are on a mesh as on any device (`lxla_mesh_device`): operations, computations, steps and saves take them
  * unchanged, with the shapes of whole tensors. XLA's partitioner splits the work. The handle has one reference.
@@ -3639,7 +3733,8 @@ lxla_status lxla_sync(const lxla_tensor *tensors,
 /**
  * Writes 32 bytes to `out_hash`: the blake3 hash of the cache key of the programs that a sync of these tensors would
  * run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in
- * every process. Runs nothing; reads the plugin's file on first use. The tensors must be lazy and on one device.
+ * every process; of several that run together (`process_count`), each has its own. Runs nothing; reads the plugin's
+ * file on first use. The tensors must be lazy and on one device.
  */
 lxla_status lxla_graph_hash(lxla_env env,
                             lxla_device device,

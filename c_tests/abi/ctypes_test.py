@@ -34,6 +34,23 @@ class Scalar(Structure):
     _fields_ = [("dtype", c_int32), ("reserved", c_int32), ("value", ScalarValue)]
 
 
+# Functions of a key-value store. Keys and values have a length, so they are pointers, not strings.
+Reply = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_size_t)
+StoreGet = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_int64, Reply, c_void_p)
+StorePut = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, Reply, c_void_p)
+StoreTryGet = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, Reply, c_void_p)
+
+
+class KeyValueStore(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("user", c_void_p),
+        ("get", StoreGet),
+        ("put", StorePut),
+        ("try_get", StoreTryGet),
+    ]
+
+
 class EnvOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -45,6 +62,9 @@ class EnvOptions(Structure):
         ("use_native_for_cpu_tensor", c_int32),
         ("mixed_device_policy", c_int32),
         ("donation", c_int32),
+        ("process_id", c_int32),
+        ("process_count", c_int32),
+        ("key_value_store", POINTER(KeyValueStore)),
     ]
 
 
@@ -236,7 +256,8 @@ def release(*handles):
 
 
 def test_layouts():
-    assert [ctypes.sizeof(kind) for kind in (Tensor, Env, Device, Scalar, EnvOptions, VjpOptions)] == [8, 8, 8, 24, 56, 48]
+    kinds = (Tensor, Env, Device, Scalar, EnvOptions, KeyValueStore, VjpOptions)
+    assert [ctypes.sizeof(kind) for kind in kinds] == [8, 8, 8, 24, 72, 40, 48]
 
 
 def test_versions():
@@ -253,6 +274,36 @@ def test_devices():
     env = new_env(device_count=2)
     assert give(lib.lxla_env_device_count, c_int32, env).value == 2
     release(env)
+
+
+def test_several_processes_share_a_store():
+    values = {}
+
+    def get(user, key, key_size, timeout_ms, reply, to):
+        return try_get(user, key, key_size, reply, to)
+
+    def put(user, key, key_size, value, value_size, reply, to):
+        values[ctypes.string_at(key, key_size)] = ctypes.string_at(value, value_size)
+        return OK
+
+    def try_get(user, key, key_size, reply, to):
+        value = values.get(ctypes.string_at(key, key_size))
+        if value is None:
+            return NOT_FOUND
+        reply(to, value, len(value))
+        return OK
+
+    store = KeyValueStore(struct_size=ctypes.sizeof(KeyValueStore), get=StoreGet(get), put=StorePut(put),
+                          try_get=StoreTryGet(try_get))
+    # CPU plugins do not run in several processes: they get a client of this process alone.
+    env = new_env(process_id=1, process_count=2, key_value_store=ctypes.pointer(store))
+    x = floats(env, 1, 2)
+    assert read(x, "f", 2) == [1, 2]
+    metrics = json.loads(text(lib.lxla_env_metrics_json, env))
+    assert (metrics["process_id"], metrics["process_count"]) == (1, 2)
+    release(x, env)
+    options = EnvOptions(struct_size=ctypes.sizeof(EnvOptions), process_count=2)
+    refused(lib.lxla_env_create(byref(options), byref(Env())), INVALID_ARGUMENT, "options.key_value_store: it is NULL")
 
 
 def test_new_tensors():

@@ -44,7 +44,16 @@ SAME(offsetof(lxla_env_options, device_count), 40);
 SAME(offsetof(lxla_env_options, use_native_for_cpu_tensor), 44);
 SAME(offsetof(lxla_env_options, mixed_device_policy), 48);
 SAME(offsetof(lxla_env_options, donation), 52);
-_Static_assert(sizeof(lxla_env_options) >= 56, "fields were taken away");
+SAME(offsetof(lxla_env_options, process_id), 56);
+SAME(offsetof(lxla_env_options, process_count), 60);
+SAME(offsetof(lxla_env_options, key_value_store), 64);
+_Static_assert(sizeof(lxla_env_options) >= 72, "fields were taken away");
+SAME(offsetof(lxla_key_value_store, struct_size), 0);
+SAME(offsetof(lxla_key_value_store, user), 8);
+SAME(offsetof(lxla_key_value_store, get), 16);
+SAME(offsetof(lxla_key_value_store, put), 24);
+SAME(offsetof(lxla_key_value_store, try_get), 32);
+_Static_assert(sizeof(lxla_key_value_store) >= 40, "fields were taken away");
 
 SAME(offsetof(lxla_convolution_options, struct_size), 0);
 SAME(offsetof(lxla_convolution_options, spatial_rank), 8);

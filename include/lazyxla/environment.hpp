@@ -94,6 +94,9 @@ struct EnvironmentOptions {
   std::optional<bool> use_native_for_cpu_tensor;  ///< Whether tensors on `cpu` are native.
   int32_t mixed_device_policy = 0;                ///< For operands on different devices: 1 error, 2 copy, 3 scalar.
   std::optional<bool> donation;                   ///< Whether steps donate buffers.
+  int32_t process_id = 0;                         ///< Number of this process among several, from 0.
+  int32_t process_count = 0;                      ///< How many processes run the program together.
+  const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
 };
 
 /// One reference to an environment, or a view of one that others own. A moved-from one is none: INVALID_HANDLE.
@@ -115,6 +118,9 @@ class Environment {
     options.use_native_for_cpu_tensor = flag(given.use_native_for_cpu_tensor);
     options.mixed_device_policy = given.mixed_device_policy;
     options.donation = flag(given.donation);
+    options.process_id = given.process_id;
+    options.process_count = given.process_count;
+    options.key_value_store = given.key_value_store;
     check(lxla_env_create(&options, &env_));
     owned_ = true;
   }

@@ -2,9 +2,11 @@
 
 use super::abi::arguments::{optional_text, owned_text, text};
 use super::abi::guard::{guard, guard_into};
+use super::abi::key_value::optional_store;
 use super::abi::options::{self, Options};
 use super::abi::results::place;
 use super::types::*;
+use crate::engine::Processes;
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
 use crate::error::Result;
@@ -56,13 +58,39 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
         cache_dir: unsafe { optional_text("options.cache_dir", given.cache_dir)? }.map(Into::into),
         cache_capacity: NonZeroUsize::new(given.cache_capacity),
         device_count,
+        // SAFETY: likewise.
+        processes: unsafe { read_processes(&given)? },
         named,
     })
+}
+
+/// Converts the options of several processes; None if this process is alone.
+unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> {
+    if given.process_count < 0 {
+        return Err(error!(InvalidArgument, "options.process_count: {} given; want 0 or more", given.process_count));
+    }
+    let (id, count) = (given.process_id, given.process_count.max(1));
+    if !(0..count).contains(&id) {
+        return Err(error!(InvalidArgument, "options.process_id: {id} given; want 0 to {}", count - 1));
+    }
+    // SAFETY: the caller's promise, see `capi`.
+    match unsafe { optional_store(given.key_value_store)? } {
+        _ if count == 1 => Ok(None),
+        Some(store) => Ok(Some(Processes { id, count, store })),
+        None => Err(error!(
+            InvalidArgument,
+            "options.key_value_store: it is NULL; want a store that the {count} processes share"
+        )),
+    }
 }
 
 /// Creates an environment. NULL options select the defaults. If `plugin_path` is given, the plugin is loaded and its
 /// client started during the call; otherwise the first use of an XLA device does so, and returns NOT_FOUND if there
 /// is no plugin, with the searched locations and how to install one in the message.
+///
+/// With `process_count` of 2 or more, the client is one of several, which find each other through `key_value_store`:
+/// creating it may wait for the other processes. A plugin that does not run in several processes (CPU plugins) gets a
+/// client of this process alone, and a warning is logged if it rejects the options `node_id` and `num_nodes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
@@ -155,6 +183,7 @@ pub unsafe extern "C" fn lxla_env_get_option(
 }
 
 /// Returns the number of XLA devices of the environment, `xla:0` to `xla:count-1`. Starts the plugin on first use.
+/// Devices of other processes are not counted, and have no ordinals here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
@@ -194,7 +223,8 @@ pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, ou
     })
 }
 
-/// Returns all counters, all options, the platform and the number of devices as one JSON object.
+/// Returns all counters, all options, the platform and the number of devices as one JSON object. With several
+/// processes, also `process_id` and `process_count`, as given.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.

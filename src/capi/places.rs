@@ -53,7 +53,8 @@ pub(super) fn resolve_mesh(argument: &str, mesh: lxla_mesh) -> Result<KeptMesh> 
 /// Creates a mesh: the XLA devices of `env`, arranged along named axes, as a place for tensors. `rank` axes have the
 /// names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least 1). `ordinals` lists the
 /// devices `xla:N`, row-major over the axes, each once: as many as the product of the sizes; NULL: 0, 1, 2, ...
-/// INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`.
+/// INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`. Devices of other
+/// processes cannot be in a mesh.
 ///
 /// Tensors are on a mesh as on any device (`lxla_mesh_device`): operations, computations, steps and saves take them
 /// unchanged, with the shapes of whole tensors. XLA's partitioner splits the work. The handle has one reference.

@@ -1,6 +1,6 @@
 //! Types of the C header.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
 /// Status code returned by every fallible function: `LXLA_OK` (0) or another `LXLA_*` status code.
 pub type lxla_status = i32;
@@ -82,7 +82,81 @@ pub struct lxla_env_options {
     pub mixed_device_policy: i32,
     /// Switch: steps donate buffers that nothing else can read. Default on.
     pub donation: i32,
+    /// Number of this process among those that run the program together, from 0 to `process_count` - 1.
+    pub process_id: i32,
+    /// Number of processes that run the program together, each with an environment of its own. Default 1.
+    pub process_count: i32,
+    /// Store that these processes share, through which their plugins find each other. Required if `process_count` is
+    /// more than 1; not used otherwise. The struct is copied during the call.
+    pub key_value_store: *const lxla_key_value_store,
 }
+
+/// Store of keys and values that all processes of a program share: on a server, in MPI, in files. All functions are
+/// required. The plugin calls them when its client is created (in `lxla_env_create`, or at the first use of an XLA
+/// device) and later, from any thread, several at a time. The functions and `user` must stay valid until the
+/// environment and all its tensors and computations are released, and until the end of the process if one of them is
+/// not. They must not call this library, except for `reply`, and no C++ exception may leave them.
+///
+/// Keys and values are bytes, not NUL-terminated, and valid during the call only. A function returns `LXLA_OK` or
+/// another status code, which becomes the error of the plugin, with the text that the function has replied as its
+/// message. Two environments of one process need two stores, or a prefix of their keys: plugins use the same keys in
+/// each client.
+#[repr(C)]
+pub struct lxla_key_value_store {
+    /// sizeof(lxla_key_value_store), set by the caller.
+    pub struct_size: usize,
+    /// Pointer passed to each function.
+    pub user: *mut c_void,
+    /// Waits for the value of a key.
+    pub get: lxla_key_value_get_fn,
+    /// Sets the value of a key.
+    pub put: lxla_key_value_put_fn,
+    /// Looks up the value of a key.
+    pub try_get: lxla_key_value_try_get_fn,
+}
+
+/// Takes the reply of a function of `lxla_key_value_store`, which calls it as `reply(to, bytes, size)`: with the `to`
+/// that it was passed, on the same thread, before it returns. The bytes are copied. They are the value if the function
+/// then returns `LXLA_OK`, and the message of the error (UTF-8) otherwise. Of several calls, the last one counts. A
+/// value may be empty, but has to be replied: INTERNAL otherwise.
+pub type lxla_key_value_reply_fn = Option<unsafe extern "C" fn(to: *mut c_void, bytes: *const c_void, size: usize)>;
+
+/// Waits until a process puts a value for the key, for at most `timeout_ms` milliseconds (0 or more), and replies the
+/// value; at once if there is one. DEADLINE_EXCEEDED if there is none in time.
+pub type lxla_key_value_get_fn = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        key: *const c_char,
+        key_size: usize,
+        timeout_ms: i64,
+        reply: lxla_key_value_reply_fn,
+        to: *mut c_void,
+    ) -> lxla_status,
+>;
+
+/// Sets the value of the key, and wakes those that wait for it. Replies nothing, or the message of an error.
+pub type lxla_key_value_put_fn = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        key: *const c_char,
+        key_size: usize,
+        value: *const c_void,
+        value_size: usize,
+        reply: lxla_key_value_reply_fn,
+        to: *mut c_void,
+    ) -> lxla_status,
+>;
+
+/// Replies the value of the key without waiting. NOT_FOUND if there is none.
+pub type lxla_key_value_try_get_fn = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        key: *const c_char,
+        key_size: usize,
+        reply: lxla_key_value_reply_fn,
+        to: *mut c_void,
+    ) -> lxla_status,
+>;
 
 /// Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
 /// `spatial_rank` + 2 entries, all other lists `spatial_rank`. The lists are read during the call only.
@@ -334,4 +408,4 @@ pub struct lxla_scalar {
 
 /// Log callback. `level` is 1 (error), 2 (warning) or 3 (information). `message` is valid during the call only.
 /// `user` is the pointer passed to `lxla_set_log_callback`.
-pub type lxla_log_fn = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut std::ffi::c_void)>;
+pub type lxla_log_fn = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut c_void)>;

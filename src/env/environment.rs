@@ -2,7 +2,7 @@
 
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
-use crate::engine::{self, Engine, EngineOptions};
+use crate::engine::{self, Engine, EngineOptions, Processes};
 use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, MeshAxes};
@@ -26,6 +26,8 @@ pub struct EnvironmentOptions {
     pub cache_capacity: Option<NonZeroUsize>,
     /// Number of devices to request from the plugin; 0: the plugin's default.
     pub device_count: usize,
+    /// This process, if several run the same program together.
+    pub processes: Option<Processes>,
     /// Named options (see [`Options::set`]) with their values.
     pub named: Vec<(&'static str, String)>,
 }
@@ -51,6 +53,8 @@ pub struct Environment {
     xla: OnceLock<Vec<&'static Device>>,
     /// Meshes by number; None after a mesh was released.
     meshes: Mutex<Vec<Option<&'static Device>>>,
+    /// This process, if several run the same program together.
+    processes: Option<Processes>,
     /// Arguments for starting the engine. Locked while it is being started.
     start: Mutex<Start>,
 }
@@ -89,6 +93,7 @@ impl Environment {
             shared,
             xla: OnceLock::new(),
             meshes: Mutex::default(),
+            processes: options.processes,
             start: Mutex::new(Start {
                 plugin_path: options.plugin_path,
                 disk: cache_dir.as_deref().and_then(DiskCache::open),
@@ -135,7 +140,7 @@ impl Environment {
             let engine = engine::start(EngineOptions {
                 plugin_path: start.plugin_path.clone(),
                 device_count: start.device_count,
-                processes: None,
+                processes: self.processes.clone(),
             })?;
             let programs = ProgramCache::new(start.cache_capacity);
             let _ = self.shared.runtime.set(Runtime { engine, programs, disk: start.disk.take() });
@@ -245,14 +250,18 @@ impl Environment {
             .split(", ")
             .filter_map(|name| Some((name.to_string(), self.options().get(name).ok()?.into())))
             .collect();
-        serde_json::json!({
+        let mut metrics = serde_json::json!({
             "version": env!("CARGO_PKG_VERSION"),
             "platform": self.shared.runtime.get().map(|runtime| runtime.engine.platform()),
             "devices": self.devices_in_use().len(),
             "counters": counters,
             "options": options,
-        })
-        .to_string()
+        });
+        if let Some(processes) = &self.processes {
+            metrics["process_id"] = processes.id.into();
+            metrics["process_count"] = processes.count.into();
+        }
+        metrics.to_string()
     }
 
     /// Resets all counters to 0, and the peak to the bytes that are live.

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod guard;
+pub mod key_value;
 pub mod options;
 pub mod references;
 pub mod results;

@@ -19,7 +19,7 @@ pub unsafe fn init<T: Options>(options: *mut T) -> Result<()> {
     unsafe { out("options", options)? };
     // SAFETY: checked just now; only the first field is read, which the caller has set.
     let size = unsafe { options.cast::<usize>().read() };
-    check_size::<T>(size)?;
+    check_size::<T>("options", size)?;
     let defaults = size.min(size_of::<T>()) - size_of::<usize>();
     // SAFETY: the caller guarantees that the struct has `size` bytes; all defaults are zero.
     unsafe { options.cast::<u8>().add(size_of::<usize>()).write_bytes(0, defaults) };
@@ -29,6 +29,12 @@ pub unsafe fn init<T: Options>(options: *mut T) -> Result<()> {
 /// Reads the caller's options. Fields beyond the caller's `struct_size` have their defaults, as have all if `options`
 /// is NULL.
 pub unsafe fn read<T: Options>(options: *const T) -> Result<T> {
+    // SAFETY: the caller's promise, see `capi`.
+    unsafe { read_argument("options", options) }
+}
+
+/// As [`read`], for an argument that has another name.
+pub unsafe fn read_argument<T: Options>(argument: &str, options: *const T) -> Result<T> {
     // SAFETY: zero is valid for every field.
     let mut given: T = unsafe { std::mem::zeroed() };
     if options.is_null() {
@@ -36,7 +42,7 @@ pub unsafe fn read<T: Options>(options: *const T) -> Result<T> {
     }
     // SAFETY: not null; only the first field is read, which the caller has set.
     let size = unsafe { options.cast::<usize>().read_unaligned() };
-    check_size::<T>(size)?;
+    check_size::<T>(argument, size)?;
     let known = size.min(size_of::<T>());
     // SAFETY: the caller guarantees that its struct has `size` bytes, and `given` has at least `known`.
     unsafe { std::ptr::copy_nonoverlapping(options.cast::<u8>(), (&raw mut given).cast::<u8>(), known) };
@@ -52,11 +58,11 @@ pub unsafe fn read_given<T: Options>(options: *const T) -> Result<T> {
     unsafe { read(options) }
 }
 
-fn check_size<T: Options>(size: usize) -> Result<()> {
+fn check_size<T: Options>(argument: &str, size: usize) -> Result<()> {
     if size < size_of::<usize>() {
         return Err(error!(
             InvalidArgument,
-            "options: struct_size is {size}; set it to sizeof({}), {}",
+            "{argument}: struct_size is {size}; set it to sizeof({}), {}",
             T::NAME,
             size_of::<T>()
         ));

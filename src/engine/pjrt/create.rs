@@ -26,7 +26,8 @@ pub struct Created {
     pub store: Option<Arc<SharedStore>>,
 }
 
-/// Creates a client. Options that the plugin rejects are left out.
+/// Creates a client. Options that the plugin rejects are left out. A plugin that has called the store accepted the
+/// options: its errors, which may be those of the store, are returned.
 pub fn create(api: &'static Api, device_count: usize, processes: Option<Processes>) -> Result<Created> {
     let mut options = vec![(DEVICE_COUNT, device_count.max(1) as i64)];
     if let Some(processes) = &processes {
@@ -37,10 +38,15 @@ pub fn create(api: &'static Api, device_count: usize, processes: Option<Processe
     loop {
         match create_with(api, &options, store.as_deref()) {
             Ok(raw) => return Ok(Created { raw, store }),
-            Err(error) if error.code == Code::InvalidArgument && leave_out(&mut options, &error) => {}
+            Err(error) if is_rejection(&error, store.as_deref()) && leave_out(&mut options, &error) => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Whether the plugin may have rejected an option.
+fn is_rejection(error: &Error, store: Option<&SharedStore>) -> bool {
+    error.code == Code::InvalidArgument && !store.is_some_and(SharedStore::was_called)
 }
 
 fn check(processes: &Processes) -> Result<()> {

@@ -10,6 +10,7 @@ use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Function of a plugin that creates an error for it.
@@ -18,12 +19,18 @@ type CreateError = Option<unsafe extern "C" fn(sys::PJRT_Error_Code, *const c_ch
 /// A store at an address that the plugin passes to the callbacks. It must live as long as the plugin's client.
 pub struct SharedStore {
     store: Arc<dyn KeyValueStore>,
+    was_called: AtomicBool,
 }
 
 impl SharedStore {
     /// Gives the store an address.
     pub fn new(store: Arc<dyn KeyValueStore>) -> Arc<SharedStore> {
-        Arc::new(SharedStore { store })
+        Arc::new(SharedStore { store, was_called: AtomicBool::new(false) })
+    }
+
+    /// Whether the plugin has called the store.
+    pub fn was_called(&self) -> bool {
+        self.was_called.load(Ordering::Relaxed)
     }
 
     /// Sets the callbacks in the arguments with which a client is created.
@@ -98,6 +105,7 @@ unsafe extern "C" fn put(args: *mut sys::PJRT_KeyValuePutCallback_Args) -> *mut 
 unsafe fn store<'a>(user_arg: *mut c_void) -> &'a dyn KeyValueStore {
     // SAFETY: guaranteed by the caller.
     let shared: &'a SharedStore = unsafe { &*user_arg.cast::<SharedStore>() };
+    shared.was_called.store(true, Ordering::Relaxed);
     shared.store.as_ref()
 }
 
@@ -252,8 +260,10 @@ mod tests {
 
     #[test]
     fn a_plugin_puts_and_gets_values() {
-        let (_store, client) = created_args();
+        let (store, client) = created_args();
+        assert!(!store.was_called());
         assert!(call_put(&client, b"a", b"one").is_null());
+        assert!(store.was_called());
         assert!(call_put(&client, b"empty", b"").is_null());
         for timeout in [Some(10), None] {
             assert_eq!(call_get(&client, b"a", timeout).unwrap(), b"one");
