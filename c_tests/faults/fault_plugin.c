@@ -2,16 +2,13 @@
 // released. A mark at their start distinguishes the wrapper's errors and events from the real plugin's.
 #define _GNU_SOURCE
 #include "fault_plugin.h"
-
-#include "pjrt_c_api.h"
+#include "fault_processes.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
 
 static const PJRT_Api *real;
 static PJRT_Api table;
@@ -132,15 +129,28 @@ static const uint64_t ERROR_MARK = 0xFA177E44044FA17Full, EVENT_MARK = 0xFA177E7
 
 typedef struct {
   uint64_t mark;
-  int code;
-  const char *message;
+  PJRT_Error_Code code;
+  size_t size;
+  char message[];
 } fault_error;
 
-static PJRT_Error *new_error_with(int code, const char *message) {
-  fault_error *error = malloc(sizeof *error);
-  *error = (fault_error){ERROR_MARK, code, message};
+PJRT_Error *new_error_of(PJRT_Error_Code code, const char *message, size_t size) {
+  fault_error *error = malloc(sizeof *error + size);
+  error->mark = ERROR_MARK;
+  error->code = code;
+  error->size = size;
+  memcpy(error->message, message, size);
   count(1);
   return (PJRT_Error *)error;
+}
+
+void free_error(PJRT_Error *error) {
+  free(error);
+  count(-1);
+}
+
+static PJRT_Error *new_error_with(int code, const char *message) {
+  return new_error_of((PJRT_Error_Code)code, message, strlen(message));
 }
 
 static PJRT_Error *new_error(int code) { return new_error_with(code, "planted by the fault plugin"); }
@@ -148,12 +158,8 @@ static PJRT_Error *new_error(int code) { return new_error_with(code, "planted by
 static int is_ours(const void *object, uint64_t mark) { return object && *(const uint64_t *)object == mark; }
 
 static void error_destroy(PJRT_Error_Destroy_Args *args) {
-  if (is_ours(args->error, ERROR_MARK)) {
-    free(args->error);
-    count(-1);
-  } else {
-    real->PJRT_Error_Destroy(args);
-  }
+  if (is_ours(args->error, ERROR_MARK)) free_error(args->error);
+  else real->PJRT_Error_Destroy(args);
 }
 
 static void error_message(PJRT_Error_Message_Args *args) {
@@ -161,13 +167,14 @@ static void error_message(PJRT_Error_Message_Args *args) {
     real->PJRT_Error_Message(args);
     return;
   }
-  args->message = ((const fault_error *)args->error)->message;
-  args->message_size = strlen(args->message);
+  const fault_error *error = (const fault_error *)args->error;
+  args->message = error->message;
+  args->message_size = error->size;
 }
 
 static PJRT_Error *error_code(PJRT_Error_GetCode_Args *args) {
   if (!is_ours(args->error, ERROR_MARK)) return real->PJRT_Error_GetCode(args);
-  args->code = (PJRT_Error_Code)((const fault_error *)args->error)->code;
+  args->code = ((const fault_error *)args->error)->code;
   return NULL;
 }
 
@@ -266,7 +273,6 @@ static int spoiled_code(PJRT_Buffer *buffer, int forget) {
 #define PLAIN(name) COUNTED(name, 0)
 
 PLAIN(Plugin_Initialize)
-COUNTED(Client_Create, 1)
 COUNTED(Client_Destroy, -1)
 PLAIN(Client_AddressableDevices)
 PLAIN(Client_PlatformName)
@@ -281,6 +287,21 @@ COUNTED(Executable_Destroy, -1)
 PLAIN(Buffer_GetMemoryLayout)
 PLAIN(Buffer_OpaqueDeviceMemoryDataPointer)
 PLAIN(Buffer_IsDeleted)
+
+// Creates a client, which acts one of several processes if it has the options of one.
+static PJRT_Error *fault_Client_Create(PJRT_Client_Create_Args *args) {
+  if (arrive(AT_Client_Create) == FAULT_FAIL) return new_error(faults[AT_Client_Create].code);
+  PJRT_Error *error = create_as_process(real, args);
+  if (!error) count(1);
+  return error;
+}
+
+static PJRT_Error *process_index(PJRT_Client_ProcessIndex_Args *args) {
+  PJRT_Error *error = real->PJRT_Client_ProcessIndex(args);
+  const int process = process_of(args->client);
+  if (!error && process >= 0) args->process_index = process;
+  return error;
+}
 
 // Replaces every multiplication in the program by a subtraction.
 static char *miscompiled(const char *code, size_t size) {
@@ -425,5 +446,6 @@ EXPORT const PJRT_Api *GetPjrtApi(void) {
   table.PJRT_Error_Message = error_message;
   table.PJRT_Error_GetCode = error_code;
   table.PJRT_Event_Error = event_error;
+  table.PJRT_Client_ProcessIndex = process_index;
   return &table;
 }

@@ -2,6 +2,8 @@
 #ifndef LXLA_FAULT_PLUGIN_H
 #define LXLA_FAULT_PLUGIN_H
 
+#include <stddef.h>
+
 enum {
   FAULT_FAIL = 1,     // the call fails at once and does nothing
   FAULT_LATER = 2,    // an execute or a transfer starts, and fails through its events
@@ -28,5 +30,37 @@ typedef void fault_let_go_fn(void);
 typedef int fault_held_fn(void);
 // Returns the number of calls of the function so far.
 typedef int fault_calls_fn(const char *function);
+
+// --- Several processes: clients that are created with the option node_id ---
+
+enum {
+  FAULT_PUT = 1,
+  FAULT_GET = 2,
+  FAULT_TRY_GET = 3,
+};
+
+// A call that a client makes of the key-value store of its processes, and what came back.
+typedef struct {
+  int function;       // FAULT_PUT, FAULT_GET or FAULT_TRY_GET
+  const char *key;
+  const char *value;  // of a put
+  size_t value_size;
+  int timeout_ms;     // of a get
+  int code;           // out: 0, or the code of the error
+  size_t size;        // out: size of the value that came back, or of the error's message
+  char text[512];     // out: the first bytes of it, NUL-terminated
+} fault_store_call;
+
+// Makes the clients of process `node_id` make these calls while they are created, in order. The first one that fails
+// fails the creation, with its error; but a try_get that finds nothing does not. With `n` 0, they make none.
+typedef void fault_on_create_fn(int node_id, fault_store_call *calls, int n);
+// Makes a call with the callbacks of the last client of process `node_id`, which must not have been destroyed.
+typedef void fault_call_store_fn(int node_id, fault_store_call *call);
+// Returns the option num_nodes of the last client of process `node_id`; 0 if there was none.
+typedef int fault_num_nodes_fn(int node_id);
+// Makes Client_Create refuse the option of this name, as a plugin does that does not know it; NULL: none.
+typedef void fault_refuse_option_fn(const char *name);
+// Forgets all of the above.
+typedef void fault_forget_processes_fn(void);
 
 #endif
