@@ -1,6 +1,6 @@
 //! Shared by gather and scatter: checks of dimension numbers, and their StableHLO and that of the indices.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::Placement;
@@ -163,9 +163,20 @@ pub fn text(names: &Names, placement: &Placement) -> String {
 }
 
 /// Returns the name of the indices and their type. u64 indices are clamped to the greatest s64 and converted to s64:
-/// XLA's constant folding takes greater ones for negative.
+/// XLA's constant folding takes greater ones for negative. On a mesh, other indices are converted to s32 or s64: XLA's
+/// partitioner ends the process at u8.
 pub fn indices(e: &mut Emitter, position: usize) -> (String, TensorType) {
     let ty = e.values[position].ty.clone();
+    let is_partitioned = matches!(e.extent, Extent::Whole(_));
+    let converted = match ty.dtype {
+        DType::S8 | DType::S16 | DType::U8 | DType::U16 if is_partitioned => Some(DType::S32),
+        DType::U32 if is_partitioned => Some(DType::S64),
+        _ => None,
+    };
+    if let Some(dtype) = converted {
+        let to = TensorType { dtype, dims: ty.dims };
+        return (e.cast(position, &to), to);
+    }
     if ty.dtype != DType::U64 {
         return (e.name(position), ty);
     }
