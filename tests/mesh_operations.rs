@@ -90,7 +90,7 @@ fn a_shard_map_is_a_manual_computation_that_calls_its_body() {
         "%v1:1 = sdy.manual_computation(%v0) in_shardings=[<@mesh, [{\"data\"}, {\"model\"}]>] \
          out_shardings=[<@mesh, [{\"data\"}, {}]>] manual_axes={\"data\", \"model\"} (%in1_0: tensor<4x2xf32>) {",
     );
-    assert_text(&text, &format!("%next1:1 = func.call @{}(%in1_0) : (tensor<4x2xf32>)", inner.name()));
+    assert_text(&text, &format!("%next1:1 = func.call @{}_pieces(%in1_0) : (tensor<4x2xf32>)", inner.name()));
     assert_text(&text, "sdy.return %next1#0 : tensor<4x2xf32>\n    } : (tensor<8x8xf32>) -> (tensor<8x2xf32>)");
 }
 

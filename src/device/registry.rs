@@ -24,7 +24,7 @@ pub(super) fn take() -> Result<&'static Device> {
         None => {
             return Err(error!(
                 ResourceExhausted,
-                "{TABLES} devices exist already; release environments and their tensors"
+                "{TABLES} devices exist already; release environments, meshes and their tensors"
             ));
         }
     };

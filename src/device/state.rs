@@ -425,7 +425,10 @@ impl DeviceState {
 
 #[cold]
 fn released() -> Error {
-    error!(FailedPrecondition, "the environment was released; its tensors can be read and released, and nothing else")
+    error!(
+        FailedPrecondition,
+        "the mesh or environment was released; its tensors can be read and released, and nothing else"
+    )
 }
 
 impl Device {

@@ -238,6 +238,21 @@ impl<'a> Emitter<'a> {
         self.broadcast(name, &single, &element, ty);
     }
 
+    /// Writes the elements of a float array that are NaN, and 0 for all others. Returns the name of the result.
+    pub fn nan_or_zero(&mut self, x: &str, ty: &TensorType) -> String {
+        let zero = self.constant(ty, 0);
+        self.nan_or(x, &zero, ty)
+    }
+
+    /// Writes the elements of `x` that are NaN, and those of `other` where they are not. Returns the name of the result.
+    pub fn nan_or(&mut self, x: &str, other: &str, ty: &TensorType) -> String {
+        let (is_nan, result) = (self.temporary(), self.temporary());
+        let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
+        emit!(self, "    {is_nan} = stablehlo.compare NE, {x}, {x}, FLOAT : ({text}, {text}) -> {pred}");
+        emit!(self, "    {result} = stablehlo.select {is_nan}, {x}, {other} : {pred}, {text}");
+        result
+    }
+
     /// Writes a constant with every element equal to `bits`. Returns its name.
     pub fn constant(&mut self, ty: &TensorType, bits: u128) -> String {
         let element = TensorType::new(ty.dtype, &[]);

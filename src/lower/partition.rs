@@ -32,6 +32,7 @@ impl Layout {
         key.extend([PARTITIONED, axes.len() as u32]);
         key.extend(axes.bytes().map(u32::from));
         key.extend(self.mesh.ordinals.iter().map(|&ordinal| ordinal as u32));
+        key.push(self.parameters.len() as u32);
         for sharding in &self.parameters {
             let words = sharding.words();
             key.push(words.len() as u32);

@@ -39,7 +39,8 @@ pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
 fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
     let memory = &compiled.memory;
     let results = memory.outputs.saturating_sub(memory.aliases);
-    let needed = memory.temporaries.saturating_add(results);
+    // On a mesh, each of the devices needs as much; those of a CPU plugin share the memory of the host.
+    let needed = memory.temporaries.saturating_add(results).saturating_mul(owner.ordinals().len() as u64);
     match owner.shared.runtime().engine.memory_limit(needed) {
         Some((limit, source)) if needed > limit => Err(error!(
             ResourceExhausted,

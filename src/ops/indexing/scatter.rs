@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Placement, Trace, attributes};
+use crate::ir::{BinaryOp, Instruction, NodeId, Op, Placement, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
@@ -23,6 +23,7 @@ pub(in crate::ops) const SCATTER: Definition = Definition {
     function: "lxla_scatter",
     dtypes: "all; indices integers",
     lower,
+    whole: is_hard_to_split,
     native: Native::Several(native_scatter),
     in_place: InPlace::Results(|value| value.bodies[0].results().len()),
     derivative: Derivative::Several { jvp: scatter_derivative::jvp, vjp: scatter_derivative::vjp },
@@ -161,6 +162,15 @@ fn native_scatter(call: &Call) -> Result<Vec<Array>> {
 
 /// Writes the StableHLO of a scatter. Captures are broadcast and scattered into themselves, as additional inputs and
 /// updates.
+/// Whether XLA's partitioner computes wrong numbers: where it can split the axis of the index vectors, and where it
+/// combines elements of several devices other than by sums (an all-reduce by maximum loses NaN).
+fn is_hard_to_split(value: &Instruction) -> bool {
+    let ScatterAttributes { placement, .. } = value.attributes();
+    let (values, results) = value.bodies[0].decode();
+    let is_sum = |&result: &usize| values[result].op == Op::Binary(BinaryOp::Add);
+    placement.index_map.len() > 1 || !results.iter().all(is_sum)
+}
+
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];

@@ -13,7 +13,7 @@ use crate::ops::definition::{Definition, Native};
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce::{check, counted};
 use crate::ops::rules::{Batching, Derivative};
-use crate::types::{TensorType, element_count, normalize_axis};
+use crate::types::{Kind, TensorType, element_count, normalize_axis};
 
 /// Definition of `all_reduce`: every device of a group gets the reduction of the group's values.
 pub(in crate::ops) const ALL_REDUCE: Definition = Definition {
@@ -214,7 +214,32 @@ fn groups(mesh: &MeshAxes, axes: &[usize]) -> String {
 /// Writes `%v = "stablehlo.name"(%x) <{attributes}>`, up to the region or the types.
 fn open(e: &mut Emitter, at: usize, name: &str, attributes: &str) {
     let (x, result) = (e.name(e.instruction(at).operands[0]), e.name_of(at));
+    open_named(e, &result, &x, name, attributes);
+}
+
+fn open_named(e: &mut Emitter, result: &str, x: &str, name: &str, attributes: &str) {
     emit!(e, "    {result} = \"stablehlo.{name}\"({x}) <{{{attributes}}}>");
+}
+
+/// Writes a collective that combines elements. Plugins lose NaN where they take extremes over devices, so that a sum
+/// finds it.
+fn combine(e: &mut Emitter, at: usize, op: ReduceOp, name: &str, attributes: &str) {
+    let ty = e.instruction(at).ty.clone();
+    if !matches!(op, ReduceOp::Max | ReduceOp::Min) || ty.dtype.kind() != Kind::Float {
+        open(e, at, name, attributes);
+        close_with_region(e, at, op);
+        return;
+    }
+    let operand = e.instruction(at).operands[0];
+    let (x, from) = (e.name(operand), e.values[operand].ty.clone());
+    let (extreme, sum) = (e.temporary(), e.temporary());
+    open_named(e, &extreme, &x, name, attributes);
+    close_with_region(e, at, op);
+    let marked = e.nan_or_zero(&x, &from);
+    open_named(e, &sum, &marked, name, attributes);
+    close_with_region(e, at, ReduceOp::Sum);
+    let made = e.nan_or(&sum, &extreme, &ty);
+    e.rename(at, made);
 }
 
 /// Types of the operand and the result, as a function type.
@@ -236,8 +261,7 @@ fn lower_all_reduce(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let Op::AllReduce(op) = value.op else { return };
     let AllReduceAttributes { mesh, axes } = value.attributes();
-    open(e, at, "all_reduce", &format!("{CHANNEL}, {}, use_global_device_ids", groups(&mesh, &axes)));
-    close_with_region(e, at, op);
+    combine(e, at, op, "all_reduce", &format!("{CHANNEL}, {}, use_global_device_ids", groups(&mesh, &axes)));
 }
 
 fn lower_reduce_scatter(e: &mut Emitter, at: usize) {
@@ -246,8 +270,7 @@ fn lower_reduce_scatter(e: &mut Emitter, at: usize) {
     let AlongAttributes { mesh, axes, axis } = value.attributes();
     let groups = groups(&mesh, &axes);
     let attributes = format!("{CHANNEL}, {groups}, scatter_dimension = {axis} : i64, use_global_device_ids");
-    open(e, at, "reduce_scatter", &attributes);
-    close_with_region(e, at, op);
+    combine(e, at, op, "reduce_scatter", &attributes);
 }
 
 fn lower_all_gather(e: &mut Emitter, at: usize) {

@@ -20,7 +20,8 @@ pub(in crate::ops) const CONVOLUTION: Definition = Definition {
     function: "lxla_convolution",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
-    whole: |value| value.attributes::<ConvolutionAttributes>().is_irregular(),
+    // XLA's partitioner computes wrong numbers where a spatial axis is split, with groups, and with negative padding.
+    whole: |_| true,
     native: Native::One(native_convolution),
     derivative: Derivative::Linear { jvp: convolution_rules::jvp, vjp: convolution_rules::vjp },
     batching: Batching::Rule(convolution_rules::batch),
@@ -205,11 +206,6 @@ attributes! {
 }
 
 impl ConvolutionAttributes {
-    /// Whether XLA's partitioner may end the process: seen with dilated operands and negative padding.
-    fn is_irregular(&self) -> bool {
-        self.low.iter().chain(&self.high).any(|&padding| padding < 0) || self.lhs_dilation.iter().any(|&by| by != 1)
-    }
-
     fn check_values(&self) -> Result<()> {
         let positive = [
             ("window_strides", &self.strides),
@@ -251,9 +247,12 @@ fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
-    let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
-    let lhs = e.cast(value.operands[0], &l_ty);
-    let attributes: ConvolutionAttributes = value.attributes();
+    let [mut l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
+    let mut lhs = e.cast(value.operands[0], &l_ty);
+    let mut attributes: ConvolutionAttributes = value.attributes();
+    if attributes.low.iter().chain(&attributes.high).any(|&padding| padding < 0) {
+        lhs = padded(e, lhs, &mut l_ty, &mut attributes);
+    }
     let rhs = e.cast(value.operands[1], &r_ty);
     let rhs = reversed(e, rhs, &r_ty, &attributes);
     let pads: Vec<[i64; 2]> = attributes.low.iter().zip(&attributes.high).map(|(&low, &high)| [low, high]).collect();
@@ -277,6 +276,31 @@ fn lower(e: &mut Emitter, at: usize) {
         mlir(&r_ty),
         mlir(&value.ty)
     );
+}
+
+/// Writes the padding and dilation of lhs as an operation of its own, and leaves none in the attributes. XLA's CPU backend
+/// reads outside of the operand where the padding of a convolution is negative on one side.
+fn padded(e: &mut Emitter, lhs: String, ty: &mut TensorType, attributes: &mut ConvolutionAttributes) -> String {
+    let rank = ty.dims.len();
+    let (mut low, mut high, mut interior) = (vec![0; rank], vec![0; rank], vec![0; rank]);
+    let from = mlir(ty);
+    for (i, &axis) in attributes.lhs[2..].iter().enumerate() {
+        let axis = axis as usize;
+        (low[axis], high[axis]) = (attributes.low[i], attributes.high[i]);
+        interior[axis] = attributes.lhs_dilation[i] - 1;
+        let dilated = if ty.dims[axis] == 0 { 0 } else { (ty.dims[axis] - 1) * attributes.lhs_dilation[i] + 1 };
+        ty.dims[axis] = dilated + low[axis] + high[axis];
+        (attributes.low[i], attributes.high[i], attributes.lhs_dilation[i]) = (0, 0, 1);
+    }
+    let element = TensorType::new(ty.dtype, &[]);
+    let (zero, made) = (e.constant(&element, 0), e.temporary());
+    emit!(
+        e,
+        "    {made} = stablehlo.pad {lhs}, {zero}, low = {low:?}, high = {high:?}, interior = {interior:?} : ({from}, {}) -> {}",
+        mlir(&element),
+        mlir(ty)
+    );
+    made
 }
 
 /// Writes the kernel, reversed along the axes that have the reversal flag. XLA ignores reversal in the window when it

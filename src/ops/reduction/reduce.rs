@@ -1,6 +1,6 @@
 //! Reductions over axes.
 
-use crate::emit::{Emitter, emit, identity, mlir};
+use crate::emit::{Emitter, Extent, emit, identity, mlir};
 use crate::error::Result;
 use crate::ir::{NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
@@ -102,15 +102,26 @@ fn lower(e: &mut Emitter, at: usize) {
     let operand = e.cast(x, &from);
     let element = TensorType::new(dtype, &[]);
     let init = e.constant(&element, identity(op, dtype));
-    let total = e.temporary();
-    emit!(
-        e,
-        "    {total} = stablehlo.reduce({operand} init: {init}) applies stablehlo.{} across dimensions = {axes:?} : ({}, {}) -> {}",
-        op.name(),
-        mlir(&from),
-        mlir(&element),
-        mlir(&reduced)
-    );
+    let applied = |e: &mut Emitter, operand: &str, init: &str, function: &str| {
+        let total = e.temporary();
+        emit!(
+            e,
+            "    {total} = stablehlo.reduce({operand} init: {init}) applies stablehlo.{function} across dimensions = {axes:?} : ({}, {}) -> {}",
+            mlir(&from),
+            mlir(&element),
+            mlir(&reduced)
+        );
+        total
+    };
+    let mut total = applied(e, &operand, &init, op.name());
+    let is_extreme = matches!(op, ReduceOp::Max | ReduceOp::Min) && dtype.kind() == Kind::Float;
+    if is_extreme && matches!(e.extent, Extent::Whole(_)) {
+        // Plugins lose NaN where they take extremes over devices; sums keep it.
+        let marked = e.nan_or_zero(&operand, &from);
+        let zero = e.constant(&element, 0);
+        let sum = applied(e, &marked, &zero, ReduceOp::Sum.name());
+        total = e.nan_or(&sum, &total, &reduced);
+    }
     let shaped = e.temporary();
     let wide = TensorType { dtype, dims: value.ty.dims.clone() };
     emit!(e, "    {shaped} = stablehlo.reshape {total} : ({}) -> {}", mlir(&reduced), mlir(&wide));

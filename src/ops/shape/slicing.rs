@@ -242,9 +242,9 @@ fn lower_concatenate(e: &mut Emitter, at: usize) {
 }
 
 impl PadAttributes {
-    /// Whether XLA's partitioner may end the process: seen with dilation and negative padding.
+    /// Whether XLA's partitioner ends the process (with dilation) or loses elements: with negative padding.
     fn is_irregular(&self) -> bool {
-        self.interior.iter().any(|&by| by > 0) && self.low.iter().chain(&self.high).any(|&padding| padding < 0)
+        self.low.iter().chain(&self.high).any(|&padding| padding < 0)
     }
 }
 
