@@ -167,7 +167,7 @@ pub fn text(names: &Names, placement: &Placement) -> String {
 /// partitioner ends the process at u8.
 pub fn indices(e: &mut Emitter, position: usize) -> (String, TensorType) {
     let ty = e.values[position].ty.clone();
-    let is_partitioned = matches!(e.extent, Extent::Whole(_));
+    let is_partitioned = e.extent != Extent::Device;
     let converted = match ty.dtype {
         DType::S8 | DType::S16 | DType::U8 | DType::U16 if is_partitioned => Some(DType::S32),
         DType::U32 if is_partitioned => Some(DType::S64),

@@ -1,6 +1,6 @@
 //! Reads and writes at indices that are computed at run time.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
@@ -19,8 +19,6 @@ pub(in crate::ops) const DYNAMIC_SLICE: Definition = Definition {
     function: "lxla_dynamic_slice",
     dtypes: "all",
     lower: lower_dynamic_slice,
-    // XLA's partitioner adds the offset of a piece to the start before it clamps the start.
-    whole: |_| true,
     native: Native::One(|call| native::dynamic_slice(call.ty, call.operands[0], &call.operands[1..])),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_slice, vjp: derivative::vjp_of_slice },
     batching: Batching::Rule(batch::batch_of_slice),
@@ -146,7 +144,7 @@ pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<
 fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let (names, types) = with_starts(e, &value.operands, 1);
+    let (names, types) = with_starts(e, &value.operands, 1, &value.ty.dims);
     let sizes = &value.ty.dims[..];
     emit!(
         e,
@@ -157,11 +155,20 @@ fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Returns the names and types of the first `arrays` operands and of the start indices that follow them.
-fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize) -> (Vec<String>, Vec<String>) {
+/// Returns the names and types of the first `arrays` operands and of the start indices that follow them, of a slice with
+/// these sizes.
+fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize, sizes: &[i64]) -> (Vec<String>, Vec<String>) {
     let (mut names, mut types) = e.listed(&operands[..arrays]);
-    for &start in &operands[arrays..] {
-        let (name, ty) = placement::indices(e, start);
+    let (dims, sizes) = (e.values[operands[0]].ty.dims.clone(), sizes.to_vec());
+    for (axis, &start) in operands[arrays..].iter().enumerate() {
+        let (mut name, ty) = placement::indices(e, start);
+        if e.extent != Extent::Device {
+            // On a mesh, XLA adds the offset of a piece to the start of the slice before it clamps the start.
+            let (zero, last, clamped) =
+                (e.constant(&ty, 0), e.constant(&ty, (dims[axis] - sizes[axis]) as u128), e.temporary());
+            emit!(e, "    {clamped} = stablehlo.clamp {zero}, {name}, {last} : {}", mlir(&ty));
+            name = clamped;
+        }
         names.push(name);
         types.push(mlir(&ty));
     }
@@ -171,7 +178,8 @@ fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize) -> (Vec<Strin
 fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let (names, types) = with_starts(e, &value.operands, 2);
+    let sizes = e.values[value.operands[1]].ty.dims.clone();
+    let (names, types) = with_starts(e, &value.operands, 2, &sizes);
     emit!(
         e,
         "    {name} = stablehlo.dynamic_update_slice {} : ({}) -> {}",
