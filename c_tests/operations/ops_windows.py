@@ -39,6 +39,7 @@ CONVOLUTIONS = [
     ((2, 3, 5, 7), (4, 3, 3, 2), {"window_strides": [2, 1], "padding_low": [1, 0], "padding_high": [1, 2]}),
     ((2, 4, 9), (6, 2, 3), {"feature_group_count": 2}),
     ((4, 2, 5), (6, 2, 3), {"batch_group_count": 2, "padding_low": [-1], "padding_high": [3]}),
+    ((1, 8, 8), (8, 8, 1), {"padding_low": [-1], "padding_high": [1]}),
     ((1, 2, 6, 5), (3, 2, 2, 3), {"lhs_dilation": [2, 1], "rhs_dilation": [1, 2], "window_reversal": [0, 1]}),
     (
         (2, 5, 6, 3),

@@ -110,8 +110,12 @@ pub const LOWERING: Lowering = Lowering { instruction: lower, first_result: |op|
 fn lower(emitter: &mut Emitter, position: usize) {
     let instruction = emitter.instruction(position);
     let definition = definition(instruction.op);
+    // XLA refuses manual computations of arrays without elements, of which nothing can be split.
+    let has_elements = || instruction.operands.iter().any(|&i| emitter.values[i].ty.elements() > 0);
     match emitter.extent {
-        Extent::Whole(axes) if (definition.whole)(instruction) => mesh::whole::lower(emitter, position, axes),
+        Extent::Whole(axes) if (definition.whole)(instruction) && has_elements() => {
+            mesh::whole::lower(emitter, position, axes);
+        }
         _ => (definition.lower)(emitter, position),
     }
 }
