@@ -176,7 +176,7 @@ BOTH_TEST(t7_a_batching_of_the_callers) {
   apply(value_and_grad(traces(TENSORS(xs, ys), (lxla_tensor[]){total(w)}, 1)), TENSORS(rows, DATA(DIMS(3), 1, 2, 3)), v, 3);
   IS(v[1], DIMS(3, 2), 10, 10, 20, 20, 30, 30);
   IS(v[2], DIMS(3), 30, 70, 110);
-  // That of the computation is its own, and so is its batch, of any size.
+  // The derivative of the computation is that of primal, and can be batched at any size.
   const lxla_computation loss = traces(TENSORS(x, y), (lxla_tensor[]){total(mul(z, z))}, 1), df = value_and_grad(loss);
   apply(df, TENSORS(a, five), v, 3);
   IS(v[0], SCALAR, 125);

@@ -308,6 +308,56 @@ MESH_TEST(m3_a_training_step_donates_through_a_shard_map, "a=4") {
 
 // --- What is refused ---
 
+// Extremes over devices keep NaN, in collectives and in reductions of a split axis.
+MESH_TEST(m3_extremes_over_devices_keep_nan, "a=2,b=2") {
+  const float in[8] = {1, NAN, 2, 3, 4, 5, NAN, 0};
+  const lxla_tensor x = split_of(F32, DIMS(2, 4), in, sizeof in, "-,a+b"), p = HOLE(DIMS(2, 1));
+  for (int32_t op = LXLA_REDUCE_MAX; op <= LXLA_REDUCE_MIN; op++) {
+    const int is_max = op == LXLA_REDUCE_MAX;
+    const lxla_tensor over = all_reduced(op, p, "a+b");
+    float v[2], w[2];
+    OK(lxla_tensor_read(mapped_one(traces(&p, 1, &over, 1), "-,a+b", x, "-,-"), v, sizeof v));
+    lxla_tensor reduced;
+    OK(lxla_reduce(op, x, DIMS(1), 0, &reduced));
+    OK(lxla_tensor_read(own(reduced), w, sizeof w));
+    for (int row = 0; row < 2; row++)
+      if (!isnan(v[row]) || !isnan(w[row])) FAIL("op %d, row %d: %g and %g; want NaN", op, row, v[row], w[row]);
+    // Without NaN, the sign of infinity and the values stay.
+    const float clean[8] = {1, -INFINITY, 2, 3, INFINITY, 5, -6, 0};
+    const lxla_tensor y = split_of(F32, DIMS(2, 4), clean, sizeof clean, "-,a+b");
+    OK(lxla_reduce(op, y, DIMS(1), 0, &reduced));
+    HAS_VALUES(own(reduced), (is_max ? (float[]){3, INFINITY} : (float[]){-INFINITY, -6}), 2);
+    HAS_VALUES(mapped_one(traces(&p, 1, &over, 1), "-,a+b", y, "-,-"),
+               (is_max ? (float[]){3, INFINITY} : (float[]){-INFINITY, -6}), 2);
+  }
+}
+
+MESH_TEST(m3_arrays_without_elements, "a=2,b=2") {
+  const lxla_tensor x = split_of(F32, DIMS(0, 4), NULL, 0, "-,a"), p = HOLE(DIMS(0, 2));
+  const lxla_tensor made[] = {all_reduced(LXLA_REDUCE_SUM, p, "a"), all_gathered(p, "b", 0),
+                              reduce_scattered(LXLA_REDUCE_MAX, p, "a", 1), exchanged(p, "a", 1, 0), passed_on(p, "a", 2)};
+  const int64_t columns[] = {2, 2, 1, 1, 2};
+  for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+    const lxla_tensor result = mapped_one(traces(&p, 1, &made[i], 1), "-,a", x, "-,a");
+    int64_t dims[2];
+    size_t rank;
+    OK(lxla_tensor_info(result, NULL, &rank, dims, 2));
+    CHECK(rank == 2 && dims[0] == 0);
+    EQUAL(dims[1], 2 * columns[i]);
+    OK(lxla_tensor_read(result, NULL, 0));
+  }
+}
+
+MESH_TEST(m3_a_body_without_arguments, "a=2,b=2") {
+  lxla_tensor row;
+  OK(lxla_reshape(index_over("a+b"), DIMS(1), &row));
+  const lxla_computation body = traces(NULL, 0, (lxla_tensor[]){own(row)}, 1);
+  lxla_tensor result, wide;
+  mapped(body, NULL, NULL, 0, TEXTS("a+b"), &result, 1);
+  OK(lxla_convert(result, F32, &wide));
+  HAS_VALUES(own(wide), ((float[]){0, 1, 2, 3}), 4);
+}
+
 MESH_TEST(m10_a_collective_has_no_value_outside_shard_map, "a=2,b=2") {
   const lxla_tensor x = counting(DIMS(4, 4), "a,b"), apart = plus(x, 1), index = index_over("a+b");
   lxla_tensor refused = {77};

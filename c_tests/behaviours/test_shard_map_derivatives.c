@@ -66,7 +66,7 @@ static lxla_tensor like(lxla_tensor x, int seed) {
 
 static double dot(lxla_tensor a, lxla_tensor b) { return (double)value(total(mul(a, b))); }
 
-// What one of the two functions gives.
+// Results of one of the two functions.
 typedef struct {
   lxla_tensor results[MOST_OUT], gradients[MOST_ARGS], tangents[MOST_OUT], batches[MOST_OUT], second[2 + 2 * MOST_ARGS];
 } outcome;

@@ -116,7 +116,7 @@ FAULTY_TEST(m4_a_failure_of_one_device_reaches_whoever_reads) {
   OK(lxla_binary_scalar_inplace(MUL, x, 3));
   FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_LATER, LXLA_DATA_LOSS);
   OK(lxla_mark_step(env, device, 0));
-  // Pieces of the other devices are there, which tells nothing of the whole.
+  // Pieces of the other devices can be read; the whole tensor cannot.
   float piece[4], v[16] = {42};
   OK(lxla_tensor_shard_read(x, 0, piece, sizeof piece, NULL, NULL, 0));
   EQUAL(piece[3], 9);
@@ -130,7 +130,7 @@ FAULTY_TEST(m4_a_failure_of_one_device_reaches_whoever_reads) {
   REFUSED(lxla_tensor_read(on_it, v, sizeof v), LXLA_DATA_LOSS, PLANTED);
   REFUSED(lxla_wait(env, device), LXLA_DATA_LOSS, PLANTED);
   OK(lxla_wait(env, device));
-  // What was not on the way is right, and the next step works.
+  // Tensors that do not depend on the failed run keep their values, and the next step runs.
   const lxla_tensor fresh = counting(DIMS(4, 4), "-,data");
   OK(lxla_binary_scalar_inplace(MUL, fresh, 2));
   EQUAL(mesh_step(), 1);

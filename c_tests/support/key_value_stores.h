@@ -119,7 +119,7 @@ static inline void clear_store(memory_store *store) {
 
 // --- A store whose functions all do the same ---
 
-// What they reply and return.
+// Replies and status codes that the callbacks of the store give.
 typedef struct {
   const char *reply;  // NULL: nothing
   lxla_status status;

@@ -37,7 +37,7 @@ pub struct Emitter<'a> {
     renamed: FxHashMap<usize, String>,
 }
 
-/// What the values of a function are.
+/// Extent of the values of a function: arrays of one device, whole arrays on a mesh, or pieces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent<'a> {
     /// Arrays of one device.

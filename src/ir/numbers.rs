@@ -6,7 +6,7 @@ use crate::types::DType;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What an operation with one result computes, in terms of the numbers of its operands.
+/// Operation with one result and the numbers of its operands; equal keys are equal values.
 #[derive(PartialEq, Eq, Hash)]
 struct Value<'a> {
     code: u32,

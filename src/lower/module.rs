@@ -26,7 +26,7 @@ pub struct Module {
     pub packs: Vec<Pack>,
 }
 
-/// What a program is compiled for.
+/// Platform and layout for which a program is compiled.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// Platform of the engine (`cpu`, `cuda`, ...).
@@ -98,7 +98,7 @@ fn annotations(
     }
 }
 
-/// What the values of a function are in a module for a mesh with these axes, or for one device.
+/// Returns the extent of the values of a function in a module for a mesh with these axes, or for one device (None).
 fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
     match axes {
         Some(axes) if axes.device_count() > 1 && is_of_pieces => Extent::Pieces,

@@ -129,8 +129,8 @@ pub enum Batching {
 
 /// Transformations of whole bodies, which rules of operations that apply bodies use.
 pub trait Transforms {
-    /// What rules have derived from bodies in this transformation. It depends on the body, what the rule asks for, and
-    /// the checkpoint policy, which is one for the whole transformation.
+    /// Memo of the bodies that rules have derived in this transformation. A derived body depends on the body, the masks
+    /// that the rule passes, and the checkpoint policy, which is the same in the whole transformation.
     fn memo(&self) -> &Memo;
 
     /// Records `body` on primals and tangents of its parameters and captures. Returns its results and their tangents.

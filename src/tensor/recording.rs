@@ -30,7 +30,7 @@ pub fn to_record(device: &'static Device) -> Result<State> {
     Ok(state)
 }
 
-/// What recording an operation gives: one node, or several.
+/// Result of recording an operation: one node, or several.
 pub trait Recorded {
     /// Handles of the tensors that are made of the nodes.
     type Tensors;

@@ -1,4 +1,4 @@
-//! What several operations, or several attempts at one loop, derive from a body is derived once.
+//! Bodies that several operations, or several attempts at one loop, derive from a body are derived once.
 
 use crate::programs::{Random, f64s};
 use crate::{all, check_batch, check_identity, wanted};

@@ -114,7 +114,7 @@ unsafe extern "C" fn take_reply(to: *mut c_void, bytes: *const c_void, size: usi
     *reply = Some(given.and_then(|bytes| copied(bytes, "a value of the key-value store")));
 }
 
-/// What a function of the caller returned and replied.
+/// Status and reply of a callback.
 struct Answer {
     status: lxla_status,
     reply: Reply,
@@ -163,7 +163,7 @@ impl Answer {
 mod tests {
     use super::*;
 
-    /// What all functions of a store return and reply.
+    /// Status and reply of every callback of a store.
     struct Fixed {
         status: lxla_status,
         reply: Option<&'static [u8]>,

@@ -21,7 +21,7 @@ type Lists<T> = SmallVec<[T; 64]>;
 /// One entry for each device, by position.
 type PerDevice<T> = SmallVec<[T; 16]>;
 
-/// What a partitioned program needs to run.
+/// Shardings of the parameters and outputs of a partitioned program.
 pub struct Partitioned {
     partitions: Partitions,
     outputs: Outputs,

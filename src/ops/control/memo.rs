@@ -1,4 +1,4 @@
-//! What rules derive from bodies, kept while one transformation runs. A body that several operations apply is derived
+//! Memo of the bodies that rules derive from bodies, kept while one transformation runs. A body that several operations apply is derived
 //! once, and so is one inside of a loop whose body is derived again until its mask of carried values is settled: loops
 //! that nest n deep take a number of derivations that is linear in n.
 
@@ -33,7 +33,8 @@ impl Derivation {
     }
 }
 
-/// What one rule derived so far. No lock is held while something is derived, because a rule derives nested bodies.
+/// Bodies that one rule has derived so far, by key. No lock is held while a body is derived, because a rule derives nested
+/// bodies.
 pub(super) struct Table<T> {
     known: Mutex<FxHashMap<Derivation, Arc<T>>>,
     derived: AtomicUsize,
@@ -46,12 +47,12 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// What was derived, if it is known.
+    /// Returns the derived bodies of this key; None if they were not derived yet.
     pub fn find(&self, derivation: &Derivation) -> Option<Arc<T>> {
         self.known.lock().get(derivation).cloned()
     }
 
-    /// Keeps what was derived.
+    /// Adds the derived bodies of a key.
     pub fn keep(&self, derivation: Derivation, made: T) -> Arc<T> {
         let made = Arc::new(made);
         self.derived.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +60,7 @@ impl<T> Table<T> {
         made
     }
 
-    /// What was derived; derives it if it is not known.
+    /// Returns the derived bodies of this key, and derives them first if necessary.
     pub fn find_or(&self, derivation: Derivation, derive: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         match self.find(&derivation) {
             Some(known) => Ok(known),
@@ -67,7 +68,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Number of times that something was derived.
+    /// Number of derivations.
     fn count(&self) -> usize {
         self.derived.load(Ordering::Relaxed)
     }

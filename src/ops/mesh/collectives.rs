@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, ReduceOp, Trace, attributes};
 use crate::mesh::MeshAxes;
 use crate::ops::control::regions::scalar;
+use crate::ops::creation::constants::nothing;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce::{check, counted};
@@ -109,7 +110,7 @@ pub fn all_reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, mesh: &MeshAxes, a
     let x = counted(trace, op, x);
     let ty = trace.ty(x);
     check(op, &ty)?;
-    if size == 1 {
+    if size == 1 || ty.elements() == 0 {
         return Ok(x);
     }
     let attributes = AllReduceAttributes { mesh: mesh.clone(), axes: axes.to_vec() };
@@ -127,7 +128,9 @@ pub fn all_gather(trace: &mut Trace, x: NodeId, mesh: &MeshAxes, axes: &[usize],
     }
     let mut dims = ty.dims;
     dims[axis] = dims[axis].saturating_mul(size as i64);
-    element_count(&dims)?;
+    if element_count(&dims)? == 0 {
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims });
+    }
     let attributes = AlongAttributes { mesh: mesh.clone(), axes: axes.to_vec(), axis };
     let shape = trace.intern(&dims);
     Ok(trace.operation_with_attributes(Op::AllGather, ty.dtype, shape, &[x], &attributes))
@@ -157,6 +160,9 @@ pub fn reduce_scatter(
     }
     let mut dims = ty.dims;
     dims[axis] = piece;
+    if element_count(&dims)? == 0 {
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims });
+    }
     let attributes = AlongAttributes { mesh: mesh.clone(), axes: axes.to_vec(), axis };
     let shape = trace.intern(&dims);
     Ok(trace.operation_with_attributes(Op::ReduceScatter(op), ty.dtype, shape, &[x], &attributes))
@@ -183,7 +189,9 @@ pub fn all_to_all(
     let mut dims = ty.dims;
     dims[split_axis] = piece;
     dims[concat_axis] = dims[concat_axis].saturating_mul(size as i64);
-    element_count(&dims)?;
+    if element_count(&dims)? == 0 {
+        return nothing(trace, &TensorType { dtype: ty.dtype, dims });
+    }
     let attributes = AllToAllAttributes { mesh: mesh.clone(), axes: axes.to_vec(), split_axis, concat_axis };
     let shape = trace.intern(&dims);
     Ok(trace.operation_with_attributes(Op::AllToAll, ty.dtype, shape, &[x], &attributes))

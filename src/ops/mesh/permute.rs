@@ -73,7 +73,7 @@ pub fn collective_permute(
     if pairs.is_empty() {
         return zeros(trace, &ty);
     }
-    if size == 1 {
+    if size == 1 || ty.elements() == 0 {
         return Ok(x);
     }
     let pairs = pairs.iter().map(|&(source, target)| [source, target]).collect();

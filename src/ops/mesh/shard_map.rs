@@ -12,7 +12,7 @@ use crate::ops::Applied;
 use crate::ops::control::lower::apply;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::rules::{Batching, Derivative};
-use crate::types::TensorType;
+use crate::types::{DType, TensorType};
 
 /// Definition of `shard_map`.
 pub(in crate::ops) const SHARD_MAP: Definition = Definition {
@@ -114,17 +114,25 @@ fn lower(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let ShardMapAttributes { mesh, inputs, outputs } = value.attributes();
     let body = &value.bodies[0];
-    let (operands, types) = e.listed(&value.operands);
+    let (mut operands, mut types) = e.listed(&value.operands);
     if mesh.device_count() == 1 {
         apply(e, &name, body, &operands);
         return;
     }
     let captures = body.captures().iter().map(|ty| Sharding::replicated(ty.dims.len()));
-    let inputs: Vec<String> = inputs.into_iter().chain(captures).map(|sharding| sharding.sdy(&mesh)).collect();
+    let mut inputs: Vec<String> = inputs.into_iter().chain(captures).map(|sharding| sharding.sdy(&mesh)).collect();
     let axes: Vec<String> = mesh.axes().iter().map(|axis| format!("\"{}\"", axis.name)).collect();
     let inside: Vec<String> = (0..operands.len()).map(|i| format!("%in{at}_{i}")).collect();
     let pieces = body.parameters().iter().chain(body.captures());
-    let typed: Vec<String> = inside.iter().zip(pieces).map(|(name, ty)| format!("{name}: {}", mlir(ty))).collect();
+    let mut typed: Vec<String> = inside.iter().zip(pieces).map(|(name, ty)| format!("{name}: {}", mlir(ty))).collect();
+    if value.operands.iter().all(|&i| e.values[i].ty.elements() == 0) {
+        // XLA's import of Shardy refuses manual computations without an operand that has elements.
+        let scalar = TensorType::new(DType::S32, &[]);
+        operands.push(e.constant(&scalar, 0));
+        types.push(mlir(&scalar));
+        inputs.push(Sharding::replicated(0).sdy(&mesh));
+        typed.push(format!("%in{at}_unused: {}", mlir(&scalar)));
+    }
     emit!(
         e,
         "    {name}:{} = sdy.manual_computation({}) in_shardings=[{}] out_shardings=[{}] manual_axes={{{}}} ({}) {{",
