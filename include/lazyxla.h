@@ -1768,6 +1768,7 @@ lxla_status lxla_env_device_count(lxla_env env,
  * an unknown name.
  *
  * - `MarkStep`: steps.
+ * - `RepeatedStep`: steps that recorded the same operations as an earlier one, so that their programs were known.
  * - `CachedCompile`, `UncachedCompile`: programs found in the memory cache, and programs compiled.
  * - `CompileNanoseconds`: time spent compiling.
  * - `PersistentCacheHit`, `PersistentCacheMiss`: programs found in the disk cache, and not found there.

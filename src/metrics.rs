@@ -23,6 +23,8 @@ macro_rules! counters {
 counters! {
     /// Steps: one for each device that `lxla_mark_step` stepped.
     MarkStep,
+    /// Steps that repeated an earlier one, so that their programs did not have to be made again.
+    RepeatedStep,
     /// Programs found in the cache of compiled programs.
     CachedCompile,
     /// Programs compiled.

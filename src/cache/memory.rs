@@ -3,6 +3,7 @@
 
 use super::flight::Flight;
 use crate::error::Result;
+use crate::ir::Encoding;
 use crate::types::Scalar;
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// A cache lookup.
 pub struct Lookup<'a> {
     /// Canonical encoding of the program.
-    pub words: &'a [u32],
+    pub encoding: &'a Encoding,
     /// Values of the scalar slots.
     pub scalars: &'a [Scalar],
     /// Indices of the parameters that may be donated, ascending.
@@ -29,7 +30,7 @@ pub struct ProgramCache<T> {
 struct Inner<T> {
     /// Programs by encoding. Has the same capacity as `variants` and is used together with it, so that a program always
     /// outlives its variants.
-    families: LruCache<Box<[u32]>, Family, FxBuildHasher>,
+    families: LruCache<Encoding, Family, FxBuildHasher>,
     variants: LruCache<VariantKey, Arc<Flight<T>>, FxBuildHasher>,
     next_family: u64,
 }
@@ -123,7 +124,7 @@ impl<T> ProgramCache<T> {
 
     /// Returns the variant that would run now. Has no side effects.
     pub fn peek(&self, wanted: &Lookup) -> Variant {
-        match self.inner.lock().families.peek(wanted.words) {
+        match self.inner.lock().families.peek(wanted.encoding) {
             Some(family) => {
                 let donors = family.nearest(wanted.donors).unwrap_or_else(|| wanted.donors.into());
                 Variant { varying: changed(family, wanted.scalars).into(), donors }
@@ -168,17 +169,16 @@ impl Family {
 impl<T> Inner<T> {
     /// Returns the key of a variant, and the parameters of its compilation.
     fn key(&mut self, wanted: &Lookup) -> (VariantKey, Variant) {
-        if self.families.get(wanted.words).is_none() {
-            let family = Family {
-                number: self.next_family,
+        let next = &mut self.next_family;
+        let family = self.families.get_or_insert_mut_ref(wanted.encoding, || {
+            *next += 1;
+            Family {
+                number: *next,
                 constants: wanted.scalars.into(),
                 varying: vec![false; wanted.scalars.len()].into(),
                 donor_sets: Vec::new(),
-            };
-            self.next_family += 1;
-            self.families.put(wanted.words.into(), family);
-        }
-        let family = self.families.get_mut(wanted.words).expect("it was just put there");
+            }
+        });
         let mut holes = family.constants.iter().zip(wanted.scalars).zip(family.varying.iter());
         if holes.any(|((constant, now), &varying)| !varying && constant != now) {
             family.varying = changed(family, wanted.scalars).into();
@@ -224,7 +224,7 @@ mod tests {
 
     fn get(cache: &ProgramCache<Vec<bool>>, words: &[u32], values: &[f64], donors: &[usize]) -> (Vec<bool>, bool) {
         let scalars = scalars(values);
-        let lookup = Lookup { words, scalars: &scalars, donors };
+        let lookup = Lookup { encoding: &Encoding::new(words.to_vec()), scalars: &scalars, donors };
         let (made, compiled) = cache.get_or_make(&lookup, |variant| Ok(variant.varying.to_vec())).unwrap();
         (made.to_vec(), compiled)
     }
@@ -256,8 +256,9 @@ mod tests {
     #[test]
     fn k10_donor_sets_are_bounded_and_the_nearest_one_serves() {
         let cache: ProgramCache<Vec<usize>> = ProgramCache::new(NonZeroUsize::new(64).unwrap());
+        let encoding = Encoding::new(vec![1]);
         let get = |donors: &[usize]| {
-            let lookup = Lookup { words: &[1], scalars: &[], donors };
+            let lookup = Lookup { encoding: &encoding, scalars: &[], donors };
             let peeked = cache.peek(&lookup).donors.to_vec();
             let (made, now) = cache.get_or_make(&lookup, |variant| Ok(variant.donors.to_vec())).unwrap();
             assert_eq!(peeked, *made);
@@ -289,7 +290,7 @@ mod tests {
         std::thread::scope(|s| {
             for _ in 0..8 {
                 s.spawn(|| {
-                    let lookup = Lookup { words: &[1], scalars: &[], donors: &[] };
+                    let lookup = Lookup { encoding: &Encoding::new(vec![1]), scalars: &[], donors: &[] };
                     let make = |_: &Variant| {
                         compiles.fetch_add(1, Ordering::SeqCst);
                         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -305,7 +306,7 @@ mod tests {
     #[test]
     fn a_failed_compile_is_tried_again_also_after_a_panic() {
         let cache = cache(4);
-        let lookup = Lookup { words: &[1], scalars: &[], donors: &[] };
+        let lookup = Lookup { encoding: &Encoding::new(vec![1]), scalars: &[], donors: &[] };
         assert!(cache.get_or_make(&lookup, |_| Err(error!(Internal, "no"))).is_err());
         let panicking = || cache.get_or_make(&lookup, |_| panic!("planted"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panicking)).is_err());

@@ -80,6 +80,7 @@ pub struct Operation {
 pub struct Recorded {
     /// None if all requested results are operands.
     segment: Option<Segment>,
+    scalars: Vec<Scalar>,
     inputs: Vec<Array>,
     results: Vec<Asked>,
 }
@@ -159,6 +160,7 @@ impl Recorded {
         };
         Recorded {
             results: ids.iter().map(asked).collect(),
+            scalars: segment.as_ref().map_or_else(Vec::new, |segment| trace.scalars_at(&segment.scalars)),
             inputs: parameters.iter().map(|&id| inputs.array(id)).collect(),
             segment,
         }
@@ -166,7 +168,7 @@ impl Recorded {
 
     fn run(self) -> Result<Results> {
         let outputs = match &self.segment {
-            Some(segment) => interpret::run(&segment.program, &segment.scalars, &self.inputs)?,
+            Some(segment) => interpret::run(&segment.program, &self.scalars, &self.inputs)?,
             None => Vec::new(),
         };
         let result = |asked| match asked {

@@ -3,7 +3,7 @@
 
 mod origin;
 
-pub use origin::{Argument, Origin, Ran, lost_path};
+pub use origin::{Origin, Ran, lost_path};
 
 use crate::engine::Buffer;
 use crate::error;
@@ -14,6 +14,7 @@ use crate::native::Array;
 use crate::types::TensorType;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -58,8 +59,30 @@ pub struct DeviceData {
     sharding: OnceLock<Sharding>,
 }
 
-/// Serial number of the next data.
-static SERIAL: AtomicU64 = AtomicU64::new(0);
+/// Consecutive serial numbers for new data.
+pub struct Serials(Range<u64>);
+
+impl Serials {
+    /// Takes the next `count` numbers.
+    pub fn take(count: usize) -> Serials {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let first = NEXT.fetch_add(count as u64, Ordering::Relaxed);
+        Serials(first..first + count as u64)
+    }
+
+    /// The first of them.
+    pub fn first(&self) -> u64 {
+        self.0.start
+    }
+}
+
+impl Iterator for Serials {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.0.next()
+    }
+}
 
 const SOUND: u8 = 0;
 const IN_FLIGHT: u8 = 1;
@@ -113,6 +136,15 @@ impl Drop for Hold {
 impl DeviceData {
     /// Creates data in this state.
     pub fn new(ty: TensorType, state: State) -> Arc<DeviceData> {
+        DeviceData::with(ty, state, Serials::take(1).first(), OnceLock::new())
+    }
+
+    /// Creates data that the sync with number `step` is computing.
+    pub fn computed(ty: TensorType, step: u64, serial: u64, origin: (Arc<Origin>, usize)) -> Arc<DeviceData> {
+        DeviceData::with(ty, State::InFlight(step), serial, OnceLock::from(origin))
+    }
+
+    fn with(ty: TensorType, state: State, serial: u64, origin: OnceLock<(Arc<Origin>, usize)>) -> Arc<DeviceData> {
         Arc::new(DeviceData {
             ty,
             kind: AtomicU8::new(kind_of(&state)),
@@ -121,8 +153,8 @@ impl DeviceData {
             tensors: Count::default(),
             holds: AtomicU32::new(0),
             leaf: LeafPlace::default(),
-            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
-            origin: OnceLock::new(),
+            serial,
+            origin,
             sharding: OnceLock::new(),
         })
     }

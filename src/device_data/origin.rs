@@ -2,11 +2,12 @@
 //! whether a path to them was computed already, and can then not be followed any more.
 
 use super::DeviceData;
-use crate::ir::{Op, Program};
+use crate::ir::{Op, Program, Scheme, Stage};
 use crate::ops::definition;
 use crate::ops::rules::{Derivative, is_differentiable};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::sync::{Arc, LazyLock, Weak};
 
 /// A sync that computed data.
@@ -15,33 +16,69 @@ pub struct Origin {
     pub name: Arc<str>,
     /// Programs that it ran.
     pub runs: Vec<Ran>,
-    /// Data that was kept: number of the output, serial number of the data.
-    pub kept: Vec<(usize, u64)>,
+    /// The values that it computed. Its roots were kept.
+    pub scheme: Arc<Scheme>,
+    /// Serial number of the data of the first root; those of the others follow.
+    pub first_serial: u64,
+}
+
+impl Origin {
+    /// Data that was kept: number of the output, and serial number.
+    fn kept(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.scheme.roots.iter().map(|&(_, output)| output).zip(self.first_serial..)
+    }
 }
 
 /// One program of a sync.
 pub struct Ran {
-    /// The program.
-    pub program: Arc<Program>,
+    stage: Arc<Stage>,
     /// Arguments, in parameter order.
-    pub arguments: Vec<Argument>,
-    /// Number of its first output among those of the sync.
-    pub first_output: usize,
+    arguments: Vec<Argument>,
+    /// Origins of the arguments.
+    origins: SmallVec<[Weak<Origin>; 2]>,
 }
 
 /// Argument of a program.
-pub enum Argument {
+enum Argument {
     /// Data of a tensor.
     Data {
-        /// Its serial number.
         serial: u64,
-        /// The data, while it exists.
-        data: Weak<DeviceData>,
-        /// Whether a sync computed it.
-        was_computed: bool,
+        /// If a sync computed the data: the number of its origin, and of its output there.
+        computed: Option<(u32, u32)>,
     },
     /// Output of an earlier program of the sync.
     Made(usize),
+}
+
+impl Ran {
+    /// A run without arguments.
+    pub fn new(stage: Arc<Stage>) -> Ran {
+        let arguments = Vec::with_capacity(stage.arguments.len());
+        Ran { stage, arguments, origins: SmallVec::new() }
+    }
+
+    /// Adds an argument that is the data of a tensor.
+    pub fn add_data(&mut self, data: &DeviceData) {
+        let computed = data.origin().map(|(origin, output)| (self.number_of(origin), *output as u32));
+        self.arguments.push(Argument::Data { serial: data.serial, computed });
+    }
+
+    /// Adds an argument that is an output of an earlier run of the same sync.
+    pub fn add_made(&mut self, output: usize) {
+        self.arguments.push(Argument::Made(output));
+    }
+
+    /// Number of an origin in `origins`. Only the last few are searched, since the parameters of a model usually come
+    /// from one step; an origin may therefore be there twice.
+    fn number_of(&mut self, origin: &Arc<Origin>) -> u32 {
+        let is_it = |known: &Weak<Origin>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(origin));
+        let back = self.origins.iter().rev().take(4).position(is_it);
+        let number = back.map_or(self.origins.len(), |back| self.origins.len() - 1 - back);
+        if back.is_none() {
+            self.origins.push(Arc::downgrade(origin));
+        }
+        number as u32
+    }
 }
 
 /// Which parameters and outputs of a program have a tangent that reaches an output: one bit for each parameter, then
@@ -115,49 +152,61 @@ pub struct LostPath {
     pub sync: Arc<str>,
 }
 
-/// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
-/// one. Computed data that is gone, and is younger than a target, may have been on a path, and counts as one.
-pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath> {
-    let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
-    let oldest = *targets.iter().min()?;
-    let mut pending: Vec<(Arc<Origin>, Vec<usize>)> = Vec::new();
-    let mut seen: FxHashSet<(*const Origin, usize)> = FxHashSet::default();
-    // Data is kept until the end, so that no other origin gets an address that was seen.
-    let mut held: Vec<Arc<DeviceData>> = leaves.to_vec();
-    let mut next = 0;
-    loop {
-        for data in &held[next..] {
-            let Some((origin, output)) = data.origin() else { continue };
-            if seen.insert((Arc::as_ptr(origin), *output)) {
-                match pending.iter_mut().find(|(known, _)| Arc::ptr_eq(known, origin)) {
-                    Some((_, outputs)) => outputs.push(*output),
-                    None => pending.push((origin.clone(), vec![*output])),
+/// Origins to be visited, with the outputs to be visited of each.
+#[derive(Default)]
+struct Visits {
+    pending: Vec<(Arc<Origin>, Vec<usize>)>,
+    seen: FxHashSet<(*const Origin, usize)>,
+    /// Keeps the visited origins, so that no other one gets an address that was seen.
+    held: Vec<Arc<Origin>>,
+}
+
+impl Visits {
+    fn add(&mut self, origin: &Arc<Origin>, output: usize) {
+        if self.seen.insert((Arc::as_ptr(origin), output)) {
+            match self.pending.iter_mut().find(|(known, _)| Arc::ptr_eq(known, origin)) {
+                Some((_, outputs)) => outputs.push(output),
+                None => {
+                    self.pending.push((origin.clone(), vec![output]));
+                    self.held.push(origin.clone());
                 }
             }
-        }
-        next = held.len();
-        let (origin, outputs) = pending.pop()?;
-        if let Some(path) = through(&origin, outputs, &numbers, oldest, &mut held) {
-            return Some(path);
         }
     }
 }
 
-/// Looks for a target among what these outputs of a sync were computed from. Adds the arguments that are still there to
-/// `held`.
+/// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
+/// one. Data that was computed by a sync of whose results none is left, and that is younger than a target, may have
+/// been on a path, and counts as one.
+pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath> {
+    let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
+    let oldest = *targets.iter().min()?;
+    let mut visits = Visits::default();
+    leaves.iter().filter_map(|data| data.origin()).for_each(|(origin, output)| visits.add(origin, *output));
+    while let Some((origin, outputs)) = visits.pending.pop() {
+        if let Some(path) = through(&origin, outputs, &numbers, oldest, &mut visits) {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// Looks for a target among what these outputs of a sync were computed from. Adds the origins of the arguments to
+/// `visits`.
 fn through(
     origin: &Arc<Origin>,
     outputs: Vec<usize>,
     targets: &FxHashMap<u64, usize>,
     oldest: u64,
-    held: &mut Vec<Arc<DeviceData>>,
+    visits: &mut Visits,
 ) -> Option<LostPath> {
     let lost = |target: usize| Some(LostPath { target, sync: origin.name.clone() });
-    let kept: FxHashMap<usize, u64> = origin.kept.iter().copied().collect();
+    let kept: FxHashMap<usize, u64> = origin.kept().collect();
     let mut wanted: FxHashSet<usize> = outputs.into_iter().collect();
     for run in origin.runs.iter().rev() {
-        let dependencies = Dependencies::remembered(&run.program);
-        let own = |output: usize| output.checked_sub(run.first_output).filter(|&at| at < dependencies.outputs.len());
+        let dependencies = Dependencies::remembered(&run.stage.program);
+        let first_output = run.stage.first_output;
+        let own = |output: usize| output.checked_sub(first_output).filter(|&at| at < dependencies.outputs.len());
         let mut set = vec![0; (dependencies.parameters + dependencies.outputs.len()).div_ceil(64)];
         for at in wanted.iter().filter_map(|&output| own(output)) {
             let mut on_path = dependencies.outputs[at].clone();
@@ -180,13 +229,14 @@ fn through(
                     }
                     wanted.insert(*output);
                 }
-                Argument::Data { serial, data, was_computed } => {
+                Argument::Data { serial, computed } => {
                     if let Some(&target) = targets.get(serial) {
                         return lost(target);
                     }
-                    match data.upgrade() {
-                        Some(data) => held.push(data),
-                        None if *was_computed && *serial > oldest => return lost(targets[&oldest]),
+                    let Some((origin, output)) = *computed else { continue };
+                    match run.origins[origin as usize].upgrade() {
+                        Some(origin) => visits.add(&origin, output as usize),
+                        None if *serial > oldest => return lost(targets[&oldest]),
                         None => {}
                     }
                 }

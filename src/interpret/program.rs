@@ -188,7 +188,7 @@ mod tests {
     fn outcome(trace: &Trace, roots: &[NodeId], inputs: &[Array]) -> Vec<Vec<i32>> {
         let mut workspace = Workspace::default();
         let segment = workspace.linearize(trace, roots).segments(trace, usize::MAX).remove(0);
-        let outputs = run(&segment.program, &segment.scalars, inputs).unwrap();
+        let outputs = run(&segment.program, &trace.scalars_at(&segment.scalars), inputs).unwrap();
         outputs.iter().map(|output| output.elements().to_vec()).collect()
     }
 
@@ -210,8 +210,8 @@ mod tests {
         let y = scaled(&mut t, BinaryOp::Add, x, 1);
         let mut workspace = Workspace::default();
         let segment = workspace.linearize(&t, &[y]).segments(&t, usize::MAX).remove(0);
-        assert!(run(&segment.program, &segment.scalars, &[]).is_err());
-        assert!(run(&segment.program, &segment.scalars, &[counted(&[3])]).is_err());
+        assert!(run(&segment.program, &t.scalars_at(&segment.scalars), &[]).is_err());
+        assert!(run(&segment.program, &t.scalars_at(&segment.scalars), &[counted(&[3])]).is_err());
     }
 
     #[test]

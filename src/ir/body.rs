@@ -40,7 +40,7 @@ fn extract(
     results.iter().for_each(|&id| encoder.parameter(id));
     let encoded = encoder.finish(results);
     let captures = encoded.parameters[parameters.len()..].to_vec();
-    (Arc::new(Body::new(encoded.program, encoded.scalars, parameters.len())), captures)
+    (Arc::new(Body::new(encoded.program, trace.scalars_at(&encoded.scalars), parameters.len())), captures)
 }
 
 /// For each node, whether a body captures it: it depends on a leaf, but neither on a parameter nor on a collective, which

@@ -1,9 +1,9 @@
 //! Encodes programs as u32 words.
 
+use super::encoding::Encoding;
 use super::op::Op;
 use super::program::{Body, END, Program};
 use super::trace::{NONE, NodeId, Trace};
-use crate::types::Scalar;
 use std::sync::Arc;
 
 /// Lookup tables that are reused from program to program. Between programs, all entries are [`NONE`].
@@ -25,7 +25,7 @@ pub struct Encoder<'a> {
     words: Vec<u32>,
     bodies: Vec<Arc<Body>>,
     parameters: Vec<NodeId>,
-    scalars: Vec<Scalar>,
+    scalars: Vec<u32>,
 }
 
 /// An encoded program.
@@ -34,8 +34,8 @@ pub struct Encoded {
     pub program: Program,
     /// Nodes of the program's parameters.
     pub parameters: Vec<NodeId>,
-    /// Values of the scalar slots, in the order of the operations.
-    pub scalars: Vec<Scalar>,
+    /// For each scalar slot, in the order of the operations, the index of the scalar in the trace.
+    pub scalars: Vec<u32>,
 }
 
 impl<'a> Encoder<'a> {
@@ -78,8 +78,8 @@ impl<'a> Encoder<'a> {
             let attributes = trace.words(node);
             self.words.push(attributes.len() as u32);
             attributes.iter().for_each(|&value| self.wide(value));
-        } else if let Some(scalar) = trace.scalar(node) {
-            self.scalars.push(scalar);
+        } else if node.op.has_scalar() {
+            self.scalars.push(node.payload);
         }
         if node.op.has_results() {
             trace.bodies(node).for_each(|body| self.body(body));
@@ -130,7 +130,7 @@ impl<'a> Encoder<'a> {
         for &shape in &self.known_shapes {
             self.tables.shapes[shape as usize] = NONE;
         }
-        let program = Program { words: self.words, bodies: self.bodies };
+        let program = Program { encoding: Encoding::new(self.words), bodies: self.bodies };
         Encoded { program, parameters: self.parameters, scalars: self.scalars }
     }
 }

@@ -4,8 +4,8 @@
 use super::encode::{Encoder, Tables};
 use super::op::Op;
 use super::program::Program;
+use super::repeat::Repeats;
 use super::trace::{NodeId, Trace};
-use crate::types::Scalar;
 use rustc_hash::FxHashMap;
 
 /// A program, and the nodes that one run of it reads and writes.
@@ -16,8 +16,8 @@ pub struct Segment {
     pub parameters: Vec<NodeId>,
     /// Nodes of the outputs: roots, or values that a later segment needs.
     pub outputs: Vec<NodeId>,
-    /// Values of the scalar slots, in the order of the operations.
-    pub scalars: Vec<Scalar>,
+    /// For each scalar slot, in the order of the operations, the index of the scalar in the trace.
+    pub scalars: Vec<u32>,
 }
 
 /// The operations that a list of roots needs, in post-order.
@@ -32,6 +32,8 @@ pub struct Workspace {
     stack: Vec<(NodeId, u32)>,
     marks: Vec<Mark>,
     tables: Tables,
+    /// Schemes of the last syncs.
+    pub repeats: Repeats,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -254,10 +256,11 @@ mod tests {
             let mut t = Trace::new();
             let a = leaf(&mut t, &[2]);
             let x = ops::binary_scalar(&mut t, BinaryOp::Add, a, ScalarValue::Float(value), true).unwrap();
-            programs(&t, &[x], 100).remove(0)
+            let segment = programs(&t, &[x], 100).remove(0);
+            (segment.program, t.scalars_at(&segment.scalars))
         };
-        assert_eq!(program(1.0).program, program(2.0).program);
-        assert_ne!(program(1.0).scalars, program(2.0).scalars);
+        assert_eq!(program(1.0).0, program(2.0).0);
+        assert_ne!(program(1.0).1, program(2.0).1);
     }
 
     #[test]

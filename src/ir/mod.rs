@@ -4,7 +4,9 @@
 
 mod attributes;
 mod body;
+mod donors;
 mod encode;
+mod encoding;
 mod leaf;
 mod linear;
 mod members;
@@ -13,14 +15,17 @@ mod op;
 mod placement;
 mod program;
 mod record;
+mod repeat;
 mod replay;
 mod rewind;
+mod scheme;
 mod trace;
 mod window;
 
 pub use attributes::{Attributes, Words, decode, encode};
 pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body};
+pub use encoding::Encoding;
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use members::numbered;
@@ -31,5 +36,6 @@ pub use op::Op;
 pub use placement::Placement;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;
+pub use scheme::{Argument, Scheme, Stage};
 pub use trace::{NONE, Node, NodeId, ShapeId, Trace};
 pub use window::Window;

@@ -8,6 +8,7 @@
 //! value is followed by [`END`], then the outputs.
 
 use super::attributes::{Attributes, Words, decode};
+use super::encoding::Encoding;
 use super::op::Op;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::hash::{Hash, Hasher};
@@ -19,7 +20,7 @@ pub(super) const END: u32 = u32::MAX;
 /// A program in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    pub(super) words: Vec<u32>,
+    pub(super) encoding: Encoding,
     /// Distinct traced computations that the program applies, in the order of first use.
     pub(super) bodies: Vec<Arc<Body>>,
 }
@@ -48,8 +49,13 @@ impl Instruction {
 
 impl Program {
     /// Canonical encoding.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// Words of the canonical encoding.
     pub fn words(&self) -> &[u32] {
-        &self.words
+        self.encoding.words()
     }
 
     /// Distinct traced computations that the program applies, in the order of first use.
@@ -76,7 +82,7 @@ impl Program {
         while reader.peek() != END {
             values.push(reader.instruction());
         }
-        let outputs = self.words[reader.at + 1..].iter().map(|&w| w as usize).collect();
+        let outputs = self.words()[reader.at + 1..].iter().map(|&w| w as usize).collect();
         (values, outputs)
     }
 }
@@ -89,12 +95,12 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn peek(&self) -> u32 {
-        self.program.words[self.at]
+        self.program.words()[self.at]
     }
 
     fn word(&mut self) -> u32 {
         self.at += 1;
-        self.program.words[self.at - 1]
+        self.program.words()[self.at - 1]
     }
 
     fn wide(&mut self) -> i64 {
@@ -121,7 +127,7 @@ impl Reader<'_> {
     }
 
     fn body(&mut self) -> Arc<Body> {
-        let digest = &self.program.words[self.at..self.at + DIGEST_WORDS];
+        let digest = &self.program.words()[self.at..self.at + DIGEST_WORDS];
         self.at += DIGEST_WORDS;
         let found = self.program.bodies.iter().find(|body| body.digest() == digest);
         found.expect("a program holds the bodies that its words name").clone()

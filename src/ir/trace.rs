@@ -162,6 +162,11 @@ impl Trace {
         node.op.has_scalar().then(|| self.scalars[node.payload as usize])
     }
 
+    /// Scalars at these indices.
+    pub fn scalars_at(&self, indices: &[u32]) -> Vec<Scalar> {
+        indices.iter().map(|&index| self.scalars[index as usize]).collect()
+    }
+
     /// Data of a node, if it is a leaf.
     #[inline]
     pub fn data(&self, node: &Node) -> Option<&Arc<dyn LeafData>> {

@@ -106,12 +106,12 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
 fn text(owner: &Owner, plan: &Plan) -> String {
     let texts = plan.runs.iter().map(|run| {
         let layout = layout(owner, run, &[]);
-        let words = key::words(run, layout.as_ref());
-        let lookup = Lookup { words: &words, scalars: &run.scalars, donors: &run.donors };
+        let encoding = key::encoding(&run.stage.program, layout.as_ref());
+        let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         let runtime = owner.shared.runtime();
         let variant = runtime.programs.peek(&lookup);
         let target = Target { platform: runtime.engine.platform(), layout: layout.as_ref() };
-        lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target).text
+        lower(&run.stage.program, &run.scalars, &variant.varying, &variant.donors, target).text
     });
     texts.collect()
 }
@@ -121,8 +121,8 @@ fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
     let mut hasher = key::hasher(&owner.shared)?;
     for run in &plan.runs {
         let layout = layout(owner, run, &[]);
-        let words = key::words(run, layout.as_ref());
-        let lookup = Lookup { words: &words, scalars: &run.scalars, donors: &run.donors };
+        let encoding = key::encoding(&run.stage.program, layout.as_ref());
+        let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         key::add(&mut hasher, &lookup, &owner.shared.runtime().programs.peek(&lookup));
     }
     Ok(hasher.finalize().into())

@@ -2,19 +2,19 @@
 //! the engine's fingerprint, then the program's encoding, constants and donors, each list preceded by its length. (The
 //! in-memory cache compares whole keys.)
 
-use super::plan::Run;
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use crate::error::Result;
+use crate::ir::{Encoding, Program};
 use crate::lower::Layout;
 use crate::types::Scalar;
 use std::borrow::Cow;
 
-/// Words that identify a run's program in the cache, with the layout that it is partitioned by.
-pub fn words<'a>(run: &'a Run, layout: Option<&Layout>) -> Cow<'a, [u32]> {
+/// Encoding that identifies a program in the cache, with the layout that it is partitioned by.
+pub fn encoding<'a>(program: &'a Program, layout: Option<&Layout>) -> Cow<'a, Encoding> {
     match layout {
-        None => Cow::Borrowed(run.program.words()),
-        Some(layout) => Cow::Owned(layout.key(run.program.words())),
+        None => Cow::Borrowed(program.encoding()),
+        Some(layout) => Cow::Owned(Encoding::new(layout.key(program.words()))),
     }
 }
 
@@ -34,8 +34,8 @@ pub fn add(hasher: &mut blake3::Hasher, lookup: &Lookup, variant: &Variant) {
         hasher.update(&(length as u64).to_le_bytes());
         hasher.update(bytes);
     };
-    let words: Vec<u8> = lookup.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    list(lookup.words.len(), &words);
+    let words: Vec<u8> = lookup.encoding.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    list(lookup.encoding.words().len(), &words);
     let hole = |(scalar, &varying): (&Scalar, &bool)| {
         let bits = if varying { 0 } else { scalar.bits() };
         [&[u8::from(varying), scalar.dtype() as u8][..], &bits.to_le_bytes()].concat()

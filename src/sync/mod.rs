@@ -3,7 +3,6 @@
 //! [`sync`] are separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
 
 mod collect;
-mod donors;
 mod exhausted;
 mod inspect;
 mod key;

@@ -3,12 +3,13 @@
 
 use super::collect::{Obstacles, is_pending};
 use super::exhausted::explain;
-use super::plan::{Plan, plan};
+use super::plan::Plan;
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
 use crate::error::{Error, Result};
-use crate::ir::{NodeId, Op, Workspace};
+use crate::ir::{NodeId, Op, Scheme, Workspace};
+use std::sync::Arc;
 
 /// Enqueues the computation of these tensors, and does not wait for it. Runs nothing if one of them cannot be computed.
 pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
@@ -55,7 +56,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.output_bytes)).context(name))?;
+    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(name))?;
     transaction.commit();
     Ok(())
 }
@@ -74,7 +75,8 @@ pub(super) fn plan_partial(
     // Recording order, as in a step, so that both make the same program of the same work.
     all.sort_unstable_by_key(|id| id.0);
     let linear = workspace.linearize(trace, &all);
-    (plan(trace, linear, owner.shared.options.max_program_ops(), |_| false), passed)
+    let scheme = Scheme::of(trace, linear, owner.shared.options.max_program_ops(), |_| false);
+    (Plan::new(trace, Arc::new(scheme)), passed)
 }
 
 /// Returns the pending nodes of the listed tensors. Fails for a tensor that has no value and cannot get one.

@@ -8,6 +8,7 @@ use crate::emit::Pack;
 use crate::engine::{Buffer, Executable, cpu};
 use crate::error;
 use crate::error::Result;
+use crate::ir::Stage;
 use crate::log::{Level, log};
 use crate::lower::{Layout, Module, Target, lower};
 use crate::mesh::Sharding;
@@ -64,7 +65,7 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
         Source::Data(data) => data.sharding(),
         Source::Made(number) => match earlier.get(*number) {
             Some(sharding) => sharding.clone(),
-            None => Sharding::replicated(run.program.parameter(index).dims.len()),
+            None => Sharding::replicated(run.stage.program.parameter(index).dims.len()),
         },
     };
     Some(Layout { mesh, parameters: run.arguments.iter().enumerate().map(of).collect(), outputs: None })
@@ -75,12 +76,13 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
 pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Arc<Compiled>> {
     let shared = &owner.shared;
     let layout = layout(owner, run, shardings);
-    let words = key::words(run, layout.as_ref());
-    let lookup = Lookup { words: &words, scalars: &run.scalars, donors: &run.donors };
+    let Stage { program, donors, .. } = &*run.stage;
+    let encoding = key::encoding(program, layout.as_ref());
+    let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
         let target = Target { platform: shared.runtime().engine.platform(), layout: layout.as_ref() };
-        let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target);
-        let depth = run.program.depth();
+        let module = lower(program, &run.scalars, &variant.varying, &variant.donors, target);
+        let depth = program.depth();
         let mut executable = match &shared.runtime().disk {
             None => compile_anew(shared, &module, depth)?,
             Some(disk) => {
@@ -94,7 +96,7 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
             let outputs = Some(executable.output_shardings().to_vec());
             let layout = layout.clone().map(|layout| Layout { outputs, ..layout });
             let target = Target { layout: layout.as_ref(), ..target };
-            let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target);
+            let module = lower(program, &run.scalars, &variant.varying, &variant.donors, target);
             executable = compile_anew(shared, &module, depth)?;
         }
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
@@ -153,6 +155,7 @@ fn load_or_compile(
 
 fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {
     let (shared, device) = (&owner.shared, owner.ordinal());
+    let stage = &run.stage;
     let mut arguments = Vec::with_capacity(run.arguments.len() + packs.len());
     for argument in &run.arguments {
         arguments.push(match argument {
@@ -166,7 +169,7 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     // the key; no new one can begin now, because a donor is no longer the value of a live tensor.
     let donors = &compiled.executable.signature().donors;
     let is_held = |donor: usize| matches!(&run.arguments[donor], Source::Data(data) if data.is_held());
-    let withheld = |donor: &usize| run.donors.binary_search(donor).is_err() || is_held(*donor);
+    let withheld = |donor: &usize| stage.donors.binary_search(donor).is_err() || is_held(*donor);
     let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
     let execute = || compiled.executable.execute(device, &arguments, &keep);
     let execution = match compiled.depth {
@@ -179,10 +182,10 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     shared.metrics.add(Counter::ExecuteComputation, 1);
     shared.metrics.add(Counter::DonorsRequested, of_tensors(donors) - of_tensors(&keep));
     shared.metrics.add(Counter::DonatedBuffers, of_tensors(&execution.consumed));
-    shared.metrics.add(Counter::FreedEarly, run.spare as u64);
+    shared.metrics.add(Counter::FreedEarly, stage.spare as u64);
     for (offset, buffer) in execution.outputs.into_iter().enumerate() {
-        made[run.first_output + offset] = Some(buffer);
+        made[stage.first_output + offset] = Some(buffer);
     }
-    run.last_uses.iter().for_each(|&number| made[number] = None);
+    stage.last_uses.iter().for_each(|&number| made[number] = None);
     Ok(())
 }

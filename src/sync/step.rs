@@ -2,13 +2,13 @@
 
 use super::collect::{Obstacle, Obstacles, needed_data, pending};
 use super::exhausted::explain;
-use super::plan::{Plan, plan};
+use super::plan::Plan;
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Garbage, Owner};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
-use crate::ir::{NodeId, Workspace};
+use crate::ir::{NodeId, Scheme, Trace, Workspace};
 use crate::metrics::Counter;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         owner.shared.metrics.add(Counter::MarkStep, 1);
         settle_lost(&mut state);
         let plan = plan_step(&state, &mut workspace, &owner);
-        if plan.roots.is_empty() {
+        if plan.scheme.roots.is_empty() {
             let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::default() };
             drop(state);
             drop(garbage);
@@ -31,7 +31,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         Transaction::start(device, &mut state, owner, "step", plan, Vec::new())
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.output_bytes)).context(name))?;
+    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(name))?;
     transaction.commit();
     Ok(())
 }
@@ -42,21 +42,53 @@ pub fn wait(device: &'static Device) -> Result<()> {
     owner.wait().map_err(|e| explain(e, device, None))
 }
 
-/// Returns the plan of a step.
+/// Returns the plan of a step. A step that repeats an earlier one has its scheme.
 pub(super) fn plan_step(state: &DeviceState, workspace: &mut Workspace, owner: &Owner) -> Plan {
     let trace = &state.trace;
     let obstacles = Obstacles::find(trace);
+    let scheme = if obstacles.is_empty() {
+        repeated_or_new(trace, workspace, owner)
+    } else {
+        Arc::new(partial_scheme(trace, workspace, owner, &obstacles))
+    };
+    Plan::new(trace, scheme)
+}
+
+/// Scheme of all pending work, from an earlier step with the same operations if there is one.
+fn repeated_or_new(trace: &Trace, workspace: &mut Workspace, owner: &Owner) -> Arc<Scheme> {
+    let options = &owner.shared.options;
+    let (donation, max_ops) = (options.donation(), options.max_program_ops());
+    let may_donate = |leaf: usize| donation && is_unreferenced(trace, leaf);
+    if let Some(scheme) = workspace.repeats.find(trace, max_ops, may_donate) {
+        owner.shared.metrics.add(Counter::RepeatedStep, 1);
+        return scheme;
+    }
+    let scheme = Arc::new(Scheme::of(trace, workspace.linearize(trace, &pending(trace)), max_ops, may_donate));
+    workspace.repeats.add(trace, max_ops, &scheme);
+    scheme
+}
+
+/// Scheme of the pending work that has no obstacle.
+fn partial_scheme(trace: &Trace, workspace: &mut Workspace, owner: &Owner, obstacles: &Obstacles) -> Scheme {
     let (roots, left): (Vec<NodeId>, Vec<NodeId>) =
         pending(trace).into_iter().partition(|&id| obstacles.of(id).is_none());
     // Work that stays pending still needs its data, even if no tensor refers to it.
-    let mut needed = if obstacles.is_empty() { Vec::new() } else { needed_data(trace, &left) };
+    let mut needed = needed_data(trace, &left);
     needed.sort_unstable_by_key(Arc::as_ptr);
-    let needs = |data: &DeviceData| needed.binary_search_by_key(&std::ptr::from_ref(data), Arc::as_ptr).is_ok();
-    let donation = owner.shared.options.donation();
-    let linear = workspace.linearize(trace, &roots);
-    plan(trace, linear, owner.shared.options.max_program_ops(), |data| {
-        donation && data.tensors.get() == 0 && !needs(data)
+    let is_needed = |leaf: usize| {
+        let data = device_data::of_leaf(&trace.leaves()[leaf]);
+        data.is_some_and(|data| needed.binary_search_by_key(&std::ptr::from_ref(data), Arc::as_ptr).is_ok())
+    };
+    let options = &owner.shared.options;
+    let donation = options.donation();
+    Scheme::of(trace, workspace.linearize(trace, &roots), options.max_program_ops(), |leaf| {
+        donation && is_unreferenced(trace, leaf) && !is_needed(leaf)
     })
+}
+
+/// Whether no tensor has the data of a leaf as its value.
+fn is_unreferenced(trace: &Trace, leaf: usize) -> bool {
+    device_data::of_leaf(&trace.leaves()[leaf]).is_some_and(|data| data.tensors.get() == 0)
 }
 
 /// Marks pending values that depend on lost data as failed, with the same error.

@@ -4,9 +4,9 @@
 use super::plan::{Plan, Run, Source};
 use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner};
-use crate::device_data::{Argument, DeviceData, Origin, Ran, State};
+use crate::device_data::{DeviceData, Origin, Ran, Serials, State};
 use crate::engine::Buffer;
-use crate::ir::{Node, NodeId};
+use crate::ir::{Node, NodeId, Scheme};
 use crate::metrics::Counter;
 use parking_lot::MutexGuard;
 use std::sync::Arc;
@@ -53,15 +53,16 @@ impl Transaction {
         let step = state.next_step();
         let name: Arc<str> = format!("{kind} {step} on {}", owner.place).into();
         state.syncing = true;
-        let roots = plan.roots.iter().map(|&(id, output)| {
-            let data = DeviceData::new(state.trace.ty(id), State::InFlight(step));
+        let Scheme { roots, outputs, recomputed, .. } = &*plan.scheme;
+        let serials = Serials::take(roots.len());
+        let origin = Arc::new(origin_of(&name, &plan, &serials));
+        let roots = roots.iter().zip(serials).map(|(&(id, output), serial)| {
+            let data = DeviceData::computed(state.trace.ty(id), step, serial, (origin.clone(), output));
             let recorded = state.trace.replace_by_leaf(id, &data);
             Root { id, recorded, data, output }
         });
         let roots: Vec<Root> = roots.collect();
-        let origin = Arc::new(origin_of(&name, &plan, &roots));
-        roots.iter().for_each(|root| root.data.set_origin(origin.clone(), root.output));
-        let (made, recomputed) = (vec![None; plan.outputs.len()], plan.recomputed);
+        let (made, recomputed) = (vec![None; outputs.len()], *recomputed);
         Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false, origin }
     }
 
@@ -100,7 +101,7 @@ impl Transaction {
             }
         }
         let is_root = |number: usize| self.roots.iter().any(|root| root.output == number);
-        for (number, &id) in self.plan.outputs.iter().enumerate() {
+        for (number, &id) in self.plan.scheme.outputs.iter().enumerate() {
             if let Some(buffer) = &self.made[number]
                 && !is_root(number)
             {
@@ -124,7 +125,7 @@ impl Transaction {
     /// Marks data whose buffer was consumed as donated. After a commit, such data is unreachable.
     fn mark_consumed(&self) {
         for run in &self.plan.runs {
-            for &donor in &run.donors {
+            for &donor in &run.stage.donors {
                 if let Source::Data(data) = &run.arguments[donor]
                     && data.buffer().is_ok_and(|buffer| buffer.is_deleted())
                 {
@@ -152,22 +153,22 @@ impl Drop for Transaction {
     }
 }
 
-/// The origin of the roots of a plan.
-fn origin_of(name: &Arc<str>, plan: &Plan, roots: &[Root]) -> Origin {
-    let argument = |source: &Source| match source {
-        Source::Data(data) => {
-            Argument::Data { serial: data.serial(), data: Arc::downgrade(data), was_computed: data.origin().is_some() }
+/// The origin of the roots of a plan, whose data gets these serial numbers.
+fn origin_of(name: &Arc<str>, plan: &Plan, serials: &Serials) -> Origin {
+    let ran = |run: &Run| {
+        let mut ran = Ran::new(run.stage.clone());
+        for argument in &run.arguments {
+            match argument {
+                Source::Data(data) => ran.add_data(data),
+                Source::Made(number) => ran.add_made(*number),
+            }
         }
-        Source::Made(number) => Argument::Made(*number),
-    };
-    let ran = |run: &Run| Ran {
-        program: run.program.clone(),
-        arguments: run.arguments.iter().map(argument).collect(),
-        first_output: run.first_output,
+        ran
     };
     Origin {
         name: name.clone(),
         runs: plan.runs.iter().map(ran).collect(),
-        kept: roots.iter().map(|root| (root.output, root.data.serial())).collect(),
+        scheme: plan.scheme.clone(),
+        first_serial: serials.first(),
     }
 }

@@ -1,7 +1,7 @@
 //! Selects the parameters that a program may donate. The selection is made before the cache lookup, and is part of the
 //! key.
 
-use crate::ir::{NodeId, ShapeId, Trace};
+use super::trace::{NodeId, ShapeId, Trace};
 use crate::types::{DType, count};
 use rustc_hash::FxHashMap;
 

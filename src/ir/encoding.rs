@@ -1,0 +1,57 @@
+//! The words of a program's encoding, shared, with their hash.
+
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Immutable words with a hash that is computed once. Clones share the words; comparing an encoding with its clone
+/// compares addresses.
+#[derive(Clone, Debug)]
+pub struct Encoding {
+    words: Arc<[u32]>,
+    hash: u64,
+}
+
+impl Encoding {
+    /// Encoding of these words.
+    pub fn new(words: Vec<u32>) -> Encoding {
+        let mut hasher = FxHasher::default();
+        words.hash(&mut hasher);
+        Encoding { words: words.into(), hash: hasher.finish() }
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+}
+
+impl PartialEq for Encoding {
+    fn eq(&self, other: &Encoding) -> bool {
+        Arc::ptr_eq(&self.words, &other.words) || self.hash == other.hash && self.words == other.words
+    }
+}
+
+impl Eq for Encoding {}
+
+impl Hash for Encoding {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_are_compared_by_their_words() {
+        let one = Encoding::new(vec![1, 2, 3]);
+        assert_eq!(one, one.clone());
+        assert_eq!(one, Encoding::new(vec![1, 2, 3]));
+        assert_ne!(one, Encoding::new(vec![1, 2]));
+        // Another hash, which only an error could give, does not make equal words equal; words decide when hashes agree.
+        let collided = Encoding { words: vec![7].into(), hash: one.hash };
+        assert_ne!(one, collided);
+    }
+}

@@ -1,0 +1,116 @@
+//! Recognition of repeated syncs. A training loop records the same operations in every step. A sync whose trace equals
+//! an earlier one, except for the data of its leaves and the values of its scalars, uses the scheme of that one again:
+//! nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
+//! nothing is assumed: the first difference, in any operation, makes the sync plan anew.
+
+use super::program::Body;
+use super::scheme::{Argument, Scheme};
+use super::trace::{NONE, Node, NodeId, Trace};
+use crate::types::{DType, Scalar};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Number of schemes that are remembered, the most recently used first: a loop may alternate between training,
+/// evaluation and a few more.
+const MOST: usize = 4;
+
+/// A copy of a trace without data, and its scheme.
+struct Known {
+    nodes: Vec<Node>,
+    spilled: Vec<NodeId>,
+    attributes: Vec<i64>,
+    /// Dtypes of the scalars; their values may change.
+    scalars: Vec<DType>,
+    bodies: Vec<Arc<Body>>,
+    max_ops: usize,
+    scheme: Arc<Scheme>,
+}
+
+/// Schemes of the last different traces of one device, whose shapes have the same ids as long as it exists.
+#[derive(Default)]
+pub struct Repeats {
+    known: Vec<Known>,
+    /// Hashes of the programs of the last schemes.
+    seen: [u64; 2 * MOST],
+}
+
+impl Repeats {
+    /// Scheme of an earlier trace that this one repeats. `may_donate` returns whether a leaf, by number, may be donated
+    /// now; a leaf for which that has changed is a difference.
+    pub fn find(&mut self, trace: &Trace, max_ops: usize, may_donate: impl Fn(usize) -> bool) -> Option<Arc<Scheme>> {
+        let is_same = |known: &Known| known.max_ops == max_ops && known.is_of(trace) && known.donates(&may_donate);
+        let found = self.known.iter().position(is_same)?;
+        self.known[..=found].rotate_right(1);
+        Some(self.known[0].scheme.clone())
+    }
+
+    /// Adds the scheme of a trace. It is remembered, and the least recently used one forgotten, once the same programs
+    /// come for the second time: a trace that does not repeat is not copied.
+    pub fn add(&mut self, trace: &Trace, max_ops: usize, scheme: &Arc<Scheme>) {
+        let mut hasher = FxHasher::default();
+        scheme.stages.iter().for_each(|stage| stage.program.encoding().hash(&mut hasher));
+        let hash = hasher.finish();
+        if self.seen.contains(&hash) {
+            self.known.truncate(MOST - 1);
+            self.known.insert(0, Known::new(trace, max_ops, scheme.clone()));
+        } else {
+            self.seen.rotate_right(1);
+            self.seen[0] = hash;
+        }
+    }
+}
+
+impl Known {
+    fn new(trace: &Trace, max_ops: usize, scheme: Arc<Scheme>) -> Known {
+        Known {
+            nodes: trace.nodes.clone(),
+            spilled: trace.spilled.clone(),
+            attributes: trace.attributes.clone(),
+            scalars: trace.scalars.iter().map(|scalar| scalar.dtype()).collect(),
+            bodies: trace.bodies.clone(),
+            max_ops,
+            scheme,
+        }
+    }
+
+    /// Whether the trace has the same operations in the same order, of which the same are held. Equal leaves are equal
+    /// nodes, so that the data of the leaves follows the same pattern.
+    fn is_of(&self, trace: &Trace) -> bool {
+        let is_same_body = |(a, b): (&Arc<Body>, &Arc<Body>)| Arc::ptr_eq(a, b) || a == b;
+        let is_same_dtype = |(dtype, scalar): (&DType, &Scalar)| *dtype == scalar.dtype();
+        self.nodes.len() == trace.nodes.len()
+            && self.scheme.donatable.len() == trace.leaves.len()
+            && self.scalars.len() == trace.scalars.len()
+            && self.bodies.len() == trace.bodies.len()
+            && self.nodes.iter().zip(&trace.nodes).all(|(a, b)| is_same_node(a, b))
+            && self.attributes == trace.attributes
+            && self.spilled == trace.spilled
+            && self.scalars.iter().zip(&trace.scalars).all(is_same_dtype)
+            && self.bodies.iter().zip(&trace.bodies).all(is_same_body)
+    }
+
+    /// Whether the same leaves of those that the scheme reads may be donated.
+    fn donates(&self, may_donate: impl Fn(usize) -> bool) -> bool {
+        let of_leaf = |argument: &Argument| match *argument {
+            Argument::Leaf(leaf) => may_donate(leaf) == self.scheme.donatable[leaf],
+            Argument::Made(_) => true,
+        };
+        self.scheme.stages.iter().all(|stage| stage.arguments.iter().all(of_leaf))
+    }
+}
+
+/// Whether two nodes are the same operation on the same operands, and both or neither are held.
+#[inline]
+fn is_same_node(a: &Node, b: &Node) -> bool {
+    // Combined without branches: all fields of almost all nodes are equal.
+    (a.op == b.op)
+        & (a.dtype == b.dtype)
+        & (a.computed == b.computed)
+        & (a.shape == b.shape)
+        & (a.arity == b.arity)
+        & (a.operands == b.operands)
+        & (a.payload == b.payload)
+        & (a.attributes == b.attributes)
+        & ((a.holder == NONE) == (b.holder == NONE))
+}
