@@ -30,7 +30,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt test test-long test-plugins test-torch soak sweep fuzz tsan bench check header plugin plugins configure build install clean
+.PHONY: all demo gpt test test-long test-plugins test-torch soak sweep fuzz tsan bench bench-counts check header plugin plugins configure build install clean
 
 all: build
 
@@ -76,6 +76,11 @@ bench: build $(JAX_STAMP)  ## The benchmarks of benches/README.md.
 	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
 	$(CMAKE) --build $(TREE)
 	benches/run.sh $(TREE)/benches
+
+bench-counts: plugin plugins configure  ## Instructions of recording and of a cached step against benches/instructions.txt; WRITE=1 writes it. Needs valgrind.
+	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
+	$(CMAKE) --build $(TREE) --target bench_step_real
+	$(TOOLS)/bin/python benches/instructions.py $(TREE)/benches/bench_step_real $(if $(WRITE),--write)
 
 check:  ## What must hold besides the tests: format, lints, docs, header, symbols and docs/operations.md.
 	cargo fmt --check

@@ -1,20 +1,9 @@
 // Measures the cost and gain of cutting programs (option max_program_ops): compile time, and the time of repeated
 // steps. Each setting has an environment of its own in this process, made anew in every round; repeated steps
 // alternate.
-#define main train_digits_main
-#include "../examples/train_digits.c"
-#undef main
+#include "network.h"
 
-#pragma GCC diagnostic ignored "-Wunused-function"  // the yardstick can also run programs
-#define by_value bench_by_value
-#define env bench_env
-#define device bench_device
-#include "pjrt.h"
-#undef env
-#undef device
-
-enum { OPERATIONS = 5000, INPUTS = 4, DEEPEST = 400, WIDTH = 64, ROWS = 32, ROUNDS = 3, REPEATS = 21 };
-enum { SAMPLES = ROUNDS * REPEATS, VALUES = 64 * 64 };
+enum { OPERATIONS = 5000, INPUTS = 4, ROUNDS = 3, REPEATS = 21, SAMPLES = ROUNDS * REPEATS };
 static const size_t MOST_OPS[] = {250, 500, 1000, 2000, 4000, 16384};
 enum { SETTINGS = sizeof MOST_OPS / sizeof *MOST_OPS };
 
@@ -27,7 +16,7 @@ typedef struct {
 
 static const program PROGRAMS[] = {
     {"a training step of 100 layers, width 64, batch 32", .depth = 100},
-    {"a training step of 400 layers, width 64, batch 32", .depth = DEEPEST},
+    {"a training step of 400 layers, width 64, batch 32", .depth = NETWORK_DEEPEST},
     {"a chain of 5000 operations on f32[64,64], its pieces alike", .side = 64, .rank = 2},
     {"a chain of 5000 operations on f32[64,64], its pieces unlike", .side = 64, .rank = 2, .unlike = 1},
     {"a chain of 5000 operations on f32[8], its pieces alike", .side = 8, .rank = 1},
@@ -37,17 +26,10 @@ static const program PROGRAMS[] = {
 // Operands of the computation in one environment.
 typedef struct {
   lxla_tensor inputs[INPUTS], factors[INPUTS];  // of a chain
-  layer layers[DEEPEST];                        // of a network
-  lxla_tensor x, y;
+  network network;
 } operands;
 
 // --- Chains --------------------------------------------------------------------------------------------------------
-
-static lxla_tensor pattern(int number, int64_t rows, int64_t columns) {
-  float values[VALUES];
-  for (int i = 0; i < rows * columns; i++) values[i] = (float)((i * (number + 3)) % 17) / 17;
-  return from_host(values, rows, columns);
-}
 
 static void prepare_chain(const program *p, operands *on) {
   for (int i = 0; i < INPUTS; i++) {
@@ -87,76 +69,6 @@ static lxla_tensor record_chain(const program *p, operands *on) {
   return x;
 }
 
-static lxla_tensor transposed(lxla_tensor x) {
-  lxla_tensor out;
-  OK(lxla_transpose(x, (const int64_t[]){1, 0}, 2, &out));
-  return out;
-}
-
-// --- A network of layers x + relu(x W + b), and its training step --------------------------------------------------
-
-static void prepare_network(const program *p, operands *on) {
-  float weight[VALUES];
-  random_state = 0x9E3779B97F4A7C15u;
-  for (int i = 0; i < p->depth; i++) {
-    for (int k = 0; k < VALUES; k++) weight[k] = (float)(normal() * 0.1 / p->depth);
-    on->layers[i] = (layer){from_host(weight, WIDTH, WIDTH), zeros(1, WIDTH), zeros(WIDTH, WIDTH), zeros(1, WIDTH)};
-  }
-  on->x = pattern(0, ROWS, WIDTH), on->y = pattern(1, ROWS, WIDTH);
-}
-
-// Returns the outputs of the last layer; keeps the inputs of each layer, and the mask of its ReLU.
-static lxla_tensor go_forward(const program *p, operands *on, lxla_tensor *inputs, lxla_tensor *passed) {
-  OK(lxla_tensor_snapshot(on->x, &inputs[0]));
-  for (int i = 0; i < p->depth; i++) {
-    lxla_tensor product = matmul(inputs[i], on->layers[i].weight);
-    lxla_tensor sum = binary(LXLA_BINARY_ADD, product, on->layers[i].bias);
-    OK(lxla_binary_scalar(LXLA_BINARY_MAXIMUM, sum, 0, &passed[i]));
-    inputs[i + 1] = binary(LXLA_BINARY_ADD, inputs[i], passed[i]);
-    drop(product), drop(sum);
-  }
-  return inputs[p->depth];
-}
-
-// Returns the mean square of outputs - y, and its derivative.
-static lxla_tensor square_error(lxla_tensor outputs, lxla_tensor y, lxla_tensor *gradient) {
-  lxla_tensor error = binary(LXLA_BINARY_SUBTRACT, outputs, y), square = binary(LXLA_BINARY_MULTIPLY, error, error), sum;
-  OK(lxla_reduce(LXLA_REDUCE_SUM, square, (const int64_t[]){0, 1}, 2, 0, &sum));
-  lxla_tensor loss = scaled(sum, 1.0 / (ROWS * WIDTH));
-  *gradient = scaled(error, 2.0 / (ROWS * WIDTH));
-  drop(error), drop(square), drop(sum);
-  return loss;
-}
-
-// Records one layer backward: updates its parameters, and returns the gradient of its inputs.
-static lxla_tensor go_back(layer *at, lxla_tensor inputs, lxla_tensor passed, lxla_tensor gradient) {
-  lxla_tensor zero = zeros(1, 1), open, inner;
-  OK(lxla_compare(LXLA_COMPARE_GT, passed, zero, &open));
-  OK(lxla_select(open, gradient, zero, &inner));
-  lxla_tensor transposed_inputs = transposed(inputs), by_weight = matmul(transposed_inputs, inner);
-  lxla_tensor by_bias = reduced(LXLA_REDUCE_SUM, inner, 0, 1), weight = transposed(at->weight), back = matmul(inner, weight);
-  lxla_tensor result = binary(LXLA_BINARY_ADD, gradient, back);
-  update(at->weight, at->weight_momentum, by_weight, 1e-3);
-  update(at->bias, at->bias_momentum, by_bias, 1e-3);
-  const lxla_tensor done[] = {zero, open, inner, transposed_inputs, by_weight, by_bias, weight, back};
-  OK(lxla_tensor_release_many(done, sizeof done / sizeof *done));
-  return result;
-}
-
-static lxla_tensor record_training(const program *p, operands *on) {
-  lxla_tensor inputs[DEEPEST + 1], passed[DEEPEST], gradient, loss;
-  loss = square_error(go_forward(p, on, inputs, passed), on->y, &gradient);
-  for (int i = p->depth - 1; i >= 0; i--) {
-    lxla_tensor next = go_back(&on->layers[i], inputs[i], passed[i], gradient);
-    drop(gradient);
-    gradient = next;
-  }
-  drop(gradient);
-  OK(lxla_tensor_release_many(inputs, (size_t)p->depth + 1));
-  OK(lxla_tensor_release_many(passed, (size_t)p->depth));
-  return loss;
-}
-
 // --- Measuring -----------------------------------------------------------------------------------------------------
 
 typedef struct {
@@ -167,8 +79,8 @@ typedef struct {
 
 // Returns the time of a step in ms, without the recording.
 static double run(const program *p, operands *on, float *value) {
-  static float values[VALUES];
-  lxla_tensor result = p->depth ? record_training(p, on) : record_chain(p, on);
+  static float values[NETWORK_WEIGHTS];
+  lxla_tensor result = p->depth ? network_train(&on->network) : record_chain(p, on);
   size_t rank, elements = 1;
   int64_t dims[2];
   double start = now();
@@ -195,7 +107,11 @@ static lxla_env enter_new(size_t most_ops) {
 
 static lxla_env first_step(const program *p, operands *on, size_t most_ops, figures *f, int round) {
   lxla_env opened = enter_new(most_ops);
-  (p->depth ? prepare_network : prepare_chain)(p, on);
+  if (p->depth) {
+    network_prepare(&on->network, p->depth, 0);
+  } else {
+    prepare_chain(p, on);
+  }
   OK(lxla_mark_step(env, device, 1));
   OK(lxla_env_metrics_reset(env));
   run(p, on, &f->first);

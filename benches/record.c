@@ -1,36 +1,21 @@
 // Measures recording: one lxla_binary through the C ABI, the release of its operand included, on chains of any length.
-#include "pjrt.h"
-
-static double ns_per_op(int n) {
-  float data[8] = {0};
-  int64_t dims[1] = {8};
-  lxla_tensor x, y;
-  OK(lxla_tensor_from_host(env, device, LXLA_DTYPE_F32, dims, 1, data, sizeof data, &x));
-  OK(lxla_tensor_from_host(env, device, LXLA_DTYPE_F32, dims, 1, data, sizeof data, &y));
-  double start = now();
-  for (int i = 0; i < n; i++) {
-    lxla_tensor next;
-    OK(lxla_binary(LXLA_BINARY_ADD, x, y, &next));
-    OK(lxla_tensor_release(x));
-    x = next;
-  }
-  double taken = now() - start;
-  OK(lxla_tensor_release(x));
-  OK(lxla_tensor_release(y));
-  return taken * 1e3 / n;
-}
+// step_real.c measures chains of mixed operations beside it.
+#include "recording.h"
 
 // With a number as argument, records one chain of that length, for counting instructions.
 int main(int count, char **arguments) {
+  setenv("TF_CPP_MIN_LOG_LEVEL", "1", 0);
+  recording_operands on = recording_prepare();
   if (count > 1) {
-    ns_per_op(atoi(arguments[1]));
+    recording_measure(&on, ADDITIONS, atoi(arguments[1]), NULL);
     return 0;
   }
   printf("| ops in the chain | ns per op (median of 9) |\n|---|---|\n");
   for (int n = 1000; n <= 1000000; n *= 10) {
     double samples[9];
-    for (int i = 0; i < 9; i++) samples[i] = ns_per_op(n);
+    for (int i = 0; i < 9; i++) samples[i] = recording_measure(&on, ADDITIONS, n, NULL).record;
     printf("| %d | %.1f |\n", n, median(samples, 9));
   }
+  recording_release(&on);
   return 0;
 }

@@ -15,6 +15,8 @@ for round in 1 2 3; do
   build/jax/bin/python benches/jax_digits.py examples/data/digits.csv
 done
 echo
+build/jax/bin/python benches/jax_step_real.py examples/data/digits.csv "$programs/bench_step_real"
+echo
 "$programs/bench_scan"
 echo
 build/jax/bin/python benches/jax_llama.py "$programs/bench_llama"
