@@ -1,4 +1,5 @@
-//! The layers of the library: a module uses only modules of layers below its own. The table in src/lib.rs lists the same layers.
+//! The layers of the library: a module uses only modules of layers below its own. The table in src/lib.rs lists the
+//! same layers.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -36,11 +36,11 @@ struct Inner<T> {
 
 /// A program with all its variants.
 struct Family {
-    /// Represents the encoding in the keys of the variants.
+    /// Identifies the program in the keys of its variants.
     number: u64,
     /// Initial values of the scalar slots.
     constants: Box<[Scalar]>,
-    /// Slots whose value has changed since. They remain parameters from then on.
+    /// For each slot, whether its value has changed since. Such slots remain parameters from then on.
     varying: Arc<[bool]>,
     /// Sets of donors for which the program is compiled; see [`MOST_DONOR_SETS`].
     donor_sets: Vec<Arc<[usize]>>,
@@ -91,9 +91,9 @@ impl<T> ProgramCache<T> {
         ProgramCache { inner: Mutex::new(Inner { families: lru(capacity), variants: lru(capacity), next_family: 0 }) }
     }
 
-    /// Returns the compiled program, and whether this call compiled it. On a miss, `make` compiles the variant passed
-    /// to it, whose donors may differ from those wanted. Concurrent requests share one compile, during which no lock is
-    /// held.
+    /// Returns the compiled program, and whether this call compiled it. On a miss, `make` compiles the variant that it
+    /// is passed; the donors of the variant may differ from the donors of `wanted`. Concurrent requests share one
+    /// compile, during which no lock is held.
     pub fn get_or_make(&self, wanted: &Lookup, make: impl FnOnce(&Variant) -> Result<T>) -> Result<(Arc<T>, bool)> {
         let (flight, key, variant) = {
             let mut inner = self.inner.lock();
@@ -121,7 +121,7 @@ impl<T> ProgramCache<T> {
         (inner.families.len(), inner.variants.len())
     }
 
-    /// Returns the variant that would run now. Has no side effects.
+    /// Returns the variant that [`ProgramCache::get_or_make`] would return now. Has no side effects.
     pub fn peek(&self, wanted: &Lookup) -> Variant {
         match self.inner.lock().families.peek(wanted.words) {
             Some(family) => {
@@ -141,7 +141,7 @@ fn lru<K: Hash + Eq, V>(capacity: NonZeroUsize) -> LruCache<K, V, FxBuildHasher>
     cache
 }
 
-/// For each slot, whether it is a parameter or becomes one with these values.
+/// For each slot, whether it is a parameter, or would become one for these values.
 fn changed(family: &Family, scalars: &[Scalar]) -> Vec<bool> {
     let holes = family.constants.iter().zip(scalars).zip(family.varying.iter());
     holes.map(|((constant, now), &varying)| varying || constant != now).collect()

@@ -1,5 +1,6 @@
-//! Origin of computed data: the sync that computed it, and what it was computed from. Gradients of pending values ask
-//! whether a path to them was computed already, and can then not be followed any more.
+//! Origin of computed data: the sync that computed it, its programs and their arguments. `lxla_gradients` uses it to
+//! detect that a step or read has already computed a part of the path from a target to a result: that part is no longer
+//! recorded, and its derivative would silently be missing.
 
 use super::DeviceData;
 use crate::ir::{Op, Program};
@@ -9,13 +10,13 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, LazyLock, Weak};
 
-/// A sync that computed data.
+/// A sync that has computed data.
 pub struct Origin {
     /// Name of the sync, for messages.
     pub name: Arc<str>,
-    /// Programs that it ran.
+    /// Programs that the sync ran, in order.
     pub runs: Vec<Ran>,
-    /// Data that was kept: number of the output, serial number of the data.
+    /// Outputs that tensors kept: index of the output, serial number of the data.
     pub kept: Vec<(usize, u64)>,
 }
 
@@ -25,7 +26,7 @@ pub struct Ran {
     pub program: Arc<Program>,
     /// Arguments, in parameter order.
     pub arguments: Vec<Argument>,
-    /// Number of its first output among those of the sync.
+    /// Index of the program's first output among all outputs of the sync.
     pub first_output: usize,
 }
 
@@ -33,19 +34,19 @@ pub struct Ran {
 pub enum Argument {
     /// Data of a tensor.
     Data {
-        /// Its serial number.
+        /// Serial number of the data.
         serial: u64,
         /// The data, while it exists.
         data: Weak<DeviceData>,
-        /// Whether a sync computed it.
+        /// Whether a sync computed the data.
         was_computed: bool,
     },
-    /// Output of an earlier program of the sync.
+    /// Output of an earlier program of the same sync, by index.
     Made(usize),
 }
 
-/// Which parameters and outputs of a program have a tangent that reaches an output: one bit for each parameter, then
-/// for each output, for every output.
+/// For each output of a program, the parameters and outputs whose tangents reach it, as a bit set: one bit for each
+/// parameter, then one for each output.
 struct Dependencies {
     program: Arc<Program>,
     parameters: usize,
@@ -89,8 +90,8 @@ impl Dependencies {
         Dependencies { program: program.clone(), parameters, outputs }
     }
 
-    /// The dependencies of a program, remembered for the last few programs: a training loop asks for the same one in
-    /// every step.
+    /// Returns the dependencies of a program. The last few programs are cached, because a training loop asks for the
+    /// same one in every step.
     fn remembered(program: &Arc<Program>) -> Arc<Dependencies> {
         static LAST: LazyLock<Mutex<Vec<Arc<Dependencies>>>> = LazyLock::new(Default::default);
         const MOST: usize = 8;
@@ -107,7 +108,7 @@ impl Dependencies {
     }
 }
 
-/// A path from a target to data that was computed already.
+/// A path from a target of a gradient to data that a sync has computed.
 pub struct LostPath {
     /// Index of the target.
     pub target: usize,
@@ -115,14 +116,16 @@ pub struct LostPath {
     pub sync: Arc<str>,
 }
 
-/// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
-/// one. Computed data that is gone, and is younger than a target, may have been on a path, and counts as one.
+/// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed; None if there
+/// is none. Computed data that was released and is younger than a target counts as on a path, because this can no
+/// longer be ruled out.
 pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath> {
     let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
     let oldest = *targets.iter().min()?;
     let mut pending: Vec<(Arc<Origin>, Vec<usize>)> = Vec::new();
     let mut seen: FxHashSet<(*const Origin, usize)> = FxHashSet::default();
-    // Data is kept until the end, so that no other origin gets an address that was seen.
+    // Data is kept alive until the end of the search: `seen` identifies origins by address, and no other origin may get
+    // an address that is in it.
     let mut held: Vec<Arc<DeviceData>> = leaves.to_vec();
     let mut next = 0;
     loop {
@@ -143,8 +146,8 @@ pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath
     }
 }
 
-/// Looks for a target among what these outputs of a sync were computed from. Adds the arguments that are still there to
-/// `held`.
+/// Searches the arguments from which these outputs of a sync were computed for a target. Adds computed arguments that
+/// are still alive to `held`.
 fn through(
     origin: &Arc<Origin>,
     outputs: Vec<usize>,
@@ -161,7 +164,7 @@ fn through(
         let mut set = vec![0; (dependencies.parameters + dependencies.outputs.len()).div_ceil(64)];
         for at in wanted.iter().filter_map(|&output| own(output)) {
             let mut on_path = dependencies.outputs[at].clone();
-            // An output is not on a path to itself.
+            // The dependency of the output on itself is not a path.
             let itself = dependencies.parameters + at;
             on_path[itself / 64] &= !(1 << (itself % 64));
             set.iter_mut().zip(on_path).for_each(|(to, from)| *to |= from);

@@ -66,8 +66,8 @@ pub fn write(path: &Path, entries: &[Entry], content: &mut Content, written: &At
     failure.map_or_else(|| replaced.map_err(|e| io_error(path, &e)), Err)
 }
 
-/// Returns the file's header, and the indices of the entries in the order of their content. As in the safetensors crate,
-/// entries are sorted by decreasing element size, then by name, so that every element is aligned.
+/// Returns the file's header, and the indices of the entries in the order of their content. As in the safetensors
+/// crate, entries are sorted by decreasing element size, then by name, so that every element is aligned.
 fn header(entries: &[Entry]) -> Result<(Vec<u8>, Vec<usize>)> {
     let mut in_order: Vec<usize> = (0..entries.len()).collect();
     in_order.sort_by_key(|&i| (std::cmp::Reverse(entries[i].ty.dtype.size_bytes()), entries[i].name));

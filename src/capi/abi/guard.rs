@@ -45,7 +45,8 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     }
 }
 
-/// Runs the body of a function that returns values through output arguments, which are checked before the body runs.
+/// Runs the body of a function with output arguments. All outputs are validated before the body runs, and written only
+/// if it succeeds.
 #[inline]
 pub fn guard_into<V>(
     function: &'static str,

@@ -1,5 +1,5 @@
-//! Computations with derivatives or a batching of their own, and marks on values for derivatives: stopped gradients,
-//! checkpoint names.
+//! Computations with custom derivatives or batching rules, and markers for derivatives: stopped gradients, checkpoint
+//! names.
 
 use super::apply::{self, Applied};
 use super::batch;
@@ -31,7 +31,7 @@ pub(in crate::ops) const STOP_GRADIENT: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Definition of `checkpoint_name`: returns its operand, which a checkpoint policy can save by the name.
+/// Definition of `checkpoint_name`: returns its operand; a checkpoint policy can save it by this name.
 pub(in crate::ops) const CHECKPOINT_NAME: Definition = Definition {
     name: "checkpoint_name",
     function: "lxla_checkpoint_name",
@@ -42,7 +42,7 @@ pub(in crate::ops) const CHECKPOINT_NAME: Definition = Definition {
     ..STOP_GRADIENT
 };
 
-/// Definition of a computation with rules of its own.
+/// Definition of a computation with custom rules.
 pub(in crate::ops) const CUSTOM: Definition = Definition {
     name: "computation_with_rule",
     stablehlo: "func.call",
@@ -62,31 +62,31 @@ attributes! {
         pub name: String,
     }
 
-    /// Attributes of a computation with rules of its own.
+    /// Attributes of a computation with custom rules.
     pub struct CustomAttributes {
         /// Number of captures of each body.
         pub captured: Vec<usize>,
-        /// Rule that the bodies after the first one are.
+        /// Kind of the rules, which are the bodies after the first one.
         pub kind: CustomKind,
-        /// Index of the body that is applied: the computation, or its forward pass.
+        /// Index of the body that is applied: the computation itself, or its forward pass.
         pub applied: usize,
     }
 }
 
 numbered! {
-    /// Rule of a computation.
+    /// Kind of the custom rules of a computation.
     CustomKind, "kind", "rule", {
         Vjp = 1 => "vjp",
         Jvp = 2 => "jvp",
         Vmap = 3 => "vmap",
-        // The rule, for batches, is out of use, because the computation was differentiated: it is a call.
+        // No rule: the batching rule was dropped because the computation was differentiated. Equivalent to a call.
         Plain = 4 => "none",
     }
 }
 
 members!(CustomKind);
 
-/// Records `x`, whose derivative is zero.
+/// Records `x` with derivative zero.
 pub fn stop_gradient(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let node = *trace.node(x);
     Ok(trace.operation(Op::StopGradient, node.dtype, node.shape, &[x]))
@@ -102,18 +102,19 @@ pub fn checkpoint_name(trace: &mut Trace, x: NodeId, name: &str) -> Result<NodeI
     Ok(trace.operation_with_attributes(Op::CheckpointName, node.dtype, node.shape, &[x], &attributes))
 }
 
-/// Name of a node that is a checkpoint name.
+/// Name given by a `checkpoint_name` node.
 pub fn checkpoint_name_of(trace: &Trace, id: NodeId) -> String {
     trace.attributes::<CheckpointNameAttributes>(trace.node(id)).name
 }
 
-/// Writes nothing: the value has the name of the operand.
+/// Writes nothing: the result refers to the operand.
 fn identity(e: &mut Emitter, at: usize) {
     let name = e.name(e.instruction(at).operands[0]);
     e.rename(at, name);
 }
 
-/// Records the application of a computation with rules to arguments: `bodies` are the computation, then the rules.
+/// Records the application of a computation with custom rules to arguments. `bodies` are the computation, then its
+/// rules.
 pub fn custom_call_of(
     trace: &mut Trace,
     kind: CustomKind,
@@ -128,7 +129,7 @@ pub fn custom_call_of(
     Ok(trace.application(Op::Custom, &operands, &attributes, &all, bodies[0].body.results()))
 }
 
-/// Positions of the operands that the applied body takes: the arguments, then its captures.
+/// Positions of the operands of the applied body: the arguments, then its captures.
 fn taken(attributes: &CustomAttributes, operands: usize) -> Vec<usize> {
     let total: usize = attributes.captured.iter().sum();
     let explicit = operands - total;
@@ -153,7 +154,7 @@ fn native_custom(call: &Call) -> Result<Vec<Array>> {
     (call.apply)(attributes.applied, &operands)
 }
 
-/// The arguments of a site, and the captures of each of its bodies.
+/// Attributes, arguments and the captures of each body of a site.
 fn parts(site: &Site) -> (CustomAttributes, Vec<NodeId>, Vec<Vec<NodeId>>) {
     let attributes: CustomAttributes = site.attributes();
     let explicit = site.operands.len() - attributes.captured.iter().sum::<usize>();
@@ -167,19 +168,19 @@ fn parts(site: &Site) -> (CustomAttributes, Vec<NodeId>, Vec<Vec<NodeId>>) {
     (attributes, arguments.to_vec(), captures)
 }
 
-/// Positions and nodes of the operands that the applied body takes.
+/// Positions and nodes of the operands of the applied body.
 fn operands_taken(site: &Site, attributes: &CustomAttributes) -> (Vec<usize>, Vec<NodeId>) {
     let positions = taken(attributes, site.operands.len());
     let nodes = positions.iter().map(|&i| site.operands[i]).collect();
     (positions, nodes)
 }
 
-/// Tangents, by the rule given.
+/// Records the tangents, by the custom rule if it is one for forward mode.
 fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let (attributes, arguments, captures) = parts(site);
     let explicit = arguments.len();
     match attributes.kind {
-        // The forward pass, of a derivative that is differentiated again.
+        // The forward pass of a custom derivative, which is differentiated again.
         CustomKind::Vjp if attributes.applied == 1 => {
             let (positions, primals) = operands_taken(site, &attributes);
             let given: Vec<Option<NodeId>> = positions.iter().map(|&i| tangents[i]).collect();
@@ -208,7 +209,7 @@ fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
             let tangents = site.bodies[0].results().iter().map(of).collect();
             Ok(Forward { results: Some(results), tangents })
         }
-        // The derivative is that of the computation, whatever its rule captured.
+        // The derivative is that of the computation, regardless of the captures of the batching rule.
         CustomKind::Vmap | CustomKind::Plain => {
             let (positions, primals) = operands_taken(site, &attributes);
             let given: Vec<Option<NodeId>> = positions.iter().map(|&i| tangents[i]).collect();
@@ -221,7 +222,7 @@ fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     }
 }
 
-/// Returns an error if a captured value has a tangent, of which a rule for the parameters alone knows nothing.
+/// Returns an error if a captured value has a tangent: custom rules have derivatives by parameters only.
 fn check_captures(tangents: &[Option<NodeId>]) -> Result<()> {
     if tangents.iter().any(Option::is_some) {
         return Err(error!(
@@ -232,13 +233,14 @@ fn check_captures(tangents: &[Option<NodeId>]) -> Result<()> {
     Ok(())
 }
 
-/// Cotangents: the forward pass is applied instead of the computation, and the backward pass to its residuals.
+/// Records the cotangents. For a custom reverse-mode derivative, the forward pass is applied instead of the
+/// computation, and the backward pass to its residuals.
 fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let (attributes, arguments, captures) = parts(site);
     let explicit = arguments.len();
     match attributes.kind {
         CustomKind::Vjp if cotangents.len() > site.bodies[0].results().len() => {
-            // Residuals have cotangents: the forward pass of a derivative that is differentiated again.
+            // Residuals have cotangents if the forward pass of a custom derivative is differentiated again.
             let (positions, primals) = operands_taken(site, &attributes);
             let body = site.bodies[1].clone();
             let first = NodeId(site.trace.len() as u32);
@@ -295,8 +297,8 @@ fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Resul
             if !asked.contains(&true) {
                 return Ok(gradients);
             }
-            // The forward pass may return residuals, which the rule does not: from now on, batches of any size go without
-            // it.
+            // The forward pass may return residuals, which the batching rule does not. So the rule is dropped, and
+            // later batches of any size use the rules of the operations.
             let plain = CustomAttributes { kind: CustomKind::Plain, ..attributes };
             let (body, rule) = (site.bodies[0].clone(), site.bodies[1].clone());
             let count = body.results().len();
@@ -324,7 +326,7 @@ fn pulled(
     let found = transforms.vjp_since(site.trace, &outputs, &inputs, first)?;
     let mut gradients = vec![None; wanted.len()];
     for (&i, gradient) in positions.iter().filter(|&&i| wanted[i]).zip(found) {
-        // An operand given several times has its whole cotangent at the first place.
+        // An operand that occurs several times has its whole cotangent at the first position.
         let is_first = !positions
             .iter()
             .take_while(|&&before| before != i)
@@ -365,7 +367,7 @@ fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, b
     Ok(results.into_iter().map(|id| (id, true)).collect())
 }
 
-/// Returns an error unless a batching rule is for batches of this size.
+/// Returns an error unless the batching rule is for batches of this size.
 fn check_size(rule: &Body, size: i64) -> Result<()> {
     let wanted = rule.parameters()[0].dims[0];
     if size != wanted {
@@ -377,7 +379,8 @@ fn check_size(rule: &Body, size: i64) -> Result<()> {
     Ok(())
 }
 
-/// Records the application of the computation and its derivative over a batch, which all arguments have.
+/// Records the application of the computation and its custom derivative over a batch; all arguments have the batch
+/// axis.
 fn over_batch(
     site: &mut Site,
     attributes: CustomAttributes,

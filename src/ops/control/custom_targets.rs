@@ -38,7 +38,7 @@ const OWN: [&str; 28] = [
     "inspect_sharding",
     "shape_assertion",
 ];
-/// Targets that match `OWN_PREFIXES` but that XLA offers to frontends: a Triton kernel, whose module is in the backend
+/// Targets that match `OWN_PREFIXES`, but that XLA offers to frontends: a Triton kernel, whose module is its backend
 /// configuration.
 const OFFERED: [&str; 1] = ["__gpu$xla.gpu.triton"];
 const OWN_PREFIXES: [&str; 9] = ["__", "SPMD", "X64", "chlo.", "mhlo.", "sdy.", "stablehlo.", "vhlo.", "xla."];

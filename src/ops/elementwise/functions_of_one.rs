@@ -1,6 +1,6 @@
-//! Elementwise functions of one operand without a StableHLO operation: their formulas for floats, which are one node
-//! (`function.rs`), and the operations that are recorded for other dtypes. Results at NaN, infinities and zeros are
-//! NumPy's, natively and lazily alike.
+//! Elementwise functions of one operand without a StableHLO operation: the formulas for floats, which are one node
+//! (`function.rs`), and the operations recorded for other dtypes. At NaN, infinities and zeros, lazy and eager results
+//! are those of NumPy.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Op, Trace, UnaryFunction, UnaryOp};
@@ -81,7 +81,7 @@ pub(in crate::ops) fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result
     full(trace, &ty, ScalarValue::Unsigned(value.into()))
 }
 
-/// Records a predicate of floats; of complex numbers, true if it holds for either part; false for integers and preds.
+/// Records a predicate of floats; for complex numbers, true if it holds for either part; for integers and pred, false.
 fn either_part(trace: &mut Trace, x: NodeId, is: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> Result<NodeId> {
     match trace.node(x).dtype.kind() {
         Kind::Float => is(trace, x),
@@ -110,7 +110,7 @@ fn signed(dtype: DType) -> DType {
     }
 }
 
-/// Records the sign bit; of floats by their bits, so -0 and NaN have one too.
+/// Records the sign bit. For floats it is read from the bits, so that -0 and NaN have one too.
 pub(in crate::ops) fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     let bits = match ty.dtype.kind() {
@@ -123,7 +123,7 @@ pub(in crate::ops) fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     compare_scalar(trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)
 }
 
-/// Records the integer nearest to `x` towards 0, with the sign of `x`.
+/// Records `x` rounded toward 0, with the sign of `x`.
 fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match ty.dtype.kind() {

@@ -53,9 +53,9 @@ pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
     Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))
 }
 
-/// Returns the result for dtypes that NumPy's function takes and StableHLO's operation does not: abs and sign of
-/// unsigned integers, rounding of integers, is_finite of integers and preds (true) and of complex numbers (both parts
-/// are finite).
+/// Records the result for dtypes that NumPy's function supports and StableHLO's operation does not: abs and sign of
+/// unsigned integers, rounding of integers, is_finite of integers and pred (true) and of complex numbers (both parts
+/// are finite). None for other dtypes.
 fn beyond_stablehlo(trace: &mut Trace, op: UnaryOp, x: NodeId, kind: Kind) -> Result<Option<NodeId>> {
     use UnaryOp::*;
     Ok(match (op, kind) {
