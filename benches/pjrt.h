@@ -1,4 +1,4 @@
-// Runs an executable straight through the PJRT C API, as the baseline: load the plugin, compile a text, run it.
+// Runs an executable through the PJRT C API directly, as the baseline: loads the plugin, compiles a text, runs it.
 #ifndef LXLA_BENCH_PJRT_H
 #define LXLA_BENCH_PJRT_H
 
@@ -109,7 +109,7 @@ static inline PJRT_Buffer *pjrt_buffer(PJRT_Buffer_Type type, const int64_t *dim
 
 static inline void pjrt_destroy(PJRT_Buffer *buffer) { PJRT(Buffer_Destroy, .buffer = buffer); }
 
-// Runs an executable; with `wait`, waits for its end. The caller destroys the arguments, donated or not.
+// Runs an executable; with `wait`, blocks until it has finished. The caller destroys the arguments, donated or not.
 static inline void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arguments, size_t n, PJRT_Buffer **outputs, int wait) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
   PJRT_Event *done = NULL;
@@ -122,7 +122,7 @@ static inline void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arg
   PJRT(Event_Destroy, .event = done);
 }
 
-// Enqueues a run on several devices, each with its list of arguments and of outputs. Writes an event for each device.
+// Enqueues a run on several devices, each with its list of arguments and of outputs. Writes one event for each device.
 static inline void pjrt_enqueue(PJRT_LoadedExecutable *executable, int devices, PJRT_Buffer *const *const *arguments, size_t n,
                                 PJRT_Buffer **const *outputs, PJRT_Event **done) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};

@@ -42,7 +42,7 @@ static inline lxla_tensor from_floats(lxla_device on, const int64_t *dims, size_
   return out;
 }
 
-// Memory of zeros, for free().
+// Returns zeroed memory, to be freed by free().
 static inline void *memory(size_t bytes) {
   void *found = calloc(1, bytes ? bytes : 1);
   CHECK(found);

@@ -1,4 +1,4 @@
-// Losses, recorded on any tensors, placeholders included. Header only: copy it. The results are the caller's to release.
+// Losses, recorded on any tensors, including placeholders. Header only: copy it. The caller releases the results.
 #ifndef LOSSES_H
 #define LOSSES_H
 
@@ -18,8 +18,8 @@
   } while (0)
 #endif
 
-// Records the mean of -log softmax(scores)[label]. `scores` are [..., classes], in f32 or converted to it; `labels` are
-// integers [...], each the index of a class.
+// Records the mean of -log softmax(scores)[label]. `scores` are [..., classes], converted to f32; `labels` are integers
+// [...], each the index of a class.
 static inline lxla_tensor mean_cross_entropy(lxla_tensor scores, lxla_tensor labels) {
   lxla_tensor wide, log_p, at, picked, mean, loss;
   TRY(lxla_convert(scores, LXLA_DTYPE_F32, &wide));
