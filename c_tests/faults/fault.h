@@ -46,7 +46,7 @@ static int disk_is_full(int call, const char *path, int file) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   if (!path && readlink(link, target, sizeof target - 1) > 0) path = target;
   if (!path || !strstr(path, LXLA_FAULT_FOLDER)) return 0;
-  // After the rename the file exists, and that is not undone if its folder cannot be synced: see test_files.c.
+  // After the rename the file exists, and that is not undone if its folder cannot be synced: see test_files_durable.c.
   if (call == FSYNC && strcmp(path + strlen(path) - strlen(LXLA_FAULT_FOLDER), LXLA_FAULT_FOLDER) == 0) return 0;
   if (++on_disk[call].calls != on_disk[call].armed) return 0;
   errno = ENOSPC;
