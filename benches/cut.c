@@ -1,17 +1,7 @@
 // Measures the cost and gain of cutting programs (option max_program_ops): compile time, and the time of repeated
 // steps. Each setting has an environment of its own in this process, made anew in every round; repeated steps
 // alternate.
-#define main train_digits_main
-#include "../examples/train_digits.c"
-#undef main
-
-#pragma GCC diagnostic ignored "-Wunused-function"  // the yardstick can also run programs
-#define by_value bench_by_value
-#define env bench_env
-#define device bench_device
-#include "pjrt.h"
-#undef env
-#undef device
+#include "digits.h"
 
 enum { OPERATIONS = 5000, INPUTS = 4, DEEPEST = 400, WIDTH = 64, ROWS = 32, ROUNDS = 3, REPEATS = 21 };
 enum { SAMPLES = ROUNDS * REPEATS, VALUES = 64 * 64 };

@@ -1,16 +1,7 @@
 // Compares the training step of examples/train_digits.c through lazyxla with the same executable straight through the
 // PJRT C API, with donation, in one run.
-#define main train_digits_main
-#include "../examples/train_digits.c"
-#undef main
-#undef by_value
-
-#define by_value bench_by_value
-#define env bench_env
-#define device bench_device
+#include "digits.h"
 #include "pjrt.h"
-#undef env
-#undef device
 
 enum { TURNS = 1500, BUFFERS = 4 * LAYERS };
 

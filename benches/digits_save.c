@@ -2,9 +2,7 @@
 // saves and with all parameters and momenta saved after every 10th step. digits_save DIGITS_CSV [FOLDER]: saves go
 // below FOLDER (the current one). Ends with status 1 if saves of materialized values change the curve of losses by a
 // single bit.
-#define main train_digits_main
-#include "../examples/train_digits.c"
-#undef main
+#include "digits.h"
 
 enum { TURNS = 1000, EVERY = 10, SAVED = 4 * LAYERS };
 

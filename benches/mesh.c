@@ -2,17 +2,8 @@
 //
 //   bench_mesh                 a cached step on a mesh of 4, against the same text straight through PJRT, sharded
 //   bench_mesh digits.csv N    the training step of examples/train_digits.c on a mesh of N; see jax_mesh_digits.py
-#define main train_digits_main
-#include "../examples/train_digits.c"
-#undef main
-#undef by_value
-
-#define by_value bench_by_value
-#define env bench_env
-#define device bench_device
+#include "digits.h"
 #include "pjrt.h"
-#undef env
-#undef device
 
 enum { DEVICES = 4, ARGUMENTS = 64, ROWS = 8, TURNS = 400 };
 

@@ -2,26 +2,14 @@
 #ifndef LXLA_BENCH_PJRT_H
 #define LXLA_BENCH_PJRT_H
 
-#include "lazyxla.h"
+#include "bench.h"
 #include "pjrt_c_api.h"
 
 #include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 static const PJRT_Api *pjrt;
 static PJRT_Client *pjrt_client;
 static PJRT_Device *pjrt_device, *const *pjrt_devices;  // the first device, and all
-
-#define STOP(...) (fprintf(stderr, __VA_ARGS__), fprintf(stderr, "\n"), exit(1))
-
-#define OK(call)                                                                                    \
-  do {                                                                                              \
-    if ((call) != LXLA_OK) STOP("%s:%d: %s: %s", __FILE__, __LINE__, #call, lxla_last_error_message()); \
-  } while (0)
 
 static void pjrt_check(PJRT_Error *error) {
   if (!error) return;
@@ -136,24 +124,5 @@ static inline void pjrt_await(PJRT_Event **done, int devices) {
     PJRT(Event_Destroy, .event = done[d]);
   }
 }
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *samples, int n) {
-  qsort(samples, (size_t)n, sizeof *samples, by_value);
-  return samples[n / 2];
-}
-
-static const lxla_env env = {0};
-static const lxla_device device = {LXLA_DEVICE_XLA, 0};
 
 #endif

@@ -1,5 +1,5 @@
 // Measures recording: one lxla_binary through the C ABI, the release of its operand included, on chains of any length.
-#include "pjrt.h"
+#include "bench.h"
 
 static double ns_per_op(int n) {
   float data[8] = {0};

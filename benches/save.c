@@ -1,8 +1,7 @@
 // Measures saves: lxla_save against a plain write of the same bytes, and training with asynchronous saves against
 // training without. bench_save [MB [FOLDER]]: MB of f32 to write (1000; 0: training only), below FOLDER (the current
 // one).
-#pragma GCC diagnostic ignored "-Wunused-function"  // the header also has the PJRT yardstick, which is not used here
-#include "pjrt.h"
+#include "bench.h"
 
 #include <fcntl.h>
 #include <pthread.h>
