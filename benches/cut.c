@@ -8,8 +8,8 @@ enum { SAMPLES = ROUNDS * REPEATS, VALUES = 64 * 64 };
 static const size_t MOST_OPS[] = {250, 500, 1000, 2000, 4000, 16384};
 enum { SETTINGS = sizeof MOST_OPS / sizeof *MOST_OPS };
 
-// A network of `depth` layers that is trained, or a chain on f32[side, side], or on f32[side]. The pieces of a chain are
-// alike, so that few are compiled, or each reads other inputs.
+// A network of `depth` layers that is trained, or a chain on f32[side, side], or on f32[side]. The pieces of a chain
+// are alike, so that few are compiled, or each reads other inputs.
 typedef struct {
   const char *name;
   int depth, side, rank, unlike;

@@ -5,7 +5,8 @@
 
 enum { TURNS = 1500, BUFFERS = 4 * LAYERS };
 
-// The step's parameters in the order of its text are the tensors in the order of their first use; the text names their types.
+// The step's parameters in the order of its text are the tensors in the order of their first use; the text names their
+// types.
 typedef struct {
   int count, updated_by[64];  // for each parameter the output written over its buffer, or -1
   int64_t dims[64][2];

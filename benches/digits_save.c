@@ -59,8 +59,8 @@ static float turn(const images *set, layer *layers, int step, const variant *v, 
   return value;
 }
 
-// Each training has an environment of its own, so that it compiles what the first one compiled: a rate that has changed once
-// would else be a parameter from the first step on.
+// Each training has an environment of its own, so that it compiles what the first one compiled: a rate that has changed
+// once would else be a parameter from the first step on.
 static curve trained(const images *set, const variant *v) {
   static curve c;
   lxla_env own;

@@ -7,6 +7,7 @@
 #include "frontend.h"
 #include "losses.h"
 #include "mesh.h"
+#include "noted.h"
 #include "random.h"
 
 static const double NORM_EPSILON = 1e-5, MASKED = -1e30;
@@ -90,32 +91,6 @@ static inline void initialise(const model *m, uint64_t seed, lxla_tensor *parame
 }
 
 // --- The model -----------------------------------------------------------------------------------------------------
-
-// Tensors that the functions below have recorded and not yet released. A function stores the position at its start; at
-// its end it keeps its result and releases the rest.
-static struct {
-  lxla_tensor tensors[128];
-  size_t count;
-} noted;
-
-static inline lxla_tensor note(lxla_tensor x) {
-  CHECK(noted.count < sizeof noted.tensors / sizeof *noted.tensors);
-  return noted.tensors[noted.count++] = x;
-}
-
-// Releases everything noted since `start` except `result`, which the caller must release.
-static inline lxla_tensor keep(size_t start, lxla_tensor result) {
-  TRY(lxla_tensor_retain(result));
-  TRY(lxla_tensor_release_many(noted.tensors + start, noted.count - start));
-  noted.count = start;
-  return result;
-}
-
-// Records lxla_f(a, b) and notes its result: NOTED(lxla_f, a, b)
-#define NOTED(function, ...)         \
-  lxla_tensor out_;                  \
-  TRY(function(__VA_ARGS__, &out_)); \
-  return note(out_)
 
 static inline lxla_tensor plus(lxla_tensor a, lxla_tensor b) { NOTED(lxla_binary, LXLA_BINARY_ADD, a, b); }
 static inline lxla_tensor scaled(lxla_tensor x, double by) { NOTED(lxla_binary_scalar, LXLA_BINARY_MULTIPLY, x, by); }

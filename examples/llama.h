@@ -3,11 +3,9 @@
 #ifndef LLAMA_H
 #define LLAMA_H
 
-#include "lazyxla.h"
+#include "noted.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct {
   int64_t layers, width, ffn, heads, kv_heads, vocabulary, sequence;
@@ -18,51 +16,9 @@ static const double NORM_EPSILON = 1e-5, ROTARY_BASE = 500000;
 static const lxla_env llama_env = {0};                   // the current environment, else the default one
 static lxla_device llama_device = {LXLA_DEVICE_XLA, 0};  // its first accelerator
 
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-
 // --- Recording -----------------------------------------------------------------------------------------------------
 
-// Tensors that the functions below have recorded and not yet released. A function that records many stores the position
-// at its start; at its end it keeps its result and releases the rest.
-static struct {
-  lxla_tensor tensors[256];
-  size_t count;
-  uint64_t operations;  // recorded so far
-} noted;
-
-static inline lxla_tensor note(lxla_tensor x) {
-  if (noted.count == sizeof noted.tensors / sizeof *noted.tensors) {
-    fprintf(stderr, "llama.h: more tensors than there is place for\n");
-    exit(1);
-  }
-  noted.operations++;
-  return noted.tensors[noted.count++] = x;
-}
-
-// Releases everything noted since `start` except `result`, which the caller must release.
-static inline lxla_tensor keep(size_t start, lxla_tensor result) {
-  TRY(lxla_tensor_retain(result));
-  TRY(lxla_tensor_release_many(noted.tensors + start, noted.count - start));
-  noted.count = start;
-  return result;
-}
-
 static inline void drop(lxla_tensor x) { TRY(lxla_tensor_release(x)); }
-
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-
-// Records lxla_f(a, b) and notes its result: NOTED(lxla_f, a, b)
-#define NOTED(function, ...)             \
-  lxla_tensor out_;                      \
-  TRY(function(__VA_ARGS__, &out_));     \
-  return note(out_)
 
 static inline lxla_tensor binary(int32_t op, lxla_tensor a, lxla_tensor b) { NOTED(lxla_binary, op, a, b); }
 static inline lxla_tensor plus(lxla_tensor a, lxla_tensor b) { return binary(LXLA_BINARY_ADD, a, b); }

@@ -1,22 +1,9 @@
-// Losses, recorded on any tensors, including placeholders. Header only: copy it. The caller releases the results.
+// Losses, recorded on any tensors, including placeholders. Header only: copy it with try.h. The caller releases the
+// results.
 #ifndef LOSSES_H
 #define LOSSES_H
 
-#include "lazyxla.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#ifndef TRY
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-#endif
+#include "try.h"
 
 // Records the mean of -log softmax(scores)[label]. `scores` are [..., classes], converted to f32; `labels` are integers
 // [...], each the index of a class.

@@ -1,27 +1,16 @@
 // A mesh for a program that also runs on one device: opens it from a text such as "data=2,model=2", and shards tensors
-// over it. Header only: copy it. Without a mesh, all functions return tensors unchanged.
+// over it. Header only: copy it with try.h. Without a mesh, all functions return tensors unchanged.
 //
 // A sharding such as "data,-,model" may name axes that the mesh lacks. These, and axes that do not divide the size, are
 // omitted, so that one text serves every mesh, and a batch of one.
 #ifndef EXAMPLE_MESH_H
 #define EXAMPLE_MESH_H
 
-#include "lazyxla.h"
+#include "try.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef TRY
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-#endif
 
 enum { MESH_MOST_AXES = 4, MESH_MOST_RANK = 8, MESH_NAME = 16, MESH_TEXT = 256, MESH_MOST_SHOWN = 64 };
 

@@ -1,28 +1,15 @@
 // AdamW with decoupled weight decay, gradients clipped to a global norm, and a learning rate with warm-up and cosine
-// decay. Header only: copy it. It can be recorded on any tensors, including placeholders. The caller releases the
-// results.
+// decay. Header only: copy it with try.h. It can be recorded on any tensors, including placeholders. The caller
+// releases the results.
 //
 // Each step: make_rates; clip_factor of all gradients; adamw_apply for each parameter; release; lxla_mark_step. Values
 // that change from step to step are tensors of one element, so that one program serves all steps.
 #ifndef OPTIMIZER_H
 #define OPTIMIZER_H
 
-#include "lazyxla.h"
+#include "try.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#ifndef TRY
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-#endif
 
 typedef struct {
   double beta1, beta2, epsilon;

@@ -1,5 +1,5 @@
-// Loads of files with unusual headers: tensors and headers that do not fit in memory, too many axes, names out of order.
-// A background save that does not fit in memory.
+// Loads of files with unusual headers: tensors and headers that do not fit in memory, too many axes, names out of
+// order. A background save that does not fit in memory.
 #define _GNU_SOURCE
 #define FOLDER "test_files_headers.folder"
 #include "saved_files.h"

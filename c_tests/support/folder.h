@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Counts the files in the folder and its subfolders whose names contain `part`. With `remove_them`, removes them and the
-// subfolders, except for the file named `kept`.
+// Counts the files in the folder and its subfolders whose names contain `part`. With `remove_them`, removes them and
+// the subfolders, except for the file named `kept`.
 static inline int walk_folder(int folder, const char *part, const char *kept, int remove_them) {
   int n = 0;
   DIR *entries = fdopendir(folder);

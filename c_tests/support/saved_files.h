@@ -1,5 +1,5 @@
-// Saves and loads of one value under one path, for tests of files. The test defines FOLDER before it includes this file.
-// Tensors are eager, so no plugin is needed.
+// Saves and loads of one value under one path, for tests of files. The test defines FOLDER before it includes this
+// file. Tensors are eager, so no plugin is needed.
 #ifndef LXLA_TEST_SAVED_FILES_H
 #define LXLA_TEST_SAVED_FILES_H
 
