@@ -55,6 +55,12 @@ pub(in crate::ops) fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<Node
     full(trace, ty, ScalarValue::Unsigned(1))
 }
 
+/// Records a pred tensor of the shape of `x` with `value` in every element.
+pub(in crate::ops) fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result<NodeId> {
+    let ty = TensorType { dtype: DType::Pred, dims: trace.ty(x).dims };
+    full(trace, &ty, ScalarValue::Unsigned(value.into()))
+}
+
 /// Records a tensor with the given scalar in every element.
 pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
     let shape = trace.intern(dims);

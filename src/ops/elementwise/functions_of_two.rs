@@ -6,14 +6,13 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, Op, Trace, UnaryOp};
 use crate::ops::creation::constants::constant;
-use crate::ops::elementwise::binary::{binary, binary_scalar, scalar_operand};
-use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::binary::scalar_operand;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::complex::complex;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Formula, widened};
-use crate::ops::elementwise::functions_of_one::signbit;
 use crate::ops::elementwise::next_after;
+use crate::ops::elementwise::signs::{signbit, with_sign_of};
 use crate::ops::elementwise::unary::unary;
 use crate::ops::{common_dims, common_dtype, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
@@ -178,24 +177,6 @@ fn logaddexp(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let twice = f.plus(a, std::f64::consts::LN_2)?;
     let are_equal = compare(f.trace, CompareOp::Eq, a, b)?;
     f.select(are_equal, twice, sum)
-}
-
-/// Records the magnitudes of `x` with the signs of `y`, for floats of one dtype of 16 bits or more. Works on the bits,
-/// because NaN and -0 have signs too.
-pub(in crate::ops) fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
-    let dtype = trace.node(x).dtype;
-    let bits = match dtype.size_bytes() {
-        2 => DType::U16,
-        4 => DType::U32,
-        _ => DType::U64,
-    };
-    let sign = 1u64 << (8 * dtype.size_bytes() - 1);
-    let size = bitcast_convert(trace, x, bits)?;
-    let size = binary_scalar(trace, BinaryOp::And, size, ScalarValue::Unsigned(sign - 1), false)?;
-    let signs = bitcast_convert(trace, y, bits)?;
-    let signs = binary_scalar(trace, BinaryOp::And, signs, ScalarValue::Unsigned(sign), false)?;
-    let both = binary(trace, BinaryOp::Or, size, signs)?;
-    bitcast_convert(trace, both, dtype)
 }
 
 /// Records copysign of 8-bit floats by negation in f32 rather than by bits: in some of these dtypes, the code of -0 is

@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
 use crate::ops::elementwise::formula::Formula;
-use crate::ops::elementwise::functions_of_two::with_sign_of;
+use crate::ops::elementwise::signs::with_sign_of;
 use crate::types::DType;
 
 /// Records the hyperbolic sine: below 1 by a polynomial, where a difference of exponentials would lose bits.
