@@ -187,12 +187,16 @@ fn checked(folder: &Path) -> Result<PathBuf> {
 fn check_ours(path: &Path, metadata: &Metadata) -> Result<()> {
     let (user, us, mode) = (metadata.uid(), io::user(), metadata.permissions().mode() & 0o777);
     if user != us {
-        return Err(error!(PermissionDenied, "{} belongs to user {user}, not to us ({us})", path.display()));
+        return Err(error!(
+            PermissionDenied,
+            "{} belongs to user {user}; this process runs as user {us}",
+            path.display()
+        ));
     }
     if mode & 0o077 != 0 {
         return Err(error!(
             PermissionDenied,
-            "{} is open to others (mode {mode:o}); what holds machine code has to be this user's alone (mode 700)",
+            "{} is accessible to others (mode {mode:o}); the cache holds machine code, want mode 700",
             path.display()
         ));
     }

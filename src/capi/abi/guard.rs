@@ -41,7 +41,7 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => fail(function, error),
-        Err(payload) => fail(function, error!(Panic, "a defect of the library: {}", panic_text(&*payload))),
+        Err(payload) => fail(function, error!(Panic, "internal error: {}", panic_text(&*payload))),
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_status_with_its_words() {
         assert_eq!(guard("lxla_test", || panic!("planted")), Code::Panic as i32);
-        assert_eq!(message(), "lxla_test: a defect of the library: planted");
+        assert_eq!(message(), "lxla_test: internal error: planted");
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn check(target: &str, operands: &[TensorType], results: &[TensorType]) -> R
         "ProductOfElementaryHouseholderReflectors" => is_product(operands, results),
         _ if OFFERED.contains(&target) => return Ok(()),
         _ if OWN.contains(&target) || OWN_PREFIXES.iter().any(|prefix| target.starts_with(prefix)) => {
-            return Err(error!(InvalidArgument, "target: {target} is a name of XLA's own, and is not to be called"));
+            return Err(error!(InvalidArgument, "target: {target} is internal to XLA and cannot be called"));
         }
         _ => return Ok(()),
     };

@@ -71,7 +71,7 @@ pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
 pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
     element_count(&ty.dims)?;
     if ty.dtype == DType::Pred {
-        return Err(error!(InvalidArgument, "dtype: iota counts in numbers, not pred"));
+        return Err(error!(InvalidArgument, "dtype: pred given; iota takes all other dtypes"));
     }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     if ty.dtype.is_float8() {

@@ -130,7 +130,7 @@ pub fn index(trace: &mut Trace, x: NodeId, indices: &[Option<NodeId>]) -> Result
         return nothing(trace, &made);
     }
     if let Some(axis) = lay.axes.iter().find(|&&axis| ty.dims[axis] == 0) {
-        return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
+        return Err(error!(InvalidArgument, "x: it is {ty}; want at least 1 element on axis {axis}"));
     }
     let vectors = lay.vectors(trace, &ty, indices)?;
     let sizes: Vec<i64> =

@@ -34,7 +34,7 @@ pub fn take_along_axis(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64)
         return nothing(trace, &TensorType { dtype: ty.dtype, dims: at_dims });
     }
     if dims[axis] == 0 {
-        return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
+        return Err(error!(InvalidArgument, "x: it is {ty}; want at least 1 element on axis {axis}"));
     }
     let indices = from_start(trace, indices, dims[axis])?;
     let (x, indices) = (broadcast_to(trace, x, &dims)?, broadcast_to(trace, indices, &at_dims)?);

@@ -132,7 +132,7 @@ pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<
     dims.extend_from_slice(&ty.dims[axis + 1..]);
     let elements = element_count(&dims)?;
     if ty.dims[axis] == 0 && elements > 0 {
-        return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
+        return Err(error!(InvalidArgument, "x: it is {ty}; want at least 1 element on axis {axis}"));
     }
     if elements == 0 {
         return nothing(trace, &TensorType { dtype: ty.dtype, dims });

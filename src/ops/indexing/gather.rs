@@ -81,7 +81,7 @@ fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i
         if is_gone && size != 1 {
             return Err(error!(
                 InvalidArgument,
-                "slice_sizes: slice_sizes[{axis}] is {size}; want 1 on an axis that the result has not"
+                "slice_sizes: slice_sizes[{axis}] is {size}; want 1 on a collapsed or batching axis"
             ));
         }
     }

@@ -143,7 +143,7 @@ fn check_updates(
         if side.dims[at as usize] > x.dims[axis] {
             return Err(error!(
                 InvalidArgument,
-                "updates: they are {side}; axis {at} goes through axis {axis} of {x}, and is longer"
+                "updates: they are {side}; axis {at} indexes axis {axis} of {x}, and is longer"
             ));
         }
     }
@@ -260,7 +260,7 @@ mod tests {
         assert!(check(&[f32s(&[2, 3])]).is_ok());
         for (updates, words) in [
             (f32s(&[3, 7]), "updates: they are f32[3,7], with [3] beside update_window_dims; indices are s32[2]"),
-            (f32s(&[2, 8]), "axis 1 goes through axis 1 of f32[5,7], and is longer"),
+            (f32s(&[2, 8]), "axis 1 indexes axis 1 of f32[5,7], and is longer"),
             (TensorType::new(DType::S32, &[2, 7]), "updates[0] is s32[2,7]; inputs[0] is f32[5,7]"),
             (f32s(&[2]), "update_window_dims: 1 is no axis; there are 1"),
         ] {

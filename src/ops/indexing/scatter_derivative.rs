@@ -300,7 +300,7 @@ fn kept(site: &mut Site, pred: NodeId, x: NodeId) -> Result<NodeId> {
 }
 
 fn product_of_several() -> Error {
-    no_derivative("scatter with the combiner multiply, by its updates and without the promise of unique indices,")
+    no_derivative("scatter with the combiner multiply, by its updates and without unique_indices,")
 }
 
 /// Tangents of the results that are used.

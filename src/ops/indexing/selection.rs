@@ -81,7 +81,7 @@ pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: 
         check_index_dtype(index_dtype, dim)?;
     }
     let fill = Scalar::new(index_dtype, ScalarValue::Signed(fill))
-        .map_err(|_| error!(InvalidArgument, "fill: {fill} given, which {index_dtype} does not have"))?;
+        .map_err(|_| error!(InvalidArgument, "fill: {fill} given; {index_dtype} cannot represent it"))?;
     let pred = is_nonzero(trace, x)?;
     let (row, _) = flat(trace, pred)?;
     let (places, count) = true_places(trace, row, size)?;

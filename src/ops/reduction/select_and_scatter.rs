@@ -64,7 +64,7 @@ pub fn select_and_scatter(
             let captured = applied.captures.len();
             return Err(error!(
                 InvalidArgument,
-                "{name}: it captured {captured} values; want a computation that needs no more than its parameters"
+                "{name}: it captured {captured} values; want a computation without captured values"
             ));
         }
     }
@@ -112,7 +112,7 @@ fn around_cuts(
     if let Some(axis) = (0..dims.len()).find(|&axis| dims[axis] + low[axis] + high[axis] < 0) {
         return Err(error!(
             InvalidArgument,
-            "low, high: {} and {} take away more than axis {axis} of {} has",
+            "low, high: {} and {} remove more elements than axis {axis} of {} has",
             windows[axis].low,
             windows[axis].high,
             trace.ty(x)

@@ -125,7 +125,7 @@ pub(in crate::ops) fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<W
         let Some(count) = window.count(dim) else {
             return Err(error!(
                 InvalidArgument,
-                "low, high: {} and {} on axis {axis} of {x} leave no shape", window.low, window.high
+                "low, high: {} and {} on axis {axis} of {x} give an invalid size", window.low, window.high
             ));
         };
         // A stride that ends exactly after the last element has the same effect as any greater one.
@@ -230,8 +230,8 @@ mod tests {
             (Window { stride: -1, ..Window::ONE }, "strides[1] is -1"),
             (Window { base_dilation: 0, ..Window::ONE }, "base_dilations[1] is 0"),
             (Window { dilation: 0, ..Window::ONE }, "window_dilations[1] is 0"),
-            (Window { low: -8, ..Window::ONE }, "low, high: -8 and 0 on axis 1 of f32[5,7] leave no shape"),
-            (Window { high: i64::MAX, ..Window::ONE }, "leave no shape"),
+            (Window { low: -8, ..Window::ONE }, "low, high: -8 and 0 on axis 1 of f32[5,7] give an invalid size"),
+            (Window { high: i64::MAX, ..Window::ONE }, "give an invalid size"),
         ] {
             let said = with(window).unwrap_err().message;
             assert!(said.contains(words), "{said}");

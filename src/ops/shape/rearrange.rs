@@ -210,7 +210,7 @@ fn spread(trace: &mut Trace, x: NodeId, parts: &[(i64, bool)], dims: &[i64]) -> 
         let (ty, rank) = (trace.ty(x), parts.len());
         return Err(error!(
             InvalidArgument,
-            "repeats: x is {ty}, whose copies go through rank {rank}; want at most {MAX_RANK}"
+            "repeats: x is {ty}, and needs an intermediate of rank {rank}; want at most {MAX_RANK}"
         ));
     }
     let apart: Vec<i64> = parts.iter().map(|&(size, is_copy)| if is_copy { 1 } else { size }).collect();

@@ -138,7 +138,9 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
             _ => {
                 return Err(error!(
                     InvalidArgument,
-                    "low, high: {} and {} on axis {axis} of x, which is {ty}, leave no shape", low[axis], high[axis]
+                    "low, high: {} and {} on axis {axis} of x, which is {ty}, give an invalid size",
+                    low[axis],
+                    high[axis]
                 ));
             }
         }
