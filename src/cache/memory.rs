@@ -143,8 +143,8 @@ fn lru<K: Hash + Eq, V>(capacity: NonZeroUsize) -> LruCache<K, V, FxBuildHasher>
 
 /// For each slot, whether it is a parameter, or would become one for these values.
 fn changed(family: &Family, scalars: &[Scalar]) -> Vec<bool> {
-    let holes = family.constants.iter().zip(scalars).zip(family.varying.iter());
-    holes.map(|((constant, now), &varying)| varying || constant != now).collect()
+    let slots = family.constants.iter().zip(scalars).zip(family.varying.iter());
+    slots.map(|((constant, now), &varying)| varying || constant != now).collect()
 }
 
 impl Family {
@@ -179,8 +179,8 @@ impl<T> Inner<T> {
             self.families.put(wanted.words.into(), family);
         }
         let family = self.families.get_mut(wanted.words).expect("it was just put there");
-        let mut holes = family.constants.iter().zip(wanted.scalars).zip(family.varying.iter());
-        if holes.any(|((constant, now), &varying)| !varying && constant != now) {
+        let mut slots = family.constants.iter().zip(wanted.scalars).zip(family.varying.iter());
+        if slots.any(|((constant, now), &varying)| !varying && constant != now) {
             family.varying = changed(family, wanted.scalars).into();
         }
         let donors = family.nearest(wanted.donors).unwrap_or_else(|| {

@@ -27,7 +27,7 @@ pub struct Emitter<'a> {
     /// Text written so far.
     pub text: String,
     temporaries: usize,
-    holes: usize,
+    next_slot: usize,
     lowering: Lowering,
     /// Prefix of every name.
     prefix: String,
@@ -78,7 +78,7 @@ impl<'a> Emitter<'a> {
             called: Vec::new(),
             text,
             temporaries: 0,
-            holes: 0,
+            next_slot: 0,
             lowering,
             prefix,
             arguments,
@@ -209,17 +209,17 @@ impl<'a> Emitter<'a> {
 
     /// Broadcasts the next scalar slot to `ty`. The scalar is a constant, or an element of a pack.
     pub fn scalar(&mut self, name: &str, ty: &TensorType) {
-        let hole = self.holes;
-        self.holes += 1;
+        let slot = self.next_slot;
+        self.next_slot += 1;
         let element = TensorType::new(ty.dtype, &[]);
         let single = self.temporary();
         let place = self.packs.iter().enumerate().find_map(|(i, pack)| {
-            let at = pack.holes.binary_search(&hole).ok()?;
+            let at = pack.holes.binary_search(&slot).ok()?;
             Some((i, at, pack.ty()))
         });
         match place {
             None => {
-                let bits = self.scalars[hole].bits();
+                let bits = self.scalars[slot].bits();
                 emit!(
                     self,
                     "    {single} = stablehlo.constant dense<{}> : {}",
