@@ -1,4 +1,5 @@
-//! Link arguments of the shared library; the source tree, in whose build folder `make plugin` leaves plugins; a hash of the sources.
+//! Link arguments of the shared library; the source tree, in whose build folder `make plugin` leaves plugins; a hash of
+//! the sources.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

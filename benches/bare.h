@@ -2,7 +2,8 @@
 #ifndef LXLA_BENCH_BARE_H
 #define LXLA_BENCH_BARE_H
 
-#include "example.h"
+#include "digits.h"
+#include "pjrt.h"
 
 #include <inttypes.h>
 

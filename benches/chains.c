@@ -1,7 +1,6 @@
 // Compares lazy with native tensors on the same chain of elementwise operations, in one run. Lazy: recording, and a
 // step that is waited for, its program in the cache. Native: the operations themselves.
-#pragma GCC diagnostic ignored "-Wunused-function"  // the header's runner is unused
-#include "pjrt.h"
+#include "bench.h"
 
 static const int LENGTHS[] = {1, 3, 10, 30, 100};
 static const int64_t ELEMENTS[] = {8, 1000, 100000, 1000000};

@@ -2,9 +2,7 @@
 // saves and with all parameters and momenta saved after every 10th step. digits_save DIGITS_CSV [FOLDER]: saves go
 // below FOLDER (the current one). Ends with status 1 if saves of materialized values change the curve of losses by a
 // single bit.
-#define main train_digits_main
-#include "../examples/train_digits.c"
-#undef main
+#include "digits.h"
 
 enum { TURNS = 1000, EVERY = 10, SAVED = 4 * LAYERS };
 
@@ -61,8 +59,8 @@ static float turn(const images *set, layer *layers, int step, const variant *v, 
   return value;
 }
 
-// Each training has an environment of its own, so that it compiles what the first one compiled: a rate that has changed once
-// would else be a parameter from the first step on.
+// Each training has an environment of its own, so that it compiles what the first one compiled: a rate that has changed
+// once would else be a parameter from the first step on.
 static curve trained(const images *set, const variant *v) {
   static curve c;
   lxla_env own;

@@ -2,7 +2,8 @@
 // programs of 10 to 5000 operations; and the cost of having the cache at all. bench_disk [FOLDER]: caches are made
 // below FOLDER (the current one). Each measurement runs in a new process, this program with other arguments, so that no
 // executable is in memory.
-#include "example.h"
+#include "digits.h"
+#include "pjrt.h"
 
 enum { SIDE = 64, INPUTS = 4, ROUNDS = 5, REPEATS = 9, TRAINING = 0 };
 static const int OPERATIONS[] = {TRAINING, 10, 100, 1000, 5000};

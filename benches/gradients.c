@@ -1,21 +1,6 @@
 // Measures the host time of recording a loss and its gradients anew, as each step of a training loop does: the backward
 // pass by hand, and by lxla_gradients. Prints microseconds of each and their ratio, medians of rounds in turn.
-#include "lazyxla.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-#define TRY(call)                                           \
-  do {                                                      \
-    if ((call) != LXLA_OK) {                                \
-      fprintf(stderr, "%s\n", lxla_last_error_message());   \
-      exit(1);                                              \
-    }                                                       \
-  } while (0)
-
-static const lxla_env env = {0};
-static const lxla_device device = {LXLA_DEVICE_XLA, 0};
+#include "bench.h"
 
 enum { LAYERS = 6, ROUNDS = 41, TURNS = 100, WIDTH = 64, BATCH = 32 };
 
@@ -28,7 +13,7 @@ static lxla_tensor noted(lxla_tensor x) { return made[count++] = x; }
 #define RECORD(function, ...)           \
   do {                                  \
     lxla_tensor out;                    \
-    TRY(function(__VA_ARGS__, &out));   \
+    OK(function(__VA_ARGS__, &out));    \
     return noted(out);                  \
   } while (0)
 
@@ -62,7 +47,7 @@ static void by_hand(const network *n) {
   lxla_tensor gradient = scaled(p.difference, 2.0 / (BATCH * WIDTH));
   for (int i = LAYERS - 1; i >= 0; i--) {
     lxla_tensor h = p.inputs[i + 1], slope, one;
-    TRY(lxla_binary_with_scalar(LXLA_BINARY_SUBTRACT, binary(LXLA_BINARY_MULTIPLY, h, h),
+    OK(lxla_binary_with_scalar(LXLA_BINARY_SUBTRACT, binary(LXLA_BINARY_MULTIPLY, h, h),
                                 &(lxla_scalar){.dtype = LXLA_DTYPE_F32, .value.f = 1}, 1, &one));
     slope = noted(one);
     gradient = binary(LXLA_BINARY_MULTIPLY, gradient, slope);
@@ -76,35 +61,24 @@ static void by_library(const network *n) {
   passed p = forward(n);
   lxla_tensor xs[2 * LAYERS], gradients[2 * LAYERS];
   for (int i = 0; i < LAYERS; i++) xs[2 * i] = n->w[i], xs[2 * i + 1] = n->b[i];
-  TRY(lxla_gradients(&p.loss, 1, NULL, xs, 2 * LAYERS, gradients));
+  OK(lxla_gradients(&p.loss, 1, NULL, xs, 2 * LAYERS, gradients));
   for (int i = 0; i < 2 * LAYERS; i++) noted(gradients[i]);
-}
-
-static double microseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
 }
 
 // Microseconds of one recording.
 static double measured(void record(const network *), const network *n) {
-  double start = microseconds();
+  double start = now();
   for (int i = 0; i < TURNS; i++) {
     count = 0;
     record(n);
-    TRY(lxla_tensor_release_many(made, count));
+    OK(lxla_tensor_release_many(made, count));
   }
-  return (microseconds() - start) / TURNS;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+  return (now() - start) / TURNS;
 }
 
 static lxla_tensor data(const int64_t *dims, size_t rank) {
   lxla_tensor out;
-  TRY(lxla_tensor_full(env, device, LXLA_DTYPE_F32, dims, rank, 0.1, &out));
+  OK(lxla_tensor_full(env, device, LXLA_DTYPE_F32, dims, rank, 0.1, &out));
   return out;
 }
 
@@ -112,20 +86,17 @@ int main(void) {
   network n = {.x = data((int64_t[]){BATCH, WIDTH}, 2), .y = data((int64_t[]){BATCH, WIDTH}, 2)};
   for (int i = 0; i < LAYERS; i++)
     n.w[i] = data((int64_t[]){WIDTH, WIDTH}, 2), n.b[i] = data((int64_t[]){WIDTH}, 1);
-  TRY(lxla_mark_step(env, device, 1));
+  OK(lxla_mark_step(env, device, 1));
   double hand[ROUNDS], library[ROUNDS], ratio[ROUNDS];
   for (int i = -1; i < ROUNDS; i++) {
     double first = measured(by_hand, &n), second = measured(by_library, &n);
     if (i >= 0) hand[i] = first, library[i] = second, ratio[i] = second / first;
   }
-  qsort(hand, ROUNDS, sizeof *hand, by_value);
-  qsort(library, ROUNDS, sizeof *library, by_value);
-  qsort(ratio, ROUNDS, sizeof *ratio, by_value);
-  printf("%d layers: by hand %.1f us, by lxla_gradients %.1f us, ratio %.2f\n", LAYERS, hand[ROUNDS / 2],
-         library[ROUNDS / 2], ratio[ROUNDS / 2]);
-  TRY(lxla_tensor_release_many(n.w, LAYERS));
-  TRY(lxla_tensor_release_many(n.b, LAYERS));
-  TRY(lxla_tensor_release(n.x));
-  TRY(lxla_tensor_release(n.y));
+  printf("%d layers: by hand %.1f us, by lxla_gradients %.1f us, ratio %.2f\n", LAYERS, median(hand, ROUNDS),
+         median(library, ROUNDS), median(ratio, ROUNDS));
+  OK(lxla_tensor_release_many(n.w, LAYERS));
+  OK(lxla_tensor_release_many(n.b, LAYERS));
+  OK(lxla_tensor_release(n.x));
+  OK(lxla_tensor_release(n.y));
   return 0;
 }

@@ -1,27 +1,11 @@
 // Measures tracing and lowering Llama 3.1 405B on placeholders, as one loop and layer by layer, and of its loss and
 // gradients, as one loop and 24 layers one by one. benches/jax_llama.py does the same with JAX, and runs this program.
 #include "../examples/llama_training.h"
-
-#include <string.h>
-#include <time.h>
+#include "bench.h"
 
 enum { TURNS = 11 };
 
-static double milliseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *samples) {
-  qsort(samples, TURNS, sizeof *samples, by_value);
-  return samples[TURNS / 2];
-}
+static double milliseconds(void) { return 1e-3 * now(); }
 
 static lxla_computation forward_pass(const llama *m, int unrolled) { return trace_model(m, unrolled); }
 
@@ -47,7 +31,7 @@ static void measure(const char *mode, const llama *m, int unrolled, lxla_computa
     TRY(lxla_computation_release(model));
     if (turn >= 0) traced[turn] = half - start, lowered[turn] = end - half, both[turn] = end - start;
   }
-  printf("%s %.3f %.3f %.3f %zu\n", mode, median(traced), median(lowered), median(both), length);
+  printf("%s %.3f %.3f %.3f %zu\n", mode, median(traced, TURNS), median(lowered, TURNS), median(both, TURNS), length);
 }
 
 int main(void) {

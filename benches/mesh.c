@@ -2,7 +2,8 @@
 //
 //   bench_mesh                 a cached step on a mesh of 4, against the same text straight through PJRT, sharded
 //   bench_mesh digits.csv N    the training step of examples/train_digits.c on a mesh of N; see jax_mesh_digits.py
-#include "example.h"
+#include "digits.h"
+#include "pjrt.h"
 
 enum { DEVICES = 4, ARGUMENTS = 64, ROWS = 8, TURNS = 400 };
 

@@ -1,25 +1,10 @@
 // Measures lowering the training step of Llama 3.1 405B on placeholders: split over a mesh of 8 x 64, and on a device.
 #include "../examples/llama_mesh.h"
-
-#include <time.h>
+#include "bench.h"
 
 enum { TURNS = 41 };
 
-static double milliseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *samples) {
-  qsort(samples, TURNS, sizeof *samples, by_value);
-  return samples[TURNS / 2];
-}
+static double milliseconds(void) { return 1e-3 * now(); }
 
 // Records the step and lowers it; writes the times of both, and returns the length of the text.
 static size_t measure(const llama *m, lxla_computation step, double *both, double *lower) {
@@ -53,10 +38,10 @@ int main(void) {
       if (turn >= 0) both[split][turn] = a, lower[split][turn] = b;
     }
   the_mesh.handle = kept;
-  double with = median(lower[1]), without = median(lower[0]);
+  double with = median(lower[1], TURNS), without = median(lower[0], TURNS);
   printf("| lowering 405B's training step, medians of %d | with shardings %.3f ms, %zu kB; ", TURNS, with, length[1] / 1000);
   printf("without %.3f ms, %zu kB: ratio %.2f |\n", without, length[0] / 1000, with / without);
-  with = median(both[1]), without = median(both[0]);
+  with = median(both[1], TURNS), without = median(both[0], TURNS);
   printf("| the same, recorded anew each time | %.3f ms, %.3f ms: ratio %.2f |\n", with, without, with / without);
   TRY(lxla_computation_release(step));
   mesh_close();

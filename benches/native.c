@@ -1,15 +1,9 @@
 // Runs operations on native tensors, for numpy_native.py to compare with NumPy: reads lines "operation calls", and
 // answers each with the nanoseconds of one call (its result made and released), the nanoseconds of processor time, and
 // one number of the result.
-#define env unused_env
-#define device unused_device
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include "pjrt.h"
-#undef env
-#undef device
+#include "bench.h"
 
 enum { MILLION = 1000000, SIDE = 1000, SMALL = 8 };
-static const lxla_env env = {0};
 static const lxla_device cpu = {LXLA_DEVICE_CPU, 0};
 
 // --- Operands ------------------------------------------------------------------------------------------------------

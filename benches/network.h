@@ -2,7 +2,8 @@
 #ifndef LXLA_BENCH_NETWORK_H
 #define LXLA_BENCH_NETWORK_H
 
-#include "example.h"
+#include "digits.h"
+#include "pjrt.h"
 
 enum { NETWORK_DEEPEST = 400, NETWORK_WIDTH = 64, NETWORK_ROWS = 32, NETWORK_WEIGHTS = NETWORK_WIDTH * NETWORK_WIDTH };
 enum { NETWORK_HANDLES = 13 * NETWORK_DEEPEST + 5 };  // the most that a step finishes with

@@ -1,27 +1,15 @@
-// Runs an executable straight through the PJRT C API, as the baseline: load the plugin, compile a text, run it.
+// Runs an executable through the PJRT C API directly, as the baseline: loads the plugin, compiles a text, runs it.
 #ifndef LXLA_BENCH_PJRT_H
 #define LXLA_BENCH_PJRT_H
 
-#include "lazyxla.h"
+#include "bench.h"
 #include "pjrt_c_api.h"
 
 #include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 static const PJRT_Api *pjrt;
 static PJRT_Client *pjrt_client;
 static PJRT_Device *pjrt_device, *const *pjrt_devices;  // the first device, and all
-
-#define STOP(...) (fprintf(stderr, __VA_ARGS__), fprintf(stderr, "\n"), exit(1))
-
-#define OK(call)                                                                                    \
-  do {                                                                                              \
-    if ((call) != LXLA_OK) STOP("%s:%d: %s: %s", __FILE__, __LINE__, #call, lxla_last_error_message()); \
-  } while (0)
 
 static void pjrt_check(PJRT_Error *error) {
   if (!error) return;
@@ -109,7 +97,7 @@ static inline PJRT_Buffer *pjrt_buffer(PJRT_Buffer_Type type, const int64_t *dim
 
 static inline void pjrt_destroy(PJRT_Buffer *buffer) { PJRT(Buffer_Destroy, .buffer = buffer); }
 
-// Runs an executable; with `wait`, waits for its end. The caller destroys the arguments, donated or not.
+// Runs an executable; with `wait`, blocks until it has finished. The caller destroys the arguments, donated or not.
 static inline void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arguments, size_t n, PJRT_Buffer **outputs, int wait) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
   PJRT_Event *done = NULL;
@@ -122,7 +110,7 @@ static inline void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arg
   PJRT(Event_Destroy, .event = done);
 }
 
-// Enqueues a run on several devices, each with its list of arguments and of outputs. Writes an event for each device.
+// Enqueues a run on several devices, each with its list of arguments and of outputs. Writes one event for each device.
 static inline void pjrt_enqueue(PJRT_LoadedExecutable *executable, int devices, PJRT_Buffer *const *const *arguments, size_t n,
                                 PJRT_Buffer **const *outputs, PJRT_Event **done) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
@@ -136,24 +124,5 @@ static inline void pjrt_await(PJRT_Event **done, int devices) {
     PJRT(Event_Destroy, .event = done[d]);
   }
 }
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *samples, int n) {
-  qsort(samples, (size_t)n, sizeof *samples, by_value);
-  return samples[n / 2];
-}
-
-static const lxla_env env = {0};
-static const lxla_device device = {LXLA_DEVICE_XLA, 0};
 
 #endif

@@ -1,8 +1,7 @@
 // Measures saves: lxla_save against a plain write of the same bytes, and training with asynchronous saves against
 // training without. bench_save [MB [FOLDER]]: MB of f32 to write (1000; 0: training only), below FOLDER (the current
 // one).
-#pragma GCC diagnostic ignored "-Wunused-function"  // the header also has the PJRT yardstick, which is not used here
-#include "pjrt.h"
+#include "bench.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -219,8 +218,8 @@ static int is_writing(int side) {
   return !done;
 }
 
-// A write before every `every`th step; with 0 before each step that finds the one before ended. Gives the mean step. What is
-// on its way at the end of the block is waited for, so that it does not disturb the next.
+// A write before every `every`th step; with 0 before each step that finds the one before ended. Gives the mean step.
+// What is on its way at the end of the block is waited for, so that it does not disturb the next.
 static double block(const network *net, int side, int every, times *t) {
   for (int i = 0; i < STEPS; i++) {
     int under_way = is_writing(side), starts = side != NOTHING && (every ? i % every == 0 : !under_way);
@@ -238,7 +237,8 @@ static double block(const network *net, int side, int every, times *t) {
 
 static double percent(double with, double without) { return (with / without - 1) * 100; }
 
-// `ratio` is that of the mean to the mean of training beside nothing. What one write costs: the time beyond that, shared out.
+// `ratio` is that of the mean to the mean of training beside nothing. What one write costs: the time beyond that,
+// shared out.
 static void print_side(const char *name, times *t, double ratio, double alone) {
   double middle = median(t->all, t->all_count), average = mean(t->all, t->all_count);
   printf("| %s | %.2f ms, %+.1f %% | %.2f ms, %+.1f %% |", name, middle / 1e3, percent(middle, alone), average / 1e3,

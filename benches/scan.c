@@ -132,9 +132,9 @@ static void lower(cost *least, cost start) {
   least->processor = fmin(least->processor, (end.processor - start.processor) / BLOCK);
 }
 
-// By turns in blocks: each has its own client of the plugin, with threads of its own. The plugin hands programs of more than
-// 100 operations to such a thread, which falls asleep a few microseconds after its last work: what a run takes on the clock
-// then depends on when the last one was. What the calling thread itself has to do does not.
+// By turns in blocks: each has its own client of the plugin, with threads of its own. The plugin hands programs of more
+// than 100 operations to such a thread, which falls asleep a few microseconds after its last work: what a run takes on
+// the clock then depends on when the last one was. What the calling thread itself has to do does not.
 static void call(int ops) {
   lxla_tensor x = full((int64_t[]){8}, 1, 0), y = full((int64_t[]){8}, 1, 1);
   OK(lxla_mark_step(env, device, 1));

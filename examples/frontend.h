@@ -1,27 +1,16 @@
-// Shared by the examples frontend_*.c: error handling, the device, and float arrays. docs/frontends.md shows the parts
-// between the markers.
+// Shared by the examples frontend_*.c: the device, checks, and helpers that return their result. docs/frontends.md
+// shows the part between the markers.
 #ifndef FRONTEND_H
 #define FRONTEND_H
 
-#include "lazyxla.h"
+#include "try.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // [recipe]
 static const lxla_env env = {0};                   // id 0: the current environment, else the default one
 static lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first XLA device
-
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
 // [recipe end]
 
 #define CHECK(condition)                                                    \
@@ -32,8 +21,6 @@ static lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first XLA device
     }                                                                       \
   } while (0)
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-
 static inline lxla_tensor from_floats(lxla_device on, const int64_t *dims, size_t rank, const float *data) {
   size_t bytes = sizeof(float);
   for (size_t i = 0; i < rank; i++) bytes *= (size_t)dims[i];
@@ -42,7 +29,7 @@ static inline lxla_tensor from_floats(lxla_device on, const int64_t *dims, size_
   return out;
 }
 
-// Memory of zeros, for free().
+// Returns zeroed memory, to be freed by free().
 static inline void *memory(size_t bytes) {
   void *found = calloc(1, bytes ? bytes : 1);
   CHECK(found);

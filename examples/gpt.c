@@ -3,10 +3,10 @@
 //
 //   gpt examples/data/genesis_exodus.txt [--steps N] [--policy dots] ...
 //
-// (`gpt` alone lists the options.) The loss is traced once, on placeholders, with the layers as one lxla_scan over stacked
-// weights; lxla_computation_value_and_grad differentiates it under a checkpoint policy. A step calls the result on the
-// parameters and records AdamW; lxla_mark_step runs both as one program, which writes the new parameters and moments over
-// the old ones. Then the parameters are saved, loaded, and write a few lines.
+// (`gpt` alone lists the options.) The loss is traced once, on placeholders, with the layers as one lxla_scan over
+// stacked weights; lxla_computation_value_and_grad differentiates it under a checkpoint policy. A step calls the result
+// on the parameters and records AdamW; lxla_mark_step runs both as one program, which writes the new parameters and
+// moments over the old ones. Then the parameters are saved, loaded, and write a few lines.
 //
 // With --mesh data=2,model=2, batches are split over data, heads and hidden units over model: the same program on other
 // places.

@@ -1,18 +1,20 @@
-// The model of gpt.c: a decoder-only transformer over characters, as GPT-2. Layer norm before attention and before the MLP,
-// learned positions, tied output projection; its loss, and a sampler. The layers are one lxla_scan over stacked weights.
+// The model of gpt.c: a decoder-only transformer over characters like GPT-2, its loss, and a sampler. Layer norm before
+// attention and before the MLP, learned positions, tied output projection. The layers are one lxla_scan over stacked
+// weights.
 #ifndef GPT_MODEL_H
 #define GPT_MODEL_H
 
 #include "frontend.h"
 #include "losses.h"
 #include "mesh.h"
+#include "noted.h"
 #include "random.h"
 
 static const double NORM_EPSILON = 1e-5, MASKED = -1e30;
 
 // --- Parameters ----------------------------------------------------------------------------------------------------
 
-// Those from ATTENTION_SCALE on are stacked over the layers.
+// Parameters from ATTENTION_SCALE on are stacked over the layers.
 enum {
   TOKEN_EMBEDDING, POSITION_EMBEDDING, FINAL_SCALE, FINAL_OFFSET,
   ATTENTION_SCALE, ATTENTION_OFFSET, QKV_WEIGHT, QKV_BIAS, MIX_WEIGHT, MIX_BIAS,
@@ -24,8 +26,8 @@ static const char *const NAMES[PARAMETERS] = {
     "attention_scale", "attention_offset", "qkv_weight", "qkv_bias", "mix_weight", "mix_bias",
     "mlp_scale", "mlp_offset", "up_weight", "up_bias", "down_weight", "down_bias"};
 
-// How parameters are split over the axis model of a mesh, as in Megatron: each device has some heads, and some of the
-// hidden units.
+// Shardings of the parameters over the mesh axis model, as in Megatron: each device has some of the heads and some of
+// the hidden units.
 static const mesh_rule RULES[] = {{"qkv_weight", "-,-,model"}, {"qkv_bias", "-,model"}, {"mix_weight", "-,model,-"},
                                   {"up_weight", "-,-,model"},  {"up_bias", "-,model"},  {"down_weight", "-,model,-"}};
 
@@ -45,7 +47,7 @@ static inline int is_matrix(int i) {
 
 static inline int is_scale(int i) { return i == FINAL_SCALE || i == ATTENTION_SCALE || i == MLP_SCALE; }
 
-// Writes the sizes of a parameter, for those of layers with `stacked` 1 of all layers; returns the rank.
+// Writes the sizes of a parameter; with `stacked` 1, those of a layer parameter for all layers. Returns the rank.
 static inline size_t dims_of(const model *m, int i, int stacked, int64_t dims[3]) {
   int64_t w = m->width;
   const int64_t own[PARAMETERS][2] = {{m->symbols, w}, {m->context, w}, {w}, {w}, {w}, {w}, {w, 3 * w}, {3 * w},
@@ -70,7 +72,7 @@ static inline lxla_tensor filled(const model *m, int i, double value) {
   return out;
 }
 
-// Matrices are random; those that add to the residual stream the smaller, the more layers do.
+// Matrices are random. Those that add to the residual stream are scaled down with the number of layers.
 static inline void initialise(const model *m, uint64_t seed, lxla_tensor *parameters) {
   uint64_t state = seed;
   for (int i = 0; i < PARAMETERS; i++) {
@@ -90,32 +92,6 @@ static inline void initialise(const model *m, uint64_t seed, lxla_tensor *parame
 
 // --- The model -----------------------------------------------------------------------------------------------------
 
-// Tensors that the functions below recorded and that are not released yet. A function notes the position at its start; at
-// its end it keeps its result, and releases the rest.
-static struct {
-  lxla_tensor tensors[128];
-  size_t count;
-} noted;
-
-static inline lxla_tensor note(lxla_tensor x) {
-  CHECK(noted.count < sizeof noted.tensors / sizeof *noted.tensors);
-  return noted.tensors[noted.count++] = x;
-}
-
-// Releases everything noted since `start` but `result`, which becomes the caller's to release.
-static inline lxla_tensor keep(size_t start, lxla_tensor result) {
-  TRY(lxla_tensor_retain(result));
-  TRY(lxla_tensor_release_many(noted.tensors + start, noted.count - start));
-  noted.count = start;
-  return result;
-}
-
-// Records lxla_f(a, b) and notes its result: NOTED(lxla_f, a, b)
-#define NOTED(function, ...)         \
-  lxla_tensor out_;                  \
-  TRY(function(__VA_ARGS__, &out_)); \
-  return note(out_)
-
 static inline lxla_tensor plus(lxla_tensor a, lxla_tensor b) { NOTED(lxla_binary, LXLA_BINARY_ADD, a, b); }
 static inline lxla_tensor scaled(lxla_tensor x, double by) { NOTED(lxla_binary_scalar, LXLA_BINARY_MULTIPLY, x, by); }
 static inline lxla_tensor taken(lxla_tensor x, lxla_tensor at) { NOTED(lxla_take, x, at, 0); }
@@ -123,7 +99,7 @@ static inline lxla_tensor shaped(lxla_tensor x, const int64_t *dims, size_t rank
 static inline lxla_tensor turned(lxla_tensor x, const int64_t *axes, size_t rank) { NOTED(lxla_transpose, x, axes, rank); }
 static inline lxla_tensor named(lxla_tensor x, const char *name) { NOTED(lxla_checkpoint_name, x, name); }
 
-// Records x, split over a mesh, if there is one.
+// Returns x with a sharding constraint, if there is a mesh.
 static inline lxla_tensor spread(lxla_tensor x, const char *sharding) {
   TRY(lxla_tensor_retain(x));
   return note(mesh_split(x, sharding));
@@ -133,7 +109,7 @@ static inline lxla_tensor normed(lxla_tensor x, lxla_tensor scale, lxla_tensor o
   NOTED(lxla_layer_norm, x, (const int64_t[]){-1}, 1, scale, offset, NORM_EPSILON);
 }
 
-// Records the products of a's `axis` with b's `other`.
+// Records the dot product over axis `axis` of a and axis `other` of b.
 static inline lxla_tensor product(lxla_tensor a, int64_t axis, lxla_tensor b, int64_t other) {
   NOTED(lxla_dot_general, a, b, NULL, NULL, 0, &axis, &other, 1, 0);
 }
@@ -149,7 +125,7 @@ static inline lxla_tensor scores_of(lxla_tensor q, lxla_tensor k) {
   NOTED(lxla_dot_general, q, k, batch, batch, 2, size, size, 1, 0);
 }
 
-// Records the values v, [batch, context, heads, size], mixed by `share`, [batch, heads, q, k].
+// Records the sums of the values v, [batch, context, heads, size], weighted by `share`, [batch, heads, q, k].
 static inline lxla_tensor mixed(lxla_tensor share, lxla_tensor v) {
   const int64_t of_share[] = {0, 1}, of_v[] = {0, 2}, keys[] = {3}, positions[] = {1};
   NOTED(lxla_dot_general, share, v, of_share, of_v, 2, keys, positions, 1, 0);
@@ -159,7 +135,7 @@ static inline lxla_tensor counted(const int64_t *dims, size_t rank, int64_t axis
   NOTED(lxla_iota, env, device, LXLA_DTYPE_S32, dims, rank, axis);
 }
 
-// Records the scores of keys that come before their query or with it; all others are as good as -infinity.
+// Records the causal mask: scores of keys after their query become very small.
 static inline lxla_tensor causal(const model *m, lxla_tensor scores) {
   int64_t t = m->context;
   const lxla_scalar masked = {LXLA_DTYPE_F32, 0, {.f = MASKED}};
@@ -212,7 +188,7 @@ static inline lxla_computation traced_layer(const model *m, int64_t batch) {
   return body;
 }
 
-// Records the last layer's output, normed, [batch, context, width]. `tokens` are s32[batch, context].
+// Records the normalized output of the last layer, [batch, context, width]. `tokens` are s32[batch, context].
 static inline lxla_tensor forward(const model *m, int64_t batch, const lxla_tensor *p, lxla_tensor tokens) {
   size_t start = noted.count;
   lxla_tensor x = plus(taken(p[TOKEN_EMBEDDING], tokens), p[POSITION_EMBEDDING]), out;
@@ -255,7 +231,7 @@ static inline lxla_computation trace_loss(const model *m, int64_t batch) {
   return made;
 }
 
-// Derives parameters, tokens, targets -> loss, gradients of the parameters, under a checkpoint policy.
+// Derives parameters, tokens, targets -> loss, gradients of the parameters, with a checkpoint policy.
 static inline lxla_computation differentiate(lxla_computation loss, int32_t policy) {
   static const char *const saved[] = {"attended", "expanded"};
   size_t wrt[PARAMETERS];
@@ -283,8 +259,8 @@ static inline lxla_tensor with_noise(lxla_tensor scores, lxla_tensor key, int64_
   return plus(scores, scaled(note(unary(LXLA_UNARY_LOG, inner)), -1));
 }
 
-// Traces parameters, tokens s32[1, context], position s32[], key u32[2] -> the next character s32[], the next key.
-// With temperature 0 it is the likeliest character. What follows the position does not matter: no earlier position sees it.
+// Traces parameters, tokens s32[1, context], position s32[], key u32[2] -> the next character s32[], the next key. With
+// temperature 0 it is the most likely character. Tokens after the position have no effect, because of the causal mask.
 static inline lxla_computation trace_sampler(const model *m, double temperature) {
   enum { TOKENS = PARAMETERS, POSITION, KEY, INPUTS };
   lxla_tensor in[INPUTS], keys, out[2];

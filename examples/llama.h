@@ -1,13 +1,11 @@
-// The decoder of Llama 3.1: RMSNorm, rotary embedding, grouped-query attention with a causal mask, SwiGLU. It is recorded on
-// any tensors: on placeholders it is traced and lowered without weights, on real weights it runs.
+// The decoder of Llama 3.1: RMSNorm, rotary embedding, grouped-query attention with a causal mask, SwiGLU. It can be
+// recorded on placeholders, to trace and lower it without weights, or on real weights, to run it.
 #ifndef LLAMA_H
 #define LLAMA_H
 
-#include "lazyxla.h"
+#include "noted.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct {
   int64_t layers, width, ffn, heads, kv_heads, vocabulary, sequence;
@@ -18,51 +16,9 @@ static const double NORM_EPSILON = 1e-5, ROTARY_BASE = 500000;
 static const lxla_env llama_env = {0};                   // the current environment, else the default one
 static lxla_device llama_device = {LXLA_DEVICE_XLA, 0};  // its first accelerator
 
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-
 // --- Recording -----------------------------------------------------------------------------------------------------
 
-// Tensors that the functions below recorded and that are not released yet. A function that records many notes the
-// position at its start; at its end it keeps its result, and releases the rest.
-static struct {
-  lxla_tensor tensors[256];
-  size_t count;
-  uint64_t operations;  // recorded so far
-} noted;
-
-static inline lxla_tensor note(lxla_tensor x) {
-  if (noted.count == sizeof noted.tensors / sizeof *noted.tensors) {
-    fprintf(stderr, "llama.h: more tensors than there is place for\n");
-    exit(1);
-  }
-  noted.operations++;
-  return noted.tensors[noted.count++] = x;
-}
-
-// Releases everything noted since `start` except `result`, which becomes the caller's to release.
-static inline lxla_tensor keep(size_t start, lxla_tensor result) {
-  TRY(lxla_tensor_retain(result));
-  TRY(lxla_tensor_release_many(noted.tensors + start, noted.count - start));
-  noted.count = start;
-  return result;
-}
-
 static inline void drop(lxla_tensor x) { TRY(lxla_tensor_release(x)); }
-
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-
-// Records lxla_f(a, b) and notes its result: NOTED(lxla_f, a, b)
-#define NOTED(function, ...)             \
-  lxla_tensor out_;                      \
-  TRY(function(__VA_ARGS__, &out_));     \
-  return note(out_)
 
 static inline lxla_tensor binary(int32_t op, lxla_tensor a, lxla_tensor b) { NOTED(lxla_binary, op, a, b); }
 static inline lxla_tensor plus(lxla_tensor a, lxla_tensor b) { return binary(LXLA_BINARY_ADD, a, b); }
@@ -85,13 +41,14 @@ static inline lxla_tensor counted(int32_t dtype, int64_t n) { NOTED(lxla_iota, l
 
 // --- The model -----------------------------------------------------------------------------------------------------
 
-// Inputs of a model: these, then LAYER_WEIGHTS weights, stacked for all layers, or LAYER_WEIGHTS for each layer.
+// Inputs of a model: these, then LAYER_WEIGHTS weights, stacked over all layers, or LAYER_WEIGHTS weights for each
+// layer.
 enum { TOKENS, EMBEDDING, FINAL_NORM, OUTPUT_HEAD, LAYERS };
 enum { ATTENTION_NORM, QUERY, KEY, VALUE, ATTENTION_OUTPUT, FFN_NORM, GATE, UP, DOWN, LAYER_WEIGHTS };
 
 static inline int64_t head_size(const llama *m) { return m->width / m->heads; }
 
-// Writes the sizes of input `i`, for weights those of one layer; returns the rank.
+// Writes the sizes of input `i`; for weights, those of one layer. Returns the rank.
 static inline size_t input_dims(const llama *m, size_t i, int64_t dims[2]) {
   int64_t w = m->width, kv = m->kv_heads * head_size(m), f = m->ffn;
   const int64_t whole[LAYERS][2] = {{m->sequence}, {m->vocabulary, w}, {w}, {w, m->vocabulary}};
@@ -115,7 +72,7 @@ static inline int64_t parameter_count(const llama *m) {
   return total;
 }
 
-// Tables that all layers share. They are made of constants alone, so they become part of a traced layer.
+// Tables that all layers share. They are computed from constants alone, so that they become part of a traced layer.
 typedef struct {
   lxla_tensor cosine, sine;   // [sequence, 1, head / 2]
   lxla_tensor visible;        // [sequence, sequence]: the keys that each query attends to
@@ -151,7 +108,7 @@ static inline lxla_tensor joined(lxla_tensor a, lxla_tensor b) {
   NOTED(lxla_concatenate, both, 2, -1);
 }
 
-// Rotates each pair of elements (one of each half) by its position's angle. x is [sequence, n, head].
+// Rotates each pair of elements (one of each half) by the angle of its position. x is [sequence, n, head].
 static inline lxla_tensor rotated(const llama *m, const llama_tables *t, lxla_tensor x, int64_t n) {
   const int64_t dims[3] = {m->sequence, n, head_size(m)};
   lxla_tensor wide = converted(x, LXLA_DTYPE_F32), a = half_of(wide, dims, 0), b = half_of(wide, dims, 1);

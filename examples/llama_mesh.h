@@ -1,13 +1,13 @@
-// The training step of Llama 3.1 on a mesh with the axes data and model. As in Megatron, each matrix is split over model
-// by the axis whose pieces need no exchange until the sum after attention or MLP. Its other axis is split over data, and
-// so are its moments, so that no device has a copy of anything large. The sequence is split over data.
+// The training step of Llama 3.1 on a mesh with the axes data and model. As in Megatron, model splits the axis of each
+// matrix that needs no exchange until the sum after attention or MLP. data splits the other axis, the moments in the
+// same way, and the sequence, so that no device has a copy of a large tensor.
 #ifndef LLAMA_MESH_H
 #define LLAMA_MESH_H
 
 #include "llama_training.h"
 #include "mesh.h"
 
-// Returns how input `i` of a step is split; weights of layers are stacked.
+// Returns the sharding of input `i` of a step; weights of layers are stacked.
 static inline const char *step_sharding(size_t i) {
   static const char *const whole[LAYERS] = {"data", "model,data", "-", "data,model"};
   static const char *const each[LAYER_WEIGHTS] = {
@@ -19,7 +19,7 @@ static inline const char *step_sharding(size_t i) {
   return i < LAYERS ? whole[i] : each[i - LAYERS];
 }
 
-// A traced step, recorded on placeholders that are split.
+// A step traced on sharded placeholders.
 typedef struct {
   lxla_tensor in[STEP_INPUTS], out[STEP_RESULTS];
 } recorded_step;
@@ -29,8 +29,8 @@ static inline void release_step(recorded_step *s) {
   TRY(lxla_tensor_release_many(s->out, STEP_RESULTS));
 }
 
-// Records a step. Placeholders get their sharding as they move to the mesh from `near`, another device of its
-// environment. Updated weights and moments are split as the old ones.
+// Records a step. Placeholders are created on `near`, another device of the mesh's environment, and moved to the mesh
+// with their sharding. Updated weights and moments keep their shardings.
 static inline recorded_step record_step(const llama *m, lxla_computation step, lxla_device near) {
   recorded_step s;
   const lxla_device place = llama_device;

@@ -1,16 +1,17 @@
-// Llama 3.1 as one loop: a layer is traced once, on placeholders, and lxla_scan applies it to the stacked weights of all.
+// Llama 3.1 as one loop: a layer is traced once, on placeholders, and lxla_scan applies it to the stacked weights of
+// all.
 //
 //   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE] [--emit-step FILE]
 //              [--mesh data=8,model=64] [--compile-layers N]
 //
 // The model is traced and lowered without weights and without moving bytes, whatever its size; then its training step:
-// loss, gradients with each layer checkpointed, AdamW. A small model (tiny, or a cut of the others) is then run on random
-// weights. Its logits and its gradients are compared with those of the same layers recorded one by one, and a few
-// training steps have to lower the loss. --unrolled lowers without the loop, and without the step; --run also runs a model
-// that is large; --emit and --emit-step write the StableHLO.
+// loss, gradients with each layer checkpointed, AdamW. A small model (tiny, or a cut of the others) is then run on
+// random weights. Its logits and its gradients are compared with those of the same layers recorded one by one, and a
+// few training steps have to lower the loss. --unrolled lowers without the loop, and without the step; --run also runs
+// a model that is large; --emit and --emit-step write the StableHLO.
 //
-// With --mesh, the step is also lowered on placeholders that are split over a mesh of as many devices (llama_mesh.h), and
-// what is run is run there. --compile-layers compiles the step of a narrow model with so many layers for the mesh.
+// With --mesh, the step is also lowered on placeholders that are split over a mesh of as many devices (llama_mesh.h),
+// and what is run is run there. --compile-layers compiles the step of a narrow model with so many layers for the mesh.
 #include "llama_mesh.h"
 
 #include <time.h>

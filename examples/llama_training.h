@@ -1,5 +1,5 @@
-// The training step of Llama 3.1 on placeholders or real weights: loss of the next tokens, its gradients by every weight with
-// each layer checkpointed, clipping and AdamW.
+// The training step of Llama 3.1, on placeholders or real weights: the loss of the next tokens, its gradients by every
+// weight with each layer checkpointed, clipping and AdamW.
 #ifndef LLAMA_TRAINING_H
 #define LLAMA_TRAINING_H
 
@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-// Inputs of a step: those of the model with stacked weights, m and v of each weight, the tokens to be told, the rates. Its
-// results: the loss, then weights, m and v, updated.
+// Inputs of a step: those of the model with stacked weights, m and v of each weight, the target tokens, the rates.
+// Results: the loss, then the updated weights, m and v.
 enum { WEIGHTS = LAYERS + LAYER_WEIGHTS - EMBEDDING };
 enum { STEP_INPUTS = EMBEDDING + 3 * WEIGHTS + 4, STEP_RESULTS = 1 + 3 * WEIGHTS };
 enum { FIRST_M = EMBEDDING + WEIGHTS, FIRST_V = FIRST_M + WEIGHTS, TARGETS = FIRST_V + WEIGHTS, RATES };
@@ -23,13 +23,13 @@ static inline lxla_tensor empty(int32_t dtype, const int64_t *dims, size_t rank)
   return out;
 }
 
-// Returns whether input `i`, a weight, is a matrix, or a stack of them: those decay.
+// Returns whether input `i`, a weight, is a matrix or a stack of matrices: these have weight decay.
 static inline int is_matrix(const llama *m, size_t i) {
   int64_t dims[2];
   return input_dims(m, i, dims) == 2;
 }
 
-// Writes the sizes of input `i`, for weights of layers those of the stack; returns the rank.
+// Writes the sizes of input `i`; for weights of layers, those of the stack. Returns the rank.
 static inline size_t stacked_dims(const llama *m, size_t i, int64_t dims[3]) {
   int64_t own[2];
   size_t rank = input_dims(m, i, own), first = i >= LAYERS;
@@ -38,7 +38,7 @@ static inline size_t stacked_dims(const llama *m, size_t i, int64_t dims[3]) {
   return first + rank;
 }
 
-// Traces the inputs of the model, then the tokens to be told -> the loss.
+// Traces the inputs of the model, then the target tokens -> the loss.
 static inline lxla_computation trace_loss(const llama *m, int unrolled) {
   size_t n = input_count(m, unrolled);
   lxla_tensor *inputs = malloc((n + 1) * sizeof *inputs), logits, loss;
@@ -55,8 +55,8 @@ static inline lxla_computation trace_loss(const llama *m, int unrolled) {
   return made;
 }
 
-// Traces the inputs of the model, then the tokens to be told -> the loss, then the gradients by all weights. `checkpoint` is
-// one of LXLA_CHECKPOINT_*, which in a loop over layers holds for each layer.
+// Traces the inputs of the model, then the target tokens -> the loss, then the gradients by all weights. `checkpoint`
+// is one of LXLA_CHECKPOINT_*; in a loop over layers it applies to each layer.
 static inline lxla_computation trace_gradients(const llama *m, int unrolled, int32_t checkpoint) {
   size_t n = input_count(m, unrolled) - EMBEDDING, *wrt = malloc(n * sizeof *wrt);
   if (!wrt) exit(1);

@@ -1,25 +1,12 @@
-// Losses, recorded on any tensors, placeholders included. Header only: copy it. The results are the caller's to release.
+// Losses, recorded on any tensors, including placeholders. Header only: copy it with try.h. The caller releases the
+// results.
 #ifndef LOSSES_H
 #define LOSSES_H
 
-#include "lazyxla.h"
+#include "try.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#ifndef TRY
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-#endif
-
-// Records the mean of -log softmax(scores)[label]. `scores` are [..., classes], in f32 or converted to it; `labels` are
-// integers [...], each the index of a class.
+// Records the mean of -log softmax(scores)[label]. `scores` are [..., classes], converted to f32; `labels` are integers
+// [...], each the index of a class.
 static inline lxla_tensor mean_cross_entropy(lxla_tensor scores, lxla_tensor labels) {
   lxla_tensor wide, log_p, at, picked, mean, loss;
   TRY(lxla_convert(scores, LXLA_DTYPE_F32, &wide));

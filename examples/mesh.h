@@ -1,31 +1,20 @@
-// A mesh for a program that also runs on one device: opens it from a text such as "data=2,model=2", and splits tensors
-// over it. Header only: copy it. Without a mesh, all functions leave tensors as they are.
+// A mesh for a program that also runs on one device: opens it from a text such as "data=2,model=2", and shards tensors
+// over it. Header only: copy it with try.h. Without a mesh, all functions return tensors unchanged.
 //
-// A sharding names axes that a mesh may have: "data,-,model". Axes that the mesh lacks, and those that do not divide the
-// size, are left out, so that one text serves every mesh, and a batch of one.
+// A sharding such as "data,-,model" may name axes that the mesh lacks. These, and axes that do not divide the size, are
+// omitted, so that one text serves every mesh, and a batch of one.
 #ifndef EXAMPLE_MESH_H
 #define EXAMPLE_MESH_H
 
-#include "lazyxla.h"
+#include "try.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef TRY
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-#endif
-
 enum { MESH_MOST_AXES = 4, MESH_MOST_RANK = 8, MESH_NAME = 16, MESH_TEXT = 256, MESH_MOST_SHOWN = 64 };
 
-// The mesh of the program; id 0: none.
+// The mesh of the program; id 0 if there is none.
 static struct {
   lxla_env env;
   lxla_mesh handle;
@@ -34,8 +23,8 @@ static struct {
   int64_t sizes[MESH_MOST_AXES];
 } the_mesh;
 
-// Opens a mesh in an environment with as many devices, which becomes the current one of this thread: functions that are
-// given environment 0 use it. Returns the place of the mesh's tensors.
+// Opens a mesh in an environment with as many devices. The environment becomes the current one of this thread:
+// functions that are passed environment 0 use it. Returns the device of the mesh.
 static inline lxla_device mesh_open(const char *text) {
   const char *names[MESH_MOST_AXES];
   lxla_env_options options = {.struct_size = sizeof options};
@@ -76,7 +65,7 @@ static inline int64_t mesh_axis(const char *name, size_t length) {
   return 0;
 }
 
-// Writes the part of a sharding that this mesh and these sizes allow. Returns the number of pieces.
+// Writes the part of a sharding that this mesh and these sizes permit. Returns the number of pieces.
 static inline int64_t mesh_fit(const char *sharding, const int64_t *dims, size_t rank, char *out) {
   int64_t all = 1;
   *out = 0;
@@ -107,7 +96,7 @@ static inline void mesh_fit_tensor(const char *sharding, lxla_tensor x, char *ou
   mesh_fit(sharding, dims, rank, out);
 }
 
-// Returns a tensor on the mesh with the value of x, split; with "", each device has a copy. Releases x.
+// Returns a tensor on the mesh with the value of x and a sharding; "" replicates it. Releases x.
 static inline lxla_tensor mesh_split(lxla_tensor x, const char *sharding) {
   if (!the_mesh.handle.id) return x;
   char text[MESH_TEXT];
@@ -118,7 +107,7 @@ static inline lxla_tensor mesh_split(lxla_tensor x, const char *sharding) {
   return out;
 }
 
-// As lxla_tensor_from_host in the current environment. On a mesh, each device gets its piece only.
+// Like lxla_tensor_from_host, in the current environment; on a mesh, with a sharding.
 static inline lxla_tensor mesh_from_host(lxla_device device, int32_t dtype, const int64_t *dims, size_t rank,
                                          const void *data, size_t bytes, const char *sharding) {
   lxla_tensor out;
@@ -132,12 +121,12 @@ static inline lxla_tensor mesh_from_host(lxla_device device, int32_t dtype, cons
   return out;
 }
 
-// How the tensors of a name are split.
+// Sharding rule: tensors of this name get this sharding.
 typedef struct {
   const char *name, *sharding;
 } mesh_rule;
 
-// Splits named tensors by rules. Each device gets a copy of those without a rule.
+// Shards named tensors by rules. Tensors without a rule are replicated.
 static inline void mesh_place(const mesh_rule *rules, size_t n_rules, const char *const *names, lxla_tensor *tensors,
                               size_t n) {
   for (size_t i = 0; i < n; i++) {
@@ -148,7 +137,7 @@ static inline void mesh_place(const mesh_rule *rules, size_t n_rules, const char
   }
 }
 
-// Prints the sharding of a tensor, and which device holds which piece, unless the mesh is too large for a picture.
+// Prints the sharding of a tensor, and unless the mesh is too large, a drawing of the devices of each piece.
 static inline void mesh_show(const char *name, lxla_tensor x) {
   if (!the_mesh.handle.id) return;
   int64_t devices = 1;

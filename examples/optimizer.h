@@ -1,28 +1,15 @@
-// AdamW with decoupled weight decay, gradients clipped to a global norm, and a learning rate that warms up and then falls
-// along a cosine. Header only: copy it. Everything is recorded on any tensors, placeholders included; results are the
-// caller's to release.
+// AdamW with decoupled weight decay, gradients clipped to a global norm, and a learning rate with warm-up and cosine
+// decay. Header only: copy it with try.h. It can be recorded on any tensors, including placeholders. The caller
+// releases the results.
 //
-// Each step: make_rates; clip_factor of all gradients; adamw_apply for each parameter; release; lxla_mark_step. What
-// changes from step to step are tensors of one element, so that one program serves all steps.
+// Each step: make_rates; clip_factor of all gradients; adamw_apply for each parameter; release; lxla_mark_step. Values
+// that change from step to step are tensors of one element, so that one program serves all steps.
 #ifndef OPTIMIZER_H
 #define OPTIMIZER_H
 
-#include "lazyxla.h"
+#include "try.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#ifndef TRY
-#define TRY(call)                                                                        \
-  do {                                                                                   \
-    lxla_status status_ = (call);                                                        \
-    if (status_ != LXLA_OK) {                                                            \
-      fprintf(stderr, "%s: %s\n", lxla_status_name(status_), lxla_last_error_message()); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-#endif
 
 typedef struct {
   double beta1, beta2, epsilon;
@@ -30,14 +17,15 @@ typedef struct {
   double clip;   // largest norm of all gradients together
 } adamw;
 
-// Rates that change from step to step, each f32[]. Placeholders, where a step is traced.
+// Rates of one step, each f32[]; placeholders if the step is traced.
 typedef struct {
   lxla_tensor size;   // learning rate / (1 - beta1^t)
   lxla_tensor root;   // 1 / sqrt(1 - beta2^t)
   lxla_tensor decay;  // learning rate * decay
 } adamw_rates;
 
-// Returns the learning rate of a step, counted from 0: up to `peak` in `warmup` steps, then down to a tenth of it.
+// Returns the learning rate of a step, counted from 0: it rises to `peak` in `warmup` steps, and falls to a tenth of
+// it.
 static inline double warmup_cosine(double peak, int64_t step, int64_t warmup, int64_t steps) {
   if (step < warmup) return peak * (double)(step + 1) / (double)warmup;
   double passed = (double)(step - warmup) / (double)(steps > warmup ? steps - warmup : 1);
@@ -89,7 +77,7 @@ static inline lxla_tensor adamw_average(lxla_tensor x, lxla_tensor y, double by)
   return sum;
 }
 
-// Records the factor, f32[], that clips the gradients: 1, or less if their norm exceeds `clip`.
+// Records the factor, f32[], by which gradients are multiplied: 1, or less if their norm exceeds `clip`.
 static inline lxla_tensor clip_factor(const lxla_tensor *gradients, size_t n, double clip) {
   const lxla_scalar limit = {LXLA_DTYPE_F32, 0, {.f = clip}};
   lxla_tensor total = {0}, norm, most, factor;
@@ -112,8 +100,8 @@ static inline lxla_tensor clip_factor(const lxla_tensor *gradients, size_t n, do
   return factor;
 }
 
-// Records the update of one parameter. `factor` is that of clip_factor. Moments m and v are f32; the arithmetic is, too,
-// whatever the dtype of the parameter. Returns the new parameter, m and v.
+// Records the update of one parameter. `factor` is the result of clip_factor. Moments m and v and the arithmetic are
+// f32, whatever the dtype of the parameter. Returns the new parameter, m and v.
 static inline void adamw_update(const adamw *o, const adamw_rates *rates, lxla_tensor factor, lxla_tensor parameter,
                                 lxla_tensor gradient, lxla_tensor m, lxla_tensor v, int decays, lxla_tensor out[3]) {
   int32_t dtype;
@@ -139,7 +127,7 @@ static inline void adamw_update(const adamw *o, const adamw_rates *rates, lxla_t
   TRY(lxla_tensor_release_many(done, sizeof done / sizeof *done));
 }
 
-// Records the update in place: the step donates the old buffers of all three.
+// Records the update in place: the next step donates the old buffers of all three.
 static inline void adamw_apply(const adamw *o, const adamw_rates *rates, lxla_tensor factor, lxla_tensor parameter,
                                lxla_tensor gradient, lxla_tensor m, lxla_tensor v, int decays) {
   const lxla_tensor state[3] = {parameter, m, v};

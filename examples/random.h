@@ -1,4 +1,4 @@
-// Random numbers by which the examples fill weights and pick windows of text. Header only: copy it.
+// Random numbers for initial weights and for windows of text. Header only: copy it.
 #ifndef RANDOM_H
 #define RANDOM_H
 

@@ -1,4 +1,5 @@
-// Text as numbers of characters, and windows of it to train on. Header only, with frontend.h, mesh.h and random.h: copy them.
+// Text as numbers of characters, and windows of it for training. Header only, with frontend.h, mesh.h and random.h:
+// copy them.
 #ifndef TEXT_H
 #define TEXT_H
 
@@ -9,7 +10,7 @@
 enum { MOST_SYMBOLS = 96 };
 static const double HELD_OUT = 0.1;
 
-// The text as numbers of symbols: the bytes that occur, in ascending order. The tail is held out.
+// The text as symbol numbers. Symbols are the bytes that occur, in ascending order. The end of the text is held out.
 typedef struct {
   int32_t *ids;
   int64_t length, training;
@@ -51,12 +52,12 @@ static inline lxla_tensor from_ids(const int32_t *ids, const int64_t *dims, size
   return mesh_from_host(device, LXLA_DTYPE_S32, dims, rank, ids, bytes, "data,-");
 }
 
-// Windows of text, and the same one character further: what is to be told.
+// Windows of text, and the windows one character later: the targets.
 typedef struct {
   lxla_tensor tokens, targets;  // s32[batch, context]
 } batch;
 
-// The windows of `context` characters that start at `starts`.
+// Returns the windows of `context` characters that begin at `starts`.
 static inline batch batch_at(const corpus *c, const int64_t *starts, int64_t windows, int64_t context) {
   size_t n = (size_t)(windows * context);
   int32_t *tokens = memory(n * sizeof *tokens), *targets = memory(n * sizeof *targets);

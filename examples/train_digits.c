@@ -5,8 +5,9 @@
 // With a third argument, writes a line "loss" for each step and "accuracy" for each epoch to that file. On a mesh, each
 // device computes with its part of the batch and a copy of the network.
 //
-// Every operation below only records; lxla_gradients records the backward pass. lxla_mark_step, once a batch, hands what was recorded to XLA: the first time it is
-// compiled, after that the compiled program is found again, and it writes the new parameters over the old ones.
+// Every operation below only records; lxla_gradients records the backward pass. lxla_mark_step, once a batch, hands
+// what was recorded to XLA: the first time it is compiled, after that the compiled program is found again, and it
+// writes the new parameters over the old ones.
 #include "mesh.h"
 
 #include <math.h>

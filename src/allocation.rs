@@ -42,7 +42,7 @@ pub fn zeroed_bytes(size: usize) -> Result<Vec<u8>> {
     // A system that overcommits would grant more and kill the process when the memory is used.
     let promised = size as u64 <= memory_of_machine();
     let bytes = if promised { bytemuck::allocation::try_zeroed_vec(size).ok() } else { None };
-    bytes.ok_or_else(|| error!(ResourceExhausted, "{size} bytes of the host's memory cannot be had"))
+    bytes.ok_or_else(|| error!(ResourceExhausted, "no host memory for {size} bytes"))
 }
 
 /// Bytes of memory and swap of the machine; `u64::MAX` if the system does not report them.

@@ -10,7 +10,8 @@ type Work = Box<dyn FnOnce()>;
 thread_local! {
     /// Number of ABI calls in progress on this thread: a callback within a call may make another call.
     static CALLS: Cell<u32> = const { Cell::new(0) };
-    /// True if work is queued. Read at the end of every call, so it is separate from the queue, which has a destructor.
+    /// Whether work is queued. Checked at the end of every call; a flag of its own, because the queue has a destructor,
+    /// which makes its access slower.
     static IS_WAITING: Cell<bool> = const { Cell::new(false) };
     static WAITING: RefCell<Vec<Work>> = const { RefCell::new(Vec::new()) };
 }

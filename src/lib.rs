@@ -1,8 +1,8 @@
 //! lazyxla: lazy tensors on XLA, behind a C ABI.
 //!
 //! The layers, from the top down. A module uses only modules of the layers below its own; `tests/layers.rs` checks it.
-//! `docs/architecture.md` follows a tensor, a step and a gradient through them. Only [`capi`] is an interface; the tests
-//! in `tests/` reach the layers below through `testing`.
+//! `docs/architecture.md` follows a tensor, a step and a gradient through them. Only [`capi`] is an interface; the
+//! tests in `tests/` reach the layers below through `testing`.
 //!
 //! | layer | contents |
 //! |---|---|

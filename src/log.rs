@@ -62,7 +62,7 @@ pub fn current_call() -> Option<&'static str> {
     CALL.try_with(Cell::get).ok().flatten()
 }
 
-/// Guard of one call of a sink, from start to end.
+/// Marks a sink call as in progress until it is dropped.
 struct Running(Arc<Listener>);
 
 impl Running {

@@ -22,7 +22,8 @@ fn on_thread<T: Send, F: FnOnce() -> T + Send>(bytes: usize, work: F) -> std::re
     let done = std::thread::scope(|scope| {
         let named = std::thread::Builder::new().name("lazyxla-deep".to_string()).stack_size(bytes);
         let run = || {
-            // Makes a panic here count as one of the ABI call: the caller's guard reports it, and it is not printed.
+            // Marks this thread as inside the ABI call: the guard reports its panic, and the panic hook does not print
+            // it.
             log::set_call(call);
             let work = work.lock().take();
             work.map(|work| work())

@@ -1,4 +1,5 @@
-//! The parts of the layers that the tests in `tests/` use. No interface: they change with the library.
+//! Exports of the internal layers for the tests in `tests/`. Not part of the public interface: they change with the
+//! library.
 
 /// Traced computations and what applies them.
 pub mod computation {

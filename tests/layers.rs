@@ -1,10 +1,11 @@
-//! The layers of the library: a module uses only modules of layers below its own. The table in src/lib.rs lists the same layers.
+//! The layers of the library: a module uses only modules of layers below its own. The table in src/lib.rs lists the
+//! same layers. Within a layer, files do not use each other in circles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Modules by layer, the top one first.
-const FLOORS: &[&[&str]] = &[
+const LAYERS: &[&[&str]] = &[
     &["capi"],
     &["env"],
     &["computation"],
@@ -26,8 +27,15 @@ const FLOORS: &[&[&str]] = &[
     &["error"],
 ];
 
-fn floor(module: &str) -> Option<usize> {
-    FLOORS.iter().position(|floor| floor.contains(&module))
+/// Uses that close a circle, as pairs of a file and the file that it uses.
+const KNOWN_CIRCLES: [(&str, &str); 3] = [
+    ("device/state", "device/eager"),
+    ("engine/pjrt/executable", "engine/pjrt/partitioned"),
+    ("tensor/mixing", "tensor/record"),
+];
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -41,6 +49,22 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the code of all files of the library except tests, by their paths in src without `.rs`.
+fn sources() -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut paths = Vec::new();
+    files(&root, &mut paths);
+    let mut sources = BTreeMap::new();
+    for path in paths {
+        let name = path.strip_prefix(&root).unwrap().with_extension("").display().to_string();
+        let is_test = ["tests", "test", "testing"].iter().any(|end| name.ends_with(end));
+        if name != "lib" && !is_test {
+            sources.insert(name, code(&std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+    sources
 }
 
 /// Returns the modules of the crate's root that a piece of code names.
@@ -77,26 +101,18 @@ fn used(code: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_floor_uses_only_floors_below_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut paths = Vec::new();
-    files(&root, &mut paths);
+fn a_layer_uses_only_layers_below_it() {
     let mut wrong = Vec::new();
     let mut seen = 0;
-    for path in paths {
-        let name = path.strip_prefix(&root).unwrap();
-        let module = name.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs");
-        let is_test = name.ends_with("tests.rs") || name.ends_with("testing.rs") || name.ends_with("binding_test.rs");
-        if module == "lib" || is_test {
-            continue;
-        }
-        let here = floor(module).unwrap_or_else(|| panic!("{module} has no floor"));
-        for other in used(&code(&std::fs::read_to_string(&path).unwrap())) {
+    for (name, code) in sources() {
+        let module = name.split('/').next().unwrap();
+        let here = layer(module).unwrap_or_else(|| panic!("{module} is in no layer"));
+        for other in used(&code) {
             seen += 1;
             // Macros of the crate's root have the names of their modules.
-            let Some(there) = floor(&other) else { panic!("{}: crate::{other} has no floor", name.display()) };
+            let Some(there) = layer(&other) else { panic!("{name}: crate::{other} is in no layer") };
             if other != module && there <= here {
-                wrong.push(format!("{}: {module} uses {other}", name.display()));
+                wrong.push(format!("{name}: {module} uses {other}"));
             }
         }
     }
@@ -108,4 +124,173 @@ fn a_floor_uses_only_floors_below_it() {
 fn lists_and_paths_are_found() {
     let found = used("use crate::{error, ir::{Op, Trace}, native};\nlet x = crate::types::DType::F32;");
     assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["error", "ir", "native", "types"]);
+}
+
+/// Paths from the crate's root that a file names.
+#[derive(Default)]
+struct Names {
+    /// Paths of its imports, and paths written in full.
+    uses: Vec<Vec<String>>,
+    /// Paths of its public imports, by the name of the last segment.
+    exports: BTreeMap<String, Vec<String>>,
+}
+
+/// Expands `a::{b, c::{d, e}}` to `a::b`, `a::c::d` and `a::c::e`.
+fn expanded(tree: &str) -> Vec<String> {
+    let Some(open) = tree.find('{') else {
+        return vec![tree.split(" as ").next().unwrap().trim().to_string()];
+    };
+    let (prefix, list) = (tree[..open].trim(), &tree[open + 1..tree.rfind('}').unwrap()]);
+    let mut paths = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (i, c) in list.char_indices().chain([(list.len(), ',')]) {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                if !list[start..i].trim().is_empty() {
+                    paths.extend(expanded(&list[start..i]).iter().map(|path| format!("{prefix}{path}")));
+                }
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    paths
+}
+
+/// Returns a path that a file names, from the crate's root; None if it begins outside of the crate. `folders` are the
+/// modules with a mod.rs.
+fn from_root(file: &str, folders: &BTreeSet<String>, path: &str) -> Option<Vec<String>> {
+    let mut at: Vec<String> = file.split('/').map(str::to_string).collect();
+    let mut rest: Vec<&str> =
+        path.split("::").map(str::trim).filter(|segment| *segment != "self" && !segment.is_empty()).collect();
+    let first = *rest.first()?;
+    match first {
+        "crate" => {
+            at.clear();
+            rest.remove(0);
+        }
+        "super" => {
+            while rest.first() == Some(&"super") {
+                at.pop();
+                rest.remove(0);
+            }
+        }
+        _ if !folders.contains(file) => return None,
+        _ => {}
+    }
+    at.extend(rest.into_iter().map(str::to_string));
+    Some(at)
+}
+
+/// Returns the paths that a file names.
+fn names(file: &str, code: &str, folders: &BTreeSet<String>) -> Names {
+    let mut names = Names::default();
+    let mut statement = String::new();
+    for line in code.lines().map(str::trim) {
+        let begins = line.starts_with("use ") || line.starts_with("pub use ") || line.contains(") use ");
+        if begins || !statement.is_empty() {
+            statement.push_str(line);
+            statement.push(' ');
+        }
+        if statement.is_empty() || !line.ends_with(';') {
+            continue;
+        }
+        let (before, tree) = statement.split_once("use ").unwrap();
+        for path in expanded(tree.trim_end().trim_end_matches(';')) {
+            let Some(path) = from_root(file, folders, &path) else { continue };
+            match path.last() {
+                Some(name) if before.starts_with("pub") => {
+                    names.exports.insert(name.clone(), path);
+                }
+                _ => names.uses.push(path),
+            }
+        }
+        statement.clear();
+    }
+    for start in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(start) {
+            let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            if code[..at].ends_with(is_path) {
+                continue;
+            }
+            let path: String = code[at..].chars().take_while(|c| is_path(*c)).collect();
+            names.uses.extend(from_root(file, folders, &path));
+        }
+    }
+    names
+}
+
+/// Returns the file that defines what a path names. Follows exports, but not those of all names of a module.
+fn defining(all: &BTreeMap<String, Names>, path: &[String]) -> Option<String> {
+    let length = (1..=path.len()).rev().find(|&length| all.contains_key(&path[..length].join("/")))?;
+    let file = path[..length].join("/");
+    match path.get(length).and_then(|name| all[&file].exports.get(name)) {
+        Some(target) if target[..] != *path => defining(all, &[&target[..], &path[length + 1..]].concat()),
+        _ => Some(file),
+    }
+}
+
+/// Whether a file has the rules of operations whose definitions are in other files. Definitions refer to their rules,
+/// and rules record operations, so uses of rules by other files are not counted.
+fn has_rules(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap();
+    let ends = ["derivative", "batch", "rules"];
+    let is_named = ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")));
+    file.starts_with("ops/") && (is_named || ["ops/control/lower", "ops/control/evaluate"].contains(&file))
+}
+
+#[test]
+fn files_do_not_use_each_other_in_circles() {
+    let sources = sources();
+    let folders: BTreeSet<String> =
+        sources.keys().filter_map(|name| name.strip_suffix("/mod")).map(str::to_string).collect();
+    let all: BTreeMap<String, Names> = sources
+        .iter()
+        .map(|(name, code)| {
+            let file = name.strip_suffix("/mod").unwrap_or(name);
+            (file.to_string(), names(file, code, &folders))
+        })
+        .collect();
+    // The file of a folder, mod.rs, uses the folder's files and is used by them.
+    let mut graph: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (file, names) in all.iter().filter(|(file, _)| !folders.contains(*file)) {
+        let uses = names.uses.iter().filter_map(|path| defining(&all, path));
+        let counted = uses.filter(|other| {
+            let is_rule = has_rules(other) && !has_rules(file);
+            other != file && !is_rule && !KNOWN_CIRCLES.contains(&(file.as_str(), other.as_str()))
+        });
+        graph.insert(file, counted.collect());
+    }
+    let edges: usize = graph.values().map(BTreeSet::len).sum();
+    assert!(edges > 500, "only {edges} uses found");
+    // Files that use no remaining file are in no circle.
+    loop {
+        let is_free = |uses: &BTreeSet<String>| uses.iter().all(|other| !graph.contains_key(other.as_str()));
+        let free: Vec<&str> = graph.iter().filter(|(_, uses)| is_free(uses)).map(|(file, _)| *file).collect();
+        if free.is_empty() {
+            break;
+        }
+        free.iter().for_each(|file| {
+            graph.remove(file);
+        });
+    }
+    let remaining: Vec<String> = graph.iter().map(|(file, uses)| format!("{file} uses {uses:?}")).collect();
+    assert!(remaining.is_empty(), "in circles, or using files that are:\n{}", remaining.join("\n"));
+}
+
+#[test]
+fn imports_are_resolved() {
+    let folders: BTreeSet<String> = [String::from("ops")].into();
+    assert_eq!(expanded("a::{b, c::{self, d}}"), ["a::b", "a::c::self", "a::c::d"]);
+    let path = |file, text| from_root(file, &folders, text).map(|path| path.join("/"));
+    assert_eq!(path("ops/shape/axes", "super::rules::RESHAPE").as_deref(), Some("ops/shape/rules/RESHAPE"));
+    assert_eq!(path("ops/shape/axes", "crate::types::self").as_deref(), Some("types"));
+    assert_eq!(path("ops", "table::definition").as_deref(), Some("ops/table/definition"));
+    assert_eq!(path("ops/shape/axes", "std::sync::Arc"), None);
+    let export = names("ops", "mod table;\npub use table::{definition,\n    evaluate};", &folders);
+    let user = names("transform/site", "use crate::ops::definition;", &folders);
+    let all = BTreeMap::from([("ops".to_string(), export), ("ops/table".to_string(), Names::default())]);
+    assert_eq!(defining(&all, &user.uses[0]).as_deref(), Some("ops/table"));
 }

@@ -289,8 +289,8 @@ const SUBJECTS: [&str; 12] = [
     "mesh",
 ];
 
-/// Writes a chapter for each subject: the operations whose C function is in the subject's file. Composed operations, which
-/// have no operation of StableHLO, come last.
+/// Writes a chapter for each subject: the operations whose C function is in the subject's file. Composed operations,
+/// which have no operation of StableHLO, come last.
 fn chapters(out: &mut String, rows: &[Row]) {
     let mut written = 0;
     for subject in SUBJECTS {

@@ -1,4 +1,5 @@
-// Derivatives by rules of the caller's, and values that derivatives take as constants: T7 and T8 of docs/behaviours.md.
+// Custom derivatives and batching rules, and values that derivatives treat as constants: T7 and T8 of
+// docs/behaviours.md.
 #include "derivatives.h"
 
 // --- T7: rules of the caller's ---
@@ -79,7 +80,7 @@ BOTH_TEST(t7_a_vjp_of_the_callers_in_calls_scans_and_batches) {
 }
 
 BOTH_TEST(t7_residuals_and_integers_in_a_vjp_of_the_callers) {
-  // x n, with residuals n and x; its gradient is said to be 100 x ct + n.
+  // x n, with residuals n and x; the rule's gradient is 100 x ct + n.
   const lxla_tensor x = HOLE(DIMS(2)), n = hole_of(S32, SCALAR), ct = HOLE(DIMS(2));
   lxla_tensor as_float, y, v[2];
   OK(lxla_convert(n, F32, &as_float));
@@ -113,7 +114,7 @@ BOTH_TEST(t7_residuals_and_integers_in_a_vjp_of_the_callers) {
 }
 
 BOTH_TEST(t7_a_jvp_of_the_callers_in_both_modes) {
-  // x^2, whose tangent is said to be 100 x t.
+  // x^2, with the custom tangent 100 x t.
   const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), square = mul(x, x);
   const lxla_computation primal = traces(&x, 1, &square, 1), rule = traces(TENSORS(x, t), TENSORS(square, times(mul(x, t), 100)));
   lxla_computation made;
@@ -148,7 +149,7 @@ static lxla_computation with_batching(lxla_computation primal, lxla_computation 
 }
 
 BOTH_TEST(t7_a_batching_of_the_callers) {
-  // x y, whose batch of three is said to be 10 x y.
+  // x y, with 10 x y as its batched computation for a batch of three.
   const lxla_tensor x = HOLE(DIMS(2)), y = HOLE(SCALAR), xs = HOLE(DIMS(3, 2)), ys = HOLE(DIMS(3)), a = DATA(DIMS(2), 1, 2);
   const lxla_tensor five = number_of(F32, 5), rows = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6);
   lxla_tensor column, z, v[4];

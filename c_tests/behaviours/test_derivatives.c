@@ -1,5 +1,5 @@
-// Gradients of pending tensors; derivatives of computations: values, checkpoints, second derivatives; what is refused: T1,
-// T2, T3, T5, T9 and T10 of docs/behaviours.md.
+// Gradients of pending tensors; derivatives of computations: values, checkpoints, second derivatives; what is refused:
+// T1, T2, T3, T5, T9 and T10 of docs/behaviours.md.
 #include "derivatives.h"
 
 // --- T1: gradients of pending tensors ---

@@ -257,7 +257,7 @@ TEST(k8_a_folder_that_is_open_to_others_is_not_used) {
   OK(lxla_set_log_callback(keep, NULL));
   OK(lxla_env_create(&options, &env));
   OK(lxla_set_log_callback(NULL, NULL));
-  CHECK(strstr(warning, "2 the disk cache is not used") == warning && strstr(warning, "open to others"));
+  CHECK(strstr(warning, "2 the disk cache is not used") == warning && strstr(warning, "accessible to others"));
   lxla_tensor t = one(env, 1), u = scalar(ADD, t, 1);
   EQUAL(value(u), 2);
   EQUAL(counter(env, "PersistentCacheMiss"), 0);

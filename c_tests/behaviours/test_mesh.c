@@ -1,4 +1,4 @@
-// Meshes as places of tensors: M1 of docs/behaviours.md. Results on a mesh are compared with those on xla:0.
+// Tensors on meshes: M1 of docs/behaviours.md. Results on a mesh are compared with those on xla:0.
 #include "mesh.h"
 
 // --- Made, moved, read ---

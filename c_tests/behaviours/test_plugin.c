@@ -1,4 +1,4 @@
-// Plugins that compute wrong numbers, refuse options, or remember too much from one run to the next.
+// Plugins that compute wrong numbers, reject options, or reuse stale weights from one run in the next.
 #define _GNU_SOURCE
 #include "fault.h"
 

@@ -1,4 +1,4 @@
-// Controls of the fault plugin and of a simulated full disk, for a test.
+// Controls the fault plugin and a simulated full disk from a test.
 #ifndef LXLA_FAULT_H
 #define LXLA_FAULT_H
 
@@ -25,8 +25,8 @@ static inline lxla_env fault_env(void) {
   return env;
 }
 
-// Simulates a full disk: system calls on files in LXLA_FAULT_FOLDER, if the test defines it, can fail. The library's
-// calls arrive here, since a program's functions precede those of the C library.
+// Simulates a full disk: system calls on files in LXLA_FAULT_FOLDER can fail, if the test defines that macro. The
+// functions below replace those of the C library, because the linker prefers a program's own functions.
 #ifdef LXLA_FAULT_FOLDER
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int disk_is_full(int call, const char *path, int file) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   if (!path && readlink(link, target, sizeof target - 1) > 0) path = target;
   if (!path || !strstr(path, LXLA_FAULT_FOLDER)) return 0;
-  // After the rename the file exists, and that is not undone if its folder cannot be synced: see test_files.c.
+  // After the rename the file exists, and that is not undone if its folder cannot be synced: see test_files_durable.c.
   if (call == FSYNC && strcmp(path + strlen(path) - strlen(LXLA_FAULT_FOLDER), LXLA_FAULT_FOLDER) == 0) return 0;
   if (++on_disk[call].calls != on_disk[call].armed) return 0;
   errno = ENOSPC;
@@ -69,7 +69,7 @@ ssize_t write(int file, const void *data, size_t size) {
   return disk_is_full(WRITE, NULL, file) ? -1 : syscall(SYS_write, file, data, size);
 }
 
-// Does not wait for the disk: these files need not survive a crash of the machine.
+// Does nothing: these files need not survive a crash of the machine.
 int fsync(int file) { return disk_is_full(FSYNC, NULL, file) ? -1 : 0; }
 
 int rename(const char *from, const char *to) {

@@ -288,7 +288,7 @@ PLAIN(Buffer_GetMemoryLayout)
 PLAIN(Buffer_OpaqueDeviceMemoryDataPointer)
 PLAIN(Buffer_IsDeleted)
 
-// Creates a client, which acts one of several processes if it has the options of one.
+// Creates a client, which simulates one of several processes if it has their options.
 static PJRT_Error *fault_Client_Create(PJRT_Client_Create_Args *args) {
   if (arrive(AT_Client_Create) == FAULT_FAIL) return new_error(faults[AT_Client_Create].code);
   PJRT_Error *error = create_as_process(real, args);
@@ -396,8 +396,8 @@ static size_t outputs_of(PJRT_LoadedExecutable *loaded) {
   return outputs.num_outputs;
 }
 
-// Returns the error with which a device's outputs are spoiled, or 0: `later` on the device of the fault, else that of a
-// spoiled argument.
+// Returns the error with which a device's outputs are to fail, or 0: `later` on the device of the fault, else the error
+// of a failed argument.
 static int spoils(const PJRT_LoadedExecutable_Execute_Args *args, size_t device, size_t faulty, int later) {
   int code = device == faulty ? later : 0;
   for (size_t i = 0; i < args->num_args && !code; i++) code = spoiled_code(args->argument_lists[device][i], 0);

@@ -11,17 +11,17 @@ enum {
   FAULT_CONSUME = 4,  // an execute deletes its first argument, then fails at once
 };
 
-// Makes the nth call from now (1: the next; 0: none) of this function, named without its PJRT_ prefix, behave according
-// to `mode`, with the error `code`. Functions that free an object free it even when they fail.
+// Arms the nth call from now (1: the next; 0: none) of a PJRT function, named without its PJRT_ prefix: it behaves
+// according to `mode`, with the error `code`. Functions that free an object free it even when they fail.
 typedef void fault_arm_fn(const char *function, int nth, int mode, int code);
-// Names the device whose outputs FAULT_LATER spoils, or whose argument FAULT_CONSUME deletes, if an execute runs on
-// several: its position in the argument lists, 0 at first.
+// Selects the device whose outputs FAULT_LATER makes fail, or whose argument FAULT_CONSUME deletes, in an execute on
+// several devices: its position in the argument lists, initially 0.
 typedef void fault_device_fn(int position);
-// Makes every call of this function fail with `code`, until this is called with code 0.
+// Makes every call of this function fail with `code`; code 0 ends this.
 typedef void fault_refuse_fn(const char *function, int code);
-// Returns the name of the function with this number that can be armed; NULL beyond the last.
+// Returns the name of the function with this number, among those that can be armed; NULL beyond the last.
 typedef const char *fault_name_fn(int index);
-// Returns the number of objects that the library has yet to free: clients, executables, buffers, events, planted
+// Returns the number of live objects that the library must free: clients, executables, buffers, events, injected
 // errors.
 typedef int fault_alive_fn(void);
 // Lets held calls continue.
@@ -39,7 +39,7 @@ enum {
   FAULT_TRY_GET = 3,
 };
 
-// A call that a client makes of the key-value store of its processes, and what came back.
+// A call of the key-value store by a client, and its result.
 typedef struct {
   int function;       // FAULT_PUT, FAULT_GET or FAULT_TRY_GET
   const char *key;
@@ -51,16 +51,16 @@ typedef struct {
   char text[512];     // out: the first bytes of it, NUL-terminated
 } fault_store_call;
 
-// Makes the clients of process `node_id` make these calls while they are created, in order. The first one that fails
-// fails the creation, with its error; but a try_get that finds nothing does not. With `n` 0, they make none.
+// Makes the clients of process `node_id` make these calls in order while they are created; with `n` 0, none. The
+// creation fails with the error of the first call that fails, except for a try_get that finds no value.
 typedef void fault_on_create_fn(int node_id, fault_store_call *calls, int n);
-// Makes a call with the callbacks of the last client of process `node_id`, which must not have been destroyed.
+// Makes a call with the callbacks of the last client of process `node_id`, which must still exist.
 typedef void fault_call_store_fn(int node_id, fault_store_call *call);
 // Returns the option num_nodes of the last client of process `node_id`; 0 if there was none.
 typedef int fault_num_nodes_fn(int node_id);
-// Makes Client_Create refuse the option of this name, as a plugin does that does not know it; NULL: none.
+// Makes Client_Create reject the option of this name, as a plugin that does not know it; NULL: no option.
 typedef void fault_refuse_option_fn(const char *name);
-// Forgets all of the above.
+// Resets all of the above.
 typedef void fault_forget_processes_fn(void);
 
 #endif

@@ -1,5 +1,5 @@
-// Acts one of several processes, as a plugin for GPUs does: takes the options node_id and num_nodes, and calls the
-// key-value store that it is given when a client is created, and later. Which calls, the test says.
+// Simulates one of several processes, as a plugin for GPUs: accepts the options node_id and num_nodes, and calls the
+// key-value store when a client is created, and later. The test specifies the calls.
 #include "fault_processes.h"
 
 #include "fault_plugin.h"
@@ -92,7 +92,7 @@ static PJRT_Error *try_get(const callbacks *store, fault_store_call *call) {
   return NULL;
 }
 
-// Makes a call and notes what comes back; returns its error.
+// Makes a call and stores its result; returns its error.
 static PJRT_Error *make(const callbacks *store, fault_store_call *call) {
   came_back(call, 0, "", 0);
   current = call;
@@ -142,7 +142,7 @@ EXPORT void fault_forget_processes(void) {
 
 // --- Clients -------------------------------------------------------------------------------------------------------
 
-// Notes which process a client is of; -1: none.
+// Stores the process of a client; -1: none.
 static void remember(const PJRT_Client *client, int process) {
   pthread_mutex_lock(&lock);
   // An earlier client may have had the same address.
@@ -169,7 +169,7 @@ static int is_named(const PJRT_NamedValue *option, const char *name) {
   return option->name_size == strlen(name) && memcmp(option->name, name, option->name_size) == 0;
 }
 
-// Returns an error if one of the options is the one to refuse.
+// Returns an error if the options contain the one to be rejected.
 static PJRT_Error *refuse(const PJRT_Client_Create_Args *args) {
   char name[sizeof refused_option], message[128];
   pthread_mutex_lock(&lock);
@@ -183,7 +183,7 @@ static PJRT_Error *refuse(const PJRT_Client_Create_Args *args) {
   return NULL;
 }
 
-// Makes the calls that the test ordered for a process, with the callbacks of its new client.
+// Makes the calls that the test has specified for a process, with the callbacks of its new client.
 static PJRT_Error *act(int process, int num_nodes, const PJRT_Client_Create_Args *args) {
   const callbacks store = {args->kv_get_callback, args->kv_put_callback, args->kv_try_get_callback,
                            args->kv_get_user_arg, args->kv_put_user_arg, args->kv_try_get_user_arg};

@@ -1,5 +1,5 @@
-// Actions of the threads in soak_threads.c. Every value is known: element i of a tensor is slope * i + start, modulo
-// 2^32, whatever is added to it or multiplied into it.
+// Actions of the threads in soak_threads.c. Every value is known at any time: element i of a tensor is slope * i +
+// start, modulo 2^32; additions and multiplications update slope and start.
 #ifndef LXLA_SOAK_ACTIONS_H
 #define LXLA_SOAK_ACTIONS_H
 
@@ -20,7 +20,7 @@ typedef struct {
   line want;
 } known;
 
-// An asynchronous save whose result has not been read yet: of a tensor of the thread's own and of a shared one.
+// An asynchronous save whose result has not been checked yet: of a tensor of this thread and of a shared one.
 typedef struct {
   lxla_save_ticket ticket;
   line want[2];
@@ -50,8 +50,8 @@ static struct {
   pthread_mutex_t lock;
   known now;
 } shared[SHARED];
-// Counter to which every thread adds 1, in all elements, without a lock. A read must be between the additions completed
-// before it and the additions begun before its end.
+// Counter to which every thread adds 1, in all elements, without a lock. A read must be between the number of additions
+// completed before it began and the number of additions begun before it ended.
 static lxla_tensor tally;
 static atomic_uint tally_begun, tally_done;
 
@@ -158,7 +158,7 @@ static void add_to_tally(void) {
   atomic_fetch_add(&tally_done, 1);
 }
 
-// Replaces a tensor of the thread's own by another handle.
+// Replaces a tensor of this thread by another handle.
 static void renew(worker *w, known *k) {
   known new_one = {0};
   switch (choose(w, 5)) {

@@ -87,7 +87,7 @@ FAULTY_TEST(m4_a_failed_execute_gives_every_piece_back) {
   are_updated(&w);
 }
 
-// One device's piece of one argument is gone: that tensor is lost, and says so; nothing else is.
+// If one device's piece of one argument is lost, that tensor is lost and reports it; no other tensor is.
 FAULTY_TEST(m4_a_piece_that_was_consumed_is_told) {
   const work w = updates();
   const lxla_tensor apart = plus(counting(DIMS(4, 4), ""), 1);
@@ -182,7 +182,7 @@ FAULTY_TEST(m4_failed_transfers_make_nothing_and_lose_nothing) {
   HAS_VALUES(near, numbers(), 16);
 }
 
-// A transfer that fails later spoils the piece of its device.
+// A transfer that fails later makes the piece of its device fail.
 FAULTY_TEST(m4_a_piece_that_failed_to_come_is_told_by_the_read) {
   lxla_tensor t;
   float v[16];

@@ -1,5 +1,5 @@
-// Several processes: M8 of docs/behaviours.md. Environments of this process act the processes of a program, with the
-// fault plugin, whose clients call the key-value store as a plugin for GPUs does.
+// Several processes: M8 of docs/behaviours.md. Environments of this process simulate the processes of a program, with
+// the fault plugin, whose clients call the key-value store as a plugin for GPUs does.
 #include "fault.h"
 #include "key_value_stores.h"
 
@@ -218,8 +218,8 @@ TEST(m8_values_of_any_size_come_back) {
 
 // --- Stores that fail ---
 
-// Creates an environment whose client makes one call of a store that answers so. The environment must not come about,
-// and the error must say what the function returned.
+// Creates an environment whose client makes one call of a store with this reply. The creation must fail, and the error
+// must contain what the function returned.
 static void fails(fault_store_call call, answer its, lxla_status want, const char *returned) {
   static const char *const names[] = {[FAULT_PUT] = "put", [FAULT_GET] = "get", [FAULT_TRY_GET] = "try_get"};
   char words[256];

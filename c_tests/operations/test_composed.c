@@ -1,5 +1,5 @@
-// Statistics, normalisations and activations: on an XLA device and native, with the same results and errors. ops_test.py
-// compares them with NumPy in all dtypes; here are numbers worked out by hand, edges and errors.
+// Statistics, normalisations and activations: on an XLA device and native, with the same results and errors.
+// ops_test.py compares them with NumPy in all dtypes; here are numbers worked out by hand, edges and errors.
 #include "both.h"
 
 // Checks the tensor's shape, and its values up to some units in the last place; releases it.

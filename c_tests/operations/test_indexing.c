@@ -57,7 +57,7 @@ static void takes(void) {
   EMPTY(out, F32, DIMS(0, 3));
   OK(lxla_take(empty, none_at, 0, &out));
   EMPTY(out, F32, DIMS(0, 3));
-  REFUSED(lxla_take(empty, last, 0, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[0,3], and has nothing to take on axis 0");
+  REFUSED(lxla_take(empty, last, 0, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[0,3]; want at least 1 element on axis 0");
   REFUSED(lxla_take(x, x, 0, &out), LXLA_INVALID_ARGUMENT, "indices: they are f32[2,3]; want integers");
   REFUSED(lxla_take(x, last, 2, &out), LXLA_INVALID_ARGUMENT, "axis 2 is out of range for rank 2");
   RELEASE(x, signed_at, low, unsigned_at, last, none_at, empty);
@@ -81,7 +81,7 @@ static void pads(void) {
   REFUSED(lxla_pad(x, nine, (int64_t[]){-3, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "low, high: -3 and 0 on axis 0");
   REFUSED(lxla_pad(x, nine, (int64_t[]){0, 0}, (int64_t[]){0, 0}, (int64_t[]){0, -1}, 2, &out), LXLA_INVALID_ARGUMENT, "interior[1] is -1");
   REFUSED(lxla_pad(x, nine, (int64_t[]){0}, (int64_t[]){0}, NULL, 1, &out), LXLA_INVALID_ARGUMENT, "rank: 1 given; x is f32[2,2], of rank 2");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){INT64_MAX, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "leave no shape");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){INT64_MAX, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "give an invalid size");
   RELEASE(x, nine, empty, whole);
 }
 

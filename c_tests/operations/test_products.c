@@ -137,13 +137,13 @@ static void einsum_refusals(void) {
   REFUSED(lxla_einsum(equation, (lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor), &out), BAD, words)
   WRONG("ij,jk->ik", "equation \"ij,jk->ik\": 'j' is 2 in tensors[1], which is f32[2,3], and 3 in tensors[0]", a, a);
   WRONG("ii", "equation \"ii\": 'i' is 3 in tensors[0], which is f32[2,3], and 2 in tensors[0]", a);
-  WRONG("ij,jk", "it is of 2 tensors; 1 given", a);
+  WRONG("ij,jk", "it has 2 operands; 1 tensors given", a);
   WRONG("i", "tensors[0] has 2 axes; its indices are 'i', which are 1", a);
-  WRONG("ij->ijk", "'k' stands behind '->' only", a);
-  WRONG("ij->ii", "'i' stands twice behind '->'", a);
+  WRONG("ij->ijk", "'k' occurs only after '->'", a);
+  WRONG("ij->ii", "'i' occurs twice after '->'", a);
   WRONG("i1", "'1' is no letter", a);
   WRONG("i.j", "'.' is no letter", a);
-  WRONG("...->", "'...' stands for 2 axes, and not behind '->'", a);
+  WRONG("...->", "'...' covers 2 axes, and is missing after '->'", a);
   WRONG("i->i", "einsum takes numbers", pred);
   WRONG("ij,i", "tensors[1] is s32[2]", a, whole);
   REFUSED(lxla_einsum("", NULL, 0, &out), BAD, "n: 0 tensors given");

@@ -249,7 +249,7 @@ static void along_an_axis(void) {
   lxla_tensor no_row = array(S32, DIMS(2, 0), NULL, 0), empty = array(F32, DIMS(2, 0), NULL, 0), three = ARRAY(S32, int32_t, DIMS(3, 1), 0, 0, 0);
   OK(lxla_take_along_axis(x, no_row, 1, &out));
   HAS(out, F32, float, DIMS(2, 0), 0);
-  REFUSED(lxla_take_along_axis(empty, row, 1, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[2,0], and has nothing to take on axis 1");
+  REFUSED(lxla_take_along_axis(empty, row, 1, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[2,0]; want at least 1 element on axis 1");
   REFUSED(lxla_take_along_axis(x, three, 1, &out), LXLA_INVALID_ARGUMENT, "beside axis 1 their shapes do not broadcast");
   REFUSED(lxla_take_along_axis(x, x, 1, &out), LXLA_INVALID_ARGUMENT, "indices: they are f32[2,3]; want integers");
   REFUSED(lxla_take_along_axis(x, i, 2, &out), LXLA_INVALID_ARGUMENT, "axis 2 is out of range for rank 2");

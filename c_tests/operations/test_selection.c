@@ -10,7 +10,7 @@ static void refusals(void) {
   REFUSED(lxla_nonzero(x, -1, 0, S32, out, 2, NULL), BAD, "size: -1 given");
   REFUSED(lxla_nonzero(x, 2, 0, S32, out, 1, NULL), BAD, "out_indices: 1 given; x has 2 axes");
   REFUSED(lxla_nonzero(p, 2, 0, S32, out, 0, NULL), BAD, "x: it is f32[]; want at least one axis");
-  REFUSED(lxla_nonzero(x, 2, -1, U8, out, 2, NULL), BAD, "fill: -1 given, which u8 does not have");
+  REFUSED(lxla_nonzero(x, 2, -1, U8, out, 2, NULL), BAD, "fill: -1 given; u8 cannot represent it");
   REFUSED(lxla_nonzero(x, 2, 0, F32, out, 2, NULL), BAD, "index_dtype: it is f32");
   REFUSED(lxla_nonzero(x, 2, 0, S32, NULL, 2, NULL), LXLA_NULL_ARGUMENT, "out_indices");
   REFUSED(lxla_nonzero(x, INT64_MAX, 0, S32, out, 2, NULL), BAD, "");
@@ -33,7 +33,7 @@ static void refusals(void) {
   lxla_tensor empty;
   OK(lxla_tensor_full(env, device, F32, DIMS(0), 0, &empty));
   REFUSED(lxla_unique(empty, 1, none, S32, out, NULL, NULL, NULL, NULL), BAD, "fill: none given; x is f32[0]");
-  REFUSED(lxla_index(empty, TENSORS(i), out), BAD, "x: it is f32[0], and has nothing to take on axis 0");
+  REFUSED(lxla_index(empty, TENSORS(i), out), BAD, "x: it is f32[0]; want at least 1 element on axis 0");
   RELEASE(x, p, i, mask, three, word, empty);
 }
 TEST(what_does_not_fit_is_named) { on_both(refusals); }

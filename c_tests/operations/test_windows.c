@@ -121,7 +121,7 @@ static void windows(void) {
   REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT, "window_dimensions: window_dimensions[0] is 0; want at least 1");
   w = window(1, (int64_t[]){1});
   w.low = (int64_t[]){-6};
-  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT, "low, high: -6 and 0 on axis 0 of f32[5] leave no shape");
+  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT, "low, high: -6 and 0 on axis 0 of f32[5] give an invalid size");
   w = window(2, (int64_t[]){1, 1});
   REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT, "rank: 2 given; the array is f32[5], of rank 1");
   w = window(1, NULL);
@@ -153,7 +153,7 @@ static void cuts(void) {
   REFUSED(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out), BAD, "source: it is f32[3]; the windows over x, f32[4], are f32[1]");
   OK(lxla_slice(three, (int64_t[]){0}, one, NULL, 1, &out));
   lxla_tensor got;
-  REFUSED(lxla_select_and_scatter(at_least, add, x, out, ten, &w, &got), BAD, "low, high: -5 and 3 take away more than axis 0 of f32[4] has");
+  REFUSED(lxla_select_and_scatter(at_least, add, x, out, ten, &w, &got), BAD, "low, high: -5 and 3 remove more elements than axis 0 of f32[4] has");
   DONE(add, at_least);
   RELEASE(x, ten, three, out);
 }

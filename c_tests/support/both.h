@@ -1,4 +1,4 @@
-// Helpers for tests that run on an XLA device and natively, with the same results and errors; array literals and
+// Helpers for tests that run on an XLA device and on cpu, and expect the same results and errors; array literals and
 // comparisons.
 #ifndef LXLA_TEST_BOTH_H
 #define LXLA_TEST_BOTH_H
@@ -60,7 +60,7 @@ static inline lxla_tensor at(int32_t dtype, double value) {
   return t;
 }
 
-// Checks the tensor's dtype and shape; returns its number of elements.
+// Checks the tensor's dtype and shape. Returns its number of elements.
 static inline size_t has_type(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank) {
   int64_t got_dims[8];
   int32_t got_dtype;

@@ -1,5 +1,5 @@
-// Defines TEST(name) { ... }, and a main that runs all tests, or those named on its command line. A check that fails
-// prints its place and ends the program with status 1.
+// Defines TEST(name) { ... }, and a main that runs all tests, or those named on its command line. A failed check prints
+// its file and line, and ends the program with status 1.
 #ifndef LXLA_CHECK_H
 #define LXLA_CHECK_H
 
@@ -143,7 +143,7 @@ static inline int32_t state_of(lxla_tensor t) {
   return state;
 }
 
-// Runs a step and waits for it; returns the increase of the counter DonatedBuffers: D in docs/behaviours.md.
+// Runs a step and waits for it. Returns the increase of the counter DonatedBuffers, which docs/behaviours.md calls D.
 static inline uint64_t step(lxla_env env) {
   uint64_t before = counter(env, "DonatedBuffers");
   OK(lxla_mark_step(env, XLA(0), 1));

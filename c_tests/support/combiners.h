@@ -1,4 +1,4 @@
-// Computations of scalars, for operations that take one: combiners and comparators.
+// Computations of scalars for operations that take one: combiners and comparators.
 #ifndef LXLA_TEST_COMBINERS_H
 #define LXLA_TEST_COMBINERS_H
 

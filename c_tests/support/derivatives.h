@@ -240,7 +240,7 @@ static inline void are_near(const char *file, int line, lxla_tensor a, lxla_tens
 
 static inline double live(void) { return (double)counter(env, "CreateTensor") - (double)counter(env, "DestroyTensor"); }
 
-// WITHOUT_PLUGIN(name, test, ...): runs tests of the file natively, in an environment whose plugin does not exist. Has to
+// WITHOUT_PLUGIN(name, test, ...): runs tests of the file on cpu, in an environment whose plugin does not exist. Must
 // be the last test of its file.
 static inline void without_plugin(void (*const *runs)(void), size_t n) {
   CHECK(setenv("LXLA_PJRT_PLUGIN", "no/such/plugin.so", 1) == 0);

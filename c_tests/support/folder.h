@@ -1,4 +1,4 @@
-// Functions for the test's folder, whose path the test defines as FOLDER before it includes this.
+// Functions for the test's folder. The test defines its path as FOLDER before it includes this file.
 #ifndef LXLA_TEST_FOLDER_H
 #define LXLA_TEST_FOLDER_H
 
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Counts the files in the folder and in its folders that have `part` in their names; removes them if asked to, and the folders,
-// but for the file named `kept`.
+// Counts the files in the folder and its subfolders whose names contain `part`. With `remove_them`, removes them and
+// the subfolders, except for the file named `kept`.
 static inline int walk_folder(int folder, const char *part, const char *kept, int remove_them) {
   int n = 0;
   DIR *entries = fdopendir(folder);

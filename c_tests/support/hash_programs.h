@@ -1,4 +1,4 @@
-// Fixed pieces of work and their hashes, which hash_child.c prints and test_hash.c compares with its own.
+// Fixed programs and their hashes: hash_child.c prints the hashes, and test_hash.c compares them with its own.
 #ifndef LXLA_HASH_PROGRAMS_H
 #define LXLA_HASH_PROGRAMS_H
 
@@ -47,7 +47,7 @@ static inline void hash_step(lxla_env env, uint8_t *hash) {
   HASH_TRY(lxla_mark_step(env, hash_device, 1));
 }
 
-// Runs t += value in a step of its own.
+// Runs t += value and a step.
 static inline void hash_add(lxla_env env, lxla_tensor t, double value, uint8_t *hash) {
   HASH_TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, t, value));
   hash_step(env, hash);
@@ -62,7 +62,7 @@ static inline void hash_wiring(lxla_env env, lxla_tensor a, lxla_tensor b, int t
   HASH_TRY(lxla_tensor_release(quotient));
 }
 
-// Computes all hashes. With `other` 1 does the same work in another way, which the hashes must not show: other handles,
+// Computes all hashes. With `other` 1, does the same work in ways that must not change the hashes: other handles,
 // another order of creation, another order of recording within an expression, another value of the scalar that varies.
 // Releases nothing.
 static inline void hash_all(int other, uint8_t hashes[PROGRAMS][32]) {

@@ -1,5 +1,5 @@
-// Key-value stores for environments that act several processes: one in the memory of this process, and one that gives
-// a fixed answer.
+// Key-value stores for environments that simulate several processes: one in the memory of this process, and one that
+// gives fixed replies.
 #ifndef LXLA_TEST_KEY_VALUE_STORES_H
 #define LXLA_TEST_KEY_VALUE_STORES_H
 
@@ -104,7 +104,7 @@ static inline lxla_key_value_store functions_of(memory_store *store) {
   return (lxla_key_value_store){sizeof(lxla_key_value_store), store, memory_get, memory_put, memory_try_get};
 }
 
-// Returns the number of gets that wait now.
+// Returns the number of calls of get that are waiting.
 static inline int gets_waiting(memory_store *store) {
   pthread_mutex_lock(&store->lock);
   const int n = store->waiting;
@@ -119,7 +119,7 @@ static inline void clear_store(memory_store *store) {
 
 // --- A store whose functions all do the same ---
 
-// Replies and status codes that the callbacks of the store give.
+// Replies and status codes of the store's callbacks.
 typedef struct {
   const char *reply;  // NULL: nothing
   lxla_status status;

@@ -1,5 +1,5 @@
-// Helpers of tests of meshes: an environment with eight devices, the mesh of a test, tensors that are split over it,
-// and the pieces that its devices should hold, computed from the text of a sharding.
+// Helpers for tests of meshes: an environment with eight devices, the mesh of a test, tensors on it, and the pieces
+// that its devices should hold, computed from the text of a sharding.
 #ifndef LXLA_TEST_MESH_H
 #define LXLA_TEST_MESH_H
 
@@ -18,7 +18,7 @@ typedef struct {
   int64_t sizes[MOST_AXES];
 } mesh_axes;
 
-// Mesh of the running test, whose place is `device`, and its axes.
+// Mesh of the running test, its axes, and its device, `device`.
 static lxla_mesh mesh;
 static mesh_axes axes;
 
@@ -40,7 +40,7 @@ static inline int64_t devices_of(const mesh_axes *of) {
   return n;
 }
 
-// Creates a mesh in the environment of the test. `ordinals` NULL: the first devices.
+// Creates a mesh in the environment of the test. With `ordinals` NULL, of the first devices.
 static inline lxla_mesh new_mesh(const char *text, const int32_t *ordinals) {
   const mesh_axes of = parse_axes(text);
   const char *names[MOST_AXES];
@@ -82,13 +82,14 @@ static inline void finish(void) {
   OK(lxla_env_release(env));
 }
 
-// MESH_TEST(name, "data=2,model=4") { ... }: a test on this mesh. Tensors and computations that it owns are released.
+// MESH_TEST(name, "data=2,model=4") { ... }: a test on this mesh. Releases the tensors and computations that the test
+// owns.
 #define MESH_TEST(name, text)                                                   \
   static void name##_body(void);                                              \
   TEST(name) { start_on(text), name##_body(), finish(); }                     \
   static void name##_body(void)
 
-// Runs a step of the mesh and waits for it; returns the increase of the counter DonatedBuffers.
+// Runs a step of the mesh and waits for it. Returns the increase of the counter DonatedBuffers.
 static inline uint64_t mesh_step(void) {
   uint64_t before = counter(env, "DonatedBuffers");
   OK(lxla_mark_step(env, device, 1));
@@ -103,7 +104,7 @@ static inline size_t elements(const int64_t *dims, size_t rank) {
   return n;
 }
 
-// Number of the axis that has the name at `name`, which ends before one of "+,".
+// Returns the number of the axis whose name starts at `name` and ends before one of "+,".
 static inline size_t axis_named(const mesh_axes *of, const char *name) {
   const size_t length = strcspn(name, "+,");
   for (size_t i = 0; i < of->rank; i++)
@@ -116,8 +117,8 @@ static inline int64_t coordinate(const mesh_axes *of, int64_t position, size_t a
   return position % of->sizes[axis];
 }
 
-// Index of a position along a list of axes ("data+model", major to minor), which ends at a comma or with the text; in
-// `count` the number of indices.
+// Returns the index of a position along a list of axes ("data+model", major to minor) that ends at a comma or at the
+// end of the text. Writes the number of indices to `count`.
 static inline int64_t index_along(const mesh_axes *of, int64_t position, const char *list, int64_t *count) {
   int64_t index = 0;
   *count = 1;
@@ -130,7 +131,7 @@ static inline int64_t index_along(const mesh_axes *of, int64_t position, const c
   }
 }
 
-// Computes where the piece of a position starts, and its sizes.
+// Computes the offsets and the sizes of the piece at a position.
 static inline void piece_at(const mesh_axes *of, int64_t position, const char *sharding, const int64_t *dims, size_t rank,
                             int64_t *offsets, int64_t *piece) {
   for (size_t i = 0; i < rank; i++) {
@@ -194,7 +195,7 @@ static inline void has_values(const char *file, int line, lxla_tensor t, const f
   for (size_t i = 0; i < n; i++)
     if (got[i] != want[i]) FAIL("%s:%d: element %zu is %.9g, want %.9g", file, line, i, (double)got[i], (double)want[i]);
 }
-// Compares an f32 tensor with the values of a C array.
+// Compares an f32 tensor with a C array.
 #define HAS_VALUES(t, want, n) has_values(__FILE__, __LINE__, t, want, n)
 
 static inline void has_sharding(const char *file, int line, lxla_tensor t, const char *want) {
@@ -205,7 +206,7 @@ static inline void has_sharding(const char *file, int line, lxla_tensor t, const
 }
 #define HAS_SHARDING(t, want) has_sharding(__FILE__, __LINE__, t, want)
 
-// Checks the piece of each device. The whole f32 tensor has the values `whole`; `over` is the mesh's axes, `ordinals`
+// Checks the piece of each device. `whole` are the values of the whole f32 tensor, `over` the mesh's axes, `ordinals`
 // its devices (NULL: the first ones).
 static inline void has_pieces(const char *file, int line, lxla_tensor t, const float *whole, const mesh_axes *over,
                               const int32_t *ordinals, const char *sharding) {
@@ -233,7 +234,8 @@ static inline void has_pieces(const char *file, int line, lxla_tensor t, const f
 }
 #define HAS_PIECES(t, whole, sharding) has_pieces(__FILE__, __LINE__, t, whole, &axes, NULL, sharding)
 
-// Checks that the results of a record on the mesh are near those on xla:0, which are at most MOST_ELEMENTS values each.
+// Checks that the results of `record` on the mesh are close to those on xla:0. Results have at most MOST_ELEMENTS
+// elements each.
 static inline void same_values(const char *file, int line, lxla_tensor t, lxla_tensor want, double tolerance) {
   static float a[MOST_ELEMENTS], b[MOST_ELEMENTS];
   int64_t dims[MOST_RANK], wanted_dims[MOST_RANK];
@@ -256,7 +258,7 @@ static inline void same_values(const char *file, int line, lxla_tensor t, lxla_t
     if (!(fabs((double)a[i] - (double)b[i]) <= tolerance * largest))
       FAIL("%s:%d: element %zu is %.9g, want %.9g", file, line, i, (double)a[i], (double)b[i]);
 }
-// Compares two tensors, which may be on different devices: exactly, or within 1e-5 of the largest value.
+// Compares two tensors, which may be on different devices: bit for bit, or within 1e-5 of the largest value.
 #define SAME(t, want) same_values(__FILE__, __LINE__, t, want, 0)
 #define SAME_NEAR(t, want) same_values(__FILE__, __LINE__, t, want, 1e-5)
 

@@ -1,4 +1,4 @@
-// Comparison of values as numbers, whatever their dtype, on an XLA device and natively.
+// Comparison of values as numbers of any dtype, on an XLA device and on cpu.
 #ifndef LXLA_TEST_NEAR_H
 #define LXLA_TEST_NEAR_H
 
@@ -15,8 +15,8 @@ static inline lxla_tensor as(int32_t dtype, lxla_tensor x) {
   return out;
 }
 
-// Checks the tensor's dtype, shape and values (both parts of complex numbers), within `tolerance` of the largest value.
-// Releases the tensor.
+// Checks the tensor's dtype, shape and values (both parts of complex numbers), with an error of at most `tolerance`
+// times the largest value. Releases the tensor.
 static inline void has_near(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank,
                             const double *want, double tolerance) {
   size_t n = has_type(file, line, t, dtype, dims, rank);

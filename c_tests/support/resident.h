@@ -1,16 +1,16 @@
-// Resident memory of the process, now and at most.
+// Resident memory of the process: present and maximum.
 #ifndef LXLA_TEST_RESIDENT_H
 #define LXLA_TEST_RESIDENT_H
 
 #include "check.h"
 
-// Resets the peak of this process's resident memory, which status_bytes reads, in bytes.
+// Resets the maximum of this process's resident memory to the present.
 static inline void reset_peak(void) {
   FILE *f = fopen("/proc/self/clear_refs", "w");
   CHECK(f && fputs("5", f) >= 0 && fclose(f) == 0);
 }
 
-// Returns a size from /proc/self/status: "VmRSS:", resident now; "VmHWM:", the peak.
+// Returns a size in bytes from /proc/self/status: "VmRSS:" (present) or "VmHWM:" (maximum).
 static inline double status_bytes(const char *key) {
   char line[256];
   double kb = -1;

@@ -1,4 +1,4 @@
-// Helpers of tests of shard_map: bodies traced on pieces, collectives, and what each device should get from one.
+// Helpers for tests of shard_map: bodies traced on pieces, collectives, and the expected result on each device.
 #ifndef LXLA_TEST_SHARD_MAP_H
 #define LXLA_TEST_SHARD_MAP_H
 
@@ -51,14 +51,14 @@ static inline lxla_tensor index_over(const char *over) {
   return own(index);
 }
 
-// Applies a body to the pieces of its arguments.
+// Applies a body to the pieces of its arguments, on every device of the mesh.
 static inline void mapped(lxla_computation body, const char *const *in, const lxla_tensor *args, size_t n_args,
                           const char *const *out, lxla_tensor *results, size_t n_results) {
   OK(lxla_shard_map(body, mesh, in, args, n_args, out, results, n_results));
   for (size_t i = 0; i < n_results; i++) own(results[i]);
 }
 
-// The same for one argument and one result.
+// Applies a body with one argument and one result.
 static inline lxla_tensor mapped_one(lxla_computation body, const char *in, lxla_tensor x, const char *out) {
   lxla_tensor result;
   mapped(body, &in, &x, 1, &out, &result, 1);
@@ -90,7 +90,7 @@ static inline int in_one_group(int64_t p, int64_t q, const char *over) {
   return 1;
 }
 
-// Returns the member of p's group with this index, and in `count` the size of the group.
+// Returns the member with this index of p's group. Writes the size of the group to `count`.
 static inline int64_t member(int64_t p, const char *over, int64_t index, int64_t *count) {
   for (int64_t q = 0; q < devices_of(&axes); q++)
     if (in_one_group(p, q, over) && index_along(&axes, q, over, count) == index) return q;
@@ -108,7 +108,7 @@ static inline float reduced_by(int32_t op, float a, float b) {
   }
 }
 
-// Each function writes what every device gets, from what every device gives.
+// Each of these functions computes the result of a collective on every device, from the operand on every device.
 static inline void plain_all_reduce(int32_t op, pieces *in, const char *over, pieces *out) {
   int64_t count;
   out->rows = in->rows, out->columns = in->columns;
@@ -164,7 +164,7 @@ static inline void plain_all_to_all(pieces *in, const char *over, int split_axis
   }
 }
 
-// Devices that are no target get zeros.
+// Expected result of collective_permute: devices that are no target get zeros.
 static inline void plain_permute(pieces *in, const char *along, const int64_t *pairs, size_t n_pairs, pieces *out) {
   int64_t count;
   out->rows = in->rows, out->columns = in->columns;

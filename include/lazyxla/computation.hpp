@@ -15,7 +15,7 @@ class Computation {
     const auto in = detail::handles(params), out = detail::handles(results);
     check(lxla_computation_trace(in.data(), in.size(), out.data(), out.size(), &computation_));
   }
-  /// Takes over a reference that a call of lazyxla.h returned.
+  /// Takes ownership of a reference that a function of lazyxla.h returned.
   static Computation adopt(lxla_computation computation) noexcept { return Computation(computation); }
   Computation(const Computation &other) : computation_(other.computation_) {
     check(lxla_computation_retain(computation_));
@@ -37,7 +37,7 @@ class Computation {
   }
   /// Returns a captured value as a tensor.
   Tensor captured_at(size_t index) const { return Tensor::make<lxla_computation_captured>(computation_, index); }
-  /// Returns its StableHLO text, a complete module.
+  /// Returns the StableHLO text of the computation, a complete module.
   std::string stablehlo() const { return detail::text<lxla_computation_stablehlo>(computation_); }
 
  private:
@@ -51,7 +51,7 @@ class Computation {
 };
 
 namespace detail {
-// Returns the handles of inputs and of an equal number of companions: initial values or updates.
+// Returns the handles of the inputs and of their companions (initial values or updates), one for each input.
 inline std::pair<std::vector<lxla_tensor>, std::vector<lxla_tensor>> pairs(const std::vector<Tensor> &inputs,
                                                                           const std::vector<Tensor> &inits, const char *what) {
   if (inputs.size() != inits.size())

@@ -7,14 +7,14 @@
 
 namespace lazyxla {
 
-/// Starts with init, and applies body while cond returns true.
+/// Records a while loop: starts with init, and applies body as long as cond returns true.
 inline std::vector<Tensor> while_loop(const Computation &cond, const Computation &body, const std::vector<Tensor> &init) {
   const auto in = detail::handles(init);
   std::vector<lxla_tensor> out(in.size());
   check(lxla_while(cond.handle(), body.handle(), in.data(), in.size(), out.data()));
   return detail::adopted(out);
 }
-/// Calls on_true with args if pred is true, else on_false.
+/// Applies on_true to args if pred is true, else on_false.
 inline std::vector<Tensor> cond(const Tensor &pred, const Computation &on_true, const Computation &on_false,
                                 const std::vector<Tensor> &args) {
   const auto in = detail::handles(args);
@@ -22,7 +22,7 @@ inline std::vector<Tensor> cond(const Tensor &pred, const Computation &on_true, 
   check(lxla_cond(pred.handle(), on_true.handle(), on_false.handle(), in.data(), in.size(), out.data(), out.size()));
   return detail::adopted(out);
 }
-/// Calls branches[index] with args; an index out of range selects the last branch.
+/// Applies branches[index] to args; an index out of range selects the last branch.
 inline std::vector<Tensor> switch_case(const Tensor &index, const std::vector<Computation> &branches, const std::vector<Tensor> &args) {
   std::vector<lxla_computation> list;
   for (const Computation &branch : branches) list.push_back(branch.handle());
@@ -31,7 +31,8 @@ inline std::vector<Tensor> switch_case(const Tensor &index, const std::vector<Co
   check(lxla_case(index.handle(), list.data(), list.size(), in.data(), in.size(), out.data(), out.size()));
   return detail::adopted(out);
 }
-/// Applies body along the leading axis of xs, from the end if reverse. Returns the final carry and the stacked results.
+/// Applies body along the leading axis of xs, in reverse order if `reverse`. Returns the final carry and the stacked
+/// results.
 inline std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(const Computation &body, const std::vector<Tensor> &init,
                                                                 const std::vector<Tensor> &xs, int64_t length,
                                                                 bool reverse = false) {
@@ -43,12 +44,13 @@ inline std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(const Computatio
   return {detail::adopted(carry), detail::adopted(ys)};
 }
 
-/// Returns the tensors unchanged. Computations on the results are not merged with computations on the arguments.
+/// Returns the tensors unchanged, behind a compiler barrier: computations on the results are not merged with
+/// computations on the tensors.
 inline std::vector<Tensor> optimization_barrier(const std::vector<Tensor> &tensors) {
   const auto list = detail::handles(tensors);
   return detail::several<lxla_optimization_barrier>(list.size(), list.data(), list.size());
 }
-/// Calls a target registered with the device's plugin; the results have these dtypes and shapes.
+/// Calls a target registered with the device's plugin; the results have the given dtypes and shapes.
 inline std::vector<Tensor> custom_call(const std::string &target, const std::vector<Tensor> &operands,
                                        const std::vector<std::pair<int32_t, Dims>> &results, const std::string &backend_config = "",
                                        int32_t api_version = 0, bool has_side_effect = false) {

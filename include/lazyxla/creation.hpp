@@ -7,7 +7,7 @@
 
 namespace lazyxla {
 
-/// Encodes indices one-hot: 1 at the index along a new axis, 0 elsewhere.
+/// Encodes indices one-hot: 1 at the position of the index along a new axis, 0 elsewhere.
 inline Tensor one_hot(const Tensor &indices, int64_t depth, int64_t axis = -1, int32_t dtype = LXLA_DTYPE_F32) {
   return Tensor::make<lxla_one_hot>(indices.handle(), depth, axis, dtype);
 }

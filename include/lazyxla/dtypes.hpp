@@ -11,7 +11,7 @@ namespace lazyxla {
 inline size_t dtype_size(int32_t dtype) { return detail::get<lxla_dtype_size>(dtype); }
 /// Returns the dtype to which two dtypes promote.
 inline int32_t dtype_promote(int32_t a, int32_t b) { return detail::get<lxla_dtype_promote>(a, b); }
-/// Returns whether `from` and `to` promote to `to`.
+/// Returns whether the common dtype of `from` and `to` is `to`.
 inline bool dtype_can_cast(int32_t from, int32_t to) { return detail::get<lxla_dtype_can_cast>(from, to) != 0; }
 /// Returns the limits of a dtype.
 inline lxla_dtype_limits dtype_info(int32_t dtype) {

@@ -7,7 +7,8 @@
 
 namespace lazyxla {
 
-/// l (op) r, one of LXLA_BINARY_*, element by element: two tensors, or a tensor and a number on either side.
+/// Computes l (op) r elementwise, with op one of LXLA_BINARY_*. Operands are two tensors, or a tensor and a number on
+/// either side.
 template <class L, class R> detail::Result<L, R> binary(int32_t op, const L &l, const R &r) {
   constexpr auto with_scalar = lxla_binary_with_scalar;
   if constexpr (!detail::is_tensor<R>) return Tensor::make<with_scalar>(op, l.handle(), Scalar(r).get(), 0);
@@ -15,7 +16,7 @@ template <class L, class R> detail::Result<L, R> binary(int32_t op, const L &l, 
   else return Tensor::make<lxla_binary>(op, l.handle(), r.handle());
 }
 
-// As binary.
+// Operators for binary().
 #define LAZYXLA_BINARY(name, code) \
   template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return binary(code, l, r); }
 LAZYXLA_BINARY(operator+, LXLA_BINARY_ADD)          ///< Sum.
@@ -39,7 +40,7 @@ LAZYXLA_BINARY(logaddexp, LXLA_BINARY_LOGADDEXP)    ///< log(e^l + e^r).
 LAZYXLA_BINARY(nextafter, LXLA_BINARY_NEXT_AFTER)   ///< The next number after l towards r.
 #undef LAZYXLA_BINARY
 
-/// Shift to the right: logical of unsigned integers, else arithmetic.
+/// Shifts to the right: logical for unsigned integers, otherwise arithmetic.
 template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R &r) {
   int32_t dtype;
   if constexpr (detail::is_tensor<L>) dtype = l.dtype();
@@ -48,7 +49,7 @@ template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R 
   return binary(logical ? LXLA_BINARY_SHIFT_RIGHT_LOGICAL : LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC, l, r);
 }
 
-/// (op) x, one of LXLA_UNARY_*, element by element.
+/// Computes (op) x elementwise, with op one of LXLA_UNARY_*.
 inline Tensor unary(int32_t op, const Tensor &x) { return Tensor::make<lxla_unary>(op, x.handle()); }
 inline Tensor operator-(const Tensor &x) { return unary(LXLA_UNARY_NEGATE, x); }  ///< -x.
 inline Tensor operator~(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }  ///< Not, bitwise.
@@ -97,7 +98,8 @@ inline Tensor erf_inv(const Tensor &x) { return unary(LXLA_UNARY_ERF_INV, x); } 
 inline Tensor bessel_i0e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_I0E, x); }  ///< Bessel's I0(x) e^-|x|.
 inline Tensor bessel_i1e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_I1E, x); }  ///< Bessel's I1(x) e^-|x|.
 
-/// l (op) r, one of LXLA_COMPARE_*, element by element, as pred: two tensors, or a tensor and a number on either side.
+/// Compares l (op) r elementwise, with op one of LXLA_COMPARE_*; returns pred. Operands are two tensors, or a tensor
+/// and a number on either side.
 template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l, const R &r) {
   constexpr auto with_scalar = lxla_compare_with_scalar;
   if constexpr (!detail::is_tensor<R>) return Tensor::make<with_scalar>(op, l.handle(), Scalar(r).get(), 0);
@@ -105,12 +107,13 @@ template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l,
   else return Tensor::make<lxla_compare>(op, l.handle(), r.handle());
 }
 
-/// l (op) r in IEEE 754's total order, one of LXLA_COMPARE_*, element by element, as pred.
+/// Compares l (op) r elementwise in the total order of IEEE 754, with op one of LXLA_COMPARE_*; returns pred.
 inline Tensor compare_total_order(int32_t op, const Tensor &l, const Tensor &r) {
   return Tensor::make<lxla_compare_total_order>(op, l.handle(), r.handle());
 }
 
-// As compare. `==` and its like are not overloaded: they would not give a bool.
+// Named functions for compare(). `==` and the other comparison operators are not overloaded, because they would not
+// return bool.
 #define LAZYXLA_COMPARE(name, code) \
   template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return compare(code, l, r); }
 LAZYXLA_COMPARE(eq, LXLA_COMPARE_EQ)  ///< l == r.
@@ -121,11 +124,11 @@ LAZYXLA_COMPARE(le, LXLA_COMPARE_LE)  ///< l <= r.
 LAZYXLA_COMPARE(lt, LXLA_COMPARE_LT)  ///< l < r.
 #undef LAZYXLA_COMPARE
 
-/// pred ? on_true : on_false, element by element.
+/// Selects on_true where pred is true, and on_false elsewhere.
 inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on_false) {
   return Tensor::make<lxla_select>(pred.handle(), on_true.handle(), on_false.handle());
 }
-/// pred ? on_true : on_false, where one side or both are numbers.
+/// Selects on_true where pred is true, and on_false elsewhere; one or both of them are numbers.
 inline Tensor select(const Tensor &pred, const Scalar &on_true, const Tensor &on_false) {
   return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), on_false.handle(), nullptr);
 }
@@ -138,35 +141,35 @@ inline Tensor select(const Tensor &pred, const Scalar &on_true, const Scalar &on
 /// Converts to another dtype, one of LXLA_DTYPE_*.
 inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
 
-/// Limits x to at least min and at most max; all three broadcast.
+/// Clamps x to [min, max]; all three broadcast.
 inline Tensor clamp(const Tensor &min, const Tensor &x, const Tensor &max) {
   return Tensor::make<lxla_clamp>(min.handle(), x.handle(), max.handle());
 }
-/// Limits x to at least min and at most max, two numbers.
+/// Clamps x to [min, max], two numbers.
 inline Tensor clamp(const Scalar &min, const Tensor &x, const Scalar &max) {
   return Tensor::make<lxla_clamp_with_scalars>(x.handle(), min.get(), max.get());
 }
-/// Limits x to at least a number.
+/// Clamps x to values of at least a number.
 inline Tensor at_least(const Tensor &x, const Scalar &min) {
   return Tensor::make<lxla_clamp_with_scalars>(x.handle(), min.get(), static_cast<const lxla_scalar *>(nullptr));
 }
-/// Limits x to at most a number.
+/// Clamps x to values of at most a number.
 inline Tensor at_most(const Tensor &x, const Scalar &max) {
   return Tensor::make<lxla_clamp_with_scalars>(x.handle(), static_cast<const lxla_scalar *>(nullptr), max.get());
 }
-/// Makes complex numbers from real and imaginary parts.
+/// Returns complex numbers with these real and imaginary parts.
 inline Tensor complex(const Tensor &re, const Tensor &im) { return Tensor::make<lxla_complex>(re.handle(), im.handle()); }
 inline Tensor real(const Tensor &x) { return Tensor::make<lxla_real>(x.handle()); }  ///< The real part.
 inline Tensor imag(const Tensor &x) { return Tensor::make<lxla_imag>(x.handle()); }  ///< The imaginary part.
 /// Reinterprets the bits as elements of another dtype.
 inline Tensor bitcast_convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_bitcast_convert>(x.handle(), dtype); }
-/// Rounds floats to a format with these numbers of bits.
+/// Rounds floats to a format with these numbers of exponent and mantissa bits.
 inline Tensor reduce_precision(const Tensor &x, int32_t exponent_bits, int32_t mantissa_bits) {
   return Tensor::make<lxla_reduce_precision>(x.handle(), exponent_bits, mantissa_bits);
 }
 inline Tensor erf(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERF, x.handle()); }  ///< Error function.
 inline Tensor erfc(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_ERFC, x.handle()); }  ///< 1 - erf(x).
-/// The distribution function of the standard normal distribution.
+/// Computes the cumulative distribution function of the standard normal distribution.
 inline Tensor normal_cdf(const Tensor &x) { return Tensor::make<lxla_special>(LXLA_SPECIAL_NORMAL_CDF, x.handle()); }
 
 }  // namespace lazyxla

@@ -17,13 +17,13 @@
 
 namespace lazyxla {
 
-/// Sizes of axes, or numbers of axes.
+/// List of sizes, or list of axes.
 using Dims = std::vector<int64_t>;
 
-/// Exception of a failing call, with the status and the library's message.
+/// Exception for a failed call, with its status and message.
 class Error : public std::runtime_error {
  public:
-  /// Makes an error from a status and a message.
+  /// Creates an error with a status and a message.
   Error(lxla_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
   lxla_status status() const noexcept { return status_; }  ///< One of the status codes of lazyxla.h, not LXLA_OK.
 
@@ -31,14 +31,14 @@ class Error : public std::runtime_error {
   lxla_status status_;
 };
 
-/// Throws Error unless the status is LXLA_OK. For use right after the call, in the thread that made it.
+/// Throws Error unless the status is LXLA_OK. Call it right after the failed call, on the same thread.
 inline void check(lxla_status status) {
   if (status != LXLA_OK) throw Error(status, lxla_last_error_message());
 }
 
 inline std::string version() { return lxla_version(); }  ///< The library's, as "0.1.0".
 
-/// The dtype of a C++ element type. f16 and bf16 have none in C++17: see Tensor::from_bytes and Tensor::read_bytes.
+/// The dtype of a C++ element type. C++17 has no type for f16 and bf16: see Tensor::from_bytes and Tensor::read_bytes.
 template <class T>
 constexpr int32_t dtype_of() {
   if constexpr (std::is_same_v<T, bool>) return LXLA_DTYPE_PRED;
@@ -54,26 +54,26 @@ constexpr int32_t dtype_of() {
 }
 
 namespace detail {
-// The type that a function of lazyxla.h writes through its last parameter.
+// Type of the output of a function of lazyxla.h: the target of its last parameter.
 template <class> struct Output;
 template <class... Parameters> struct Output<lxla_status (*)(Parameters...)> {
   using Type = std::remove_pointer_t<std::tuple_element_t<sizeof...(Parameters) - 1, std::tuple<Parameters...>>>;
 };
 
-// Calls such a function and returns its output.
+// Calls a function of lazyxla.h and returns its output.
 template <auto call, class... Inputs> auto get(Inputs... inputs) {
   typename Output<decltype(call)>::Type out{};
   check(call(inputs..., &out));
   return out;
 }
 
-// Calls a function that outputs a string, and copies and frees the string.
+// Calls a function that returns a string; copies the string and frees it.
 template <auto call, class... Inputs> std::string text(Inputs... inputs) {
   const std::unique_ptr<char, decltype(&lxla_string_free)> owner(get<call>(inputs...), lxla_string_free);
   return owner.get();
 }
 
-// Returns contiguous elements: unpacks std::vector<bool> to one byte per element.
+// Returns the elements in contiguous memory: copies std::vector<bool> to one byte per element.
 template <class T> const std::vector<T> &contiguous(const std::vector<T> &values) { return values; }
 inline std::vector<uint8_t> contiguous(const std::vector<bool> &values) { return {values.begin(), values.end()}; }
 static_assert(sizeof(bool) == 1, "pred has one byte an element");
@@ -81,7 +81,7 @@ static_assert(sizeof(bool) == 1, "pred has one byte an element");
 
 inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
 inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                           ///< Native host memory.
-/// Parses a device name: "cpu", "xla" or "xla:N".
+/// Parses a device name: "cpu", "xla", "xla:N" or "mesh:N".
 inline lxla_device parse_device(const std::string &text) { return detail::get<lxla_device_parse>(text.c_str()); }
 
 /// Options of a new environment, as in lxla_env_options. The initial values select the defaults.
@@ -99,11 +99,12 @@ struct EnvironmentOptions {
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
 };
 
-/// One reference to an environment, or a view of one that others own. A moved-from one is none: INVALID_HANDLE.
+/// Owner of one reference to an environment, or a view without a reference. Using a moved-from object throws
+/// INVALID_HANDLE.
 class Environment {
  public:
   Environment() : Environment(EnvironmentOptions()) {}  ///< A new environment with default options.
-  /// A new environment.
+  /// Creates an environment.
   explicit Environment(const EnvironmentOptions &given) {
     const auto text = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
     const auto flag = [](std::optional<bool> on) { return on ? (*on ? 1 : 2) : 0; };
@@ -124,14 +125,15 @@ class Environment {
     check(lxla_env_create(&options, &env_));
     owned_ = true;
   }
-  /// Another reference to the same environment.
+  /// Adds a reference to the same environment.
   Environment(const Environment &other) : env_(other.env_), owned_(other.owned_) {
     if (owned_) check(lxla_env_retain(env_));
   }
-  /// Takes the reference over. The other's handle is then no environment's; 0 would mean the current one.
+  /// Moves the reference. The moved-from object gets an invalid handle rather than 0, which would mean the current
+  /// environment.
   Environment(Environment &&other) noexcept
       : env_(std::exchange(other.env_, lxla_env{UINT64_MAX})), owned_(std::exchange(other.owned_, false)) {}
-  /// Gives up the reference it has, and takes or shares the other's.
+  /// Releases the present reference, then copies or moves the other's.
   Environment &operator=(Environment other) noexcept {
     std::swap(env_, other.env_);
     std::swap(owned_, other.owned_);
@@ -139,29 +141,30 @@ class Environment {
   }
   ~Environment() { if (owned_) lxla_env_release(env_); }  ///< Gives up the reference.
 
-  /// A view of an environment that others own: it takes no reference and gives none up.
+  /// Returns a view of an environment: it neither adds nor releases a reference.
   static Environment borrow(lxla_env env) noexcept { return Environment(env); }
-  /// The process's default environment, as a view.
+  /// Returns a view of the process's default environment.
   static Environment default_environment() { return borrow(detail::get<lxla_env_default>()); }
-  /// The thread's current environment, as a view. FAILED_PRECONDITION outside any scope.
+  /// Returns a view of the thread's current environment. FAILED_PRECONDITION outside any scope.
   static Environment current() { return borrow(detail::get<lxla_env_current>()); }
 
   lxla_env handle() const noexcept { return env_; }  ///< For calls of lazyxla.h. The reference stays here.
   bool owned() const noexcept { return owned_; }     ///< Whether a reference is owned here.
-  /// A counter's value.
+  /// Returns the value of a counter.
   uint64_t counter(const std::string &name) const { return detail::get<lxla_env_counter>(env_, name.c_str()); }
   /// Sets an option.
   void set_option(const std::string &key, const std::string &value) {
     check(lxla_env_set_option(env_, key.c_str(), value.c_str()));
   }
-  /// An option's value.
+  /// Returns the value of an option.
   std::string get_option(const std::string &key) const { return detail::text<lxla_env_get_option>(env_, key.c_str()); }
   int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }  ///< Of XLA devices.
   std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }  ///< All counters and options.
   void metrics_reset() { check(lxla_env_metrics_reset(env_)); }  ///< Sets all counters to 0.
-  /// Runs a step: enqueues all pending operations of a device, or of all. `wait` waits until the device has finished.
+  /// Runs a step: enqueues all pending operations of a device, or of all devices. With `wait`, blocks until they have
+  /// finished.
   void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
-  /// Blocks until all work enqueued on a device, or on all, has finished.
+  /// Blocks until all work enqueued on a device, or on all devices, has finished.
   void wait(lxla_device device = {}) { check(lxla_wait(env_, device)); }
   /// Returns the StableHLO text of the programs that a step of the device would compile now.
   std::string step_stablehlo(lxla_device device = {}) const { return detail::text<lxla_step_stablehlo>(env_, device); }
@@ -173,10 +176,10 @@ class Environment {
   bool owned_ = false;
 };
 
-/// Makes an environment the thread's current one while it lives. Scopes end in their thread, innermost first.
+/// Makes an environment the thread's current one during its lifetime. Destroy scopes on their thread, innermost first.
 class Scope {
  public:
-  /// Enters the environment, and keeps it alive.
+  /// Enters the environment and keeps it alive.
   explicit Scope(const Environment &env) : env_(env) { check(lxla_env_enter(env_.handle())); }
   ~Scope() { lxla_env_exit(env_.handle()); }  ///< Leaves it.
   Scope(const Scope &) = delete;
@@ -186,11 +189,11 @@ class Scope {
   Environment env_;
 };
 
-/// Environment and device of a new tensor. Does not keep the environment alive.
+/// Environment and device on which tensors are created. Does not keep the environment alive.
 struct Place {
   Place() = default;                     ///< The current environment, else the default one, and no device named.
   Place(lxla_device on) : device(on) {}  ///< A device of the current environment, else of the default one.
-  /// An environment, and a device of it.
+  /// Selects a device of an environment.
   Place(const Environment &in, lxla_device on = {}) : env(in.handle()), device(on) {}
 
   lxla_env env{};        ///< The environment; id 0 for the current one, else the default one.

@@ -7,18 +7,18 @@
 
 namespace lazyxla {
 
-/// Takes the slices of x at indices along an axis.
+/// Takes the slices of x at the indices along an axis.
 inline Tensor take(const Tensor &x, const Tensor &indices, int64_t axis) {
   return Tensor::make<lxla_take>(x.handle(), indices.handle(), axis);
 }
-/// Takes the slice of these sizes that begins at starts, one integer scalar for each axis.
+/// Takes the slice with these sizes that begins at starts, one integer scalar for each axis.
 inline Tensor dynamic_slice(const Tensor &x, const std::vector<Tensor> &starts, const Dims &sizes) {
   if (starts.size() != sizes.size())
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::dynamic_slice: starts and sizes differ in length");
   const auto list = detail::handles(starts);
   return Tensor::make<lxla_dynamic_slice>(x.handle(), list.data(), sizes.data(), list.size());
 }
-/// Overwrites the slice of x that begins at starts with update.
+/// Overwrites the slice of x that begins at starts by update.
 inline Tensor dynamic_update_slice(const Tensor &x, const Tensor &update, const std::vector<Tensor> &starts) {
   const auto list = detail::handles(starts);
   return Tensor::make<lxla_dynamic_update_slice>(x.handle(), update.handle(), list.data(), list.size());
@@ -27,7 +27,7 @@ inline Tensor dynamic_update_slice(const Tensor &x, const Tensor &update, const 
 inline Tensor take_along_axis(const Tensor &x, const Tensor &indices, int64_t axis) {
   return Tensor::make<lxla_take_along_axis>(x.handle(), indices.handle(), axis);
 }
-/// Combines updates into the elements of x at indices along an axis, by one of LXLA_SCATTER_*.
+/// Combines updates into the elements of x at the indices along an axis, with op one of LXLA_SCATTER_*.
 inline Tensor scatter_along(int32_t op, const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis) {
   return Tensor::make<lxla_scatter_along>(op, x.handle(), indices.handle(), updates.handle(), axis);
 }
@@ -44,20 +44,20 @@ inline Tensor index(const Tensor &x, const std::vector<Tensor> &indices) {
   const auto list = detail::handles(indices);
   return Tensor::make<lxla_index>(x.handle(), list.data(), list.size());
 }
-/// Combines values into x[i, :, j], by one of LXLA_SCATTER_*.
+/// Combines values into x[i, :, j], with op one of LXLA_SCATTER_*.
 inline Tensor index_put(int32_t op, const Tensor &x, const std::vector<Tensor> &indices, const Tensor &values) {
   const auto list = detail::handles(indices);
   return Tensor::make<lxla_index_put>(op, x.handle(), list.data(), list.size(), values.handle());
 }
-/// Replaces x[start : limit : stride] on each axis by values; without strides, they are 1.
+/// Replaces x[start : limit : stride] on each axis by values. Strides default to 1.
 inline Tensor slice_assign(const Tensor &x, const Dims &starts, const Dims &limits, const Dims &strides, const Tensor &values) {
   const int64_t *steps = strides.empty() ? nullptr : strides.data();
   if (starts.size() != limits.size() || (steps && starts.size() != strides.size()))
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::slice_assign: starts, limits and strides differ in length");
   return Tensor::make<lxla_slice_assign>(x.handle(), starts.data(), limits.data(), steps, starts.size(), values.handle());
 }
-/// Finds the elements of x that are not 0. Returns one tensor of `size` indices for each axis, in row-major order and
-/// padded with `fill`, then the number of all such elements.
+/// Finds the elements of x that are not 0. Returns `size` indices for each axis, in row-major order and padded with
+/// `fill`, then the number of elements that are not 0.
 inline std::vector<Tensor> nonzero(const Tensor &x, int64_t size, int64_t fill = 0, int32_t index_dtype = LXLA_DTYPE_S64) {
   std::vector<lxla_tensor> places(x.rank() + 1);
   check(lxla_nonzero(x.handle(), size, fill, index_dtype, places.data(), places.size() - 1, &places.back()));
@@ -65,21 +65,21 @@ inline std::vector<Tensor> nonzero(const Tensor &x, int64_t size, int64_t fill =
   for (lxla_tensor place : places) result.push_back(Tensor::adopt(place));
   return result;
 }
-/// Takes x[mask]: `size` slices of x where a mask of its first axes is true, padded with a scalar. Returns them and the
-/// number of all such slices.
+/// Takes x[mask]: the slices of x where a mask of its first axes is true. Returns `size` slices, padded with a scalar,
+/// and the number of slices where the mask is true.
 inline std::array<Tensor, 2> mask_select(const Tensor &x, const Tensor &mask, int64_t size, const Tensor &fill,
                                          int32_t index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_mask_select, 2>(x.handle(), mask.handle(), size, fill.handle(), index_dtype);
 }
 
-/// Dimension numbers of gather, by StableHLO's names: see lxla_gather_options.
+/// Dimension numbers of gather, named as in lxla_gather_options.
 struct GatherDimensions {
   Dims offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims, start_index_map;
   int64_t index_vector_dim = 0;     ///< The indices' axis that goes through an index vector.
   Dims slice_sizes;                 ///< The size of a slice on each of x's axes.
   bool indices_are_sorted = false;  ///< A promise.
 };
-/// Gathers the slices of x at indices.
+/// Gathers the slices of x at the indices.
 inline Tensor gather(const Tensor &x, const Tensor &indices, const GatherDimensions &d) {
   auto options = detail::defaults<lxla_gather_options, lxla_gather_options_init>();
   options.offset_dims = d.offset_dims.data(), options.n_offset_dims = d.offset_dims.size();
@@ -94,14 +94,14 @@ inline Tensor gather(const Tensor &x, const Tensor &indices, const GatherDimensi
   return Tensor::make<lxla_gather>(x.handle(), indices.handle(), &options);
 }
 
-/// Dimension numbers of scatter, by StableHLO's names: see lxla_scatter_options.
+/// Dimension numbers of scatter, named as in lxla_scatter_options.
 struct ScatterDimensions {
   Dims update_window_dims, inserted_window_dims, input_batching_dims, scatter_indices_batching_dims, scatter_dims_to_operand_dims;
   int64_t index_vector_dim = 0;     ///< The indices' axis that goes through an index vector.
   bool indices_are_sorted = false;  ///< A promise.
   bool unique_indices = false;      ///< A promise.
 };
-/// Combines slices of updates into tensors of one shape at indices.
+/// Combines slices of updates into tensors of one shape at the indices.
 inline std::vector<Tensor> scatter(const Computation &combiner, const std::vector<Tensor> &inputs, const Tensor &indices,
                                    const std::vector<Tensor> &updates, const ScatterDimensions &d) {
   auto options = detail::defaults<lxla_scatter_options, lxla_scatter_options_init>();

@@ -19,7 +19,7 @@ inline std::string stablehlo(const std::vector<Tensor> &tensors) {
   const auto list = detail::handles(tensors);
   return detail::text<lxla_stablehlo>(list.data(), list.size());
 }
-/// Returns the device memory of the programs that a sync of these tensors would run. Compiles them.
+/// Returns the device memory of the programs that a sync of these tensors would run. Compiles the programs.
 inline lxla_memory_stats compiled_memory(const std::vector<Tensor> &tensors) {
   const auto list = detail::handles(tensors);
   lxla_memory_stats stats{};

@@ -10,11 +10,11 @@ namespace lazyxla {
 /// Computes the matrix product, by NumPy's rules.
 inline Tensor matmul(const Tensor &l, const Tensor &r) { return Tensor::make<lxla_matmul>(l.handle(), r.handle()); }
 
-/// Axes of a product, in pairs.
+/// Paired axes of a product.
 struct DotDimensions {
   Dims lhs_batching, rhs_batching, lhs_contracting, rhs_contracting;
 };
-/// Computes StableHLO's dot_general, in dtype `dtype` unless it is 0.
+/// Computes StableHLO's dot_general in `dtype`; 0 selects the common dtype.
 inline Tensor dot_general(const Tensor &l, const Tensor &r, const DotDimensions &d, int32_t dtype = 0) {
   if (d.lhs_batching.size() != d.rhs_batching.size() || d.lhs_contracting.size() != d.rhs_contracting.size())
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::dot_general: the axes of lhs and rhs differ in number");
@@ -29,19 +29,19 @@ inline Tensor einsum(const std::string &equation, const std::vector<Tensor> &ten
 }
 /// Computes the Cholesky factors of Hermitian matrices.
 inline Tensor cholesky(const Tensor &a, bool lower = true) { return Tensor::make<lxla_cholesky>(a.handle(), lower ? 1 : 0); }
-/// Solves op(a) x = b, or x op(a) = b, for x; op is one of LXLA_TRANSPOSE_*.
+/// Solves op(a) x = b or x op(a) = b for x, with op one of LXLA_TRANSPOSE_*.
 inline Tensor triangular_solve(const Tensor &a, const Tensor &b, bool left_side, bool lower, bool unit_diagonal = false,
                                int32_t transpose_a = LXLA_TRANSPOSE_NO_TRANSPOSE) {
   return Tensor::make<lxla_triangular_solve>(a.handle(), b.handle(), left_side ? 1 : 0, lower ? 1 : 0, unit_diagonal ? 1 : 0,
                                              transpose_a);
 }
-/// Computes the square root of the sum of squares of all elements.
+/// Computes the square root of the sum of the squares of all elements.
 inline Tensor norm(const Tensor &x) { return Tensor::make<lxla_norm>(x.handle(), 2.0, detail::all_axes, size_t{0}, 0); }
 /// Computes the norm of order `ord` over axes.
 inline Tensor norm(const Tensor &x, const Dims &axes, double ord = 2, bool keep = false) {
   return Tensor::make<lxla_norm>(x.handle(), ord, detail::axes_of(axes), axes.size(), keep ? 1 : 0);
 }
-/// Computes a Fourier transform, one of LXLA_FFT_*, over the last axes.
+/// Computes a Fourier transform of the last axes, one of LXLA_FFT_*.
 inline Tensor fft(int32_t op, const Tensor &x, const Dims &lengths) {
   return Tensor::make<lxla_fft>(op, x.handle(), lengths.data(), lengths.size());
 }

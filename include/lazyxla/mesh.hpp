@@ -1,4 +1,4 @@
-// Meshes: places of several devices, shardings, computations on the pieces of each device, collectives.
+// Meshes of devices, shardings, shard_map and collectives.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_MESH_HPP
 #define LAZYXLA_MESH_HPP
@@ -8,7 +8,7 @@
 namespace lazyxla {
 
 namespace detail {
-// Returns the texts as C takes them, as long as the strings live.
+// Returns pointers to the texts, valid as long as the strings.
 inline std::vector<const char *> texts(const std::vector<std::string> &strings) {
   std::vector<const char *> list;
   for (const std::string &text : strings) list.push_back(text.c_str());
@@ -16,11 +16,12 @@ inline std::vector<const char *> texts(const std::vector<std::string> &strings) 
 }
 }  // namespace detail
 
-/// One reference to a mesh: named axes over XLA devices. A moved-from one is none: INVALID_HANDLE.
+/// Owner of one reference to a mesh: XLA devices arranged along named axes. Using a moved-from object throws
+/// INVALID_HANDLE.
 class Mesh {
  public:
-  /// A mesh with these axes, each a name and a size. `ordinals` are the XLA devices of its positions, the last axis
-  /// counting fastest; by default 0, 1, ... Of `at`, the environment is used.
+  /// Creates a mesh in the environment of `at`, with one name and size for each axis. `ordinals` lists its XLA devices,
+  /// row-major over the axes; by default 0, 1, ...
   explicit Mesh(const std::vector<std::pair<std::string, int64_t>> &axes, const std::vector<int32_t> &ordinals = {},
                 const Place &at = {})
       : env_(at.env) {
@@ -36,17 +37,17 @@ class Mesh {
     mesh_ = detail::get<lxla_mesh_create>(env_, detail::texts(names).data(), sizes.data(), sizes.size(),
                                           ordinals.empty() ? nullptr : ordinals.data());
   }
-  /// Another reference to the same mesh.
+  /// Adds a reference to the same mesh.
   Mesh(const Mesh &other) : mesh_(other.mesh_), env_(other.env_) { if (mesh_.id != 0) check(lxla_mesh_retain(mesh_)); }
-  /// Takes the reference over; the other is no mesh then.
+  /// Moves the reference; the moved-from object has none.
   Mesh(Mesh &&other) noexcept : mesh_(std::exchange(other.mesh_, lxla_mesh{})), env_(other.env_) {}
-  /// Gives up the reference it has, and takes or shares the other's.
+  /// Releases the present reference, then copies or moves the other's.
   Mesh &operator=(Mesh other) noexcept { return std::swap(mesh_, other.mesh_), std::swap(env_, other.env_), *this; }
   ~Mesh() { lxla_mesh_release(mesh_); }  ///< Gives up the reference.
 
   lxla_mesh handle() const noexcept { return mesh_; }                             ///< For calls of lazyxla.h.
   lxla_device device() const { return detail::get<lxla_mesh_device>(mesh_); }     ///< Its device, a place as any other.
-  /// Its device in the environment that it was made in.
+  /// Returns the mesh as a device of its environment.
   Place place() const {
     Place at(device());
     at.env = env_;
@@ -54,17 +55,18 @@ class Mesh {
   }
   std::string info() const { return detail::text<lxla_mesh_info>(mesh_); }        ///< Axes and devices, as JSON.
 
-  /// A new tensor with the value of x, in pieces on the devices of this mesh.
+  /// Returns a tensor on this mesh with the value of x and a sharding.
   Tensor shard(const Tensor &x, const std::string &sharding) const {
     return Tensor::make<lxla_tensor_shard>(x.handle(), mesh_, sharding.c_str());
   }
-  /// A tensor with these elements, in row-major order, in pieces on the devices of this mesh.
+  /// Creates a tensor on this mesh from row-major elements, with a sharding.
   template <class T> Tensor from_host(const std::vector<T> &values, const Dims &dims, const std::string &sharding) const {
     const auto &elements = detail::contiguous(values);
     return Tensor::make<lxla_tensor_from_host_sharded>(mesh_, dtype_of<T>(), dims.data(), dims.size(), elements.data(),
                                                        elements.size() * sizeof(elements[0]), sharding.c_str());
   }
-  /// Applies body on each device to its pieces of args, and puts the results together.
+  /// Applies body on each device to its pieces of args. The results of the devices are the pieces of the returned
+  /// tensors.
   std::vector<Tensor> shard_map(const Computation &body, const std::vector<std::string> &in_shardings,
                                 const std::vector<Tensor> &args, const std::vector<std::string> &out_shardings) const {
     if (in_shardings.size() != args.size())
@@ -81,46 +83,49 @@ class Mesh {
   lxla_env env_{};
 };
 
-/// How a tensor on a mesh is split, one entry for each of its axes.
+/// Returns the sharding of a tensor on a mesh, one entry for each of its axes.
 inline std::string sharding(const Tensor &x) { return detail::text<lxla_tensor_sharding>(x.handle()); }
-/// A picture in lines of text: the devices that hold each piece of a tensor on a mesh.
+/// Returns a drawing, in lines of text, of the devices that hold each piece of a tensor on a mesh.
 inline std::string sharding_picture(const Tensor &x) { return detail::text<lxla_tensor_sharding_picture>(x.handle()); }
-/// Copies the piece of a device to `dst`; waits for it. Returns where it begins in the whole, and its sizes.
+/// Copies the piece of a tensor on a device to `dst`, and blocks until the copy is complete. Returns the index of the
+/// piece's first element in the tensor, and the shape of the piece.
 inline std::pair<Dims, Dims> shard_read(const Tensor &x, int32_t ordinal, void *dst, size_t size_bytes) {
   const size_t rank = x.rank();
   Dims offsets(rank), dims(rank);
   check(lxla_tensor_shard_read(x.handle(), ordinal, dst, size_bytes, offsets.data(), dims.data(), rank));
   return {offsets, dims};
 }
-/// Returns x, in pieces as stated.
+/// Constrains the sharding of x, which does not change its value.
 inline Tensor sharding_constraint(const Tensor &x, const std::string &sharding) {
   return Tensor::make<lxla_sharding_constraint>(x.handle(), sharding.c_str());
 }
 
-/// In the body of a shard_map: the reduction by op, one of LXLA_REDUCE_*, over the devices along axes ("data+model").
+/// In the body of a shard_map: reduces over the devices along mesh axes ("data+model"), with op one of LXLA_REDUCE_*.
 inline Tensor all_reduce(int32_t op, const Tensor &x, const std::string &axes) {
   return Tensor::make<lxla_all_reduce>(op, x.handle(), axes.c_str());
 }
-/// In the body of a shard_map: the values of the devices along axes, concatenated along an axis of the tensor.
+/// In the body of a shard_map: concatenates the values of the devices along mesh axes, along one axis of the tensor.
 inline Tensor all_gather(const Tensor &x, const std::string &axes, int64_t axis = 0) {
   return Tensor::make<lxla_all_gather>(x.handle(), axes.c_str(), axis);
 }
-/// In the body of a shard_map: one piece for each device, along an axis of the tensor, of the reduction.
+/// In the body of a shard_map: reduces over the devices along mesh axes; each device gets one piece of the result,
+/// along one axis of the tensor.
 inline Tensor reduce_scatter(int32_t op, const Tensor &x, const std::string &axes, int64_t axis = 0) {
   return Tensor::make<lxla_reduce_scatter>(op, x.handle(), axes.c_str(), axis);
 }
-/// In the body of a shard_map: splits x along an axis, sends each device its piece, and concatenates those received.
+/// In the body of a shard_map: splits x along an axis, sends each device its piece, and concatenates the received
+/// pieces.
 inline Tensor all_to_all(const Tensor &x, const std::string &axes, int64_t split_axis, int64_t concat_axis) {
   return Tensor::make<lxla_all_to_all>(x.handle(), axes.c_str(), split_axis, concat_axis);
 }
-/// In the body of a shard_map: the value of the device at the source, for the one at the target; zeros for the others.
+/// In the body of a shard_map: sends the value of each source to its target; devices that are no target get zeros.
 inline Tensor collective_permute(const Tensor &x, const std::string &axis,
                                  const std::vector<std::pair<int64_t, int64_t>> &pairs) {
   Dims positions;
   for (const auto &[source, target] : pairs) positions.push_back(source), positions.push_back(target);
   return Tensor::make<lxla_collective_permute>(x.handle(), axis.c_str(), positions.data(), pairs.size());
 }
-/// In the body of a shard_map: the position of each device along axes of the mesh of a place, an s32 scalar.
+/// In the body of a shard_map: returns the position of each device along axes of the mesh of `at`, an s32 scalar.
 inline Tensor axis_index(const Place &at, const std::string &axes) {
   return Tensor::make<lxla_axis_index>(at.env, at.device, axes.c_str());
 }

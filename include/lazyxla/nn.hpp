@@ -26,7 +26,7 @@ inline Tensor hard_swish(const Tensor &x) { return activation(LXLA_ACTIVATION_HA
 inline Tensor softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_softmax>(x.handle(), axis); }
 /// Computes the logarithm of softmax.
 inline Tensor log_softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_log_softmax>(x.handle(), axis); }
-/// Computes (x - mean) / sqrt(variance + epsilon) over axes, times scale and plus offset if given.
+/// Computes (x - mean) / sqrt(variance + epsilon) * scale + offset over axes; scale and offset are optional.
 inline Tensor layer_norm(const Tensor &x, const Dims &axes, const Tensor &scale = {}, const Tensor &offset = {},
                          double epsilon = 1e-5) {
   return Tensor::make<lxla_layer_norm>(x.handle(), detail::axes_of(axes), axes.size(), scale.handle(), offset.handle(), epsilon);
@@ -49,7 +49,7 @@ inline std::array<Tensor, 3> batch_norm_grad(const Tensor &x, const Tensor &scal
                                                 epsilon, feature_axis);
 }
 
-/// Options of a convolution, as in lxla_convolution_options: lists of one number for each spatial axis, or none.
+/// Options of a convolution, as in lxla_convolution_options. A list has one number for each spatial axis, or is empty.
 struct Convolution {
   Dims window_strides, padding_low, padding_high, lhs_dilation, rhs_dilation;
   std::vector<int32_t> window_reversal;
@@ -58,7 +58,7 @@ struct Convolution {
   int64_t batch_group_count = 1;                        ///< Groups of the batch.
   int32_t dtype = 0;                                    ///< Of the result; 0 for the operands' common one.
 };
-/// Computes a convolution, as in neural networks.
+/// Computes a convolution as in neural networks.
 inline Tensor convolution(const Tensor &l, const Tensor &r, const Convolution &c = {}) {
   auto options = detail::defaults<lxla_convolution_options, lxla_convolution_options_init>();
   const size_t rank = l.rank(), spatial = rank < 2 ? 0 : rank - 2;

@@ -1,4 +1,4 @@
-// Random numbers from keys: the same key gives the same numbers, on every device.
+// Random numbers from keys: equal keys give equal numbers on every device.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_RANDOM_HPP
 #define LAZYXLA_RANDOM_HPP
@@ -11,24 +11,24 @@ namespace lazyxla {
 inline std::array<Tensor, 2> rng_bit_generator(int32_t algorithm, const Tensor &state, int32_t dtype, const Dims &dims) {
   return detail::these<lxla_rng_bit_generator, 2>(algorithm, state.handle(), dtype, dims.data(), dims.size());
 }
-/// Makes random integers over all values of the dtype from a key, u32[2].
+/// Returns random integers over all values of the dtype from a key, u32[2].
 inline Tensor random_bits(int32_t algorithm, const Tensor &key, int32_t dtype, const Dims &dims) {
   return Tensor::make<lxla_random_bits>(algorithm, key.handle(), dtype, dims.data(), dims.size());
 }
-/// Makes `n` new keys from a key, one in each row.
+/// Returns `n` new keys derived from a key, one in each row.
 inline Tensor random_split(int32_t algorithm, const Tensor &key, size_t n = 2) {
   return Tensor::make<lxla_random_split>(algorithm, key.handle(), n);
 }
-/// Makes random floats that are at least low and less than high.
+/// Returns random floats in [low, high).
 inline Tensor random_uniform(int32_t algorithm, const Tensor &key, const Dims &dims, double low = 0, double high = 1,
                              int32_t dtype = LXLA_DTYPE_F32) {
   return Tensor::make<lxla_random_uniform>(algorithm, key.handle(), dtype, dims.data(), dims.size(), low, high);
 }
-/// Makes normally distributed floats with mean 0 and variance 1.
+/// Returns random floats of the standard normal distribution.
 inline Tensor random_normal(int32_t algorithm, const Tensor &key, const Dims &dims, int32_t dtype = LXLA_DTYPE_F32) {
   return Tensor::make<lxla_random_normal>(algorithm, key.handle(), dtype, dims.data(), dims.size());
 }
-/// Makes pred elements that are true with probability p.
+/// Returns pred elements that are true with probability p.
 inline Tensor random_bernoulli(int32_t algorithm, const Tensor &key, double p, const Dims &dims) {
   return Tensor::make<lxla_random_bernoulli>(algorithm, key.handle(), p, dims.data(), dims.size());
 }

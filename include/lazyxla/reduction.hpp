@@ -7,16 +7,17 @@
 
 namespace lazyxla {
 
-/// Reduces over axes by one of LXLA_REDUCE_*; keep_dims keeps the axes with size 1. No axes, {}, return x.
+/// Reduces over axes, with op one of LXLA_REDUCE_*. keep_dims keeps the reduced axes with size 1. An empty list, {},
+/// returns x.
 inline Tensor reduce(int32_t op, const Tensor &x, const Dims &axes, bool keep_dims = false) {
   return Tensor::make<lxla_reduce>(op, x.handle(), detail::axes_of(axes), axes.size(), keep_dims ? 1 : 0);
 }
-/// Reduces over all axes by one of LXLA_REDUCE_*.
+/// Reduces over all axes, with op one of LXLA_REDUCE_*.
 inline Tensor reduce(int32_t op, const Tensor &x) {
   return Tensor::make<lxla_reduce>(op, x.handle(), detail::all_axes, size_t{0}, 0);
 }
 
-// Reductions over all axes, or over those named.
+// Reductions over all axes, or over the listed ones.
 #define LAZYXLA_REDUCE(name, code)                                     \
   inline Tensor name(const Tensor &x) { return reduce(code, x); }      \
   inline Tensor name(const Tensor &x, const Dims &axes, bool keep = false) { return reduce(code, x, axes, keep); }
@@ -32,21 +33,21 @@ LAZYXLA_REDUCE(any, LXLA_REDUCE_ANY)          ///< Whether any is true, of pred.
 inline Tensor mean(const Tensor &x, const Dims &axes, bool keep = false) {
   return Tensor::make<lxla_mean>(x.handle(), detail::axes_of(axes), axes.size(), keep ? 1 : 0);
 }
-/// Over all axes.
+/// Computes the mean over all axes.
 inline Tensor mean(const Tensor &x) { return Tensor::make<lxla_mean>(x.handle(), detail::all_axes, size_t{0}, 0); }
 /// Computes the variance over axes: the sum of (x - mean)^2, divided by count - correction.
 inline Tensor variance(const Tensor &x, const Dims &axes, double correction = 0, bool keep = false) {
   return Tensor::make<lxla_variance>(x.handle(), detail::axes_of(axes), axes.size(), correction, keep ? 1 : 0);
 }
-/// Computes the square root of the variance.
+/// Computes the standard deviation over axes: the square root of the variance.
 inline Tensor standard_deviation(const Tensor &x, const Dims &axes, double correction = 0, bool keep = false) {
   return Tensor::make<lxla_standard_deviation>(x.handle(), detail::axes_of(axes), axes.size(), correction, keep ? 1 : 0);
 }
-/// Computes the logarithm of the sum of the exponentials over axes.
+/// Computes log(sum(e^x)) over axes.
 inline Tensor logsumexp(const Tensor &x, const Dims &axes, bool keep = false) {
   return Tensor::make<lxla_logsumexp>(x.handle(), detail::axes_of(axes), axes.size(), keep ? 1 : 0);
 }
-/// Over all axes.
+/// Computes log(sum(e^x)) over all axes.
 inline Tensor logsumexp(const Tensor &x) {
   return Tensor::make<lxla_logsumexp>(x.handle(), detail::all_axes, size_t{0}, 0);
 }
@@ -58,7 +59,7 @@ inline Tensor argmax(const Tensor &x, int64_t axis, bool keep = false, int32_t i
 inline Tensor argmin(const Tensor &x, int64_t axis, bool keep = false, int32_t index_dtype = LXLA_DTYPE_S64) {
   return Tensor::make<lxla_argmin>(x.handle(), axis, keep ? 1 : 0, index_dtype);
 }
-/// Reduces, by one of LXLA_REDUCE_*, all elements up to and including each position along an axis.
+/// Reduces, for each position along an axis, all elements up to and including it, with op one of LXLA_REDUCE_*.
 inline Tensor cumulative(int32_t op, const Tensor &x, int64_t axis, bool reverse = false) {
   return Tensor::make<lxla_cumulative>(op, x.handle(), axis, reverse ? 1 : 0);
 }
@@ -74,11 +75,11 @@ inline std::vector<Tensor> reduce_with(const Computation &body, const std::vecto
   return detail::several<lxla_reduce_with>(in.size(), body.handle(), in.data(), first.data(), in.size(), axes.data(), axes.size());
 }
 
-/// Windows over a tensor, as in lxla_window_options: lists of one number for each axis, or none.
+/// Windows over a tensor, as in lxla_window_options. A list has one number for each axis, or is empty.
 struct Windows {
   Dims window_dimensions, strides, base_dilations, window_dilations, low, high;
 
-  /// Returns the options of lazyxla.h, which point into the lists of this object.
+  /// Returns the options for lazyxla.h; they point to the lists of this object.
   lxla_window_options options() const {
     auto options = detail::defaults<lxla_window_options, lxla_window_options_init>();
     const auto list = [&](const Dims &numbers) { return detail::list_of(numbers, window_dimensions.size(), "Windows"); };

@@ -7,7 +7,7 @@
 
 namespace lazyxla {
 
-/// Tensors with their names in a file.
+/// Names and handles of the tensors to be saved.
 using Named = std::vector<std::pair<std::string, Tensor>>;
 
 namespace detail {
@@ -18,16 +18,16 @@ inline std::pair<std::vector<const char *>, std::vector<lxla_tensor>> lists(cons
 }
 }  // namespace detail
 
-/// Writes a safetensors file, whole or not at all, and returns when it is on the disk. Donates nothing.
+/// Writes a safetensors file atomically, and returns when it is durable. Donates nothing.
 inline void save(const std::string &path, const Named &named) {
   const auto [names, tensors] = detail::lists(named);
   check(lxla_save(path.c_str(), names.data(), tensors.data(), names.size()));
 }
 
-/// A save in the background. The file holds the values at construction; the destructor does not wait.
+/// A save in the background. The file gets the values at construction; the destructor does not wait for it.
 class AsyncSave {
  public:
-  /// Starts it.
+  /// Starts the save.
   AsyncSave(const std::string &path, const Named &named) {
     const auto [names, tensors] = detail::lists(named);
     check(lxla_save_async(path.c_str(), names.data(), tensors.data(), names.size(), &ticket_));
@@ -36,13 +36,13 @@ class AsyncSave {
   AsyncSave &operator=(const AsyncSave &) = delete;
   ~AsyncSave() { lxla_save_ticket_release(ticket_); }
   void wait() { check(lxla_save_wait(ticket_)); }  ///< Waits until the file is on disk; throws if the save failed.
-  /// Returns the number of bytes written and the number of bytes in all.
+  /// Returns the number of bytes written so far, and their total.
   std::pair<uint64_t, uint64_t> progress() const {
     std::pair<uint64_t, uint64_t> bytes;
     check(lxla_save_progress(ticket_, &bytes.first, &bytes.second));
     return bytes;
   }
-  /// Returns whether the save has ended, with or without success.
+  /// Returns whether the save has finished, successfully or not.
   bool done() const {
     int32_t done = 0;
     check(lxla_save_done(ticket_, &done));
@@ -53,7 +53,7 @@ class AsyncSave {
   lxla_save_ticket ticket_{};
 };
 
-/// Returns the contents of a safetensors file: a JSON object of names.
+/// Returns the contents of a safetensors file: a JSON object that maps names to dtypes and dims.
 inline std::string file_names(const std::string &path) { return detail::text<lxla_file_names>(path.c_str()); }
 
 }  // namespace lazyxla

@@ -7,36 +7,36 @@
 
 namespace lazyxla {
 
-/// Changes the shape; the elements stay in row-major order.
+/// Changes the shape; elements stay in row-major order.
 inline Tensor reshape(const Tensor &x, const Dims &dims) { return detail::listed<lxla_reshape>(x, dims); }
-/// Repeats the elements to a shape, by NumPy's rules.
+/// Broadcasts x to a shape by NumPy's rules.
 inline Tensor broadcast_to(const Tensor &x, const Dims &dims) { return detail::listed<lxla_broadcast_to>(x, dims); }
-/// Axis i of the result is axis perm[i] of x.
+/// Permutes the axes: axis i of the result is axis perm[i] of x.
 inline Tensor transpose(const Tensor &x, const Dims &perm) { return detail::listed<lxla_transpose>(x, perm); }
-/// Reverses the order along axes; no axes, {}, return x.
+/// Reverses the order of the elements along axes. An empty list, {}, returns x.
 inline Tensor reverse(const Tensor &x, const Dims &axes) { return detail::listed<lxla_reverse>(x, axes); }
-/// Reverses the order along all axes.
+/// Reverses the order of the elements along all axes.
 inline Tensor flip(const Tensor &x) { return detail::along_all<lxla_flip>(x); }
-/// Reverses the order along these axes; no axes, {}, return x.
+/// Reverses the order of the elements along axes. An empty list, {}, returns x.
 inline Tensor flip(const Tensor &x, const Dims &axes) { return detail::listed<lxla_flip>(x, axes); }
-/// Shifts the elements along axes; elements beyond the end continue at the start.
+/// Shifts the elements along axes; elements shifted beyond one end reenter at the other.
 inline Tensor roll(const Tensor &x, const Dims &shifts, const Dims &axes) {
   if (shifts.size() != axes.size()) throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::roll: shifts and axes differ in length");
   return Tensor::make<lxla_roll>(x.handle(), shifts.data(), axes.data(), axes.size());
 }
 /// Removes all axes of size 1.
 inline Tensor squeeze(const Tensor &x) { return detail::along_all<lxla_squeeze>(x); }
-/// Removes these axes, which must have size 1; no axes, {}, return x.
+/// Removes the listed axes, which must have size 1. An empty list, {}, returns x.
 inline Tensor squeeze(const Tensor &x, const Dims &axes) { return detail::listed<lxla_squeeze>(x, axes); }
-/// Inserts axes of size 1, given by their numbers in the result.
+/// Inserts axes of size 1; `axes` are their positions in the result.
 inline Tensor expand_dims(const Tensor &x, const Dims &axes) { return detail::listed<lxla_expand_dims>(x, axes); }
 
-/// Joins tensors along an axis.
+/// Concatenates tensors along an axis.
 inline Tensor concatenate(const std::vector<Tensor> &tensors, int64_t axis) {
   const auto list = detail::handles(tensors);
   return Tensor::make<lxla_concatenate>(list.data(), list.size(), axis);
 }
-/// Joins tensors of one shape along a new axis.
+/// Stacks tensors of one shape along a new axis.
 inline Tensor stack(const std::vector<Tensor> &tensors, int64_t axis = 0) {
   const auto list = detail::handles(tensors);
   return Tensor::make<lxla_stack>(list.data(), list.size(), axis);
@@ -45,18 +45,18 @@ inline Tensor stack(const std::vector<Tensor> &tensors, int64_t axis = 0) {
 inline std::vector<Tensor> split(const Tensor &x, const Dims &sizes, int64_t axis) {
   return detail::several<lxla_split>(sizes.size(), x.handle(), sizes.data(), sizes.size(), axis);
 }
-/// Splits into `n` parts of one size along an axis.
+/// Splits into `n` parts of equal size along an axis.
 inline std::vector<Tensor> split(const Tensor &x, size_t n, int64_t axis) {
   return detail::several<lxla_split>(n, x.handle(), static_cast<const int64_t *>(nullptr), n, axis);
 }
-/// Takes x[start : limit : stride] on each axis; without strides, they are 1.
+/// Takes x[start : limit : stride] on each axis. Strides default to 1.
 inline Tensor slice(const Tensor &x, const Dims &starts, const Dims &limits, const Dims &strides = {}) {
   const int64_t *steps = strides.empty() ? nullptr : strides.data();
   if (starts.size() != limits.size() || (steps && starts.size() != strides.size()))
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::slice: starts, limits and strides differ in length");
   return Tensor::make<lxla_slice>(x.handle(), starts.data(), limits.data(), steps, starts.size());
 }
-/// Takes x[start : stop : step] along an axis, as a slice of a Python list.
+/// Takes x[start : stop : step] along an axis by Python's rules.
 inline Tensor slice_axis(const Tensor &x, int64_t axis, int64_t start, int64_t stop, int64_t step = 1) {
   return Tensor::make<lxla_slice_axis>(x.handle(), axis, start, stop, step);
 }

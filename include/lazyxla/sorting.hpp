@@ -21,12 +21,12 @@ inline Tensor argsort(const Tensor &x, int64_t axis = -1, bool descending = fals
                       int32_t index_dtype = LXLA_DTYPE_S64) {
   return Tensor::make<lxla_argsort>(x.handle(), axis, descending ? 1 : 0, stable ? 1 : 0, index_dtype);
 }
-/// Returns the k greatest elements along an axis, or the smallest, and their indices.
+/// Returns the k largest (or smallest) elements along an axis, and their indices.
 inline std::array<Tensor, 2> topk(const Tensor &x, int64_t k, int64_t axis = -1, bool largest = true,
                                   int32_t index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_topk, 2>(x.handle(), k, axis, largest ? 1 : 0, index_dtype);
 }
-/// Same as topk, by the total order of floats, as chlo.top_k: NaN by its sign, and -0 before 0.
+/// Like topk, in the total order of IEEE 754, as chlo.top_k: NaN are ordered by their bits, and -0 precedes 0.
 inline std::array<Tensor, 2> topk_total_order(const Tensor &x, int64_t k, int64_t axis = -1, bool largest = true,
                                               int32_t index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_topk_total_order, 2>(x.handle(), k, axis, largest ? 1 : 0, index_dtype);
@@ -42,7 +42,8 @@ inline Unique unique(const Tensor &x, int64_t size, const Tensor &fill = {}, int
   return {std::move(made[0]), std::move(made[1]), std::move(made[2]), std::move(made[3]), std::move(made[4])};
 }
 
-/// Returns the positions at which values would be inserted into an ascending row: before equal elements, or after them.
+/// Returns the positions at which values would be inserted into an ascending row: before equal elements, or after them
+/// with `right`.
 inline Tensor searchsorted(const Tensor &sorted, const Tensor &values, bool right = false, int32_t index_dtype = LXLA_DTYPE_S64) {
   return Tensor::make<lxla_searchsorted>(sorted.handle(), values.handle(), right ? 1 : 0, index_dtype);
 }

@@ -9,10 +9,10 @@
 
 namespace lazyxla {
 
-/// A number as an operand, exact: it takes the tensor's dtype, and one that this cannot represent is INVALID_ARGUMENT.
+/// A number as an operand. It takes the tensor's dtype exactly; INVALID_ARGUMENT if that cannot represent it.
 class Scalar {
  public:
-  /// Any real number, or a bool, which is 0 or 1.
+  /// Converts a real number, or a bool (0 or 1).
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> Scalar(T value) {
     constexpr bool real = std::is_floating_point_v<T>;
     scalar_.dtype = real ? LXLA_DTYPE_F64 : std::is_signed_v<T> ? LXLA_DTYPE_S64 : LXLA_DTYPE_U64;
@@ -20,7 +20,7 @@ class Scalar {
     else if constexpr (std::is_signed_v<T>) scalar_.value.i = value;
     else scalar_.value.u = value;
   }
-  /// A complex number.
+  /// Converts a complex number.
   template <class T> Scalar(const std::complex<T> &value) {
     scalar_.dtype = LXLA_DTYPE_C128;
     scalar_.value.c[0] = static_cast<double>(value.real());
@@ -32,131 +32,136 @@ class Scalar {
   lxla_scalar scalar_{};
 };
 
-/// One reference to a tensor. Copies are references to the same tensor: an in-place change of one changes all. Use
-/// snapshot() for a value that stays, and assign() to change a value; `=` makes this refer to another tensor.
+/// Owner of one reference to a tensor. A copy refers to the same tensor: an in-place operation on one changes all
+/// copies. snapshot() keeps the current value, assign() replaces the value, and `=` makes this object refer to another
+/// tensor.
 class Tensor {
  public:
   Tensor() noexcept = default;  ///< No tensor: calls with it give INVALID_HANDLE.
-  /// Another reference to the same tensor.
+  /// Adds a reference to the same tensor.
   Tensor(const Tensor &other) : tensor_(other.tensor_) { if (tensor_.id != 0) check(lxla_tensor_retain(tensor_)); }
-  /// Takes the reference over; the other is no tensor then.
+  /// Moves the reference; the moved-from object has none.
   Tensor(Tensor &&other) noexcept : tensor_(other.release()) {}
-  /// Gives up the reference it has, and takes or shares the other's.
+  /// Releases the present reference, then copies or moves the other's.
   Tensor &operator=(Tensor other) noexcept { return std::swap(tensor_, other.tensor_), *this; }
   ~Tensor() { lxla_tensor_release(tensor_); }  ///< Gives up the reference.
 
-  /// Takes over a reference that a call of lazyxla.h returned.
+  /// Takes ownership of a reference that a function of lazyxla.h returned.
   static Tensor adopt(lxla_tensor tensor) noexcept { return Tensor(tensor); }
   /// Calls a function of lazyxla.h that returns a tensor: make<lxla_unary>(LXLA_UNARY_ABS, x.handle()).
   template <auto call, class... Inputs> static Tensor make(Inputs... in) { return adopt(detail::get<call>(in...)); }
-  /// Gives the reference to the caller; this is no tensor then.
+  /// Transfers the reference to the caller; this object then has none.
   lxla_tensor release() noexcept { return std::exchange(tensor_, lxla_tensor{}); }
   lxla_tensor handle() const noexcept { return tensor_; }  ///< For calls of lazyxla.h. The reference stays here.
   explicit operator bool() const noexcept { return tensor_.id != 0; }  ///< Whether this refers to a tensor.
 
-  /// A tensor with these bytes, in row-major order.
+  /// Creates a tensor from row-major bytes.
   static Tensor from_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype, const Place &at = {}) {
     return make<lxla_tensor_from_host>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes);
   }
-  /// A tensor with `count` elements, in row-major order.
+  /// Creates a tensor from `count` row-major elements.
   template <class T> static Tensor from_host(const T *data, size_t count, const Dims &dims, const Place &at = {}) {
     return from_bytes(data, count * sizeof(T), dims, dtype_of<T>(), at);
   }
-  /// A tensor with these elements, in row-major order; std::vector<bool> makes pred.
+  /// Creates a tensor from row-major elements; std::vector<bool> gives pred.
   template <class T> static Tensor from_host(const std::vector<T> &values, const Dims &dims, const Place &at = {}) {
     const auto &elements = detail::contiguous(values);
     return from_bytes(elements.data(), elements.size() * sizeof(elements[0]), dims, dtype_of<T>(), at);
   }
-  /// A tensor with one value in every element.
+  /// Creates a tensor filled with one value.
   static Tensor full(const Dims &dims, double value, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_tensor_full>(at.env, at.device, dtype, dims.data(), dims.size(), value);
   }
-  /// A tensor with one number in every element, exact: integers of 64 bits and complex numbers, too.
+  /// Creates a tensor filled with one number, which may be a 64-bit integer or complex.
   static Tensor full_exact(const Dims &dims, const Scalar &value, int32_t dtype, const Place &at = {}) {
     return make<lxla_tensor_full_with_scalar>(at.env, at.device, dtype, dims.data(), dims.size(), value.get());
   }
-  /// A tensor that counts 0, 1, 2, ... along an axis.
+  /// Creates a tensor whose elements are their index along an axis: 0, 1, 2, ...
   static Tensor iota(const Dims &dims, int64_t axis, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);
   }
-  /// Makes start, start + step, ..., up to but not including stop.
+  /// Creates start, start + step, ..., up to but excluding stop.
   static Tensor arange(double start, double stop, double step = 1, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_arange>(at.env, at.device, dtype, start, stop, step);
   }
-  /// start, start + step, ..., exact: integers of 64 bits, too.
+  /// Like arange, for numbers that may be 64-bit integers.
   static Tensor arange_exact(const Scalar &start, const Scalar &stop, const Scalar &step, int32_t dtype,
                              const Place &at = {}) {
     return make<lxla_arange_with_scalars>(at.env, at.device, dtype, start.get(), stop.get(), step.get());
   }
-  /// `count` numbers from start to stop, exact: integers of 64 bits and complex numbers, too.
+  /// Like linspace, for numbers that may be 64-bit integers or complex.
   static Tensor linspace_exact(const Scalar &start, const Scalar &stop, int64_t count, bool endpoint, int32_t dtype,
                                const Place &at = {}) {
     return make<lxla_linspace_with_scalars>(at.env, at.device, dtype, start.get(), stop.get(), count, endpoint ? 1 : 0);
   }
-  /// `count` numbers from start to stop, which is the last one, or without `endpoint` the one that would follow.
+  /// Creates `count` evenly spaced numbers from start to stop, including stop only with `endpoint`.
   static Tensor linspace(double start, double stop, int64_t count, bool endpoint = true, int32_t dtype = LXLA_DTYPE_F32,
                          const Place &at = {}) {
     return make<lxla_linspace>(at.env, at.device, dtype, start, stop, count, endpoint ? 1 : 0);
   }
-  /// A matrix with ones on diagonal k and zeros elsewhere.
+  /// Creates a matrix with ones on diagonal k and zeros elsewhere.
   static Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_eye>(at.env, at.device, dtype, rows, columns, k);
   }
-  /// Takes over a DLManagedTensorVersioned: shares its memory, or with `copy` copies it.
+  /// Creates a tensor from a DLManagedTensorVersioned, of which it takes ownership: shares its memory, or with `copy`
+  /// copies it.
   static Tensor from_dlpack(void *managed, bool copy = false, const Place &at = {}) {
     return make<lxla_tensor_from_dlpack>(at.env, at.device, managed, copy ? 1 : 0);
   }
-  /// Returns the value as a DLManagedTensorVersioned. The caller calls its deleter.
+  /// Returns the values as a DLManagedTensorVersioned. The caller must call its deleter.
   void *to_dlpack() const { return detail::get<lxla_tensor_to_dlpack>(tensor_); }
-  /// Takes over a DLManagedTensor (DLPack before 1.0): shares its memory, or with `copy` copies it.
+  /// Creates a tensor from a DLManagedTensor (DLPack before 1.0), of which it takes ownership: shares its memory, or
+  /// with `copy` copies it.
   static Tensor from_dlpack_unversioned(void *managed, bool copy = false, const Place &at = {}) {
     return make<lxla_tensor_from_dlpack_unversioned>(at.env, at.device, managed, copy ? 1 : 0);
   }
-  /// Returns a copy of the value as a DLManagedTensor, or without `copy` shares memory that must not be written to.
+  /// Returns the values as a DLManagedTensor (DLPack before 1.0): a copy, or without `copy` memory that may be shared
+  /// and must not be written.
   void *to_dlpack_unversioned(bool copy = true) const {
     return detail::get<lxla_tensor_to_dlpack_unversioned>(tensor_, copy ? 1 : 0);
   }
-  /// Loads a tensor of a safetensors file by its name.
+  /// Loads a tensor by name from a safetensors file.
   static Tensor load(const std::string &path, const std::string &name, const Place &at = {}) {
     return make<lxla_load>(at.env, at.device, path.c_str(), name.c_str());
   }
-  /// A tensor with no value.
+  /// Creates a tensor without a value.
   static Tensor placeholder(const Dims &dims, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_tensor_placeholder>(at.env, at.device, dtype, dims.data(), dims.size());
   }
-  /// A placeholder with this one's dtype, shape, device and requires_grad.
+  /// Creates a placeholder with the dtype, shape, device and requires_grad of this tensor.
   Tensor placeholder_like() const { return make<lxla_tensor_placeholder_like>(tensor_); }
-  /// Makes a new tensor with the current value. Later in-place changes do not affect it.
+  /// Returns a new tensor with the current value. Later in-place operations do not affect it.
   Tensor snapshot() const { return make<lxla_tensor_snapshot>(tensor_); }
-  /// A new tensor with the same value on another device.
+  /// Returns a new tensor with the same value on another device.
   Tensor to_device(lxla_device device) const { return make<lxla_tensor_to_device>(tensor_, device); }
 
   int32_t dtype() const { return detail::get<lxla_tensor_dtype>(tensor_); }        ///< One of LXLA_DTYPE_*.
   int32_t state() const { return detail::get<lxla_tensor_state>(tensor_); }        ///< One of LXLA_STATE_*, now.
   size_t rank() const { return detail::get<lxla_tensor_rank>(tensor_); }           ///< The number of axes.
   lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }  ///< Where it is.
-  /// The sizes of the axes.
+  /// Returns the sizes of the axes.
   Dims dims() const {
     Dims dims(64);
     size_t rank = 0;
     check(lxla_tensor_info(tensor_, nullptr, &rank, dims.data(), dims.size()));
     return dims.resize(rank), dims;
   }
-  /// The number of elements.
+  /// Returns the number of elements.
   size_t size() const {
     size_t count = 1;
     for (const int64_t size : dims()) count *= static_cast<size_t>(size);
     return count;
   }
-  /// The environment, as a view.
+  /// Returns a view of the tensor's environment.
   Environment environment() const { return Environment::borrow(detail::get<lxla_tensor_env>(tensor_)); }
-  /// Whether it is marked as requiring gradients.
+  /// Returns whether the tensor is marked as requiring gradients.
   bool requires_grad() const { return detail::get<lxla_tensor_requires_grad>(tensor_) != 0; }
   void set_requires_grad(bool on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }  ///< Sets the mark.
 
-  /// Copies all bytes, row-major, to `dst`; waits for them.
+  /// Copies all bytes, row-major, to `dst`, and blocks until the copy is complete.
   void read_bytes(void *dst, size_t size_bytes) const { check(lxla_tensor_read(tensor_, dst, size_bytes)); }
-  /// All elements, row-major; waits for them. T is the dtype exactly; pred is read as bool, into std::vector<bool>.
+  /// Returns all elements, row-major, and blocks until they are available. The dtype of T must be the tensor's; pred is
+  /// read as bool, into std::vector<bool>.
   template <class T> std::vector<T> read() const {
     expect<T>("read");
     std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> values(size());
@@ -164,7 +169,7 @@ class Tensor {
     if constexpr (std::is_same_v<T, bool>) return {values.begin(), values.end()};
     else return values;
   }
-  /// Replaces the value by these elements, row-major. T is the tensor's dtype exactly.
+  /// Replaces the value by row-major elements. The dtype of T must be the tensor's.
   template <class T> void write(const std::vector<T> &values) {
     expect<T>("write");
     const auto &elements = detail::contiguous(values);
@@ -173,7 +178,7 @@ class Tensor {
   /// Replaces the value by the current value of another tensor.
   void assign(const Tensor &src) { check(lxla_tensor_assign(tensor_, src.tensor_)); }
 
-  /// this = this (op) rhs, a tensor or number, in place; op is one of LXLA_BINARY_*.
+  /// Replaces the value by this (op) rhs, with op one of LXLA_BINARY_* and rhs a tensor or a number.
   template <class R> Tensor &apply(int32_t op, const R &rhs) {
     if constexpr (std::is_base_of_v<Tensor, R>) check(lxla_binary_inplace(op, tensor_, rhs.tensor_));
     else check(lxla_binary_with_scalar_inplace(op, tensor_, Scalar(rhs).get(), 0));
@@ -200,7 +205,7 @@ class Tensor {
 namespace detail {
 template <class T> inline constexpr bool is_tensor = std::is_base_of_v<Tensor, T>;
 template <class T> inline constexpr bool is_operand = is_tensor<T> || std::is_convertible_v<const T &, Scalar>;
-// Tensor, if both operands are tensors, or one is a tensor and the other a number.
+// Type Tensor if the operands are two tensors, or a tensor and a number; otherwise no type.
 template <class L, class R>
 using Result = std::enable_if_t<(is_tensor<L> && is_operand<R>) || (is_operand<L> && is_tensor<R>), Tensor>;
 
@@ -209,7 +214,7 @@ inline std::vector<lxla_tensor> handles(const std::vector<Tensor> &tensors) {
   for (const Tensor &tensor : tensors) list.push_back(tensor.handle());
   return list;
 }
-/// Takes over references that a call of lazyxla.h returned.
+/// Takes ownership of references that a function of lazyxla.h returned.
 inline std::vector<Tensor> adopted(const std::vector<lxla_tensor> &handles) {
   std::vector<Tensor> out;
   out.reserve(handles.size());
@@ -217,22 +222,22 @@ inline std::vector<Tensor> adopted(const std::vector<lxla_tensor> &handles) {
   return out;
 }
 
-// Returns the list of axes, never NULL: NULL would mean all axes.
+// Returns a pointer to the list of axes that is never NULL, because NULL would select all axes.
 inline const int64_t *axes_of(const Dims &axes) {
   static constexpr int64_t none = 0;
   return axes.empty() ? &none : axes.data();
 }
-// All axes.
+// Argument for all axes.
 inline constexpr const int64_t *all_axes = nullptr;
 
-// Calls a function that writes `n` tensors through its last parameter, and returns them.
+// Calls a function whose last parameter is a list of `n` output tensors, and returns them.
 template <auto call, class... Inputs> std::vector<Tensor> several(size_t n, Inputs... inputs) {
   std::vector<lxla_tensor> out(n);
   check(call(inputs..., out.data()));
   return adopted(out);
 }
 
-// Calls a function that writes one tensor through each of its last `n` parameters, and returns them.
+// Calls a function whose last `n` parameters are output tensors, and returns them.
 template <auto call, size_t n, size_t... at, class... Inputs>
 std::array<Tensor, n> each_of(std::index_sequence<at...>, Inputs... inputs) {
   std::array<lxla_tensor, n> out{};
@@ -243,14 +248,14 @@ template <auto call, size_t n, class... Inputs> std::array<Tensor, n> these(Inpu
   return each_of<call, n>(std::make_index_sequence<n>(), inputs...);
 }
 
-// A list of one number for each axis, or none.
+// Returns a pointer to a list with one number for each axis, or NULL if it is empty.
 inline const int64_t *list_of(const Dims &numbers, size_t rank, const char *what) {
   if (numbers.empty()) return nullptr;
   if (numbers.size() != rank) throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::") + what + ": its lists differ in length");
   return numbers.data();
 }
 
-// Returns options of lazyxla.h with their defaults.
+// Returns an options struct of lazyxla.h with default values.
 template <class Options, lxla_status (*init)(Options *)> Options defaults() {
   Options options;
   options.struct_size = sizeof options;
@@ -258,11 +263,11 @@ template <class Options, lxla_status (*init)(Options *)> Options defaults() {
   return options;
 }
 
-// Calls a function with one tensor and a list of sizes or axes.
+// Calls a function with a tensor and a list of sizes or axes.
 template <auto call> Tensor listed(const Tensor &x, const Dims &list) {
   return Tensor::make<call>(x.handle(), axes_of(list), list.size());
 }
-// Calls a function with one tensor and all its axes.
+// Calls a function with a tensor and all axes.
 template <auto call> Tensor along_all(const Tensor &x) { return Tensor::make<call>(x.handle(), all_axes, size_t{0}); }
 }  // namespace detail
 

@@ -15,7 +15,7 @@ struct VjpOptions {
   std::vector<std::string> saved_names;           ///< Names of the values that SAVE_NAMED saves.
 };
 
-/// The two passes of a reverse-mode derivative.
+/// Forward and backward pass of a reverse-mode derivative.
 struct Vjp {
   Computation forward;   ///< Parameters to results, then residuals.
   Computation backward;  ///< Residuals, then cotangents of the differentiable results, to gradients.
@@ -23,13 +23,13 @@ struct Vjp {
 };
 
 namespace detail {
-// A list of indices, never NULL: NULL would mean all.
+// Returns a pointer to the list of indices that is never NULL, because NULL would select all.
 inline const size_t *indices_of(const std::vector<size_t> &indices) {
   static constexpr size_t none = 0;
   return indices.empty() ? &none : indices.data();
 }
 
-// Calls a function with options of reverse mode. The options refer to `given`, which outlives the call.
+// Calls a function with options of reverse mode, which point into `given`.
 template <class Call> void with_vjp_options(const VjpOptions &given, Call call) {
   auto options = defaults<lxla_vjp_options, lxla_vjp_options_init>();
   std::vector<const char *> names;
@@ -43,15 +43,16 @@ template <class Call> void with_vjp_options(const VjpOptions &given, Call call) 
 }
 }  // namespace detail
 
-/// The computation of f's parameters, then one tangent for each differentiable one, to f's results and their tangents.
+/// Returns the forward-mode derivative of f: it takes f's parameters, then one tangent for each differentiable one, and
+/// returns f's results, then one tangent for each differentiable one.
 inline Computation jvp(const Computation &f) {
   return Computation::adopt(detail::get<lxla_computation_jvp>(f.handle(), static_cast<const size_t *>(nullptr), size_t{0}));
 }
-/// As above, with tangents of these parameters only.
+/// Returns the forward-mode derivative of f, with tangents of the listed parameters only.
 inline Computation jvp(const Computation &f, const std::vector<size_t> &wrt) {
   return Computation::adopt(detail::get<lxla_computation_jvp>(f.handle(), detail::indices_of(wrt), wrt.size()));
 }
-/// The forward and the backward pass of f.
+/// Returns the reverse-mode derivative of f: its forward and its backward pass.
 inline Vjp vjp(const Computation &f, const VjpOptions &options = {}) {
   lxla_computation forward{}, backward{};
   size_t residuals = 0;
@@ -60,7 +61,8 @@ inline Vjp vjp(const Computation &f, const VjpOptions &options = {}) {
   });
   return {Computation::adopt(forward), Computation::adopt(backward), residuals};
 }
-/// The computation of f's parameters to its results, then the gradients of the first result, a float scalar.
+/// Returns the computation with f's parameters that returns f's results, then the gradients of the first result, a
+/// float scalar.
 inline Computation value_and_grad(const Computation &f, const VjpOptions &options = {}) {
   lxla_computation made{};
   detail::with_vjp_options(options, [&](const lxla_vjp_options *given) {
@@ -68,40 +70,42 @@ inline Computation value_and_grad(const Computation &f, const VjpOptions &option
   });
   return Computation::adopt(made);
 }
-/// f over a batch: in_axes and out_axes have the batch axis of each parameter and result, or -1 for one without it.
+/// Returns f over a batch. in_axes and out_axes list the batch axis of each parameter and result; -1 for one without a
+/// batch axis.
 inline Computation vmap(const Computation &f, const Dims &in_axes, const Dims &out_axes, int64_t size) {
   return Computation::adopt(detail::get<lxla_computation_vmap>(f.handle(), in_axes.data(), in_axes.size(), out_axes.data(),
                                                                out_axes.size(), size));
 }
-/// A computation like primal, whose reverse-mode derivative is backward of the residuals of forward.
+/// Returns primal with a custom reverse-mode derivative: backward, applied to the residuals that forward returns.
 inline Computation with_vjp(const Computation &primal, const Computation &forward, const Computation &backward) {
   return Computation::adopt(detail::get<lxla_computation_with_vjp>(primal.handle(), forward.handle(), backward.handle()));
 }
-/// A computation like primal, whose forward-mode derivative is the second one; its transpose gives reverse mode.
+/// Returns primal with a custom forward-mode derivative; reverse mode transposes it.
 inline Computation with_jvp(const Computation &primal, const Computation &derivative) {
   return Computation::adopt(detail::get<lxla_computation_with_jvp>(primal.handle(), derivative.handle()));
 }
-/// A computation like primal, batched by the second one, whose parameters and results have a leading axis of one size.
+/// Returns primal with a custom batching rule: batched takes primal's parameters and returns its results, all with a
+/// leading batch axis of one size.
 inline Computation with_vmap(const Computation &primal, const Computation &batched) {
   return Computation::adopt(detail::get<lxla_computation_with_vmap>(primal.handle(), batched.handle()));
 }
 
-/// Records the gradients of pending scalars, summed, by the values that xs have now.
+/// Records the gradients of the sum of pending scalars with respect to the current values of xs.
 inline std::vector<Tensor> gradients(const std::vector<Tensor> &ys, const std::vector<Tensor> &xs) {
   const auto of = detail::handles(ys), by = detail::handles(xs);
   return detail::several<lxla_gradients>(by.size(), of.data(), of.size(), static_cast<const lxla_tensor *>(nullptr), by.data(),
                                          by.size());
 }
-/// As above, for ys of any shape, each with its cotangent.
+/// Records the gradients of pending ys of any shape, each with its cotangent, summed over ys.
 inline std::vector<Tensor> gradients(const std::vector<Tensor> &ys, const std::vector<Tensor> &xs,
                                      const std::vector<Tensor> &cotangents) {
   const auto [of, arriving] = detail::pairs(ys, cotangents, "gradients");
   const auto by = detail::handles(xs);
   return detail::several<lxla_gradients>(by.size(), of.data(), of.size(), arriving.data(), by.data(), by.size());
 }
-/// x, which derivatives treat as a constant.
+/// Returns x as a constant for derivatives.
 inline Tensor stop_gradient(const Tensor &x) { return Tensor::make<lxla_stop_gradient>(x.handle()); }
-/// x under a name, by which LXLA_CHECKPOINT_SAVE_NAMED saves it.
+/// Returns x under a name; LXLA_CHECKPOINT_SAVE_NAMED saves values by their names.
 inline Tensor checkpoint_name(const Tensor &x, const std::string &name) {
   return Tensor::make<lxla_checkpoint_name>(x.handle(), name.c_str());
 }

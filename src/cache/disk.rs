@@ -21,7 +21,7 @@ const FOLDER: &str = "lazyxla-v2";
 
 const MAGIC: &[u8; 16] = b"lazyxla exec v2\0";
 
-/// Magic, key, meaning, and the hash of these and the payload.
+/// Size of the header: magic, key, meaning, and the hash of these and the payload.
 const HEADER_BYTES: usize = MAGIC.len() + 3 * 32;
 
 /// File name extension, after the key in hexadecimal.
@@ -35,7 +35,7 @@ pub struct DiskCache {
     /// Absolute path: the working directory may change after the folder was checked.
     folder: PathBuf,
     most_bytes: u64,
-    /// Set if the plugin cannot serialize or the folder cannot be written to. Nothing is written from then on.
+    /// True if the plugin cannot serialize executables or the folder is not writable; nothing is written then.
     read_only: AtomicBool,
 }
 
@@ -76,7 +76,7 @@ impl DiskCache {
             log(Level::Warning, || format!("{} is damaged; it is compiled again", path.display()));
             return None;
         }
-        // Last use, for eviction. A failure to record it is harmless.
+        // The modification time records the last use, for eviction. If it cannot be set, only eviction is less exact.
         let _ = file.set_modified(SystemTime::now());
         Some(payload)
     }
@@ -146,7 +146,7 @@ impl DiskCache {
     }
 }
 
-/// The part of a file's header before the hash.
+/// Returns the header without its hash: magic, key, meaning.
 fn described(key: &[u8; 32], meaning: &[u8; 32]) -> [u8; HEADER_BYTES - 32] {
     let mut told = [0; HEADER_BYTES - 32];
     told[..16].copy_from_slice(MAGIC);
@@ -187,12 +187,16 @@ fn checked(folder: &Path) -> Result<PathBuf> {
 fn check_ours(path: &Path, metadata: &Metadata) -> Result<()> {
     let (user, us, mode) = (metadata.uid(), io::user(), metadata.permissions().mode() & 0o777);
     if user != us {
-        return Err(error!(PermissionDenied, "{} belongs to user {user}, not to us ({us})", path.display()));
+        return Err(error!(
+            PermissionDenied,
+            "{} belongs to user {user}; this process runs as user {us}",
+            path.display()
+        ));
     }
     if mode & 0o077 != 0 {
         return Err(error!(
             PermissionDenied,
-            "{} is open to others (mode {mode:o}); what holds machine code has to be this user's alone (mode 700)",
+            "{} is accessible to others (mode {mode:o}); the cache holds machine code, want mode 700",
             path.display()
         ));
     }

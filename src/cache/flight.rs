@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
-/// A value that is being made, was made, or could not be made.
+/// A value shared by concurrent requests: being computed, computed, or failed.
 pub struct Flight<T> {
     state: Mutex<State<T>>,
     landed: Condvar,
@@ -19,12 +19,12 @@ enum State<T> {
 }
 
 impl<T> Flight<T> {
-    /// Creates a flight for a value that the caller is about to make.
+    /// Creates a flight whose value the caller computes by [`Flight::make`].
     pub fn new() -> Arc<Flight<T>> {
         Arc::new(Flight { state: Mutex::new(State::Making), landed: Condvar::new() })
     }
 
-    /// Makes the value and publishes it to all waiters. No lock is held while `make` runs. If `make` panics, waiters
+    /// Computes the value and publishes it to all waiters. No lock is held while `make` runs. If `make` panics, waiters
     /// get an error instead of waiting forever.
     pub fn make(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut landing =
@@ -33,7 +33,7 @@ impl<T> Flight<T> {
         landing.outcome.clone()
     }
 
-    /// Waits until the value was made or failed.
+    /// Waits until the value is computed, or its computation has failed.
     pub fn wait(&self) -> Result<Arc<T>> {
         let mut state = self.state.lock();
         loop {

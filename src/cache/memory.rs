@@ -3,8 +3,7 @@
 
 use super::flight::Flight;
 use crate::error::Result;
-use crate::ir::Encoding;
-use crate::types::Scalar;
+use crate::types::{Encoding, Scalar};
 use lru::LruCache;
 use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
@@ -179,8 +178,8 @@ impl<T> Inner<T> {
                 donor_sets: Vec::new(),
             }
         });
-        let mut holes = family.constants.iter().zip(wanted.scalars).zip(family.varying.iter());
-        if holes.any(|((constant, now), &varying)| !varying && constant != now) {
+        let mut slots = family.constants.iter().zip(wanted.scalars).zip(family.varying.iter());
+        if slots.any(|((constant, now), &varying)| !varying && constant != now) {
             family.varying = changed(family, wanted.scalars).into();
         }
         let donors = family.nearest(wanted.donors).unwrap_or_else(|| {
@@ -211,7 +210,7 @@ fn rest(scalars: &[Scalar], variant: &Variant) -> Vec<u64> {
 mod tests {
     use super::*;
     use crate::error;
-    use crate::types::{DType, ScalarValue};
+    use crate::types::{DType, Encoding, ScalarValue};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn scalars(values: &[f64]) -> Vec<Scalar> {

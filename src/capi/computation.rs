@@ -12,7 +12,7 @@ use crate::lower;
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// Computations with references.
+/// Handles of all computations.
 static COMPUTATIONS: References<Computation> = References::new("computation");
 
 /// Returns the computation behind a handle, or an error that names the argument.

@@ -16,9 +16,9 @@ use crate::types::{DType, TensorType};
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// Records a call of the computation with `args`, one for each parameter, of the same dtype and shape, pending or
-/// not. `n_results` must be the number of results. A result that is a parameter unchanged has the value of the
-/// argument.
+/// Records a call of the computation with `args`, one for each parameter, of the parameter's dtype and shape; arguments
+/// may be pending. `n_results` must be the number of results. A result that is a parameter returned unchanged has the
+/// value of the argument.
 ///
 /// A computation without captures can be called on any device of its environment. Values captured on cpu are
 /// transferred to the XLA device of the arguments according to the option `mixed_device_policy`: with `scalar`,
@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// values captured on another XLA device. The same holds for `lxla_scan`, `lxla_while`, `lxla_cond`, `lxla_case` and
 /// operations that take computations of scalars.
 ///
-/// All calls of a computation share one function of the lowered text. XLA inlines calls, so that compile time grows
-/// with their number; it does not with `lxla_scan` and `lxla_while`.
+/// All calls of a computation share one function of the lowered text. XLA inlines calls, so compile time grows with the
+/// number of calls; `lxla_scan` and `lxla_while` compile their bodies once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_call(
     computation: lxla_computation,
@@ -46,10 +46,10 @@ pub unsafe extern "C" fn lxla_computation_call(
     })
 }
 
-/// Records a loop over `n` values, which start as `init`: while `cond` of the values is true, they are replaced by
-/// `body` of the values. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n`
-/// results of the types of `init`. Returns the `n` final values. A large value that the body updates is updated in
-/// place if its initial value is donated.
+/// Records a while loop over `n` carried values, initially `init`: as long as `cond(values)` is true, `values =
+/// body(values)`. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n` results, of the
+/// types of `init`. Returns the `n` final values. If an initial value is donated, a body that updates it
+/// (`lxla_dynamic_update_slice`) runs in place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_while(
     cond: lxla_computation,
@@ -155,11 +155,11 @@ pub unsafe extern "C" fn lxla_scan(
     })
 }
 
-/// Records `n` tensors (at least 1) of one device unchanged, behind a barrier for the compiler: computations on the
-/// results are not merged with computations on the tensors, and do not start before all of the tensors are computed.
-/// A checkpoint passes the inputs of its recomputation through a barrier together with a tensor that only the
-/// backward pass provides; otherwise XLA would keep the values of the forward pass. Free except on CPU, where XLA
-/// removes barriers, and each tensor is copied instead.
+/// Records `n` tensors (at least 1) of one device unchanged, behind a compiler barrier: XLA does not merge computations
+/// on the results with computations on the tensors, and does not start them before all of the tensors are computed. A
+/// checkpoint passes the inputs of its recomputation through a barrier together with a tensor that only the backward
+/// pass provides; otherwise XLA would keep the values of the forward pass. A barrier costs nothing except on CPU, where
+/// XLA removes barriers, and each tensor is copied instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_optimization_barrier(
     tensors: *const lxla_tensor,

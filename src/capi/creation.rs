@@ -50,7 +50,7 @@ pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
     })
 }
 
-/// Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... For all dtypes but pred.
+/// Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... All dtypes but pred.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_iota(
     env: lxla_env,

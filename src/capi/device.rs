@@ -47,10 +47,10 @@ pub(super) fn kind_of(device: lxla_device) -> Result<DeviceKind> {
     }
 }
 
-/// A device and a reference to its environment, which keeps the environment alive, so that the device is not reused
-/// during the call.
+/// A device, with a reference to its environment: while it is held, the environment is not destroyed and its device not
+/// reused.
 pub(super) struct KeptDevice {
-    /// The device.
+    /// Resolved device.
     pub device: &'static Device,
     _environment: Arc<Environment>,
 }

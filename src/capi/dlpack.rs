@@ -19,7 +19,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A DLPack struct, which transfers ownership of memory.
+/// One of DLPack's structs that transfer ownership of memory: versioned or unversioned.
 trait Carrier: Sized + 'static {
     /// Creates a struct that describes a tensor, with the library's deleter; the context is set later.
     fn of(tensor: Tensor, is_copied: bool) -> Self;

@@ -140,9 +140,10 @@ pub unsafe extern "C" fn lxla_compare(
     })
 }
 
-/// Records an elementwise comparison in IEEE 754's total order, one of `LXLA_COMPARE_*`, and returns pred: negative NaN
-/// come first, then negative numbers, -0, +0, positive numbers, positive NaN; NaN with other bits differ. Broadcasts and
-/// promotes as `lxla_binary`. Takes preds and integers too, whose order is the same; INVALID_ARGUMENT for complex numbers.
+/// Records an elementwise comparison in the total order of IEEE 754, one of `LXLA_COMPARE_*`, and returns pred.
+/// Ascending: negative NaN, negative numbers, -0, +0, positive numbers, positive NaN; NaN are ordered by their bits.
+/// Broadcasts and promotes as `lxla_binary`. pred and integers are compared as by `lxla_compare`; INVALID_ARGUMENT for
+/// complex numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_compare_total_order(
     op: i32,

@@ -64,7 +64,7 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
     })
 }
 
-/// Converts the options of several processes; None if this process is alone.
+/// Converts the options for several processes; None if `process_count` is at most 1.
 unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> {
     if given.process_count < 0 {
         return Err(error!(InvalidArgument, "options.process_count: {} given; want 0 or more", given.process_count));
@@ -88,9 +88,9 @@ unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> 
 /// client started during the call; otherwise the first use of an XLA device does so, and returns NOT_FOUND if there
 /// is no plugin, with the searched locations and how to install one in the message.
 ///
-/// With `process_count` of 2 or more, the client is one of several, which find each other through `key_value_store`:
-/// creating it may wait for the other processes. A plugin that does not run in several processes (CPU plugins) gets a
-/// client of this process alone, and a warning is logged if it rejects the options `node_id` and `num_nodes`.
+/// With `process_count` of 2 or more, the plugin's client joins those of the other processes through `key_value_store`,
+/// and creating it may wait for them. A plugin that supports one process only (CPU plugins) gets a client of this
+/// process alone; a warning is logged if it rejects the options `node_id` and `num_nodes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
@@ -224,8 +224,8 @@ pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, ou
     })
 }
 
-/// Returns all counters, all options, the platform and the number of devices as one JSON object. With several
-/// processes, also `process_id` and `process_count`, as given.
+/// Returns all counters, all options, the platform and the number of devices as one JSON object. If `process_count` is
+/// 2 or more, it also has `process_id` and `process_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.

@@ -132,9 +132,9 @@ pub unsafe extern "C" fn lxla_index_add(
     })
 }
 
-/// Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch,
-/// with arguments as in `lxla_index_add`. All dtypes. Of slices with equal indices one stays (on cpu and XLA's CPU,
-/// the last).
+/// Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch, with
+/// arguments as in `lxla_index_add`. All dtypes. If indices are equal, one of their slices is written (on cpu and XLA's
+/// CPU, the last).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_index_copy(
     x: lxla_tensor,
@@ -200,10 +200,10 @@ pub unsafe extern "C" fn lxla_index_put(
     })
 }
 
-/// Records x with `values` written to `x[start : limit : stride]`, with limits as in `lxla_slice` (NULL strides are
-/// all 1). `values` have x's dtype and broadcast to the shape of the slice. If x's old buffer is donated, a slice
-/// without strides is written in place. Its starts are scalar parameters: when they change, one more program is
-/// compiled, once. The positions of a slice with strides are constants of the program. All dtypes.
+/// Records x with `values` written to `x[start : limit : stride]`, with limits as in `lxla_slice` (NULL strides are all
+/// 1). `values` have x's dtype and broadcast to the shape of the slice. If x's old buffer is donated, a slice without
+/// strides is written in place. The starts of a slice without strides are scalars of the program: changed starts cause
+/// one more compilation, once. The positions of a slice with strides are constants of the program. All dtypes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_slice_assign(
     x: lxla_tensor,

@@ -14,9 +14,9 @@ use crate::sync;
 use std::ffi::c_char;
 
 /// Writes 32 bytes to `out_hash`: the blake3 hash of the cache key of the programs that a sync of these tensors would
-/// run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in
-/// every process; of several that run together (`process_count`), each has its own. Runs nothing; reads the plugin's
-/// file on first use. The tensors must be lazy and on one device.
+/// run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in every
+/// process, except among processes that run together (`process_count`), where each process has its own. Runs nothing;
+/// reads the plugin's file on first use. The tensors must be lazy and on one device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_graph_hash(
     env: lxla_env,

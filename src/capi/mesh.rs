@@ -1,4 +1,4 @@
-//! Chapter Operations on meshes: sharding constraints, computations on the pieces of each device, collectives.
+//! Chapter Operations on meshes: sharding constraints, shard_map, collectives.
 
 use super::abi::arguments::{slice, text};
 use super::abi::guard::guard_into;
@@ -18,13 +18,14 @@ use crate::tensor::{create_on_mesh, record_collective, record_on_mesh};
 use crate::types::TensorType;
 use std::ffi::c_char;
 
-/// Records x, a tensor on a mesh, with a sharding: one entry for each axis of x, separated by commas, with the axes of
-/// the mesh that split it, major to minor (`"data+model,-"`), or `-`. `""` splits no axis. The result has the values of
-/// x; the compiler places it as stated, and chooses how what is computed before and after is placed. A result of a step
-/// that is a constraint has its sharding. Tangents and cotangents get the same constraint; a batch axis is not split.
+/// Records x, a tensor on a mesh, with a constraint on its sharding, which does not change its values. `sharding` has
+/// one entry for each axis of x, separated by commas: the mesh axes that split it, major to minor (`"data+model,-"`),
+/// or `-` for an axis that is not split. `""` splits no axis. XLA chooses the shardings of values without a constraint.
+/// The buffer of the result has this sharding. Tangents and cotangents get the same constraint; a batch axis is not
+/// split.
 ///
-/// INVALID_ARGUMENT if x is not on a mesh, if the text does not parse (the message says where), or if the size of an
-/// axis is not a multiple of the number of its pieces.
+/// INVALID_ARGUMENT if x is not on a mesh, if the text does not parse (the message has the position of the error), or
+/// if the size of an axis is not divisible by the number of its pieces.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_sharding_constraint(
     x: lxla_tensor,
@@ -42,26 +43,26 @@ pub unsafe extern "C" fn lxla_sharding_constraint(
     })
 }
 
-/// Records the application of `body` by every device of a mesh to its pieces of the arguments, as `shard_map` of JAX.
-/// `in_shardings[i]` says how `args[i]` is split, as in `lxla_sharding_constraint`; parameter i of the body has the
-/// type of one piece, so the body is traced on placeholders of the mesh's device with the shapes of pieces. The results
-/// of the devices are the pieces of `out_results[i]`, split as `out_shardings[i]` says. Values that the body captured
-/// are given whole to every device. Pieces are exchanged by `lxla_all_reduce` and the other collectives, which only
-/// such a body may have.
+/// Records `shard_map` of JAX: every device of the mesh applies `body` to its pieces of the arguments.
+/// `in_shardings[i]` is the sharding of `args[i]`, in the syntax of `lxla_sharding_constraint`. Parameter i of the body
+/// has the type of one piece: trace the body on placeholders of the mesh's device with the shapes of pieces. The
+/// results of the devices are the pieces of `out_results[i]`, with sharding `out_shardings[i]`. Captured values are
+/// replicated: every device gets the whole value. Devices exchange pieces by `lxla_all_reduce` and the other
+/// collectives, which are allowed in such a body only.
 ///
-/// Where an axis of the mesh is in no entry of a sharding, the devices along it have the same piece. For a result this
-/// is not checked: if the devices return different values there, the value of the tensor is any of them.
+/// Devices that differ only on mesh axes that a sharding does not name hold the same piece. The body must return equal
+/// values on them for a result. This is not checked: if they differ, the tensor has the value of any one of them.
 ///
-/// Derivatives have the conventions of JAX's `shard_map` with `check_vma=False`. The body with tangents is applied in
-/// the same way. In the backward pass, the cotangent of a result is divided by the number of devices that hold a copy
-/// of it, and the cotangent of an argument, or of a captured value, is the sum over the devices that hold a copy.
-/// Inside, the transpose of a sum over devices is a sum over devices. Values that the backward pass reads are kept
-/// where they were computed, each as an array with one row for each device. Over a batch (`lxla_computation_vmap`), the
-/// batch is an axis of every piece, and is not split.
+/// Derivatives follow JAX's `shard_map` with `check_vma=False`: tangents are computed by a `shard_map` of the body with
+/// tangents. In the backward pass, the cotangent of a result is divided by the number of devices that hold the same
+/// piece; the cotangent of an argument or captured value is summed over the devices that hold the same piece. In the
+/// body, the transpose of a sum over devices is a sum over devices. Residuals stay on the devices that computed them:
+/// each is an array with one row for each device. With `lxla_computation_vmap`, the batch is an axis of every piece,
+/// and is not split.
 ///
-/// INVALID_ARGUMENT if the number or type of arguments, pieces, shardings or results does not fit; if the tensors are
-/// not on this mesh; if the body has a sharding constraint or a `lxla_shard_map` of its own, or was traced on a mesh
-/// with other axes.
+/// INVALID_ARGUMENT if the number or type of arguments, shardings or results does not fit the body; if a tensor is not
+/// on this mesh; if the body contains a sharding constraint or another `lxla_shard_map`, or was traced on a mesh with
+/// other axes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_shard_map(
     body: lxla_computation,
@@ -103,7 +104,7 @@ pub unsafe extern "C" fn lxla_shard_map(
     })
 }
 
-/// Reads one sharding for each value of these types.
+/// Parses one sharding for each of these types.
 unsafe fn shardings(
     name: &str,
     texts: &[*const c_char],
@@ -118,17 +119,20 @@ unsafe fn shardings(
     texts.iter().zip(types).enumerate().map(one).collect()
 }
 
-/// Records the reduction of x by `op`, one of `LXLA_REDUCE_*`, over the devices that differ only on the axes of the
-/// mesh that `axes` lists (`"data"`, `"data+model"`): each of them gets the result. As the other collectives, recorded
-/// in the body of a `lxla_shard_map`: INVALID_ARGUMENT if x is computed from values of tensors alone. A collective has
-/// no value outside of such a body: reading it is FAILED_PRECONDITION, and steps leave it pending. The dtypes are those
-/// of `lxla_reduce`; pred is summed in s64, 8-bit floats are reduced in f32, f16 and bf16 in their own dtype.
+/// Records the reduction of x over groups of devices by `op`, one of `LXLA_REDUCE_*`; every device of a group gets the
+/// result. A group consists of the devices that differ only on the mesh axes listed in `axes` (`"data"`,
+/// `"data+model"`). Dtypes are those of `lxla_reduce`; pred is summed in s64, 8-bit floats are reduced in f32, f16 and
+/// bf16 in their own dtype.
 ///
-/// All devices must reach a collective: one in a branch or loop whose condition differs between devices may never
-/// return.
+/// Like all collectives, for the body of a `lxla_shard_map`: INVALID_ARGUMENT if x is computed from values of tensors,
+/// without a placeholder. Outside of such a body a collective has no value: reading it is FAILED_PRECONDITION, and
+/// steps leave it pending.
 ///
-/// The cotangent of x is the sum of the cotangents over the same devices; that of a maximum or minimum is shared evenly
-/// by the devices whose element is the result. UNIMPLEMENTED for the derivative of a product.
+/// All devices of a group must reach the collective: it may block forever in a branch or loop whose condition differs
+/// between devices.
+///
+/// The cotangent of x is the sum of the cotangents of the group. For a maximum or minimum, the devices whose element is
+/// the result share it evenly. UNIMPLEMENTED for the derivative of a product.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_all_reduce(
     op: i32,
@@ -147,9 +151,9 @@ pub unsafe extern "C" fn lxla_all_reduce(
     })
 }
 
-/// Records the values that x has on the devices that differ only on the axes of the mesh that `axes` lists,
-/// concatenated along `axis`: each of these devices gets them all. They are ordered by the position along `axes`, of
-/// which the first is the major one. All dtypes. The cotangent of x is a `lxla_reduce_scatter` of sums.
+/// Records the concatenation along `axis` of the values that x has on the devices of a group; every device of the group
+/// gets the result. Groups are as in `lxla_all_reduce`; their devices are ordered by their position along `axes`, the
+/// first of which is the major one. All dtypes. The cotangent of x is a `lxla_reduce_scatter` of sums.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_all_gather(
     x: lxla_tensor,
@@ -167,10 +171,10 @@ pub unsafe extern "C" fn lxla_all_gather(
     })
 }
 
-/// Records one piece of `lxla_all_reduce` for each device: the reduction is split along `axis` into equal pieces, one
-/// for each of the devices that differ only on the axes of the mesh that `axes` lists, in the order of
-/// `lxla_all_gather`. The cotangent of x for SUM is a `lxla_all_gather`; UNIMPLEMENTED for the derivative of another
-/// `op`.
+/// Records the reduction of x over groups of devices, as `lxla_all_reduce`, split along `axis` into one piece for each
+/// device of the group, in the order of `lxla_all_gather`; each device gets its piece. The size of the axis must be
+/// divisible by the number of devices of a group. The cotangent of x for SUM is a `lxla_all_gather`; UNIMPLEMENTED for
+/// the derivative of another `op`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_reduce_scatter(
     op: i32,
@@ -190,9 +194,10 @@ pub unsafe extern "C" fn lxla_reduce_scatter(
     })
 }
 
-/// Records an exchange among the devices that differ only on the axes of the mesh that `axes` lists: each splits its x
-/// along `split_axis` into equal pieces, one for each of them in the order of `lxla_all_gather`, and concatenates the
-/// pieces that it receives along `concat_axis`. All dtypes. The cotangent of x is the exchange back.
+/// Records an exchange of pieces within groups of devices (as in `lxla_all_reduce`): each device splits its x along
+/// `split_axis` into one piece for each device of the group, in the order of `lxla_all_gather`, sends each of them its
+/// piece, and concatenates the pieces that it receives along `concat_axis`. All dtypes. The cotangent of x is the
+/// exchange with `split_axis` and `concat_axis` swapped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_all_to_all(
     x: lxla_tensor,
@@ -211,10 +216,10 @@ pub unsafe extern "C" fn lxla_all_to_all(
     })
 }
 
-/// Records the value that x has on another device. `axis` is one axis of the mesh. `pairs` has 2 `n_pairs` entries: for
-/// each pair the position along that axis of a source, then of its target, which gets the x of the source. A position
-/// is at most once a source and at most once a target. Devices that are no target get zeros. All dtypes. The cotangent
-/// of x goes from the targets back to the sources.
+/// Records the value that x has on another device. `axis` names one axis of the mesh. `pairs` lists `n_pairs` pairs, 2
+/// `n_pairs` entries: the position of a source along that axis, then the position of its target. The target gets the x
+/// of the source; devices that are no target get zeros. A position may be a source at most once, and a target at most
+/// once. All dtypes. The cotangent of x goes from the targets back to the sources.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_collective_permute(
     x: lxla_tensor,
@@ -238,9 +243,9 @@ pub unsafe extern "C" fn lxla_collective_permute(
     })
 }
 
-/// Records the position of each device along the axes of the mesh that `axes` lists, an s32 scalar: 0 to the product of
-/// their sizes minus 1, counted with the first axis as the major one. `device` is a mesh's. As the collectives, for the
-/// body of a `lxla_shard_map`.
+/// Records, on `device` (the device of a mesh), the position of each device of the mesh along the listed `axes`: an s32
+/// scalar from 0 to the product of their sizes minus 1, row-major with the first axis as the major one. For the body of
+/// a `lxla_shard_map`, as `lxla_all_reduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_axis_index(
     env: lxla_env,

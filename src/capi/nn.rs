@@ -204,7 +204,7 @@ pub unsafe extern "C" fn lxla_convolution(
     })
 }
 
-/// Converts the caller's options, without the reversal of windows.
+/// Converts the caller's options, except for `window_reversal`.
 unsafe fn read_options<'a>(given: &lxla_convolution_options) -> Result<ConvolutionOptions<'a>> {
     let (spatial, all) = (given.spatial_rank, given.spatial_rank.saturating_add(2));
     // SAFETY: the caller's promise, see `capi`.

@@ -1,4 +1,4 @@
-//! Chapter Meshes: meshes as places of tensors, and the shardings of tensors on them.
+//! Chapter Meshes: creation of meshes, tensors on a mesh, their shardings.
 
 use super::LXLA_DEVICE_MESH;
 use super::abi::arguments::{optional_slice, owned_text, slice, slice_mut, tensor_type, text};
@@ -14,10 +14,10 @@ use crate::{error, sync, tensor};
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Weak};
 
-/// Meshes with references.
+/// Handles of all meshes.
 static MESHES: References<OpenMesh> = References::new("mesh");
 
-/// A mesh of an environment, closed on drop. Does not keep the environment alive.
+/// An open mesh of an environment; dropping it closes the mesh. Does not keep the environment alive.
 struct OpenMesh {
     environment: Weak<Environment>,
     number: usize,
@@ -31,7 +31,7 @@ impl Drop for OpenMesh {
     }
 }
 
-/// A mesh, its device, and a reference to its environment, which keeps the environment alive during the call.
+/// A mesh and its device, with a reference to its environment: while it is held, the environment is not destroyed.
 pub(super) struct KeptMesh {
     /// Device of the tensors that are on the mesh.
     pub device: &'static Device,
@@ -50,14 +50,14 @@ pub(super) fn resolve_mesh(argument: &str, mesh: lxla_mesh) -> Result<KeptMesh> 
     Ok(KeptMesh { device, mesh, _environment: environment })
 }
 
-/// Creates a mesh: the XLA devices of `env`, arranged along named axes, as a place for tensors. `rank` axes have the
-/// names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least 1). `ordinals` lists the
-/// devices `xla:N`, row-major over the axes, each once: as many as the product of the sizes; NULL: 0, 1, 2, ...
-/// INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`. Devices of other
-/// processes cannot be in a mesh.
+/// Creates a mesh: XLA devices of `env`, arranged along named axes. Tensors can be on the mesh as on a device. The mesh
+/// has `rank` axes with the names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least
+/// 1). `ordinals` lists distinct devices `xla:N`, row-major over the axes; NULL: 0, 1, 2, ... INVALID_ARGUMENT if the
+/// environment has too few devices (see `device_count` of `lxla_env_options`). Devices of other processes cannot be in
+/// a mesh.
 ///
-/// Tensors are on a mesh as on any device (`lxla_mesh_device`): operations, computations, steps and saves take them
-/// unchanged, with the shapes of whole tensors. XLA's partitioner splits the work. The handle has one reference.
+/// Operations, computations, steps and saves take tensors on the mesh (`lxla_mesh_device`) like tensors on any other
+/// device, with their whole shapes. XLA's partitioner (Shardy) divides the work among the devices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mesh_create(
     env: lxla_env,
@@ -96,9 +96,9 @@ pub extern "C" fn lxla_mesh_release(mesh: lxla_mesh) -> lxla_status {
     guard("lxla_mesh_release", || MESHES.release(mesh.id))
 }
 
-/// Returns the mesh as a device of its environment, of kind `LXLA_DEVICE_MESH`. Creators, operations,
-/// `lxla_mark_step`, `lxla_load` and all other functions that take a device take it. Tensors that are made without a
-/// sharding are replicated: each device has a copy.
+/// Returns the mesh as a device of its environment, of kind `LXLA_DEVICE_MESH`. Every function that takes a device
+/// accepts it: creation functions, `lxla_mark_step`, `lxla_load`, ... A tensor that is created without a sharding is
+/// replicated: each device has a copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla_device) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla
 }
 
 /// Returns the axes and devices of a mesh as JSON: `{"axes": [{"name": "data", "size": 2}, ...], "ordinals": [0, 1,
-/// ...], "devices": 4}`, ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
+/// ...], "devices": 4}`, with ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
@@ -123,16 +123,17 @@ pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_c
     })
 }
 
-/// Returns a tensor on `mesh` with the value of `x`, split by `sharding`: a text with one entry for each axis of x,
-/// separated by commas. An entry is `-` (not split) or the mesh axes by which the tensor's axis is split, major to
-/// minor, joined by `+`: `"data,-"`, `"data+model,-,seq"`. The empty text means replicated. A mesh axis may appear once.
+/// Returns a tensor on `mesh` with the value of `x` and this sharding: a text with one entry for each axis of x,
+/// separated by commas. An entry is `-` (not split) or the mesh axes that split the tensor's axis, major to minor,
+/// joined by `+`: `"data,-"`, `"data+model,-,seq"`. Each mesh axis appears at most once. The empty text means
+/// replicated.
 ///
-/// x is on cpu, on an XLA device or on another mesh of the same environment: its value is computed, as by `lxla_sync`,
-/// and copied by way of the host. On the mesh itself, the result is recorded, as by `lxla_sharding_constraint`. A
-/// placeholder becomes a placeholder whose value would have this sharding.
+/// If x is on cpu, on an XLA device or on another mesh of the same environment, its value is computed as by
+/// `lxla_sync`, and copied through host memory. If x is on `mesh` itself, the result is recorded, as by
+/// `lxla_sharding_constraint`. If x is a placeholder, the result is a placeholder with this sharding.
 ///
-/// INVALID_ARGUMENT if the text does not parse (the message says where), names an unknown axis, or if the size of an
-/// axis of x is not divisible by the number of its pieces.
+/// INVALID_ARGUMENT if the text does not parse (the message has the position of the error), if a mesh axis is unknown,
+/// or if the size of an axis of x is not divisible by the number of its pieces.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_shard(
     x: lxla_tensor,
@@ -151,13 +152,13 @@ pub unsafe extern "C" fn lxla_tensor_shard(
     })
 }
 
-/// The error of a tensor argument, which is called x here.
+/// Replaces the name of the tensor argument in an error by `x`.
 fn renamed(error: &Error) -> Error {
     Error::new(error.code, error.message.replacen("tensor:", "x:", 1))
 }
 
-/// Returns a tensor on `mesh` with values of the host, as `lxla_tensor_from_host`, split by `sharding` (see
-/// `lxla_tensor_shard`). Each device gets its piece; no device gets the whole, unless it is replicated.
+/// Returns a tensor on `mesh` with the given sharding (as in `lxla_tensor_shard`) and a copy of host memory, as
+/// `lxla_tensor_from_host`. Each piece is transferred to the devices that hold it, and nothing else.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
     mesh: lxla_mesh,
@@ -186,9 +187,9 @@ pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
 }
 
 /// Returns the sharding of a tensor on a mesh in the syntax of `lxla_tensor_shard`, one entry for each axis. Computes a
-/// pending tensor first, as `lxla_sync`: a result has the sharding of the constraint that it is, or of the donated
-/// buffer that it replaces; XLA chooses the others. The caller frees the text with `lxla_string_free`.
-/// INVALID_ARGUMENT if x is not on a mesh.
+/// pending tensor first, as `lxla_sync`. The result of a sharding constraint has that sharding, a result written over a
+/// donated buffer has the sharding of the buffer, and XLA chooses the sharding of any other result. The caller frees
+/// the text with `lxla_string_free`. INVALID_ARGUMENT if x is not on a mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
@@ -198,7 +199,7 @@ pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mu
     })
 }
 
-/// Returns a picture, in lines of text, of the devices that hold each piece of a tensor on a mesh. Computes a pending
+/// Returns a drawing, in lines of text, of the devices that hold each piece of a tensor on a mesh. Computes a pending
 /// tensor first, as `lxla_sync`. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
@@ -209,10 +210,11 @@ pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: 
     })
 }
 
-/// Copies the piece of x that the device `xla:<ordinal>` holds, row-major, to `dst`, and blocks until it is there.
-/// Computes a pending tensor first, as `lxla_sync`. `size_bytes` is the size of the piece. Writes the index of the
-/// piece's first element in x to `out_offsets` and its shape to `out_dims`, lists of `capacity` entries, at least the
-/// rank of x; either may be NULL. With `dst` NULL and `size_bytes` 0, only these are written.
+/// Copies the piece of x that the device `xla:<ordinal>` holds to `dst`, row-major, and blocks until the copy is
+/// complete. Computes a pending tensor first, as `lxla_sync`. INVALID_ARGUMENT if `size_bytes` is not the size of the
+/// piece. Writes the index of the piece's first element in x to `out_offsets`, and the shape of the piece to
+/// `out_dims`. Both have `capacity` entries, at least the rank of x, and may be NULL. With `dst` NULL and `size_bytes`
+/// 0, copies nothing and writes only these two.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_shard_read(
     x: lxla_tensor,

@@ -69,7 +69,7 @@ pub unsafe extern "C" fn lxla_random_split(
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_random_split", unsafe { place("out_tensor", out_tensor) }, || {
-        let n = i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; there are not as many keys"))?;
+        let n = i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; want at most 2^63 - 1"))?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| ops::random_split(trace, algorithm, key, n))
     })

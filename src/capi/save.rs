@@ -14,7 +14,7 @@ use crate::{io, sync};
 use std::ffi::c_char;
 use std::path::Path;
 
-/// Tickets with references.
+/// Handles of all tickets.
 static TICKETS: References<Ticket> = References::new("ticket");
 
 /// Converts the names and tensors of a save.

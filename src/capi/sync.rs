@@ -10,8 +10,8 @@ use crate::env::{self, DeviceKind};
 use crate::error::Result;
 use crate::sync;
 
-/// Runs each pass on the devices selected by a caller's device argument: unspecified is every XLA device in use and every
-/// mesh, cpu is none. All of them run even if one fails; returns the first failure.
+/// Calls each of `passes` with the devices selected by a caller's device argument: every XLA device in use and every
+/// mesh for UNSPECIFIED, none for CPU. Goes on after a failure; returns the first failure.
 fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Device) -> Result<()>]) -> Result<()> {
     let environment = env::resolve(env.id)?;
     let devices = match kind_of(device)? {
@@ -23,10 +23,10 @@ fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Dev
     results.collect::<Vec<Result<()>>>().into_iter().collect()
 }
 
-/// Compiles, unless cached, and enqueues all pending operations of a device: with UNSPECIFIED of every XLA device
-/// and every mesh, with CPU of none. Donates the buffers of values that nothing can read any more (option `donation`). Operations
-/// that depend on a placeholder stay pending. With `wait` 1, blocks until the device has finished and returns its
-/// failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
+/// Runs all pending operations of a device: compiles them, unless the program is cached, and enqueues it. UNSPECIFIED
+/// selects every XLA device and every mesh, CPU no device. Donates the buffers of values that nothing can read any more
+/// (option `donation`). Operations that depend on a placeholder stay pending. With `wait` 1, blocks until the device
+/// has finished and returns its failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
 ///
 /// If compiling or enqueuing fails, no tensor changes, and the next step tries again; a buffer that the plugin
 /// consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported by the
@@ -41,8 +41,8 @@ pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) 
     })
 }
 
-/// Blocks until all work enqueued on a device has finished: with UNSPECIFIED on every XLA device and every
-/// mesh, with CPU not at all. Returns the first failure that no earlier wait reported.
+/// Blocks until all work enqueued on a device has finished. UNSPECIFIED selects every XLA device and every mesh, CPU no
+/// device. Returns the first failure that no earlier wait reported.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
     guard("lxla_wait", || on_devices(env, device, &[&sync::wait]))

@@ -71,8 +71,8 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
     })
 }
 
-/// Returns a tensor with a dtype and a shape, but without a value. Operations on it are recorded, on cpu, too, where
-/// operations without placeholders remain eager. It is a parameter of lowered programs, and takes no memory.
+/// Returns a tensor with a dtype and a shape, but without a value. Operations that depend on it are recorded, also on
+/// cpu, where other operations remain eager. A placeholder is a parameter of lowered programs, and takes no memory.
 /// FAILED_PRECONDITION if it, or a tensor that depends on it, is read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_placeholder(

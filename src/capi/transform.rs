@@ -14,14 +14,15 @@ use crate::ops;
 use crate::tensor::{gradients, record};
 use std::ffi::c_char;
 
-/// Returns the computation that pushes tangents forward: its parameters are those of `f`, then one tangent for each of
-/// `wrt`; its results are those of `f`, then one tangent for each result of a float or complex dtype. `wrt` has
-/// `n_wrt` distinct indices of parameters of such a dtype; NULL stands for all of them. A tangent has the dtype and
-/// shape of its value; parameters that are not in `wrt` and captured values have tangent zero.
+/// Returns the forward-mode derivative of `f` (Jacobian-vector product). Its parameters are the parameters of `f`, then
+/// one tangent for each parameter in `wrt`; its results are the results of `f`, then one tangent for each
+/// differentiable result. A value is differentiable if its dtype is a float or complex dtype. `wrt` lists `n_wrt`
+/// distinct indices of differentiable parameters; NULL selects all of them. A tangent has the dtype and shape of its
+/// value. Tangents of other parameters and of captured values are zero.
 ///
-/// A while loop is differentiated in this mode only. UNIMPLEMENTED if an operation has no derivative; the message names
-/// it. RESOURCE_EXHAUSTED, as for the other transformations, if `f` has more than 2^22 operations, those of computations
-/// counted at each call.
+/// While loops have a forward-mode derivative only. UNIMPLEMENTED if an operation has no derivative; the message names
+/// the operation. As every transformation, RESOURCE_EXHAUSTED if `f` has more than 2^22 operations, counting those of a
+/// called computation at each call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_jvp(
     f: lxla_computation,
@@ -37,33 +38,35 @@ pub unsafe extern "C" fn lxla_computation_jvp(
     })
 }
 
-/// Zeroes all fields after `struct_size`.
+/// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_vjp_options_init(options: *mut lxla_vjp_options) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard("lxla_vjp_options_init", || unsafe { options::init(options) })
 }
 
-/// Splits the reverse-mode derivative of `f` into two computations. `out_forward`: the parameters of `f` to the results
-/// of `f`, then `out_n_residuals` values that the backward pass reads. `out_backward`: these residuals, then one
-/// cotangent for each result of a float or complex dtype, to the gradients: of the parameters in `options.wrt` in order,
-/// then with `options.captured` of the captured values of such a dtype, in the order of `lxla_computation_captured`.
-/// Both capture what `f` captures. A cotangent has the dtype and shape of its value. A value on which no result depends
-/// has gradient zero.
+/// Returns the reverse-mode derivative of `f` (vector-Jacobian product) as two computations. `out_forward` takes the
+/// parameters of `f`, and returns the results of `f`, then `out_n_residuals` residuals: values that the backward pass
+/// reads. `out_backward` takes the residuals, then one cotangent for each differentiable result (of a float or complex
+/// dtype). It returns the gradients of the parameters in `options.wrt`, in this order, then with `options.captured`
+/// those of the differentiable captured values, in the order of `lxla_computation_captured`. Both computations capture
+/// the captured values of `f`. A cotangent has the dtype and shape of its value. The gradient of a value on which no
+/// result depends is zero.
 ///
-/// With a checkpoint policy other than SAVE_ALL, the backward pass computes the other values again, behind an
-/// optimization barrier. Under every policy, the backward pass may read the results of loops, branches, calls and other
-/// operations with several results, which are saved. In a scan, the policy applies to each iteration, of which the
-/// carried values are its parameters; slices and captured values are read again, not saved.
+/// With a checkpoint policy other than SAVE_ALL, the backward pass recomputes the values that the policy does not save,
+/// behind an optimization barrier. Results of loops, branches, calls and other operations with several results are
+/// saved under every policy, if the backward pass reads them. In a scan, the policy applies to each iteration, and the
+/// carried values are the parameters of the iteration; slices and captured values are read again, not saved.
 ///
-/// Conventions: max, min and reductions by max and min split the cotangent evenly among equal elements; clamp is the
-/// minimum of a maximum; max windows give the cotangent to the first of equal elements. Cotangents of complex numbers are
-/// not conjugated: that of z in w = f(z) is the cotangent of w times f'(z), as in JAX. A power has derivative 0 by its
-/// base where the exponent is 0, and by its exponent where the base is 0. A select passes cotangents to the selected
-/// operand only; an infinite factor behind an operand that is not selected still makes NaN of the zero. Sums of cotangents
-/// of 8-bit and 16-bit floats are computed in f32.
+/// Conventions. Maximum, minimum and reductions by them split the cotangent evenly among equal elements; clamp is the
+/// minimum of a maximum; windows of maxima and minima give the cotangent to the first of equal elements. Cotangents of
+/// complex numbers are not conjugated, as in JAX: for w = f(z), the cotangent of z is the cotangent of w times f'(z).
+/// The derivative of a power by its base is 0 where the exponent is 0, and by its exponent 0 where the base is 0. A
+/// select passes the cotangent to the selected operand only, and 0 to the other one; if a factor of the derivative of
+/// the other operand is infinite, 0 times this factor is NaN. Sums of cotangents of 8-bit and 16-bit floats are
+/// computed in f32.
 ///
-/// UNIMPLEMENTED if an operation has no derivative, or `f` has a while loop whose result is differentiated.
+/// UNIMPLEMENTED if an operation has no derivative, or if a differentiated result depends on a while loop.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_vjp(
     f: lxla_computation,
@@ -85,8 +88,9 @@ pub unsafe extern "C" fn lxla_computation_vjp(
     })
 }
 
-/// Returns the computation of the parameters of `f` to its results, then the gradients of its first result, which is a
-/// float scalar. Gradients are ordered as by `lxla_computation_vjp`, whose conventions and options hold.
+/// Returns a computation with the parameters of `f` that returns the results of `f`, then the gradients of its first
+/// result, which must be a float scalar. Options, order of the gradients and conventions are those of
+/// `lxla_computation_vjp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_value_and_grad(
     f: lxla_computation,
@@ -101,16 +105,17 @@ pub unsafe extern "C" fn lxla_computation_value_and_grad(
     })
 }
 
-/// Returns `f` over a batch of `size` (at least 1). Parameter i has the batch as axis `in_axes[i]` (0 to its rank in
-/// `f`), or is the same for the whole batch if that is -1. Result i gets the batch as axis `out_axes[i]`; -1 is allowed
-/// for a result that does not depend on a mapped parameter, and leaves it as it is, where any other axis repeats it.
-/// `n_in` and `n_out` are the numbers of parameters and results of `f`. Captured values are the same for the whole
-/// batch.
+/// Returns `f` over a batch of `size` elements (at least 1). Parameter i has the batch at axis `in_axes[i]` (0 to its
+/// rank in `f`); -1 means that it is not mapped: all elements of the batch share it. Result i has the batch at axis
+/// `out_axes[i]`. -1 is allowed for results that do not depend on a mapped parameter, and returns them without a batch
+/// axis; with any other axis, such a result is repeated along it. `n_in` and `n_out` are the numbers of parameters and
+/// results of `f`. Captured values are not mapped.
 ///
-/// A conditional or case whose choice is mapped computes all branches and selects. A loop whose condition is mapped runs
-/// until it is false for the whole batch; finished elements keep their values. Random generators and custom calls run
-/// once for each element, in a loop. UNIMPLEMENTED if the comparator of a sort, the combiner of a scatter or reduction,
-/// or a computation with a rule of the caller's captured a mapped value.
+/// If the choice of a conditional or case is mapped, all branches are computed, and their results selected. If the
+/// condition of a while loop is mapped, the loop runs until the condition is false for the whole batch, and finished
+/// elements keep their values. Random generators and custom calls run once for each element of the batch, in a loop.
+/// UNIMPLEMENTED if a mapped value is captured by the comparator of a sort, by the combiner of a scatter or reduction,
+/// or by a computation with a custom derivative or batching rule.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_vmap(
     f: lxla_computation,
@@ -129,11 +134,10 @@ pub unsafe extern "C" fn lxla_computation_vmap(
     })
 }
 
-/// Returns a computation like `primal` with a reverse-mode derivative of the caller's: `forward` takes the parameters of
-/// `primal` and returns its results, then residuals; `backward` takes the residuals, then one cotangent for each result
-/// of a float or complex dtype, and returns one gradient for each parameter of such a dtype. Used wherever the
-/// computation is called, scanned or differentiated. Forward mode, and derivatives by captured values, are
-/// UNIMPLEMENTED.
+/// Returns `primal` with a custom reverse-mode derivative. `forward` takes the parameters of `primal`, and returns its
+/// results, then residuals. `backward` takes the residuals, then one cotangent for each result of a float or complex
+/// dtype, and returns one gradient for each parameter of such a dtype. The rule applies wherever the computation is
+/// called, scanned or differentiated. UNIMPLEMENTED for forward mode, and for derivatives by captured values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_with_vjp(
     primal: lxla_computation,
@@ -152,10 +156,10 @@ pub unsafe extern "C" fn lxla_computation_with_vjp(
     })
 }
 
-/// Returns a computation like `primal` with a derivative of the caller's: `jvp` takes the parameters of `primal`, then
-/// one tangent for each of a float or complex dtype, and returns the results of `primal`, then one tangent for each
-/// result of such a dtype, which must be linear in the tangents. Its transpose gives the reverse mode. Derivatives by
-/// captured values are UNIMPLEMENTED.
+/// Returns `primal` with a custom forward-mode derivative. `jvp` takes the parameters of `primal`, then one tangent for
+/// each parameter of a float or complex dtype; it returns the results of `primal`, then one tangent for each result of
+/// such a dtype. These tangents must be linear in the given tangents: reverse mode transposes them. UNIMPLEMENTED for
+/// derivatives by captured values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_with_jvp(
     primal: lxla_computation,
@@ -169,15 +173,15 @@ pub unsafe extern "C" fn lxla_computation_with_jvp(
     })
 }
 
-/// Returns a computation like `primal` with a batching of the caller's: `batched` takes the parameters of `primal` (at
-/// least 1), each with a leading batch axis of one size B, and returns the results of `primal`, each with that axis.
-/// Where `lxla_computation_vmap` maps an argument of the computation, directly or in computations that apply it, it
-/// applies `batched`: an argument that is not mapped is repeated along the batch. Shapes are static, so a batch of
-/// another size than B is INVALID_ARGUMENT, and the message names both.
+/// Returns `primal` with a custom batching rule. `batched` takes the parameters of `primal` (at least 1) with a leading
+/// batch axis of one size B, and returns the results of `primal` with that axis. `lxla_computation_vmap` applies
+/// `batched` where it maps an argument of the computation, directly or within other computations; arguments that are
+/// not mapped are repeated along the batch. Shapes are static: INVALID_ARGUMENT for a batch of another size than B,
+/// with both sizes in the message.
 ///
-/// Derivatives are those of `primal`, and are batched as its operations are. The derivative of the batched computation
-/// is that of `batched`. `primal` may have a derivative of the caller's, and the result may be given one. Batches over
-/// captured values are UNIMPLEMENTED.
+/// The derivatives of the result are those of `primal`, and are batched by the rules of its operations. The derivative
+/// of the batched computation is that of `batched`. Custom derivatives can be combined with the rule: `primal` may have
+/// one, or one may be added to the result. UNIMPLEMENTED for batches over captured values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_with_vmap(
     primal: lxla_computation,
@@ -191,18 +195,18 @@ pub unsafe extern "C" fn lxla_computation_with_vmap(
     })
 }
 
-/// Records the gradients of pending `ys` by the values that `xs` have now: `out_gradients[i]` has the dtype and shape of
-/// `xs[i]`, and is the sum over all `ys` of the gradient times the cotangent. `cotangents` has one tensor for each of
-/// `ys`, of its dtype and shape; NULL stands for 1, and then all `ys` are scalars. Both `ys` and `xs` are of float or
-/// complex dtypes, on one device; `n_ys` and `n_xs` are at least 1. The gradient by a tensor on which no y depends is
-/// zero. The conventions are those of `lxla_computation_vjp`.
+/// Records the gradients of pending `ys` with respect to the current values of `xs`: `out_gradients[i]` has the dtype
+/// and shape of `xs[i]`, and is the sum over all `ys` of the cotangent times the derivative. `cotangents` has one
+/// tensor for each of `ys`, of its dtype and shape; NULL means 1, and requires that all `ys` are scalars. `ys` and `xs`
+/// have float or complex dtypes, and are on one device; `n_ys` and `n_xs` are at least 1. The gradient with respect to
+/// a tensor on which none of `ys` depends is zero. Conventions are those of `lxla_computation_vjp`.
 ///
-/// Only operations that are still pending are seen: differentiate before the step or read that computes `ys`.
+/// Only pending operations are differentiated: call this before the step or read that computes `ys`.
 /// FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
-/// names both. `lxla_stop_gradient` makes a constant of such a value. A value that was copied from another device or
-/// read and given back is a constant.
-/// INVALID_ARGUMENT for eager tensors with a value among `ys` or `xs`, of which no operations are recorded; for them,
-/// trace a computation and use `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
+/// names both. Pass such a value through `lxla_stop_gradient` to treat it as a constant. A value that was copied from
+/// another device, or was read and transferred back, is a constant. INVALID_ARGUMENT for an eager tensor with a value
+/// among `ys` or `xs`, because its operations are not recorded: trace a computation instead, and use
+/// `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_gradients(
     ys: *const lxla_tensor,
@@ -222,7 +226,7 @@ pub unsafe extern "C" fn lxla_gradients(
     })
 }
 
-/// Records `x`, of any dtype and shape, as a value that derivatives treat as a constant.
+/// Records `x`, of any dtype and shape, with derivative zero: derivatives treat the result as a constant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
@@ -231,8 +235,8 @@ pub unsafe extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxl
     })
 }
 
-/// Records `x`, of any dtype and shape, under a name that is not empty, by which the checkpoint policy SAVE_NAMED saves
-/// it.
+/// Records `x`, of any dtype and shape, under a name (not empty). The checkpoint policy SAVE_NAMED saves the values
+/// whose names are in `saved_names`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_checkpoint_name(
     x: lxla_tensor,
@@ -252,7 +256,7 @@ unsafe impl Options for lxla_vjp_options {
     const NAME: &str = "lxla_vjp_options";
 }
 
-/// A list that may be NULL.
+/// Returns the entries of a list, or None if it is NULL.
 unsafe fn optional_list(name: &str, start: *const usize, length: usize) -> Result<Option<Vec<usize>>> {
     if start.is_null() {
         if length > 0 {

@@ -82,25 +82,24 @@ pub struct lxla_env_options {
     pub mixed_device_policy: i32,
     /// Switch: steps donate buffers that nothing else can read. Default on.
     pub donation: i32,
-    /// Number of this process among those that run the program together, from 0 to `process_count` - 1.
+    /// Number of this process, from 0 to `process_count` - 1.
     pub process_id: i32,
-    /// Number of processes that run the program together, each with an environment of its own. Default 1.
+    /// Number of processes that run the same program together, each with its own environment. Default 1.
     pub process_count: i32,
-    /// Store that these processes share, through which their plugins find each other. Required if `process_count` is
-    /// more than 1; not used otherwise. The struct is copied during the call.
+    /// Key-value store through which the plugins of these processes find each other. Required if `process_count` is 2
+    /// or more, otherwise ignored. The struct is copied during the call.
     pub key_value_store: *const lxla_key_value_store,
 }
 
-/// Store of keys and values that all processes of a program share: on a server, in MPI, in files. All functions are
-/// required. The plugin calls them when its client is created (in `lxla_env_create`, or at the first use of an XLA
-/// device) and later, from any thread, several at a time. The functions and `user` must stay valid until the
-/// environment and all its tensors and computations are released, and until the end of the process if one of them is
-/// not. They must not call this library, except for `reply`, and no C++ exception may leave them.
+/// Key-value store shared by all processes of a program, for example on a server, in MPI or in files. All three
+/// functions are required. The plugin calls them while its client is created (in `lxla_env_create`, or at the first use
+/// of an XLA device) and later, from any thread, also concurrently. The functions and `user` must stay valid until the
+/// environment and all its tensors and computations are released; if one of them is never released, until the process
+/// ends. The functions must not call this library, except for `reply`, and must not throw a C++ exception.
 ///
-/// Keys and values are bytes, not NUL-terminated, and valid during the call only. A function returns `LXLA_OK` or
-/// another status code, which becomes the error of the plugin, with the text that the function has replied as its
-/// message. Two environments of one process need two stores, or a prefix of their keys: plugins use the same keys in
-/// each client.
+/// Keys and values are bytes, not NUL-terminated, and valid only during the call. A function returns `LXLA_OK` or
+/// another status code; the plugin reports that code as its error, with the replied text as the message. Plugins use
+/// the same keys for every client: give each environment of a process its own store, or prefix the keys.
 #[repr(C)]
 pub struct lxla_key_value_store {
     /// sizeof(lxla_key_value_store), set by the caller.
@@ -115,14 +114,14 @@ pub struct lxla_key_value_store {
     pub try_get: lxla_key_value_try_get_fn,
 }
 
-/// Takes the reply of a function of `lxla_key_value_store`, which calls it as `reply(to, bytes, size)`: with the `to`
-/// that it was passed, on the same thread, before it returns. The bytes are copied. They are the value if the function
-/// then returns `LXLA_OK`, and the message of the error (UTF-8) otherwise. Of several calls, the last one counts. A
-/// value may be empty, but has to be replied: INTERNAL otherwise.
+/// Function that receives the reply of a function of `lxla_key_value_store`. Call it as `reply(to, bytes, size)`, with
+/// the `to` that the function was passed, on the same thread, before the function returns. The bytes are copied: the
+/// value if the function returns `LXLA_OK`, otherwise the error message (UTF-8). The last of several replies counts. A
+/// value may be empty; INTERNAL if `get` or `try_get` returns `LXLA_OK` without a reply.
 pub type lxla_key_value_reply_fn = Option<unsafe extern "C" fn(to: *mut c_void, bytes: *const c_void, size: usize)>;
 
-/// Waits until a process puts a value for the key, for at most `timeout_ms` milliseconds (0 or more), and replies the
-/// value; at once if there is one. DEADLINE_EXCEEDED if there is none in time.
+/// Replies the value of a key; if there is none, waits until a process puts it, for at most `timeout_ms` milliseconds
+/// (0 or more). DEADLINE_EXCEEDED after that time.
 pub type lxla_key_value_get_fn = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -134,7 +133,8 @@ pub type lxla_key_value_get_fn = Option<
     ) -> lxla_status,
 >;
 
-/// Sets the value of the key, and wakes those that wait for it. Replies nothing, or the message of an error.
+/// Sets the value of a key, and wakes all processes that wait for it. On success there is no reply; on failure, the
+/// reply is the error message.
 pub type lxla_key_value_put_fn = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -240,7 +240,7 @@ pub struct lxla_vjp_options {
     pub captured: i32,
     /// Values that the forward pass saves for the backward pass, one of `LXLA_CHECKPOINT_*`. Default SAVE_ALL.
     pub checkpoint: i32,
-    /// Names of the values that SAVE_NAMED saves, given to them by `lxla_checkpoint_name`.
+    /// Names of the values that SAVE_NAMED saves, as given to `lxla_checkpoint_name`.
     pub saved_names: *const *const c_char,
     /// Length of `saved_names`.
     pub n_saved_names: usize,

@@ -91,7 +91,7 @@ pub fn scan(
     finish_all(state, &results)
 }
 
-/// Applies `body` on each device of the mesh to its pieces of the arguments.
+/// Applies `body` on every device of the mesh to the device's pieces of the arguments.
 pub fn shard_map(
     body: &Computation,
     mesh: &Mesh,

@@ -18,7 +18,7 @@ pub struct Computation {
     device: &'static Device,
     body: Arc<Body>,
     captures: Tensors,
-    /// Environment and device of the captured values.
+    /// Environment and device of the captured values; None if there are none.
     home: Option<Home>,
     /// Copies of values captured on cpu for other devices, each made when the computation is first applied there.
     brought: Mutex<Vec<(Home, Tensors)>>,
@@ -110,7 +110,7 @@ impl Computation {
         Ok(Computation { device: self.device, body, captures, home: self.home, brought: Mutex::default() })
     }
 
-    /// Creates a computation with a body that captures what each of several computations captures, in order.
+    /// Creates a computation whose captured values are those of each of several computations, in order.
     pub(super) fn of_several(computations: &[&Computation], names: &[&str], body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;
         let first = computations[0];
@@ -172,7 +172,7 @@ impl Computation {
         Ok(())
     }
 
-    /// Returns an error if the computation has operations of a mesh, and the device is not a mesh with the same axes.
+    /// Returns an error if the computation contains mesh operations, unless the device is a mesh with the same axes.
     fn check_mesh(&self, name: &str, device: &'static Device) -> Result<()> {
         if !self.body.has_collectives() && !self.body.has_shardings() {
             return Ok(());

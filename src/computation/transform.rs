@@ -43,7 +43,7 @@ fn differentiable(types: &[TensorType]) -> Vec<usize> {
     (0..types.len()).filter(|&i| is_differentiable(types[i].dtype)).collect()
 }
 
-/// Checks the indices of parameters by which to differentiate; by default all differentiable ones.
+/// Checks the indices of the parameters by which to differentiate. None selects all differentiable parameters.
 fn parameters(f: &Computation, wrt: Option<&[usize]>) -> Result<Vec<usize>> {
     let types = f.parameters();
     let Some(wrt) = wrt else { return Ok(differentiable(types)) };
@@ -68,14 +68,14 @@ fn parameters(f: &Computation, wrt: Option<&[usize]>) -> Result<Vec<usize>> {
     Ok(wrt.to_vec())
 }
 
-/// The computation of the parameters of `f`, then one tangent for each of `wrt`, to the results of `f`, then one tangent
-/// for each differentiable result.
+/// Returns the computation that maps the parameters of `f`, then one tangent for each of `wrt`, to the results of `f`,
+/// then one tangent for each differentiable result.
 pub fn jvp(f: &Computation, wrt: Option<&[usize]>) -> Result<Computation> {
     let wrt = parameters(f, wrt)?;
     f.with_body(transformed(f, || transform::jvp(&Transformer::default(), f.body(), &wrt))?)
 }
 
-/// The forward and the backward pass of `f`.
+/// Returns the forward and the backward pass of `f`.
 pub fn vjp(f: &Computation, options: &VjpOptions) -> Result<Passes> {
     let wrt = parameters(f, options.wrt.as_deref())?;
     let transformer = Transformer::new(options.checkpoint.clone());
@@ -84,7 +84,8 @@ pub fn vjp(f: &Computation, options: &VjpOptions) -> Result<Passes> {
     Ok(Passes { forward: f.with_body(made.forward)?, backward: f.with_body(made.backward)?, residuals: made.residuals })
 }
 
-/// The computation of the parameters of `f` to its results, then the gradients of its first result, a float scalar.
+/// Returns the computation that maps the parameters of `f` to its results, then the gradients of its first result, a
+/// float scalar.
 pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computation> {
     let first = &f.results()[0];
     if !first.dtype.is_float() || !first.dims.is_empty() {
@@ -96,7 +97,7 @@ pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computati
     f.with_body(transformed(f, || transform::value_and_grad(&transformer, f.body(), &wanted))?)
 }
 
-/// Checks one axis for each value: -1, or an axis of the value with the batch axis.
+/// Checks a list of batch axes, one for each value: -1, or an axis of the value with the batch axis.
 fn check_axes(name: &str, axes: &[i64], types: &[TensorType], what: &str) -> Result<()> {
     if axes.len() != types.len() {
         return Err(error!(
@@ -118,14 +119,14 @@ fn check_axes(name: &str, axes: &[i64], types: &[TensorType], what: &str) -> Res
     Ok(())
 }
 
-/// Returns an error unless a tensor of this type can have a further axis of this size.
+/// Returns an error unless tensors of this type can have another axis, of this size.
 fn check_batched(name: &str, ty: &TensorType, size: i64) -> Result<()> {
     let mut dims = ty.dims.clone();
     dims.push(size);
     check_rank(&dims).and_then(|()| element_count(&dims).map(drop)).map_err(|e| e.context(name))
 }
 
-/// The computation of `f` over a batch of `size`.
+/// Returns `f` over a batch of `size`.
 pub fn vmap(f: &Computation, in_axes: &[i64], out_axes: &[i64], size: i64) -> Result<Computation> {
     check_axes("in_axes", in_axes, f.parameters(), "parameter")?;
     check_axes("out_axes", out_axes, f.results(), "result")?;
@@ -153,7 +154,7 @@ fn of(types: &[TensorType]) -> Vec<TensorType> {
     differentiable(types).into_iter().map(|i| types[i].clone()).collect()
 }
 
-/// The computation `primal`, whose derivative in reverse mode is `backward` of the residuals of `forward`.
+/// Returns `primal` with a reverse-mode derivative: `backward`, applied to the residuals that `forward` returns.
 pub fn with_vjp(primal: &Computation, forward: &Computation, backward: &Computation) -> Result<Computation> {
     let results = primal.results();
     if forward.parameters() != primal.parameters() {
@@ -178,7 +179,7 @@ pub fn with_vjp(primal: &Computation, forward: &Computation, backward: &Computat
     with_rules(CustomKind::Vjp, &[primal, forward, backward], &["primal", "forward", "backward"])
 }
 
-/// The computation `primal`, whose derivative in forward mode is `jvp`. Its transpose gives reverse mode.
+/// Returns `primal` with the forward-mode derivative `jvp`. Reverse mode transposes it.
 pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> {
     let wanted = [primal.parameters(), &of(primal.parameters())].concat();
     if jvp.parameters() != wanted {
@@ -191,8 +192,8 @@ pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> 
     with_rules(CustomKind::Jvp, &[primal, jvp], &["primal", "jvp"])
 }
 
-/// The computation `primal`, which is batched by `batched`: a computation of its parameters, each with a leading batch
-/// axis, to its results with that axis.
+/// Returns `primal` with the batching rule `batched`, which maps the parameters, each with a leading batch axis, to the
+/// results with that axis.
 pub fn with_vmap(primal: &Computation, batched: &Computation) -> Result<Computation> {
     let size = match (primal.parameters(), batched.parameters().first()) {
         ([], _) => return Err(error!(InvalidArgument, "primal: it has no parameters, which could be batched")),
@@ -221,8 +222,8 @@ pub fn with_vmap(primal: &Computation, batched: &Computation) -> Result<Computat
     with_rules(CustomKind::Vmap, &[primal, batched], &["primal", "batched"])
 }
 
-/// The computation of a body that applies the first of the computations and keeps the others as its rules. It captures
-/// what each of them captures.
+/// Returns a computation that applies the first of these computations, with the others as its rules. Its captured
+/// values are those of each of them, in order.
 fn with_rules(kind: CustomKind, computations: &[&Computation], names: &[&str]) -> Result<Computation> {
     let mut trace = Trace::new();
     let primal = computations[0];

@@ -43,17 +43,17 @@ pub struct DeviceData {
     ty: TensorType,
     state: Mutex<State>,
     changed: Condvar,
-    /// Kind of `state`, readable without the lock.
+    /// Discriminant of `state`, readable without the lock.
     kind: AtomicU8,
     /// Number of live tensors with this value. Changed under the device's lock.
     pub tensors: Count,
     /// Number of reads and saves in flight. Incremented under the device's lock, decremented at any time.
     holds: AtomicU32,
-    /// The node of this data's leaf in the device's trace.
+    /// Node of this data's leaf in the device's trace.
     leaf: LeafPlace,
     /// Number in the order of creation.
     serial: u64,
-    /// The sync that computed it, and the number of its output.
+    /// The sync that computed the data, and the index of the output in that sync.
     origin: OnceLock<(Arc<Origin>, usize)>,
     /// Sharding of a placeholder on a mesh.
     sharding: OnceLock<Sharding>,
@@ -171,15 +171,14 @@ impl DeviceData {
         data
     }
 
-    /// Creates a placeholder on a mesh, whose buffer would have this sharding.
+    /// Creates a placeholder on a mesh with this sharding.
     pub fn sharded_placeholder(ty: TensorType, sharding: Sharding) -> Arc<DeviceData> {
         let data = DeviceData::new(ty, State::Placeholder);
         let _ = data.sharding.set(sharding);
         data
     }
 
-    /// Sharding of data on a mesh: of the buffer, or the one that a placeholder was given. Replicated if it has
-    /// neither.
+    /// Sharding of data on a mesh: the sharding of the buffer, or of the placeholder. Replicated if it has neither.
     pub fn sharding(&self) -> Sharding {
         let of_buffer = match &*self.state.lock() {
             State::Ready(buffer) => buffer.placement().map(|placement| placement.sharding.clone()),
@@ -198,7 +197,7 @@ impl DeviceData {
         self.serial
     }
 
-    /// The sync that computed it, and the number of its output; none for data that was not computed.
+    /// The sync that computed the data, and the index of the output in that sync; None for data that no sync computed.
     pub fn origin(&self) -> Option<&(Arc<Origin>, usize)> {
         self.origin.get()
     }
@@ -236,7 +235,7 @@ impl DeviceData {
         self.kind.load(Ordering::Acquire) == SOUND
     }
 
-    /// Whether it has a buffer or will get one: it is neither a placeholder nor lost.
+    /// Whether the data has a buffer or will get one: false for placeholders and lost data.
     pub fn is_sound(&self) -> bool {
         self.kind.load(Ordering::Acquire) != UNUSABLE
     }
@@ -286,7 +285,7 @@ impl DeviceData {
         }
     }
 
-    /// Error with which the data was lost, if it was.
+    /// The error by which the data was lost; None if it is not lost.
     pub fn failure(&self) -> Option<Error> {
         match &*self.state.lock() {
             state @ (State::Donated(_) | State::Failed(_)) => Some(self.why_not(state)),
@@ -310,7 +309,7 @@ impl DeviceData {
         Hold(self.clone())
     }
 
-    /// Whether reads or copies are in flight, or the buffer aliases memory with other users.
+    /// Whether reads or saves are in flight, or the buffer aliases memory with other users.
     pub fn is_held(&self) -> bool {
         self.holds.load(Ordering::Acquire) > 0
     }
@@ -328,26 +327,26 @@ impl LeafData for DeviceData {
     }
 }
 
-/// Returns the device data behind a leaf; none if the leaf is a parameter.
+/// Returns the device data of a leaf; None if the leaf is a parameter of a computation.
 #[inline]
 pub fn of_leaf(leaf: &Arc<dyn LeafData>) -> Option<&DeviceData> {
     let any: &dyn Any = &**leaf;
     any.downcast_ref()
 }
 
-/// As [`of_leaf`], with a reference of its own.
+/// Like [`of_leaf`], as a shared reference.
 pub fn shared_of_leaf(leaf: &Arc<dyn LeafData>) -> Option<Arc<DeviceData>> {
     let any: Arc<dyn Any + Send + Sync> = leaf.clone();
     any.downcast().ok()
 }
 
-/// Returns the device data of a node; none if the node is not a leaf of device data.
+/// Returns the device data of a node; None if the node is not a leaf with device data.
 #[inline]
 pub fn of_node<'a>(trace: &'a Trace, node: &Node) -> Option<&'a DeviceData> {
     trace.data(node).and_then(of_leaf)
 }
 
-/// As [`of_node`], with a reference of its own.
+/// Like [`of_node`], as a shared reference.
 #[inline]
 pub fn shared_of_node(trace: &Trace, node: &Node) -> Option<Arc<DeviceData>> {
     trace.data(node).and_then(shared_of_leaf)

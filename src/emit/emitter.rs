@@ -20,14 +20,14 @@ pub struct Emitter<'a> {
     pub packs: &'a [Pack],
     /// Platform that the function is compiled for (`cpu`, `cuda`, ...), or empty if unknown.
     pub platform: &'a str,
-    /// Whether the values are arrays of one device, whole arrays on a mesh, or pieces.
+    /// Extent of the values of the function.
     pub extent: Extent<'a>,
     /// Bodies that the function calls, each with whether it is applied to pieces.
     pub called: Vec<(Arc<Body>, bool)>,
     /// Text written so far.
     pub text: String,
     temporaries: usize,
-    holes: usize,
+    next_slot: usize,
     lowering: Lowering,
     /// Prefix of every name.
     prefix: String,
@@ -44,11 +44,11 @@ pub enum Extent<'a> {
     Device,
     /// Whole arrays on a mesh with these axes, on more than one device. XLA partitions the function.
     Whole(&'a MeshAxes),
-    /// Pieces of arrays, or arrays of which each device has a copy, in the body of a manual computation.
+    /// Pieces or replicated arrays on one device of a mesh, in the body of a manual computation.
     Pieces,
 }
 
-/// Functions of the table of operations that an emitter calls.
+/// Functions of the layer `ops` that an emitter calls.
 #[derive(Clone, Copy)]
 pub struct Lowering {
     /// Writes the instruction at a position.
@@ -78,7 +78,7 @@ impl<'a> Emitter<'a> {
             called: Vec::new(),
             text,
             temporaries: 0,
-            holes: 0,
+            next_slot: 0,
             lowering,
             prefix,
             arguments,
@@ -112,8 +112,8 @@ impl<'a> Emitter<'a> {
         results.iter().map(|&position| inner.name(position)).collect()
     }
 
-    /// Returns the name of the function of a body, to be called. Functions of pieces and of whole arrays are lowered
-    /// differently, and therefore have different names.
+    /// Returns the name of the function of a body, and registers the body to be lowered. A body has one function for
+    /// whole arrays and another one for pieces, because their lowerings differ.
     pub fn callee(&mut self, body: &Arc<Body>) -> String {
         let is_of_pieces = self.extent == Extent::Pieces;
         self.called.push((body.clone(), is_of_pieces));
@@ -209,17 +209,17 @@ impl<'a> Emitter<'a> {
 
     /// Broadcasts the next scalar slot to `ty`. The scalar is a constant, or an element of a pack.
     pub fn scalar(&mut self, name: &str, ty: &TensorType) {
-        let hole = self.holes;
-        self.holes += 1;
+        let slot = self.next_slot;
+        self.next_slot += 1;
         let element = TensorType::new(ty.dtype, &[]);
         let single = self.temporary();
         let place = self.packs.iter().enumerate().find_map(|(i, pack)| {
-            let at = pack.holes.binary_search(&hole).ok()?;
+            let at = pack.holes.binary_search(&slot).ok()?;
             Some((i, at, pack.ty()))
         });
         match place {
             None => {
-                let bits = self.scalars[hole].bits();
+                let bits = self.scalars[slot].bits();
                 emit!(
                     self,
                     "    {single} = stablehlo.constant dense<{}> : {}",
@@ -238,13 +238,14 @@ impl<'a> Emitter<'a> {
         self.broadcast(name, &single, &element, ty);
     }
 
-    /// Writes the elements of a float array that are NaN, and 0 for all others. Returns the name of the result.
+    /// Writes an array that has the NaNs of a float array, and 0 elsewhere. Returns its name.
     pub fn nan_or_zero(&mut self, x: &str, ty: &TensorType) -> String {
         let zero = self.constant(ty, 0);
         self.nan_or(x, &zero, ty)
     }
 
-    /// Writes the elements of `x` that are NaN, and those of `other` where they are not. Returns the name of the result.
+    /// Writes a select: the elements of `x` that are NaN, and the elements of `other` elsewhere. Returns the name of
+    /// the result.
     pub fn nan_or(&mut self, x: &str, other: &str, ty: &TensorType) -> String {
         let (is_nan, result) = (self.temporary(), self.temporary());
         let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));

@@ -26,7 +26,7 @@ pub struct EnvironmentOptions {
     pub cache_capacity: Option<NonZeroUsize>,
     /// Number of devices to request from the plugin; 0: the plugin's default.
     pub device_count: usize,
-    /// This process, if several run the same program together.
+    /// Id, number and store of the processes that run the same program together, if there are several.
     pub processes: Option<Processes>,
     /// Named options (see [`Options::set`]) with their values.
     pub named: Vec<(&'static str, String)>,
@@ -53,7 +53,7 @@ pub struct Environment {
     xla: OnceLock<Vec<&'static Device>>,
     /// Meshes by number; None after a mesh was released.
     meshes: Mutex<Vec<Option<&'static Device>>>,
-    /// This process, if several run the same program together.
+    /// Id, number and store of the processes that run the same program together, if there are several.
     processes: Option<Processes>,
     /// Arguments for starting the engine. Locked while it is being started.
     start: Mutex<Start>,

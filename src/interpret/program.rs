@@ -10,9 +10,9 @@ use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
-/// Stack reserved for each level of nested bodies, several times what one level takes.
+/// Stack size for each level of nested bodies: several times the size of its frames.
 const LEVEL: usize = 32 << 10;
-/// Stack reserved for the operations of the innermost body.
+/// Stack size for the operations of the innermost body.
 const ROOM: usize = 8 << 20;
 
 /// Runs a program and returns its outputs. `scalars` fill the program's scalar slots in order; `inputs` has one array
@@ -251,7 +251,7 @@ mod tests {
             }
         };
         compare(&t, &chosen);
-        // A case that survives a compaction of the trace keeps all of its bodies.
+        // After a compaction of the trace, the case still has all of its bodies.
         t.set_holder(chosen[0], 1);
         drop(t.compact(|_, id| chosen = vec![id]));
         compare(&t, &chosen);

@@ -1,5 +1,5 @@
-//! Parses the header of a safetensors file: serde parses the JSON, and the safetensors crate validates offsets and
-//! shapes. Nothing in the header is trusted before.
+//! Parses the header of a safetensors file. serde parses the JSON, and the safetensors crate validates offsets and
+//! shapes; the contents are used only after that.
 
 use crate::allocation::zeroed_bytes;
 use safetensors::tensor::{Metadata, TensorInfo};
@@ -20,7 +20,8 @@ struct Tensors(Vec<(String, TensorInfo)>);
 /// Parses a header. Returns its content, or a message for an invalid header. Fails with RESOURCE_EXHAUSTED if there is
 /// not enough memory.
 pub fn parse(json: &[u8]) -> crate::error::Result<Result<Metadata, String>> {
-    // serde aborts if an allocation fails. This allocates the maximum that it may need as a test, and frees it.
+    // serde aborts the process if an allocation fails. So the largest amount of memory that it may need is allocated
+    // here as a test, and freed.
     drop(zeroed_bytes(json.len().saturating_mul(MEMORY_PER_BYTE))?);
     let parsed: Result<Tensors, _> = serde_json::from_slice(json);
     Ok(parsed.map_err(|e| e.to_string()).and_then(|Tensors(mut tensors)| {

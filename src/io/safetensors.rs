@@ -66,8 +66,8 @@ pub fn write(path: &Path, entries: &[Entry], content: &mut Content, written: &At
     failure.map_or_else(|| replaced.map_err(|e| io_error(path, &e)), Err)
 }
 
-/// Returns the file's header, and the indices of the entries in the order of their content. As in the safetensors crate,
-/// entries are sorted by decreasing element size, then by name, so that every element is aligned.
+/// Returns the file's header, and the indices of the entries in the order of their content. As in the safetensors
+/// crate, entries are sorted by decreasing element size, then by name, so that every element is aligned.
 fn header(entries: &[Entry]) -> Result<(Vec<u8>, Vec<usize>)> {
     let mut in_order: Vec<usize> = (0..entries.len()).collect();
     in_order.sort_by_key(|&i| (std::cmp::Reverse(entries[i].ty.dtype.size_bytes()), entries[i].name));
@@ -89,7 +89,7 @@ fn header(entries: &[Entry]) -> Result<(Vec<u8>, Vec<usize>)> {
         let length = header.len();
         return Err(error!(
             InvalidArgument,
-            "names: they would take {length} bytes of the file's header; the safetensors format has {MOST_HEADER_BYTES}"
+            "names: they would take {length} bytes of the file's header; the safetensors format allows {MOST_HEADER_BYTES}"
         ));
     }
     Ok((header, in_order))
@@ -148,7 +148,7 @@ fn listed(names: &[String]) -> String {
 
 fn type_of(info: &TensorInfo) -> Result<TensorType> {
     let dtype =
-        from_format(info.dtype).ok_or_else(|| error!(Unimplemented, "dtype {} is not there yet", info.dtype))?;
+        from_format(info.dtype).ok_or_else(|| error!(Unimplemented, "dtype {} is not supported", info.dtype))?;
     let rank = info.shape.len();
     if rank > MAX_RANK {
         return Err(error!(InvalidArgument, "it is of rank {rank}; the library has at most {MAX_RANK}"));

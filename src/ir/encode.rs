@@ -1,9 +1,9 @@
 //! Encodes programs as u32 words.
 
-use super::encoding::Encoding;
 use super::op::Op;
 use super::program::{Body, END, Program};
 use super::trace::{NONE, NodeId, Trace};
+use crate::types::Encoding;
 use std::sync::Arc;
 
 /// Lookup tables that are reused from program to program. Between programs, all entries are [`NONE`].

@@ -8,8 +8,8 @@
 //! value is followed by [`END`], then the outputs.
 
 use super::attributes::{Attributes, Words, decode};
-use super::encoding::Encoding;
 use super::op::Op;
+use crate::types::Encoding;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Axes of a mesh: names and sizes, without devices.
+//! Axes of a mesh: their names and sizes.
 
 use crate::error;
 use crate::error::{Error, Result, quoted, shortened};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Maximum number of axes of a mesh; a word of [`super::Sharding::words`] has room for as many.
+/// Maximum number of axes of a mesh: a word of [`super::Sharding::words`] has room for 12 axis numbers.
 pub const MAX_AXES: usize = 12;
 
 /// Maximum number of devices of a mesh.
@@ -21,7 +21,7 @@ pub struct Axis {
     pub size: usize,
 }
 
-/// Axes of a mesh, major to minor; their names differ. Displayed as `data=2,model=4`, which [`FromStr`] reads.
+/// Axes of a mesh, major to minor, with distinct names. Displayed as `data=2,model=4`, which [`FromStr`] parses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MeshAxes(Vec<Axis>);
 
@@ -78,8 +78,8 @@ impl MeshAxes {
         Ok(seen.into_iter().map(|(axis, _)| axis).collect())
     }
 
-    /// Parses a part of a text like [`MeshAxes::parse_list`], and appends the axes with their byte positions to `seen`.
-    /// An axis that `seen` already has is refused.
+    /// Parses a substring as [`MeshAxes::parse_list`] does, and appends the axes with their byte positions to `seen`.
+    /// Returns an error for an axis that is already in `seen`.
     pub(super) fn parse_part(
         &self,
         source: Source<'_>,
@@ -118,16 +118,16 @@ impl MeshAxes {
         coordinates
     }
 
-    /// Position of the device with these coordinates.
+    /// Position of the device with these coordinates, row-major.
     pub fn position(&self, coordinates: &[usize]) -> usize {
         self.0.iter().zip(coordinates).fold(0, |position, (axis, coordinate)| position * axis.size + coordinate)
     }
 
-    /// Groups of positions that differ only on `axes`. Within a group the coordinates on `axes` ascend, the first
-    /// listed axis major; the groups are ordered by their first positions.
+    /// Groups of the positions that differ only on `axes`. Within a group, positions are ordered by their coordinates
+    /// on `axes`, the first listed axis major; groups are ordered by their first position.
     pub fn groups(&self, axes: &[usize]) -> Vec<Vec<usize>> {
         let strides = self.strides();
-        // Distances of a group's positions from its first one.
+        // Offsets of the positions of a group from its first position.
         let mut distances = vec![0];
         for &axis in axes {
             let (size, stride) = (self.0[axis].size, strides[axis]);
@@ -138,14 +138,14 @@ impl MeshAxes {
         self.origins(axes).into_iter().map(group).collect()
     }
 
-    /// Positions whose coordinates on all of `axes` are 0, ascending.
+    /// Positions whose coordinates on all of `axes` are 0, in ascending order.
     pub(super) fn origins(&self, axes: &[usize]) -> Vec<usize> {
         let strides = self.strides();
         let is_origin = |position: usize| axes.iter().all(|&axis| self.coordinate(&strides, position, axis) == 0);
         (0..self.device_count()).filter(|&position| is_origin(position)).collect()
     }
 
-    /// Distances between the positions of neighbours along each axis.
+    /// Row-major strides: distance between the positions of neighbours along each axis.
     pub(super) fn strides(&self) -> Vec<usize> {
         let mut strides = vec![1; self.0.len()];
         for axis in (1..self.0.len()).rev() {
@@ -164,7 +164,7 @@ impl MeshAxes {
         split.iter().map(|&axis| self.0[usize::from(axis)].name.as_str()).collect::<Vec<_>>().join("+")
     }
 
-    /// Says in a message which names there are.
+    /// Lists the names of all axes, for error messages.
     pub(super) fn choices(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(|axis| axis.name.as_str()).collect();
         let one_of = if names.len() == 1 { "" } else { "one of " };
@@ -178,7 +178,7 @@ impl MeshAxes {
     }
 }
 
-/// Refuses names that are malformed or equal.
+/// Returns an error if a name is malformed, or given twice.
 fn check_names(names: &[&str]) -> Result<()> {
     for (i, name) in names.iter().enumerate() {
         let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
@@ -231,7 +231,7 @@ impl FromStr for MeshAxes {
     }
 }
 
-/// A text that was given for an argument.
+/// Text of an argument that is being parsed, for error messages.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     /// Name of the argument.
@@ -241,7 +241,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// INVALID_ARGUMENT that says at which byte of the text the problem is.
+    /// Returns INVALID_ARGUMENT with the byte position of the problem in the text.
     pub(super) fn error(&self, byte: usize, problem: impl fmt::Display) -> Error {
         error!(InvalidArgument, "{}: byte {byte} of {}: {problem}", self.argument, quoted(self.text))
     }

@@ -1,16 +1,16 @@
-//! Pictures, as text, of which devices hold which pieces of an array.
+//! Draws, as text, which devices hold which pieces of an array.
 
 use super::axes::MeshAxes;
 use super::placement::Mesh;
 use super::sharding::Sharding;
 
-/// Maximum number of devices that a cell lists one by one; more are written as ranges.
+/// Maximum number of devices of a cell that are listed one by one; more devices are written as ranges.
 const MOST_LISTED: usize = 8;
 
-/// Draws an array of shape `dims` as a grid: a cell for each piece, with the devices that hold it, as `xla:0,1`. Rows
-/// are the pieces along axis 0, columns those along axis 1; an array of rank 1 is one row. Of an array of higher rank
-/// the first two axes that are split are drawn; a cell then has the devices of all pieces along the others, which are
-/// listed below. If the sharding does not fit the shape, returns the message of the error.
+/// Draws an array of shape `dims` as a grid with one cell for each piece, which lists the devices that hold it
+/// (`xla:0,1`). Rows are the pieces along axis 0, columns those along axis 1; an array of rank 1 is one row. For higher
+/// ranks, the first two split axes are drawn, and a cell lists the devices of all pieces along the other axes, which
+/// are named below the grid. If the sharding does not fit the shape, returns the error message instead.
 pub fn picture(sharding: &Sharding, mesh: &Mesh, dims: &[i64]) -> String {
     let axes = &mesh.axes;
     let piece_dims = match sharding.piece_dims("sharding", axes, dims) {
@@ -50,7 +50,7 @@ fn heading(sharding: &Sharding, axes: &MeshAxes, dims: &[i64], piece_dims: &[i64
     }
 }
 
-/// The axes of the array that are rows and columns.
+/// Axes of the array that are drawn as rows and as columns.
 fn drawn_axes(pieces: &[usize]) -> (Option<usize>, Option<usize>) {
     match pieces.len() {
         0 => (None, None),
@@ -72,7 +72,7 @@ fn range(piece: usize, size: i64) -> String {
     format!("{start}:{}", start + size)
 }
 
-/// Devices by row and column.
+/// Devices of each cell, by row and column.
 fn cells(sharding: &Sharding, mesh: &Mesh, rows: Option<usize>, columns: Option<usize>) -> Vec<Vec<String>> {
     let pieces = sharding.pieces(&mesh.axes);
     let count = |axis: Option<usize>| axis.map_or(1, |axis| pieces[axis]);
@@ -85,7 +85,8 @@ fn cells(sharding: &Sharding, mesh: &Mesh, rows: Option<usize>, columns: Option<
     cells.into_iter().map(|row| row.into_iter().map(devices).collect()).collect()
 }
 
-/// Devices in ascending order: `xla:0,1`. Of many devices, three or more in succession are a range: `xla:0-63`.
+/// Lists devices in ascending order: `xla:0,1`. If there are more than [`MOST_LISTED`], three or more consecutive ones
+/// are written as a range: `xla:0-63`.
 fn devices(mut ordinals: Vec<usize>) -> String {
     ordinals.sort_unstable();
     let has_ranges = ordinals.len() > MOST_LISTED;
@@ -99,7 +100,7 @@ fn devices(mut ordinals: Vec<usize>) -> String {
     format!("xla:{}", parts.join(","))
 }
 
-/// A grid with labels above its columns and beside its rows; labels may be empty.
+/// A grid with labels above its columns and left of its rows; labels may be empty.
 struct Grid {
     rows: Vec<String>,
     columns: Vec<String>,
@@ -117,7 +118,7 @@ impl Grid {
         };
         if self.columns.iter().any(|label| !label.is_empty()) {
             let labels: String = self.columns.iter().map(|label| format!("  {label:^width$} ")).collect();
-            // A cell is as wide as its text, two spaces and the border to its left.
+            // The width of a cell is that of its text, two spaces and the border on its left.
             text.push_str(format!("{:margin$} {labels}", "").trim_end());
             text.push('\n');
         }

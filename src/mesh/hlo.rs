@@ -1,8 +1,8 @@
-//! Reads the shardings of the results from the module of a compiled program (`HloModuleProto` of xla/service/hlo.proto,
-//! `OpSharding` of xla/xla_data.proto).
+//! Reads the shardings of the results from the module of a compiled program (`HloModuleProto` in xla/service/hlo.proto,
+//! `OpSharding` in xla/xla_data.proto).
 //!
-//! XLA's partitioner does not keep the names of mesh axes in `OpSharding`. It lists the device of every tile instead;
-//! the mesh axes are found from the tiles.
+//! XLA's partitioner does not keep the names of mesh axes in `OpSharding`: it lists the device of every tile. The mesh
+//! axes are inferred from the tiles (`tiles.rs`).
 
 use super::axes::MeshAxes;
 use super::named;
@@ -25,13 +25,14 @@ const LAST_TILE_DIMS: u64 = 8;
 const IOTA_RESHAPE_DIMS: u64 = 9;
 const IOTA_TRANSPOSE_PERM: u64 = 10;
 const NAMED_SHARDING: u64 = 14;
-/// Members of `OpSharding.Type`; the others are MAXIMAL (one device has everything), MANUAL, UNKNOWN and UNREDUCED.
+/// Members of `OpSharding.Type` that are read; the others are MAXIMAL (one device has the whole array), MANUAL, UNKNOWN
+/// and UNREDUCED.
 const REPLICATED: usize = 0;
 const TUPLE: usize = 2;
 const OTHER: usize = 3;
 
-/// The `HloModuleProto` within a `HloModuleProtoWithConfig`, which `PJRT_Executable_OptimizedProgram` returns if the
-/// format is `hlo_with_config`.
+/// Returns the `HloModuleProto` within a `HloModuleProtoWithConfig`, the format of `PJRT_Executable_OptimizedProgram`
+/// if the plugin names it `hlo_with_config`.
 pub fn module_of_hlo_with_config(proto: &[u8]) -> Result<&[u8]> {
     let mut module = None;
     for field in fields(proto) {
@@ -43,10 +44,10 @@ pub fn module_of_hlo_with_config(proto: &[u8]) -> Result<&[u8]> {
 }
 
 impl Sharding {
-    /// Reads the shardings of the results, whose ranks are `ranks`, from a serialized `HloModuleProto` that was
-    /// compiled for a mesh with these axes. None for a result if the module does not say its sharding, or if that is not
-    /// by whole axes of the mesh. Mesh axes of size 1 do not occur in the shardings. INTERNAL if the module cannot be
-    /// read.
+    /// Reads the shardings of the results, which have the ranks `ranks`, from a serialized `HloModuleProto` that was
+    /// compiled for a mesh with these axes. The sharding of a result is None if the module does not state it, or if it
+    /// does not split by whole mesh axes. Mesh axes of size 1 never occur in the shardings. INTERNAL if the module is
+    /// malformed.
     pub fn of_hlo(proto: &[u8], axes: &MeshAxes, ranks: &[usize]) -> Result<Vec<Option<Sharding>>> {
         let mut found = None;
         for field in fields(proto) {
@@ -80,19 +81,19 @@ struct OpSharding<'a> {
     kind: usize,
     /// Number of tiles along each axis, then the sizes of the subgroups of devices that share a tile.
     dims: Vec<usize>,
-    /// The device of every tile, row-major over `dims`; empty if `iota_dims` says it.
+    /// Device of every tile, row-major over `dims`; empty if `iota_dims` is used.
     devices: Vec<usize>,
     /// Shardings of the members of a tuple.
     tuple: Vec<&'a [u8]>,
     /// True if the last of `dims` is a subgroup in which the array is replicated.
     replicates_on_last: bool,
-    /// Types of the last of `dims`, which are subgroups.
+    /// Kinds of the subgroups in the last entries of `dims`.
     last_kinds: Vec<usize>,
     /// If not empty, the devices are 0, 1, 2, ... in this shape, transposed by `iota_perm`.
     iota_dims: Vec<usize>,
     /// Axis i of the transposed shape is axis `iota_perm[i]` of `iota_dims`.
     iota_perm: Vec<usize>,
-    /// The sharding in the newer representation; then the other fields have no meaning.
+    /// Sharding in the newer format (`NamedShardingProto`); if it is present, the other fields are unused.
     named: Option<&'a [u8]>,
 }
 
@@ -121,7 +122,7 @@ impl<'a> OpSharding<'a> {
         self.kind == TUPLE && self.named.is_none()
     }
 
-    /// The sharding of one array of this rank; None if it is not by whole axes of the mesh.
+    /// Returns the sharding of an array of this rank; None if it does not split by whole mesh axes.
     fn sharding(&self, axes: &MeshAxes, rank: usize) -> Result<Option<Sharding>> {
         match (self.named, self.kind) {
             (Some(named), _) => named::sharding(named, axes, rank),
@@ -131,7 +132,7 @@ impl<'a> OpSharding<'a> {
         }
     }
 
-    /// The sharding of an array that is split into tiles.
+    /// Returns the sharding of an array that is split into tiles; None if it does not split by whole mesh axes.
     fn tiled(&self, axes: &MeshAxes, rank: usize) -> Result<Option<Sharding>> {
         let subgroups = self.last_kinds.len() + usize::from(self.replicates_on_last);
         if self.dims.len() != rank + subgroups {
@@ -153,7 +154,7 @@ impl<'a> OpSharding<'a> {
         }
     }
 
-    /// The device of every tile. None if the transposed shape is malformed or does not have `count` devices.
+    /// Returns the device of every tile; None if the transposed shape is malformed or does not have `count` devices.
     fn devices(&self, count: usize) -> Option<Vec<usize>> {
         if self.iota_dims.is_empty() {
             return Some(self.devices.clone());
@@ -171,7 +172,7 @@ impl<'a> OpSharding<'a> {
     }
 }
 
-/// Product of the sizes; None if it is too large.
+/// Product of the sizes; None if it overflows.
 fn product(sizes: &[usize]) -> Option<usize> {
     sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size))
 }
@@ -194,7 +195,7 @@ mod tests {
     use super::super::testing::{Random, bytes, hex, number, packed};
     use super::*;
 
-    /// The shardings of all results; None if one of them is unknown.
+    /// Reads the shardings of all results; None if one of them is unknown.
     fn of_hlo(proto: &[u8], axes: &MeshAxes, ranks: &[usize]) -> Result<Option<Vec<Sharding>>> {
         Ok(Sharding::of_hlo(proto, axes, ranks)?.into_iter().collect())
     }

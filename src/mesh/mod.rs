@@ -1,8 +1,8 @@
-//! Meshes: devices arranged along named axes, and how arrays are divided among them.
+//! Meshes: devices arranged along named axes, and the division of arrays among them.
 //!
-//! A position is the index of a device in its mesh, row-major over the axes; it is XLA's partition id. An ordinal is
-//! the number N of the engine's device xla:N at a position. A [`Sharding`] says by which mesh axes each axis of a tensor
-//! is split. Devices that differ only on other mesh axes hold the same piece.
+//! A position is the index of a device in its mesh, row-major over the axes (XLA's partition id). An ordinal is the
+//! number N of a device xla:N of the engine. A [`Sharding`] lists, for each axis of a tensor, the mesh axes that split
+//! it. Devices that differ only on the other mesh axes hold the same piece.
 //!
 //! This layer computes with names, sizes and bytes only. It has no buffers and calls no plugin.
 

@@ -1,5 +1,5 @@
-//! Reads `NamedShardingProto` (xla/xla_data.proto), in which newer versions of XLA keep shardings: by axes, or parts of
-//! axes, of a mesh of its own.
+//! Reads `NamedShardingProto` (xla/xla_data.proto), the format of shardings in newer versions of XLA: it splits by
+//! axes, or parts of axes, of a mesh that is part of the message.
 
 use super::axes::MeshAxes;
 use super::proto::{fields, malformed};
@@ -24,8 +24,8 @@ const SUB_AXIS: u64 = 2;
 const SUB_AXIS_PRE_SIZE: u64 = 1;
 const SUB_AXIS_SIZE: u64 = 2;
 
-/// The sharding of one array of this rank; None if it is a tuple, is on one device, has parts of a sum, or is not by
-/// whole axes of `axes`.
+/// Returns the sharding of an array of this rank; None if it is a tuple, on one device, a partial sum, or does not
+/// split by whole axes of `axes`.
 pub(super) fn sharding(proto: &[u8], axes: &MeshAxes, rank: usize) -> Result<Option<Sharding>> {
     let mut mesh = ProtoMesh::default();
     let mut dimensions = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn sharding(proto: &[u8], axes: &MeshAxes, rank: usize) -> Result<Opt
     // A replicated array has no dimensions.
     splits.resize_with(rank, Vec::new);
     if mesh.sizes.is_empty() {
-        // Without axes, a device in the list is the only one that has the array.
+        // Without axes, a listed device holds the whole array alone.
         return Ok(mesh.devices.is_empty().then(|| Sharding::replicated(rank)));
     }
     match mesh.tiles(&splits, axes.device_count()) {
@@ -54,20 +54,21 @@ pub(super) fn sharding(proto: &[u8], axes: &MeshAxes, rank: usize) -> Result<Opt
     }
 }
 
-/// A mesh in the module.
+/// Mesh of the module.
 #[derive(Default)]
 struct ProtoMesh {
-    /// Sizes of its axes.
+    /// Sizes of the mesh's axes.
     sizes: Vec<usize>,
-    /// Its devices; empty means 0, 1, 2, ...
+    /// Devices of the mesh; empty means 0, 1, 2, ...
     devices: Vec<usize>,
 }
 
-/// An axis of the module's mesh, or a part of one: a digit of the device's index in that mesh.
+/// An axis of the module's mesh, or a part of one, as a digit of the device's index in that mesh: `index / stride %
+/// size`.
 struct Digit {
-    /// Number of devices from one value of the digit to the next.
+    /// Distance in the index between consecutive values of the digit.
     stride: usize,
-    /// Number of values.
+    /// Number of values of the digit.
     size: usize,
 }
 
@@ -112,7 +113,8 @@ impl ProtoMesh {
         Ok(Digit { stride: minor.filter(|&minor| minor > 0).ok_or_else(wrong)?, size })
     }
 
-    /// The tiles that these splits make; None if the mesh does not have the devices 0 to `device_count` - 1.
+    /// Returns the tiles into which these splits divide an array; None unless the mesh has the devices 0 to
+    /// `device_count` - 1.
     fn tiles(&self, splits: &[Vec<Digit>], device_count: usize) -> Option<Tiles> {
         let own = self.sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
         if own != device_count {
@@ -127,7 +129,7 @@ impl ProtoMesh {
     }
 }
 
-/// The number in a field of a message; 0 if the message does not have it.
+/// Number in a field of a message; 0 if the field is absent.
 fn number(message: &[u8], field: u64) -> Result<usize> {
     let mut found = 0;
     for item in fields(message) {

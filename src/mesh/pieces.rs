@@ -1,6 +1,6 @@
-//! Copies between a whole row-major array and one piece of it.
+//! Copies between a whole row-major array and one of its pieces.
 
-/// Copies the piece that starts at `offsets` out of the whole array. `element` is the size of an element in bytes.
+/// Copies the piece that starts at `offsets` from the whole array. `element` is the size of an element in bytes.
 /// `whole` and `piece` have exactly the sizes of their shapes, and the piece lies within the whole array.
 pub fn take_piece(whole: &[u8], dims: &[i64], element: usize, offsets: &[i64], piece_dims: &[i64], piece: &mut [u8]) {
     each_run(dims, element, offsets, piece_dims, |in_whole, in_piece, bytes| {
@@ -8,15 +8,15 @@ pub fn take_piece(whole: &[u8], dims: &[i64], element: usize, offsets: &[i64], p
     });
 }
 
-/// Copies a piece to where it belongs in the whole array, from `offsets` on; the reverse of [`take_piece`].
+/// Copies a piece into the whole array at `offsets`; the reverse of [`take_piece`].
 pub fn put_piece(piece: &[u8], piece_dims: &[i64], element: usize, offsets: &[i64], whole: &mut [u8], dims: &[i64]) {
     each_run(dims, element, offsets, piece_dims, |in_whole, in_piece, bytes| {
         whole[in_whole..][..bytes].copy_from_slice(&piece[in_piece..][..bytes]);
     });
 }
 
-/// Calls `copy` for each longest run of bytes that is contiguous in the whole array and in the piece, with its start in
-/// the whole array, its start in the piece, and its length.
+/// Calls `copy` for each longest run of bytes that is contiguous in both the whole array and the piece, with its offset
+/// in the whole array, its offset in the piece, and its length.
 fn each_run(
     dims: &[i64],
     element: usize,
@@ -27,7 +27,7 @@ fn each_run(
     if piece_dims.contains(&0) {
         return;
     }
-    // A run spans the last axis that is cut, and the whole axes after it.
+    // A run covers the last axis that is split, and all axes after it.
     let cut = (0..dims.len()).rev().find(|&axis| piece_dims[axis] != dims[axis]).unwrap_or(0);
     let run = element * product(&piece_dims[cut..]);
     let strides = strides(dims, element);
@@ -47,7 +47,7 @@ fn each_run(
     }
 }
 
-/// Distances in bytes between neighbours along each axis.
+/// Row-major strides in bytes.
 fn strides(dims: &[i64], element: usize) -> Vec<usize> {
     let mut strides = vec![element; dims.len()];
     for axis in (1..dims.len()).rev() {

@@ -1,4 +1,4 @@
-//! Meshes with their devices, and where an array on a mesh is.
+//! A mesh with its devices, and the placement of an array on it.
 
 use super::axes::MeshAxes;
 use super::sharding::Sharding;
@@ -6,18 +6,18 @@ use crate::error;
 use crate::error::Result;
 use std::sync::Arc;
 
-/// A mesh: axes, and a device of the engine for each position.
+/// A mesh: named axes, and the engine's device at each position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mesh {
     /// The axes.
     pub axes: MeshAxes,
-    /// Ordinal N of the device xla:N at each position; every ordinal occurs once.
+    /// Ordinal N of the device xla:N at each position, all distinct.
     pub ordinals: Vec<usize>,
 }
 
 impl Mesh {
-    /// Creates a mesh of the devices `ordinals`, by position; None means 0, 1, 2, ... `device_count` is the number of
-    /// devices of the environment. Errors name the arguments `axis_sizes`, `ordinals` and `ordinals[i]`.
+    /// Creates a mesh of the devices with these ordinals, by position; None means 0, 1, 2, ... `device_count` is the
+    /// number of devices of the environment. Errors name the arguments `axis_sizes`, `ordinals` and `ordinals[i]`.
     pub fn new(axes: MeshAxes, ordinals: Option<&[i32]>, device_count: usize) -> Result<Mesh> {
         let wanted = axes.device_count();
         if wanted > device_count {
@@ -34,7 +34,7 @@ impl Mesh {
     }
 }
 
-/// Checks that `wanted` different devices are given.
+/// Checks and converts a list of `wanted` distinct ordinals.
 fn checked(ordinals: &[i32], wanted: usize, device_count: usize) -> Result<Vec<usize>> {
     if ordinals.len() != wanted {
         let given = ordinals.len();
@@ -58,12 +58,12 @@ fn checked(ordinals: &[i32], wanted: usize, device_count: usize) -> Result<Vec<u
     Ok(devices)
 }
 
-/// Where an array on a mesh is.
+/// Mesh and sharding of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     /// The mesh.
     pub mesh: Arc<Mesh>,
-    /// How the array is divided among the mesh's devices.
+    /// Division of the array among the mesh's devices.
     pub sharding: Sharding,
 }
 

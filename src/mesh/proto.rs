@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 pub(super) enum Value<'a> {
     /// A varint: integer, flag or member of an enum.
     Number(u64),
-    /// A message, a string or a packed list; the bytes of a number of fixed width.
+    /// A message, a string, a packed list, or a number of fixed width.
     Bytes(&'a [u8]),
 }
 
@@ -30,7 +30,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Appends the numbers of a list to `list`: several if it is packed, otherwise one.
+    /// Appends the numbers of a list to `list`: several if the field is packed, otherwise one.
     pub(super) fn push_to(self, list: &mut Vec<usize>) -> Result<()> {
         match self {
             Value::Number(number) => list.push(number as usize),
@@ -45,12 +45,12 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Fields of a message with their numbers, in the order of the bytes. Ends after the first error.
+/// Iterator over the fields of a message, with their numbers, in the order of the bytes. Ends after the first error.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
 
-/// The fields of a message.
+/// Iterates over the fields of a message.
 pub(super) fn fields(message: &[u8]) -> Fields<'_> {
     Fields { rest: message }
 }
@@ -108,7 +108,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// INTERNAL: the plugin's HLO module cannot be read.
+/// Returns INTERNAL: the plugin's HLO module is malformed.
 #[cold]
 pub(super) fn malformed(problem: &str) -> Error {
     error!(Internal, "the HLO module of the plugin cannot be read: {problem}")

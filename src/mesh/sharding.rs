@@ -1,4 +1,4 @@
-//! Shardings: by which mesh axes each axis of a tensor is split.
+//! Shardings: for each axis of a tensor, the mesh axes that split it.
 
 use super::axes::{MAX_AXES, MeshAxes, Source};
 use crate::error;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Mesh axes that split one axis of a tensor, major to minor.
 pub type Split = SmallVec<[u8; 2]>;
 
-/// How a tensor is divided among the devices of a mesh: a [`Split`] for each axis of the tensor. A mesh axis occurs at
+/// Division of a tensor among the devices of a mesh: one [`Split`] for each axis of the tensor. A mesh axis occurs at
 /// most once; devices that differ only on mesh axes that do not occur hold the same piece. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
@@ -27,9 +27,9 @@ impl Sharding {
         Sharding { splits: splits.into() }
     }
 
-    /// Parses one entry for each axis of a tensor of this rank: `data+model,-,seq`, where `-` is an axis that is not
-    /// split. An empty text is replicated. INVALID_ARGUMENT for another number of entries, an unknown mesh axis, or one
-    /// that occurs twice; the message has `argument` and the byte position in the text.
+    /// Parses a text with one entry for each axis of a tensor of this rank: `data+model,-,seq`, where `-` is an axis
+    /// that is not split. The empty text is replicated. INVALID_ARGUMENT for another number of entries, an unknown mesh
+    /// axis, or one that occurs twice; the message has `argument` and the byte position in the text.
     pub fn parse(argument: &str, text: &str, axes: &MeshAxes, rank: usize) -> Result<Sharding> {
         if text.is_empty() {
             return Ok(Sharding::replicated(rank));
@@ -51,7 +51,7 @@ impl Sharding {
         Ok(Sharding::new(splits))
     }
 
-    /// The text that [`Sharding::parse`] reads: `data,-`. A replicated tensor of rank 2 is `-,-`.
+    /// Text in the syntax of [`Sharding::parse`]: `data,-`. A replicated tensor of rank 2 is `-,-`.
     pub fn text(&self, axes: &MeshAxes) -> String {
         let entry = |split: &Split| if split.is_empty() { "-".to_owned() } else { axes.joined(split) };
         self.splits.iter().map(entry).collect::<Vec<_>>().join(",")
@@ -77,7 +77,7 @@ impl Sharding {
         self.splits.iter().map(|split| piece_count(axes, split)).collect()
     }
 
-    /// Shape of each piece of a tensor of shape `dims`. INVALID_ARGUMENT if a size is not a multiple of the number of
+    /// Shape of the pieces of a tensor of shape `dims`. INVALID_ARGUMENT if a size is not divisible by the number of
     /// pieces, or if the rank differs.
     pub fn piece_dims(&self, argument: &str, axes: &MeshAxes, dims: &[i64]) -> Result<Vec<i64>> {
         if dims.len() != self.rank() {
@@ -105,39 +105,39 @@ impl Sharding {
         Ok(piece_dims)
     }
 
-    /// Index, along each axis of the tensor, of the piece that the device at this position holds.
+    /// Index, along each axis of the tensor, of the piece on the device at this position.
     pub(super) fn piece_index(&self, axes: &MeshAxes, position: usize) -> Vec<usize> {
         let coordinates = axes.coordinates(position);
         let along = |split: &Split| {
             split.iter().map(|&axis| usize::from(axis)).fold(0, |index, axis| {
-                // Major to minor, as the digits of a number.
+                // The coordinates on the mesh axes are digits of the index, major to minor.
                 index * axes.axes()[axis].size + coordinates[axis]
             })
         };
         self.splits.iter().map(along).collect()
     }
 
-    /// Where the piece at this position starts in the whole tensor. `piece_dims` is the shape of the pieces.
+    /// Offsets in the whole tensor of the piece at this position. `piece_dims` is the shape of the pieces.
     pub fn offsets(&self, axes: &MeshAxes, position: usize, piece_dims: &[i64]) -> Vec<i64> {
         let index = self.piece_index(axes, position);
         index.iter().zip(piece_dims).map(|(&index, &size)| index as i64 * size).collect()
     }
 
-    /// The first position that holds each distinct piece, ascending.
+    /// For each distinct piece, the first position that holds it, in ascending order.
     pub fn holders(&self, axes: &MeshAxes) -> Vec<usize> {
         let is_used = |axis: usize| self.splits.iter().flatten().any(|&used| usize::from(used) == axis);
         let unused: Vec<usize> = (0..axes.axes().len()).filter(|&axis| !is_used(axis)).collect();
         axes.origins(&unused)
     }
 
-    /// The sharding as Shardy writes it, for a mesh of the name `mesh`: `<@mesh, [{"data"}, {}]>`.
+    /// The sharding in Shardy's syntax, for a mesh named `mesh`: `<@mesh, [{"data"}, {}]>`.
     pub fn sdy(&self, axes: &MeshAxes) -> String {
         let name = |axis: &u8| format!("\"{}\"", axes.axes()[usize::from(*axis)].name);
         let dimension = |split: &Split| format!("{{{}}}", split.iter().map(name).collect::<Vec<_>>().join(", "));
         format!("<@mesh, [{}]>", self.splits.iter().map(dimension).collect::<Vec<_>>().join(", "))
     }
 
-    /// Encodes the sharding as one word for each axis of the tensor. Its base-32 digits, the least significant one
+    /// Encodes the sharding as one word for each axis of the tensor. The base-32 digits of a word, least significant
     /// first, are the numbers of the mesh axes plus 1, major to minor.
     pub fn words(&self) -> impl ExactSizeIterator<Item = i64> + '_ {
         let digits = |split: &Split| split.iter().rev().fold(0i64, |word, &axis| (word << 5) | (i64::from(axis) + 1));
@@ -154,12 +154,12 @@ impl Sharding {
     }
 }
 
-/// Number of pieces that a split makes.
+/// Number of pieces into which a split divides an axis.
 pub(super) fn piece_count(axes: &MeshAxes, split: &[u8]) -> usize {
     split.iter().map(|&axis| axes.axes()[usize::from(axis)].size).product()
 }
 
-/// Parses the entry of one axis of the tensor, which begins at `byte`.
+/// Parses the entry of one axis of the tensor; `byte` is its position in the text.
 fn parse_entry(
     source: Source<'_>,
     byte: usize,

@@ -21,7 +21,7 @@ impl Random {
         let mut splits = vec![Split::new(); rank];
         while rank > 0 && !left.is_empty() {
             let axis = left.swap_remove(self.below(left.len()));
-            // One more place than the tensor has axes: the mesh axis is not used.
+            // There is one number more than the tensor has axes: it leaves the mesh axis unused.
             if let Some(split) = splits.get_mut(self.below(rank + 1)) {
                 split.push(axis);
             }

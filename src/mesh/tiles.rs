@@ -1,20 +1,19 @@
-//! Tiles of an array, by position, and the whole mesh axes that explain them.
+//! Infers a sharding by whole mesh axes from the tile of an array on each device.
 
 use super::axes::MeshAxes;
 use super::sharding::{Sharding, Split, piece_count};
 
-/// Which tile of an array each position holds.
+/// The tile of an array at each position.
 pub(super) struct Tiles {
     /// Number of tiles along each axis of the array.
     counts: Vec<usize>,
-    /// Index of the position's tile along each axis of the array; one row for each position.
+    /// For each position, the index of its tile along each axis of the array (row-major).
     index: Vec<usize>,
 }
 
 impl Tiles {
-    /// Creates tiles from a list of all positions in any order. `tile(i, axis)` is the index along an axis of the tile
-    /// that the i-th position of the list holds. None if the list does not name each of the `device_count` positions
-    /// once.
+    /// Creates tiles from a list of all positions in any order. `tile(i, axis)` is the index along `axis` of the tile
+    /// at the i-th position of the list. None unless the list contains each of the `device_count` positions once.
     pub(super) fn new(
         counts: Vec<usize>,
         positions: &[usize],
@@ -38,8 +37,8 @@ impl Tiles {
         Some(Tiles { counts, index })
     }
 
-    /// The sharding by whole mesh axes that gives every position its tile; None if there is none. Mesh axes of size 1
-    /// do not occur in it.
+    /// Returns the sharding by whole mesh axes that results in these tiles; None if there is none. Mesh axes of size 1
+    /// never occur in it.
     pub(super) fn sharding(&self, axes: &MeshAxes) -> Option<Sharding> {
         let strides = axes.strides();
         let splits: Option<Vec<Split>> = (0..self.counts.len()).map(|axis| self.split(axes, &strides, axis)).collect();
@@ -49,10 +48,11 @@ impl Tiles {
         if splits.iter().flatten().any(is_twice) { None } else { Some(Sharding::new(splits)) }
     }
 
-    /// The mesh axes that explain the tiles along one axis of the array, major to minor.
+    /// Returns the mesh axes that split one axis of the array, major to minor; None if whole mesh axes do not result in
+    /// these tiles.
     fn split(&self, axes: &MeshAxes, strides: &[usize], axis: usize) -> Option<Split> {
-        // A mesh axis that splits the array moves the tile by its weight from one coordinate to the next. The position
-        // with coordinate 1 on this mesh axis, and 0 on the others, tells the weight.
+        // One step along a mesh axis that splits the array moves the tile index by the weight of that mesh axis. The
+        // weight is the tile index at the position with coordinate 1 on this mesh axis and 0 on the others.
         let mut weights: Vec<(usize, u8)> = (0..axes.axes().len())
             .filter(|&mesh_axis| axes.axes()[mesh_axis].size > 1)
             .map(|mesh_axis| (self.tile(strides[mesh_axis], axis), mesh_axis as u8))
@@ -88,7 +88,7 @@ mod tests {
         let mut random = Random(5);
         for mesh in ["a=2,b=2,c=2", "a=2,b=4,c=3", "a=4", "a=3,b=1,c=2,d=2"] {
             let axes: MeshAxes = mesh.parse().unwrap();
-            // A mesh axis of size 1 leaves no trace.
+            // A mesh axis of size 1 has no effect on the tiles, so that it is not found.
             let mesh_axes: Vec<u8> =
                 (0..axes.axes().len()).filter(|&axis| axes.axes()[axis].size > 1).map(|axis| axis as u8).collect();
             let positions: Vec<usize> = (0..axes.device_count()).collect();

@@ -188,7 +188,7 @@ impl Array {
     /// 0 or 1. Returns None if the memory is empty, has another size than `ty`, or is not aligned for the element type.
     pub fn shared(ty: &TensorType, memory: Arc<dyn SharedBytes>) -> Option<Array> {
         let bytes = memory.bytes();
-        // Complex numbers need the alignment of their parts only.
+        // Complex numbers need only the alignment of their real and imaginary parts.
         let alignment = ty.dtype.size_bytes().min(size_of::<u64>());
         if bytes.len() != ty.size_bytes() || bytes.is_empty() || bytes.as_ptr().align_offset(alignment) != 0 {
             return None;

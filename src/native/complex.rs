@@ -151,7 +151,7 @@ pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     if quotient.re.is_nan() && quotient.im.is_nan() { at_the_edge(a, b).unwrap_or(quotient) } else { quotient }
 }
 
-/// Quotient for a zero divisor, or for one infinite and one finite operand; None if the quotient remains NaN.
+/// Quotient for a zero divisor, or for one infinite and one finite operand; None for all other operands that give NaN.
 fn at_the_edge(a: Complex64, b: Complex64) -> Option<Complex64> {
     let infinite = |x: Complex64| x.re.is_infinite() || x.im.is_infinite();
     let finite = |x: Complex64| x.re.is_finite() && x.im.is_finite();

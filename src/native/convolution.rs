@@ -10,7 +10,7 @@ use crate::allocation::{collected, filled, with_room};
 use crate::error::Result;
 use crate::types::{DType, TensorType, count};
 
-/// At most this many elements of windows are gathered at a time, unless one window has more.
+/// Maximum number of window elements that are gathered at a time, unless one window has more.
 const WINDOWS: usize = 1 << 20;
 
 /// Purpose of the allocations, for error messages.
@@ -94,7 +94,7 @@ fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAx
     })
 }
 
-/// Gathers windows into a matrix: one row for each feature and tap, one column for each window.
+/// Gathers windows into a matrix: one row for each feature and kernel element, one column for each window.
 fn laid_out<T: Factor>(x: &[T], features: usize, places: &[Vec<Option<usize>>]) -> Result<Vec<T>> {
     let (size, columns) = (x.len() / features.max(1), places[0].len());
     let mut windows = with_room(features * places.len() * columns, PURPOSE)?;
@@ -120,7 +120,8 @@ struct Windows {
 struct Axis {
     taps: usize,
     windows: usize,
-    /// For each tap and window (row-major), the offset of the element that the tap reads; None where it reads a zero.
+    /// For each kernel element and window (row-major), the offset of the input element that it reads; None where it
+    /// reads a zero.
     places: Vec<Option<usize>>,
 }
 
@@ -132,8 +133,8 @@ impl Windows {
         Ok(Windows { taps: count(&kernel[2..]), count: count(&out[2..]), axes })
     }
 
-    /// For each tap, the offsets of the elements that it reads in `columns` windows from `start` on; None where it
-    /// reads a zero.
+    /// For each kernel element, the offsets of the input elements that it reads in `columns` windows from `start` on;
+    /// None where it reads a zero.
     fn places(&self, start: usize, columns: usize) -> Result<Vec<Vec<Option<usize>>>> {
         let place = |tap: usize, window: usize| {
             let (mut tap, mut window, mut place) = (tap, window, 0);

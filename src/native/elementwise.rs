@@ -114,7 +114,7 @@ pub fn zip_half<H: Half>(ty: &TensorType, a: Source, b: Source, kernel: Kernel2<
     drive::<H, H>(ty, a, b, &|a, b, out| widened(a, b, |a, b| narrowed(a.len(), out, |out| kernel(a, b, out))))
 }
 
-/// Calls `then` with one block of both operands after another, converted to f32.
+/// Converts both operands to f32 block by block, and calls `then` for each block.
 fn widened<H: Half>(a: &[H], b: &[H], mut then: impl FnMut(&[f32], &[f32])) {
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
         let (mut wide_a, mut wide_b) = ([0.0; BLOCK], [0.0; BLOCK]);
@@ -124,7 +124,7 @@ fn widened<H: Half>(a: &[H], b: &[H], mut then: impl FnMut(&[f32], &[f32])) {
     }
 }
 
-/// Lets `write` produce `count` f32 results, at most a block, and writes them rounded to 16 bits.
+/// Lets `write` produce `count` f32 results (at most one block), and writes them rounded to 16 bits.
 fn narrowed<H: Half>(count: usize, out: &mut Writer<H>, write: impl FnOnce(&mut Writer<f32>)) {
     let mut slots = [MaybeUninit::uninit(); BLOCK];
     let mut results = Writer::new(&mut slots[..count]);
@@ -185,7 +185,7 @@ fn pair<A: Element, O: Element>(
     }
 }
 
-/// Calls `then` with one range of `0..count` after another, and as many copies of `one`.
+/// Calls `then` for consecutive ranges of `0..count`, with as many copies of `one` as the range has elements.
 #[inline]
 fn repeated<A: Element>(one: A, count: usize, mut then: impl FnMut(Range<usize>, &[A])) {
     if count <= 16 {

@@ -37,7 +37,7 @@ fn preferred<T: Ordered>(a: T, b: T, greatest: bool) -> Ordering {
     if greatest || a.is_nan() || b.is_nan() { a.order(b) } else { b.order(a) }
 }
 
-/// Positions of the best elements along the middle one of three axes; None where `init` is the best.
+/// Positions of the best elements along the middle one of three axes; None where `init` is better than all of them.
 fn best<T: Ordered>(
     x: &[T],
     [outer, length, inner]: [usize; 3],
@@ -60,7 +60,7 @@ fn best<T: Ordered>(
     Ok(places)
 }
 
-/// Elements of `x` at the given positions, and `init` where there is None.
+/// Elements of `x` at the given positions, or `init` where the position is None.
 fn picked(x: &Array, init: &Array, places: &[Option<usize>]) -> Result<Array> {
     if places.iter().all(Option::is_some) {
         return elements_at(x, places.iter().map(|place| place.expect("looked at just now")));

@@ -9,7 +9,8 @@ use std::sync::{Arc, LazyLock};
 
 /// Maximum number of cached plans of each kind.
 const KEPT: NonZeroUsize = NonZeroUsize::new(32).unwrap();
-/// Plans of longer transforms are not cached: planning costs little beside the transform, and plans take memory.
+/// Maximum length of a transform whose plan is cached. Planning a longer one costs little compared with the transform,
+/// and its plan takes much memory.
 const LONG: usize = 1 << 20;
 
 /// The cached plans for one float type.

@@ -1,5 +1,5 @@
-//! Reductions of several arrays together with an arbitrary computation (StableHLO reduce with a body). Neighbours are
-//! combined pairwise, all at once, so that the computation is applied only a few times, to long rows.
+//! Joint reductions of several arrays by an arbitrary computation (StableHLO reduce with a body). Neighbours are
+//! combined pairwise, all pairs at once, so that the computation is applied only a few times, to long rows.
 
 use super::array::Array;
 use super::movement::{broadcast_to, slice, transpose};
@@ -35,9 +35,9 @@ pub fn row_of(x: &Array, length: i64) -> TensorType {
     TensorType::new(x.ty().dtype, &[length])
 }
 
-/// Combines the rows of matrices, of which there is at least one: pairwise, in order.
+/// Combines the rows of matrices (at least one row) pairwise, in order.
 fn folded(mut arrays: Vec<Array>, combine: &Each) -> Result<Vec<Array>> {
-    // The combined rows after the remaining ones, split off where the number of rows was odd.
+    // Combination of the last rows: a row is split off the end wherever the number of rows is odd.
     let mut behind: Option<Vec<Array>> = None;
     loop {
         let [rows, columns] = [0, 1].map(|axis| arrays[0].ty().dims[axis]);

@@ -99,8 +99,8 @@ where
     })
 }
 
-/// Inverse transform to reals along the last axis. The imaginary parts of the first element and, for an even length, of
-/// the last one are ignored: they are zero in the transform of reals.
+/// Inverse transform to reals along the last axis. Ignores the imaginary part of the first element, and for an even
+/// length of the last one: both are 0 in the transform of real numbers.
 fn to_reals<T: Float>(ty: &TensorType, x: &Array) -> Result<Array>
 where
     Complex<T>: Element,

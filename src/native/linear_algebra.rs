@@ -117,7 +117,7 @@ pub fn cholesky(ty: &TensorType, lower: bool, x: &Array) -> Result<Array> {
     convert(&result, ty.dtype)
 }
 
-/// Calls `work` with the number and the elements of each matrix of `size` elements. `work_of_one` is the number of
+/// Calls `work` with the index and the elements of each matrix, of `size` elements. `work_of_one` is the number of
 /// multiplications for one matrix.
 fn each_matrix<T: Send>(all: &mut [T], size: usize, work_of_one: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if all.is_empty() {

@@ -130,8 +130,8 @@ fn batches<T: Factor>(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
     })
 }
 
-/// Splits a shape into the batch axes and the last two; `of_vector` stands for the latter if `dims` is that of a
-/// vector.
+/// Splits a shape into the batch axes and the last two axes; for the shape of a vector, `of_vector` replaces the
+/// latter.
 fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
     match dims {
         [batch @ .., rows, columns] => (batch, [*rows as usize, *columns as usize]),

@@ -53,7 +53,7 @@ pub fn reverse(axes: &[i64], x: &Array) -> Result<Array> {
     }))
 }
 
-/// Slices `x`, from `starts` on, with distances of `by` between the elements.
+/// Slices `x` from `starts` on, with strides `by`.
 pub fn slice(ty: &TensorType, starts: &[i64], by: &[i64], x: &Array) -> Result<Array> {
     let rank = ty.dims.len();
     let steps = strides(&x.ty().dims);

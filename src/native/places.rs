@@ -1,4 +1,4 @@
-//! Reading and updating elements at a list of offsets.
+//! Reads and updates elements at a list of offsets.
 
 use super::array::Array;
 use super::element::by_width;
@@ -50,8 +50,8 @@ impl Slots {
     }
 }
 
-/// Returns `arrays` with elements of `updates` combined into them. Each pair is an offset in the arrays and one in the
-/// updates; pairs with the same offset in the arrays are applied in order.
+/// Returns `arrays` with elements of `updates` combined into them. A pair is an offset in the arrays and an offset in
+/// the updates; pairs with the same offset in the arrays are applied in order.
 pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)], combine: &Each) -> Result<Vec<Array>> {
     let mut slots: Vec<Slots> = arrays.iter().map(Slots::new).collect::<Result<_>>()?;
     for round in rounds(pairs, arrays[0].ty().elements())? {
@@ -65,8 +65,8 @@ pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)],
     slots.into_iter().map(Slots::finish).collect()
 }
 
-/// Divides the pairs into rounds, in order, so that each round has every offset in the arrays at most once. `places` is
-/// the number of those offsets.
+/// Divides the pairs into rounds, in order; within a round, all offsets in the arrays differ. `places` is the number of
+/// elements of an array.
 fn rounds(pairs: &[(usize, usize)], places: usize) -> Result<Vec<Vec<(usize, usize)>>> {
     // Number of pairs so far for each offset: a table, or a hash map if the pairs are few compared with the array.
     let mut table = filled(0u32, if places / 8 <= pairs.len() { places } else { 0 }, "the places of updates")?;

@@ -98,9 +98,9 @@ fn joined([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Layout of THREE_FRY's elements of up to 32 bits in XLA: each block gives two elements, which are adjacent along one
-/// axis; the array of blocks is half as long on that axis. It is the first axis of even size, or else the first of the
-/// longest ones.
+/// Layout of XLA's THREE_FRY for elements of up to 32 bits: each block gives two elements, which are adjacent along one
+/// axis; the array of blocks is half as long on that axis. It is the first axis of even size; if there is none, the
+/// first of the longest axes.
 struct Halved {
     /// Size of the axis; `half` is half of it, rounded up.
     size: usize,

@@ -75,12 +75,12 @@ impl<'a> Slices<'a> {
         (self.dims[axis] - self.sizes[axis]).into()
     }
 
-    /// Offset of the slice that starts at `start`, clamped so that it lies within the array.
+    /// Offset of the slice at `start`, clamped so that the slice lies within the array.
     fn clamped(&self, start: &[i128]) -> usize {
         (0..start.len()).map(|axis| start[axis].clamp(0, self.last(axis)) as usize * self.steps[axis]).sum()
     }
 
-    /// Offset of the slice that starts at `start`; None if it does not lie within the array.
+    /// Offset of the slice at `start`; None if the slice does not lie within the array.
     fn within(&self, start: &[i128]) -> Option<usize> {
         let fits = (0..start.len()).all(|axis| (0..=self.last(axis)).contains(&start[axis]));
         fits.then(|| self.clamped(start))
@@ -98,7 +98,7 @@ pub fn gather(ty: &TensorType, placement: &Placement, x: &Array, indices: &Array
 }
 
 /// Returns, for each element of the scatter updates of shape `side`, slice by slice, its offset in an array of shape
-/// `dims` and its offset in the updates. Slices that do not lie within the array are left out as a whole.
+/// `dims` and its offset in the updates. Omits all elements of slices that do not lie within the array.
 pub fn targets(dims: &[i64], side: &[i64], placement: &Placement, indices: &Array) -> Vec<(usize, usize)> {
     let slices = Slices::new(dims, side, placement, indices);
     let mut targets = Vec::new();

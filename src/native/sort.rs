@@ -99,9 +99,9 @@ fn row_orders<T: Ordered>(keys: &[T], length: usize, descending: bool) -> Result
     Ok(order)
 }
 
-/// Sorts arrays of one shape together along an axis. `precedes` is given two elements of each array in turn, and
-/// returns whether the first ones come before the second ones. The sort is stable. If `precedes` is not a strict weak
-/// order, the result is some permutation.
+/// Sorts arrays of one shape together along an axis. `precedes` takes two elements of each array in turn, and returns
+/// whether the first ones precede the second ones. The sort is stable. If `precedes` is not a strict weak order, the
+/// result is an unspecified permutation.
 ///
 /// Uses a sorting network: the compared positions do not depend on the elements, so that `precedes` is applied to many
 /// pairs at once.
@@ -123,7 +123,8 @@ pub fn sort_with(arrays: &[Array], axis: usize, precedes: &Each) -> Result<Vec<A
     reordered(arrays, axis, &turned, &order)
 }
 
-/// Batcher's odd-even merge sort: for each stage, the pairs of positions that are compared and, if needed, exchanged.
+/// Batcher's odd-even merge sort: for each stage, the pairs of positions to compare, and to exchange if they are out of
+/// order.
 fn network(length: usize) -> impl Iterator<Item = Vec<[usize; 2]>> {
     let powers = |from: usize| std::iter::successors(Some(from), |power| power.checked_mul(2));
     let runs = powers(1).take_while(move |run| *run < length);
@@ -138,7 +139,7 @@ fn network(length: usize) -> impl Iterator<Item = Vec<[usize; 2]>> {
     })
 }
 
-/// Exchanges those pairs of positions whose elements are in the wrong order.
+/// Exchanges the pairs of positions whose elements are out of order.
 fn exchange(arrays: &[Array], order: &mut [usize], pairs: &[[usize; 2]], precedes: &Each) -> Result<()> {
     let compared = |first: usize, second: usize| {
         let mut arguments = Vec::with_capacity(2 * arrays.len());

@@ -52,8 +52,9 @@ fn element_by_element(
     Ok(sums)
 }
 
-/// Calls `visit` for each element of a window, in order, with the windows in which it is an element of the array; skips
-/// it if there is no such window. `dims` is the number of windows along each axis, `from` the shape of the array.
+/// Calls `visit` for each element of a window, in order, with the windows in which this element lies within the array;
+/// skips elements without such a window. `dims` is the number of windows along each axis, `from` the shape of the
+/// array.
 fn for_each_element(
     dims: &[i64],
     windows: &[Window],
@@ -74,19 +75,20 @@ fn for_each_element(
     }
 }
 
-/// The windows along one axis in which a given element of the window is an element of the array, not padding, and those
-/// elements.
+/// For one element of the window and one axis: the windows in which the element lies within the array (not in the
+/// padding), and the elements of the array that it reads there.
 struct Hits {
-    /// Number of such windows.
+    /// Number of these windows.
     count: i64,
-    /// The first such window, and the distance to the next one.
+    /// Index of the first of these windows, and the distance to the next.
     window: [i64; 2],
-    /// The element of the array in the first such window, and the distance to the element in the next one.
+    /// Index of the array element in the first of these windows, and the distance to the element in the next.
     element: [i64; 2],
 }
 
 impl Hits {
-    /// Hits of element `number` of each of `count` windows along an axis of size `dim`; None if it is never an element.
+    /// Returns the hits of window element `number` for `count` windows along an axis of size `dim`; None if it always
+    /// lies in the padding.
     fn of(window: &Window, number: i64, count: i64, dim: i64) -> Option<Hits> {
         let place = |at: i64| at * window.stride + number * window.dilation - window.low;
         let is_element = |at: i64| {
@@ -94,7 +96,7 @@ impl Hits {
             place >= 0 && place % window.base_dilation == 0 && place / window.base_dilation < dim
         };
         let begin = (number * window.dilation - window.low).min(0).unsigned_abs().div_ceil(window.stride as u64) as i64;
-        // Positions that hold an element recur after this many windows.
+        // The windows in which the element lies on an array element repeat with this period.
         let step = window.base_dilation / gcd(window.base_dilation, window.stride);
         let first = (begin..count.min(begin + step)).find(|&at| is_element(at))?;
         let element = [place(first) / window.base_dilation, window.stride * step / window.base_dilation];
@@ -143,8 +145,8 @@ fn placed(sums: &Array, hits: &[Hits], made: &Array) -> Result<Array> {
     }))
 }
 
-/// Reduces one axis after another, the last one first: windows of 1, 2, 4, ... elements are combined to windows of the
-/// wanted size.
+/// Reduces one axis after another, the last one first. Windows of 1, 2, 4, ... elements are combined into windows of
+/// the requested size.
 fn axis_by_axis(
     dims: &[i64],
     windows: &[Window],
@@ -170,8 +172,8 @@ fn axis_by_axis(
 
 /// Reduces the `count` windows along one axis of arrays that are already padded.
 fn along_axis(axis: usize, window: &Window, count: i64, arrays: Vec<Array>, combine: &Each) -> Result<Vec<Array>> {
-    // `powers` are the reductions of `power` elements from each position on; `sums` those of the first `done` elements
-    // of each window.
+    // `powers` holds the reductions of `power` elements from each position on, `sums` the reductions of the first
+    // `done` elements of each window.
     let (mut powers, mut power) = (arrays, 1);
     let (mut sums, mut done): (Option<Vec<Array>>, i64) = (None, 0);
     loop {

@@ -26,7 +26,8 @@ pub struct Definition {
     pub native: Native,
     /// Operands whose memory the results may reuse.
     pub in_place: InPlace,
-    /// Whether XLA cannot partition the instruction at a position: every device of a mesh computes it whole.
+    /// Whether XLA cannot partition the instruction at a position; then every device of a mesh computes it on whole
+    /// arrays.
     pub whole: fn(&Instruction) -> bool,
     /// Index of the first result among the values that the lowered operation returns.
     pub first_result: usize,
@@ -39,8 +40,8 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Values of fields that few definitions set. As it is, the definition of leaves and of results of operations with
-    /// several: nothing to lower or evaluate.
+    /// Defaults of fields that few definitions set. Unchanged, it is the definition of leaves and of the results of
+    /// operations with several results, which have no lowering or evaluation of their own.
     pub const DEFAULT: Definition = Definition {
         name: "",
         stablehlo: "",

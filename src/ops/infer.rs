@@ -48,12 +48,12 @@ pub fn typed(trace: &mut Trace, op: Op, ty: &TensorType, operands: &[NodeId]) ->
     trace.operation(op, ty.dtype, shape, operands)
 }
 
-/// Dtype of positions on an axis of this size.
+/// Integer dtype of positions on an axis of this size.
 pub fn places_dtype(dim: i64) -> DType {
     if dim <= i64::from(i32::MAX) { DType::S32 } else { DType::S64 }
 }
 
-/// Returns an error unless the dtype holds the positions on an axis of size `dim`.
+/// Returns an error unless the dtype can represent the positions on an axis of size `dim`.
 pub fn check_index_dtype(dtype: DType, dim: i64) -> Result<()> {
     if !dtype.is_integer() {
         return Err(error!(InvalidArgument, "index_dtype: it is {dtype}; want an integer"));

@@ -5,7 +5,8 @@
 //!
 //! An operation whose result equals its operand returns that operand: values are immutable, so no node is needed.
 //!
-//! A file of operations is exported whole: `pub` items are for the layers above, `pub(in crate::ops)` items for this one.
+//! A file of operations is exported whole: `pub` items are for the layers above, `pub(in crate::ops)` items for this
+//! one.
 
 mod control;
 mod creation;

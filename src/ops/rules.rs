@@ -13,11 +13,11 @@ use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// An operation in a trace that a rule transforms.
+/// An operation to be transformed, in the trace in which its rule records.
 pub struct Site<'a> {
-    /// The trace. Rules record the derivative or the batched operation in it.
+    /// Trace in which rules record the derivative or the batched operation.
     pub trace: &'a mut Trace,
-    /// The node of the operation.
+    /// Node of the operation.
     pub node: NodeId,
     /// The operation.
     pub op: Op,
@@ -25,7 +25,8 @@ pub struct Site<'a> {
     pub ty: TensorType,
     /// Operands. In a batching rule, mapped operands have the batch as their leading axis.
     pub operands: Nodes,
-    /// Results: one, or for operations with several the node of each result, `None` if nothing uses it.
+    /// Nodes of the results: one, or for operations with several results one for each; `None` for a result that nothing
+    /// uses.
     pub results: SmallVec<[Option<NodeId>; 1]>,
     /// Encoded attributes.
     pub words: Words,
@@ -33,7 +34,7 @@ pub struct Site<'a> {
     pub scalar: Option<Scalar>,
     /// Traced computations that the operation applies.
     pub bodies: Vec<Arc<Body>>,
-    /// Transformations of bodies, for operations that apply some.
+    /// Transformations of bodies, for operations that apply bodies.
     pub transforms: &'a dyn Transforms,
 }
 
@@ -49,30 +50,31 @@ pub type Mapped = (NodeId, bool);
 /// Records the cotangents of the operands in the mask from those of the results.
 pub type VjpOfSeveral = fn(&mut Site, &[Tangent], &[bool]) -> Result<Vec<Tangent>>;
 
-/// Derivative of an operation.
+/// Derivative rule of an operation.
 #[derive(Clone, Copy)]
 pub enum Derivative {
-    /// The result does not vary with any operand, or only by jumps: its tangent is zero. Reverse mode stops there.
+    /// The result does not depend on any operand, or is piecewise constant: its tangent is zero. Reverse mode stops
+    /// here.
     Zero,
-    /// The operation is elementwise: the partial derivative by one operand.
+    /// Elementwise operation: the partial derivative by one operand.
     Elementwise(fn(&mut Site, usize) -> Result<Factor>),
-    /// The operation has one result, and is linear in each operand that has a derivative (if others stay the same).
+    /// Operation with one result, which is linear in each differentiable operand if the others are fixed.
     Linear {
-        /// Tangent of the result if only this operand has a tangent; `None` if the result does not vary with it.
+        /// Tangent of the result if only this operand has a tangent; `None` if the result does not depend on it.
         jvp: fn(&mut Site, usize, NodeId) -> Result<Tangent>,
         /// Cotangent of this operand.
         vjp: fn(&mut Site, usize, NodeId) -> Result<Tangent>,
     },
-    /// Tangent of the only result, from the operands' tangents (at least one is given). The rule records operations
-    /// that are linear in the tangents; reverse mode transposes them.
+    /// Operation with one result: its tangent, given the operands' tangents (at least one). The recorded operations
+    /// must be linear in the tangents; reverse mode transposes them.
     Jvp(fn(&mut Site, &[Tangent]) -> Result<Tangent>),
     /// The derivative of the operations that [`Expand`] records.
     Expanded,
-    /// An operation with several results.
+    /// Operation with several results.
     Several {
         /// Tangents of the results.
         jvp: fn(&mut Site, &[Tangent]) -> Result<Forward>,
-        /// Cotangents of the operands that are wanted, from those of the results (at least one is given).
+        /// Cotangents of the wanted operands, given those of the results (at least one).
         vjp: VjpOfSeveral,
     },
     /// No derivative is known.
@@ -94,9 +96,9 @@ pub enum Factor {
     Over(NodeId),
     /// This scalar.
     Scalar(Scalar),
-    /// 1 where the pred is true, and 0 elsewhere, even if the tangent is not finite.
+    /// 1 where the mask is true, and 0 elsewhere, even if the tangent is not finite there.
     Where(NodeId),
-    /// 0 where the pred is true, even if the tangent is not finite, and 1 elsewhere.
+    /// 0 where the mask is true, even if the tangent is not finite there, and 1 elsewhere.
     Unless(NodeId),
 }
 
@@ -108,18 +110,18 @@ pub struct Forward {
     pub tangents: Vec<Tangent>,
 }
 
-/// Records the operation of a site as several simpler ones, and returns the result.
+/// Records the operation of a site as simpler operations, and returns the result.
 pub type Expand = fn(&mut Site) -> Result<NodeId>;
 
-/// Batching of an operation over a new leading axis.
+/// Batching rule of an operation, for a new leading axis.
 #[derive(Clone, Copy)]
 pub enum Batching {
     /// The operation is elementwise, with broadcasting.
     Elementwise,
-    /// Records the operation on operands of which those in the mask have a leading batch axis of this size. The only
-    /// result is mapped.
+    /// Records the operation; operands in the mask have a leading batch axis of this size. The result, the only one, is
+    /// mapped.
     Rule(fn(&mut Site, &[bool], i64) -> Result<NodeId>),
-    /// Like `Rule`, for operations with several results. Returns for each result whether it is mapped.
+    /// Like `Rule`, for operations with several results. Returns each result, and whether it is mapped.
     Several(fn(&mut Site, &[bool], i64) -> Result<Vec<Mapped>>),
     /// The batching of the operations that [`Expand`] records.
     Expanded,
@@ -127,10 +129,10 @@ pub enum Batching {
     Loop,
 }
 
-/// Transformations of whole bodies, which rules of operations that apply bodies use.
+/// Transformations of bodies, for the rules of operations that apply bodies.
 pub trait Transforms {
-    /// Memo of the bodies that rules have derived in this transformation. A derived body depends on the body, the masks
-    /// that the rule passes, and the checkpoint policy, which is the same in the whole transformation.
+    /// Memo of the bodies that rules have derived in this transformation. A derived body depends on the body, on the
+    /// masks that the rule passes, and on the checkpoint policy, which is constant during a transformation.
     fn memo(&self) -> &Memo;
 
     /// Records `body` on primals and tangents of its parameters and captures. Returns its results and their tangents.
@@ -142,11 +144,11 @@ pub trait Transforms {
         tangents: &[Option<NodeId>],
     ) -> Result<(Vec<NodeId>, Vec<Option<NodeId>>)>;
 
-    /// Records the cotangents of `inputs` from those of `outputs`, all of them nodes of the trace.
+    /// Records the cotangents of `inputs`, given those of `outputs`. All are nodes of the trace.
     fn vjp(&self, trace: &mut Trace, outputs: &[(NodeId, NodeId)], inputs: &[NodeId]) -> Result<Vec<Option<NodeId>>>;
 
-    /// Like `vjp`, through the nodes from `first` on only. Paths from one input before `first` to another are not
-    /// followed. An input that is listed twice gets its whole cotangent at both places.
+    /// Like `vjp`, but only through the nodes from `first` on. Paths from one input before `first` to another are not
+    /// followed. An input that is listed twice gets its whole cotangent at both positions.
     fn vjp_since(
         &self,
         trace: &mut Trace,
@@ -155,8 +157,8 @@ pub trait Transforms {
         first: NodeId,
     ) -> Result<Vec<Option<NodeId>>>;
 
-    /// Records `body` on arguments (parameters, then captures) of which those in the mask have a leading batch axis.
-    /// Returns each result, and whether it is mapped.
+    /// Records `body` on arguments (parameters, then captures); those in the mask have a leading batch axis. Returns
+    /// each result, and whether it is mapped.
     fn batch(
         &self,
         trace: &mut Trace,
@@ -166,9 +168,10 @@ pub trait Transforms {
         size: i64,
     ) -> Result<Vec<(NodeId, bool)>>;
 
-    /// Values that the forward pass is to save for the backward pass, by the checkpoint policy. Both passes are
-    /// recorded in `trace`. `free` are values that the backward pass is given anyway, of which it computes again what
-    /// depends on `invariant` ones alone; `cotangents` and `gradients` are its further inputs, and its outputs.
+    /// Returns the values that the forward pass saves for the backward pass, by the checkpoint policy. Both passes are
+    /// recorded in `trace`. `free` values are passed to the backward pass in any case. Values that depend on
+    /// `invariant` ones alone are recomputed. `cotangents` are further inputs of the backward pass, and `gradients` its
+    /// outputs.
     fn residuals(
         &self,
         trace: &Trace,
@@ -216,7 +219,7 @@ impl Site<'_> {
     }
 }
 
-/// Which results of a body may have a tangent if the operands in the mask have one.
+/// For each result of a body, whether it may have a tangent if the operands in the mask have one.
 pub fn reached(body: &Body, active: &[bool]) -> Vec<bool> {
     let (values, results) = body.decode();
     let mut active = active.iter().copied();
@@ -247,7 +250,7 @@ pub fn zeros(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
     ops::full(trace, ty, ScalarValue::Signed(0))
 }
 
-/// Records the sum of two tangents or cotangents of one value; a symbolic zero adds nothing.
+/// Records the sum of two tangents or cotangents of one value; `None` is zero.
 pub fn add_tangents(trace: &mut Trace, a: Option<NodeId>, b: Option<NodeId>) -> Result<Option<NodeId>> {
     match (a, b) {
         (Some(a), Some(b)) => ops::binary(trace, BinaryOp::Add, a, b).map(Some),
@@ -277,8 +280,8 @@ pub fn to_result(trace: &mut Trace, tangent: NodeId, ty: &TensorType) -> Result<
     ops::broadcast_to(trace, tangent, &ty.dims)
 }
 
-/// Transposes a conversion and broadcast with NumPy's rules: sums over the broadcast axes, and converts to the dtype of
-/// the operand. The real part of a complex cotangent belongs to a real operand.
+/// Records the transpose of a conversion and of a broadcast with NumPy's rules: sums over the broadcast axes, and
+/// converts to the operand's dtype. For a real operand, takes the real part of a complex cotangent.
 pub fn to_operand(trace: &mut Trace, cotangent: NodeId, ty: &TensorType) -> Result<NodeId> {
     let from = trace.ty(cotangent);
     let mut cotangent = cotangent;
@@ -328,7 +331,7 @@ pub fn no_derivative(name: &str) -> error::Error {
     )
 }
 
-/// Records the operation of a site on operands that all have the batch as leading axis, with other attributes.
+/// Records the operation of a site with other attributes, on operands that all have the batch as leading axis.
 pub fn record_batched(site: &mut Site, operands: &[NodeId], attributes: &impl Attributes, size: i64) -> NodeId {
     let mut dims = Dims::from_slice(&[size]);
     dims.extend_from_slice(&site.ty.dims);
@@ -340,12 +343,14 @@ pub fn record_batched(site: &mut Site, operands: &[NodeId], attributes: &impl At
     }
 }
 
-/// Tangents of an operation with several results that do not vary with any operand.
+/// Returns no tangents, for an operation with several results that do not depend on any operand or are piecewise
+/// constant.
 pub fn no_tangents(site: &mut Site, _: &[Option<NodeId>]) -> Result<Forward> {
     Ok(Forward { results: None, tangents: vec![None; site.results.len()] })
 }
 
-/// Cotangents of the operands of an operation with several results that do not vary with any operand.
+/// Returns no cotangents, for an operation with several results that do not depend on any operand or are piecewise
+/// constant.
 pub fn no_cotangents(_: &mut Site, _: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     Ok(vec![None; wanted.len()])
 }

@@ -9,7 +9,7 @@ use crate::ir::Op;
 use crate::native::Array;
 use crate::types::{Scalar, TensorType};
 
-/// Operations that are recorded as several others, by the files that record them.
+/// Composed operations, recorded as several others, listed by the file that records them.
 pub const COMPOSED: &[&[Composed]] = &[
     nn::activation::COMPOSED,
     sorting::top_k::COMPOSED,
@@ -103,14 +103,14 @@ pub fn definition(op: Op) -> &'static Definition {
     }
 }
 
-/// The lowerings in the table.
+/// Lowering of instructions by the table.
 pub const LOWERING: Lowering = Lowering { instruction: lower, first_result: |op| definition(op).first_result };
 
 /// Writes the StableHLO of the instruction at a position.
 fn lower(emitter: &mut Emitter, position: usize) {
     let instruction = emitter.instruction(position);
     let definition = definition(instruction.op);
-    // XLA refuses manual computations of arrays without elements, of which nothing can be split.
+    // XLA rejects manual computations of arrays without elements, which need no splitting anyway.
     let has_elements = || instruction.operands.iter().any(|&i| emitter.values[i].ty.elements() > 0);
     match emitter.extent {
         Extent::Whole(axes) if (definition.whole)(instruction) && has_elements() => {
@@ -120,8 +120,8 @@ fn lower(emitter: &mut Emitter, position: usize) {
     }
 }
 
-/// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar and
-/// operands are those of the node.
+/// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar
+/// and operands are those of the node.
 pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, operands: &[&Array]) -> Result<Array> {
     let apply = |_: usize, _: &[Array]| Err(error!(Internal, "{op:?} applies nothing"));
     let call = Call { op, ty, words, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };

@@ -5,9 +5,9 @@
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use crate::error::Result;
-use crate::ir::{Encoding, Program};
+use crate::ir::Program;
 use crate::lower::Layout;
-use crate::types::Scalar;
+use crate::types::{Encoding, Scalar};
 use std::borrow::Cow;
 
 /// Encoding that identifies a program in the cache, with the layout that it is partitioned by.

@@ -10,11 +10,11 @@ use crate::ops::{self, Applied, definition};
 use crate::types::{Dims, TensorType};
 use rustc_hash::FxHashMap;
 
-/// A value in the trace, and whether it has the batch as its leading axis.
+/// A node in the trace, and whether it has the batch as its leading axis.
 type Mapped = (NodeId, bool);
 
-/// Records `body` on arguments of which those in the mask have a leading batch axis of this size. Returns each result,
-/// and whether it has the axis.
+/// Records `body` on arguments; those in the mask have a leading batch axis of this size. Returns each result, and
+/// whether it has the axis.
 pub fn batch_body(
     transformer: &Transformer,
     trace: &mut Trace,
@@ -46,7 +46,7 @@ pub fn batch_body(
                     let mut site = of_instruction(transformer, trace, value, scalar, operands);
                     let made = batch_one(&mut site, value, &used, &mask, size)?;
                     if op.has_results() {
-                        // The entry of the application itself is never read.
+                        // The entry of the application itself is never read; this value fills it.
                         let first = made[0];
                         applied.insert(position, made);
                         first
@@ -61,13 +61,13 @@ pub fn batch_body(
     Ok(results.iter().map(|&result| known[result]).collect())
 }
 
-/// Numbers and types of the results of an application that instructions use.
+/// Indices and types of the results of an application that instructions use.
 fn used_results(values: &[Instruction], application: usize) -> Vec<(usize, TensorType)> {
     let is_result = |value: &&Instruction| value.op == Op::Result && value.operands[0] == application;
     values[application..].iter().filter(is_result).map(|value| (value.attributes(), value.ty.clone())).collect()
 }
 
-/// Records one operation of which at least one operand is mapped. `used` has the used results of an application.
+/// Records one operation with at least one mapped operand. For an application, `used` lists its used results.
 fn batch_one(
     site: &mut Site,
     value: &Instruction,
@@ -91,8 +91,8 @@ fn batch_one(
     }
 }
 
-/// Records the expansion of an operation in a trace of its own, on parameters without the batch axis, and returns it as
-/// a body to be batched.
+/// Records the expansion of an operation in a separate trace, on parameters without the batch axis, and returns it as a
+/// body to be batched.
 fn expanded_body(
     site: &mut Site,
     mapped: &[bool],
@@ -137,7 +137,7 @@ fn elementwise(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     Ok(site.trace.record_again(&value, &operands, site.scalar))
 }
 
-/// Records a scan over the batch, for an operation that no other rule batches.
+/// Records a scan over the batch, for an operation without another batching rule.
 fn looped(
     site: &mut Site,
     value: &Instruction,
@@ -172,7 +172,7 @@ fn looped(
     Ok(by_number)
 }
 
-/// Records a result with the batch at `axis`; repeats it along the axis if it does not have one.
+/// Records a result with the batch axis at `axis`; a result that is not mapped is repeated along it.
 pub fn batch_at(trace: &mut Trace, (id, is_mapped): Mapped, axis: i64, size: i64) -> Result<NodeId> {
     let id = if is_mapped { id } else { with_batch_axis(trace, id, size)? };
     move_axis(trace, id, 0, axis as usize)

@@ -1,5 +1,4 @@
-//! Transformations of computations: bodies made from bodies. Every body made here has the captures of the given one, in
-//! their order.
+//! Transformations of computations: derived bodies. Each has the captures of the given body, in the same order.
 
 use super::Transformer;
 use super::batch::{batch_at, batch_body, move_axis};
@@ -24,11 +23,11 @@ pub struct Differentiated {
     pub residuals: usize,
 }
 
-/// Derivatives that are asked of a computation.
+/// Derivatives that a caller requests of a computation.
 pub struct Wanted<'a> {
     /// Parameters, as indices.
     pub parameters: &'a [usize],
-    /// Whether the differentiable captures are wanted too, in order, after the parameters.
+    /// Whether the gradients of the differentiable captures are wanted, after those of the parameters.
     pub captures: bool,
 }
 
@@ -48,7 +47,7 @@ impl Leaves {
         [&self.parameters[..], &self.captures].concat()
     }
 
-    /// The leaves of which derivatives are wanted.
+    /// Leaves of the parameters and captures whose derivatives are wanted.
     fn wanted(&self, trace: &Trace, wanted: &Wanted) -> Vec<NodeId> {
         let mut inputs: Vec<NodeId> = wanted.parameters.iter().map(|&i| self.parameters[i]).collect();
         if wanted.captures {
@@ -58,8 +57,8 @@ impl Leaves {
     }
 }
 
-/// The body of parameters, then one tangent for each wanted one, to results, then one tangent for each differentiable
-/// result.
+/// Returns the body that maps the parameters, then one tangent for each wanted parameter, to the results, then one
+/// tangent for each differentiable result.
 pub fn jvp(transformer: &Transformer, body: &Body, wrt: &[usize]) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let leaves = Leaves::of(&mut trace, body);
@@ -95,7 +94,7 @@ struct Joint {
 }
 
 impl Joint {
-    /// The first `count` results are differentiated.
+    /// Records the body and its backward pass. Only the first `count` results are differentiated.
     fn of(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Joint> {
         let mut trace = Trace::new();
         let leaves = Leaves::of(&mut trace, body);
@@ -115,7 +114,7 @@ impl Joint {
     }
 }
 
-/// Records the gradients of inputs: zeros for an input on which no output depends.
+/// Records the gradients of the inputs; zeros for an input on which no output depends.
 fn gradients(
     transformer: &Transformer,
     trace: &mut Trace,
@@ -130,12 +129,12 @@ fn gradients(
     found.into_iter().zip(inputs).map(given).collect()
 }
 
-/// The forward and the backward pass of a body.
+/// Returns the forward and the backward pass of a body.
 pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Differentiated> {
     passes(transformer, body, wanted, body.results().len())
 }
 
-/// The forward and the backward pass of a body, of which the first `count` results are differentiated.
+/// Returns the forward and the backward pass of a body whose first `count` results are differentiated.
 fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Differentiated> {
     let joint = Joint::of(transformer, body, wanted, count)?;
     let policy = &transformer.checkpoint;
@@ -154,9 +153,9 @@ fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize)
     Ok(Differentiated { forward, backward, residuals: saved.len() })
 }
 
-/// Like `backward`, but the residuals in the mask pass an optimization barrier together with the cotangents, so that XLA
-/// neither merges what is computed again from them with the forward pass, nor computes it before the cotangents are
-/// known. Without residuals, everything is computed again from the captures, which then pass it.
+/// Returns `backward` with an optimization barrier: the residuals in the mask pass it together with the cotangents. So
+/// XLA neither merges the recomputation from these residuals with the forward pass, nor starts it before the cotangents
+/// are known. Without residuals, everything is recomputed from the captures, which then pass the barrier.
 fn held_back(backward: &Arc<Body>, held: &[bool]) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let Leaves { parameters, captures } = Leaves::of(&mut trace, backward);
@@ -175,7 +174,7 @@ fn held_back(backward: &Arc<Body>, held: &[bool]) -> Result<Arc<Body>> {
     Ok(take_closed_body(&trace, &parameters, &captures, &results))
 }
 
-/// The body of parameters to results, then the gradients of the first result, a scalar.
+/// Returns the body that maps the parameters to the results, then the gradients of the first result, a scalar.
 pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let leaves = Leaves::of(&mut trace, body);
@@ -197,8 +196,8 @@ pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -
     Ok(take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results))
 }
 
-/// The body over a batch of this size. `in_axes` has the batch axis of each parameter (-1: not mapped), `out_axes` that
-/// of each result (-1: a result that is not mapped stays as it is). All axes are in range.
+/// Returns the body over a batch of this size. `in_axes` lists the batch axis of each parameter (-1: not mapped),
+/// `out_axes` the batch axis of each result (-1: returned without one, if it is not mapped). All axes are in range.
 pub fn batched(
     transformer: &Transformer,
     body: &Body,

@@ -8,7 +8,7 @@ use crate::ops::definition;
 use crate::ops::rules::{Derivative, Forward, is_differentiable};
 use rustc_hash::FxHashMap;
 
-/// A value in the trace, and its tangent.
+/// A node in the trace, and its tangent; `None` is zero.
 type Dual = (NodeId, Option<NodeId>);
 
 /// Records `body` on primals and tangents. Returns its results and their tangents.
@@ -52,7 +52,7 @@ pub fn push_body(
     Ok(results.iter().map(|&result| duals[result]).unzip())
 }
 
-/// For each application, the instructions of its results by number.
+/// For each application, the instructions of its results by index.
 fn results_of_applications(values: &[Instruction]) -> FxHashMap<usize, Vec<(usize, usize)>> {
     let mut found: FxHashMap<usize, Vec<(usize, usize)>> = FxHashMap::default();
     for (position, value) in values.iter().enumerate().filter(|(_, value)| value.op == Op::Result) {
@@ -61,7 +61,7 @@ fn results_of_applications(values: &[Instruction]) -> FxHashMap<usize, Vec<(usiz
     found
 }
 
-/// Records the results of an application that are used (pairs of a number and an instruction), and their tangents.
+/// Records the used results of an application (pairs of an index and an instruction), and their tangents.
 fn push_application(
     transformer: &Transformer,
     trace: &mut Trace,
@@ -104,7 +104,7 @@ fn push_node(transformer: &Transformer, trace: &mut Trace, id: NodeId, tangents:
     Ok((made.results.map_or(id, |results| results[0]), tangent))
 }
 
-/// Records the expansion of an operation, and its tangent by the rules of the operations in it.
+/// Records the expansion of an operation, and its tangent by the rules of the operations of the expansion.
 fn push_expanded(
     transformer: &Transformer,
     trace: &mut Trace,

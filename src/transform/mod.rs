@@ -1,5 +1,6 @@
-//! Transformations of programs: derivatives forward and backward, batching. They walk over a trace or a body and apply
-//! the rules of the operations' definitions, which record ordinary operations; so the results can be transformed again.
+//! Transformations of programs: forward-mode and reverse-mode derivatives, batching. They apply the rules of the
+//! operations' definitions to a trace or a body. Rules record ordinary operations, so every result can be transformed
+//! again.
 
 mod batch;
 mod computations;
@@ -21,15 +22,16 @@ use crate::ops::rules::Transforms;
 use crate::stack::{SHALLOW, with_stack};
 use std::sync::Arc;
 
-/// Stack reserved for each level of nested bodies, several times what one level takes.
+/// Stack size for each level of nested bodies: several times the size of its frames.
 const LEVEL: usize = 64 << 10;
-/// Stack reserved for the rules of the innermost body.
+/// Stack size for the rules of the innermost body.
 const ROOM: usize = 8 << 20;
 
-/// Maximum number of operations of a body that is transformed, those of applied bodies counted at each application.
+/// Maximum number of operations of a body that is transformed, counting those of applied bodies at each application.
 const MOST_OPERATIONS: usize = 1 << 22;
 
-/// Runs a transformation of bodies on a stack that is large enough for the deepest of them. Fails if one is too large.
+/// Runs a transformation of bodies on a stack that is large enough for the deepest one. RESOURCE_EXHAUSTED if a body
+/// has more than [`MOST_OPERATIONS`].
 pub fn with_room<'a, T: Send>(
     bodies: impl IntoIterator<Item = &'a Arc<Body>>,
     work: impl FnOnce() -> Result<T> + Send,
@@ -51,22 +53,21 @@ pub fn with_room<'a, T: Send>(
     }
 }
 
-/// One transformation of a body or a trace, with the bodies that it derives on the way.
+/// One transformation of a body or a trace, with a memo of the bodies that rules derive in it.
 #[derive(Default)]
 pub struct Transformer {
-    /// Which values the backward pass of a body reads from the forward pass, rather than computing them again.
+    /// Values that the backward pass of a body reads from the forward pass; it recomputes all others.
     checkpoint: Checkpoint,
     memo: Memo,
 }
 
 impl Transformer {
-    /// A transformation with this policy for all bodies that operations apply.
+    /// Creates a transformation with this policy for all bodies that operations apply.
     pub fn new(checkpoint: Checkpoint) -> Transformer {
         Transformer { checkpoint, memo: Memo::default() }
     }
 
-    /// Number of times that a body was derived from another so far, without the bodies that the transformation itself
-    /// was asked for.
+    /// Number of bodies that rules have derived so far.
     pub fn derived(&self) -> usize {
         self.memo.derived()
     }

@@ -1,11 +1,11 @@
-//! Choice of the values that a forward pass saves for its backward pass.
+//! Selects the values that a forward pass saves for its backward pass.
 
 use crate::ir::{NodeId, Op, Trace};
 use crate::ops;
 
-/// Which values a backward pass reads from the forward pass, if it needs them. Results of operations with a list of
-/// results (loops, branches and calls; sorts, scatters, reductions by bodies, barriers) are always saved. The backward
-/// pass computes again what is not saved.
+/// Checkpoint policy: the values that a forward pass saves if the backward pass needs them. The backward pass
+/// recomputes the others. Results of operations with several results (loops, branches, calls, sorts, scatters,
+/// reductions by bodies, barriers) are always saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Checkpoint {
     /// All values, except results of reshapes, broadcasts, other rearrangements and widening conversions, which are
@@ -21,7 +21,7 @@ pub enum Checkpoint {
 }
 
 impl Checkpoint {
-    /// Whether the policy saves an operation's result, if the backward pass needs it.
+    /// Whether the policy saves an operation's result that the backward pass needs.
     fn saves(&self, trace: &Trace, id: NodeId) -> bool {
         let node = trace.node(id);
         match self {
@@ -49,9 +49,9 @@ fn is_rearrangement(trace: &Trace, id: NodeId) -> bool {
     }
 }
 
-/// Returns the values to save: those that `gradients` are computed from, that do not depend on `cotangents`, and that
-/// are leaves or saved by the policy. Below a value that is not saved, its operands are searched. `free` values, and
-/// values computed from constants alone, need not be saved. Leaves that `cotangents` names are not residuals.
+/// Returns the values to save: leaves, and values that the policy saves, from which `gradients` are computed and which
+/// do not depend on `cotangents`. Where a value is not saved, the search goes on to its operands. `free` values, and
+/// values computed from constants alone, need not be saved. Leaves in `cotangents` are not residuals.
 pub fn residuals(
     policy: &Checkpoint,
     trace: &Trace,
@@ -82,8 +82,8 @@ pub fn residuals(
     saved
 }
 
-/// For each saved value, whether the computation of `gradients` computes something again from it, rather than only
-/// combining it with cotangents.
+/// For each saved value, whether `gradients` need a recomputation from it, rather than only a combination of it with
+/// cotangents.
 pub fn recomputed_from(
     trace: &Trace,
     saved: &[NodeId],
@@ -125,7 +125,7 @@ fn dependents(trace: &Trace, sources: &[NodeId]) -> Vec<bool> {
     marks
 }
 
-/// For each node, whether it is computed from constants and the `given` nodes alone.
+/// For each node, whether it is computed only from constants and the `given` nodes.
 fn constants(trace: &Trace, given: &[NodeId]) -> Vec<bool> {
     let given = marked(trace, given);
     let mut constant: Vec<bool> = Vec::with_capacity(trace.len());

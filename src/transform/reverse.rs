@@ -1,4 +1,4 @@
-//! Reverse mode: pulls cotangents back from outputs to inputs, over the nodes of a trace.
+//! Reverse mode: propagates cotangents from outputs to inputs over the nodes of a trace.
 
 use super::Transformer;
 use super::site::{backward, of_node, passes_tangents};
@@ -12,9 +12,9 @@ use smallvec::{SmallVec, smallvec};
 /// Cotangents that arrived at one node.
 type Arrived = SmallVec<[NodeId; 2]>;
 
-/// Records the cotangents of `inputs` from those of `outputs`, which are pairs of a node and its cotangent. `None` for
-/// an input on which no output depends, and for integers and preds. An input may depend on another one, whose cotangent
-/// then includes that path.
+/// Records the cotangents of `inputs`, given those of `outputs` (pairs of a node and its cotangent). `None` for an
+/// input on which no output depends, and for integers and pred. If an input depends on another one, the cotangent of
+/// the latter includes the path through the former.
 pub fn pull_back(
     transformer: &Transformer,
     trace: &mut Trace,
@@ -25,8 +25,8 @@ pub fn pull_back(
     pull_back_since(transformer, trace, outputs, inputs, first)
 }
 
-/// Like [`pull_back`], through the nodes from number `first` on only. Inputs before `first` get their cotangents, which
-/// are not pulled back further: a path from one of them to another is not followed.
+/// Like [`pull_back`], but only through nodes with an id of at least `first`. Inputs before `first` get their
+/// cotangents, and propagation ends there: a path from one of them to another is not followed.
 pub fn pull_back_since(
     transformer: &Transformer,
     trace: &mut Trace,
@@ -61,19 +61,19 @@ pub fn pull_back_since(
     inputs.iter().map(|&input| pass.total(trace, input)).collect()
 }
 
-/// One pass from outputs to inputs. Nodes are visited in descending order of their ids. A node is recorded after its
-/// operands, so this is a reverse topological order: all cotangents of a node have arrived when it is visited. Nodes
-/// that the rules record have ids from `end` on, or are appended results, and are not visited.
+/// One pass from outputs to inputs. Nodes are visited in descending order of their ids. Operands are recorded before
+/// their users, so this is a reverse topological order: all cotangents of a node have arrived when it is visited. Nodes
+/// that rules record have ids of at least `end`, or are appended results, and are not visited.
 struct Pass<'a> {
     inputs: &'a [NodeId],
     first: u32,
     end: u32,
-    /// Whether a tangent of an input reaches a node, by number from `first`.
+    /// For each node from `first` on, whether a tangent of an input reaches it.
     depends: Vec<bool>,
     arrived: Vec<Arrived>,
     /// Cotangents that arrived at inputs before `first`.
     outside: FxHashMap<u32, Arrived>,
-    /// Cotangents of the results of applications: number, node, cotangent.
+    /// Cotangents of results of applications, by the id of the application: index and node of the result, cotangent.
     of_results: FxHashMap<u32, Vec<(usize, NodeId, NodeId)>>,
     totals: FxHashMap<u32, NodeId>,
 }
@@ -108,7 +108,7 @@ impl Pass<'_> {
         pass
     }
 
-    /// Whether a tangent of an input reaches a node.
+    /// Whether a tangent of an input reaches the node.
     fn reaches(&self, id: NodeId) -> bool {
         match id.0.checked_sub(self.first) {
             Some(at) => self.depends.get(at as usize).is_some_and(|depends| *depends),
@@ -123,9 +123,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Takes the cotangents that arrived at a node, and returns the results and cotangents of its operation. `None` if
-    /// nothing arrived, or the node is a leaf or a result of an application; the cotangent of the latter is kept for
-    /// the application, which has a smaller id.
+    /// Removes the cotangents that arrived at a node, and returns the results and cotangents of its operation. `None`
+    /// if no cotangent arrived, or if the node is a leaf or a result of an application; the cotangent of such a result
+    /// is stored for its application, which has a smaller id and is visited later.
     fn arrived_at(&mut self, trace: &mut Trace, node: NodeId) -> Result<Option<Results>> {
         let op = trace.node(node).op;
         if op.has_results() {
@@ -160,7 +160,7 @@ impl Pass<'_> {
 /// Results of an operation, and their cotangents.
 type Results = (SmallVec<[Tangent; 1]>, SmallVec<[Tangent; 1]>);
 
-/// The results of an application and their cotangents, as lists by number. A result may have several nodes.
+/// Returns the results of an application and their cotangents as lists by index. A result may have several nodes.
 fn listed(trace: &mut Trace, found: &[(usize, NodeId, NodeId)]) -> Result<Results> {
     let count = found.iter().map(|(number, ..)| number + 1).max().unwrap_or(0);
     let (mut results, mut cotangents) = (SmallVec::from_elem(None, count), SmallVec::from_elem(None, count));

@@ -1,4 +1,5 @@
-//! Sites of rules, and the rules that follow from others.
+//! Creates sites, and applies derivative rules to them: elementwise, linear and transposed rules follow from one
+//! function of the definition.
 
 use super::Transformer;
 use crate::error::Result;
@@ -14,7 +15,7 @@ use smallvec::SmallVec;
 /// Cotangents of the operands of a site.
 pub type Gradients = SmallVec<[Tangent; 4]>;
 
-/// The site of a node that is in the trace.
+/// Returns the site of a node of the trace.
 pub fn of_node<'a>(
     transformer: &'a Transformer,
     trace: &'a mut Trace,
@@ -36,7 +37,7 @@ pub fn of_node<'a>(
     }
 }
 
-/// The site of an instruction that is to be recorded in a trace, on these operands.
+/// Returns the site of an instruction that is to be recorded on these operands.
 pub fn of_instruction<'a>(
     transformer: &'a Transformer,
     trace: &'a mut Trace,
@@ -69,7 +70,7 @@ pub fn passes_tangents(trace: &Trace, id: NodeId) -> bool {
         && (node.op == Op::Result || !matches!(definition(node.op).derivative, Derivative::Zero))
 }
 
-/// Records the tangents of the results of a site. At least one operand has a tangent.
+/// Records the tangents of a site's results. At least one operand has a tangent.
 pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let found = definition(site.op);
     let one = |tangent| Ok(Forward { results: None, tangents: vec![tangent] });
@@ -105,7 +106,7 @@ pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> 
     }
 }
 
-/// Records the cotangents of the wanted operands of a site from those of its results, of which at least one is given.
+/// Records the cotangents of the wanted operands of a site. At least one result has a cotangent.
 pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Gradients> {
     let found = definition(site.op);
     let mut gradients = Gradients::from_elem(None, site.operands.len());
@@ -151,8 +152,8 @@ pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool])
     Ok(gradients)
 }
 
-/// For an operand that is given several times, keeps the cotangent at its first place only: a pull-back to nodes
-/// returns the whole sum at each place, and the caller adds them up.
+/// For an operand that occurs several times, keeps only the first cotangent: the rule returns the whole sum for each
+/// occurrence, and the caller would add them up.
 fn deduplicate(site: &Site, wanted: &[bool], gradients: &mut [Option<NodeId>]) {
     for (operand, gradient) in gradients.iter_mut().enumerate() {
         if (0..operand).any(|before| wanted[before] && site.operands[before] == site.operands[operand]) {
@@ -163,8 +164,8 @@ fn deduplicate(site: &Site, wanted: &[bool], gradients: &mut [Option<NodeId>]) {
 
 type Jvp = fn(&mut Site, &[Option<NodeId>]) -> Result<Option<NodeId>>;
 
-/// Records the transpose of a forward rule. The rule is recorded on zeros in place of the operands' tangents, and the
-/// cotangent is pulled back to these zeros. The rule is linear in the tangents, so that their values do not matter.
+/// Records the transpose of a forward rule: the rule is recorded with zeros as tangents of the operands, and the
+/// cotangent is propagated back to these zeros. The rule is linear in the tangents, so their values do not matter.
 fn transposed(site: &mut Site, cotangent: NodeId, wanted: &[bool], jvp: Jvp) -> Result<Vec<Option<NodeId>>> {
     let mut starts: Vec<Option<NodeId>> = vec![None; wanted.len()];
     for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {

@@ -1,5 +1,5 @@
-//! The promotion lattice of all element types. It is JAX's without weak types; where the Python array API standard
-//! defines a promotion, the two agree.
+//! Promotion lattice of all element types: JAX's without weak types. Where the Python array API standard defines a
+//! promotion, the two agree.
 
 use super::{DType, Kind};
 use crate::error;

@@ -1,6 +1,7 @@
 //! Types of tensors: dtypes, shapes, and scalars of a dtype.
 
 mod dtype;
+mod encoding;
 pub mod float8;
 mod lattice;
 mod limits;
@@ -9,6 +10,7 @@ mod scalar;
 mod shape;
 
 pub use dtype::{DType, Kind};
+pub use encoding::Encoding;
 pub use limits::{FloatLimits, IntegerLimits, float_limits, integer_limits};
 pub use memory::SharedBytes;
 pub use scalar::{Scalar, ScalarValue};

@@ -9,8 +9,8 @@ use lazyxla::testing::transform::{self, Transformer, pull_back};
 use lazyxla::testing::types::ScalarValue;
 use std::sync::Arc;
 
-/// (a, b) to (a' b, b / 2), where a' is a, or the first of two values that a scan over the body one level below carries.
-/// The second one gets a cotangent by the body only, and the first one a batch axis.
+/// (a, b) to (a' b, b / 2), where a' is a, or the first of two values that a scan over the body one level below
+/// carries. The second one gets a cotangent by the body only, and the first one a batch axis.
 fn nested(depth: usize, length: i64) -> Arc<Body> {
     let mut inner: Option<Arc<Body>> = None;
     for _ in 0..=depth {

@@ -1,7 +1,7 @@
 //! Makes the plans of Fourier transforms: rustfft's and realfft's planners, instantiated for f32 and f64.
 //!
-//! A crate of its own because those planners are generic, and a third of the library's code. In the library itself they would
-//! be compiled again with each change and for its unit tests.
+//! A crate of its own because those planners are generic, and a third of the library's code. In the library itself they
+//! would be compiled again with each change and for its unit tests.
 
 pub use realfft::{ComplexToReal, RealToComplex};
 pub use rustfft::{Fft, FftDirection, FftNum};

@@ -9,7 +9,7 @@ use crate::types::{DType, Kind, MAX_RANK, ScalarValue, TensorType, element_count
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 
-/// Returns `length` elements at `start`. The pointer is ignored if there are none.
+/// Returns the `length` elements at `start`. If `length` is 0, `start` is ignored and may be NULL.
 pub unsafe fn slice<'a, T>(name: &str, start: *const T, length: usize) -> Result<&'a [T]> {
     if length == 0 {
         return Ok(&[]);
@@ -28,7 +28,7 @@ pub unsafe fn optional_slice<'a, T>(name: &str, start: *const T, length: usize) 
     if start.is_null() { Ok(None) } else { unsafe { slice(name, start, length) }.map(Some) }
 }
 
-/// Returns `length` writable elements at `start`, as [`slice()`].
+/// Like [`slice()`], for writable elements.
 pub unsafe fn slice_mut<'a, T>(name: &str, start: *mut T, length: usize) -> Result<&'a mut [T]> {
     if length == 0 {
         return Ok(&mut []);
@@ -78,7 +78,7 @@ pub unsafe fn optional_ranked<'a>(name: &str, start: *const i64, rank: usize) ->
     if start.is_null() { Ok(None) } else { unsafe { ranked(name, start, rank) }.map(Some) }
 }
 
-/// Returns a list with one entry per axis; if it is NULL, `default` for each.
+/// Returns a list with one entry per axis, or `default` for every axis if it is NULL.
 pub unsafe fn ranked_or<'a>(name: &str, start: *const i64, rank: usize, default: i64) -> Result<Cow<'a, [i64]>> {
     check_rank(rank)?;
     // SAFETY: the caller's promise.

@@ -41,11 +41,12 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => fail(function, error),
-        Err(payload) => fail(function, error!(Panic, "a defect of the library: {}", panic_text(&*payload))),
+        Err(payload) => fail(function, error!(Panic, "internal error: {}", panic_text(&*payload))),
     }
 }
 
-/// Runs the body of a function that returns values through output arguments, which are checked before the body runs.
+/// Runs the body of a function with output arguments. All outputs are validated before the body runs, and written only
+/// if it succeeds.
 #[inline]
 pub fn guard_into<V>(
     function: &'static str,
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_status_with_its_words() {
         assert_eq!(guard("lxla_test", || panic!("planted")), Code::Panic as i32);
-        assert_eq!(message(), "lxla_test: a defect of the library: planted");
+        assert_eq!(message(), "lxla_test: internal error: planted");
     }
 
     #[test]

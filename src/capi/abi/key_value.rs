@@ -1,4 +1,4 @@
-//! Key-value stores of callers, as the engine calls them.
+//! Adapts the caller's key-value store (C function pointers) to the trait of the engine.
 
 use super::arguments::slice;
 use super::options::{self, Options};
@@ -11,9 +11,9 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Argument of which the store is a field, in messages.
+/// Name of the store's argument in error messages.
 const ARGUMENT: &str = "options.key_value_store";
-/// Maximum number of bytes of a function's message in an error.
+/// Maximum length in bytes of a callback's message within an error message.
 const MOST_BYTES_OF_A_MESSAGE: usize = 4096;
 
 // SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL.
@@ -21,10 +21,10 @@ unsafe impl Options for lxla_key_value_store {
     const NAME: &'static str = "lxla_key_value_store";
 }
 
-/// `lxla_key_value_get_fn` that is not NULL.
+/// Type of `lxla_key_value_get_fn` without NULL.
 type Get =
     unsafe extern "C" fn(*mut c_void, *const c_char, usize, i64, lxla_key_value_reply_fn, *mut c_void) -> lxla_status;
-/// `lxla_key_value_put_fn` that is not NULL.
+/// Type of `lxla_key_value_put_fn` without NULL.
 type Put = unsafe extern "C" fn(
     *mut c_void,
     *const c_char,
@@ -34,11 +34,11 @@ type Put = unsafe extern "C" fn(
     lxla_key_value_reply_fn,
     *mut c_void,
 ) -> lxla_status;
-/// `lxla_key_value_try_get_fn` that is not NULL.
+/// Type of `lxla_key_value_try_get_fn` without NULL.
 type TryGet =
     unsafe extern "C" fn(*mut c_void, *const c_char, usize, lxla_key_value_reply_fn, *mut c_void) -> lxla_status;
 
-/// A store of the caller.
+/// Key-value store whose functions are callbacks of the caller.
 struct CallersStore {
     user: *mut c_void,
     get: Get,
@@ -102,10 +102,10 @@ impl KeyValueStore for CallersStore {
     }
 }
 
-/// Bytes that a function of the caller has replied, or why they could not be taken; None if it replied nothing.
+/// Bytes passed to the reply function, or the error for invalid ones; None if the callback did not reply.
 type Reply = Option<Result<Vec<u8>>>;
 
-/// Function that callers' functions call to reply.
+/// Reply function passed to the callbacks: copies the bytes to the [`Reply`] at `to`.
 unsafe extern "C" fn take_reply(to: *mut c_void, bytes: *const c_void, size: usize) {
     // SAFETY: the caller passes the pointer that it was given, before its function returns.
     let Some(reply) = (unsafe { to.cast::<Reply>().as_mut() }) else { return };
@@ -114,21 +114,21 @@ unsafe extern "C" fn take_reply(to: *mut c_void, bytes: *const c_void, size: usi
     *reply = Some(given.and_then(|bytes| copied(bytes, "a value of the key-value store")));
 }
 
-/// Status and reply of a callback.
+/// Status returned by a callback, and the bytes that it replied.
 struct Answer {
     status: lxla_status,
     reply: Reply,
 }
 
 impl Answer {
-    /// Calls a function of the caller with the last two of its arguments.
+    /// Calls a callback with the reply function and its `to` argument, the last two of every callback's arguments.
     fn of(call: impl FnOnce(lxla_key_value_reply_fn, *mut c_void) -> lxla_status) -> Answer {
         let mut reply: Reply = None;
         let status = call(Some(take_reply), (&raw mut reply).cast());
         Answer { status, reply }
     }
 
-    /// The value that was replied, or the error of the function.
+    /// Returns the replied value, or the error of the callback.
     fn value(self, function: &str, key: &[u8]) -> Result<Vec<u8>> {
         if self.status != 0 {
             return Err(self.failure(function, key));
@@ -142,7 +142,7 @@ impl Answer {
         }
     }
 
-    /// The error of a function that did not return OK.
+    /// Returns the error for a callback whose status is not OK.
     fn failure(self, function: &str, key: &[u8]) -> Error {
         let (code, status) = match Code::from_number(self.status) {
             Some(code) => (code, code.name().to_string_lossy()),

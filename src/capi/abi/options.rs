@@ -33,7 +33,7 @@ pub unsafe fn read<T: Options>(options: *const T) -> Result<T> {
     unsafe { read_argument("options", options) }
 }
 
-/// As [`read`], for an argument that has another name.
+/// Like [`read`], with the name of the argument for error messages.
 pub unsafe fn read_argument<T: Options>(argument: &str, options: *const T) -> Result<T> {
     // SAFETY: zero is valid for every field.
     let mut given: T = unsafe { std::mem::zeroed() };
@@ -49,7 +49,7 @@ pub unsafe fn read_argument<T: Options>(argument: &str, options: *const T) -> Re
     Ok(given)
 }
 
-/// As [`read`], but NULL is an error.
+/// Like [`read`], but NULL is an error.
 pub unsafe fn read_given<T: Options>(options: *const T) -> Result<T> {
     if options.is_null() {
         return Err(error!(NullArgument, "options: it is NULL"));

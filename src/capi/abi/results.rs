@@ -1,5 +1,5 @@
-//! Outputs: one place, several, or a list of tensors. All are validated before the call has any effect, and written only
-//! on success.
+//! Output arguments: a single value, several values, or a list of tensors. All are validated before the call has any
+//! effect, and written only on success.
 
 use super::arguments::{Out, optional_out, out, slice_mut};
 use crate::capi::types::lxla_tensor;
@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// Output arguments of a function that returns values of type `V`.
 pub trait Outputs<V> {
-    /// Returns an error that names the argument unless all of them can be written.
+    /// Returns an error that names the argument if one of the outputs cannot be written.
     fn check(&self) -> Result<()>;
 
     /// Writes the values.
@@ -94,7 +94,7 @@ impl OptionalPlace {
     }
 }
 
-/// A tensor that is not wanted is released.
+/// Releases a tensor for which the caller passed NULL.
 impl Outputs<Option<TensorHandle>> for OptionalPlace {
     fn check(&self) -> Result<()> {
         self.checked()?;

@@ -119,7 +119,7 @@ attributes! {
     }
 }
 
-/// A body with the nodes of its captured values.
+/// A body, with the nodes of its captured values.
 pub struct Applied<'a> {
     /// The body to apply.
     pub body: &'a Arc<Body>,

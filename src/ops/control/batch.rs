@@ -9,7 +9,7 @@ use crate::ops::rules::{Site, Transforms, with_batch_axis};
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 use std::sync::Arc;
 
-/// A body over a batch.
+/// A body with a batch axis.
 pub(super) struct BatchedBody {
     pub body: Arc<Body>,
     /// Which results have the batch axis.
@@ -22,8 +22,8 @@ fn with_batch(ty: &TensorType, size: i64) -> TensorType {
     ty
 }
 
-/// The body with a batch axis on the parameters and captures in the mask, and on the results that depend on one of them,
-/// or are in `wanted`.
+/// Returns the body with a batch axis on the parameters and captures in the mask. Results have the axis if they depend
+/// on one of these, or are in `wanted`.
 pub(super) fn batched(
     transforms: &dyn Transforms,
     body: &Arc<Body>,
@@ -43,7 +43,7 @@ pub(super) fn batched(
     }
 }
 
-/// Derives a body over a batch, see [`batched`].
+/// Derives the body of [`batched`].
 fn over_batch(
     transforms: &dyn Transforms,
     body: &Body,
@@ -77,7 +77,7 @@ pub fn call(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, 
     applied(site, &body, &operands, mapped, size)
 }
 
-/// Batches a body that is applied to operands: its parameters, then its captures.
+/// Batches the application of a body to operands: its parameters, then its captures.
 pub(super) fn applied(
     site: &mut Site,
     body: &Arc<Body>,
@@ -96,8 +96,8 @@ fn either(a: &[bool], b: &[bool]) -> Vec<bool> {
     a.iter().zip(b).map(|(a, b)| *a || *b).collect()
 }
 
-/// Batches a conditional or case. If the choice is mapped, all branches are computed, and each element of the batch is
-/// selected from its own.
+/// Batches a conditional or case. If the choice is mapped, all branches are computed, and the result of each element of
+/// the batch is selected from its own branch.
 pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
     let (arguments, captured): (usize, Vec<usize>) = if site.op == Op::If {
         let IfAttributes { arguments, .. } = site.attributes();
@@ -149,11 +149,11 @@ fn selected(site: &mut Site, choice: NodeId, branches: Vec<Vec<NodeId>>, size: i
         let [on_true, on_false] = &branches[..] else { unreachable!("a conditional has two branches") };
         return on_true.iter().zip(on_false).map(|(&a, &b)| select_rows(trace, choice, a, b, size)).collect();
     }
-    // Every index out of range selects the last branch.
+    // An index out of range selects the last branch.
     let (last, others) = branches.split_last().expect("a case has branches");
     let mut results = last.clone();
     for (number, branch) in others.iter().enumerate() {
-        // A branch whose number the index cannot hold is never selected.
+        // The dtype of the index cannot represent this branch's number, so that the branch is never selected.
         let dtype = trace.node(choice).dtype;
         if Scalar::new(dtype, ScalarValue::Signed(number as i64)).is_err() {
             break;
@@ -167,7 +167,7 @@ fn selected(site: &mut Site, choice: NodeId, branches: Vec<Vec<NodeId>>, size: i
     Ok(results)
 }
 
-/// Records for each row of the leading axis `a` where `pred[row]` is true, and `b` elsewhere.
+/// Records a select of rows: row i of the result is row i of `a` if `pred[i]` is true, and of `b` otherwise.
 fn select_rows(trace: &mut Trace, pred: NodeId, a: NodeId, b: NodeId, size: i64) -> Result<NodeId> {
     let rank = trace.ty(a).dims.len();
     let mut dims = vec![1; rank];
@@ -176,7 +176,8 @@ fn select_rows(trace: &mut Trace, pred: NodeId, a: NodeId, b: NodeId, size: i64)
     ops::select(trace, pred, a, b)
 }
 
-/// Carried values that have the batch axis: those that start with it, and those that get it from the body.
+/// Returns the fixed point of the mask of carried values: those that have the batch axis initially, and those that get
+/// it from the body.
 fn settled(
     transforms: &dyn Transforms,
     body: &Arc<Body>,
@@ -195,7 +196,7 @@ fn settled(
     }
 }
 
-/// The initial values, with the batch axis on those in the mask.
+/// Returns the initial values, with a batch axis on those in the mask.
 fn starts(site: &mut Site, mapped: &[bool], carried: &[bool], size: i64) -> Result<Vec<NodeId>> {
     let mut starts = site.operands[..carried.len()].to_vec();
     for i in 0..carried.len() {
@@ -239,7 +240,7 @@ fn swap_leading(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
 }
 
 /// Batches a loop with a condition. If the condition depends on a mapped value, the loop runs until it is false for
-/// every element of the batch; elements that have finished keep their values.
+/// every element of the batch, and finished elements keep their values.
 pub fn while_loop(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
     let WhileAttributes { carried, captured_by_condition } = site.attributes();
     let (condition, body, transforms) = (site.bodies[0].clone(), site.bodies[1].clone(), site.transforms);
@@ -277,7 +278,7 @@ pub fn while_loop(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(No
     Ok(paired(made, &carry))
 }
 
-/// A condition that is true while it holds for any element of the batch.
+/// Returns a condition that is true if `condition` is true for any element of the batch.
 fn any_of(condition: &Body) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = condition.parameters().iter().map(|ty| trace.parameter(ty.clone())).collect();
@@ -287,8 +288,8 @@ fn any_of(condition: &Body) -> Result<Arc<Body>> {
     Ok(take_closed_body(&trace, &parameters, &captures, &[any]))
 }
 
-/// A loop body that changes only the elements of the batch for which the condition holds. Its captures are those of the
-/// condition, then those of the body.
+/// Returns a loop body that changes only the elements of the batch for which the condition is true. Its captures are
+/// those of the condition, then those of the body.
 fn guarded(condition: &Body, body: &Body, size: i64) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let mut leaves =
@@ -311,7 +312,7 @@ pub fn barrier(site: &mut Site, mapped: &[bool], _: i64) -> Result<Vec<(NodeId, 
     Ok(paired(ops::optimization_barrier(site.trace, &operands)?, mapped))
 }
 
-/// Whether a combiner is a plain binary operation.
+/// Returns the binary operation that a combiner consists of; None for any other combiner.
 pub fn combiner(body: &Body) -> Option<BinaryOp> {
     let [ty] = body.results() else { return None };
     let known = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];

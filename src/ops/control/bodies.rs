@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock};
 
-/// Computation of a cached body, apart from its dtypes.
+/// What a cached body computes, apart from its dtypes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Purpose {
     Combine(u8),
@@ -53,8 +53,9 @@ pub fn replace(dtype: DType) -> Result<Arc<Body>> {
     made(Purpose::Replace, &[dtype; 2], |_, p| Ok(vec![p[1]]))
 }
 
-/// Comparator of a sort: takes two elements of each dtype in turn and returns true if the first element of the first
-/// dtype precedes the second one. NaN is greater than every number: it comes last, or first with `descending`.
+/// Returns the comparator of a sort: takes two elements of each dtype in turn, and returns true if the first element of
+/// the first dtype precedes the second one. NaN is greater than every number: it comes last, or first with
+/// `descending`.
 pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
     let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
     made(Purpose::Order { descending }, &twice, |trace, p| {
@@ -69,9 +70,9 @@ pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
     })
 }
 
-/// Comparator of a lexicographic sort: takes two elements of each dtype in turn and returns true if the first ones
-/// precede the second ones by the first `keys` dtypes, compared in order: a later key decides only if all earlier ones
-/// are equal. Keys are integers.
+/// Returns the comparator of a lexicographic sort: takes two elements of each dtype in turn, and returns true if the
+/// first ones precede the second ones by the first `keys` dtypes. A later key decides only if all earlier ones are
+/// equal. Keys are integers.
 pub fn lexicographic(dtypes: &[DType], keys: usize, descending: bool) -> Result<Arc<Body>> {
     let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
     made(Purpose::Lexicographic { keys, descending }, &twice, |trace, p| {
@@ -88,7 +89,7 @@ pub fn lexicographic(dtypes: &[DType], keys: usize, descending: bool) -> Result<
     })
 }
 
-/// If a body was made by [`lexicographic`] with three keys, returns the number of keys and whether the order is
+/// Recognizes a body of [`lexicographic`] with three keys: returns the number of keys, and whether the order is
 /// descending.
 pub fn known_keys(body: &Body) -> Option<(usize, bool)> {
     let dtypes: Vec<DType> = body.parameters().iter().step_by(2).map(|ty| ty.dtype).collect();
@@ -107,8 +108,8 @@ fn is_number_and_nan(trace: &mut Trace, number: NodeId, nan: NodeId) -> Result<N
     binary(trace, BinaryOp::And, is_number, is_nan)
 }
 
-/// Reducer that maps `(a, i, b, j)`, two elements and their indices, to the greater (or smaller) element and its index:
-/// NaN if one is NaN; of equal elements the one with the smaller index.
+/// Returns the reducer that maps `(a, i, b, j)`, two elements and their indices, to the greater (or smaller) element
+/// and its index. NaN takes precedence; of equal elements, the one with the smaller index is chosen.
 pub fn extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> {
     made(Purpose::Extreme { greatest }, &[dtype, index, dtype, index], |trace, p| {
         let (a, i, b, j) = (p[0], p[1], p[2], p[3]);
@@ -129,7 +130,7 @@ pub fn extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> 
     })
 }
 
-/// A sort order that was recognized in a comparator. NaN is greater than every number.
+/// Sort order of a recognized comparator. NaN is greater than every number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownOrder {
     /// Index of the array that is the sort key.
@@ -138,8 +139,8 @@ pub struct KnownOrder {
     pub descending: bool,
 }
 
-/// Returns the order that a comparator implements, if it is recognized: a body of [`order`], or a single LT or GT of
-/// the two elements of one array, which does not define the position of NaN.
+/// Recognizes the order that a comparator implements: a body of [`order`], or a single LT or GT of the two elements of
+/// one array, which leaves the position of NaN undefined. None for any other comparator.
 pub fn known_order(body: &Body) -> Option<KnownOrder> {
     let (values, results) = body.decode();
     let value = |position: usize| &values[position];

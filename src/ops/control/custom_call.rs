@@ -136,7 +136,7 @@ fn row_major(types: &[&TensorType]) -> String {
 
 fn refuse_native(call: &Call) -> Result<Vec<Array>> {
     let CustomCall { target, .. } = call.attributes();
-    Err(error!(Unimplemented, "target: {target} is known to plugins, if at all, and native tensors have none"))
+    Err(error!(Unimplemented, "target: {target} is called by XLA only; custom calls are not supported on cpu tensors"))
 }
 
 #[cfg(test)]

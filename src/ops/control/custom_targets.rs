@@ -38,7 +38,7 @@ const OWN: [&str; 28] = [
     "inspect_sharding",
     "shape_assertion",
 ];
-/// Targets that match `OWN_PREFIXES` but that XLA offers to frontends: a Triton kernel, whose module is in the backend
+/// Targets that match `OWN_PREFIXES`, but that XLA offers to frontends: a Triton kernel, whose module is its backend
 /// configuration.
 const OFFERED: [&str; 1] = ["__gpu$xla.gpu.triton"];
 const OWN_PREFIXES: [&str; 9] = ["__", "SPMD", "X64", "chlo.", "mhlo.", "sdy.", "stablehlo.", "vhlo.", "xla."];
@@ -53,7 +53,7 @@ pub fn check(target: &str, operands: &[TensorType], results: &[TensorType]) -> R
         "ProductOfElementaryHouseholderReflectors" => is_product(operands, results),
         _ if OFFERED.contains(&target) => return Ok(()),
         _ if OWN.contains(&target) || OWN_PREFIXES.iter().any(|prefix| target.starts_with(prefix)) => {
-            return Err(error!(InvalidArgument, "target: {target} is a name of XLA's own, and is not to be called"));
+            return Err(error!(InvalidArgument, "target: {target} is internal to XLA and cannot be called"));
         }
         _ => return Ok(()),
     };

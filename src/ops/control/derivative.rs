@@ -1,5 +1,5 @@
-//! Derivatives of operations that apply bodies. The bodies of tangents and cotangents are made from the operation's by
-//! the transformations of the site.
+//! Derivatives of operations that apply bodies. Bodies with tangents and backward bodies are derived from the
+//! operation's bodies by [`Transforms`](crate::ops::rules::Transforms).
 
 use super::apply::{Applied, CaseAttributes, IfAttributes};
 use super::memo::Derivation;
@@ -10,7 +10,7 @@ use crate::ops::rules::{Forward, Site, Transforms, reached, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
 
-/// Parameters or operands at the places of a mask.
+/// Returns the nodes in a mask.
 pub(in crate::ops) fn chosen(nodes: &[NodeId], mask: &[bool]) -> Vec<NodeId> {
     nodes.iter().zip(mask).filter(|(_, is)| **is).map(|(&id, _)| id).collect()
 }
@@ -19,7 +19,7 @@ pub(in crate::ops) fn leaves<'a>(trace: &mut Trace, types: impl IntoIterator<Ite
     types.into_iter().map(|ty| trace.parameter(ty.clone())).collect()
 }
 
-/// One leaf for each value in the mask, `None` for the others.
+/// Adds a leaf for each node in the mask; `None` for the others.
 pub(in crate::ops) fn leaves_where(trace: &mut Trace, nodes: &[NodeId], mask: &[bool]) -> Vec<Option<NodeId>> {
     let leaf = |(&id, is): (&NodeId, &bool)| {
         is.then(|| {
@@ -38,7 +38,7 @@ pub(in crate::ops) fn flat(list: &[Option<NodeId>]) -> Vec<NodeId> {
     list.iter().flatten().copied().collect()
 }
 
-/// The nodes, or zeros of the types of `like`.
+/// Replaces each `None` by zeros of the type of the node in `like`.
 pub(super) fn or_zeros(trace: &mut Trace, nodes: &[Option<NodeId>], like: &[NodeId]) -> Result<Vec<NodeId>> {
     nodes
         .iter()
@@ -53,7 +53,7 @@ pub(super) fn or_zeros(trace: &mut Trace, nodes: &[Option<NodeId>], like: &[Node
         .collect()
 }
 
-/// Pairs of a result and its cotangent, of those that have one.
+/// Returns pairs of a result and its cotangent, for the results that have one.
 pub(super) fn with_cotangents(results: &[NodeId], cotangents: &[Option<NodeId>]) -> Vec<(NodeId, NodeId)> {
     results.iter().zip(cotangents).filter_map(|(&result, cotangent)| cotangent.map(|c| (result, c))).collect()
 }
@@ -65,9 +65,9 @@ pub(super) struct Pushed {
     pub has_tangent: Vec<bool>,
 }
 
-/// The body with tangents of the operands in the mask, and of the results in `wanted` or of all that have one. `groups`
-/// are the ends of groups of operands: each group is followed by its tangents. What is behind the last end are captures.
-/// Results are in the same groups, the last of which ends with the results.
+/// Returns the body with tangents of the operands in the mask, and tangents of the results in `wanted`, or else of all
+/// results that have one. `groups` are the ends of groups of operands: each group is followed by its tangents. Operands
+/// after the last end are captures. Results are grouped in the same way; their last group ends with the results.
 pub(super) fn pushed(
     transforms: &dyn Transforms,
     body: &Arc<Body>,
@@ -82,7 +82,7 @@ pub(super) fn pushed(
     transforms.memo().tangents.find_or(derivation, || push(transforms, body, active, wanted, groups))
 }
 
-/// Derives a body with tangents, see [`pushed`].
+/// Derives the body of [`pushed`].
 fn push(
     transforms: &dyn Transforms,
     body: &Body,
@@ -105,7 +105,8 @@ fn push(
     Ok(Pushed { body: take_closed_body(&trace, &parameters, &captures, &results), has_tangent })
 }
 
-/// Nodes in groups that end at `ends` and at the last node, each followed by the tangents of its nodes.
+/// Returns the nodes in groups that end at `ends` and at the last node, each group followed by the tangents of its
+/// nodes.
 fn grouped(nodes: &[NodeId], tangents: &[Option<NodeId>], ends: &[usize]) -> Vec<NodeId> {
     let mut all = Vec::with_capacity(2 * nodes.len());
     let mut start = 0;
@@ -117,13 +118,13 @@ fn grouped(nodes: &[NodeId], tangents: &[Option<NodeId>], ends: &[usize]) -> Vec
     all
 }
 
-/// Tangents of a call: a call of the body with tangents.
+/// Records the tangents of a call, by a call of the body with tangents.
 pub fn jvp_of_call(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let (body, operands) = (site.bodies[0].clone(), site.operands.clone());
     jvp_of_applied(site, &body, &operands, tangents)
 }
 
-/// Tangents of a body that is applied to operands: its parameters, then its captures.
+/// Records the tangents of a body applied to operands: its parameters, then its captures.
 pub(super) fn jvp_of_applied(
     site: &mut Site,
     body: &Arc<Body>,
@@ -136,15 +137,15 @@ pub(super) fn jvp_of_applied(
     Ok(split(results, &made.has_tangent))
 }
 
-/// Splits results that are followed by tangents of those in the mask.
+/// Splits a list of results, followed by tangents of those in the mask.
 pub(in crate::ops) fn split(mut results: Vec<NodeId>, has_tangent: &[bool]) -> Forward {
     let mut behind = results.split_off(has_tangent.len()).into_iter();
     let tangents = has_tangent.iter().map(|has| if *has { behind.next() } else { None }).collect();
     Forward { results: Some(results), tangents }
 }
 
-/// Results and their tangents of branches, each with its own captures. All branches return tangents for the results
-/// that have one in any of them.
+/// Returns each branch with tangents, and which results have one. All branches return tangents of the results that have
+/// one in any branch.
 fn branches_with_tangents(
     site: &Site,
     arguments: usize,
@@ -170,7 +171,7 @@ fn branches_with_tangents(
     Ok((bodies, has_tangent))
 }
 
-/// Operands of branches, sorted: the choice, the arguments, and the captures of each branch.
+/// Operands of a conditional or case by role: the choice, the arguments, and the captures of each branch.
 struct Choice {
     choice: NodeId,
     arguments: Vec<NodeId>,
@@ -208,7 +209,7 @@ fn chosen_branch(site: &mut Site, choice: NodeId, branches: &[Applied], argument
     }
 }
 
-/// Tangents of a conditional or case.
+/// Records the tangents of a conditional or case.
 pub fn jvp_of_branches(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let (arguments, captured) = counts(site);
     let (bodies, has_tangent) = branches_with_tangents(site, arguments, &captured, tangents)?;
@@ -226,8 +227,8 @@ pub fn jvp_of_branches(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<F
     Ok(split(results, &has_tangent))
 }
 
-/// Cotangents of a conditional or case: another one, each of whose branches computes the branch again and pulls the
-/// cotangents back. Nothing is saved inside of branches.
+/// Records the cotangents of a conditional or case, by another one: each of its branches recomputes the original branch
+/// and propagates the cotangents. No values inside of branches are saved.
 pub fn vjp_of_branches(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let (arguments, captured) = counts(site);
     let given = choice_of(&site.operands, arguments, &captured);
@@ -250,8 +251,9 @@ pub(super) fn arriving(body: &Body, cotangents: &[Option<NodeId>]) -> Vec<bool> 
     arriving
 }
 
-/// The backward pass of each branch, from its parameters and the cotangents that arrive. Each returns a gradient for
-/// every wanted one of the arguments and captures of all branches: zeros for captures of the others.
+/// Returns the backward pass of each branch, which takes the branch's parameters and the cotangents that arrive. Each
+/// returns a gradient for every wanted argument and every wanted capture of all branches: zeros for captures of other
+/// branches.
 fn branches_back(
     transforms: &dyn Transforms,
     branches: &[Arc<Body>],
@@ -288,17 +290,17 @@ fn branches_back(
     Ok(bodies)
 }
 
-/// Residuals of a body that is applied.
+/// Residuals of an applied body.
 pub(super) struct Residuals {
-    /// The number of each among the results of the forward body.
+    /// Index of each residual among the results of the forward body.
     numbers: Vec<usize>,
-    /// Types of those that the body did not return before.
+    /// Types of the residuals that the original body did not return.
     pub added: Vec<TensorType>,
 }
 
 impl Residuals {
-    /// Looks residuals up in a trace of both passes: among the results of the body from number `first` on, and those
-    /// that it does not return are added. Returns the results of the forward body too.
+    /// Finds residuals, in a trace of both passes, among the results of the body from index `first` on, and adds those
+    /// that are not among them. Also returns the results of the forward body.
     pub fn among(trace: &Trace, results: &[NodeId], first: usize, saved: &[NodeId]) -> (Residuals, Vec<NodeId>) {
         let known = trace.value_numbers();
         let number = |id: NodeId| known[id.0 as usize];
@@ -315,7 +317,8 @@ impl Residuals {
         (Residuals { numbers, added }, all)
     }
 
-    /// The nodes of the residuals at a site whose results have the types `present`, and that was extended by `added`.
+    /// Nodes of the residuals at a site whose results had the types `present` before it was extended by the results
+    /// `added`.
     pub fn at(&self, site: &mut Site, present: &[TensorType], added: &[NodeId]) -> Vec<NodeId> {
         let mut nodes = Vec::with_capacity(self.numbers.len());
         for &number in &self.numbers {
@@ -329,18 +332,19 @@ impl Residuals {
     }
 }
 
-/// Forward and backward pass of a body that is called.
+/// Forward and backward pass of a called body.
 pub(super) struct CallPasses {
-    /// The body, with the residuals that it did not return as further results.
+    /// The body, extended by the residuals that it did not return.
     forward: Arc<Body>,
-    /// Operands, residuals, cotangents to gradients.
+    /// Maps operands, residuals and cotangents to gradients.
     backward: Arc<Body>,
     residuals: Residuals,
     /// Which operands have a gradient.
     has_gradient: Vec<bool>,
 }
 
-/// The passes for the cotangents that arrive and the operands that are wanted; `None` if no operand has a gradient.
+/// Returns the passes for the cotangents that arrive and the operands that are wanted; `None` if no operand has a
+/// gradient.
 fn call_passes(
     transforms: &dyn Transforms,
     body: &Body,
@@ -367,7 +371,7 @@ fn call_passes(
     Ok(Some(CallPasses { forward, backward, residuals, has_gradient }))
 }
 
-/// Cotangents of a call. The recorded call is extended to return the residuals as further results.
+/// Records the cotangents of a call. The recorded call is extended to also return the residuals.
 pub fn vjp_of_call(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let (body, operands) = (site.bodies[0].clone(), site.operands.clone());
     vjp_of_applied(site, &body, &operands, cotangents, wanted, |site, forward, added| {
@@ -375,9 +379,9 @@ pub fn vjp_of_call(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
     })
 }
 
-/// Cotangents of the operands (parameters, then captures) of a body that an operation applies: a call of the backward
-/// body, on the operands, the residuals and the cotangents. `extend` makes the recorded operation apply the forward body,
-/// which has further results of the types given, and returns the nodes of these.
+/// Records the cotangents of the operands (parameters, then captures) of an applied body, by a call of the backward
+/// body on the operands, the residuals and the cotangents. `extend` replaces the body of the recorded operation by the
+/// forward body, which has additional results of the given types, and returns their nodes.
 pub(super) fn vjp_of_applied(
     site: &mut Site,
     body: &Arc<Body>,
@@ -400,7 +404,7 @@ pub(super) fn vjp_of_applied(
     Ok(has_gradient.iter().map(|has| if *has { found.next() } else { None }).collect())
 }
 
-/// Tangents of operations that return their operands.
+/// Records the tangents of an operation that returns its operands.
 pub fn jvp_of_barrier(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let given = flat(tangents);
     let held = ops::optimization_barrier(site.trace, &given)?;
@@ -409,7 +413,7 @@ pub fn jvp_of_barrier(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Fo
     Ok(Forward { results: None, tangents })
 }
 
-/// Cotangents of operations that return their operands.
+/// Records the cotangents of an operation that returns its operands.
 pub fn vjp_of_barrier(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let mut all = cotangents.to_vec();
     all.resize(wanted.len(), None);

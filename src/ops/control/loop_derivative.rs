@@ -1,4 +1,4 @@
-//! Derivatives of loops: of scans in both modes, of loops with a condition in forward mode.
+//! Derivatives of loops: scans in both modes, loops with a condition in forward mode only.
 
 use super::apply::{Applied, ScanAttributes, WhileAttributes};
 use super::derivative::{
@@ -13,8 +13,8 @@ use crate::ops::rules::{Forward, Site, Transforms, reached, sum_dtype, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
 
-/// Which carried values of a loop have a tangent: those that have one at the start, and those that get one from the
-/// body, until no more are found. `others` are the remaining operands of the body.
+/// Returns the fixed point of the mask of carried values with a tangent: those that have one initially, and those that
+/// get one from the body. `others` is the mask of the body's remaining operands.
 fn carried_tangents(body: &Body, start: &[bool], others: &[bool]) -> Vec<bool> {
     let mut carried = start.to_vec();
     loop {
@@ -27,7 +27,8 @@ fn carried_tangents(body: &Body, start: &[bool], others: &[bool]) -> Vec<bool> {
     }
 }
 
-/// Tangents of a loop with a condition: a loop that carries the tangents too. The condition does not see them.
+/// Records the tangents of a loop with a condition, by a loop that also carries the tangents. The condition takes the
+/// values only.
 pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let WhileAttributes { carried, captured_by_condition } = site.attributes();
     let (condition, body, transforms) = (site.bodies[0].clone(), site.bodies[1].clone(), site.transforms);
@@ -57,16 +58,16 @@ pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forw
     Ok(split(results, &active))
 }
 
-/// A loop with a condition has no backward pass, because the number of its iterations is not known.
+/// Returns an error: a loop with a condition has no backward pass, because its number of iterations is unknown.
 pub fn vjp_of_while(_: &mut Site, _: &[Option<NodeId>], _: &[bool]) -> Result<Vec<Option<NodeId>>> {
     Err(error!(
         Unimplemented,
         "while has no reverse-mode derivative, because the number of its iterations is not known before it runs; \
-         lxla_scan has one, and so has a computation with a rule of its own (lxla_computation_with_vjp)"
+         lxla_scan has one, and so has a computation with a custom rule (lxla_computation_with_vjp)"
     ))
 }
 
-/// Tangents of a scan: a scan that carries and stacks the tangents too.
+/// Records the tangents of a scan, by a scan that also carries and stacks the tangents.
 pub fn jvp_of_scan(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let ScanAttributes { carried, arrays, length, reverse } = site.attributes();
     let (body, transforms) = (site.bodies[0].clone(), site.transforms);
@@ -105,7 +106,7 @@ struct Iteration {
     gradients: Vec<Option<NodeId>>,
 }
 
-/// Records the body of a scan and pulls back the cotangents that arrive.
+/// Records the body of a scan, and propagates the cotangents that arrive.
 fn iteration(transforms: &dyn Transforms, body: &Body, arriving: &[bool], wanted: &[bool]) -> Result<Iteration> {
     let mut trace = Trace::new();
     let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
@@ -119,10 +120,10 @@ fn iteration(transforms: &dyn Transforms, body: &Body, arriving: &[bool], wanted
 
 /// Forward and backward pass of one iteration of a scan.
 pub(super) struct ScanPasses {
-    /// The body, with the residuals that it did not stack as further results.
+    /// The body, extended by the residuals that it did not stack.
     forward: Arc<Body>,
-    /// Carried cotangents, sums, residuals, slices, cotangents of stacked results to carried cotangents, sums, cotangents
-    /// of slices.
+    /// Maps carried cotangents, sums, residuals, slices and cotangents of stacked results to carried cotangents, sums
+    /// and cotangents of slices.
     backward: Arc<Body>,
     residuals: Residuals,
     /// Carried values that have a cotangent.
@@ -135,9 +136,9 @@ pub(super) struct ScanPasses {
     stacks: Vec<usize>,
 }
 
-/// The passes of one iteration of a scan that carries `carried` values. The carried cotangents are those of the scan's
-/// results, and those that the pull-back itself returns for the iteration before: it is recorded again until no further
-/// carried value gets one. `wanted` are the operands of the body that are differentiated.
+/// Returns the passes of one iteration of a scan that carries `carried` values. Cotangents of carried values are those
+/// of the scan's results, and those that the backward pass of the next iteration returns; the backward pass is recorded
+/// again until no further carried value gets one. `wanted` is the mask of the body's operands that are differentiated.
 fn scan_passes(
     transforms: &dyn Transforms,
     body: &Arc<Body>,
@@ -165,11 +166,11 @@ fn scan_passes(
     }
 }
 
-/// Splits the settled pull-back of one iteration into its two passes.
+/// Splits the backward pass of one iteration, whose masks no longer change, into its two bodies.
 fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Iteration) -> Result<ScanPasses> {
     let Iteration { mut trace, primals, results, cotangents, gradients } = made;
     let explicit = body.parameters().len();
-    // One more sum for each wanted capture, which the backward scan carries.
+    // The backward scan carries one sum for each wanted capture.
     let (mut of_sums, mut next_sums, mut sums) = (Vec::new(), Vec::new(), Vec::new());
     for (capture, gradient) in gradients.iter().enumerate().skip(explicit) {
         let Some(gradient) = *gradient else { continue };
@@ -195,7 +196,7 @@ fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Ite
     let saved = transforms.residuals(&trace, &primals[carried..], &primals[explicit..], &late, &all);
     let stacks: Vec<usize> = (carried..cotangents.len()).filter(|&i| cotangents[i].is_some()).collect();
 
-    // A carried result is the last one, not a stack of all.
+    // Skips the carried results: they are those of the last iteration, not stacks.
     let (residuals, extended) = Residuals::among(&trace, &results, carried, &saved);
     let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &extended);
     let (of_carried, of_stacks) = (flat(&cotangents[..carried]), flat(&cotangents[carried..]));
@@ -204,15 +205,15 @@ fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Ite
     Ok(ScanPasses { forward, backward, residuals, carries, sums, slices, stacks })
 }
 
-/// Cotangents of a scan: a scan in the opposite direction. The forward scan is extended to stack the residuals of each
-/// iteration. The backward scan carries the cotangents of carried values and the sums of the captures' cotangents; it
-/// reads the residuals, the slices of the forward scan, and the cotangents of stacked results. Slices and captures are
-/// never stacked.
+/// Records the cotangents of a scan, by a scan in the opposite direction. The forward scan is extended to stack the
+/// residuals of each iteration. The backward scan carries the cotangents of carried values and the sums of the
+/// captures' cotangents; it reads the residuals, the slices of the forward scan, and the cotangents of stacked results.
+/// Slices and captures are never stacked.
 pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let ScanAttributes { carried, arrays, length, reverse } = site.attributes();
     let (body, transforms, operands) = (site.bodies[0].clone(), site.transforms, site.operands.clone());
     let explicit = carried + arrays;
-    // A carried value that depends on a wanted operand in any iteration is differentiated in all.
+    // A carried value that depends on a wanted operand in one iteration is differentiated in all iterations.
     let active = carried_tangents(&body, &wanted[..carried], &wanted[carried..]);
     let inner: Vec<bool> = [&active[..], &wanted[carried..]].concat();
     let mut arriving = arriving(&body, cotangents);

@@ -100,7 +100,7 @@ pub fn case(e: &mut Emitter, at: usize) {
     regions(e, &name, &branches, arguments, "tensor<i32>");
 }
 
-/// Writes the regions of an operation that applies one of several bodies, to its end.
+/// Writes the regions of an operation that applies one of several bodies, and the end of the operation.
 fn regions(e: &mut Emitter, name: &str, branches: &[(&Arc<Body>, &[String])], arguments: &[String], choice: &str) {
     let results: Vec<String> = branches[0].0.results().iter().map(mlir).collect();
     let inside = name.replace("%v", "%branch");
@@ -191,7 +191,7 @@ pub fn scan(e: &mut Emitter, position: usize) {
     close_loop(e, &all, &types);
 }
 
-/// Position at which an iteration reads and writes: its number, or counted from the end if `reverse`.
+/// Writes the position at which an iteration reads and writes: its number, counted from the end if `reverse` is set.
 fn place(e: &mut Emitter, number: &str, counter: &TensorType, length: i64, reverse: bool) -> String {
     if !reverse {
         return number.to_string();
@@ -201,8 +201,8 @@ fn place(e: &mut Emitter, number: &str, counter: &TensorType, length: i64, rever
     place
 }
 
-/// Returns the type of one slice with a leading axis of size 1, as in the stack, and the start indices of all its axes
-/// with their types.
+/// Returns the type of one slice of a stack, with a leading axis of size 1, and the start indices of all its axes with
+/// their types.
 fn within_stack(
     e: &mut Emitter,
     slice: &TensorType,

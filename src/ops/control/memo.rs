@@ -1,6 +1,6 @@
-//! Memo of the bodies that rules derive from bodies, kept while one transformation runs. A body that several operations apply is derived
-//! once, and so is one inside of a loop whose body is derived again until its mask of carried values is settled: loops
-//! that nest n deep take a number of derivations that is linear in n.
+//! Memo of derived bodies, kept during one transformation. A body that several operations apply is derived once. So is
+//! a body within a loop whose own body is derived repeatedly until its mask of carried values no longer changes: n
+//! nested loops take a number of derivations that is linear in n.
 
 use super::batch::BatchedBody;
 use super::derivative::{CallPasses, Pushed};
@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// All that a rule derives bodies from. Bodies are compared by their content, so equal ones share what is derived.
+/// Key of a derivation: all inputs of the rule. Bodies are compared by content, so that equal bodies share derived
+/// ones.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Derivation {
     bodies: Vec<Arc<Body>>,
@@ -21,19 +22,19 @@ pub(super) struct Derivation {
 }
 
 impl Derivation {
-    /// A derivation from several bodies together.
+    /// Creates the key of a derivation from several bodies.
     pub fn new(bodies: &[Arc<Body>], numbers: &[i64], masks: &[&[bool]]) -> Derivation {
         let masks = masks.iter().map(|mask| mask.to_vec()).collect();
         Derivation { bodies: bodies.to_vec(), numbers: numbers.to_vec(), masks }
     }
 
-    /// A derivation from one body.
+    /// Creates the key of a derivation from one body.
     pub fn of(body: &Arc<Body>, numbers: &[i64], masks: &[&[bool]]) -> Derivation {
         Derivation::new(std::slice::from_ref(body), numbers, masks)
     }
 }
 
-/// Bodies that one rule has derived so far, by key. No lock is held while a body is derived, because a rule derives nested
+/// Bodies that one rule has derived so far, by key. No lock is held during a derivation, because it derives nested
 /// bodies.
 pub(super) struct Table<T> {
     known: Mutex<FxHashMap<Derivation, Arc<T>>>,
@@ -47,7 +48,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Returns the derived bodies of this key; None if they were not derived yet.
+    /// Returns the derived bodies of this key; None if there are none yet.
     pub fn find(&self, derivation: &Derivation) -> Option<Arc<T>> {
         self.known.lock().get(derivation).cloned()
     }
@@ -60,7 +61,7 @@ impl<T> Table<T> {
         made
     }
 
-    /// Returns the derived bodies of this key, and derives them first if necessary.
+    /// Returns the derived bodies of this key; derives them if there are none yet.
     pub fn find_or(&self, derivation: Derivation, derive: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         match self.find(&derivation) {
             Some(known) => Ok(known),
@@ -74,7 +75,7 @@ impl<T> Table<T> {
     }
 }
 
-/// Bodies derived by the rules of operations that apply bodies, in one transformation.
+/// Bodies that the rules of operations that apply bodies have derived in one transformation.
 #[derive(Default)]
 pub struct Memo {
     /// Bodies with tangents.
@@ -83,16 +84,16 @@ pub struct Memo {
     pub(super) calls: Table<Option<CallPasses>>,
     /// Backward passes of all branches of an operation.
     pub(super) branches: Table<Vec<Arc<Body>>>,
-    /// Passes of one iteration of a scan, whose masks of cotangents are settled.
+    /// Passes of one iteration of a scan, whose masks of cotangents no longer change.
     pub(super) scans: Table<ScanPasses>,
-    /// For masks that are not settled: the mask with the cotangents that the pull-back of an iteration adds.
+    /// Fixed-point steps: for a mask that still changes, the mask with the cotangents that one iteration adds.
     pub(super) unsettled: Table<Vec<bool>>,
-    /// Bodies over a batch.
+    /// Bodies with a batch axis.
     pub(super) batches: Table<BatchedBody>,
 }
 
 impl Memo {
-    /// Number of times that a body was derived from another.
+    /// Number of derivations so far.
     pub fn derived(&self) -> usize {
         self.tangents.count()
             + self.calls.count()

@@ -6,6 +6,7 @@ pub mod batch;
 pub mod bodies;
 pub mod custom;
 pub mod custom_call;
+pub mod custom_rules;
 pub mod custom_targets;
 pub mod derivative;
 pub mod evaluate;

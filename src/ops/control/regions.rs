@@ -17,7 +17,7 @@ pub fn scalar(dtype: DType) -> TensorType {
     TensorType::new(dtype, &[])
 }
 
-/// Returns an error unless all captures are scalars, and no operation is one of a mesh.
+/// Returns an error unless all captures are scalars, and the body contains no mesh operation.
 pub fn check_captures(name: &str, applied: &Applied) -> Result<()> {
     if applied.body.has_collectives() || applied.body.has_shardings() {
         return Err(error!(InvalidArgument, "{name}: it has operations of a mesh; want operations on scalars only"));
@@ -49,7 +49,7 @@ pub fn check_alike(trace: &Trace, name: &str, nodes: &[NodeId]) -> Result<Vec<Te
     }
 }
 
-/// Returns a function that applies body `number` elementwise to arguments, followed by its captures.
+/// Returns a function that applies body `number` elementwise to arguments and `captures`.
 pub fn each<'a>(call: &'a Call, number: usize, captures: &'a [Array]) -> impl Fn(&[Array]) -> Result<Vec<Array>> + 'a {
     move |arguments| (call.apply_each)(number, &[arguments, captures].concat())
 }

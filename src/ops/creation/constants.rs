@@ -55,6 +55,12 @@ pub(in crate::ops) fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<Node
     full(trace, ty, ScalarValue::Unsigned(1))
 }
 
+/// Records a pred tensor of the shape of `x` with `value` in every element.
+pub(in crate::ops) fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result<NodeId> {
+    let ty = TensorType { dtype: DType::Pred, dims: trace.ty(x).dims };
+    full(trace, &ty, ScalarValue::Unsigned(value.into()))
+}
+
 /// Records a tensor with the given scalar in every element.
 pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
     let shape = trace.intern(dims);
@@ -65,7 +71,7 @@ pub fn constant(trace: &mut Trace, dims: &[i64], scalar: Scalar) -> NodeId {
 pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
     element_count(&ty.dims)?;
     if ty.dtype == DType::Pred {
-        return Err(error!(InvalidArgument, "dtype: iota counts in numbers, not pred"));
+        return Err(error!(InvalidArgument, "dtype: pred given; iota takes all other dtypes"));
     }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     if ty.dtype.is_float8() {

@@ -19,12 +19,12 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "one_hot", function: "lxla_one_hot", dtypes: "all; indices integers" },
 ];
 
-/// Records the lower triangle: elements up to diagonal `k` (1 is the one above the main diagonal), 0 above it.
+/// Records the lower triangle of matrices: elements above diagonal `k` (0: main, 1: the one above it) become 0.
 pub fn tril(trace: &mut Trace, x: NodeId, k: i64) -> Result<NodeId> {
     triangle(trace, x, "tril", CompareOp::Le, k)
 }
 
-/// Records the upper triangle: elements from diagonal `k` on, 0 below it.
+/// Records the upper triangle of matrices: elements below diagonal `k` become 0.
 pub fn triu(trace: &mut Trace, x: NodeId, k: i64) -> Result<NodeId> {
     triangle(trace, x, "triu", CompareOp::Ge, k)
 }
@@ -48,7 +48,7 @@ pub fn eye(trace: &mut Trace, dtype: DType, rows: i64, columns: i64, k: i64) -> 
 
 /// Records the mask `column (op) row + k`.
 fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) -> Result<NodeId> {
-    // Diagonals further outside select the same elements; clamped, positions do not overflow in s32.
+    // Diagonals further outside select the same elements. `k` is clamped so that positions do not overflow in s32.
     let k = k.clamp(-rows - 1, columns + 1);
     let narrow = rows + columns < i64::from(i32::MAX) / 2;
     let dtype = if narrow { DType::S32 } else { DType::S64 };
@@ -59,8 +59,8 @@ fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) 
     compare(trace, op, column, line)
 }
 
-/// Records a one-hot encoding: a new axis of size `depth`, with 1 at the position that the element of `indices` gives
-/// and 0 elsewhere; all 0 if the index is negative or not below `depth`.
+/// Records a one-hot encoding: a new axis of size `depth`, with 1 at the position given by the element of `indices` and
+/// 0 elsewhere; all 0 if the index is negative or not below `depth`.
 pub fn one_hot(trace: &mut Trace, indices: NodeId, depth: i64, axis: i64, dtype: DType) -> Result<NodeId> {
     let ty = trace.ty(indices);
     if !ty.dtype.is_integer() {
@@ -71,7 +71,8 @@ pub fn one_hot(trace: &mut Trace, indices: NodeId, depth: i64, axis: i64, dtype:
     }
     let rank = ty.dims.len() + 1;
     let axis = normalize_axis("axis", axis, rank)?;
-    // A dtype that holds the depth. An index that wraps around in it becomes negative, and matches no position.
+    // A dtype that can represent the depth. An index that wraps around in this dtype becomes negative, and matches no
+    // position.
     let narrow = ty.dtype.size_bytes() <= 4 && depth <= i64::from(i32::MAX);
     let wide = if narrow { DType::S32 } else { DType::S64 };
     let indices = convert(trace, indices, wide);

@@ -1,4 +1,4 @@
-//! Evenly spaced values (arange, linspace): exact for integers of any size, in their dtype for floats.
+//! Evenly spaced values (arange, linspace): exact for integers of any size, computed in the dtype for floats.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -73,8 +73,8 @@ fn too_many(count: impl std::fmt::Display) -> Error {
     error!(InvalidArgument, "start, stop, step: they give {count} elements, more than an address space has bytes")
 }
 
-/// Records an arange of integer bounds; an error if its first or last value does not fit the dtype. Exact for integer
-/// dtypes.
+/// Records an arange with integer arguments; an error if its first or last value does not fit the dtype. Exact for
+/// integer dtypes.
 fn arange_of_integers(trace: &mut Trace, dtype: DType, start: i128, stop: i128, step: i128) -> Result<NodeId> {
     let (distance, by) = if step > 0 { (stop - start, step) } else { (start - stop, -step) };
     let count = if distance <= 0 { 0 } else { (distance - 1) / by + 1 };
@@ -135,8 +135,8 @@ fn of_reals(
     Ok(convert(trace, made, dtype))
 }
 
-/// Records `count` evenly spaced values from `start` to `stop`. `stop` is the last value, or with `endpoint` false the
-/// one that would follow.
+/// Records `count` evenly spaced values from `start` to `stop`. With `endpoint`, `stop` is the last value; without, it
+/// is the value that would follow the last one.
 pub fn linspace(
     trace: &mut Trace,
     dtype: DType,

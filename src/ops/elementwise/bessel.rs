@@ -8,7 +8,7 @@
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
 use crate::ops::elementwise::formula::Formula;
-use crate::ops::elementwise::functions_of_two::with_sign_of;
+use crate::ops::elementwise::signs::with_sign_of;
 use crate::types::DType;
 
 /// Records `e^-|x| I0(x)`, which is 1 at 0.

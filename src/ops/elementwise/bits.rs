@@ -141,7 +141,7 @@ fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
         if dims.pop() != Some(parts) {
             return Err(error!(
                 InvalidArgument,
-                "x: it is {x}; one element of {dtype} is {parts} of these, and wants them on the last axis"
+                "x: it is {x}; want a last axis of size {parts}, whose elements make up one {dtype}"
             ));
         }
     }

@@ -77,8 +77,8 @@ impl<'a, 'b> Steps<'a, 'b> {
         &self.element
     }
 
-    /// Writes an identity of `x` that XLA's simplifier cannot fold: ORs its bits with the leading zero count of `other`
-    /// shifted right beyond its width, which is always 0. LLVM recognizes and removes it.
+    /// Writes an identity of `x` that XLA's simplifier cannot fold: the bits of `x`, OR-ed with the leading zero count
+    /// of `other` shifted right by more than its width, which is always 0. LLVM recognizes and removes it.
     pub fn disguised(&mut self, x: &str, other: &str) -> String {
         let wide = unsigned(&self.element);
         let (float, bits, past) = (&self.ty, mlir(&wide), (8 * wide.dtype.size_bytes()).ilog2() + 1);
@@ -107,7 +107,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         self.compare(how, x, &value)
     }
 
-    /// `select` with a temporary as its name, which it returns.
+    /// Writes a select with a temporary name, which it returns.
     pub fn choose(&mut self, pred: &str, on_true: &str, on_false: &str) -> String {
         let name = self.e.temporary();
         self.select(&name, pred, on_true, on_false);
@@ -132,7 +132,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         name
     }
 
-    /// Writes copysign: the magnitude of `size` with the sign bit of `sign`, also of -0.
+    /// Writes copysign: the magnitude of `size` with the sign bit of `sign`, including the sign of -0.
     pub fn with_sign_of(&mut self, size: &str, sign: &str) -> String {
         let is_double = self.element.dtype == DType::F64;
         let bits =

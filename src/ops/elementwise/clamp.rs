@@ -38,7 +38,7 @@ pub fn clamp(trace: &mut Trace, min: NodeId, x: NodeId, max: NodeId) -> Result<N
     Ok(typed(trace, Op::Clamp, &ty, &[min, x, max]))
 }
 
-/// Records a clamp to scalar bounds, which are converted to the dtype of `x`; None is no bound.
+/// Records a clamp to scalar bounds, which are converted to the dtype of `x`. A bound may be None.
 pub fn clamp_scalars(
     trace: &mut Trace,
     min: Option<ScalarValue>,

@@ -30,17 +30,17 @@ fn hyperbolic(s: &mut Steps, h: &str, power: &str, inverse: &str) -> [String; 2]
     [s.choose(&is_small, &near, &far), cosh]
 }
 
-/// Sine and cosine of `a`, hyperbolic sine and cosine of `b`. The former include the factor `Power::scale` that the
-/// latter lack.
+/// Sine and cosine of `a`, hyperbolic sine and cosine of `b`. The sine and cosine are multiplied by `Power::scale`, by
+/// which the hyperbolic functions are divided.
 struct Circle {
     sine: String,
     cosine: String,
     sinh: String,
     cosh: String,
-    /// `a` is infinite or NaN, and `b` is 0 (`flat`) or infinite (`tall`).
+    /// Mask of elements where `a` is infinite or NaN and `b` is 0 (`flat`) or infinite (`tall`).
     flat: String,
     tall: String,
-    /// `a` is 0.
+    /// Mask of elements where `a` is 0.
     straight: String,
 }
 
@@ -100,7 +100,7 @@ pub fn tangent(s: &mut Steps, x: &str, y: &str) -> Parts {
     let [sinh, cosh] = hyperbolic(s, &h, &power, &inverse);
     let (sine, cosine) = (s.step("sine", &[y]), s.step("cosine", &[y]));
     let turn = s.step("multiply", &[&sine, &cosine]);
-    // If x is infinite, the result does not depend on the angle.
+    // If x is infinite, the result does not depend on y.
     let (is_infinite, is_finite) = (s.is_infinite(&h), s.is_finite(y));
     let is_lost = s.not(&is_finite);
     let aside = s.both(&is_infinite, &is_lost);
@@ -114,7 +114,7 @@ pub fn tangent(s: &mut Steps, x: &str, y: &str) -> Parts {
     let less = s.step("multiply", &[&four, &power]);
     let far_im = s.step("multiply", &[&less, &power]);
 
-    // NaN for finite x and non-finite y.
+    // If x is finite and y is not, the result is NaN.
     let (nan, is_plain) = (s.constant(f64::NAN), s.either(&is_infinite, &is_finite));
     let far_re = s.choose(&is_plain, &one, &nan);
     let (re, im) = (s.choose(&is_far, &far_re, &near_re), s.choose(&is_far, &far_im, &near_im));

@@ -6,18 +6,18 @@ use crate::ops::elementwise::builder::Steps;
 use crate::ops::elementwise::functions::log_plus_one;
 use crate::types::DType;
 
-/// `e^x` as a product of two factors. It permits `x` nearly twice as large as the exponential itself does, when the
-/// value that is multiplied by it is correspondingly small.
+/// `e^x` as a product of two factors. `x` may be nearly twice as large as for the exponential itself, if the value that
+/// it is multiplied by is correspondingly small.
 pub struct Power {
     /// `e^x`, divided by `scale`.
     pub power: String,
-    /// 1, or for large `x` a fixed factor.
+    /// 1, or a fixed factor if `x` is large.
     pub scale: String,
 }
 
 impl Power {
-    /// Amounts subtracted from `x` above a limit. The subtraction is exact, and e to this power is nearly a float:
-    /// these were chosen for that among all values with few bits.
+    /// Amount subtracted from `x` above a limit. The subtraction is exact, and e to this power is nearly a float: among
+    /// all values with few bits, these are the best.
     const STEP_F32: f64 = 87.28125;
     const STEP_F64: f64 = 708.4375;
 
@@ -38,8 +38,8 @@ impl Power {
     }
 }
 
-/// Masks of elements with an undefined angle, `b` infinite or NaN, that has no effect or only a partial one: `anywhere`
-/// where the magnitude is 0 or infinite (`a` is infinite), `at_zero` where it is 0 (`a` is -infinity).
+/// Masks of elements whose angle is undefined (`b` is infinite or NaN) where that has no effect or only a partial one:
+/// `anywhere` where the magnitude is 0 or infinite (`a` is infinite), `at_zero` where it is 0 (`a` is -infinity).
 struct Lost {
     anywhere: String,
     at_zero: String,

@@ -1,6 +1,6 @@
-//! Complex functions written out on real and imaginary parts. XLA's own lose bits near poles, zeros and the unit
-//! circle, overflow before their results do, and differ from C (ISO/IEC 9899:2018, annex G) and the array API standard
-//! at infinities and NaN.
+//! Complex functions, written as operations on real and imaginary parts. XLA's own functions lose bits near poles,
+//! zeros and the unit circle, overflow before their results do, and differ from C (ISO/IEC 9899:2018, annex G) and the
+//! array API standard at infinities and NaN.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::UnaryOp;
@@ -63,7 +63,7 @@ struct Scaled {
     parts: Parts,
     /// Absolute value of the scaled number.
     size: String,
-    /// Factor that converts the scaled absolute value to that of the unscaled number.
+    /// Factor by which the scaled absolute value is multiplied to get the unscaled one.
     back: String,
     /// Square root of `back`; `root` is the square root of its reciprocal.
     root_back: String,

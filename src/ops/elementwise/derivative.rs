@@ -1,4 +1,4 @@
-//! Derivatives of elementwise operations. A factor has the dtype of the result.
+//! Derivatives of elementwise operations. A factor has the result's dtype.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Op, UnaryOp};
@@ -11,7 +11,7 @@ use crate::types::{Kind, ScalarValue, TensorType};
 /// differentiable: they are linear in the real and the imaginary part of the tangent.
 pub const UNARY: Derivative = Derivative::Linear { jvp: unary_jvp, vjp: unary_vjp };
 
-/// The operation of a site, and whether it is the magnitude or the sign of a complex number.
+/// Returns the operation of a site, and whether it is the magnitude or the sign of a complex number.
 fn unary_op(site: &Site) -> (UnaryOp, bool) {
     let Op::Unary(op) = site.op else { unreachable!("asked for {:?}", site.op) };
     let is_complex = site.trace.node(site.operands[0]).dtype.kind() == Kind::Complex;
@@ -43,7 +43,7 @@ fn unary_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<Node
     }
 }
 
-/// Derivative by the only operand, where the operation is real or complex differentiable.
+/// Derivative by the operand, for operations that are real or complex differentiable.
 pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
     let (x, y) = (site.operands[0], site.result());
     let f = &mut Formula { trace: site.trace };
@@ -58,7 +58,7 @@ pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
         ExponentialMinusOne => f.plus(y, 1.0)?,
         Log => return Ok(Factor::Over(x)),
         LogPlusOne => return Ok(Factor::Over(f.plus(x, 1.0)?)),
-        // y (1 - y), where 1 - y is the function of -x, which keeps its bits if y is near 1.
+        // y (1 - y), with 1 - y computed as the logistic function of -x, which is accurate where y is near 1.
         Logistic => {
             let opposite = f.unary(Negate, x)?;
             let rest = f.unary(Logistic, opposite)?;
@@ -91,25 +91,25 @@ pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
     Ok(Factor::Times(factor))
 }
 
-/// Records the real part of `a` times `b` without conjugation.
+/// Records the real part of the product of `a` and `b`, without conjugation.
 fn real_product(site: &mut Site, a: NodeId, b: NodeId) -> Result<NodeId> {
     let product = ops::binary(site.trace, BinaryOp::Multiply, a, b)?;
     ops::real(site.trace, product)
 }
 
-/// Records the sign of a complex number, conjugated: 0 at 0.
+/// Records the conjugated sign of a complex number; 0 at 0.
 fn conjugate_sign(site: &mut Site) -> Result<NodeId> {
     let sign = ops::unary(site.trace, UnaryOp::Sign, site.operands[0])?;
     ops::unary_function(site.trace, ops::UnaryFunction::Conj, sign)
 }
 
-/// Tangent of the magnitude of a complex number: the part of `tangent` in the direction of the number.
+/// Tangent of the magnitude of a complex number: the component of `tangent` in the direction of the number.
 fn abs_of_complex(site: &mut Site, tangent: NodeId) -> Result<NodeId> {
     let direction = conjugate_sign(site)?;
     real_product(site, direction, tangent)
 }
 
-/// Tangent of the sign of a complex number: the part of `tangent` across the direction of the number, divided by its
+/// Tangent of the sign of a complex number: the component of `tangent` perpendicular to the number, divided by the
 /// magnitude; 0 at 0.
 fn sign_of_complex(site: &mut Site, tangent: NodeId) -> Result<NodeId> {
     let (sign, direction) = (site.result(), conjugate_sign(site)?);
@@ -117,7 +117,7 @@ fn sign_of_complex(site: &mut Site, tangent: NodeId) -> Result<NodeId> {
     across(site, tangent, sign, along)
 }
 
-/// Cotangent of a complex number of which the sign was taken.
+/// Cotangent of the operand of a complex sign.
 fn sign_of_complex_transposed(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
     let (sign, direction) = (site.result(), conjugate_sign(site)?);
     let along = real_product(site, sign, cotangent)?;
@@ -140,7 +140,7 @@ fn across(site: &mut Site, x: NodeId, direction: NodeId, along: NodeId) -> Resul
     ops::select(trace, is_zero, zero, quotient)
 }
 
-/// Partial derivatives of the operations in [`BinaryOp`] of two tensors.
+/// Partial derivative of an operation in [`BinaryOp`] of two tensors by one of them.
 pub fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
     let Op::Binary(op) = site.op else { unreachable!("asked for {:?}", site.op) };
     let [a, b] = [0, 1].map(|i| ops::convert(site.trace, site.operands[i], site.ty.dtype));
@@ -161,7 +161,7 @@ pub fn scalar_factor(site: &mut Site, _: usize) -> Result<Factor> {
     }
 }
 
-/// Partial derivative of `a (op) b` by one of them. `a` and `b` have the result's dtype.
+/// Partial derivative of `a (op) b` by one operand. `a` and `b` have the result's dtype.
 fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize) -> Result<Factor> {
     let y = site.result();
     let f = &mut Formula { trace: site.trace };
@@ -202,8 +202,8 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
     Ok(Factor::Times(factor))
 }
 
-/// `b a^(b-1)`; 0 where `b` is 0 and `a^-1` is not finite, as at `a` = 0. The factor of other bases still varies with an
-/// exponent of 0: its derivative by the exponent is `a^-1` there.
+/// `b a^(b-1)`; 0 where `b` is 0 and `a^-1` is not finite, for example at `a` = 0. For other bases, the factor still
+/// depends on the exponent where that is 0: its derivative by the exponent is `a^-1`.
 fn power_by_base(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let is_zero = f.compare(CompareOp::Eq, b, 0.0)?;
     let inverse = f.of(1.0, BinaryOp::Divide, a)?;
@@ -227,7 +227,7 @@ fn power_by_exponent(f: &mut Formula, a: NodeId, y: NodeId) -> Result<NodeId> {
     f.multiply(log, y)
 }
 
-/// 1 where the first of the operands is the result, a half where both are, and 0 elsewhere.
+/// 1 where the first operand is the result, 1/2 where both are, and 0 elsewhere.
 pub fn extreme(f: &mut Formula, [own, other]: [NodeId; 2], y: NodeId) -> Result<NodeId> {
     let is_own = ops::compare(f.trace, CompareOp::Eq, own, y)?;
     let is_other = ops::compare(f.trace, CompareOp::Eq, other, y)?;
@@ -236,7 +236,7 @@ pub fn extreme(f: &mut Formula, [own, other]: [NodeId; 2], y: NodeId) -> Result<
     f.select(is_own, shared, zero)
 }
 
-/// Partial derivatives of `select`: of `on_true` where the pred is true, of `on_false` elsewhere.
+/// Partial derivatives of `select`: of `on_true` where pred is true, of `on_false` elsewhere.
 pub fn select_factor(site: &mut Site, operand: usize) -> Result<Factor> {
     Ok(match operand {
         1 => Factor::Where(site.operands[0]),
@@ -245,14 +245,14 @@ pub fn select_factor(site: &mut Site, operand: usize) -> Result<Factor> {
     })
 }
 
-/// A clamp, as minimum of maximum.
+/// Records a clamp as the minimum of a maximum.
 pub fn expand_clamp(site: &mut Site) -> Result<NodeId> {
     let [low, x, high] = [0, 1, 2].map(|i| site.operands[i]);
     let above = ops::binary(site.trace, BinaryOp::Maximum, x, low)?;
     ops::binary(site.trace, BinaryOp::Minimum, above, high)
 }
 
-/// Derivative of `convert`: a conversion of the tangent. To complex numbers, the imaginary part is 0.
+/// Derivative of `convert`: a conversion of the tangent. In a conversion to complex numbers, the imaginary part is 0.
 pub const CONVERT: Derivative = Derivative::Linear { jvp: convert_jvp, vjp: convert_vjp };
 
 fn convert_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
@@ -279,7 +279,7 @@ fn complex_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<No
     ops::complex(site.trace, parts[0], parts[1]).map(Some)
 }
 
-/// Cotangents of the parts of a complex number: the real part, and minus the imaginary part, of its cotangent.
+/// Cotangent of one part of a complex number: the real part of its cotangent, or minus the imaginary part.
 pub fn complex_linear_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let ty = site.operand_ty(operand);
     let part = if operand == 0 {
@@ -291,7 +291,7 @@ pub fn complex_linear_vjp(site: &mut Site, operand: usize, cotangent: NodeId) ->
     ops::rules::to_operand(site.trace, part, &ty).map(Some)
 }
 
-/// Tangent by one part of a complex number.
+/// Tangent of a complex number if one of its parts has a tangent.
 pub fn complex_linear_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
     let mut tangents = [None, None];
     tangents[operand] = Some(tangent);
@@ -304,8 +304,8 @@ pub fn part_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<Nod
     part(site.trace, tangent).map(Some)
 }
 
-/// Cotangent of a complex number of which the real or the imaginary part was taken: the cotangent, or minus the
-/// cotangent times the imaginary unit.
+/// Cotangent of the operand of `real` or `imag`: the cotangent of the part, for the imaginary part times minus the
+/// imaginary unit.
 pub fn part_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let ty = site.operand_ty(operand);
     let zero = ops::rules::zeros(site.trace, &TensorType { dtype: ty.dtype.real(), dims: ty.dims.clone() })?;
@@ -319,12 +319,12 @@ pub fn part_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Op
     ops::complex(site.trace, zero, opposite).map(Some)
 }
 
-/// A reinterpretation of bits has no derivative.
+/// Returns no derivative: a reinterpretation of bits is not differentiable.
 pub fn no_bits(_: &mut Site, _: usize, _: NodeId) -> Result<Option<NodeId>> {
     Err(no_derivative("bitcast_convert"))
 }
 
-/// Rounding to fewer bits passes tangents on, as if it were the identity.
+/// Passes tangents through, as if rounding to fewer bits were the identity.
 pub fn straight_through(_: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
     Ok(Some(tangent))
 }

@@ -1,5 +1,5 @@
-//! Arithmetic on 8-bit floats: computed in f32 and rounded after each operation, so results are the same on every
-//! device, whatever support for these dtypes a plugin has.
+//! Arithmetic on 8-bit floats: computed in f32 and rounded after each operation, so that results are the same on every
+//! device, whether or not its plugin supports these dtypes.
 
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
@@ -13,7 +13,8 @@ pub fn is_any(trace: &Trace, operands: &[NodeId]) -> bool {
     operands.iter().any(|&id| trace.node(id).dtype.kind() == Kind::Float8)
 }
 
-/// Records an operation on 8-bit floats in f32 and converts its result back, unless that is not f32 (such as pred).
+/// Records an operation on 8-bit floats in f32. An f32 result is converted back; a result of another dtype (such as
+/// pred) is not.
 pub fn in_f32<const N: usize>(
     trace: &mut Trace,
     operands: [NodeId; N],

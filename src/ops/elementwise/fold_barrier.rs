@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::types::{DType, Kind, TensorType};
 
-/// Type of unsigned integers of the same width, for elements that are not complex.
+/// Unsigned integer type of the same width, for a type that is not complex.
 pub fn unsigned(ty: &TensorType) -> TensorType {
     let dtype = match ty.dtype.size_bytes() {
         1 => DType::U8,
@@ -16,8 +16,8 @@ pub fn unsigned(ty: &TensorType) -> TensorType {
 
 const NUMBER: &str = "tensor<ui32>";
 
-/// Writes a u32 zero computed from one element of each value. XLA can tell neither that it is 0 nor that it equals the
-/// zero of another `salt`: it is bit 6 and above of a leading zero count, which is at most 32.
+/// Writes a u32 zero computed from one element of each value: a leading zero count, which is at most 32, without its
+/// bits 0 to 5. XLA's simplifier can prove neither that it is 0, nor that it equals the zero of another `salt`.
 pub fn zero_of_all(e: &mut Emitter, values: &[(String, &TensorType)], salt: u128) -> String {
     let number = TensorType::new(DType::U32, &[]);
     let mut bits = e.constant(&number, salt);
@@ -63,7 +63,7 @@ fn first_bits(e: &mut Emitter, value: &str, ty: &TensorType) -> String {
     number
 }
 
-/// Writes an identity of the value: the zero of [`zero_of_all`] is ORed into the bits of every element.
+/// Writes an identity of the value: the zero of [`zero_of_all`], OR-ed into the bits of every element.
 pub fn with_zero(e: &mut Emitter, value: &str, ty: &TensorType, zero: &str) -> String {
     let text = mlir(ty);
     match ty.dtype.kind() {

@@ -123,8 +123,8 @@ pub fn in_wide(
     Ok(convert(trace, result, dtype))
 }
 
-/// Returns an error that names the argument, if its value is not representable in the dtype in which a formula of `x`
-/// is computed.
+/// Returns an error that names the argument if its value is not representable in the dtype in which a formula of `x` is
+/// computed.
 pub fn check_wide(argument: &str, trace: &Trace, x: NodeId, value: f64) -> Result<()> {
     let dtype = widened(trace.node(x).dtype.real());
     Scalar::new(dtype, ScalarValue::Float(value)).map_err(|e| e.context(argument)).map(|_| ())

@@ -1,6 +1,6 @@
-//! Elementwise functions without a StableHLO operation. Each is one node, which is lowered and evaluated by a formula of
-//! simpler operations, and has a derivative of its own: the formulas split bits and choose between approximations, and
-//! would have wrong or inaccurate derivatives.
+//! Elementwise functions without a StableHLO operation. Each is one node. Its formula, a list of simpler operations, is
+//! used to lower and to evaluate it, but not to differentiate it: formulas split bits and select between
+//! approximations, so that their derivatives would be wrong or inaccurate. Derivatives are rules of their own.
 
 use super::{functions_of_one, functions_of_two, special};
 use crate::emit::Emitter;
@@ -63,7 +63,7 @@ fn expand(site: &mut Site) -> Result<NodeId> {
     formula(site.trace, site.op, &operands)
 }
 
-/// The formula of a function of operands of these types, as a body.
+/// Returns the formula of a function of operands of these types, as a body.
 fn body_of(op: Op, types: &[TensorType]) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = types.iter().map(|ty| trace.parameter(ty.clone())).collect();
@@ -76,7 +76,7 @@ type Made = FxHashMap<(u32, DType), Arc<Body>>;
 /// Formulas of scalars. There are few, so no entry is ever removed.
 static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Default::default);
 
-/// The formula of a function of scalars of a dtype, as a body.
+/// Returns the formula of a function of scalars of one dtype, as a cached body.
 pub fn formula_body(op: Op, dtype: DType) -> Result<Arc<Body>> {
     if let Some(body) = MADE.lock().get(&(op.code(), dtype)) {
         return Ok(body.clone());
@@ -161,8 +161,8 @@ fn product_of_sides(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     f.multiply(below, above)
 }
 
-/// `i0e(x) - y (sign(x) + 1 / x)`. Near 0 it is `1/2 - |x|`, to the last bit: `1 / x` may overflow there, and cancels in
-/// the second derivative, which keeps half of the digits.
+/// `i0e(x) - y (sign(x) + 1 / x)`. Near 0, the result is `1/2 - |x|` to all bits, and is computed as such: `1 / x` may
+/// overflow there, and cancels in the second derivative, which would keep half of the digits.
 fn bessel_i1e_slope(f: &mut Formula, x: NodeId, y: NodeId) -> Result<NodeId> {
     let epsilon = if f.trace.node(x).dtype == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let size = f.unary(UnaryOp::Abs, x)?;
@@ -213,7 +213,7 @@ fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
             let of_b = ops::binary_function(f.trace, BinaryFunction::Copysign, one, b)?;
             f.multiply(sign, of_b)?
         }
-        // 0 at the origin.
+        // At the origin, the derivative is 0.
         (BinaryFunction::Hypot, _) => {
             let is_zero = f.compare(CompareOp::Eq, y, 0.0)?;
             let (one, zero) = (f.scalar(y, 1.0)?, f.scalar(y, 0.0)?);
@@ -221,7 +221,7 @@ fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
             let quotient = f.divide(own, divisor)?;
             f.select(is_zero, zero, quotient)?
         }
-        // e^(a - y); where y is infinite, the share of the operand in the maximum.
+        // e^(a - y); where y is infinite, the derivative of the maximum by the operand.
         (BinaryFunction::Logaddexp, _) => {
             let is_infinite = ops::unary_function(f.trace, UnaryFunction::IsInf, y)?;
             let difference = f.subtract(own, y)?;

@@ -1,19 +1,19 @@
-//! Elementwise functions of one operand without a StableHLO operation: their formulas for floats, which are one node
-//! (`function.rs`), and the operations that are recorded for other dtypes. Results at NaN, infinities and zeros are
-//! NumPy's, natively and lazily alike.
+//! Elementwise functions of one operand without a StableHLO operation: the formulas for floats, which are one node
+//! (`function.rs`), and the operations recorded for other dtypes. At NaN, infinities and zeros, lazy and eager results
+//! are those of NumPy.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Op, Trace, UnaryFunction, UnaryOp};
-use crate::ops::creation::constants::full;
+use crate::ops::creation::constants::every;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::compare_select::compare_scalar;
 use crate::ops::elementwise::complex::{complex, imag, real};
 use crate::ops::elementwise::formula::{Formula, in_wide};
-use crate::ops::elementwise::functions_of_two::with_sign_of;
+use crate::ops::elementwise::signs::{signbit, with_sign_of};
 use crate::ops::elementwise::{bessel, erf_inv, float8, gamma, hyperbolic, inverse_circle};
 use crate::ops::refuse;
-use crate::types::{DType, Kind, ScalarValue, TensorType};
+use crate::types::{DType, Kind, ScalarValue};
 
 /// Records an elementwise function.
 pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
@@ -75,13 +75,7 @@ pub(in crate::ops) fn formula(f: &mut Formula, function: UnaryFunction, x: NodeI
     }
 }
 
-/// Records a pred tensor of the shape of `x` with `value` in every element.
-pub(in crate::ops) fn every(trace: &mut Trace, x: NodeId, value: bool) -> Result<NodeId> {
-    let ty = TensorType { dtype: DType::Pred, dims: trace.ty(x).dims };
-    full(trace, &ty, ScalarValue::Unsigned(value.into()))
-}
-
-/// Records a predicate of floats; of complex numbers, true if it holds for either part; false for integers and preds.
+/// Records a predicate of floats; for complex numbers, true if it holds for either part; for integers and pred, false.
 fn either_part(trace: &mut Trace, x: NodeId, is: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> Result<NodeId> {
     match trace.node(x).dtype.kind() {
         Kind::Float => is(trace, x),
@@ -100,30 +94,7 @@ fn is_inf(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     compare_scalar(trace, CompareOp::Eq, size, ScalarValue::Float(f64::INFINITY), false)
 }
 
-/// Signed integer dtype of the same width.
-fn signed(dtype: DType) -> DType {
-    match dtype.size_bytes() {
-        1 => DType::S8,
-        2 => DType::S16,
-        4 => DType::S32,
-        _ => DType::S64,
-    }
-}
-
-/// Records the sign bit; of floats by their bits, so -0 and NaN have one too.
-pub(in crate::ops) fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-    let ty = trace.ty(x);
-    let bits = match ty.dtype.kind() {
-        _ if ty.dtype == DType::F8E8M0FNU => return every(trace, x, false),
-        Kind::Unsigned => return every(trace, x, false),
-        Kind::Signed => x,
-        Kind::Float | Kind::Float8 => bitcast_convert(trace, x, signed(ty.dtype))?,
-        Kind::Pred | Kind::Complex => return Err(refuse("signbit", "x", &ty, "integers and floats")),
-    };
-    compare_scalar(trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)
-}
-
-/// Records the integer nearest to `x` towards 0, with the sign of `x`.
+/// Records `x` rounded toward 0, with the sign of `x`.
 fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match ty.dtype.kind() {

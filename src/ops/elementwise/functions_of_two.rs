@@ -1,19 +1,18 @@
-//! Elementwise functions of two operands without a StableHLO operation: their formulas for floats, which are one node
-//! (`function.rs`), and the operations that are recorded for other dtypes. Results at NaN, infinities, zeros and
-//! integer divisors of 0 are NumPy's, natively and lazily alike.
+//! Elementwise functions of two operands without a StableHLO operation: the formulas for floats, which are one node
+//! (`function.rs`), and the operations recorded for other dtypes. At NaN, infinities, zeros and integer divisors of 0,
+//! lazy and eager results are those of NumPy.
 
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, Op, Trace, UnaryOp};
 use crate::ops::creation::constants::constant;
-use crate::ops::elementwise::binary::{binary, binary_scalar, scalar_operand};
-use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::binary::scalar_operand;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::complex::complex;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Formula, widened};
-use crate::ops::elementwise::functions_of_one::signbit;
 use crate::ops::elementwise::next_after;
+use crate::ops::elementwise::signs::{signbit, with_sign_of};
 use crate::ops::elementwise::unary::unary;
 use crate::ops::{common_dims, common_dtype, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
@@ -28,7 +27,7 @@ pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId,
     if function == BinaryFunction::Copysign && dtype.is_float8() {
         return copysign_of_8_bits(trace, lhs, rhs);
     }
-    // Functions of bits are computed in the dtype itself.
+    // Functions of bits are computed in the operands' dtype.
     let is_of_bits = matches!(function, BinaryFunction::Copysign | BinaryFunction::NextAfter);
     let computed_in = if is_of_bits { dtype } else { widened(dtype) };
     let [a, b] = [lhs, rhs].map(|x| convert(trace, x, computed_in));
@@ -90,8 +89,8 @@ fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
     Err(error!(InvalidArgument, "{} takes {wanted}, not {dtype}", function.name()))
 }
 
-/// Records whether the floored quotient is below the truncated one: the remainder is not 0 and its sign differs from
-/// the divisor's.
+/// Records whether the floored quotient is less than the truncated one: the remainder is not 0, and its sign differs
+/// from the divisor's.
 fn is_below(f: &mut Formula, remainder: NodeId, b: NodeId) -> Result<NodeId> {
     let [of_remainder, of_divisor] = [f.compare(CompareOp::Lt, remainder, 0.0)?, f.compare(CompareOp::Lt, b, 0.0)?];
     let differ = f.binary(BinaryOp::Xor, of_remainder, of_divisor)?;
@@ -112,7 +111,7 @@ fn integer_floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId>
     zero_by_zero(f, b, quotient)
 }
 
-/// Records the modulo of integers. By 0 it is 0, as in NumPy.
+/// Records the modulo of integers; 0 for divisor 0, as in NumPy.
 fn integer_modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let mut remainder = f.binary(BinaryOp::Remainder, a, b)?;
     if f.trace.node(remainder).dtype.kind() == Kind::Signed {
@@ -129,8 +128,8 @@ fn zero_by_zero(f: &mut Formula, b: NodeId, otherwise: NodeId) -> Result<NodeId>
     f.select(by_zero, zero, otherwise)
 }
 
-/// Records the floor division of floats as Python and NumPy do it: the exact remainder is subtracted first, so that the
-/// quotient is an integer except for rounding. Division by 0 is the plain quotient, infinite or NaN.
+/// Records the floor division of floats as in Python and NumPy: the exact remainder is subtracted first, so that the
+/// quotient is an integer up to rounding. For divisor 0, it is the plain quotient, infinite or NaN.
 fn floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let remainder = f.binary(BinaryOp::Remainder, a, b)?;
     let whole = f.subtract(a, remainder)?;
@@ -154,7 +153,7 @@ fn floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     f.select(by_zero, plain, result)
 }
 
-/// Records the modulo of floats. It has the divisor's sign, also if it is 0; by 0 it is NaN.
+/// Records the modulo of floats, with the divisor's sign even if it is 0; NaN for divisor 0.
 fn modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     let remainder = f.binary(BinaryOp::Remainder, a, b)?;
     let is_below = is_below(f, remainder, b)?;
@@ -180,25 +179,8 @@ fn logaddexp(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
     f.select(are_equal, twice, sum)
 }
 
-/// Records the magnitudes of `x` with the signs of `y`, floats of one dtype of 16 bits or more, by their bits: NaN and
-/// -0 have signs too.
-pub(in crate::ops) fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
-    let dtype = trace.node(x).dtype;
-    let bits = match dtype.size_bytes() {
-        2 => DType::U16,
-        4 => DType::U32,
-        _ => DType::U64,
-    };
-    let sign = 1u64 << (8 * dtype.size_bytes() - 1);
-    let size = bitcast_convert(trace, x, bits)?;
-    let size = binary_scalar(trace, BinaryOp::And, size, ScalarValue::Unsigned(sign - 1), false)?;
-    let signs = bitcast_convert(trace, y, bits)?;
-    let signs = binary_scalar(trace, BinaryOp::And, signs, ScalarValue::Unsigned(sign), false)?;
-    let both = binary(trace, BinaryOp::Or, size, signs)?;
-    bitcast_convert(trace, both, dtype)
-}
-
-/// Records copysign of 8-bit floats by negation in f32, not by bits: some of these dtypes have NaN at the code of -0.
+/// Records copysign of 8-bit floats by negation in f32 rather than by bits: in some of these dtypes, the code of -0 is
+/// NaN.
 fn copysign_of_8_bits(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
     let is_negative = signbit(trace, y)?;
     let dtype = trace.node(x).dtype;

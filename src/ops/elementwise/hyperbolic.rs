@@ -1,10 +1,10 @@
-//! Hyperbolic functions and their inverses. Magnitudes are computed from `|x|`, and odd functions get the sign of `x`
-//! by bits, so that -0 stays -0.
+//! Hyperbolic functions and their inverses. Magnitudes are computed from `|x|`; odd functions copy the sign bit of `x`,
+//! so that -0 stays -0.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
 use crate::ops::elementwise::formula::Formula;
-use crate::ops::elementwise::functions_of_two::with_sign_of;
+use crate::ops::elementwise::signs::with_sign_of;
 use crate::types::DType;
 
 /// Records the hyperbolic sine: below 1 by a polynomial, where a difference of exponentials would lose bits.
@@ -74,8 +74,8 @@ fn is_double(f: &Formula, x: NodeId) -> bool {
     f.trace.node(x).dtype == DType::F64
 }
 
-/// Records `e^a / 2` for `a >= 0`, up to where the half overflows: from 80 on as `e^(a - 8) e^8 / 2`. The difference is
-/// exact, and XLA's exponential of f32 is less accurate near its overflow.
+/// Records `e^a / 2` for `a >= 0`, until the half overflows. From 80 on it is computed as `e^(a - 8) e^8 / 2`: the
+/// difference is exact, and XLA's exponential of f32 is less accurate near its overflow.
 fn half_exponential(f: &mut Formula, a: NodeId) -> Result<NodeId> {
     let is_large = f.compare(CompareOp::Gt, a, 80.0)?;
     let less = f.plus(a, -8.0)?;

@@ -1,4 +1,5 @@
-//! Integer division and power, written out where XLA's own would crash the process or return wrong results.
+//! Integer division and power, written as other operations where XLA's own would crash the process or return wrong
+//! results.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::BinaryOp;

@@ -1,16 +1,16 @@
-//! Inverse circular functions, by atan2 of the sides of a right triangle, which is accurate for all angles.
+//! Inverse circular functions, computed by atan2 of the sides of a right triangle, which is accurate for all angles.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, UnaryOp};
 use crate::ops::elementwise::formula::Formula;
 
-/// Records the inverse sine; NaN beyond 1.
+/// Records the inverse sine; NaN outside [-1, 1].
 pub fn asin(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let other = other_side(f, x)?;
     f.binary(BinaryOp::Atan2, x, other)
 }
 
-/// Records the inverse cosine; NaN beyond 1.
+/// Records the inverse cosine; NaN outside [-1, 1].
 pub fn acos(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let other = other_side(f, x)?;
     f.binary(BinaryOp::Atan2, other, x)

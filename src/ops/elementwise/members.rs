@@ -1,5 +1,6 @@
-//! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: StableHLO operations, and functions that StableHLO does not have.
-//! Most functions of floats are one node with a formula (`function.rs`); the others are recorded as several operations.
+//! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: StableHLO operations, and functions without a StableHLO
+//! operation. Most functions of floats are one node with a formula (`function.rs`); the others are recorded as several
+//! operations.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ use crate::types::ScalarValue;
 pub enum UnaryMember {
     /// A StableHLO operation.
     Operation(UnaryOp),
-    /// A function that StableHLO does not have.
+    /// A function without a StableHLO operation.
     Function(UnaryFunction),
 }
 
@@ -25,7 +26,7 @@ pub enum UnaryMember {
 pub enum BinaryMember {
     /// A StableHLO operation.
     Operation(BinaryOp),
-    /// A function that StableHLO does not have.
+    /// A function without a StableHLO operation.
     Function(BinaryFunction),
 }
 

@@ -27,6 +27,7 @@ pub mod integers;
 pub mod inverse_circle;
 pub mod members;
 pub mod next_after;
+pub mod signs;
 pub mod special;
 pub mod total_order;
 pub mod unary;

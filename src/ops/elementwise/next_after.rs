@@ -7,8 +7,9 @@ use crate::ops::elementwise::compare_select::{compare, compare_scalar};
 use crate::ops::elementwise::formula::Formula;
 use crate::types::{DType, ScalarValue};
 
-/// Records the next number after `x` in the direction of `y`, floats of one dtype of 16 bits or more: `y` where they
-/// are equal, NaN where either is NaN. Computes with the bits as integers, since XLA takes denormal numbers for 0.
+/// Records the next number after `x` in the direction of `y`, for floats of one dtype of 16 bits or more: `y` where
+/// they are equal, NaN where either is NaN. Computes with the bits as integers, because XLA treats denormal numbers as
+/// 0.
 pub fn next_after(f: &mut Formula, x: NodeId, y: NodeId) -> Result<NodeId> {
     let dtype = f.trace.node(x).dtype;
     let (bits, infinity) = match dtype {
@@ -22,7 +23,8 @@ pub fn next_after(f: &mut Formula, x: NodeId, y: NodeId) -> Result<NodeId> {
     let (x_size, y_size) = (masked(f, x, !sign)?, masked(f, y, !sign)?);
     let (x_place, y_place) = (place(f, x, x_size)?, place(f, y, y_size)?);
 
-    // A step up is a step away from 0 unless x is negative. From 0, it is one to the least number with the sign of y.
+    // A step up increases the magnitude unless x is negative. From 0, the step leads to the smallest magnitude with the
+    // sign of y.
     let is_up = compare(f.trace, CompareOp::Lt, x_place, y_place)?;
     let is_negative = compare_scalar(f.trace, CompareOp::Lt, x, ScalarValue::Signed(0), false)?;
     let is_away = f.binary(BinaryOp::Xor, is_up, is_negative)?;
@@ -45,14 +47,14 @@ fn masked(f: &mut Formula, bits: NodeId, mask: i64) -> Result<NodeId> {
     f.with_scalar(BinaryOp::And, bits, ScalarValue::Signed(mask))
 }
 
-/// Records an integer that orders numbers as they are ordered as floats, and is 0 for both zeros.
+/// Records an integer key in the order of the floats; it is 0 for both zeros.
 fn place(f: &mut Formula, bits: NodeId, size: NodeId) -> Result<NodeId> {
     let opposite = f.unary(UnaryOp::Negate, size)?;
     let is_negative = compare_scalar(f.trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)?;
     f.select(is_negative, opposite, size)
 }
 
-/// Records `bits` where they are those of NaN, else `other`.
+/// Records `bits` where they encode NaN, and `other` elsewhere.
 fn nan_of(f: &mut Formula, bits: NodeId, size: NodeId, infinity: i64, other: NodeId) -> Result<NodeId> {
     let is_nan = compare_scalar(f.trace, CompareOp::Gt, size, ScalarValue::Signed(infinity), false)?;
     f.select(is_nan, bits, other)

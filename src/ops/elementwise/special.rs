@@ -37,7 +37,7 @@ pub(in crate::ops) fn formula(f: &mut Formula, op: SpecialOp, x: NodeId) -> Resu
     }
 }
 
-/// Records erf: by its own polynomial for |x| < 1, else as 1 - erfc, where the difference loses no bits.
+/// Records erf: a polynomial for |x| < 1, else 1 - erfc, which loses no bits there.
 fn erf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let coefficients: &[f64] = if f.trace.node(x).dtype == DType::F64 { &NEAR_F64 } else { &NEAR_F32 };
     let square = f.multiply(x, x)?;
@@ -72,9 +72,9 @@ fn normal_cdf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
 }
 
 /// Records `erfc(sqrt(scale) a)` for `a >= 0`, as `e^(-scale a^2)` times a slowly varying factor. Rounding the square
-/// would lose bits that the exponential needs, so `a` is rounded to sixteenths, whose square is exact, and the
-/// remainder is in an exponential of its own. XLA merges a product of two exponentials into one, which would lose these
-/// bits, so the slow factor is multiplied in between.
+/// would lose bits that the exponential needs, so `a` is rounded to a multiple of 1/16, whose square is exact, and the
+/// remainder goes into a second exponential. XLA would merge a product of two exponentials into one and lose these
+/// bits, so the slow factor is multiplied between them.
 fn gaussian_tail(f: &mut Formula, a: NodeId, scale: f64) -> Result<NodeId> {
     let double = f.trace.node(a).dtype == DType::F64;
     let (end, coefficients): (f64, &[f64]) = if double { (END_F64, &TAIL_F64) } else { (END_F32, &TAIL_F32) };
@@ -99,7 +99,7 @@ fn gaussian_tail(f: &mut Formula, a: NodeId, scale: f64) -> Result<NodeId> {
     f.multiply(first, small)
 }
 
-/// From here on, `e^(-a^2)` underflows to 0.
+/// From this argument on, `e^(-a^2)` underflows to 0.
 const END_F32: f64 = 11.0;
 const END_F64: f64 = 28.0;
 

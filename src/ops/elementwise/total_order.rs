@@ -1,4 +1,5 @@
-//! Comparison of floats in IEEE 754's total order: negative NaN, negative numbers, -0, +0, positive numbers, positive NaN.
+//! Comparison of floats in IEEE 754's total order: negative NaN, negative numbers, -0, +0, positive numbers, positive
+//! NaN.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
@@ -17,7 +18,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[Composed {
     dtypes: "pred, integers, floats, 8-bit floats",
 }];
 
-/// Records a comparison in total order. Integers and preds have one order only. 8-bit floats are compared in f32.
+/// Records a comparison in total order. For integers and pred it is the usual order. 8-bit floats are compared in f32.
 pub fn compare_total_order(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let (l, r) = (trace.ty(lhs), trace.ty(rhs));
     let dtype = common_dtype(&l, &r)?;
@@ -35,8 +36,8 @@ pub fn compare_total_order(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: N
     compare(trace, op, a, b)
 }
 
-/// Records the bits of a float as a signed integer of its order: those of negative floats are complemented but for the
-/// sign.
+/// Records signed integer keys in the total order of floats: their bits, with all but the sign bit inverted for
+/// negative floats.
 fn key(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let (bits, rest) = match trace.node(x).dtype.size_bytes() {
         2 => (DType::S16, i64::from(i16::MAX)),

@@ -4,6 +4,7 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace, UnaryOp};
 use crate::native;
+use crate::ops::creation::constants::every;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::complex::{imag, real};
@@ -11,7 +12,6 @@ use crate::ops::elementwise::complex_functions;
 use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::functions::{self, is_wide};
-use crate::ops::elementwise::functions_of_one::every;
 use crate::ops::refuse;
 use crate::ops::rules::Batching;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
@@ -53,9 +53,9 @@ pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
     Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))
 }
 
-/// Returns the result for dtypes that NumPy's function takes and StableHLO's operation does not: abs and sign of
-/// unsigned integers, rounding of integers, is_finite of integers and preds (true) and of complex numbers (both parts
-/// are finite).
+/// Records the result for dtypes that NumPy's function supports and StableHLO's operation does not: abs and sign of
+/// unsigned integers, rounding of integers, is_finite of integers and pred (true) and of complex numbers (both parts
+/// are finite). None for other dtypes.
 fn beyond_stablehlo(trace: &mut Trace, op: UnaryOp, x: NodeId, kind: Kind) -> Result<Option<NodeId>> {
     use UnaryOp::*;
     Ok(match (op, kind) {

@@ -29,7 +29,7 @@ struct Advanced {
     axes: Vec<usize>,
     /// Shape to which all index arrays broadcast.
     common: Dims,
-    /// First axis of the result that belongs to that shape.
+    /// First axis of the result that belongs to the common shape.
     position: usize,
     /// Shape of the result.
     dims: Dims,
@@ -104,8 +104,8 @@ impl Advanced {
     }
 }
 
-/// Records indices into an axis of size `dim`, counted from its start and clamped to -1 and `dim`, which are both out
-/// of bounds, in a dtype that holds both.
+/// Records indices into an axis of size `dim`, counted from its start, and clamped to the range from -1 to `dim`, both
+/// of which are out of bounds, in a dtype that represents both.
 fn near(trace: &mut Trace, index: NodeId, dim: i64, dtype: DType) -> Result<NodeId> {
     let mut index = from_start(trace, index, dim)?;
     let own = trace.node(index).dtype;
@@ -130,7 +130,7 @@ pub fn index(trace: &mut Trace, x: NodeId, indices: &[Option<NodeId>]) -> Result
         return nothing(trace, &made);
     }
     if let Some(axis) = lay.axes.iter().find(|&&axis| ty.dims[axis] == 0) {
-        return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
+        return Err(error!(InvalidArgument, "x: it is {ty}; want at least 1 element on axis {axis}"));
     }
     let vectors = lay.vectors(trace, &ty, indices)?;
     let sizes: Vec<i64> =
@@ -151,7 +151,7 @@ pub fn index_put(
     check_values(&from, &TensorType { dtype: ty.dtype, dims: lay.dims.clone() })?;
     let values = broadcast_to(trace, values, &lay.dims)?;
     if lay.axes.is_empty() {
-        // Without index arrays, the values are one slice, all of x, at position 0 of a new leading axis.
+        // Without index arrays, the values are one slice: all of x, at position 0 of a new leading axis.
         let one = [&[1], &ty.dims[..]].concat();
         let (whole, values) = (reshape(trace, x, &one)?, reshape(trace, values, &one)?);
         let start = full(trace, &TensorType::new(DType::S32, &[1]), ScalarValue::Unsigned(0))?;

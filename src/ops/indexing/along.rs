@@ -1,5 +1,5 @@
-//! Gathers and scatters along one axis. Negative indices count from the end. Indices that are still out of bounds are
-//! clamped by reads, and their updates are dropped by writes.
+//! Gathers and scatters along one axis. Negative indices count from the end. Other indices out of bounds are clamped by
+//! reads; writes drop their updates.
 
 use crate::error;
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub fn take_along_axis(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64)
         return nothing(trace, &TensorType { dtype: ty.dtype, dims: at_dims });
     }
     if dims[axis] == 0 {
-        return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
+        return Err(error!(InvalidArgument, "x: it is {ty}; want at least 1 element on axis {axis}"));
     }
     let indices = from_start(trace, indices, dims[axis])?;
     let (x, indices) = (broadcast_to(trace, x, &dims)?, broadcast_to(trace, indices, &at_dims)?);
@@ -100,8 +100,8 @@ pub fn index_combine(
     combined(trace, op, x, indices, source, &placement)
 }
 
-/// Records a scatter with `op`. Sums and products of f16 and bf16, and everything but copies of 8-bit floats, are
-/// computed in f32 and rounded once. Copies keep the bits.
+/// Records a scatter with `op`. f16 and bf16 are summed and multiplied in f32; 8-bit floats are combined in f32 by
+/// every `op` but COPY. Results are rounded once. COPY keeps the bits.
 pub(in crate::ops) fn combined(
     trace: &mut Trace,
     op: ScatterOp,
@@ -140,7 +140,7 @@ fn check_along(x: &TensorType, indices: &TensorType, axis: i64) -> Result<usize>
     normalize_axis("axis", axis, x.dims.len())
 }
 
-/// Shapes to which `x` and `indices` broadcast, each with its own size on one axis.
+/// Shapes to which `x` and `indices` broadcast; on `axis`, each keeps its own size.
 fn common(x: &TensorType, indices: &TensorType, axis: usize) -> Result<(Dims, Dims)> {
     let without = |ty: &TensorType| {
         let mut dims = ty.dims.clone();
@@ -173,7 +173,8 @@ pub(in crate::ops) fn elements_along(axis: usize, rank: usize) -> Placement {
     }
 }
 
-/// Records indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that holds the sum.
+/// Records indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that can represent the
+/// sum.
 pub(in crate::ops) fn from_start(trace: &mut Trace, indices: NodeId, dim: i64) -> Result<NodeId> {
     let ty = trace.ty(indices);
     if ty.dtype.kind() != Kind::Signed {

@@ -1,5 +1,5 @@
-//! Batching of reads and writes at computed indices. Of gather and scatter, the batch is a window axis if the indices
-//! are common to it, and a batching axis otherwise.
+//! Batching of reads and writes at computed indices. In gather and scatter, the batch becomes a window axis if the
+//! indices are not mapped, and a batching axis otherwise.
 
 use super::bounds::{clamped, last_starts};
 use super::derivative::gather_of_take;
@@ -18,17 +18,17 @@ use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::concatenate;
 use crate::types::{ScalarValue, TensorType};
 
-/// Axes behind a new leading one.
+/// Axes after a new leading one is added.
 fn behind(axes: &[i64]) -> Vec<i64> {
     axes.iter().map(|axis| axis + 1).collect()
 }
 
-/// A new leading axis, and the axes behind it.
+/// The new leading axis, followed by the other axes.
 fn with_first(axes: &[i64]) -> Vec<i64> {
     std::iter::once(0).chain(behind(axes)).collect()
 }
 
-/// Dimension numbers with a leading batch axis on the array and the result (or updates), not on the indices.
+/// Dimension numbers with a leading batch axis on the array and on the result (or updates), but not on the indices.
 fn over_array(placement: &Placement) -> Placement {
     Placement {
         window_dims: with_first(&placement.window_dims),
@@ -40,7 +40,7 @@ fn over_array(placement: &Placement) -> Placement {
     }
 }
 
-/// Dimension numbers with a leading batch axis on the indices and the result, not on the array.
+/// Dimension numbers with a leading batch axis on the indices and on the result, but not on the array.
 fn over_indices(placement: &Placement) -> Placement {
     Placement {
         window_dims: behind(&placement.window_dims),
@@ -68,7 +68,7 @@ fn over_all(placement: &Placement) -> Placement {
 struct Batched<'a> {
     x: NodeId,
     indices: NodeId,
-    /// Whether the array and the indices are mapped. One of them is.
+    /// Whether the array and the indices are mapped. At least one of them is.
     mapped: [bool; 2],
     /// Dimension numbers and slice sizes without the batch.
     placement: &'a Placement,
@@ -106,14 +106,14 @@ fn one_slice(rank: usize) -> Placement {
     Placement { window_dims: axes.clone(), index_map: axes, index_vector_dim: 0, ..Placement::default() }
 }
 
-/// The starts that are operands from `first` on, behind a start of 0 for the batch axis.
+/// Returns a start of 0 for the batch axis, followed by the starts: the operands from `first` on.
 fn starts_behind_batch(site: &mut Site, first: usize) -> Result<Vec<NodeId>> {
     let dtype = site.operand_ty(first).dtype;
     let zero = full(site.trace, &TensorType::new(dtype, &[]), ScalarValue::Unsigned(0))?;
     Ok([&[zero], &site.operands[first..]].concat())
 }
 
-/// Records the starts that are operands from `first` on as vectors, one for each element of the batch.
+/// Records the starts (the operands from `first` on) as vectors, one for each element of the batch.
 fn vectors_of_starts(site: &mut Site, first: usize, mapped: &[bool], size: i64) -> Result<NodeId> {
     let mut columns = Vec::with_capacity(mapped.len() - first);
     for (&start, &is_mapped) in site.operands[first..].iter().zip(&mapped[first..]) {
@@ -126,7 +126,7 @@ fn vectors_of_starts(site: &mut Site, first: usize, mapped: &[bool], size: i64) 
     concatenate(site.trace, &columns, 1)
 }
 
-/// Batches a dynamic slice. With a start for each element of the batch it is a gather, which clamps starts too.
+/// Batches a dynamic slice: by a gather if a start is mapped. Both clamp the starts.
 pub fn batch_of_slice(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let (x, ty) = (site.operands[0], site.ty.clone());
     if size == 0 {
@@ -143,7 +143,7 @@ pub fn batch_of_slice(site: &mut Site, mapped: &[bool], size: i64) -> Result<Nod
     batched.record(site.trace, &ty)
 }
 
-/// Batches a dynamic update. With a start for each element of the batch it is a scatter, whose indices are clamped.
+/// Batches a dynamic update: by a scatter with clamped indices if a start is mapped.
 pub fn batch_of_update(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let (ty, part) = (site.ty.clone(), site.unbatched_ty(1, mapped));
     if size == 0 {
@@ -163,7 +163,8 @@ pub fn batch_of_update(site: &mut Site, mapped: &[bool], size: i64) -> Result<No
     Ok(scatter(site.trace, &replace, &[x], indices, &[update], &over_all(&placement), promises)?[0])
 }
 
-/// Batches a take: as another take, where the batch axis is the leading one, and as a gather otherwise.
+/// Batches a take: by another take if the indices are not mapped, or if only they are and the axis is the first one; by
+/// a gather otherwise.
 pub fn batch_of_take(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let TakeAttributes { axis } = site.attributes();
     let (x, indices, ty) = (site.operands[0], site.operands[1], site.ty.clone());
@@ -190,7 +191,7 @@ pub fn batch_of_gather(site: &mut Site, mapped: &[bool], size: i64) -> Result<No
     batched.record(site.trace, &ty)
 }
 
-/// Batches a scatter: all arrays and updates get the batch axis, and the indices have it or not.
+/// Batches a scatter: all arrays and updates get the batch axis; the indices keep it if they are mapped.
 pub fn batch_of_scatter(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
     let ScatterAttributes { indices_are_sorted, unique_indices, placement } = site.attributes();
     let body = site.bodies[0].clone();

@@ -1,5 +1,5 @@
-//! Bounds of the starts of slices. Gather clamps starts so that slices lie within the array; scatter leaves out slices
-//! that do not.
+//! Bounds of the starts of slices. Gather clamps starts so that slices lie within the array; scatter drops slices that
+//! do not.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Placement, ReduceOp, Trace};
@@ -24,8 +24,8 @@ pub fn slice_sizes(placement: &Placement, rank: usize, side: &[i64]) -> Vec<i64>
     sizes
 }
 
-/// Records the greatest starts in the dtype of the indices, in a shape that broadcasts to theirs. `None` if the dtype
-/// holds no index above them.
+/// Records the greatest valid starts in the dtype of the indices, in a shape that broadcasts to theirs. `None` if the
+/// dtype cannot represent a greater index, so that no upper bound is needed.
 fn limits(trace: &mut Trace, indices: &TensorType, vector_dim: i64, lasts: &[i64]) -> Result<Option<NodeId>> {
     let greatest = integer_limits(indices.dtype).expect("indices are integers").max;
     let greatest = i64::try_from(greatest).unwrap_or(i64::MAX);
@@ -46,7 +46,7 @@ fn limits(trace: &mut Trace, indices: &TensorType, vector_dim: i64, lasts: &[i64
     Ok(Some(concatenate(trace, &parts, vector_dim)?))
 }
 
-/// Records the indices clamped as gather clamps them. `lasts` are the greatest starts.
+/// Records the indices, clamped as by gather. `lasts` are the greatest valid starts.
 pub fn clamped(trace: &mut Trace, indices: NodeId, vector_dim: i64, lasts: &[i64]) -> Result<NodeId> {
     if lasts.is_empty() {
         return Ok(indices);
@@ -62,8 +62,8 @@ pub fn clamped(trace: &mut Trace, indices: NodeId, vector_dim: i64, lasts: &[i64
     }
 }
 
-/// Records whether each slice lies within the array: preds in the shape of the indices without the axis of the index
-/// vectors. `None` if all do, whatever the indices are. `lasts` are the greatest starts.
+/// Records whether each slice lies within the array: pred in the shape of the indices without the axis of the index
+/// vectors. `None` if all slices do, whatever the indices are. `lasts` are the greatest valid starts.
 pub fn inside(trace: &mut Trace, indices: NodeId, vector_dim: i64, lasts: &[i64]) -> Result<Option<NodeId>> {
     if lasts.is_empty() {
         return Ok(None);

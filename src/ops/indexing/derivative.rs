@@ -18,7 +18,7 @@ pub fn jvp_of_slice(site: &mut Site, operand: usize, tangent: NodeId) -> Result<
     dynamic_slice(site.trace, tangent, &starts, &sizes).map(Some)
 }
 
-/// Cotangent of a sliced array: the slice's, written into zeros.
+/// Cotangent of the array of a dynamic slice: the cotangent of the slice, written into zeros.
 pub fn vjp_of_slice(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     if operand != 0 {
         return Ok(None);
@@ -28,7 +28,8 @@ pub fn vjp_of_slice(site: &mut Site, operand: usize, cotangent: NodeId) -> Resul
     dynamic_update_slice(site.trace, empty, cotangent, &starts).map(Some)
 }
 
-/// Tangent of an update: one update of both tangents, which may be in place as the update itself.
+/// Tangent of an update: an update of the array's tangent with the update's tangent, which can run in place as the
+/// update itself.
 pub fn jvp_of_update(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     if tangents[0].is_none() && tangents[1].is_none() {
         return Ok(Forward { results: None, tangents: vec![None] });
@@ -51,7 +52,7 @@ pub fn tangent_or_zeros(site: &mut Site, operand: usize, tangent: Option<NodeId>
     }
 }
 
-/// Cotangents of an update: that of the array is 0 where the update is written, that of the update is the slice there.
+/// Cotangents of an update: of the array, 0 where the update is written; of the update, the slice there.
 pub fn vjp_of_update(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let mut gradients = vec![None; wanted.len()];
     let Some(cotangent) = cotangents[0] else { return Ok(gradients) };
@@ -66,7 +67,7 @@ pub fn vjp_of_update(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[b
     Ok(gradients)
 }
 
-/// Dimension numbers of the gather that take is, and the sizes of its slices. `dims` is the shape of the array.
+/// Dimension numbers and slice sizes of the gather that is equivalent to a take. `dims` is the shape of the array.
 pub fn gather_of_take(axis: usize, dims: &[i64], indices_rank: usize) -> (Placement, Vec<i64>) {
     let rank = dims.len() - 1 + indices_rank;
     let placement = Placement {
@@ -122,8 +123,8 @@ pub fn vjp_of_gather(site: &mut Site, operand: usize, cotangent: NodeId) -> Resu
     transposed(site.trace, &ty, indices, &placement, &slice_sizes, cotangent).map(Some)
 }
 
-/// Records the transpose of a gather from an array of type `ty`: slices are added to zeros. Scatter leaves out slices
-/// that gather moves into the array, so the indices are clamped first.
+/// Records the transpose of a gather from an array of type `ty`: slices are added to zeros. Scatter drops slices out of
+/// bounds, where gather clamps them, so the indices are clamped first.
 fn transposed(
     trace: &mut Trace,
     ty: &TensorType,

@@ -1,4 +1,4 @@
-//! Shared by gather and scatter: checks of dimension numbers, and their StableHLO and that of the indices.
+//! Shared by gather and scatter: checks of dimension numbers, their StableHLO, and the StableHLO of the indices.
 
 use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
@@ -37,8 +37,8 @@ pub const SCATTER: Names = Names {
     map: "scatter_dims_to_operand_dims",
 };
 
-/// Returns an error unless the dimension numbers fit the array and the indices. `rank` is that of gather's result or of
-/// scatter's updates.
+/// Returns an error unless the dimension numbers fit the array and the indices. `rank` is the rank of gather's result
+/// or of scatter's updates.
 pub fn check(names: &Names, placement: &Placement, x: &TensorType, indices: &TensorType, rank: usize) -> Result<()> {
     if !indices.dtype.is_integer() {
         return Err(error!(InvalidArgument, "indices: they are {indices}; want integers"));
@@ -162,9 +162,9 @@ pub fn text(names: &Names, placement: &Placement) -> String {
     )
 }
 
-/// Returns the name of the indices and their type. u64 indices are clamped to the greatest s64 and converted to s64:
-/// XLA's constant folding takes greater ones for negative. On a mesh, other indices are converted to s32 or s64: XLA's
-/// partitioner ends the process at u8.
+/// Returns the name of the indices and their type. u64 indices are clamped to the greatest s64 and converted to s64,
+/// because XLA's constant folding treats greater ones as negative. On a mesh, other indices are converted to s32 or
+/// s64, because XLA's partitioner aborts the process for u8.
 pub fn indices(e: &mut Emitter, position: usize) -> (String, TensorType) {
     let ty = e.values[position].ty.clone();
     let is_partitioned = e.extent != Extent::Device;

@@ -35,7 +35,7 @@ pub(in crate::ops) const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     lower: lower_dynamic_update_slice,
     native: Native::One(|call| native::dynamic_update_slice(call.operands[0], call.operands[1], &call.operands[2..])),
     in_place: InPlace::First,
-    // `Several` takes all tangents at once, so that the tangent is one update, in place too.
+    // `Several` passes all tangents at once, so that the tangent is a single update, which can run in place too.
     derivative: Derivative::Several { jvp: derivative::jvp_of_update, vjp: derivative::vjp_of_update },
     batching: Batching::Rule(batch::batch_of_update),
     ..Definition::DEFAULT
@@ -77,7 +77,7 @@ pub fn dynamic_slice(trace: &mut Trace, x: NodeId, starts: &[NodeId], sizes: &[i
             return Err(error!(InvalidArgument, "sizes: sizes[{axis}] is {size}; x is {ty}, want 0 to {dim}"));
         }
     }
-    // Starts are clamped, so a slice of full size is always x itself.
+    // Starts are clamped, so that a slice of full size is always x itself.
     if sizes == ty.dims.as_slice() {
         return Ok(x);
     }
@@ -132,7 +132,7 @@ pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<
     dims.extend_from_slice(&ty.dims[axis + 1..]);
     let elements = element_count(&dims)?;
     if ty.dims[axis] == 0 && elements > 0 {
-        return Err(error!(InvalidArgument, "x: it is {ty}, and has nothing to take on axis {axis}"));
+        return Err(error!(InvalidArgument, "x: it is {ty}; want at least 1 element on axis {axis}"));
     }
     if elements == 0 {
         return nothing(trace, &TensorType { dtype: ty.dtype, dims });
@@ -155,15 +155,16 @@ fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Returns the names and types of the first `arrays` operands and of the start indices that follow them, of a slice with
-/// these sizes.
+/// Returns the names and types of the first `arrays` operands, then of the start indices of a slice with these sizes,
+/// which are the other operands.
 fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize, sizes: &[i64]) -> (Vec<String>, Vec<String>) {
     let (mut names, mut types) = e.listed(&operands[..arrays]);
     let (dims, sizes) = (e.values[operands[0]].ty.dims.clone(), sizes.to_vec());
     for (axis, &start) in operands[arrays..].iter().enumerate() {
         let (mut name, ty) = placement::indices(e, start);
         if e.extent != Extent::Device {
-            // On a mesh, XLA adds the offset of a piece to the start of the slice before it clamps the start.
+            // On a mesh, starts are clamped here: XLA adds the offset of a piece to the start of the slice before it
+            // clamps the start.
             let (zero, last, clamped) =
                 (e.constant(&ty, 0), e.constant(&ty, (dims[axis] - sizes[axis]) as u128), e.temporary());
             emit!(e, "    {clamped} = stablehlo.clamp {zero}, {name}, {last} : {}", mlir(&ty));
@@ -189,8 +190,8 @@ fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Writes take as a gather of whole slices. Negative indices count from the end, as in NumPy; the gather clamps the
-/// others.
+/// Writes take as a gather of whole slices. Negative indices count from the end, as in NumPy; other indices out of
+/// bounds are clamped by the gather.
 fn lower_take(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
@@ -213,7 +214,7 @@ fn lower_take(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Writes indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that holds the sum.
+/// Writes indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that can represent the sum.
 fn nonnegative(e: &mut Emitter, position: usize, dim: i64) -> (String, TensorType) {
     let given = e.values[position].ty.clone();
     if given.dtype.kind() != Kind::Signed {

@@ -19,7 +19,7 @@ pub(in crate::ops) const GATHER: Definition = Definition {
     function: "lxla_gather",
     dtypes: "all; indices integers",
     lower,
-    // XLA's partitioner takes wrong elements where the axis of the index vectors is split.
+    // XLA's partitioner reads wrong elements if the axis of the index vectors is split.
     whole: |value| value.attributes::<GatherAttributes>().placement.index_map.len() > 1,
     native: Native::One(|call| {
         let GatherAttributes { placement, .. } = call.attributes();
@@ -81,7 +81,7 @@ fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i
         if is_gone && size != 1 {
             return Err(error!(
                 InvalidArgument,
-                "slice_sizes: slice_sizes[{axis}] is {size}; want 1 on an axis that the result has not"
+                "slice_sizes: slice_sizes[{axis}] is {size}; want 1 on a collapsed or batching axis"
             ));
         }
     }

@@ -81,15 +81,15 @@ pub fn scatter(
     Ok(trace.application(Op::Scatter, &operands, &attributes, &[combiner.body], &types))
 }
 
-/// Returns an axis that an empty index map could be extended by; for a scalar 0, an axis it does not have yet. None if
-/// the index map is not empty.
+/// Axis by which an empty index map can be extended; for a scalar 0, an axis that is to be added. None if the index map
+/// is not empty.
 fn axis_for_nothing(placement: &Placement, rank: usize) -> Option<usize> {
     let is_free = |axis: &usize| !placement.batching_dims.contains(&(*axis as i64));
     if placement.index_map.is_empty() { (0..rank.max(1)).find(is_free) } else { None }
 }
 
-/// Records a scatter with empty index vectors as one whose indices are 0 on `axis`: of several updates with empty index
-/// vectors XLA applies only one, or fails.
+/// Records a scatter with empty index vectors as one with indices 0 on `axis`: of several updates with empty index
+/// vectors, XLA applies only one, or fails.
 fn scatter_at_start(
     trace: &mut Trace,
     combiner: &Applied,
@@ -143,7 +143,7 @@ fn check_updates(
         if side.dims[at as usize] > x.dims[axis] {
             return Err(error!(
                 InvalidArgument,
-                "updates: they are {side}; axis {at} goes through axis {axis} of {x}, and is longer"
+                "updates: they are {side}; axis {at} indexes axis {axis} of {x}, and is longer"
             ));
         }
     }
@@ -160,10 +160,8 @@ fn native_scatter(call: &Call) -> Result<Vec<Array>> {
     native::combine_at(&arrays, &updates, &pairs, &each(call, 0, &captures))
 }
 
-/// Writes the StableHLO of a scatter. Captures are broadcast and scattered into themselves, as additional inputs and
-/// updates.
-/// Whether XLA's partitioner computes wrong numbers: where it can split the axis of the index vectors, and where it
-/// combines elements of several devices other than by sums (an all-reduce by maximum loses NaN).
+/// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, or combines
+/// elements of several devices other than by sums (an all-reduce by maximum loses NaN).
 fn is_hard_to_split(value: &Instruction) -> bool {
     let ScatterAttributes { placement, .. } = value.attributes();
     let (values, results) = value.bodies[0].decode();
@@ -171,6 +169,7 @@ fn is_hard_to_split(value: &Instruction) -> bool {
     placement.index_map.len() > 1 || !results.iter().all(is_sum)
 }
 
+/// Writes the StableHLO of a scatter. Captures are broadcast, and passed as additional inputs and as their own updates.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
@@ -204,9 +203,9 @@ fn lower(e: &mut Emitter, at: usize) {
     end(e, &types, results);
 }
 
-/// XLA's CPU backend updates operands that are the same value in the same memory, and writes out of bounds. So each
-/// operand with the dtype of an earlier one passes through an identity that XLA cannot fold. In `names`, the indices
-/// follow the operands of `dtypes`.
+/// Makes operands distinct values. XLA's CPU backend keeps operands that are the same value in the same memory and
+/// updates them there, out of bounds. So each operand with the dtype of an earlier one passes through an identity that
+/// XLA cannot fold. In `names`, the indices follow the operands of `dtypes`.
 fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i64], indices: &TensorType) {
     for i in 1..dtypes.len() {
         if dtypes[..i].contains(&dtypes[i]) {
@@ -219,8 +218,8 @@ fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i
 }
 
 /// Writes the indices such that they are never the same value as an array: XLA's CPU backend merges equal operands into
-/// one and updates it in place while still reading indices from it. Only arrays with the indices' dtype and number of
-/// elements can be equal to them. In that case negative indices are clamped to -1, which is out of bounds too, or
+/// one, and updates it in place while it still reads indices from it. Only arrays with the indices' dtype and number of
+/// elements can be equal to them. In that case negative indices are clamped to -1, which is out of bounds too, and
 /// unsigned ones are converted to s64.
 fn indices_apart(e: &mut Emitter, operands: &[usize]) -> (String, TensorType) {
     let (&position, arrays) = operands.split_last().expect("indices are there");
@@ -261,7 +260,7 @@ mod tests {
         assert!(check(&[f32s(&[2, 3])]).is_ok());
         for (updates, words) in [
             (f32s(&[3, 7]), "updates: they are f32[3,7], with [3] beside update_window_dims; indices are s32[2]"),
-            (f32s(&[2, 8]), "axis 1 goes through axis 1 of f32[5,7], and is longer"),
+            (f32s(&[2, 8]), "axis 1 indexes axis 1 of f32[5,7], and is longer"),
             (TensorType::new(DType::S32, &[2, 7]), "updates[0] is s32[2,7]; inputs[0] is f32[5,7]"),
             (f32s(&[2]), "update_window_dims: 1 is no axis; there are 1"),
         ] {

@@ -1,5 +1,5 @@
-//! Derivative of scatter. The combiner is recognized for each array alone: it replaces, adds, multiplies (by updates of
-//! different elements), or takes the greater or smaller element.
+//! Derivative of scatter. The combiner is recognized for each array separately: it replaces, adds, multiplies (by
+//! updates of distinct elements), or takes the greater or smaller element.
 
 use super::bounds::{inside, last_starts, slice_sizes};
 use super::derivative::tangent_or_zeros;
@@ -29,7 +29,7 @@ enum Combiner {
     Extreme,
 }
 
-/// Recognizes what a combiner does with the elements of array `number`, apart from all others.
+/// Recognizes how a combiner combines the elements of array `number`, independently of the other arrays.
 fn combiner(body: &Body, number: usize) -> Result<Combiner> {
     let update = body.results().len() + number;
     if body.passed_through(number) == Some(update) {
@@ -47,7 +47,7 @@ fn combiner(body: &Body, number: usize) -> Result<Combiner> {
     }
 }
 
-/// One array of a scatter, with its updates.
+/// One array of a scatter, and its updates.
 struct Part {
     combiner: Combiner,
     /// Operand numbers of the array and of the updates.
@@ -102,7 +102,7 @@ impl Part {
         self.scattered(site, &body, x, updates)
     }
 
-    /// Records `x` with `updates` added at the indices; 8-bit and 16-bit floats are summed in f32.
+    /// Records `x` with `updates` added at the indices. 8-bit and 16-bit floats are summed in f32.
     fn added(&self, site: &mut Site, x: NodeId, updates: NodeId) -> Result<NodeId> {
         let dtype = site.trace.node(x).dtype;
         let wide = sum_dtype(dtype);
@@ -120,13 +120,13 @@ impl Part {
         Ok(convert(site.trace, product, dtype))
     }
 
-    /// Records the elements of `x`, in the shape of the array, for each element of the updates. Those of updates that
-    /// scatter leaves out are of other places.
+    /// Records, for each element of the updates, the element of `x` (in the shape of the array) that it updates. For
+    /// updates that scatter drops, these are other elements.
     fn read(&self, site: &mut Site, x: NodeId) -> Result<NodeId> {
         gather(site.trace, x, self.indices, &self.placement, &self.sizes, self.promises.sorted)
     }
 
-    /// Like [`Part::read`], with 0 for the updates that scatter leaves out.
+    /// Like [`Part::read`], with 0 for the updates that scatter drops.
     fn read_within(&self, site: &mut Site, x: NodeId) -> Result<NodeId> {
         let read = self.read(site, x)?;
         let lasts = last_starts(&self.ty.dims, &self.sizes, &self.placement);
@@ -141,8 +141,8 @@ impl Part {
         kept(site, fits, read)
     }
 
-    /// Records whether each element of the updates is the one that the array has in the end. The updates are numbered,
-    /// the numbers are scattered in place of the updates, and those that are found again have won.
+    /// Records, for each element of the updates, whether it is the one that the array contains in the end. Scatters the
+    /// positions of the updates in place of their values: an update wins if its position is read back.
     fn winners(&self, site: &mut Site) -> Result<NodeId> {
         let count: i64 = self.side.iter().product();
         let dtype = places_dtype(count);
@@ -158,8 +158,8 @@ impl Part {
         if self.promises.unique { Ok(()) } else { Err(product_of_several()) }
     }
 
-    /// Records which elements of the array and of the updates are equal to the result, or NaN, and how many are for
-    /// each element of the result: at least 1, in the dtype of sums. Ties share a derivative evenly.
+    /// Records which elements of the array and of the updates tie for the extreme (equal to the result, or NaN), and
+    /// their number for each element of the result: at least 1, in the dtype of sums. Ties share the derivative evenly.
     fn ties(&self, site: &mut Site) -> Result<Ties> {
         let result = site.results[self.array].expect("a result with a tangent or cotangent");
         let array = equal_or_nan(site.trace, self.x, result)?;
@@ -168,7 +168,7 @@ impl Part {
         let wide = sum_dtype(self.ty.dtype);
         let (ones, more) = (convert(site.trace, array, wide), convert(site.trace, update, wide));
         let count = self.added(site, ones, more)?;
-        // XLA may flush a denormal result to 0, which no element is equal to.
+        // XLA may flush a denormal result to 0, to which no element is equal. So the number is at least 1.
         let count = binary_scalar(site.trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)?;
         Ok(Ties { array, update, count })
     }
@@ -265,18 +265,18 @@ impl Part {
     }
 }
 
-/// Elements that are equal to the greatest or smallest, which is the result.
+/// Elements that tie for the greatest or smallest, and their number.
 struct Ties {
-    /// Preds in the shape of the array.
+    /// Mask in the shape of the array.
     array: NodeId,
-    /// Preds in the shape of the updates.
+    /// Mask in the shape of the updates.
     update: NodeId,
-    /// Number of equal elements for each element of the result.
+    /// Number of tied elements for each element of the result.
     count: NodeId,
 }
 
 impl Ties {
-    /// Records `x`, in the shape of the result, divided by the numbers of equal elements.
+    /// Records `x`, in the shape of the result, divided by the numbers of tied elements.
     fn shared(&self, site: &mut Site, x: NodeId) -> Result<NodeId> {
         let (dtype, wide) = (site.trace.node(x).dtype, site.trace.node(self.count).dtype);
         let x = convert(site.trace, x, wide);
@@ -285,7 +285,7 @@ impl Ties {
     }
 }
 
-/// Records where the elements of `x` are equal to those of `result`, or NaN.
+/// Records whether elements of `x` are equal to those of `result`, or NaN.
 fn equal_or_nan(trace: &mut Trace, x: NodeId, result: NodeId) -> Result<NodeId> {
     let is_equal = compare(trace, CompareOp::Eq, x, result)?;
     let is_nan = compare(trace, CompareOp::Ne, x, x)?;
@@ -300,10 +300,10 @@ fn kept(site: &mut Site, pred: NodeId, x: NodeId) -> Result<NodeId> {
 }
 
 fn product_of_several() -> Error {
-    no_derivative("scatter with the combiner multiply, by its updates and without the promise of unique indices,")
+    no_derivative("scatter with the combiner multiply, by its updates and without unique_indices,")
 }
 
-/// Tangents of the results. Results that are not used have none.
+/// Tangents of the results that are used.
 pub fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let mut made = no_tangents(site, tangents)?;
     for number in 0..made.tangents.len() {

@@ -1,4 +1,4 @@
-//! Selection of elements by a mask or by value, with a stated size as in JAX: nonzero and mask_select.
+//! Selection of elements by a mask or by value, with a static size as in JAX: nonzero and mask_select.
 
 use crate::error;
 use crate::error::Result;
@@ -39,8 +39,8 @@ fn true_places(trace: &mut Trace, row: NodeId, size: i64) -> Result<(NodeId, Nod
     Ok((places_of(trace, before, n, size)?, count))
 }
 
-/// Records, for each of 1, 2, ... `size`, the first position at which a non-decreasing row of counts reaches it; `n` if
-/// none does.
+/// Records, for each of 1, 2, ... `size`, the first position at which a non-decreasing row of counts is at least that
+/// number; `n` if there is none.
 pub(in crate::ops) fn places_of(trace: &mut Trace, counts: NodeId, n: i64, size: i64) -> Result<NodeId> {
     let dtype = trace.node(counts).dtype;
     let numbers = counted(trace, size, n)?;
@@ -81,7 +81,7 @@ pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: 
         check_index_dtype(index_dtype, dim)?;
     }
     let fill = Scalar::new(index_dtype, ScalarValue::Signed(fill))
-        .map_err(|_| error!(InvalidArgument, "fill: {fill} given, which {index_dtype} does not have"))?;
+        .map_err(|_| error!(InvalidArgument, "fill: {fill} given; {index_dtype} cannot represent it"))?;
     let pred = is_nonzero(trace, x)?;
     let (row, _) = flat(trace, pred)?;
     let (places, count) = true_places(trace, row, size)?;

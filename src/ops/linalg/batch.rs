@@ -10,8 +10,8 @@ use crate::native::Triangle;
 use crate::ops;
 use crate::ops::rules::Site;
 
-/// Batches a dot_general: the batch is a batching axis of two mapped operands. Of one mapped operand it is a free axis,
-/// which then moves to the front.
+/// Batches a dot_general. If both operands are mapped, the batch is a batching axis; if one is, it is a free axis of
+/// that operand, and is moved to the front of the result.
 pub fn dot_general(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
     let attributes: DotGeneralAttributes = site.attributes();
     let behind_batch = |axes: &[i64], operand: usize| -> Vec<i64> {
@@ -34,7 +34,7 @@ pub fn dot_general(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
     if both {
         return Ok(result);
     }
-    // The batch is the first of the free axes of its operand. Those of lhs come before those of rhs.
+    // The batch is the first free axis of its operand. In the result, the free axes of lhs precede those of rhs.
     let free_in_lhs = site.operand_ty(0).dims.len() - batching[0].len() - contracting[0].len();
     let place = batching[0].len() + if mapped[0] { 0 } else { free_in_lhs };
     let mut order: Vec<i64> = (0..=site.ty.dims.len() as i64).collect();
@@ -43,15 +43,15 @@ pub fn dot_general(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
     ops::transpose(site.trace, result, &order)
 }
 
-/// Batches a Cholesky factorization, which takes batches of matrices.
+/// Batches a Cholesky factorization: the operation supports batch axes.
 pub fn cholesky(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
     let CholeskyAttributes { lower } = site.attributes();
     let a = site.operands[0];
     ops::cholesky(site.trace, a, lower)
 }
 
-/// Batches a triangular solve, which takes batches of systems. For one matrix and a batch of right-hand sides, the
-/// batch is merged into the columns of the right-hand side, or the rows of one that is solved from the right.
+/// Batches a triangular solve: the operation supports batch axes. For one matrix and a batch of right-hand sides, the
+/// batch is merged into the columns of the right-hand side, or into its rows for a solve from the right.
 pub fn triangular_solve(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let triangle: Triangle = site.attributes();
     if mapped[0] {
@@ -74,7 +74,7 @@ pub fn triangular_solve(site: &mut Site, mapped: &[bool], size: i64) -> Result<N
     ops::transpose(site.trace, solution, &inverse(&order))
 }
 
-/// Batches a Fourier transform, which transforms the last axes.
+/// Batches a Fourier transform: it transforms the last axes only.
 pub fn fft(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
     let FftAttributes { op, lengths } = site.attributes();
     let x = site.operands[0];

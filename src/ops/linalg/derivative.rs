@@ -41,13 +41,13 @@ pub fn dot_general_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Re
     let batching: Vec<i64> = (0..batches as i64).collect();
     let first = if operand == 0 { batches + own_free.len() } else { batches };
     let contracting: Vec<i64> = (first..first + other_free.len()).map(|axis| axis as i64).collect();
-    // The contracting axes of the other operand are left in their order in that operand.
+    // Contracting axes are in the order that they have in the other operand.
     let mut pairs: Vec<(i64, i64)> = other_contracting.iter().copied().zip(own_contracting.iter().copied()).collect();
     pairs.sort_unstable();
     let contracted = pairs.into_iter().map(|(_, own)| own);
     let batched = own_batching.iter().copied();
-    // The cotangent is the factor at the place of the operand that is free in the gradient, so that the gradients of
-    // plain matrices need no transpose.
+    // The order of the factors is chosen such that the gradients of plain matrices need no transpose: the cotangent
+    // takes the position of the operand that is free in the gradient.
     let (gradient, places): (NodeId, Vec<i64>) = if operand == 0 {
         let axes = DotAxes {
             lhs_batching: &batching,
@@ -94,10 +94,10 @@ pub fn inverse(permutation: &[i64]) -> Vec<i64> {
     inverse
 }
 
-/// Tangent of a Cholesky factor: of `A = L L^H` it is `L phi(L^-1 dA L^-H)`, and of `A = U^H U` it is
-/// `phi(U^-H dA U^-1) U`, where `phi` takes the triangle of the factor and halves the diagonal. The operation reads one
-/// triangle of its operand, and only the real parts of the diagonal: `dA` is the Hermitian matrix with the tangent's
-/// triangle. 8-bit and 16-bit floats are computed in f32.
+/// Tangent of a Cholesky factor: `L phi(L^-1 dA L^-H)` for `A = L L^H`, and `phi(U^-H dA U^-1) U` for `A = U^H U`,
+/// where `phi` takes the triangle of the factor and halves the diagonal. The operation reads one triangle of its
+/// operand, and only the real parts of the diagonal; `dA` is the Hermitian matrix with that triangle of the tangent.
+/// 8-bit and 16-bit floats are computed in f32.
 pub fn cholesky_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>> {
     let Some(tangent) = tangents[0] else { return Ok(None) };
     let CholeskyAttributes { lower } = site.attributes();
@@ -132,8 +132,8 @@ fn half_diagonal(trace: &mut Trace, x: NodeId, lower: bool) -> Result<NodeId> {
     ops::binary_scalar(trace, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false)
 }
 
-/// Tangent of the solution of `op(a) x = b`: `op(a)^-1 db`, and `-op(a)^-1 op(da) x`, where the triangle of `da` is
-/// taken that the operation reads; likewise from the right.
+/// Tangent of the solution of `op(a) x = b`: `op(a)^-1 db` by `b`, and `-op(a)^-1 op(da) x` by `a`, where `da` is the
+/// triangle of the tangent that the operation reads. The same from the right.
 pub fn triangular_solve_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
     let triangle: Triangle = site.attributes();
     let (dtype, a) = (site.ty.dtype, site.operands[0]);
@@ -152,8 +152,9 @@ pub fn triangular_solve_jvp(site: &mut Site, operand: usize, tangent: NodeId) ->
     Ok(Some(ops::convert(trace, result, dtype)))
 }
 
-/// Cotangents of `op(a) x = b`: that of `b` solves the transposed system; that of `op(a)` is `-cotangent(b) x^T`, or
-/// `-x^T cotangent(b)` for a solution from the right, of which `a` gets the triangle that the operation reads.
+/// Cotangents of `op(a) x = b`. The cotangent of `b` solves the transposed system. The cotangent of `op(a)` is
+/// `-cotangent(b) x^T`, or `-x^T cotangent(b)` for a solve from the right; `a` gets the triangle that the operation
+/// reads.
 pub fn triangular_solve_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let triangle: Triangle = site.attributes();
     let (dtype, a, x) = (site.ty.dtype, site.operands[0], site.result());
@@ -172,8 +173,7 @@ pub fn triangular_solve_vjp(site: &mut Site, operand: usize, cotangent: NodeId) 
     to_operand(trace, of_a, &ty).map(Some)
 }
 
-/// Records the solution of a system with the transposed matrix, which is not conjugated: `(a^H)^T` is the conjugate of
-/// `a`.
+/// Records the solution of a system with the transposed matrix, without conjugation: `(a^H)^T` is the conjugate of `a`.
 fn solve_transposed(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Triangle) -> Result<NodeId> {
     let (a, transposition) = match triangle.transposition {
         Transposition::NoTranspose => (a, Transposition::Transpose),
@@ -183,7 +183,7 @@ fn solve_transposed(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Triangle)
     ops::triangular_solve(trace, a, b, Triangle { transposition, ..triangle })
 }
 
-/// Records the elements of `x` that a triangular solve reads, and 0 elsewhere.
+/// Records the triangle of `x` that a triangular solve reads, with 0 elsewhere.
 fn triangle_read(trace: &mut Trace, x: NodeId, triangle: Triangle) -> Result<NodeId> {
     let inside = i64::from(triangle.unit_diagonal);
     if triangle.lower { ops::tril(trace, x, -inside) } else { ops::triu(trace, x, inside) }
@@ -213,8 +213,8 @@ fn adjoint(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     conjugate(trace, x)
 }
 
-/// Records the products of matrices with the same batch axes. `contracted` says of each factor whether its rows (0) or
-/// its columns (1) are contracted.
+/// Records the products of matrices with the same batch axes. `contracted` states for each factor whether its rows (0)
+/// or its columns (1) are contracted.
 fn product(trace: &mut Trace, lhs: NodeId, rhs: NodeId, contracted: [i64; 2]) -> Result<NodeId> {
     let batch = trace.ty(lhs).dims.len() as i64 - 2;
     let batching: Vec<i64> = (0..batch).collect();
@@ -234,9 +234,9 @@ pub fn fft_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<Node
 }
 
 /// Transpose of a Fourier transform. The matrices of FFT and IFFT are symmetric. RFFT is the first half of the FFT of
-/// reals: its transpose fills up the half with zeros, and takes the real part of the FFT. In IRFFT each element of the
-/// half stands for itself and, but for the first and the middle one, for its conjugate too: its transpose is the
-/// conjugate of the RFFT, divided by the number of elements, with the elements doubled that stand for two.
+/// real numbers: its transpose pads the half with zeros, and takes the real part of the FFT. In IRFFT each element of
+/// the half except the first and the middle one represents two, itself and its conjugate: the transpose is the
+/// conjugate of the RFFT, divided by the number of elements, with the elements doubled that represent two.
 pub fn fft_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let FftAttributes { op, lengths } = site.attributes();
     let trace = &mut *site.trace;
@@ -263,8 +263,8 @@ pub fn fft_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<No
     }
 }
 
-/// Records the number of elements for which each element of the last axis of a half spectrum stands, divided by the
-/// number of elements of the transform.
+/// Records, for each element of the last axis of a half spectrum, the number of elements that it represents, divided by
+/// the number of elements of the transform.
 fn irfft_weights(trace: &mut Trace, half: NodeId, lengths: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(half);
     let (size, length) = (ty.dims[ty.dims.len() - 1], lengths[lengths.len() - 1]);
@@ -286,8 +286,8 @@ pub fn matmul_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Op
     ops::matmul(site.trace, factors[0], factors[1]).map(Some)
 }
 
-/// Cotangent of one factor of a matrix product: a product with the other factor, transposed. Vectors, and factors whose
-/// batch axes are broadcast, go by way of the expansion, whose dot product sums over these axes.
+/// Cotangent of one factor of a matrix product: a product with the transposed other factor. For vectors and broadcast
+/// batch axes, it is computed by the expansion into a dot product, which sums over these axes.
 pub fn matmul_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let (lhs, rhs) = (site.operands[0], site.operands[1]);
     let (l, r) = (site.trace.ty(lhs), site.trace.ty(rhs));

@@ -26,7 +26,7 @@ pub(in crate::ops) const DOT_GENERAL: Definition = Definition {
 };
 
 attributes! {
-    /// Attributes of `dot_general`. Axes at the same position of the lhs and rhs lists belong together.
+    /// Attributes of `dot_general`. Axes at the same position of the lhs and rhs lists are paired.
     pub struct DotGeneralAttributes {
         /// Batching axes of lhs.
         pub lhs_batching: Vec<i64>,
@@ -39,7 +39,7 @@ attributes! {
     }
 }
 
-/// Dimension numbers of a dot_general. Axes at the same position of the lhs and rhs lists belong together.
+/// Dimension numbers of a dot_general. Axes at the same position of the lhs and rhs lists are paired.
 pub struct DotAxes<'a> {
     /// Batching axes of lhs.
     pub lhs_batching: &'a [i64],
@@ -51,8 +51,8 @@ pub struct DotAxes<'a> {
     pub rhs_contracting: &'a [i64],
 }
 
-/// Records a dot_general in the operands' common dtype, or in `dtype`, a wider one. The result has the batching axes,
-/// then the remaining axes of lhs, then those of rhs.
+/// Records a dot_general in the operands' common dtype, or in a wider `dtype`. The result has the batching axes, then
+/// the remaining axes of lhs, then those of rhs.
 pub fn dot_general(
     trace: &mut Trace,
     lhs: NodeId,
@@ -135,9 +135,9 @@ pub(in crate::ops) fn product_dtype(
     }
 }
 
-/// Dtype in which XLA gets the operands of a product in `dtype`. A product of f16 or bf16 in f32, or of s8 or u8 in
-/// s32, takes the operands as they are and widens in the product, as matrix units do; in other cases the operands are
-/// widened before, so that nothing is lost.
+/// Dtype of the operands that are passed to XLA for a product in `dtype`. If that is f32 and the operands are f16 or
+/// bf16, or s32 and the operands are s8 or u8, they are passed unchanged and widened within the product, as matrix
+/// units do; otherwise they are widened before, so that nothing is lost.
 pub(in crate::ops) fn factor_dtype(common: DType, dtype: DType) -> DType {
     match (common, dtype) {
         (DType::F16 | DType::BF16, DType::F32) | (DType::S8 | DType::U8, DType::S32) => common,

@@ -151,7 +151,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
         self.line(format!("real {x} : ({from}) -> {to}"))
     }
 
-    /// Writes the matrices with the imaginary parts of their diagonals set to 0.
+    /// Writes the matrices with real diagonals: the imaginary parts there are set to 0.
     fn with_real_diagonal(&mut self, x: &str) -> String {
         if self.ty.dtype.kind() == Kind::Float {
             return x.to_string();
@@ -164,7 +164,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
         self.select(&diagonal, &plain, x)
     }
 
-    /// Writes whether a predicate holds on the whole diagonal of a matrix, broadcast to the dims of `to`.
+    /// Writes whether a predicate is true on the whole diagonal of a matrix, broadcast to the dims of `to`.
     fn on_diagonals(&mut self, pred: &str, to: &TensorType) -> String {
         let (preds, rank) = (self.preds(), self.ty.dims.len());
         let off = self.places("NE");
@@ -225,8 +225,8 @@ fn infinity(dtype: DType) -> u128 {
     Scalar::new(dtype, ScalarValue::Float(f64::INFINITY)).expect("a float has an infinity").bits()
 }
 
-/// Writes the StableHLO of a triangular solve. If the diagonal has a 0, where devices differ in their infinities and
-/// NaNs, the whole solution is NaN.
+/// Writes the StableHLO of a triangular solve. If the diagonal contains 0, where infinities and NaNs depend on the
+/// device, the whole solution is set to NaN.
 fn lower_triangular_solve(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);

@@ -104,10 +104,10 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Cotangent of one factor, by the rules of the operations of the expansion.
+/// Records the cotangent of one factor, by the rules of the operations of the expansion.
 pub(in crate::ops) fn expanded_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let (first, given, transforms) = (NodeId(site.trace.len() as u32), site.operands.clone(), site.transforms);
-    // If both factors are one node, its cotangent as one of them is asked for.
+    // If both factors are the same node, its cotangent as the requested factor is computed separately.
     if given[0] == given[1] {
         site.operands[1 - operand] = stop_gradient(site.trace, given[0])?;
     }
@@ -117,8 +117,9 @@ pub(in crate::ops) fn expanded_vjp(site: &mut Site, operand: usize, cotangent: N
     Ok(transforms.vjp_since(site.trace, &[(result, cotangent)], &[input], first)?.remove(0))
 }
 
-/// Records matmul as a dot_general. Batch axes are broadcast first, unless only one operand has them: then they are
-/// free axes, so that neither the other operand nor its cotangent is repeated for each element of the batch.
+/// Records matmul as a dot_general. Batch axes are broadcast first if both operands have some. If only one operand has
+/// batch axes, they are free axes, so that neither the other operand nor its cotangent is repeated for each element of
+/// the batch.
 fn expand(site: &mut Site) -> Result<NodeId> {
     let (mut lhs, mut rhs) = (site.operands[0], site.operands[1]);
     let (l_dims, r_dims) = (site.operand_ty(0).dims, site.operand_ty(1).dims);
@@ -143,7 +144,7 @@ fn expand(site: &mut Site) -> Result<NodeId> {
     if l_rank != 2 || r_rank <= 2 {
         return Ok(product);
     }
-    // The rows of lhs come before the batch axes of rhs.
+    // In the result, the rows of lhs precede the batch axes of rhs.
     let mut order: Vec<i64> = (1..r_rank as i64).collect();
     order.insert(r_rank - 2, 0);
     transpose(site.trace, product, &order)

@@ -18,9 +18,9 @@ use crate::types::{Kind, ScalarValue, TensorType};
 pub(in crate::ops) const COMPOSED: &[Composed] =
     &[Composed { name: "norm", function: "lxla_norm", dtypes: "floats, 8-bit floats, complex numbers" }];
 
-/// Records the norm of this order over axes: for infinite orders the largest or smallest absolute value, for 0 the
-/// number of nonzero elements. 8-bit and 16-bit floats, whose squares easily overflow, are computed in f32. The
-/// derivative of the 2-norm of zeros is NaN, as in JAX: that of the square root is infinite there.
+/// Records the norm of order `order` over axes: the largest or smallest absolute value for infinite orders, the number
+/// of nonzero elements for 0. 8-bit and 16-bit floats are computed in f32, because their squares easily overflow. The
+/// derivative of the 2-norm of zeros is NaN, as in JAX: the derivative of the square root is infinite there.
 pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() && ty.dtype.kind() != Kind::Complex {
@@ -45,8 +45,8 @@ pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: b
     Ok(convert(trace, result, dtype))
 }
 
-/// Records the squares of absolute values. They are not made of the absolute value, whose derivative is 0 at 0: the
-/// second derivative of the squares would be 0 there, too.
+/// Records the squares of absolute values. They are not computed from the absolute value: its derivative is 0 at 0, so
+/// that the second derivative of the squares would be 0 there, too.
 fn squares(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     if dtype.kind() != Kind::Complex {

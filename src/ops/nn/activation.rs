@@ -1,8 +1,8 @@
-//! Activation functions of neural networks. Each has its limits at both infinities, even where the published formula is
-//! infinity times 0: `x` is clamped from below, at a value where the other factor is already 0.
+//! Activation functions. Each tends to its limit at both infinities, even where the published formula is infinity times
+//! 0: `x` is clamped from below, to a value where the other factor is already 0.
 //!
-//! At a kink, relu and relu6 have derivative 0, because they are recorded as selections. The hard functions have half
-//! of the slope, by the rules of maximum and minimum.
+//! At their kinks, relu and relu6 have derivative 0, because they are recorded as selections. The hard functions have
+//! half of the slope there, by the rules of maximum and minimum.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ numbered! {
 pub(in crate::ops) const COMPOSED: &[Composed] =
     &[Composed { name: "activation", function: "lxla_activation", dtypes: "" }];
 
-/// At and below this value, every exponential tail underflows to 0, in f64 too.
+/// At and below this value, the exponential is 0, also in f64.
 const LOWEST: f64 = -1000.0;
 /// Constants of SELU, from G. Klambauer and others, Self-Normalizing Neural Networks, 2017.
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_3;
@@ -82,8 +82,8 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
     })
 }
 
-/// Records relu or relu6 by selections, so that the derivative is 0 at 0 and at 6, where that of a maximum would be a
-/// half.
+/// Records relu or relu6 by selections, so that the derivative is 0 at 0 and at 6, where the derivative of a maximum
+/// would be a half.
 fn clipped(f: &mut Formula, op: ActivationOp, x: NodeId) -> Result<NodeId> {
     let (is_low, zero) = (f.compare(CompareOp::Le, x, 0.0)?, f.scalar(x, 0.0)?);
     let positive = f.select(is_low, zero, x)?;
@@ -116,8 +116,8 @@ fn gelu_tanh(f: &mut Formula, x: NodeId) -> Result<NodeId> {
 
 fn elu(f: &mut Formula, x: NodeId, alpha: f64) -> Result<NodeId> {
     let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
-    // The exponential of a large number is infinite, and so would be its derivative, times 0. It gets -1 instead: with 0,
-    // XLA makes a minimum of the selection, which loses the sign of -0 in f16.
+    // The exponential of a large number is infinite, and its derivative would be infinity times 0. So its argument is
+    // -1 where it is not selected; with 0, XLA turns the selection into a minimum, which loses the sign of -0 in f16.
     let other = f.scalar(x, -1.0)?;
     let negative = f.select(is_positive, other, x)?;
     let below = f.unary(UnaryOp::ExponentialMinusOne, negative)?;
@@ -125,8 +125,8 @@ fn elu(f: &mut Formula, x: NodeId, alpha: f64) -> Result<NodeId> {
     f.select(is_positive, x, below)
 }
 
-/// Records softplus, `log(1 + e^x)`, as `max(x, 0) + log(1 + e^-|x|)`. The maximum and the absolute value are selected by
-/// one comparison, so that derivatives of all orders are right at 0 too.
+/// Records softplus, `log(1 + e^x)`, as `max(x, 0) + log(1 + e^-|x|)`. One comparison selects both the maximum and the
+/// absolute value, so that derivatives of all orders are correct at 0.
 fn softplus(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
     let negated = f.unary(UnaryOp::Negate, x)?;

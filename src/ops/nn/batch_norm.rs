@@ -1,6 +1,6 @@
-//! Batch normalization, recorded as several operations. XLA's own computes the variance as `E[x^2] - E[x]^2`, which
-//! cancels where the mean is large: for f32 around 10,000 it is negative, and in f16 infinite. Here the variance is the
-//! mean of the squared differences from the mean.
+//! Batch normalization, recorded as several operations. XLA's own implementation computes the variance as `E[x^2] -
+//! E[x]^2`, which cancels if the mean is large: around 10,000, it is negative in f32 and infinite in f16. Here the
+//! variance is the mean of the squared differences from the mean.
 
 use crate::error;
 use crate::error::Result;
@@ -21,8 +21,8 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "batch_norm_grad", function: "lxla_batch_norm_grad", dtypes: "floats, 8-bit floats" },
 ];
 
-/// Records batch normalization in training. Returns `x` normalized over all axes but one, and the mean and the variance
-/// of each feature.
+/// Records batch normalization in training. Returns `x`, normalized over all axes but one, and the mean and the
+/// variance of each feature.
 pub fn batch_norm_training(
     trace: &mut Trace,
     x: NodeId,
@@ -81,8 +81,7 @@ pub fn batch_norm_grad(
     let grad_offset = batch.sum(trace, grad)?;
     let products = binary(trace, BinaryOp::Multiply, grad, normalized)?;
     let grad_scale = batch.sum(trace, products)?;
-    // Changes of x that only change the mean and the variance leave the result unchanged: the gradient has no component
-    // along them.
+    // The result does not change if x changes only in its mean or its variance, so the gradient has no such component.
     let mean_grad = batch.over_count(trace, grad_offset)?;
     let without_mean = binary(trace, BinaryOp::Subtract, grad, mean_grad)?;
     let mean_product = batch.over_count(trace, grad_scale)?;

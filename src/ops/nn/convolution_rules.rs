@@ -1,5 +1,5 @@
-//! Derivative and batching of convolutions. A convolution is linear in each operand, and its transposes are convolutions
-//! with other dimension numbers: of the cotangent with the reversed kernel, and of lhs with the cotangent.
+//! Derivative and batching of convolutions. A convolution is linear in each operand, and its transposes are
+//! convolutions with other dimension numbers: of the cotangent with the reversed kernel, and of lhs with the cotangent.
 
 use super::convolution::{ConvolutionAttributes, ConvolutionOptions};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::ops;
 use crate::ops::rules::{Site, is_differentiable, to_operand, zeros};
 use crate::types::{DType, TensorType};
 
-/// Options that give these attributes and a result of this dtype.
+/// Convolution options with these attributes and a result of this dtype.
 fn options(attributes: &ConvolutionAttributes, dtype: DType) -> ConvolutionOptions<'_> {
     let [feature_groups, batch_groups] = attributes.groups;
     ConvolutionOptions {
@@ -27,7 +27,7 @@ fn options(attributes: &ConvolutionAttributes, dtype: DType) -> ConvolutionOptio
     }
 }
 
-/// Records the tangent that belongs to a tangent of one operand.
+/// Records the tangent of the result for the tangent of one operand.
 pub fn jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
     let attributes: ConvolutionAttributes = site.attributes();
     let mut operands = [site.operands[0], site.operands[1]];
@@ -39,7 +39,8 @@ pub fn jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<No
 /// Records the cotangent of an operand.
 pub fn vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let ty = site.operand_ty(operand);
-    // Without elements, a transpose might have a kernel of size 0, which no convolution takes.
+    // Arrays without elements are handled here: their transpose might have a kernel of size 0, which convolution
+    // rejects.
     if !is_differentiable(ty.dtype) || ty.elements() == 0 || site.ty.elements() == 0 {
         return Ok(None);
     }
@@ -78,8 +79,8 @@ fn kernel_axes(attributes: &ConvolutionAttributes, reversal: i64) -> Vec<i64> {
     spatial.filter(|&(_, &flag)| flag == reversal).map(|(&axis, _)| axis).collect()
 }
 
-/// Records the cotangent of lhs: a convolution of the result's cotangent with the reversed kernel, in which strides and
-/// the dilation of lhs change places.
+/// Records the cotangent of lhs: a convolution of the result's cotangent with the reversed kernel. Strides become the
+/// dilation of lhs, and the other way round.
 fn of_lhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
     let attributes: ConvolutionAttributes = site.attributes();
     let [feature_groups, batch_groups] = attributes.groups;
@@ -107,12 +108,12 @@ fn of_lhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
         dtype: None,
     };
     let found = ops::convolution(site.trace, cotangent, kernel, &transposed)?;
-    // The batch groups are in the features.
+    // Batch groups are the outer part of the feature axis.
     regrouped(site.trace, found, axis(&attributes.lhs, 1), axis(&attributes.lhs, 0), batch_groups)
 }
 
-/// Records the cotangent of the kernel: a convolution of lhs with the result's cotangent, in which features and batch
-/// change places, as do strides and the dilation of the kernel.
+/// Records the cotangent of the kernel: a convolution of lhs with the result's cotangent. Features and batch are
+/// exchanged, as are strides and the dilation of the kernel.
 fn of_rhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
     let attributes: ConvolutionAttributes = site.attributes();
     let [feature_groups, batch_groups] = attributes.groups;
@@ -161,8 +162,8 @@ fn regrouped(trace: &mut Trace, x: NodeId, from: usize, to: usize, groups: i64) 
     ops::reshape(trace, moved, &merged)
 }
 
-/// Batches a convolution. A batch of lhs is merged into its batch axis, one of the kernel into its output features. If
-/// both are mapped, each element of the batch is a group of its own.
+/// Batches a convolution. The batch of lhs is merged into its batch axis, the batch of the kernel into its output
+/// features. If both are mapped, each element of the batch is a group.
 pub fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let mut attributes: ConvolutionAttributes = site.attributes();
     let ty = site.ty.clone();
@@ -174,7 +175,7 @@ pub fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let [feature_groups, batch_groups] = attributes.groups;
     let axis = |axes: &[i64], i: usize| axes[i] as usize;
     let (mut lhs, mut rhs) = (site.operands[0], site.operands[1]);
-    // The axis of the result that has the batch, and the number of groups outside of it.
+    // Axis of the result into which the batch is merged, and the number of groups that are the outer part of this axis.
     let (out, outer);
     if mapped[0] && mapped[1] {
         let into = usize::from(batch_groups == 1);
@@ -194,15 +195,15 @@ pub fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     unmerged(site.trace, found, out, outer, size, &ty)
 }
 
-/// Merges the leading batch axis into an axis (counted without it), between the groups, which are the outer part of that
-/// axis, and the rest.
+/// Merges the leading batch axis into `axis` (counted without it), after the groups, which are the outer part of that
+/// axis.
 fn merged(trace: &mut Trace, x: NodeId, axis: usize, groups: i64, size: i64) -> Result<NodeId> {
     let mut result = trace.ty(x).dims[1..].to_vec();
     let mut split = trace.ty(x).dims.to_vec();
     split[axis + 1] /= groups;
     split.insert(axis + 1, groups);
     result[axis] *= size;
-    // The batch goes behind the groups, which are at `axis + 1`.
+    // Moves the batch behind the groups, which are at `axis + 1`.
     let mut order: Vec<i64> = (1..split.len() as i64).collect();
     order.insert(axis + 1, 0);
     let split = ops::reshape(trace, x, &split)?;
@@ -210,7 +211,7 @@ fn merged(trace: &mut Trace, x: NodeId, axis: usize, groups: i64, size: i64) -> 
     ops::reshape(trace, moved, &result)
 }
 
-/// Reverses [`merged`]: takes the batch out of an axis of a result of this type, to the front.
+/// Reverses [`merged`]: splits the batch off an axis of a result of this type, and moves it to the front.
 fn unmerged(trace: &mut Trace, x: NodeId, axis: usize, groups: i64, size: i64, ty: &TensorType) -> Result<NodeId> {
     let mut split = ty.dims.to_vec();
     split[axis] /= groups;

@@ -41,7 +41,8 @@ pub fn log_softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     })
 }
 
-/// Records `x` minus its maximum over axes, which is a constant for derivatives: the softmax does not depend on it.
+/// Records `x` minus its maximum over axes. The maximum is a constant for derivatives, because the softmax does not
+/// depend on it.
 fn below_greatest(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let greatest = f.kept(ReduceOp::Max, x, axes)?;
     let greatest = stop_gradient(f.trace, greatest)?;

@@ -189,9 +189,9 @@ impl Interval {
         Ok(Interval { low, high, span, below })
     }
 
-    /// Records numbers of the interval from numbers in [0, 1). Some processors would fuse the product and the sum and
-    /// round once; a minimum without effect between them makes all round twice. The last minimum is for sums that are
-    /// rounded up to `high`.
+    /// Records numbers in the interval from numbers in [0, 1). Some processors would fuse the product and the sum, and
+    /// round once: a minimum without effect between them makes all of them round twice. The last minimum corrects sums
+    /// that are rounded up to `high`.
     fn stretch(&self, trace: &mut Trace, unit: NodeId) -> Result<NodeId> {
         if (self.low, self.span) == (0.0, 1.0) {
             return Ok(unit);

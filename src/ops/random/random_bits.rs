@@ -45,7 +45,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Writes the generator inline, so that XLA can fuse it with its users, on a flat vector, which is reshaped in the end.
+/// Writes the generator inline, so that XLA can fuse it with its users, on a flat vector that is reshaped at the end.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);

@@ -23,13 +23,13 @@ pub fn reduce(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
     ops::reduce(site.trace, op, site.operands[0], &axes, keep_dims)
 }
 
-/// Operands of a reduction by a body.
+/// Operands of a reduction by a body, by role.
 struct Parts {
     /// Arrays, all mapped.
     arrays: Vec<NodeId>,
     inits: Vec<NodeId>,
     captures: Vec<NodeId>,
-    /// The only initial value is mapped, and the body is this operation.
+    /// Set if the only initial value is mapped: the binary operation that the body consists of.
     varying_init: Option<BinaryOp>,
 }
 
@@ -53,7 +53,7 @@ fn parts(site: &mut Site, name: &str, mapped: &[bool], size: i64) -> Result<Part
     Ok(Parts { arrays, inits, captures, varying_init })
 }
 
-/// Records one initial value for each element of the batch, combined with the results of the reductions.
+/// Records reduced results, combined with an initial value for each element of the batch.
 fn with_inits(site: &mut Site, op: BinaryOp, reduced: NodeId, inits: NodeId, size: i64) -> Result<NodeId> {
     let mut dims = vec![1; site.trace.ty(reduced).dims.len()];
     dims[0] = size;

@@ -1,5 +1,5 @@
-//! Derivatives of reductions over axes. Maxima and minima share their derivative evenly among the tied elements; NaN
-//! elements tie where the result is NaN.
+//! Derivatives of reductions over axes. Maxima and minima share their derivative evenly among tied elements; where the
+//! result is NaN, the NaN elements tie.
 
 use super::reduce::{ReduceAttributes, accumulator};
 use super::reduce_with::ReduceWithAttributes;
@@ -16,7 +16,7 @@ pub type Expand = fn(&mut Site) -> Result<NodeId>;
 /// Records the tangent of the first result.
 pub type Tangent = fn(&mut Site, &[Option<NodeId>]) -> Result<Option<NodeId>>;
 
-/// The reduction by a binary operation.
+/// Returns the reduction that combines elements by a binary operation.
 pub fn reduction(op: BinaryOp) -> ReduceOp {
     match op {
         BinaryOp::Multiply => ReduceOp::Product,
@@ -92,7 +92,7 @@ fn with_ones(dims: &[i64], axes: &[i64]) -> Dims {
     kept
 }
 
-/// Records where an element is the maximum or minimum over axes, or NaN.
+/// Records the mask of elements that are the maximum or minimum over axes, or NaN.
 fn extremes(trace: &mut Trace, x: NodeId, result: NodeId, axes: &[i64]) -> Result<NodeId> {
     let dims = with_ones(&trace.ty(x).dims, axes);
     let kept = ops::reshape(trace, result, &dims)?;
@@ -101,14 +101,15 @@ fn extremes(trace: &mut Trace, x: NodeId, result: NodeId, axes: &[i64]) -> Resul
     ops::binary(trace, BinaryOp::Or, is_equal, is_nan)
 }
 
-/// Records over axes, which are kept, the number of elements where the mask is true; at least 1.
+/// Records the number of elements over axes, which are kept, where the mask is true; at least 1.
 fn count_where(trace: &mut Trace, mask: NodeId, dtype: DType, axes: &[i64]) -> Result<NodeId> {
     let ones = ops::convert(trace, mask, dtype);
     let count = ops::reduce(trace, ReduceOp::Sum, ones, axes, true)?;
     ops::binary_scalar(trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)
 }
 
-/// Records the mean over axes of the elements of `x` where the mask is true, in the shape `dims`; 0 if there is none.
+/// Records the mean over axes of the elements of `x` where the mask is true, in the shape `dims`; 0 where the mask is
+/// false everywhere.
 fn mean_where(trace: &mut Trace, mask: NodeId, x: NodeId, axes: &[i64], dims: &[i64]) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     let wide = sum_dtype(dtype);
@@ -122,7 +123,7 @@ fn mean_where(trace: &mut Trace, mask: NodeId, x: NodeId, axes: &[i64], dims: &[
     Ok(ops::convert(trace, mean, dtype))
 }
 
-/// Records a product over axes as a tree of products, whose derivatives are right with any number of zeros.
+/// Records a product over axes as a tree of products, whose derivatives are correct for any number of zeros.
 fn product(site: &mut Site) -> Result<NodeId> {
     let ReduceAttributes { axes } = site.attributes();
     let (result, x) = (site.ty.clone(), site.operands[0]);
@@ -157,7 +158,7 @@ fn product(site: &mut Site) -> Result<NodeId> {
     Ok(ops::convert(trace, shaped, result.dtype))
 }
 
-/// Records the tangent of an expansion. It is expanded once, taken as a body, and recorded again with tangents.
+/// Records the tangent of an expansion: it is expanded once, extracted as a body, and recorded again with tangents.
 pub fn tangent_of(site: &mut Site, tangents: &[Option<NodeId>], expand: Expand) -> Result<Option<NodeId>> {
     let result = expand(site)?;
     let (mut operands, mut known): (Vec<NodeId>, Vec<Option<NodeId>>) = (Vec::new(), Vec::new());
@@ -172,8 +173,8 @@ pub fn tangent_of(site: &mut Site, tangents: &[Option<NodeId>], expand: Expand) 
     Ok(transforms.jvp(site.trace, &body, &operands, &known)?.1.remove(0))
 }
 
-/// Records the cotangents of the wanted operands as the transpose of a tangent that is linear in those of the operands.
-/// The tangents are leaves, whose values nothing reads.
+/// Records the cotangents of the wanted operands, as the transpose of a tangent that is linear in the operands'
+/// tangents. These tangents are leaves, whose values are never read.
 pub fn transposed(
     site: &mut Site,
     cotangent: NodeId,
@@ -194,25 +195,26 @@ pub fn transposed(
     Ok(leaves.iter().map(|leaf| leaf.and_then(|_| found.next().flatten())).collect())
 }
 
-/// The first of the results has this tangent, the others have none.
+/// Returns the tangents of the results if only the first one has this tangent.
 pub fn of_first(site: &Site, tangent: Option<NodeId>) -> Forward {
     let mut tangents = vec![None; site.results.len().max(1)];
     tangents[0] = tangent;
     Forward { results: None, tangents }
 }
 
-/// Whether a result is used that can have a tangent.
+/// Whether a result that can have a tangent is used.
 pub fn has_varying_results(site: &Site) -> bool {
     site.results.iter().flatten().any(|&id| is_differentiable(site.trace.node(id).dtype))
 }
 
-/// The cotangent of the first result, if it is the only one.
+/// Returns the cotangent of the first result, if no other result has one.
 pub fn of_only(cotangents: &[Option<NodeId>]) -> Option<NodeId> {
     let others = cotangents.iter().skip(1).any(Option::is_some);
     cotangents.first().copied().flatten().filter(|_| !others)
 }
 
-/// If a body selects the greater or smaller of two elements with its index, whether the greater one.
+/// Recognizes a body that selects the greater or smaller of two elements with its index: returns whether it is the
+/// greater one. None for any other body.
 pub fn greatest_with_index(body: &Body) -> Option<bool> {
     let [value, index] = body.results() else { return None };
     if !value.dtype.is_float() || !index.dtype.is_integer() || !body.captures().is_empty() {
@@ -265,7 +267,7 @@ fn tangent_of_reduce_with(site: &mut Site, tangents: &[Option<NodeId>]) -> Resul
     mean_where(trace, mask, tangent, &axes, &dims).map(Some)
 }
 
-/// The node of a result of `reduce_with`, which is recorded if nothing used it so far.
+/// Returns the node of a result of `reduce_with`; records it if nothing has used it so far.
 fn result_of(site: &mut Site, number: usize, array: NodeId) -> NodeId {
     if let Some(id) = site.results.get(number).copied().flatten() {
         return id;
@@ -277,7 +279,7 @@ fn result_of(site: &mut Site, number: usize, array: NodeId) -> NodeId {
     site.trace.result(site.node, number, &ty)
 }
 
-/// Records `reduce_with` by a binary operation as a reduction, combined with the initial value.
+/// Records a `reduce_with` by a binary operation as a plain reduction, combined with the initial value.
 fn combined(site: &mut Site) -> Result<NodeId> {
     let ReduceWithAttributes { axes } = site.attributes();
     let op = combiner(&site.bodies[0]).ok_or_else(|| no_derivative("reduce_with"))?;

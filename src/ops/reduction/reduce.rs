@@ -59,7 +59,7 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
     Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &ReduceAttributes { axes }))
 }
 
-/// Converts preds to s64 before sums and products, which count 0 and 1 as in NumPy.
+/// Converts pred to s64 before sums and products, which treat it as 0 and 1, as NumPy does.
 pub(in crate::ops) fn counted(trace: &mut Trace, op: ReduceOp, x: NodeId) -> NodeId {
     let counts = matches!(op, ReduceOp::Sum | ReduceOp::Product) && trace.node(x).dtype == DType::Pred;
     if counts { convert(trace, x, DType::S64) } else { x }
@@ -79,7 +79,7 @@ pub(in crate::ops) fn check(op: ReduceOp, x: &TensorType) -> Result<()> {
     Ok(())
 }
 
-/// Dtype in which a reduction accumulates: f32 for sums and products of f16 and bf16, which are rounded once.
+/// Dtype in which a reduction accumulates: f32 for sums and products of f16 and bf16, whose results are rounded once.
 pub(in crate::ops) fn accumulator(op: ReduceOp, dtype: DType) -> DType {
     match (op, dtype) {
         (ReduceOp::Sum | ReduceOp::Product, DType::F16 | DType::BF16) => DType::F32,
@@ -116,7 +116,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let mut total = applied(e, &operand, &init, op.name());
     let is_extreme = matches!(op, ReduceOp::Max | ReduceOp::Min) && dtype.kind() == Kind::Float;
     if is_extreme && matches!(e.extent, Extent::Whole(_)) {
-        // Plugins lose NaN where they take extremes over devices; sums keep it.
+        // The collectives of plugins lose NaN in maxima and minima over devices; sums keep it.
         let marked = e.nan_or_zero(&operand, &from);
         let zero = e.constant(&element, 0);
         let sum = applied(e, &marked, &zero, ReduceOp::Sum.name());

@@ -24,14 +24,14 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "argmin", function: "lxla_argmin", dtypes: "all but complex numbers" },
 ];
 
-/// Definition of `reduce_with`: arrays, reduced together over axes.
+/// Definition of `reduce_with`: arrays, reduced jointly over axes.
 pub(in crate::ops) const REDUCE_WITH: Definition = Definition {
     name: "reduce_with",
     stablehlo: "reduce",
     function: "lxla_reduce_with",
     dtypes: "all",
     lower,
-    // XLA reduces over devices by an all-reduce with the combiner, which plugins do not have for every combiner.
+    // XLA reduces over devices by an all-reduce with the combiner, and plugins do not support every combiner.
     whole: |_| true,
     native: Native::Several(native_reduce_with),
     derivative: Derivative::Several { jvp: derivative::jvp_of_reduce_with, vjp: derivative::vjp_of_reduce_with },
@@ -47,7 +47,7 @@ attributes! {
     }
 }
 
-/// Records a reduction of `arrays` together over axes. The body takes an accumulator for each array, then an element of
+/// Records a joint reduction of `arrays` over axes. The body takes an accumulator for each array, then an element of
 /// each.
 pub fn reduce_with(
     trace: &mut Trace,
@@ -68,7 +68,7 @@ pub fn reduce_with(
     Ok(trace.application(Op::ReduceWith, &operands, &ReduceWithAttributes { axes }, &[body.body], &results))
 }
 
-/// Returns an error unless the body combines elements of such arrays and `inits` are scalars of their dtypes.
+/// Returns an error unless the body combines elements of the arrays, and `inits` are scalars of their dtypes.
 pub(in crate::ops) fn check_reducer(
     trace: &Trace,
     body: &Applied,
@@ -125,7 +125,7 @@ pub fn arg_extreme(
     reshape(trace, found, wanted)
 }
 
-/// Initial value: no element is smaller (or, for argmin, greater).
+/// Initial value: the greatest value for argmin, and the smallest for argmax.
 pub(in crate::ops) fn worst(dtype: DType, greatest: bool) -> Scalar {
     if dtype == DType::Pred {
         return Scalar::from_bytes(dtype, &[u8::from(!greatest)]);
@@ -153,8 +153,8 @@ fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
     native::reduce_with(&axes, &call.arrays(0..count), &call.arrays(count..2 * count), &each(call, 0, &captures))
 }
 
-/// Writes the StableHLO of a reduction by a body. Captures are broadcast and reduced into themselves, as additional
-/// arrays.
+/// Writes the StableHLO of a reduction by a body. Captures are broadcast, and reduced as additional arrays whose
+/// combination returns the capture.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];

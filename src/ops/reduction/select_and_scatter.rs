@@ -25,7 +25,7 @@ pub(in crate::ops) const SELECT_AND_SCATTER: Definition = Definition {
     function: "lxla_select_and_scatter",
     dtypes: "all",
     lower,
-    // The partitioner of API 0.106 adds some elements twice (a vector of 8, split in 4).
+    // The partitioner of the plugin with API 0.106 adds some elements twice (a vector of 8, split in 4).
     whole: |_| true,
     native: Native::Several(native_select_and_scatter),
     derivative: Derivative::Several {
@@ -44,8 +44,8 @@ attributes! {
     }
 }
 
-/// Records `init` in the shape of `x`, with each element of `source` combined into the position of the element that is
-/// selected in its window.
+/// Records an array of the shape of `x`, filled with `init`, with each element of `source` combined into the position
+/// of the element that is selected in its window.
 pub fn select_and_scatter(
     trace: &mut Trace,
     select: &Applied,
@@ -64,7 +64,7 @@ pub fn select_and_scatter(
             let captured = applied.captures.len();
             return Err(error!(
                 InvalidArgument,
-                "{name}: it captured {captured} values; want a computation that needs no more than its parameters"
+                "{name}: it captured {captured} values; want a computation without captured values"
             ));
         }
     }
@@ -112,7 +112,7 @@ fn around_cuts(
     if let Some(axis) = (0..dims.len()).find(|&axis| dims[axis] + low[axis] + high[axis] < 0) {
         return Err(error!(
             InvalidArgument,
-            "low, high: {} and {} take away more than axis {axis} of {} has",
+            "low, high: {} and {} remove more elements than axis {axis} of {} has",
             windows[axis].low,
             windows[axis].high,
             trace.ty(x)
@@ -134,10 +134,10 @@ fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
     Ok(vec![native::select_and_scatter(&windows, x, source, init, &select, &combine)?])
 }
 
-/// Writes the StableHLO: a reduce_window that finds the position of the selected element of each window, and a scatter
-/// to these positions. XLA's CPU backend walks the windows of StableHLO's own select_and_scatter in an order that
-/// depends on the shape, so which of several equal elements is selected varies: here two elements are always compared
-/// in the order of their positions.
+/// Writes a reduce_window that finds the position of the selected element of each window, and a scatter to these
+/// positions. For StableHLO's own select_and_scatter, XLA's CPU backend compares the elements of a window in an order
+/// that depends on the shape, so that different ones of several equal elements are selected. Here two elements are
+/// always compared in the order of their positions.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let SelectAndScatterAttributes { windows } = value.attributes();
@@ -163,7 +163,7 @@ fn lower(e: &mut Emitter, at: usize) {
     combining(e, at, &value.bodies[1]);
     end(e, &[mlir(&all), places_row, updates_row], &[mlir(&all)]);
     let shaped = mlir(&ty);
-    // The `:1` lets users refer to this single result by index, like those of operations with several.
+    // The `:1` lets users refer to this single result by index, as to the results of operations with several.
     emit!(e, "    {}:1 = \"stablehlo.reshape\"({scattered}#0) : ({}) -> {shaped}", e.name_of(at), mlir(&all));
 }
 
@@ -191,8 +191,8 @@ fn selected_places(e: &mut Emitter, at: usize, windows: &[Window], select: &Arc<
     format!("{selected}#1")
 }
 
-/// Writes the region that selects one of two elements with their positions. The body is given the element at the lower
-/// position first.
+/// Writes the region that selects one of two elements with their positions. The element at the lower position is passed
+/// to the body first.
 fn preferring(e: &mut Emitter, at: usize, select: &Arc<Body>, element: &TensorType, place: &TensorType) {
     let (element, place) = (mlir(element), mlir(place));
     let [a, i, b, j] = [0, 1, 2, 3].map(|n| format!("%in{at}_{n}"));
@@ -209,7 +209,7 @@ fn preferring(e: &mut Emitter, at: usize, select: &Arc<Body>, element: &TensorTy
         e,
         "    {fits} = stablehlo.compare EQ, {stays}, {in_order}, UNSIGNED : (tensor<i1>, tensor<i1>) -> tensor<i1>"
     );
-    // Padding has negative positions, which no element has.
+    // Padding is marked by negative positions.
     emit!(e, "    {is_nothing} = stablehlo.constant dense<0> : {place}");
     let [a_is, b_is, with_b] = [(); 3].map(|()| e.temporary());
     for (is, number) in [(&a_is, &i), (&b_is, &j)] {

@@ -37,8 +37,8 @@ pub fn variance(trace: &mut Trace, x: NodeId, axes: &[i64], correction: f64, kee
     in_wide(trace, x, |f, x| spread(f, x, &axes, correction, keep_dims))
 }
 
-/// Records the square root of the variance, rounded once. Where the variance is 0, there is no derivative: that of the
-/// square root is infinite, and times 0 it is NaN.
+/// Records the square root of the variance, rounded once. Where the variance is 0, the derivative is NaN: the
+/// derivative of the square root is infinite, and is multiplied by 0.
 pub fn standard_deviation(
     trace: &mut Trace,
     x: NodeId,
@@ -64,13 +64,13 @@ pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) ->
         let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
         let log = f.unary(UnaryOp::Log, sum)?;
         let result = f.add(log, top)?;
-        // Reduced axes have size 1 here, so the sum only drops them.
+        // Reduced axes have size 1 here, so this sum only removes them.
         if keep_dims { Ok(result) } else { reduce(f.trace, ReduceOp::Sum, result, &axes, false) }
     })
 }
 
 /// Records the maximum over axes, which are kept; 0 where it is not finite, so that no difference of infinities occurs.
-/// It is a constant for derivatives: what is computed with it does not depend on it.
+/// A constant for derivatives: the results computed with it do not depend on it.
 fn top(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let greatest = f.kept(ReduceOp::Max, x, axes)?;
     let is_finite = f.unary(UnaryOp::IsFinite, greatest)?;
@@ -96,12 +96,12 @@ fn spread(f: &mut Formula, x: NodeId, axes: &[i64], correction: f64, keep_dims: 
     f.with(BinaryOp::Divide, sum, (count - correction).max(0.0))
 }
 
-/// Number of elements that are reduced into one over axes.
+/// Number of elements that are reduced into one.
 pub(in crate::ops) fn count(ty: &TensorType, axes: &[i64]) -> f64 {
     axes.iter().map(|&axis| ty.dims[axis as usize] as f64).product()
 }
 
-/// Normalizes axes; an error unless `x` has floats.
+/// Normalizes axes; an error unless `x` is a float tensor.
 pub(in crate::ops) fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Axes> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() {

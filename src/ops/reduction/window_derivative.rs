@@ -1,4 +1,4 @@
-//! Derivatives of reductions over windows. The maximum or minimum of a window gives its derivative to the first of its
+//! Derivatives of reductions over windows. The maximum or minimum of a window passes its cotangent to the first of the
 //! tied elements.
 
 use super::derivative::{greatest_with_index, has_varying_results, of_first, of_only, tangent_of, transposed};
@@ -87,7 +87,7 @@ fn window_sum(trace: &mut Trace, x: NodeId, windows: &[Window]) -> Result<NodeId
 }
 
 /// Records the transpose of [`window_sum`] over an array of type `x`: each element gets the sum of the cotangents of
-/// the windows that it is in. Strides and base dilations change places.
+/// the windows that contain it. Strides and base dilations are exchanged.
 fn spread_over_windows(trace: &mut Trace, cotangent: NodeId, x: &TensorType, windows: &[Window]) -> Result<NodeId> {
     let counts = trace.ty(cotangent).dims;
     let dilated = |count: i64, step: i64| (count - 1) * step + 1;
@@ -112,7 +112,8 @@ fn spread_over_windows(trace: &mut Trace, cotangent: NodeId, x: &TensorType, win
     Ok(ops::convert(trace, sums, x.dtype))
 }
 
-/// The axis of a cumulative reduction and whether it starts at the axis' end; no axis if each window has one element.
+/// Recognizes a cumulative reduction: returns the axis, and whether it starts at the end of the axis; without an axis
+/// if every window has one element.
 fn cumulated(x: &TensorType, windows: &[Window]) -> Option<Option<(usize, bool)>> {
     let mut others = (0..windows.len()).filter(|&axis| windows[axis] != Window::ONE);
     let Some(axis) = others.next() else { return Some(None) };
@@ -123,7 +124,8 @@ fn cumulated(x: &TensorType, windows: &[Window]) -> Option<Option<(usize, bool)>
     is_known.then_some(Some((axis, reverse)))
 }
 
-/// Records a cumulative product as a logarithmic number of products: of each element and one 1, 2, 4, ... before it.
+/// Records a cumulative product in a logarithmic number of steps: products of each element with the one 1, 2, 4, ...
+/// positions before it.
 fn cumulative_product(site: &mut Site) -> Result<NodeId> {
     let ReduceWindowAttributes { windows } = site.attributes();
     let ty = site.operand_ty(0);
@@ -148,7 +150,7 @@ fn cumulative_product(site: &mut Site) -> Result<NodeId> {
     ops::binary(trace, BinaryOp::Multiply, products, init)
 }
 
-/// Elements of an array, one for each window.
+/// For each window, the position of one element of an array.
 struct Places {
     /// Positions in the flattened array; 0 for a window without an element.
     at: NodeId,
@@ -158,7 +160,7 @@ struct Places {
 
 impl Places {
     /// Reduces windows over `x` and the positions of its elements. The body takes an element, its position, another
-    /// element and its position. Positions outside the array are those of no element.
+    /// element and its position. Padding has positions outside of the array.
     fn find(
         trace: &mut Trace,
         body: &Arc<Body>,
@@ -190,8 +192,8 @@ impl Places {
     }
 }
 
-/// Records the tangent of the maximum or minimum of windows: that of the first element that is the maximum or minimum;
-/// 0 where the initial value is.
+/// Records the tangent of the maximum or minimum of windows: the tangent of the first element that is the extreme; 0
+/// where the extreme is the initial value.
 fn tangent_of_extreme(
     site: &mut Site,
     tangents: &[Option<NodeId>],
@@ -214,13 +216,14 @@ fn tangent_of_extreme(
     }
     let place = places_dtype(ty.elements() as i64);
     let body = bodies::extreme(trace.node(x).dtype, place, greatest)?;
-    // The initial value loses against an equal element: no position is greater than its own.
+    // The initial value loses against an equal element, because its position is the greatest.
     let nowhere = ops::constant(trace, &[], worst(place, false));
     let places = Places::find(trace, &body, x, init, nowhere, windows)?;
     places.take(trace, tangent).map(Some)
 }
 
-/// Tangents of `select_and_scatter`. The array in which elements are selected has no influence but by jumps.
+/// Tangents of `select_and_scatter`. The array whose elements are selected has tangent zero: the result only jumps with
+/// it.
 pub fn jvp_of_select_and_scatter(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let SelectAndScatterAttributes { windows } = site.attributes();
     let (x, init) = (site.operands[0], site.operands[2]);
@@ -247,7 +250,8 @@ pub fn jvp_of_select_and_scatter(site: &mut Site, tangents: &[Option<NodeId>]) -
     Ok(of_first(site, Some(tangent)))
 }
 
-/// Cotangents of `select_and_scatter`: that of a source element is the cotangent at the place that its window selects.
+/// Cotangents of `select_and_scatter`. The cotangent of a source element is that of the result at the position selected
+/// in its window.
 pub fn vjp_of_select_and_scatter(
     site: &mut Site,
     cotangents: &[Option<NodeId>],
@@ -282,8 +286,9 @@ fn check_sum(site: &Site) -> Result<()> {
     }
 }
 
-/// A reducer of elements and their positions that selects as `select_and_scatter` does: `select` is given the element
-/// at the lower position first, and padding, at negative positions, is never selected if there is an element.
+/// Returns the reducer of elements and their positions that selects as `select_and_scatter` does: `select` is passed
+/// the element at the lower position first, and padding (at negative positions) is selected only if there is no
+/// element.
 fn preferring(select: &Body, dtype: DType, place: DType) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let t = &mut trace;

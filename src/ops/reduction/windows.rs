@@ -22,7 +22,7 @@ use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
 pub(in crate::ops) const COMPOSED: &[Composed] =
     &[Composed { name: "cumulative", function: "lxla_cumulative", dtypes: "as its reduction" }];
 
-/// Definition of `reduce_window`: arrays, reduced together window by window.
+/// Definition of `reduce_window`: arrays, reduced jointly window by window.
 pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
     name: "reduce_window",
     stablehlo: "reduce_window",
@@ -47,12 +47,12 @@ attributes! {
     }
 }
 
-/// Whether XLA's partitioner may end the process: seen with dilation and negative padding.
+/// Whether XLA's partitioner may abort the process, as observed with dilation and with negative padding.
 fn is_irregular(window: &Window) -> bool {
     window.cuts() || window.base_dilation != 1
 }
 
-/// Records a reduction of `arrays` together, window by window. `windows` has one entry for each axis.
+/// Records a joint reduction of `arrays`, window by window. `windows` has one entry for each axis.
 pub fn reduce_window(
     trace: &mut Trace,
     body: &Applied,
@@ -74,8 +74,8 @@ pub fn reduce_window(
     Ok(trace.application(Op::ReduceWindow, &operands, &ReduceWindowAttributes { windows }, &[body.body], &results))
 }
 
-/// Records a reduce_window with negative padding as a pad and a plain one: XLA's simplifier crashes on windows of one
-/// element with negative padding.
+/// Records a reduce_window with negative padding as a pad and a reduce_window without padding: XLA's simplifier crashes
+/// on windows of one element with negative padding.
 fn without_cuts(
     trace: &mut Trace,
     body: &Applied,
@@ -125,10 +125,10 @@ pub(in crate::ops) fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<W
         let Some(count) = window.count(dim) else {
             return Err(error!(
                 InvalidArgument,
-                "low, high: {} and {} on axis {axis} of {x} leave no shape", window.low, window.high
+                "low, high: {} and {} on axis {axis} of {x} give an invalid size", window.low, window.high
             ));
         };
-        // A stride past the end has the same effect as one that just reaches it.
+        // A stride that ends exactly after the last element has the same effect as any greater one.
         let room = window.padded(dim).zip(window.span()).map_or(0, |(padded, span)| padded.saturating_sub(span));
         window.stride = window.stride.min(room.max(0) + 1);
         dims.push(count);
@@ -230,8 +230,8 @@ mod tests {
             (Window { stride: -1, ..Window::ONE }, "strides[1] is -1"),
             (Window { base_dilation: 0, ..Window::ONE }, "base_dilations[1] is 0"),
             (Window { dilation: 0, ..Window::ONE }, "window_dilations[1] is 0"),
-            (Window { low: -8, ..Window::ONE }, "low, high: -8 and 0 on axis 1 of f32[5,7] leave no shape"),
-            (Window { high: i64::MAX, ..Window::ONE }, "leave no shape"),
+            (Window { low: -8, ..Window::ONE }, "low, high: -8 and 0 on axis 1 of f32[5,7] give an invalid size"),
+            (Window { high: i64::MAX, ..Window::ONE }, "give an invalid size"),
         ] {
             let said = with(window).unwrap_err().message;
             assert!(said.contains(words), "{said}");

@@ -24,7 +24,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "repeat", function: "lxla_repeat", dtypes: "all" },
 ];
 
-/// Records `x` without these axes, which have size 1.
+/// Records `x` without the listed axes, which must have size 1.
 pub fn squeeze(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
     let ty = trace.ty(x);
     let given = distinct_axes("axes", axes, ty.dims.len())?;
@@ -50,7 +50,7 @@ pub fn expand_dims(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId>
     reshape(trace, x, &dims)
 }
 
-/// Records the tensors, of one shape, joined along a new axis.
+/// Records tensors of one shape, stacked along a new axis.
 pub fn stack(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<NodeId> {
     let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     let first = trace.ty(*first);
@@ -68,7 +68,7 @@ pub fn stack(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<NodeId>
     concatenate(trace, &parts, axis)
 }
 
-/// Records consecutive parts of these sizes along an axis, which they cover completely.
+/// Records consecutive parts of the given sizes along an axis; their sum must be the size of the axis.
 pub fn split(trace: &mut Trace, x: NodeId, sizes: &[i64], axis: i64) -> Result<Vec<NodeId>> {
     let ty = trace.ty(x);
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
@@ -107,7 +107,7 @@ pub fn slice_axis(trace: &mut Trace, x: NodeId, axis: i64, start: i64, stop: i64
     if count == 0 {
         return cut(trace, x, axis, 0, 0, 1);
     }
-    // The slice ends right after its last element, so it stays within the axis.
+    // The slice ends right after its last element, so that it stays within the axis.
     let reach = if count == 1 { 0 } else { (count - 1) * step };
     let (low, high) = (first.min(first + reach), first.max(first + reach));
     let forward = cut(trace, x, axis, low, high + 1, if count == 1 { 1 } else { step.abs() })?;
@@ -123,7 +123,7 @@ fn python_range(dim: i64, start: i64, stop: i64, step: i64) -> (i64, i64) {
     (start, (distance.max(0) as u64).div_ceil(step.unsigned_abs()) as i64)
 }
 
-/// Records the elements from `start` to `limit` of an axis, and all of the other axes.
+/// Records the elements from `start` to `limit` along one axis, and all elements along the other axes.
 fn cut(trace: &mut Trace, x: NodeId, axis: usize, start: i64, limit: i64, stride: i64) -> Result<NodeId> {
     let mut limits = trace.ty(x).dims.to_vec();
     let (mut starts, mut strides) = (vec![0; limits.len()], vec![1; limits.len()]);
@@ -160,7 +160,7 @@ pub fn tile(trace: &mut Trace, x: NodeId, repeats: &[i64]) -> Result<NodeId> {
     let rank = ty.dims.len().max(repeats.len());
     let ahead = |list: &[i64]| [&vec![1; rank - list.len()], list].concat();
     let (dims, repeats) = (ahead(&ty.dims), ahead(repeats));
-    // Before each axis, an axis for its copies.
+    // A new axis for the copies precedes each axis.
     copies(trace, x, &ty, dims.iter().zip(&repeats).flat_map(|(&dim, &n)| [(n, true), (dim, false)]))
 }
 
@@ -170,7 +170,8 @@ pub fn repeat(trace: &mut Trace, x: NodeId, repeats: i64, axis: i64) -> Result<N
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     let (before, after) = (ty.dims[..=axis].to_vec(), ty.dims[axis + 1..].to_vec());
     let own = |dims: Vec<i64>| dims.into_iter().map(|dim| (dim, false));
-    // The axis of the copies follows the original axis and is merged into it as its inner part, so copies are adjacent.
+    // The axis of the copies follows the original axis, and is merged into it as its inner part, so that copies are
+    // adjacent.
     let (last, before) = before.split_last().expect("the axis itself");
     let parts: Vec<(i64, bool)> =
         own(before.to_vec()).chain([(*last, false), (repeats, true)]).chain(own(after)).collect();
@@ -209,7 +210,7 @@ fn spread(trace: &mut Trace, x: NodeId, parts: &[(i64, bool)], dims: &[i64]) -> 
         let (ty, rank) = (trace.ty(x), parts.len());
         return Err(error!(
             InvalidArgument,
-            "repeats: x is {ty}, whose copies go through rank {rank}; want at most {MAX_RANK}"
+            "repeats: x is {ty}, and needs an intermediate of rank {rank}; want at most {MAX_RANK}"
         ));
     }
     let apart: Vec<i64> = parts.iter().map(|&(size, is_copy)| if is_copy { 1 } else { size }).collect();

@@ -90,13 +90,14 @@ pub const CONCATENATE: Derivative = Derivative::Linear {
     },
 };
 
-/// Where an operand of a concatenation starts, and its size on the axis.
+/// Start and size of an operand of a concatenation along the axis.
 fn extent(site: &Site, operand: usize, axis: usize) -> (i64, i64) {
     let size = |i: usize| site.trace.ty(site.operands[i]).dims[axis];
     ((0..operand).map(size).sum(), size(operand))
 }
 
-/// Derivative of `pad`: the cotangent of the array is a slice, that of the padding the sum of the rest.
+/// Derivative of `pad`: the cotangent of the array is a slice, the cotangent of the padding value is the sum of the
+/// rest.
 pub const PAD: Derivative = Derivative::Linear { jvp: pad_jvp, vjp: pad_vjp };
 
 fn pad_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
@@ -113,7 +114,8 @@ fn pad_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<
     if operand == 0 {
         return unpadded(site, cotangent, &low, &high, &interior).map(Some);
     }
-    // A mask of the padding, so that elements of the array that are not finite do not count.
+    // Selects the padding by a mask rather than by a difference of sums, so that elements of the array that are not
+    // finite have no effect.
     let ty = site.operand_ty(0);
     let inside = zeros(site.trace, &TensorType { dtype: crate::types::DType::Pred, dims: ty.dims })?;
     let outside = ops::pad_scalar(site.trace, inside, ScalarValue::Unsigned(1), &low, &high, &interior)?;
@@ -129,7 +131,7 @@ fn unpadded(site: &mut Site, cotangent: NodeId, low: &[i64], high: &[i64], inter
     if ty.elements() == 0 || site.ty.elements() == 0 {
         return zeros(site.trace, &ty);
     }
-    // Padding by the opposite amounts gives the array with its interior padding, whose elements are then sliced.
+    // Padding by the opposite amounts leaves the array with its interior padding, from which its elements are sliced.
     let none = vec![0; low.len()];
     let opposite = |list: &[i64]| list.iter().map(|amount| -amount).collect::<Vec<i64>>();
     let spread =
@@ -186,7 +188,8 @@ pub fn batch_concatenate(site: &mut Site, mapped: &[bool], size: i64) -> Result<
     ops::concatenate(site.trace, &all, axis as i64 + 1)
 }
 
-/// Batches `pad`. If the padding is mapped, it replaces zeros outside the array.
+/// Batches `pad`. If the padding value is mapped, pads with zeros and replaces these by the value of each element of
+/// the batch.
 pub fn batch_pad(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let PadAttributes { low, high, interior } = site.attributes();
     let (low, high, interior) = (leading(0, &low), leading(0, &high), leading(0, &interior));

@@ -101,7 +101,8 @@ pub fn slice(trace: &mut Trace, x: NodeId, starts: &[i64], limits: &[i64], strid
         return Ok(x);
     }
     let shape = trace.intern(&dims);
-    // Strides are capped at the axis size, which takes the same elements: larger ones would overflow XLA's arithmetic.
+    // Strides are capped at the axis size, which selects the same elements: larger ones would overflow XLA's
+    // arithmetic.
     let strides = strides.iter().zip(&ty.dims).map(|(&stride, &dim)| stride.min(dim.max(1))).collect();
     let attributes = SliceAttributes { starts: Dims::from_slice(starts), limits: Dims::from_slice(limits), strides };
     Ok(trace.operation_with_attributes(Op::Slice, ty.dtype, shape, &[x], &attributes))
@@ -137,7 +138,9 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
             _ => {
                 return Err(error!(
                     InvalidArgument,
-                    "low, high: {} and {} on axis {axis} of x, which is {ty}, leave no shape", low[axis], high[axis]
+                    "low, high: {} and {} on axis {axis} of x, which is {ty}, give an invalid size",
+                    low[axis],
+                    high[axis]
                 ));
             }
         }
@@ -242,7 +245,7 @@ fn lower_concatenate(e: &mut Emitter, at: usize) {
 }
 
 impl PadAttributes {
-    /// Whether XLA's partitioner ends the process (with dilation) or loses elements: with negative padding.
+    /// Whether the padding is negative: then XLA's partitioner aborts the process, or loses elements.
     fn is_irregular(&self) -> bool {
         self.low.iter().chain(&self.high).any(|&padding| padding < 0)
     }

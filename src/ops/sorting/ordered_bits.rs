@@ -1,5 +1,5 @@
-//! Maps elements to integers in the same order, and does binary search on these. Comparisons of integers are the same
-//! on every device; those of denormal floats are not.
+//! Maps elements to integer keys in the same order, and searches among keys. Comparisons of integers are the same on
+//! every device; comparisons of denormal floats are not.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
@@ -60,7 +60,7 @@ fn keys_of_parts(trace: &mut Trace, x: NodeId) -> Result<([NodeId; 2], [NodeId; 
     Ok((keys, is_nan))
 }
 
-/// Records whether elements are not 0; NaN is not.
+/// Records whether elements are not 0. NaN is not 0.
 pub fn is_nonzero(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match ty.dtype.kind() {
@@ -106,8 +106,8 @@ fn infinity(dtype: DType) -> u64 {
     }
 }
 
-/// Records the key of floats: the sign bit plus the magnitude's bits for positive numbers, and minus these for negative
-/// ones, whose bits are in the opposite order.
+/// Records the keys of floats: the sign bit plus the bits of the magnitude for positive numbers, and the sign bit minus
+/// these for negative ones, whose bits are in the opposite order.
 fn key_of_float(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     let dtype = unsigned(&ty).dtype;
@@ -140,9 +140,9 @@ fn precedes(trace: &mut Trace, a: &[NodeId], b: &[NodeId], or_equal: bool) -> Re
     binary(trace, BinaryOp::Or, less, decided)
 }
 
-/// Records a binary search: the positions at which to insert `values` into a sorted row of `n` elements, which is the
-/// number of elements before each value, or with `right` of those that are not after it. Both are given by their keys.
-/// Takes one step for each bit of `n`; each step reads one element.
+/// Records a binary search: the positions at which to insert `values` into a sorted row of `n` elements. A position is
+/// the number of elements before the value, or with `right` of those that are not after it. Row and values are given by
+/// their keys. Each of as many steps as `n` has bits reads one element.
 pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], right: bool) -> Result<NodeId> {
     let dtype = places_dtype(n);
     let dims = trace.ty(values[0]).dims;
@@ -154,7 +154,7 @@ pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], righ
     for bit in (0..=n.ilog2()).rev() {
         let next = binary_scalar(trace, BinaryOp::Add, found, ScalarValue::Signed(1 << bit), false)?;
         let is_within = compare_scalar(trace, CompareOp::Le, next, ScalarValue::Signed(n), false)?;
-        // Out of bounds, take reads the last element; the result is discarded.
+        // Take clamps indices out of bounds and reads the last element; the result is discarded.
         let at = binary_scalar(trace, BinaryOp::Subtract, next, ScalarValue::Signed(1), false)?;
         let seen = row.iter().map(|&row| take(trace, row, at, 0)).collect::<Result<Vec<NodeId>>>()?;
         let goes_on = precedes(trace, &seen, values, right)?;

@@ -25,7 +25,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "argsort", function: "lxla_argsort", dtypes: "all" },
 ];
 
-/// Definition of `sort`: arrays, sorted together.
+/// Definition of `sort`: arrays, sorted jointly.
 pub(in crate::ops) const SORT: Definition = Definition {
     name: "sort",
     stablehlo: "sort",
@@ -48,7 +48,7 @@ attributes! {
     }
 }
 
-/// Records a sort of `arrays` together along an axis. The comparator takes two elements of each array in turn.
+/// Records a joint sort of `arrays` along an axis. The comparator takes two elements of each array in turn.
 pub fn sort(
     trace: &mut Trace,
     comparator: &Applied,
@@ -68,8 +68,8 @@ pub fn sort(
     Ok(trace.application(Op::Sort, &operands, &SortAttributes { axis, stable }, &[comparator.body], &types))
 }
 
-/// Returns an error for a comparator that is a single comparison other than LT or GT. It is no strict order (LE is true
-/// for equal elements), and with it a sort may access its array out of bounds.
+/// Returns an error for a comparator that is a single comparison other than LT or GT. Such a comparator is not a strict
+/// order (LE is true for equal elements), and a sort with it may access its array out of bounds.
 fn check_strict(comparator: &Body) -> Result<()> {
     let (values, results) = comparator.decode();
     match values[results[0]].op {
@@ -96,8 +96,8 @@ pub fn sort_along(trace: &mut Trace, x: NodeId, axis: i64, descending: bool, sta
 }
 
 /// Records `with`, which has the shape of `x`, sorted in the order of the complex numbers `x`: by real part, then by
-/// imaginary part. As in NumPy, NaNs come last: first those with a NaN imaginary part, then those with a NaN real part,
-/// then those with both. Descending is the reverse.
+/// imaginary part. As in NumPy, numbers with a NaN imaginary part come last, followed by numbers with a NaN real part,
+/// and numbers with both. Descending order is the reverse.
 fn sort_complex(
     trace: &mut Trace,
     x: NodeId,
@@ -113,7 +113,8 @@ fn sort_complex(
     Ok(sorted.pop().expect("as many results as arrays"))
 }
 
-/// Records the sort key of elements: 8-bit floats in f32, which holds all of them in the same order, others unchanged.
+/// Records the sort keys of elements: 8-bit floats are converted to f32, which preserves their order; other elements
+/// are unchanged.
 pub(in crate::ops) fn key(trace: &mut Trace, x: NodeId) -> NodeId {
     if float8::is_any(trace, &[x]) { convert(trace, x, DType::F32) } else { x }
 }
@@ -168,7 +169,7 @@ fn native_sort(call: &Call) -> Result<Vec<Array>> {
     native::sort_with(&arrays, axis, &each(call, 0, &captures))
 }
 
-/// Writes the StableHLO of a sort. Captures are broadcast and sorted along, as additional arrays.
+/// Writes the StableHLO of a sort. Captures are broadcast, and sorted as additional arrays.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
@@ -192,10 +193,10 @@ fn is_float(body: &Body, order: KnownOrder) -> bool {
     body.parameters()[2 * order.key].dtype.kind() == Kind::Float
 }
 
-/// Writes the region of a comparator of floats in total order, with NaNs made equal and zeros made equal. JAX writes
-/// this form, and XLA recognizes it and sorts by bits on devices where that is fast. With a plain comparison, XLA's CPU
-/// backend puts NaN in arbitrary positions; and if indices are sorted along and only the first few are used, it orders
-/// -0 before 0.
+/// Writes the region of a comparator of floats in total order, with all NaNs made equal and both zeros made equal. JAX
+/// writes this form; XLA recognizes it, and sorts by bits on devices where that is fast. With a plain comparison, XLA's
+/// CPU backend puts NaN at arbitrary positions; and if indices are sorted along and only the first few are used, it
+/// puts -0 before 0.
 fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
     let parameters = body.parameters();
     let typed = |(i, ty): (usize, &TensorType)| format!("%in{at}_{i}: {}", mlir(ty));
@@ -214,7 +215,7 @@ fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
     emit!(e, "    stablehlo.return {result} : tensor<i1>");
 }
 
-/// Writes floats with every zero made 0 and every NaN made one NaN, which is positive or negative.
+/// Writes floats with every zero replaced by 0, and every NaN by one NaN, whose sign is `negative`.
 pub(in crate::ops) fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
     let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
     let is_zero = is_zero(e, x, ty, &pred);

@@ -1,5 +1,5 @@
-//! Derivative and batching of sort. A sort is a permutation: tangents are permuted as the arrays are, and cotangents
-//! back.
+//! Derivative and batching of sort. A sort permutes elements: tangents are permuted in the same way, and cotangents by
+//! the inverse permutation.
 
 use crate::error;
 use crate::error::Result;
@@ -15,20 +15,21 @@ use crate::ops::rules::{Forward, Site, no_tangents, zeros};
 use crate::ops::sorting::sort::{SortAttributes, sort};
 use crate::types::TensorType;
 
-/// Number of arrays that are sorted. Captures of the comparator follow them.
+/// Number of sorted arrays. They are followed by the captures of the comparator.
 fn arrays(site: &Site) -> usize {
     site.bodies[0].parameters().len() / 2
 }
 
-/// Records the sort again, with the positions along the axis as a further array, which the comparator ignores. Returns
-/// the sorted arrays, and the positions from which their elements come.
+/// Records the sort again, with the positions along the axis as an additional array, which the comparator ignores.
+/// Returns the sorted arrays, and the positions from which their elements come.
 fn sorted_with_places(site: &mut Site) -> Result<(Vec<NodeId>, NodeId)> {
     let (body, count) = (site.bodies[0].clone(), arrays(site));
     let SortAttributes { axis, mut stable } = site.attributes();
     let dims = site.operand_ty(0).dims;
     let dtype = places_dtype(dims[axis]);
     if !stable && count > 1 {
-        // Equal keys have other companions: both sorts have to leave them in the same order.
+        // The sort must be stable: other arrays may differ where the keys are equal, and both sorts must order them
+        // alike.
         stable = true;
         let attributes = SortAttributes { axis, stable };
         site.trace.extend_results(site.node, &attributes, &[&body], count, &[]);
@@ -58,8 +59,8 @@ fn sorted_with_places(site: &mut Site) -> Result<(Vec<NodeId>, NodeId)> {
     Ok((sorted, places))
 }
 
-/// Tangents of the results: those of the arrays, in the order of the sort. The results come from the same sort as that
-/// order.
+/// Tangents of the results: the tangents of the arrays, permuted. The results are taken from the same sort as the
+/// permutation.
 pub fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let mut made = no_tangents(site, tangents)?;
     let moved: Vec<(usize, NodeId)> = (0..site.results.len().min(arrays(site)))
@@ -79,7 +80,7 @@ pub fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     Ok(made)
 }
 
-/// Cotangents of the arrays: those of the results, at the positions from which the elements come.
+/// Cotangents of the arrays: the cotangents of the results, moved to the positions from which the elements come.
 pub fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> Result<Vec<Option<NodeId>>> {
     let mut gradients = vec![None; wanted.len()];
     let moved: Vec<(usize, NodeId)> = (0..cotangents.len().min(arrays(site)))

@@ -1,4 +1,4 @@
-//! Top-k.
+//! Top-k: the k largest or smallest elements along an axis, and their indices.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -117,8 +117,7 @@ fn total_order(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     binary(trace, BinaryOp::Xor, bits, flipped)
 }
 
-/// Records the indices of the first `k` elements along an axis, which is transposed to the last position for the
-/// operation.
+/// Records the indices of the first `k` elements along an axis, which is moved to the last position for the operation.
 fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     let last = ty.dims.len() - 1;
@@ -136,7 +135,7 @@ fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> 
     transpose(trace, places, &back)
 }
 
-/// Batches top-k, of which all axes but the last are alike.
+/// Batches top-k: the batch is one more axis before the last.
 fn batch(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
     if size == 0 {
         let mut ty = site.ty.clone();
@@ -184,11 +183,11 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-/// The keys that are sorted in place of the elements.
+/// Sort keys of the elements.
 struct Keys {
     name: String,
     ty: TensorType,
-    /// Comparison direction by which a key comes before another.
+    /// Comparison direction that is true if the first key precedes the second.
     comes_first: &'static str,
     /// StableHLO's compare_type.
     order: &'static str,
@@ -201,7 +200,7 @@ fn keys(e: &mut Emitter, position: usize, greatest: bool) -> Keys {
         let order = if ty.dtype.kind() == Kind::Signed { "SIGNED" } else { "UNSIGNED" };
         return Keys { name: e.name(position), ty, comes_first: if greatest { "GT" } else { "LT" }, order };
     }
-    // f32 holds every value of the 16-bit dtypes.
+    // f32 represents every value of the 16-bit dtypes.
     let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let ty = TensorType { dtype, dims: ty.dims };
     let mut name = e.cast(position, &ty);

@@ -56,7 +56,7 @@ pub fn unique(
         check_fill(&trace.ty(fill), &ty)?;
     }
     let (row, n) = flat(trace, x)?;
-    // Counts go up to the number of elements.
+    // Counts are at most the number of elements.
     check_index_dtype(index_dtype, n + 1)?;
     if n == 0 {
         return unique_of_nothing(trace, &ty, size, fill, index_dtype);

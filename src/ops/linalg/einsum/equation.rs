@@ -45,7 +45,7 @@ impl Equation {
         };
         let terms = inputs.split(',').map(Term::parse).collect::<Result<Vec<Term>>>()?;
         if terms.len() != ranks.len() {
-            return Err(error!(InvalidArgument, "it is of {} tensors; {} given", terms.len(), ranks.len()));
+            return Err(error!(InvalidArgument, "it has {} operands; {} tensors given", terms.len(), ranks.len()));
         }
         let mut operands = Vec::with_capacity(terms.len());
         for (i, (term, &rank)) in terms.iter().zip(ranks).enumerate() {
@@ -116,16 +116,16 @@ fn ellipsis(hidden: usize) -> Vec<Index> {
 fn explicit(output: &Term, operands: &[Vec<Index>], hidden: usize) -> Result<Vec<Index>> {
     for (i, &letter) in output.letters.iter().enumerate() {
         if output.letters[..i].contains(&letter) {
-            return Err(error!(InvalidArgument, "'{letter}' stands twice behind '->'"));
+            return Err(error!(InvalidArgument, "'{letter}' occurs twice after '->'"));
         }
         if !operands.iter().flatten().any(|&index| index == Index::Letter(letter)) {
-            return Err(error!(InvalidArgument, "'{letter}' stands behind '->' only"));
+            return Err(error!(InvalidArgument, "'{letter}' occurs only after '->'"));
         }
     }
     if output.ellipsis.is_none() && hidden > 0 {
         return Err(error!(
             InvalidArgument,
-            "'...' stands for {hidden} axes, and not behind '->'; they are not summed over silently"
+            "'...' covers {hidden} axes, and is missing after '->'; its axes are never summed over"
         ));
     }
     let rank = output.letters.len() + hidden;
@@ -185,15 +185,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (text, ranks, words) in [
-            ("ij,jk", &[2][..], "it is of 2 tensors; 1 given"),
+            ("ij,jk", &[2][..], "it has 2 operands; 1 tensors given"),
             ("ij", &[3], "tensors[0] has 3 axes; its indices are 'ij', which are 2"),
             ("i...j", &[1], "its indices are 'ij', which are at least 2"),
             ("i1", &[2], "'1' is no letter"),
             ("i->j->k", &[1], "'-' is no letter"),
             ("i..j", &[2], "'.' is no letter"),
             ("...i...", &[2], "'...i...' has two ellipses"),
-            ("ij->ii", &[2], "'i' stands twice behind '->'"),
-            ("ij->k", &[2], "'k' stands behind '->' only"),
+            ("ij->ii", &[2], "'i' occurs twice after '->'"),
+            ("ij->k", &[2], "'k' occurs only after '->'"),
             ("...i->i", &[2], "'...' stands for 1 axes, and not behind '->'"),
             ("i->i,j", &[1], "',' is no letter"),
         ] {

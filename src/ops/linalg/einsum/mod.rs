@@ -1,5 +1,5 @@
-//! NumPy's einsum, recorded as several operations. Two tensors are contracted at a time, greedily: the pair whose
-//! product is smallest relative to the pair's own size comes first.
+//! NumPy's einsum, recorded as several operations. Two tensors are contracted at a time, greedily: first the pair with
+//! the smallest difference between the size of the product and the sizes of the pair.
 
 mod equation;
 
@@ -141,8 +141,8 @@ fn without_ones(trace: &mut Trace, factor: Factor, sizes: &[(Index, i64)]) -> Re
     Ok(Factor { node, indices: kept.into_iter().map(|axis| factor.indices[axis]).collect() })
 }
 
-/// Returns the pair of factors with the smallest difference between the size of the product and their own sizes; the
-/// first such pair.
+/// Returns the first pair of factors with the smallest difference between the size of their product and their own
+/// sizes.
 fn next_pair(factors: &[Factor], output: &[Index], sizes: &[(Index, i64)]) -> (usize, usize) {
     let elements = |indices: &mut dyn Iterator<Item = Index>| indices.map(|i| size(sizes, i) as f64).product::<f64>();
     let mut best = (f64::INFINITY, (0, 1));
@@ -163,7 +163,7 @@ fn next_pair(factors: &[Factor], output: &[Index], sizes: &[(Index, i64)]) -> (u
     best.1
 }
 
-/// Records the product of two factors, summed over the indices that no other factor and not the output needs.
+/// Records the product of two factors, summed over the indices that neither the other factors nor the output contain.
 fn contract(trace: &mut Trace, left: Factor, right: Factor, needed: impl Fn(&Index) -> bool) -> Result<Factor> {
     let left = summed(trace, left, |index| needed(index) || right.indices.contains(index))?;
     let right = summed(trace, right, |index| needed(index) || left.indices.contains(index))?;
@@ -208,7 +208,8 @@ fn ordered(trace: &mut Trace, factor: Factor, order: &[Index]) -> Result<Factor>
     Ok(Factor { node, indices: order.to_vec() })
 }
 
-/// Inserts axes of size 1 for the indices of `all` that the factor lacks; its own must be in the order of `all`.
+/// Inserts axes of size 1 for the indices of `all` that the factor lacks; its own indices must be in the order of
+/// `all`.
 fn with_ones(trace: &mut Trace, factor: Factor, all: &[Index]) -> Result<NodeId> {
     let own = trace.ty(factor.node).dims;
     let size = |index: &Index| factor.indices.iter().position(|known| known == index).map_or(1, |axis| own[axis]);

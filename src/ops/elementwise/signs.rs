@@ -1,0 +1,51 @@
+//! Sign bits: reading and copying them.
+
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
+use crate::ops::creation::constants::every;
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::compare_select::compare_scalar;
+use crate::ops::refuse;
+use crate::types::{DType, Kind, ScalarValue};
+
+/// Signed integer dtype of the same width.
+fn signed(dtype: DType) -> DType {
+    match dtype.size_bytes() {
+        1 => DType::S8,
+        2 => DType::S16,
+        4 => DType::S32,
+        _ => DType::S64,
+    }
+}
+
+/// Records the sign bit. For floats it is read from the bits, so that -0 and NaN have one too.
+pub(in crate::ops) fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    let bits = match ty.dtype.kind() {
+        _ if ty.dtype == DType::F8E8M0FNU => return every(trace, x, false),
+        Kind::Unsigned => return every(trace, x, false),
+        Kind::Signed => x,
+        Kind::Float | Kind::Float8 => bitcast_convert(trace, x, signed(ty.dtype))?,
+        Kind::Pred | Kind::Complex => return Err(refuse("signbit", "x", &ty, "integers and floats")),
+    };
+    compare_scalar(trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)
+}
+
+/// Records the magnitudes of `x` with the signs of `y`, for floats of one dtype of 16 bits or more. Works on the bits,
+/// because NaN and -0 have signs too.
+pub(in crate::ops) fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
+    let bits = match dtype.size_bytes() {
+        2 => DType::U16,
+        4 => DType::U32,
+        _ => DType::U64,
+    };
+    let sign = 1u64 << (8 * dtype.size_bytes() - 1);
+    let size = bitcast_convert(trace, x, bits)?;
+    let size = binary_scalar(trace, BinaryOp::And, size, ScalarValue::Unsigned(sign - 1), false)?;
+    let signs = bitcast_convert(trace, y, bits)?;
+    let signs = binary_scalar(trace, BinaryOp::And, signs, ScalarValue::Unsigned(sign), false)?;
+    let both = binary(trace, BinaryOp::Or, size, signs)?;
+    bitcast_convert(trace, both, dtype)
+}
