@@ -44,7 +44,7 @@ impl DeviceState {
     }
 
     /// Whether a cpu node that was just recorded depends on a placeholder. Nodes that are values of tensors always do,
-    /// so that the search is limited to the nodes recorded by one call.
+    /// so the search is limited to the nodes recorded by the current call.
     #[inline]
     pub fn waits(&self, id: NodeId) -> bool {
         self.recorded > 0 && self.needs_placeholder(id)

@@ -1,5 +1,5 @@
-//! Evaluation of what is recorded: at the next sync, or at once. An eager device records the operations of a call, and
-//! takes them out of the trace again to evaluate them.
+//! Evaluation of recorded operations: at the next sync, or immediately. An eager device records the operations of a
+//! call, removes them from the trace and evaluates them.
 
 use super::Place;
 use super::arrays::ArrayLeaves;
@@ -12,7 +12,8 @@ use crate::later;
 use crate::native::Array;
 use std::sync::Arc;
 
-/// When a device evaluates what is recorded on it.
+/// Time at which a device evaluates recorded operations. The state of a device is stored once, so that the size of the
+/// larger variant does not matter.
 // The state of a device is stored once, so that the size of the larger variant does not matter.
 #[allow(clippy::large_enum_variant)]
 pub enum Evaluation {
@@ -34,7 +35,7 @@ pub struct Eager {
 }
 
 impl Evaluation {
-    /// Evaluation on a device at this place.
+    /// Returns the evaluation of a device at this place.
     pub fn at(place: Place) -> Evaluation {
         match place {
             Place::Cpu => Evaluation::Eager(Eager::default()),
@@ -78,8 +79,8 @@ impl DeviceState {
         if eager.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(eager.kept).into() }
     }
 
-    /// On an eager device, keeps everything that was recorded until the next compaction, because it depends on a
-    /// placeholder, or a kept operation was changed to refer to it.
+    /// Keeps everything that was recorded on an eager device until the next compaction: it depends on a placeholder, or
+    /// a kept operation was changed to refer to it.
     pub fn keep_recorded(&mut self) {
         if let Evaluation::Eager(eager) = &mut self.evaluation {
             eager.kept = self.trace.mark();

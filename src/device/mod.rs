@@ -24,14 +24,14 @@ pub use state::{DeviceState, Garbage};
 pub use table::Value;
 pub use work::Results;
 
-use crate::ir::Workspace;
+use crate::ir::Planner;
 use parking_lot::{Mutex, MutexGuard};
 
 /// The state of a device behind its locks.
 pub struct Device {
     state: Mutex<DeviceState>,
     /// Held by the sync in progress. Recording needs only `state`, so that a long compile does not block it.
-    order: Mutex<Workspace>,
+    order: Mutex<Planner>,
 }
 
 impl Device {
@@ -46,7 +46,7 @@ impl Device {
     }
 
     /// Lock that serializes the syncs of this device. Taken before `state`.
-    pub fn order(&self) -> MutexGuard<'_, Workspace> {
+    pub fn order(&self) -> MutexGuard<'_, Planner> {
         self.order.lock()
     }
 }

@@ -1,4 +1,4 @@
-//! Environment and location of a device: where its tensors' buffers are.
+//! Environment and location of a device: which XLA devices hold the buffers of its tensors.
 
 use super::Place;
 use super::shared::Shared;
@@ -37,7 +37,7 @@ impl Owner {
         self.ordinals()[0]
     }
 
-    /// Transfers values of the host to the device. On a mesh, they are split by `sharding` (None: replicated).
+    /// Transfers host values to the device. On a mesh, splits them by `sharding` (None: replicated).
     pub fn transfer(&self, ty: &TensorType, data: &[u8], sharding: Option<&Sharding>) -> Result<Arc<dyn Buffer>> {
         let sent = match &self.mesh {
             None => self.send(self.ordinal(), ty, data)?,
@@ -56,7 +56,7 @@ impl Owner {
         Ok(sent)
     }
 
-    /// Transfers to each device of the mesh its piece. Memory for one piece at a time is allocated, and none for pieces
+    /// Transfers to each device of the mesh its piece. Allocates memory for one piece at a time, and none for pieces
     /// that are contiguous in `data`.
     fn split(&self, mesh: &Arc<Mesh>, ty: &TensorType, data: &[u8], sharding: Sharding) -> Result<Arc<dyn Buffer>> {
         let piece = TensorType::new(ty.dtype, &sharding.piece_dims("sharding", &mesh.axes, &ty.dims)?);
@@ -84,8 +84,8 @@ impl Owner {
         Ok(ShardedBuffer::new(ty.clone(), placement, pieces)?)
     }
 
-    /// Copies a buffer of one device, or one that is replicated, to the device, where a mesh gets replicas. Returns
-    /// None if the buffer is split, so that its content must be transferred by way of the host.
+    /// Copies a buffer of one device, or a replicated buffer, to the device; on a mesh, to each of its devices. Returns
+    /// None if the buffer is split: its content must then be transferred through the host.
     pub fn copy(&self, buffer: &Arc<dyn Buffer>) -> Result<Option<Arc<dyn Buffer>>> {
         if buffer.placement().is_some_and(|placement| !placement.sharding.is_replicated()) {
             return Ok(None);

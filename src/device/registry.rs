@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 static DEVICES: [OnceLock<Device>; TABLES] = [const { OnceLock::new() }; TABLES];
 
-/// Numbers of devices whose environment was destroyed, and the first number that was never used.
+/// Table numbers of devices whose environment was destroyed, and the first number that was never used.
 static UNUSED: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
 
 /// Takes a device that belongs to no environment.

@@ -232,7 +232,7 @@ impl DeviceState {
     }
 
     /// Value that a node represents. The leaf of available data becomes that data; the leaf of data in flight remains a
-    /// node, because the sync may still have to restore the recorded operation.
+    /// node, because a failed sync restores the recorded operation.
     #[inline]
     fn value_of(&self, id: NodeId) -> Value {
         match device_data::shared_of_node(&self.trace, self.trace.node(id)) {

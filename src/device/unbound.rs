@@ -1,4 +1,4 @@
-//! Values that cannot be computed yet: they depend on a placeholder, or on a collective that no `shard_map` applies.
+//! Values that cannot be computed yet: they depend on a placeholder, or on a collective outside of a `shard_map`.
 
 use super::state::DeviceState;
 use crate::device_data;
@@ -14,8 +14,8 @@ impl DeviceState {
         self.owner()?.mesh(argument)
     }
 
-    /// Whether a node is computed from data of tensors, and depends neither on a placeholder nor on a collective outside
-    /// `shard_map`. False for constants. Visits everything on which the node depends.
+    /// Whether a node is computed from tensor data, and depends neither on a placeholder nor on a collective outside of
+    /// a `shard_map`. False for constants. Visits all nodes on which the node depends.
     pub fn is_of_data(&self, id: NodeId) -> bool {
         let (mut seen, mut stack) = (FxHashSet::default(), vec![id]);
         let mut has_data = false;

@@ -111,7 +111,7 @@ pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array
 }
 
 impl Work {
-    /// Takes the work that computes the values of `ids` in a trace.
+    /// Removes from a trace the operations that compute `ids`, and returns them as work.
     pub fn of(trace: &Trace, inputs: Inputs, ids: &[NodeId]) -> Work {
         let [id] = *ids else { return Work::Program(Box::new(Recorded::of(trace, inputs, ids))) };
         let node = trace.node(id);

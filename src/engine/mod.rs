@@ -18,14 +18,14 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How an engine is started.
+/// Options for starting an engine.
 #[derive(Clone, Default)]
 pub struct EngineOptions {
-    /// File of the PJRT plugin; None for the one that is found (see [the C contract](crate::capi)).
+    /// Path of the PJRT plugin; None: found by the rules of the C header ([`crate::capi`]).
     pub plugin_path: Option<PathBuf>,
     /// Number of devices of this process; 0 means the plugin's default, but one device on CPU plugins.
     pub device_count: usize,
-    /// This process, if several run the same program together.
+    /// Id, number and store of the processes that run the same program together, if there are several.
     pub processes: Option<Processes>,
 }
 

@@ -1,4 +1,4 @@
-//! How a program is partitioned over the devices of a mesh.
+//! Partitioning of a program over the devices of a mesh.
 
 use super::Signature;
 use crate::error;
@@ -7,15 +7,15 @@ use crate::mesh::{Mesh, Sharding};
 use crate::types::TensorType;
 use std::sync::Arc;
 
-/// The mesh that a program runs on, and how its parameters and outputs are divided among the mesh's devices. The types
-/// in the [`Signature`] are those of the whole arrays.
+/// Mesh of a program, and the shardings of its parameters and outputs. The types in the [`Signature`] are those of the
+/// whole arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partitions {
-    /// The mesh. Its ordinals are devices of the engine.
+    /// The mesh; its ordinals are devices of the engine.
     pub mesh: Arc<Mesh>,
-    /// Sharding of each parameter, as the program's text says.
+    /// Sharding of each parameter, as stated in the program's text.
     pub parameters: Vec<Sharding>,
-    /// Sharding of each output, as the program's text says. None if the text says nothing: the compiler chooses, see
+    /// Sharding of each output, as stated in the program's text. None if it is not stated: the compiler chooses it, see
     /// [`super::Executable::output_shardings`].
     pub outputs: Vec<Option<Sharding>>,
 }

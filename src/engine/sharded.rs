@@ -1,5 +1,5 @@
-//! An array on a mesh: one buffer for each device, and the placement that says which piece of the array each of them
-//! holds. It is the same for every engine.
+//! An array on a mesh: one buffer for each device, and the placement that determines which piece each of them holds.
+//! Shared by all engines.
 
 use super::{Buffer, HostCopy};
 use crate::allocation::zeroed_bytes;
@@ -10,7 +10,7 @@ use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
 
-/// A buffer that is divided among the devices of a mesh.
+/// Buffers of an array whose pieces are on the devices of a mesh.
 pub struct ShardedBuffer {
     ty: TensorType,
     placement: Placement,
@@ -21,14 +21,14 @@ pub struct ShardedBuffer {
 type PieceCopy = (usize, Box<dyn HostCopy>);
 
 impl ShardedBuffer {
-    /// Creates the array of type `ty` whose pieces, by position, are these buffers. INVALID_ARGUMENT if the sharding
-    /// does not divide the array, or if a piece has another type or device than the placement says.
+    /// Creates the array of type `ty` from its pieces, by position. INVALID_ARGUMENT if the sharding does not divide
+    /// the array, or if a piece has another type or device than the placement requires.
     pub fn new(ty: TensorType, placement: Placement, pieces: Vec<Arc<dyn Buffer>>) -> Result<Arc<ShardedBuffer>> {
         check(&ty, &placement, &pieces)?;
         Ok(Arc::new(ShardedBuffer { ty, placement, pieces }))
     }
 
-    /// As [`ShardedBuffer::new`], for an engine that has made the pieces as the placement says.
+    /// Like [`ShardedBuffer::new`], for pieces that the engine created by the placement.
     pub(super) fn of_outputs(ty: TensorType, placement: Placement, pieces: Vec<Arc<dyn Buffer>>) -> Arc<ShardedBuffer> {
         debug_assert!(check(&ty, &placement, &pieces).is_ok(), "the pieces of {ty} are not as placed");
         Arc::new(ShardedBuffer { ty, placement, pieces })
@@ -51,7 +51,7 @@ impl ShardedBuffer {
         }
     }
 
-    /// Whether every piece is the whole array.
+    /// Whether every device holds the whole array.
     fn is_whole(&self) -> bool {
         self.placement.sharding.pieces(&self.placement.mesh.axes).iter().all(|&count| count == 1)
     }
@@ -65,7 +65,7 @@ impl ShardedBuffer {
         Ok(copies)
     }
 
-    /// Waits for the copies, and puts each of them where it belongs in `whole`.
+    /// Waits for the copies, and copies each of them to its offset in `whole`.
     fn assemble(&self, copies: &mut [PieceCopy], whole: &mut [u8]) -> Result<()> {
         let piece_dims = &self.pieces[0].tensor_type().dims;
         for (position, copy) in copies {
@@ -77,7 +77,7 @@ impl ShardedBuffer {
     }
 }
 
-/// Checks that the pieces have the types and devices that the placement says.
+/// Checks that the pieces have the types and devices that the placement requires.
 fn check(ty: &TensorType, placement: &Placement, pieces: &[Arc<dyn Buffer>]) -> Result<()> {
     let mesh = &placement.mesh;
     if pieces.is_empty() || pieces.len() != mesh.ordinals.len() {

@@ -1,5 +1,5 @@
-//! Attributes of operations: structs, which the trace and the encoding of programs keep as integer words. Each operation
-//! declares its struct with [`attributes!`] beside its definition.
+//! Attributes of operations: structs, which traces and encoded programs store as integer words. Each operation declares
+//! its struct with [`attributes!`] beside its definition.
 
 use super::members::{FftOp, Transposition};
 use crate::types::{DType, Dims, TensorType};

@@ -43,8 +43,8 @@ fn extract(
     (Arc::new(Body::new(encoded.program, trace.scalars_at(&encoded.scalars), parameters.len())), captures)
 }
 
-/// For each node, whether a body captures it: it depends on a leaf, but neither on a parameter nor on a collective, which
-/// has a value only inside the body of a `shard_map`.
+/// For each node, whether a body captures it: it depends on a leaf, but neither on a parameter nor on a collective,
+/// whose value exists only in the body of a `shard_map`.
 fn capturable(trace: &Trace, parameters: &[NodeId]) -> Vec<bool> {
     let mut depends = vec![false; trace.len()];
     let mut has_leaf = vec![false; trace.len()];

@@ -1,18 +1,18 @@
-//! The data of leaves. A trace keeps it, and never looks into it.
+//! Data of leaves, which the trace stores without using it.
 
 use crate::types::TensorType;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Data that a leaf of a trace stands for: device data, or a parameter of a computation. Compared by address.
+/// Data of a leaf: device data, or a parameter of a computation. Compared by address.
 pub trait LeafData: Any + Send + Sync {
     /// Dtype and shape of the leaf.
     fn ty(&self) -> &TensorType;
-    /// The place that remembers the leaf's node.
+    /// Cache of the leaf's node.
     fn place(&self) -> &LeafPlace;
 }
 
-/// The node of a leaf in the trace that made it last, remembered beside the data so that equal leaves are equal nodes.
+/// Node of a leaf in the trace that recorded it last. Stored beside the data, so that equal leaves are equal nodes.
 pub struct LeafPlace(AtomicU64);
 
 impl Default for LeafPlace {
@@ -22,7 +22,7 @@ impl Default for LeafPlace {
 }
 
 impl LeafPlace {
-    /// The node in the trace of this epoch; none if another trace or epoch made a leaf since.
+    /// Node in the trace of this epoch; None if another trace or epoch has recorded the leaf since.
     #[inline]
     pub(super) fn get(&self, epoch: u32) -> Option<u32> {
         let leaf = self.0.load(Ordering::Relaxed);

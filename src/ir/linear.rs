@@ -4,7 +4,6 @@
 use super::encode::{Encoder, Tables};
 use super::op::Op;
 use super::program::Program;
-use super::repeat::Repeats;
 use super::trace::{NodeId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -32,8 +31,6 @@ pub struct Workspace {
     stack: Vec<(NodeId, u32)>,
     marks: Vec<Mark>,
     tables: Tables,
-    /// Schemes of the last syncs.
-    pub repeats: Repeats,
 }
 
 #[derive(Clone, Copy, Default)]

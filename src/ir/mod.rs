@@ -12,9 +12,9 @@ mod members;
 mod numbers;
 mod op;
 mod placement;
+mod planner;
 mod program;
 mod record;
-mod repeat;
 mod replay;
 mod rewind;
 mod scheme;
@@ -32,6 +32,7 @@ pub use members::{
 };
 pub use op::Op;
 pub use placement::Placement;
+pub use planner::Planner;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;
 pub use scheme::{Argument, Scheme, Stage};

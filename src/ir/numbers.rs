@@ -1,4 +1,4 @@
-//! Numbers of values: equal for nodes that are the same operation on the same values.
+//! Value numbering: equal numbers for nodes that apply the same operation to the same values.
 
 use super::op::Op;
 use super::trace::{NodeId, ShapeId, Trace};

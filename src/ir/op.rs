@@ -217,8 +217,8 @@ operations! {
         StopGradient = 41: Form::of(1);
         /// The operand, with a name by which a checkpoint policy saves it.
         CheckpointName = 42: Form::of(1).attributes();
-        /// Application of a computation with rules of the caller's. The bodies are the computation and its rules; one
-        /// of them is applied. Operands: arguments, captures of each body.
+        /// Application of a computation with custom rules. The bodies are the computation and its rules; one of them is
+        /// applied. Operands: arguments, captures of each body.
         Custom = 43: Form::of_any().counted_bodies();
         /// Cholesky factor of a matrix.
         Cholesky = 44: Form::of(1).attributes();
@@ -241,11 +241,11 @@ operations! {
         /// Indices of the k largest (or smallest) elements along the last axis. Attributes: k, whether the largest are
         /// selected.
         TopK = 52: Form::of(1).attributes();
-        /// The operand, with a sharding over the devices of a mesh. Attributes: mesh, sharding.
+        /// The operand, constrained to a sharding over the devices of a mesh. Attributes: mesh, sharding.
         ShardingConstraint = 58: Form::of(1).attributes();
         /// Application of a traced computation by each device of a mesh to its pieces of the operands. Attributes:
-        /// mesh, shardings of the arguments, shardings of the results. Operands: arguments, captures, which every
-        /// device gets whole.
+        /// mesh, shardings of the arguments, shardings of the results. Operands: arguments, then captures, which are
+        /// replicated.
         ShardMap = 59: Form::of_any().attributes().bodies(1);
         /// Concatenation of the values of a group of devices. Attributes: mesh, axes of the mesh, axis.
         AllGather = 60: Form::of(1).attributes();
@@ -300,8 +300,8 @@ impl Op {
         )
     }
 
-    /// Whether the operation places whole arrays on the devices of a mesh. The body of a [`Op::ShardMap`], which has
-    /// pieces, may not have it.
+    /// Whether the operation constrains the sharding of whole arrays on a mesh. The body of a [`Op::ShardMap`] has
+    /// pieces, and may not contain it.
     pub fn is_sharding(self) -> bool {
         matches!(self, Op::ShardingConstraint | Op::ShardMap)
     }

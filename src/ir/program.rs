@@ -178,7 +178,7 @@ impl Body {
         // usize.
         let within =
             values.iter().flat_map(|value| &value.bodies).fold(0usize, |sum, body| sum.saturating_add(body.weight));
-        // Collectives in the body of a `ShardMap` are where they belong, and do not count.
+        // Collectives in the body of a `ShardMap` do not count.
         let applied = |value: &Instruction, has: fn(&Body) -> bool| value.bodies.iter().any(|body| has(body));
         let is_collective = |value: &Instruction| {
             value.op.is_collective() || value.op != Op::ShardMap && applied(value, Body::has_collectives)
@@ -249,8 +249,8 @@ impl Body {
         self.depth
     }
 
-    /// Whether the body has a collective, or applies a body with one other than by [`Op::ShardMap`]: such a body is for
-    /// one device of a mesh.
+    /// Whether the body contains a collective, or applies a body with one other than by [`Op::ShardMap`]. Such a body
+    /// can only be applied by one device of a mesh.
     pub fn has_collectives(&self) -> bool {
         self.has_collectives
     }

@@ -113,11 +113,20 @@ impl Trace {
         self.has_collectives
     }
 
-    /// Whether a node exchanges values between the devices of a mesh, itself or in a body that it applies. It has a
-    /// value in the body of a `shard_map` only.
+    /// Whether a node exchanges values between the devices of a mesh, itself or in a body that it applies. Its value
+    /// exists only in the body of a `shard_map`.
     pub fn is_collective(&self, node: &Node) -> bool {
         let in_body = || node.op != Op::ShardMap && self.bodies(node).any(|body| body.has_collectives());
         node.op.is_collective() || (node.op.has_results() && in_body())
+    }
+
+    /// Operations that are the values of tensors, in recording order.
+    pub fn held_operations(&self) -> Vec<NodeId> {
+        if self.pending == 0 {
+            return Vec::new();
+        }
+        let is_held = |(_, node): &(usize, &Node)| node.holder != NONE && node.op != Op::Leaf;
+        self.nodes.iter().enumerate().filter(is_held).map(|(id, _)| NodeId(id as u32)).collect()
     }
 
     /// All bodies that nodes apply.

@@ -4,7 +4,7 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::ir::{Body, Op};
 use std::sync::Arc;
 
-/// Attributes of the parameters and results of a function: each empty, or in braces after a space.
+/// Attributes of the parameters and results of a function; each is empty, or in braces after a space.
 #[derive(Default)]
 pub struct Annotations {
     /// One entry for each parameter, or none at all.
@@ -15,7 +15,7 @@ pub struct Annotations {
     pub results: Vec<String>,
 }
 
-/// Bodies that a function calls, each with whether it is applied to pieces.
+/// Bodies that a function calls, each with whether its parameters are pieces.
 pub type Called = Vec<(Arc<Body>, bool)>;
 
 /// Returns the text of the function, and what it calls.

@@ -1,5 +1,5 @@
-//! Shardings of a partitioned program: of its parameters, which are part of its key, and of the outputs that have to
-//! have a certain one.
+//! Shardings of a partitioned program: of its parameters, which are part of the key, and of the outputs whose sharding
+//! is fixed.
 
 use super::aliasing::Donation;
 use crate::engine::Partitions;
@@ -8,7 +8,7 @@ use crate::mesh::{Mesh, Sharding};
 use crate::ops;
 use std::sync::Arc;
 
-/// Begins the key of a partitioned program. No program begins with this word.
+/// First word of the key of a partitioned program. No program begins with it.
 const PARTITIONED: u32 = u32::MAX - 1;
 
 /// Mesh for which a program is compiled, and the shardings of its parameters.
@@ -18,8 +18,8 @@ pub struct Layout {
     pub mesh: Arc<Mesh>,
     /// Sharding of each parameter.
     pub parameters: Vec<Sharding>,
-    /// Sharding of each output, if all are to be stated because XLA chose one that mesh axes cannot express. Not part of
-    /// the key: it follows from the rest.
+    /// Sharding of each output, set if all must be stated because XLA chose one that mesh axes cannot express. Not part
+    /// of the key: it follows from the rest.
     pub outputs: Option<Vec<Sharding>>,
 }
 
@@ -42,8 +42,8 @@ impl Layout {
         key
     }
 
-    /// Returns the shardings of a program of `values`. An output has the sharding of the constraint that it is, or of
-    /// the donor into whose memory it is written; XLA chooses the others.
+    /// Returns the shardings of a program of `values`. An output that is a sharding constraint has its sharding; an
+    /// output written over a donor has the donor's sharding; XLA chooses the others.
     pub(super) fn partitions(
         &self,
         values: &[Instruction],
@@ -62,12 +62,12 @@ impl Layout {
                 .or_else(|| self.outputs.as_ref().map(|outputs| outputs[output].clone()))
         };
         let mut parameters = self.parameters.clone();
-        // Scalars are packed into vectors of which each device has a copy.
+        // Vectors of packed scalars are replicated.
         parameters.extend((0..packs).map(|_| Sharding::replicated(1)));
         Partitions { mesh: self.mesh.clone(), parameters, outputs: outputs.iter().enumerate().map(stated).collect() }
     }
 
-    /// Leaves the choice to XLA for donors that are paired with an output of another sharding.
+    /// Leaves the aliasing to XLA for donors that are paired with an output of another sharding.
     pub(super) fn unpair(
         &self,
         values: &[Instruction],

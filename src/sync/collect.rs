@@ -20,9 +20,8 @@ pub enum Obstacle {
 pub struct Obstacles(Vec<Option<Obstacle>>);
 
 impl Obstacles {
-    /// Finds the obstacles of all nodes. Nodes are visited only if a leaf is a placeholder or lost, or if there are
-    /// collectives. Operands come
-    /// before their users, so that one pass in recording order is enough.
+    /// Finds the obstacles of all nodes. Visits nodes only if a leaf is a placeholder or lost, or if there are
+    /// collectives. Operands come before their users, so one pass in recording order is enough.
     pub fn find(trace: &Trace) -> Obstacles {
         let is_sound = trace.leaves().iter().filter_map(device_data::of_leaf).all(DeviceData::is_sound);
         if is_sound && !trace.has_collectives() {
@@ -70,14 +69,6 @@ impl Obstacles {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-/// Operations that are the values of live tensors, in recording order.
-pub fn pending(trace: &Trace) -> Vec<NodeId> {
-    if trace.pending() == 0 {
-        return Vec::new();
-    }
-    (0..trace.len() as u32).map(NodeId).filter(|&id| is_pending(trace, id)).collect()
 }
 
 /// Whether the node is an operation that is the value of a live tensor.

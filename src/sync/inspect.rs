@@ -10,7 +10,7 @@ use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
 use crate::engine::ProgramMemory;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Workspace};
+use crate::ir::{NodeId, Planner, Workspace};
 use crate::lower::{Target, lower};
 
 /// Returns the StableHLO text that a sync of these tensors would compile. The tensors are on one device; placeholders
@@ -24,7 +24,7 @@ pub fn stablehlo(tensors: &[TensorHandle]) -> Result<String> {
 pub fn step_stablehlo(device: &'static Device) -> Result<String> {
     let state = device.state();
     let owner = state.owner()?.clone();
-    Ok(text(&owner, &plan_step(&state, &mut Workspace::default(), &owner)))
+    Ok(text(&owner, &plan_step(&state, &mut Planner::default(), &owner)))
 }
 
 /// Compiles the programs that a sync of these tensors would run, and returns their memory use.
@@ -37,7 +37,7 @@ pub fn memory(tensors: &[TensorHandle]) -> Result<ProgramMemory> {
 pub fn step_memory(device: &'static Device) -> Result<ProgramMemory> {
     let state = device.state();
     let owner = state.owner()?.clone();
-    let plan = plan_step(&state, &mut Workspace::default(), &owner);
+    let plan = plan_step(&state, &mut Planner::default(), &owner);
     drop(state);
     memory_of(&owner, &plan)
 }
@@ -69,7 +69,7 @@ pub fn graph_hash(tensors: &[TensorHandle]) -> Result<[u8; 32]> {
 pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
     let state = device.state();
     let owner = state.owner()?.clone();
-    let plan = plan_step(&state, &mut Workspace::default(), &owner);
+    let plan = plan_step(&state, &mut Planner::default(), &owner);
     drop(state);
     hash(&owner, &plan)
 }
@@ -101,8 +101,8 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
     Ok(nodes)
 }
 
-/// Returns one module for each run. There is more than one run only above `max_program_ops`. On a mesh, values that are
-/// passed between the runs are shown as replicated: the compiler chooses their shardings.
+/// Returns one module for each run; there is more than one only above `max_program_ops`. On a mesh, values passed
+/// between the runs are shown as replicated, although the compiler chooses their shardings.
 fn text(owner: &Owner, plan: &Plan) -> String {
     let texts = plan.runs.iter().map(|run| {
         let layout = layout(owner, run, &[]);

@@ -44,7 +44,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
     if listed(&device.state(), group)?.is_empty() {
         return Ok(());
     }
-    let mut workspace = device.order();
+    let mut planner = device.order();
     let mut transaction = {
         let mut state = device.state();
         let owner = state.owner()?.clone();
@@ -52,7 +52,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
         if roots.is_empty() {
             return Ok(());
         }
-        let (plan, passed) = plan_partial(&state, &mut workspace, &owner, &roots);
+        let (plan, passed) = plan_partial(&state, &mut planner.workspace, &owner, &roots);
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;

@@ -40,7 +40,7 @@ pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
 fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
     let memory = &compiled.memory;
     let results = memory.outputs.saturating_sub(memory.aliases);
-    // On a mesh, each of the devices needs as much; those of a CPU plugin share the memory of the host.
+    // On a mesh, every device needs this memory; the devices of a CPU plugin share the memory of the host.
     let needed = memory.temporaries.saturating_add(results).saturating_mul(owner.ordinals().len() as u64);
     match owner.shared.runtime().engine.memory_limit(needed) {
         Some((limit, source)) if needed > limit => Err(error!(
@@ -57,8 +57,8 @@ fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
     owner.transfer(&pack.ty(), &pack.bytes(&run.scalars), None)
 }
 
-/// Returns the layout of a run on a mesh. `earlier` are the shardings of the outputs of the runs before it; outputs
-/// whose sharding is not known yet count as replicated.
+/// Returns the layout of a run on a mesh. `earlier` are the shardings of the outputs of earlier runs; outputs whose
+/// sharding is not known yet count as replicated.
 pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<Layout> {
     let mesh = owner.mesh.as_ref()?.clone();
     let of = |(index, argument): (usize, &Source)| match argument {
@@ -71,8 +71,8 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
     Some(Layout { mesh, parameters: run.arguments.iter().enumerate().map(of).collect(), outputs: None })
 }
 
-/// Returns the executable from memory, else from disk, else from the compiler. On a mesh, adds the shardings of its
-/// outputs to `shardings`, which has those of the runs before it.
+/// Returns the executable from memory, else from disk, else from the compiler. On a mesh, appends the shardings of its
+/// outputs to `shardings`, which holds those of earlier runs.
 pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Arc<Compiled>> {
     let shared = &owner.shared;
     let layout = layout(owner, run, shardings);

@@ -1,4 +1,4 @@
-//! Tensors on meshes: made from pieces of host memory, moved there, read piece by piece.
+//! Tensors on meshes: creation from host memory, moves to a mesh, reads of single pieces.
 
 use super::exhausted::explain;
 use super::transfer::{Settled, array_of, check_pred, check_size, settled, upload};
@@ -12,8 +12,7 @@ use crate::metrics::Counter;
 use crate::types::TensorType;
 use std::sync::Arc;
 
-/// Returns a new tensor on a mesh with values of the host, of which each device gets its piece. The transfer has
-/// completed on return.
+/// Returns a new tensor on a mesh with host values, split by a sharding. The transfer has completed on return.
 pub fn from_host_sharded(
     device: &'static Device,
     ty: &TensorType,
@@ -33,8 +32,8 @@ fn owner_of(device: &'static Device) -> Result<Owner> {
     Ok(state.owner()?.clone())
 }
 
-/// Returns a new tensor on a mesh with the value of a tensor of another device of the same environment. A placeholder
-/// becomes a placeholder with that sharding.
+/// Returns a new tensor on a mesh with the value of a tensor on another device of the same environment. A placeholder
+/// becomes a placeholder with this sharding.
 pub fn shard(tensor: TensorHandle, target: &'static Device, sharding: &Sharding) -> Result<TensorHandle> {
     let source = device_of("x", tensor)?;
     let (ty, is_placeholder, from) = {
@@ -62,8 +61,8 @@ pub fn shard(tensor: TensorHandle, target: &'static Device, sharding: &Sharding)
     state.new_tensor_of(Value::Data(data))
 }
 
-/// Returns the mesh and the sharding of a tensor's value. Computes a pending value first: its sharding is chosen when
-/// its program is compiled.
+/// Returns the mesh and the sharding of a tensor's value. Computes a pending value first, because its sharding is
+/// chosen when its program is compiled.
 pub fn sharding_of(tensor: TensorHandle) -> Result<(Arc<Mesh>, Sharding)> {
     let device = device_of("x", tensor)?;
     {
@@ -78,7 +77,7 @@ pub fn sharding_of(tensor: TensorHandle) -> Result<(Arc<Mesh>, Sharding)> {
     }
     match settled(device, tensor)? {
         Settled::Device(hold, owner) => {
-            // Reports why the value is lost, if it is.
+            // Returns the error if the value is lost.
             hold.data().buffer()?;
             Ok((owner.mesh("x")?.clone(), hold.data().sharding()))
         }

@@ -1,6 +1,6 @@
 //! The step: computes all live pending tensors of a device. The only sync that donates.
 
-use super::collect::{Obstacle, Obstacles, needed_data, pending};
+use super::collect::{Obstacle, Obstacles, needed_data};
 use super::exhausted::explain;
 use super::plan::Plan;
 use super::run::run;
@@ -8,20 +8,20 @@ use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Garbage, Owner};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
-use crate::ir::{NodeId, Scheme, Trace, Workspace};
+use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
 use crate::metrics::Counter;
 use std::sync::Arc;
 
 /// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it.
 pub fn mark_step(device: &'static Device) -> Result<()> {
-    let mut workspace = device.order();
+    let mut planner = device.order();
     let mut transaction = {
         let mut state = device.state();
         state.check_open()?;
         let owner = state.owner()?.clone();
         owner.shared.metrics.add(Counter::MarkStep, 1);
         settle_lost(&mut state);
-        let plan = plan_step(&state, &mut workspace, &owner);
+        let plan = plan_step(&state, &mut planner, &owner);
         if plan.scheme.roots.is_empty() {
             let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::default() };
             drop(state);
@@ -43,36 +43,34 @@ pub fn wait(device: &'static Device) -> Result<()> {
 }
 
 /// Returns the plan of a step. A step that repeats an earlier one has its scheme.
-pub(super) fn plan_step(state: &DeviceState, workspace: &mut Workspace, owner: &Owner) -> Plan {
+pub(super) fn plan_step(state: &DeviceState, planner: &mut Planner, owner: &Owner) -> Plan {
     let trace = &state.trace;
     let obstacles = Obstacles::find(trace);
     let scheme = if obstacles.is_empty() {
-        repeated_or_new(trace, workspace, owner)
+        whole_scheme(trace, planner, owner)
     } else {
-        Arc::new(partial_scheme(trace, workspace, owner, &obstacles))
+        Arc::new(partial_scheme(trace, &mut planner.workspace, owner, &obstacles))
     };
     Plan::new(trace, scheme)
 }
 
 /// Scheme of all pending work, from an earlier step with the same operations if there is one.
-fn repeated_or_new(trace: &Trace, workspace: &mut Workspace, owner: &Owner) -> Arc<Scheme> {
+fn whole_scheme(trace: &Trace, planner: &mut Planner, owner: &Owner) -> Arc<Scheme> {
     let options = &owner.shared.options;
-    let (donation, max_ops) = (options.donation(), options.max_program_ops());
+    let donation = options.donation();
     let may_donate = |leaf: usize| donation && is_unreferenced(trace, leaf);
-    if let Some(scheme) = workspace.repeats.find(trace, max_ops, may_donate) {
+    let (scheme, is_repeated) = planner.scheme(trace, options.max_program_ops(), may_donate);
+    if is_repeated && !scheme.roots.is_empty() {
         owner.shared.metrics.add(Counter::RepeatedStep, 1);
-        return scheme;
     }
-    let scheme = Arc::new(Scheme::of(trace, workspace.linearize(trace, &pending(trace)), max_ops, may_donate));
-    workspace.repeats.add(trace, max_ops, &scheme);
     scheme
 }
 
 /// Scheme of the pending work that has no obstacle.
 fn partial_scheme(trace: &Trace, workspace: &mut Workspace, owner: &Owner, obstacles: &Obstacles) -> Scheme {
     let (roots, left): (Vec<NodeId>, Vec<NodeId>) =
-        pending(trace).into_iter().partition(|&id| obstacles.of(id).is_none());
-    // Work that stays pending still needs its data, even if no tensor refers to it.
+        trace.held_operations().into_iter().partition(|&id| obstacles.of(id).is_none());
+    // Operations that stay pending still need their data, even if no tensor refers to it.
     let mut needed = needed_data(trace, &left);
     needed.sort_unstable_by_key(Arc::as_ptr);
     let is_needed = |leaf: usize| {
@@ -97,7 +95,7 @@ fn settle_lost(state: &mut DeviceState) {
     if obstacles.is_empty() {
         return;
     }
-    for id in pending(&state.trace) {
+    for id in state.trace.held_operations() {
         if let Some(Obstacle::Lost(leaf)) = obstacles.of(id) {
             let failure = device_data::of_node(&state.trace, state.trace.node(leaf)).and_then(DeviceData::failure);
             let failure = failure.expect("lost data carries its failure");

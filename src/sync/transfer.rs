@@ -12,7 +12,7 @@ use crate::native::Array;
 use crate::types::{DType, SharedBytes, TensorType};
 use std::sync::Arc;
 
-/// Returns a new tensor with values of the host. The transfer has completed on return.
+/// Returns a new tensor with host values. The transfer has completed on return.
 pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Result<TensorHandle> {
     check_pred(ty, data)?;
     let owner = {
@@ -24,8 +24,8 @@ pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Resul
     device.state().new_tensor_of(value)
 }
 
-/// Replaces a tensor's value with values of the host. On a mesh, they are split as the value that they replace; if that
-/// is pending, each device gets a copy.
+/// Replaces a tensor's value by host values. On a mesh, they get the sharding of the replaced value; if that is
+/// pending, they are replicated.
 pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
     let device = device_of("dst", tensor)?;
     let (owner, ty, old) = {
@@ -47,7 +47,7 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Values of the host as an array (cpu) or device data (XLA).
+/// Converts host values to an array (cpu) or device data (XLA).
 fn value_of_host(
     device: &Device,
     owner: &Owner,
@@ -61,7 +61,7 @@ fn value_of_host(
     }
 }
 
-/// Transfers values of the host to an XLA device or a mesh.
+/// Transfers host values to an XLA device or a mesh.
 pub(super) fn upload(
     device: &Device,
     owner: &Owner,
@@ -176,7 +176,7 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
         let value = state.value(slot).clone();
         return state.new_tensor_of(value);
     }
-    // One lock after the other: a copy the other way round takes them in the other order.
+    // Takes one lock after the other: a copy in the opposite direction takes them in the opposite order.
     let target_place = target.state().place();
     let source_place = source.state().place();
     if target_place.map(|(env, _)| env) != source_place.map(|(env, _)| env) {
@@ -188,8 +188,8 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
     state.new_tensor_of(value)
 }
 
-/// Makes a value available on another device; on a mesh, as a copy on each of its devices. Copies between XLA devices
-/// are enqueued, and not waited for.
+/// Makes a value available on another device; on a mesh, replicated. Copies between XLA devices are enqueued, and not
+/// waited for.
 pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
     let owner = {
         let state = target.state();
@@ -218,8 +218,8 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
     }
 }
 
-/// Makes an array available as data of an XLA device: it aliases the host memory if the device can use it, and is
-/// copied otherwise.
+/// Makes an array available as data of an XLA device: aliases the host memory if the device can use it, and copies it
+/// otherwise.
 fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>> {
     let engine = &owner.shared.runtime().engine;
     let lent = engine.lend_to_device(owner.ordinal(), array.ty(), &array.memory());
@@ -232,8 +232,8 @@ fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>
     }
 }
 
-/// Returns the data of an XLA device as an array, and whether it was copied: the array aliases the memory if that is
-/// the host's. The data is held while it is read or aliased, so that no step consumes it.
+/// Returns the data of an XLA device as an array, and whether it was copied. The array aliases the memory if that is
+/// host memory. The data is held while it is read or aliased, so that no step consumes it.
 pub(super) fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
     let ty = hold.data().ty().clone();
     let buffer = hold.data().buffer()?;

@@ -13,8 +13,8 @@ use crate::transform::{Transformer, passes_tangents, pull_back, with_room};
 use crate::types::ScalarValue;
 use std::sync::Arc;
 
-/// Records the gradients of `ys` by `xs`, summed over `ys`, each with its cotangent; without cotangents every one of
-/// `ys` is a scalar with cotangent 1. Zeros for one of `xs` on which none of `ys` depends.
+/// Records the gradients of `ys` with respect to `xs`, summed over `ys`, each with its cotangent. Without cotangents,
+/// all `ys` are scalars with cotangent 1. Zeros for one of `xs` on which none of `ys` depends.
 pub fn gradients(
     ys: &[TensorHandle],
     cotangents: Option<&[TensorHandle]>,
@@ -61,8 +61,8 @@ pub fn gradients(
     finish_all(state, &results)
 }
 
-/// Returns an error if a path from one of `xs` to one of `ys` was computed by a step or read, whose operations are not
-/// recorded any more: its part of the gradient would be missing.
+/// Returns an error if a step or read has computed a value on a path from one of `xs` to one of `ys`: its operations
+/// are no longer recorded, and its part of the gradient would be missing.
 fn check_history(state: &State, ys: &[NodeId], xs: &[NodeId]) -> Result<()> {
     let trace = &state.trace;
     let leaves: Vec<Arc<DeviceData>> = leaves_below(trace, ys)
@@ -111,7 +111,7 @@ fn leaves_below(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
     leaves
 }
 
-/// Returns an error unless the tensors have derivatives, and the cotangents are those of `ys`.
+/// Returns an error unless the tensors are differentiable, and the cotangents fit `ys`.
 fn check(state: &State, ys: &[NodeId], cotangents: Option<&[NodeId]>, xs: &[NodeId]) -> Result<()> {
     let trace = &state.trace;
     for (name, list) in [("ys", ys), ("xs", xs)] {

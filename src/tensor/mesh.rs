@@ -1,4 +1,4 @@
-//! Tensors on meshes: their shardings, and recording of operations that take the axes of the mesh.
+//! Tensors on meshes: sharding, and recording of operations that take the axes of the mesh.
 
 use super::operands::operands;
 use super::recording::{Recorded, State, to_record};
@@ -11,7 +11,7 @@ use crate::ops;
 use crate::sync;
 use std::sync::Arc;
 
-/// Returns a tensor on the mesh `target` with the value of `x` and this sharding. On the mesh itself, records a
+/// Returns a tensor on the mesh `target` with the value of `x` and this sharding. If `x` is on this mesh, records a
 /// constraint.
 pub fn shard(x: TensorHandle, target: &'static Device, sharding: &Sharding) -> Result<TensorHandle> {
     if !std::ptr::eq(device_of("x", x)?, target) {
@@ -41,8 +41,8 @@ pub fn record_on_mesh(
     made.finish(state)
 }
 
-/// Records a collective on `x`. Fails for a value that is computed from data of tensors alone: it is the same on all
-/// devices, and has no pieces to exchange.
+/// Records a collective on `x`. Fails for a value computed from tensor data alone: all devices have the same value, and
+/// there are no pieces to exchange.
 pub fn record_collective(
     x: TensorHandle,
     collective: impl FnOnce(&mut Trace, NodeId, &MeshAxes) -> Result<NodeId>,

@@ -21,9 +21,9 @@ struct Operand<'a> {
     place: Place,
 }
 
-/// Replacement of an operand on the device of the operation.
+/// Replacement for an operand, on the device of the operation.
 enum Stand {
-    /// The operand itself: it is on that device already.
+    /// No replacement: the operand is on that device.
     Tensor,
     /// A constant with the operand's value.
     Constant(TensorType, Scalar),

@@ -1,4 +1,5 @@
-//! Begin and end of recording an operation: a device with room for it, and a tensor for its result.
+//! Begin and end of recording an operation: checks that the device has room for it, and creates tensors for its
+//! results.
 
 use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
 use crate::error;
@@ -84,7 +85,7 @@ fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     state.new_tensor_of(Value::Native(made.remove(0)))
 }
 
-/// Refuses results of more axes than the library supports, whatever the operation's own rule allows.
+/// Returns an error for results of more axes than the library supports, whatever the operation's own checks allow.
 #[inline]
 fn check_ranks(state: &State, ids: &[NodeId]) -> Result<()> {
     ids.iter().try_for_each(|&id| check_rank(state.trace.dims(state.trace.node(id).shape)))

@@ -44,7 +44,7 @@ pub fn placeholder_like(tensor: TensorHandle) -> Result<TensorHandle> {
     placeholder(device, ty, requires_grad)
 }
 
-/// Creates a tensor with the present value of `tensor`. Copies nothing.
+/// Creates a tensor with the current value of `tensor`. Copies nothing.
 pub fn snapshot(tensor: TensorHandle) -> Result<TensorHandle> {
     let mut state = device_of("tensor", tensor)?.state();
     state.check_open()?;
@@ -57,7 +57,7 @@ pub fn snapshot(tensor: TensorHandle) -> Result<TensorHandle> {
     Ok(handle)
 }
 
-/// Gives `dst` the present value of `src`.
+/// Replaces the value of `dst` by the current value of `src`.
 pub fn assign(dst: TensorHandle, src: TensorHandle) -> Result<()> {
     let device = common_device(&[("dst", dst), ("src", src)])?;
     let mut state = device.state();
@@ -105,7 +105,7 @@ pub fn state(tensor: TensorHandle) -> Result<TensorState> {
     })
 }
 
-/// Returns whether the tensor is marked as requiring gradients. The library only carries the mark.
+/// Returns whether the tensor is marked as requiring gradients. The library stores the mark and does not use it.
 pub fn requires_grad(tensor: TensorHandle) -> Result<bool> {
     let state = device_of("tensor", tensor)?.state();
     Ok(state.requires_grad(state.check("tensor", tensor)?))

@@ -20,7 +20,7 @@ pub struct Client {
     raw: *mut sys::PJRT_Client,
     /// Devices of this process.
     devices: Vec<*mut sys::PJRT_Device>,
-    /// Store of the processes that the client runs in, if there are several.
+    /// Key-value store of the client's processes, if there are several.
     store: Option<Arc<SharedStore>>,
     /// Number of this process, from 0.
     process_index: i32,
@@ -95,7 +95,7 @@ impl Client {
         Ok(unsafe { std::slice::from_raw_parts(args.addressable_devices, args.num_addressable_devices) }.to_vec())
     }
 
-    /// Number of this process as the plugin says; 0 if it does not.
+    /// Number of this process as reported by the plugin; 0 if it does not report one.
     fn find_process_index(&self) -> i32 {
         let mut args = Args::<sys::PJRT_Client_ProcessIndex_Args>::new(self.api);
         args.client = self.raw;

@@ -41,7 +41,7 @@ pub fn encode(switched_off: &[&str]) -> Vec<u8> {
     options
 }
 
-/// How a program is partitioned.
+/// Partitioning of a program.
 pub struct Partitioning {
     /// Global id of the device of each partition.
     pub device_ids: Vec<i32>,

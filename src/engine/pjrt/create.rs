@@ -9,16 +9,16 @@ use crate::error::{Code, Error, Result};
 use crate::log::{Level, log};
 use std::sync::Arc;
 
-/// Option of CPU plugins, whose default is four or one.
+/// Option for the number of devices of CPU plugins; their defaults differ (4 or 1).
 const DEVICE_COUNT: &str = "cpu_device_count";
-/// Options of plugins whose clients run in several processes.
+/// Options of plugins that run in several processes.
 const NODE_ID: &str = "node_id";
 const NUM_NODES: &str = "num_nodes";
 
-/// Name and value of an option. All are int64: a value of another type would end the process.
+/// Name and value of an option. All values are int64: a value of another type would end the process.
 type NamedInteger = (&'static str, i64);
 
-/// A new client, and the store that it may call as long as it exists.
+/// A new client, and the store that it may call during its lifetime.
 pub struct Created {
     /// The plugin's client.
     pub raw: *mut sys::PJRT_Client,
@@ -26,8 +26,8 @@ pub struct Created {
     pub store: Option<Arc<SharedStore>>,
 }
 
-/// Creates a client. Options that the plugin rejects are left out. A plugin that has called the store accepted the
-/// options: its errors, which may be those of the store, are returned.
+/// Creates a client. Retries without options that the plugin rejects. A plugin that has called the store has accepted
+/// the options: then its error, which may be an error of the store, is returned.
 pub fn create(api: &'static Api, device_count: usize, processes: Option<Processes>) -> Result<Created> {
     let mut options = vec![(DEVICE_COUNT, device_count.max(1) as i64)];
     if let Some(processes) = &processes {
@@ -44,7 +44,7 @@ pub fn create(api: &'static Api, device_count: usize, processes: Option<Processe
     }
 }
 
-/// Whether the plugin may have rejected an option.
+/// Whether an error may mean that the plugin rejects an option.
 fn is_rejection(error: &Error, store: Option<&SharedStore>) -> bool {
     error.code == Code::InvalidArgument && !store.is_some_and(SharedStore::was_called)
 }
@@ -73,7 +73,7 @@ fn create_with(api: &Api, options: &[NamedInteger], store: Option<&SharedStore>)
 
 fn named_value(api: &Api, &(name, value): &NamedInteger) -> sys::PJRT_NamedValue {
     let mut named = *Args::<sys::PJRT_NamedValue>::new(api);
-    // The values are in an array, without room between them.
+    // The entries are adjacent in an array, so that struct_size must be their distance.
     named.struct_size = sys::PJRT_NamedValue::STRUCT_SIZE;
     named.name = name.as_ptr().cast();
     named.name_size = name.len();
@@ -83,8 +83,8 @@ fn named_value(api: &Api, &(name, value): &NamedInteger) -> sys::PJRT_NamedValue
     named
 }
 
-/// Removes the options that the plugin's error names; if it names none, the number of devices, which is an option of
-/// CPU plugins only. Returns false if none of them was given.
+/// Removes the options that the plugin's error names. If it names none, removes the number of devices, which only CPU
+/// plugins support. Returns false if there is nothing to remove.
 fn leave_out(options: &mut Vec<NamedInteger>, error: &Error) -> bool {
     let is_named = |name: &str| error.message.contains(name);
     let is_alone = is_named(NODE_ID) || is_named(NUM_NODES);

@@ -41,7 +41,7 @@ impl PjrtEngine {
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
         let mut engine = PjrtEngine { client, plugin, platform, version, settings: Settings::default() };
         engine.settings = plugin.settings(|| engine.find_settings())?.clone();
-        // The buffers of the checks do not count.
+        // Buffers of the checks do not count in the peak.
         engine.client.reset_peak();
         Ok(engine)
     }

@@ -62,7 +62,7 @@ impl Event {
     }
 }
 
-/// Callback that drops the memory. The status is ignored here; it is reported to readers of the buffer.
+/// Callback that drops the memory. The status is ignored here, because readers of the buffer get it.
 unsafe extern "C" fn let_go(error: *mut sys::PJRT_Error, kept: *mut c_void) {
     // SAFETY: this is the box that `keep_until_ended` passed to this callback, which the plugin calls once.
     let kept = unsafe { Box::from_raw(kept.cast::<Kept>()) };

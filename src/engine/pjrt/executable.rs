@@ -21,7 +21,7 @@ pub struct PjrtExecutable {
     raw: *mut sys::PJRT_LoadedExecutable,
     signature: Signature,
     output_bytes: u64,
-    /// How it runs on the devices of its mesh; None for a program of one device.
+    /// Partitioned execution; None for a program of one device.
     partitioned: Option<Partitioned>,
 }
 

@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Function of a plugin that creates an error for it.
+/// Function of the plugin that creates an error object.
 type CreateError = Option<unsafe extern "C" fn(sys::PJRT_Error_Code, *const c_char, usize) -> *mut sys::PJRT_Error>;
 
-/// A store at an address that the plugin passes to the callbacks. It must live as long as the plugin's client.
+/// A store at a fixed address, which the plugin passes to the callbacks. It must live as long as the plugin's client.
 pub struct SharedStore {
     store: Arc<dyn KeyValueStore>,
     was_called: AtomicBool,
 }
 
 impl SharedStore {
-    /// Gives the store an address.
+    /// Allocates the store at a fixed address.
     pub fn new(store: Arc<dyn KeyValueStore>) -> Arc<SharedStore> {
         Arc::new(SharedStore { store, was_called: AtomicBool::new(false) })
     }
@@ -126,7 +126,7 @@ fn caught<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(error!(Internal, "the key-value store panicked")))
 }
 
-/// Copies a value to memory that [`free`] frees: its deleter gets no size. Returns it with its size.
+/// Copies a value to memory that [`free`] can free without its size. Returns the memory and the size.
 fn allocated(value: &[u8]) -> Result<(*mut c_char, usize)> {
     // SAFETY: malloc takes any size; that of an empty value is not 0, so that null means a failure.
     let memory: *mut u8 = unsafe { libc::malloc(value.len().max(1)) }.cast();
@@ -149,7 +149,7 @@ unsafe extern "C" fn free(value: *mut c_char) {
 /// # Safety
 /// `create` is null or the `callback_error` of the arguments of a callback that has not returned.
 unsafe fn created(create: *mut CreateError, error: &Error) -> *mut sys::PJRT_Error {
-    // This library's own codes mean nothing to a plugin.
+    // Codes of this library are unknown to plugins.
     let code = if error.code as u32 <= Code::Unauthenticated as u32 { error.code } else { Code::Internal };
     // SAFETY: guaranteed by the caller.
     match unsafe { create.as_ref() }.copied().flatten() {
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// As a plugin's: the error is a message on the heap.
+    /// Like a plugin's function: the error is a message on the heap.
     unsafe extern "C" fn create(
         code: sys::PJRT_Error_Code,
         message: *const c_char,

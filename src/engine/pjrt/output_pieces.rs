@@ -1,4 +1,5 @@
-//! How the outputs of a partitioned program are divided: as its text states, or as XLA's partitioner chose.
+//! Shardings of the outputs of a partitioned program: those that its text states, and those that XLA's partitioner
+//! chose.
 
 use super::api::{self, Args, call, function};
 use super::executable::PjrtExecutable;
@@ -10,17 +11,17 @@ use crate::error::{Code, Result};
 use crate::mesh::{MeshAxes, Sharding, module_of_hlo_with_config};
 use crate::types::TensorType;
 
-/// How the outputs of a program are divided.
+/// Shardings of the outputs of a program, and the types of their pieces.
 pub struct Outputs {
     /// Sharding of each output.
     pub shardings: Vec<Sharding>,
     /// Type of the pieces of each output.
     pub pieces: Vec<TensorType>,
-    /// Outputs whose sharding is unknown, see [`Executable::unknown_outputs`]. They count as replicated here.
+    /// Outputs whose sharding is unknown, see [`Executable::unknown_outputs`]; replicated in `shardings`.
     pub unknown: Vec<usize>,
 }
 
-/// Returns how the outputs are divided.
+/// Returns the shardings of the outputs and the types of their pieces.
 pub fn find(executable: &PjrtExecutable, partitions: &Partitions) -> Result<Outputs> {
     let outputs = &executable.signature().outputs;
     let axes = &partitions.mesh.axes;
@@ -102,7 +103,7 @@ fn check(executable: &PjrtExecutable, outputs: &Outputs) -> Result<()> {
     })
 }
 
-/// Shapes that the plugin returned. They live as long as the executable that it was asked about.
+/// Shapes returned by the plugin, which live as long as the executable.
 fn shapes(args: &sys::PJRT_Executable_OutputDimensions_Args) -> Vec<&[i64]> {
     // SAFETY: the plugin returned the rank of each output, and a list of the sizes of all their axes.
     let (ranks, mut dims) = unsafe {

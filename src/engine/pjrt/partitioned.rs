@@ -28,7 +28,7 @@ pub struct Partitioned {
 }
 
 impl Partitioned {
-    /// Reads how the outputs of this executable are divided, see [`output_pieces::find`].
+    /// Reads the shardings of the executable's outputs, see [`output_pieces::find`].
     pub fn new(executable: &PjrtExecutable, partitions: Partitions) -> Result<Partitioned> {
         let outputs = output_pieces::find(executable, &partitions)?;
         Ok(Partitioned { partitions, outputs })
@@ -52,9 +52,9 @@ impl Partitioned {
 
     /// Enqueues one run on all devices of the mesh, see [`Executable::execute`].
     ///
-    /// Arguments that a plugin would refuse on one of the devices are refused before: the other devices would run, and
-    /// would have consumed their pieces. The plugin with API 0.106 even crashes, because it launches the program on all
-    /// devices although it could not be prepared on one.
+    /// Checks all arguments before the run: if a plugin refused one on a single device, the other devices would run,
+    /// and consume their pieces. The plugin with API 0.106 even crashes, because it launches the program on all devices
+    /// although preparing it failed on one.
     pub fn execute(
         &self,
         executable: &PjrtExecutable,
@@ -73,7 +73,7 @@ impl Partitioned {
         let pieces = pieces_of(client, &sharded, self.partitions.mesh.ordinals.len())?;
         check_donors(&pieces[..arguments.len()], &signature.donors, keep)?;
         let outputs = self.launch(executable, &pieces, keep).inspect_err(|_| {
-            // The plugin may have consumed pieces on some devices.
+            // A failed run may have consumed pieces on some devices.
             let freed = pieces.iter().filter(|piece| piece.is_deleted()).map(|piece| piece.uncount()).sum();
             client.count(0, freed);
         })?;
@@ -81,7 +81,7 @@ impl Partitioned {
         let mut freed = 0;
         let mut consumed = Vec::new();
         for &donor in &signature.donors {
-            // A donor of which only some pieces are deleted is lost as well.
+            // A donor with a deleted piece is lost as a whole.
             let mut is_consumed = false;
             for piece in pieces.iter().skip(donor).step_by(arguments.len()) {
                 if piece.is_deleted() {
@@ -166,7 +166,7 @@ impl Partitioned {
         Ok(outputs)
     }
 
-    /// Makes arrays on the mesh of the outputs of a run.
+    /// Returns the outputs of a run as arrays on the mesh.
     fn wrap(
         &self,
         client: &Arc<Client>,
@@ -216,8 +216,7 @@ fn pieces_of<'a>(
     Ok(pieces)
 }
 
-/// Returns an error if an argument that this run may consume is another argument, too. `arguments` are the pieces on
-/// one device.
+/// Returns an error if an argument that this run may consume is given twice. `arguments` are the pieces on one device.
 fn check_donors(arguments: &[&PjrtBuffer], donors: &[usize], keep: &[usize]) -> Result<()> {
     if donors.len() <= keep.len() {
         return Ok(());
@@ -238,7 +237,7 @@ fn check_donors(arguments: &[&PjrtBuffer], donors: &[usize], keep: &[usize]) -> 
     Ok(())
 }
 
-/// Error of a run whose argument `i` is not on the program's mesh, or is divided in another way.
+/// Error of a run whose argument `i` is on another mesh, or has another sharding, than the program.
 #[cold]
 fn misplaced(i: usize, argument: &dyn Buffer, mesh: &Mesh, wanted: &Sharding) -> Error {
     let described = |mesh: &Mesh, sharding: &Sharding| {

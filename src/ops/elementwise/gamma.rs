@@ -1,11 +1,11 @@
 //! The logarithm of the gamma function and its first two derivatives.
 //!
-//! For positive numbers each has two approximations. Beyond 8 it is Stirling's asymptotic series, with coefficients
-//! adjusted to that range. Below 8 it is a polynomial in `(x - c) / (x + c)`, which maps the poles at 0 and below to
-//! places outside the interval (-1, 1). All were computed with mpmath by interpolating the true functions at Chebyshev
-//! nodes; their error is below 2e-9 in f32 and 4e-18 in f64. Small numbers use the recurrences
-//! `lgamma(x) = lgamma(x + 1) - log(x)`, `digamma(x) = digamma(x + 1) - 1 / x` and
-//! `trigamma(x) = trigamma(x + 1) + 1 / x^2`, negative numbers the reflection formulas.
+//! For positive numbers each function has two approximations. Beyond 8, Stirling's asymptotic series with coefficients
+//! adjusted to that range. Below 8, a polynomial in `(x - c) / (x + c)`, which maps the poles at 0 and below to values
+//! outside the interval (-1, 1). All were computed with mpmath by interpolating the true functions at Chebyshev nodes;
+//! their error is below 2e-9 in f32 and 4e-18 in f64. Small numbers use the recurrences `lgamma(x) = lgamma(x + 1) -
+//! log(x)`, `digamma(x) = digamma(x + 1) - 1 / x` and `trigamma(x) = trigamma(x + 1) + 1 / x^2`, negative numbers the
+//! reflection formulas.
 //!
 //! Results of positive numbers have a small relative error, also beside the zeros. Results of negative numbers beside
 //! zeros of lgamma and digamma have a small error relative to the terms of the reflection formula only.
@@ -66,7 +66,7 @@ fn tables(f: &Formula, x: NodeId) -> &'static Tables {
     if f.trace.node(x).dtype == DType::F64 { &TABLES_F64 } else { &TABLES_F32 }
 }
 
-/// From here on, f32 and f64 have integers only.
+/// From here on, all f32 and f64 are integers.
 const ALL_WHOLE: f64 = 9007199254740992.0;
 
 /// Records the logarithm of the size of the gamma function. It is infinite at 0, at negative integers and at both

@@ -1,4 +1,4 @@
-//! Meshes and shardings as attributes. The attributes of every operation of a mesh begin with the mesh.
+//! Meshes and shardings as attributes. The attributes of every mesh operation begin with the mesh.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -29,8 +29,8 @@ impl Attributes for Sharding {
     }
 }
 
-/// Axes of the mesh of the first operation of a mesh among these values and the bodies that they apply; None if there
-/// is no such operation. All operations of one program have the mesh of its device.
+/// Mesh axes of the first mesh operation among these values and the bodies that they apply; None if there is none. All
+/// mesh operations of a program have the mesh of its device.
 pub fn mesh_of(values: &[Instruction]) -> Option<MeshAxes> {
     let is_of_mesh = |value: &&Instruction| value.op.is_collective() || value.op.is_sharding();
     if let Some(value) = values.iter().find(is_of_mesh) {
@@ -41,7 +41,7 @@ pub fn mesh_of(values: &[Instruction]) -> Option<MeshAxes> {
     mesh_of(&body.decode().0)
 }
 
-/// Checks a list of axes of a mesh, and returns the number of devices of a group, which differ on these axes only.
+/// Checks a list of mesh axes, and returns the number of devices of a group, which differ on these axes only.
 pub(super) fn group_size(name: &str, mesh: &MeshAxes, axes: &[usize]) -> Result<usize> {
     let count = mesh.axes().len();
     for (i, &axis) in axes.iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn group_size(name: &str, mesh: &MeshAxes, axes: &[usize]) -> Result<
     Ok(mesh.size_of(axes))
 }
 
-/// Names of axes of a mesh, as they are given: `data+model`.
+/// Names of mesh axes in the syntax of the C functions: `data+model`.
 pub(super) fn names(mesh: &MeshAxes, axes: &[usize]) -> String {
     axes.iter().map(|&axis| mesh.axes()[axis].name.as_str()).collect::<Vec<&str>>().join("+")
 }
@@ -70,18 +70,18 @@ pub(super) fn whole(piece: &TensorType, sharding: &Sharding, mesh: &MeshAxes) ->
     Ok(ty)
 }
 
-/// Axes of the mesh that split no axis of the array: devices that differ on them only hold the same piece.
+/// Mesh axes that split no axis of the array: devices that differ only on them hold the same piece.
 pub(super) fn unsplit(mesh: &MeshAxes, sharding: &Sharding) -> Vec<usize> {
     let is_used = |axis: usize| sharding.splits().iter().flatten().any(|&used| usize::from(used) == axis);
     (0..mesh.axes().len()).filter(|&axis| !is_used(axis)).collect()
 }
 
-/// Evaluation on host arrays of an operation with one result, which only the devices of a mesh have.
+/// Returns the error of evaluating a mesh operation with one result on host arrays.
 pub(super) fn no_array(call: &Call) -> Result<Array> {
     Err(on_meshes_only(call))
 }
 
-/// Like [`no_array`], for an operation with several results.
+/// Returns the error of evaluating a mesh operation with several results on host arrays.
 pub(super) fn no_arrays(call: &Call) -> Result<Vec<Array>> {
     Err(on_meshes_only(call))
 }

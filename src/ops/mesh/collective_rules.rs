@@ -1,5 +1,5 @@
 //! Derivatives and batching of collectives. The transpose of a sum over devices is a sum over devices: a cotangent of a
-//! value that several devices hold is shared among them, as `shard_map_rules` divides it, and belongs to their sum.
+//! value that several devices hold is divided among them (see `shard_map_rules`), and the parts add up to it.
 
 use super::collectives::{
     AllReduceAttributes, AllToAllAttributes, AlongAttributes, all_gather, all_reduce, all_to_all, reduce_scatter,
@@ -25,7 +25,7 @@ fn total(site: &mut Site, x: NodeId) -> Result<NodeId> {
     all_reduce(site.trace, ReduceOp::Sum, x, &mesh, &axes)
 }
 
-/// Devices of a group that share the derivative of its maximum or minimum.
+/// Devices of a group that tie for its maximum or minimum, and share the derivative.
 struct Ties {
     /// Where the value of this device is the result, or NaN.
     is_extreme: NodeId,

@@ -1,5 +1,5 @@
-//! Collectives: operations among the devices of a group, which differ only on some axes of the mesh. They are recorded
-//! in the body of a `shard_map`, on the pieces of one device.
+//! Collectives: operations among the devices of a group, which differ only on some mesh axes. They are recorded in the
+//! body of a `shard_map`, on the pieces of one device.
 
 use super::attributes::{group_size, names, no_array};
 use super::collective_rules as rules;
@@ -229,8 +229,8 @@ fn open_named(e: &mut Emitter, result: &str, x: &str, name: &str, attributes: &s
     emit!(e, "    {result} = \"stablehlo.{name}\"({x}) <{{{attributes}}}>");
 }
 
-/// Writes a collective that combines elements. Plugins lose NaN where they take extremes over devices, so that a sum
-/// finds it.
+/// Writes a collective that combines elements. Plugins lose NaN in maxima and minima over devices, so an additional sum
+/// carries it.
 fn combine(e: &mut Emitter, at: usize, op: ReduceOp, name: &str, attributes: &str) {
     let ty = e.instruction(at).ty.clone();
     if !matches!(op, ReduceOp::Max | ReduceOp::Min) || ty.dtype.kind() != Kind::Float {

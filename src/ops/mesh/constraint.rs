@@ -1,4 +1,4 @@
-//! Sharding constraints: a value is placed on the devices of the mesh as stated.
+//! Sharding constraints: a value gets a stated sharding.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -9,7 +9,7 @@ use crate::ops::definition::{Definition, InPlace, Native};
 use crate::ops::rules::{Batching, Derivative, Site};
 use crate::types::TensorType;
 
-/// Definition of `sharding_constraint`: the operand, whose pieces are where the sharding says.
+/// Definition of `sharding_constraint`: returns the operand with this sharding.
 pub(in crate::ops) const SHARDING_CONSTRAINT: Definition = Definition {
     name: "sharding_constraint",
     stablehlo: "sdy.sharding_constraint",
@@ -37,7 +37,7 @@ attributes! {
     }
 }
 
-/// Records `x` with a sharding, which splits its axes into equal pieces.
+/// Records `x` with a constraint on its sharding, which must split its axes into equal pieces.
 pub fn sharding_constraint(trace: &mut Trace, x: NodeId, axes: &MeshAxes, sharding: &Sharding) -> Result<NodeId> {
     let ty = trace.ty(x);
     check_sharding("sharding", sharding, "x", &ty)?;

@@ -1,5 +1,5 @@
-//! Operations of meshes: sharding constraints, computations that every device of a mesh applies to its pieces
-//! (`shard_map`), and the collectives between the devices in such a computation.
+//! Mesh operations: sharding constraints, `shard_map` (a computation that every device of a mesh applies to its
+//! pieces), and the collectives in such a computation.
 
 pub mod attributes;
 pub mod collective_rules;

@@ -1,4 +1,4 @@
-//! Values of other devices along one axis of the mesh, and the position of a device along axes of the mesh.
+//! Values of other devices along one mesh axis, and the position of a device along mesh axes.
 
 use super::attributes::{group_size, no_array};
 use super::collective_rules as rules;

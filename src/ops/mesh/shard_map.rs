@@ -40,8 +40,8 @@ attributes! {
 }
 
 /// Records the application of a body by every device of a mesh to its pieces of the arguments, and to the whole
-/// captures. The results of the devices are the pieces of the results; where devices hold the same piece, the body must
-/// compute the same on them.
+/// captures. The devices' results are the pieces of the results. Devices that hold the same piece of a result must
+/// compute the same value; this is not checked.
 pub fn shard_map(
     trace: &mut Trace,
     applied: &Applied,
@@ -69,7 +69,7 @@ pub fn shard_map(
     Ok(trace.application(Op::ShardMap, &operands, &attributes, &[body], &types))
 }
 
-/// Returns an error if the body is for another mesh, or places whole arrays on devices.
+/// Returns an error if the body is for another mesh, or contains sharding constraints or `shard_map`.
 fn check_body(body: &Body, mesh: &MeshAxes) -> Result<()> {
     if body.has_shardings() {
         return Err(error!(
@@ -126,7 +126,8 @@ fn lower(e: &mut Emitter, at: usize) {
     let pieces = body.parameters().iter().chain(body.captures());
     let mut typed: Vec<String> = inside.iter().zip(pieces).map(|(name, ty)| format!("{name}: {}", mlir(ty))).collect();
     if value.operands.iter().all(|&i| e.values[i].ty.elements() == 0) {
-        // XLA's import of Shardy refuses manual computations without an operand that has elements.
+        // XLA's import of Shardy rejects manual computations without an operand that has elements, so a scalar is
+        // added.
         let scalar = TensorType::new(DType::S32, &[]);
         operands.push(e.constant(&scalar, 0));
         types.push(mlir(&scalar));

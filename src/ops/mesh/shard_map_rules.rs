@@ -16,7 +16,7 @@ use crate::types::{Dims, ScalarValue, TensorType};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Tangents of a `shard_map`: one of the body with tangents, which are split as their values.
+/// Tangents of a `shard_map`: a `shard_map` of the body with tangents, which are split like their values.
 pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     let ShardMapAttributes { mesh, mut inputs, mut outputs } = site.attributes();
     let (operands, body, transforms) = (site.operands.clone(), site.bodies[0].clone(), site.transforms);
@@ -152,9 +152,9 @@ fn read_by(trace: &Trace, results: &[NodeId], given: &[NodeId]) -> Vec<bool> {
     read
 }
 
-/// Cotangents of a `shard_map`: one of the backward pass of the body, on the operands that it reads, the residuals and
-/// the cotangents. The recorded `shard_map` is extended to return the residuals, which differ between all devices, as
-/// rows of an array with one row for each device.
+/// Cotangents of a `shard_map`: a `shard_map` of the backward pass, on the operands that it reads, the residuals and
+/// the cotangents. The recorded `shard_map` is extended to return the residuals. Each device has its own, so a residual
+/// becomes an array with one row for each device.
 pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<Vec<Tangent>> {
     let attributes: ShardMapAttributes = site.attributes();
     let (operands, body, transforms) = (site.operands.clone(), site.bodies[0].clone(), site.transforms);

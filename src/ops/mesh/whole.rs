@@ -5,11 +5,11 @@ use crate::ir::{Instruction, Op};
 use crate::mesh::{MeshAxes, Sharding};
 use crate::types::TensorType;
 
-/// Writes the instruction at a position, which has no scalar, as a manual computation without split operands. Inside, the
-/// partitioner leaves everything as it is.
+/// Writes the instruction at a position (one without a scalar) as a manual computation on replicated operands, which
+/// the partitioner does not split.
 pub fn lower(e: &mut Emitter, at: usize, axes: &MeshAxes) {
     let value = e.instruction(at);
-    // The results, by their positions; an operation with one result is its own.
+    // Positions of the results; an operation with one result has its own position.
     let of_application =
         |(i, result): (usize, &Instruction)| (result.op == Op::Result && result.operands[0] == at).then_some(i);
     let several: Vec<usize> = e.values.iter().enumerate().filter_map(of_application).collect();

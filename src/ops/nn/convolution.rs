@@ -278,8 +278,8 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Writes the padding and dilation of lhs as an operation of its own, and leaves none in the attributes. XLA's CPU backend
-/// reads outside of the operand where the padding of a convolution is negative on one side.
+/// Writes the padding and dilation of lhs as a separate operation, and removes them from the attributes. XLA's CPU
+/// backend reads outside of the operand where the padding of a convolution is negative on one side.
 fn padded(e: &mut Emitter, lhs: String, ty: &mut TensorType, attributes: &mut ConvolutionAttributes) -> String {
     let rank = ty.dims.len();
     let (mut low, mut high, mut interior) = (vec![0; rank], vec![0; rank], vec![0; rank]);

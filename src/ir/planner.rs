@@ -3,6 +3,7 @@
 //! nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
 //! nothing is assumed: the first difference, in any operation, makes the sync plan anew.
 
+use super::linear::Workspace;
 use super::program::Body;
 use super::scheme::{Argument, Scheme};
 use super::trace::{NONE, Node, NodeId, Trace};
@@ -27,27 +28,36 @@ struct Known {
     scheme: Arc<Scheme>,
 }
 
-/// Schemes of the last different traces of one device, whose shapes have the same ids as long as it exists.
+/// Makes the schemes of one device's syncs, and remembers those of the last different traces. The ids of shapes stay
+/// the same as long as the device exists.
 #[derive(Default)]
-pub struct Repeats {
+pub struct Planner {
+    /// Memory of linearizations.
+    pub workspace: Workspace,
     known: Vec<Known>,
     /// Hashes of the programs of the last schemes.
     seen: [u64; 2 * MOST],
 }
 
-impl Repeats {
-    /// Scheme of an earlier trace that this one repeats. `may_donate` returns whether a leaf, by number, may be donated
-    /// now; a leaf for which that has changed is a difference.
-    pub fn find(&mut self, trace: &Trace, max_ops: usize, may_donate: impl Fn(usize) -> bool) -> Option<Arc<Scheme>> {
+impl Planner {
+    /// Scheme of the computation of all held operations of a trace, and whether it is that of an earlier trace, which
+    /// this one repeats. `may_donate` returns whether a leaf, by number, may be donated now; a leaf for which that has
+    /// changed is a difference.
+    pub fn scheme(&mut self, trace: &Trace, max_ops: usize, may_donate: impl Fn(usize) -> bool) -> (Arc<Scheme>, bool) {
         let is_same = |known: &Known| known.max_ops == max_ops && known.is_of(trace) && known.donates(&may_donate);
-        let found = self.known.iter().position(is_same)?;
-        self.known[..=found].rotate_right(1);
-        Some(self.known[0].scheme.clone())
+        if let Some(found) = self.known.iter().position(is_same) {
+            self.known[..=found].rotate_right(1);
+            return (self.known[0].scheme.clone(), true);
+        }
+        let linear = self.workspace.linearize(trace, &trace.held_operations());
+        let scheme = Arc::new(Scheme::of(trace, linear, max_ops, may_donate));
+        self.remember(trace, max_ops, &scheme);
+        (scheme, false)
     }
 
-    /// Adds the scheme of a trace. It is remembered, and the least recently used one forgotten, once the same programs
-    /// come for the second time: a trace that does not repeat is not copied.
-    pub fn add(&mut self, trace: &Trace, max_ops: usize, scheme: &Arc<Scheme>) {
+    /// Remembers the scheme of a trace, and forgets the least recently used one, if the same programs came before: a
+    /// trace that does not repeat is not copied.
+    fn remember(&mut self, trace: &Trace, max_ops: usize, scheme: &Arc<Scheme>) {
         let mut hasher = FxHasher::default();
         scheme.stages.iter().for_each(|stage| stage.program.encoding().hash(&mut hasher));
         let hash = hasher.finish();
