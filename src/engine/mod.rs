@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub struct EngineOptions {
     /// File of the PJRT plugin; None for the one that is found (see [the C contract](crate::capi)).
     pub plugin_path: Option<PathBuf>,
+    /// Folder of the disk cache, in which the hash of the plugin's file may be remembered.
+    pub cache_folder: Option<PathBuf>,
     /// Number of devices of this process; 0 means the plugin's default, but one device on CPU plugins.
     pub device_count: usize,
     /// This process, if several run the same program together.
