@@ -146,12 +146,7 @@ mod float {
     }
 
     from!(f32, |x, out| out.copy(x), to_i32);
-    from!(
-        f64,
-        |x, out| out.map(x, odd_f32),
-        #[inline(always)]
-        |x| truncated(x, i32::MIN.into(), i32::MAX.into()) as i32
-    );
+    from!(f64, |x, out| out.map(x, odd_f32), |x| truncated(x, i32::MIN.into(), i32::MAX.into()) as i32);
 
     /// Truncates toward 0 and clamps to the bounds, which must fit 32 bits; 0 for NaN. Equivalent to `as`, which the
     /// compiler does not vectorize.

@@ -24,6 +24,7 @@ pub struct PjrtEngine {
     platform: String,
     version: String,
     settings: Settings,
+    /// Folder of the disk cache, in which the hash of the plugin's file may be remembered.
     cache_folder: Option<PathBuf>,
 }
 
