@@ -1,6 +1,7 @@
 //! The library's only error type: a status code and a message.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Status codes: 1 to 16 are those of absl and PJRT, those from 64 on are this library's own. The numbers are frozen in
@@ -88,10 +89,15 @@ impl Code {
     }
 }
 
-/// An error. Cheap to clone, because one error may be stored on many tensors.
+/// An error. Cheap to clone, because one error may be stored on many tensors; a pointer, so that functions return
+/// results in registers.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct Error {
+#[error("{}", .0.message)]
+pub struct Error(Arc<Details>);
+
+/// The content of an [`Error`].
+#[derive(Debug)]
+pub struct Details {
     /// Status code.
     pub code: Code,
     /// Message for the user: the argument, the value given, the value expected.
@@ -104,12 +110,20 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Creates an error with this code and message.
     pub fn new(code: Code, message: impl Into<Arc<str>>) -> Error {
-        Error { code, message: message.into() }
+        Error(Arc::new(Details { code, message: message.into() }))
     }
 
     /// Returns the same error with `prefix` prepended to its message.
     pub fn context(self, prefix: impl std::fmt::Display) -> Error {
         Error::new(self.code, format!("{prefix}: {}", self.message))
+    }
+}
+
+impl Deref for Error {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        &self.0
     }
 }
 

@@ -12,7 +12,7 @@
 #define OWN FOLDER "/lazyxla-v2"
 
 typedef struct {
-  unsigned long compiled, hits, misses, donated;
+  unsigned long compiled, hits, misses, donated, bytes_read;
   double value, tanh_value;
 } told;
 
@@ -22,18 +22,21 @@ static void clear(void) {
   CHECK(system(command) == 0);
 }
 
-static FILE *start_child(void) {
+static FILE *start(const char *command) {
   CHECK(setenv("LXLA_CACHE_DIR", FOLDER, 1) == 0);
-  FILE *child = popen(LXLA_DISK_CHILD, "r");
+  FILE *child = popen(command, "r");
   CHECK(unsetenv("LXLA_CACHE_DIR") == 0 && child);
   return child;
 }
 
+static FILE *start_child(void) { return start(LXLA_DISK_CHILD); }
+
 static told finish_child(FILE *child) {
   told t;
-  int got = fscanf(child, "%lu %lu %lu %lu %lf %lf", &t.compiled, &t.hits, &t.misses, &t.donated, &t.value, &t.tanh_value);
+  int got = fscanf(child, "%lu %lu %lu %lu %lf %lf %lu", &t.compiled, &t.hits, &t.misses, &t.donated, &t.value, &t.tanh_value,
+                   &t.bytes_read);
   EQUAL(pclose(child), 0);
-  EQUAL(got, 6);
+  EQUAL(got, 7);
   return t;
 }
 
@@ -94,6 +97,25 @@ TEST(k8_a_second_process_compiles_nothing) {
   EQUAL(info.st_mode & 0777, 0700);
   CHECK(stat(OWN, &info) == 0);
   EQUAL(info.st_mode & 0777, 0700);
+  clear();
+}
+
+// The plugin's file has more than 100 MB. Nothing else that a process reads has 50.
+TEST(k8_a_second_process_does_not_hash_the_plugin) {
+  clear();
+  const char *without_state = "LXLA_STATE_DIR= LXLA_PLUGIN_CHECK=off exec " LXLA_DISK_CHILD;
+  told first = finish_child(start(without_state)), second = finish_child(start(without_state));
+  CHECK(first.bytes_read > 100u << 20);
+  CHECK(second.bytes_read < 50u << 20);
+  EQUAL(second.compiled, 0);
+  EQUAL(each_file(NULL), first.compiled);
+  same_result(first, second);
+  // Without a cache, nothing needs the hash.
+  FILE *uncached = popen("LXLA_STATE_DIR= exec " LXLA_DISK_CHILD, "r");
+  CHECK(uncached);
+  told third = finish_child(uncached);
+  CHECK(third.bytes_read < 50u << 20);
+  same_result(first, third);
   clear();
 }
 

@@ -52,6 +52,11 @@ impl DiskCache {
         }
     }
 
+    /// Absolute path of the cache's own folder. The cache ignores other files and folders in it.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Returns the serialized executable of a key if it exists and is intact. `meaning` is a digest of what the caller
     /// expects of the executable (its signature), and must match.
     pub fn get(&self, key: &[u8; 32], meaning: &[u8; 32]) -> Option<Vec<u8>> {

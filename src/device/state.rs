@@ -226,9 +226,16 @@ impl DeviceState {
     /// Returns a new tensor with this value.
     #[inline(always)]
     pub fn new_tensor_of(&mut self, value: Value) -> Result<TensorHandle> {
-        let (slot, handle) = self.table.insert(value)?;
+        let (slot, handle) = self.table.insert(|| value)?;
         self.link(slot);
         Ok(handle)
+    }
+
+    /// Returns a new tensor with this array as its value. The common case on cpu, and therefore a path of its own: no
+    /// node or data counts the holders of an array.
+    #[inline(always)]
+    pub fn new_tensor_of_array(&mut self, array: Array) -> Result<TensorHandle> {
+        self.table.insert(|| Value::Native(array)).map(|(_, handle)| handle)
     }
 
     /// Value that a node represents. The leaf of available data becomes that data; the leaf of data in flight remains a

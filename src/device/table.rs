@@ -89,10 +89,10 @@ impl Table {
     }
 
     /// Inserts a new tensor with one reference. The caller links its value.
-    // Always inlined, so that the value is constructed in its slot instead of being copied through the stack, which
-    // would cost a store-forwarding stall.
+    // Always inlined, and `value` is a function, so that the value is constructed in its slot instead of being copied
+    // through the stack, which would cost a store-forwarding stall.
     #[inline(always)]
-    pub fn insert(&mut self, value: Value) -> Result<(u32, TensorHandle)> {
+    pub fn insert(&mut self, value: impl FnOnce() -> Value) -> Result<(u32, TensorHandle)> {
         let index = match self.first_free {
             NONE => self.grow()?,
             index => index,
@@ -102,7 +102,7 @@ impl Table {
         self.first_free = slot.next;
         slot.generation += 1;
         slot.references = 1;
-        slot.value = value;
+        slot.value = value();
         slot.previous = NONE;
         slot.next = NONE;
         slot.requires_grad = false;
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn stale_and_foreign_handles_are_not_found() {
         let mut table = Table::new(3);
-        let (index, handle) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        let (index, handle) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
         assert_eq!(table.find(handle), Some(index));
         assert_eq!(Table::new(3).find(handle), None);
         assert_eq!(Table::new(4).find(handle), None);
@@ -178,7 +178,7 @@ mod tests {
         assert!(table.drop_reference(index));
         table.free(index);
         assert_eq!(table.find(handle), None);
-        let (again, newer) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        let (again, newer) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
         assert_eq!(again, index);
         assert_ne!(newer, handle);
         assert_eq!((table.find(handle), table.find(newer)), (None, Some(index)));
@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn a_slot_without_generations_left_is_retired() {
         let mut table = Table::new(0);
-        let (index, _) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        let (index, _) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
         table.slot_mut(index).generation = LAST_GENERATION;
         table.drop_reference(index);
         table.free(index);
-        let (next, _) = table.insert(Value::Pending(NodeId(0))).unwrap();
+        let (next, _) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
         assert_ne!(next, index);
     }
 }

@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub struct EngineOptions {
     /// Path of the PJRT plugin; None: found by the rules of the C header ([`crate::capi`]).
     pub plugin_path: Option<PathBuf>,
+    /// Folder of the disk cache, in which the hash of the plugin's file may be remembered.
+    pub cache_folder: Option<PathBuf>,
     /// Number of devices of this process; 0 means the plugin's default, but one device on CPU plugins.
     pub device_count: usize,
     /// Id, number and store of the processes that run the same program together, if there are several.

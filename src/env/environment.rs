@@ -139,6 +139,7 @@ impl Environment {
         if self.shared.runtime.get().is_none() {
             let engine = engine::start(EngineOptions {
                 plugin_path: start.plugin_path.clone(),
+                cache_folder: start.disk.as_ref().map(|disk| disk.folder().to_path_buf()),
                 device_count: start.device_count,
                 processes: self.processes.clone(),
             })?;

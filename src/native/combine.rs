@@ -1,7 +1,7 @@
 //! Combining functions of reductions.
 
 use super::functions::Real;
-use super::wide::wide;
+use super::wide::{wide, widest};
 
 /// Combines two elements in a reduction. Associative up to rounding.
 pub trait Combine<T>: Copy + Sync {
@@ -104,7 +104,7 @@ fn lanes<T: Real, const N: usize>(x: &[T], is_better: impl Fn(T, T) -> bool) -> 
     let (chunks, rest) = x.as_chunks::<N>();
     let mut last = [first; N];
     last[..rest.len()].copy_from_slice(rest);
-    let (best, nan) = wide(
+    let (best, nan) = widest(
         #[inline(always)]
         || {
             let (mut best, mut nan) = (last, last);
@@ -133,7 +133,7 @@ fn columns<T: Real>(
 ) -> bool {
     let width = out.len();
     let better = |a: T, b: T| if is_better(a, b) { a } else { b };
-    let has_nan = wide(
+    let has_nan = widest(
         #[inline(always)]
         || {
             let mut has_nan = false;

@@ -4,6 +4,7 @@
 use super::array::Array;
 use super::elementwise::{map, map_to_half};
 use super::halves::Half;
+use super::wide::to_i32;
 use super::writer::Writer;
 use crate::error::Result;
 use crate::types::{DType, TensorType, float8};
@@ -117,7 +118,7 @@ mod float {
     use super::*;
 
     macro_rules! from {
-        ($T:ident, $to_f32:expr) => {
+        ($T:ident, $to_f32:expr, $to_i32:expr) => {
             pub fn $T(ty: &TensorType, x: &Array) -> Result<Array> {
                 match ty.dtype {
                     DType::Pred => map(ty, x, |x: &[$T], out| out.map(x, |x| u8::from(x != 0.0))),
@@ -125,9 +126,7 @@ mod float {
                     DType::S16 => {
                         map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, -32768.0, 32767.0) as i16))
                     }
-                    DType::S32 => map(ty, x, |x: &[$T], out| {
-                        out.compute(x, |x| truncated(x, i32::MIN.into(), i32::MAX.into()) as i32)
-                    }),
+                    DType::S32 => map(ty, x, |x: &[$T], out| out.compute(x, $to_i32)),
                     DType::S64 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as i64)),
                     DType::U8 => map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, 0.0, 255.0) as u8)),
                     DType::U16 => map(ty, x, |x: &[$T], out| out.compute(x, |x| truncated(x, 0.0, 65535.0) as u16)),
@@ -146,8 +145,8 @@ mod float {
         };
     }
 
-    from!(f32, |x, out| out.copy(x));
-    from!(f64, |x, out| out.map(x, odd_f32));
+    from!(f32, |x, out| out.copy(x), to_i32);
+    from!(f64, |x, out| out.map(x, odd_f32), |x| truncated(x, i32::MIN.into(), i32::MAX.into()) as i32);
 
     /// Truncates toward 0 and clamps to the bounds, which must fit 32 bits; 0 for NaN. Equivalent to `as`, which the
     /// compiler does not vectorize.

@@ -2,6 +2,7 @@
 
 use super::element::Element;
 use super::fast;
+use super::powers;
 use super::writer::Writer;
 
 /// A 32-bit or 64-bit float.
@@ -19,7 +20,6 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn sign(self) -> Self;
     fn exp(self) -> Self;
     fn exp_m1(self) -> Self;
-    fn ln(self) -> Self;
     fn ln_1p(self) -> Self;
     fn logistic(self) -> Self;
     fn tanh(self) -> Self;
@@ -33,6 +33,7 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn is_finite(self) -> bool;
     fn is_nan(self) -> bool;
     fn is_negative_zero(self) -> bool;
+    fn logarithms(x: &[Self], out: &mut Writer<Self>);
     fn sines(x: &[Self], out: &mut Writer<Self>);
     fn cosines(x: &[Self], out: &mut Writer<Self>);
     fn tangents(x: &[Self], out: &mut Writer<Self>);
@@ -43,10 +44,10 @@ macro_rules! real {
     ($T:ident {
         exp: $exp:path,
         exp_m1: $exp_m1:path,
-        ln: $ln:path,
         ln_1p: $ln_1p:path,
         tanh: $tanh:path,
         logistic: $logistic:path,
+        logarithms: $logarithms:expr,
         sines: $sines:expr,
         cosines: $cosines:expr,
         tangents: $tangents:expr,
@@ -122,10 +123,6 @@ macro_rules! real {
                 $exp_m1(self)
             }
             #[inline(always)]
-            fn ln(self) -> $T {
-                $ln(self)
-            }
-            #[inline(always)]
             fn ln_1p(self) -> $T {
                 $ln_1p(self)
             }
@@ -177,6 +174,9 @@ macro_rules! real {
             fn is_negative_zero(self) -> bool {
                 self.to_bits() == $T::to_bits(-0.0)
             }
+            fn logarithms(x: &[$T], out: &mut Writer<$T>) {
+                $logarithms(x, out);
+            }
             fn sines(x: &[$T], out: &mut Writer<$T>) {
                 $sines(x, out);
             }
@@ -197,24 +197,24 @@ real! {
     f32 {
         exp: fast::exp,
         exp_m1: fast::exp_m1,
-        ln: fast::ln,
         ln_1p: fast::ln_1p,
         tanh: fast::tanh,
         logistic: fast::logistic,
+        logarithms: fast::logarithms,
         sines: fast::sines,
         cosines: fast::cosines,
         tangents: fast::tangents,
-        powers: fast::powers,
+        powers: powers::powers,
     }
 }
 real! {
     f64 {
         exp: fast::exp64,
         exp_m1: f64::exp_m1,
-        ln: f64::ln,
         ln_1p: f64::ln_1p,
         tanh: f64::tanh,
         logistic: logistic,
+        logarithms: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::ln),
         sines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::sin),
         cosines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::cos),
         tangents: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::tan),

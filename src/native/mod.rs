@@ -31,6 +31,7 @@ mod matmul;
 mod movement;
 mod parallel;
 mod places;
+mod powers;
 mod precision;
 mod random;
 mod reduce;

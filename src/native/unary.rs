@@ -80,7 +80,7 @@ fn float<T: Real>(op: UnaryOp) -> Option<Kernel1<T, T>> {
         Sign => |x, out| out.map(x, T::sign),
         Exponential => |x, out| out.compute(x, T::exp),
         ExponentialMinusOne => |x, out| out.compute(x, T::exp_m1),
-        Log => |x, out| out.compute(x, T::ln),
+        Log => T::logarithms,
         LogPlusOne => |x, out| out.compute(x, T::ln_1p),
         Logistic => |x, out| out.compute(x, T::logistic),
         Tanh => |x, out| out.compute(x, T::tanh),

@@ -1,10 +1,30 @@
 //! Loops compiled for the baseline processor and for wider vector instructions, chosen at run time.
 
-/// Runs a loop, with AVX2 if the processor has it. The closure must be `#[inline(always)]` to be compiled for AVX2.
+/// `x as i32`, in a form that the compiler vectorizes: 0 for NaN, and the nearest `i32` of what is out of range.
+#[inline(always)]
+pub fn to_i32(x: f32) -> i32 {
+    const END: f32 = 2_147_483_648.0;
+    const LAST: f32 = END.next_down();
+    // NaN fails the first comparison.
+    let inside = if x > -END { x } else { -END };
+    let inside = if inside < LAST { inside } else { LAST };
+    // SAFETY: it is neither NaN nor infinite, and is between -2^31 and the last f32 below 2^31.
+    let near = unsafe { inside.to_int_unchecked::<i32>() };
+    let near = if x >= END { i32::MAX } else { near };
+    if x.is_nan() { 0 } else { near }
+}
+
+/// Runs a loop, with AVX2 and fused multiply-add if the processor has them. The closure must be `#[inline(always)]` to
+/// be compiled for them. The results are the same on every processor: sums of products are fused only where they are
+/// written as `mul_add`, and that is exact in software, too.
 #[inline(always)]
 pub fn wide<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("popcnt") {
+    if is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+    {
         // SAFETY: the processor has these features.
         return unsafe { with_avx2(run) };
     }
@@ -18,6 +38,7 @@ pub fn widest<R>(run: impl FnOnce() -> R) -> R {
     if is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("fma")
     {
         // SAFETY: the processor has these features.
         return unsafe { with_avx512(run) };
@@ -25,15 +46,29 @@ pub fn widest<R>(run: impl FnOnce() -> R) -> R {
     wide(run)
 }
 
-/// Does not enable `fma`: results would depend on the processor.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,fma,lzcnt,popcnt")]
 fn with_avx2<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,fma")]
 fn with_avx512<R>(run: impl FnOnce() -> R) -> R {
     run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_become_the_integers_of_as() {
+        let edges =
+            [0.0, 0.5, 0.999_999_94, 8_388_609.0, 2_147_483_520.0, 2_147_483_648.0, 2_147_483_904.0, f32::INFINITY];
+        let numbers = (0..u32::MAX).step_by(if cfg!(miri) { 40_000_007 } else { 9973 }).map(f32::from_bits);
+        for x in edges.into_iter().flat_map(|x| [x, -x]).chain(numbers) {
+            assert_eq!(to_i32(x), x as i32, "{x}");
+        }
+    }
 }

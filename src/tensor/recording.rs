@@ -74,7 +74,7 @@ fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
         return state.new_tensor(id);
     }
     if let Some(made) = state.small_work(id) {
-        return state.new_tensor_of(Value::Native(made?));
+        return state.new_tensor_of_array(made?);
     }
     if state.waits(id) {
         let made = state.new_waiting(id)?;
@@ -82,7 +82,7 @@ fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
         return Ok(made);
     }
     let (mut state, mut made) = evaluated(state, &[id])?;
-    state.new_tensor_of(Value::Native(made.remove(0)))
+    state.new_tensor_of_array(made.remove(0))
 }
 
 /// Returns an error for results of more axes than the library supports, whatever the operation's own checks allow.

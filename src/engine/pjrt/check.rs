@@ -5,7 +5,7 @@
 //! The environment variable `LXLA_PLUGIN_CHECK` is `refuse` (the default), `warn` (log an error and use the plugin) or
 //! `off`.
 
-use super::remembered;
+use super::remembered::Facts;
 use crate::engine::{Buffer, Engine, Executable, Signature, cpu};
 use crate::error;
 use crate::error::{Code, Error, Result};
@@ -53,14 +53,15 @@ pub fn run_once(engine: &dyn Engine, path: &Path, subject: impl FnOnce() -> Resu
     if mode == "off" {
         return Ok(());
     }
-    let name = subject().map(|subject| name_of(&subject));
-    if let Ok(name) = &name
-        && remembered::get(name).is_some()
+    // The subject has the hash of the plugin's file, which is not needed if nothing can be remembered.
+    let known = Facts::of_user().and_then(|facts| Some((facts, name_of(&subject().ok()?))));
+    if let Some((facts, name)) = &known
+        && facts.get(name).is_some()
     {
         return Ok(());
     }
     match run(engine) {
-        Ok(()) => name.iter().for_each(|name| remembered::put(name, b"passed")),
+        Ok(()) => known.iter().for_each(|(facts, name)| facts.put(name, b"passed")),
         Err(error) if error.code != Code::DataLoss => {
             // A program that cannot be compiled or run produces no wrong numbers; actual programs will report the
             // error.

@@ -9,11 +9,12 @@ use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
 use super::settings::{self, Settings};
 use super::{check, compile_options, exit, host_memory, sys};
-use crate::engine::{Buffer, Engine, Executable, Memory, Partitions, Processes, Signature};
+use crate::engine::{Buffer, Engine, EngineOptions, Executable, Memory, Partitions, Signature};
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, SharedBytes, TensorType};
 use std::any::Any;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Engine with one PJRT client.
@@ -23,6 +24,8 @@ pub struct PjrtEngine {
     platform: String,
     version: String,
     settings: Settings,
+    /// Folder of the disk cache, in which the hash of the plugin's file may be remembered.
+    cache_folder: Option<PathBuf>,
 }
 
 /// Program that is compiled when a plugin is first used. A compiler creates most of its static objects during its first
@@ -33,13 +36,14 @@ const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>)
     %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> } }";
 
 impl PjrtEngine {
-    /// Creates a client of `plugin` with `device_count` devices (0: the plugin's default, but one device on CPU
-    /// plugins). FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
-    pub fn new(plugin: &'static Plugin, device_count: usize, processes: Option<Processes>) -> Result<PjrtEngine> {
+    /// Creates a client of `plugin`. FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
+    pub fn new(plugin: &'static Plugin, options: EngineOptions) -> Result<PjrtEngine> {
         let _inside = exit::enter()?;
+        let EngineOptions { plugin_path: _, cache_folder, device_count, processes } = options;
         let client = Client::start(plugin.api(), device_count, processes)?;
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
-        let mut engine = PjrtEngine { client, plugin, platform, version, settings: Settings::default() };
+        let settings = Settings::default();
+        let mut engine = PjrtEngine { client, plugin, platform, version, settings, cache_folder };
         engine.settings = plugin.settings(|| engine.find_settings())?.clone();
         // Buffers of the checks do not count in the peak.
         engine.client.reset_peak();
@@ -153,7 +157,7 @@ impl Engine for PjrtEngine {
         };
         field(self.platform.as_bytes());
         field(self.version.as_bytes());
-        field(self.plugin.file().hash()?);
+        field(self.plugin.file().hash(self.cache_folder.as_deref())?);
         field(&self.client.api.minor().to_le_bytes());
         field(&(self.client.device_count() as u64).to_le_bytes());
         // A partitioned executable names devices by ids, which differ in every process.

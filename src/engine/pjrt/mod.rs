@@ -29,6 +29,8 @@ mod partitioned_test;
 mod plugin;
 mod plugin_file;
 mod remembered;
+#[cfg(test)]
+mod scratch;
 mod settings;
 #[allow(missing_docs)]
 mod sys;
@@ -48,10 +50,9 @@ const STACK: usize = 64 << 20;
 /// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, and creates a client.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     let _inside = exit::enter()?;
-    let EngineOptions { plugin_path, device_count, processes } = options;
-    let plugin = plugin::Plugin::load(&find::find(plugin_path.as_deref())?)?;
+    let plugin = plugin::Plugin::load(&find::find(options.plugin_path.as_deref())?)?;
     exit::register_again();
     // The first start compiles programs, which may need more stack than the caller's thread has.
-    let engine = || engine::PjrtEngine::new(plugin, device_count, processes);
+    let engine = || engine::PjrtEngine::new(plugin, options);
     Ok(Arc::new(with_stack(STACK, 0, engine)?))
 }

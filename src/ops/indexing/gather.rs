@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn numbers_that_do_not_fit_are_named() {
         let (x, indices) = (TensorType::new(DType::F32, &[5, 7]), TensorType::new(DType::S32, &[2]));
-        let message = |placement: Placement, sizes: &[i64]| infer(&x, &indices, &placement, sizes).unwrap_err().message;
+        let message =
+            |placement: Placement, sizes: &[i64]| infer(&x, &indices, &placement, sizes).unwrap_err().message.clone();
         for (placement, sizes, words) in [
             (Placement { window_dims: vec![2], ..rows() }, &[1, 7][..], "offset_dims: 2 is no axis; there are 2"),
             (

@@ -264,7 +264,7 @@ mod tests {
             (TensorType::new(DType::S32, &[2, 7]), "updates[0] is s32[2,7]; inputs[0] is f32[5,7]"),
             (f32s(&[2]), "update_window_dims: 1 is no axis; there are 1"),
         ] {
-            let said = check(&[updates]).unwrap_err().message;
+            let said = check(&[updates]).unwrap_err().message.clone();
             assert!(said.contains(words), "{said}");
         }
     }

@@ -233,7 +233,7 @@ mod tests {
             (Window { low: -8, ..Window::ONE }, "low, high: -8 and 0 on axis 1 of f32[5,7] give an invalid size"),
             (Window { high: i64::MAX, ..Window::ONE }, "give an invalid size"),
         ] {
-            let said = with(window).unwrap_err().message;
+            let said = with(window).unwrap_err().message.clone();
             assert!(said.contains(words), "{said}");
         }
         assert!(infer(&x, &[Window::ONE]).unwrap_err().message.contains("rank: 1 given"));
