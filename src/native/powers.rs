@@ -68,7 +68,7 @@ fn in_blocks<const N: usize>(x: &[f32], y: &[f32], out: &mut Writer<f32>) {
 
 /// Whether a pair is computed here.
 fn is_ordinary(x: f32, y: f32) -> bool {
-    x >= f32::MIN_POSITIVE && x < f32::INFINITY && y.abs() < f32::INFINITY
+    (f32::MIN_POSITIVE..f32::INFINITY).contains(&x) && y.abs() < f32::INFINITY
 }
 
 /// What is computed of a block of pairs.
