@@ -288,6 +288,14 @@ fn bodies_know_whether_they_are_for_one_device_of_a_mesh() {
     for (body, wanted) in [(&call, Some(mesh())), (&outer, Some(mesh())), (&plain, None)] {
         assert_eq!(ops::mesh_of(&body.decode().0), wanted);
     }
+    // The collective itself is found, also in bodies that bodies apply; a shard_map gives it a value.
+    for (body, wanted) in [(&inner, Some(Op::AllReduce(ReduceOp::Sum))), (&outer, None), (&plain, None)] {
+        let call = of_one(&body.parameters()[0], |t, x| {
+            let applied = Applied { body, captures: &[] };
+            ops::call(t, &applied, &[x]).unwrap()[0]
+        });
+        assert_eq!([body, &call].map(|body| ops::collective_in([body].into_iter())), [wanted, wanted]);
+    }
 }
 
 #[test]
