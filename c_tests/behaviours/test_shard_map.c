@@ -369,7 +369,7 @@ MESH_TEST(m10_a_collective_has_no_value_outside_shard_map, "a=2,b=2") {
   OK(lxla_tensor_full(env, device, F32, DIMS(4, 4), 1, &ones));
   const lxla_tensor y = all_reduced(LXLA_REDUCE_SUM, own(ones), "a"), on_it = plus(y, 1);
   float v[16] = {42};
-  REFUSED(lxla_tensor_read(y, v, sizeof v), LXLA_FAILED_PRECONDITION, "lxla_shard_map");
+  REFUSED(lxla_tensor_read(y, v, sizeof v), LXLA_FAILED_PRECONDITION, "all_reduce has a value only in");
   REFUSED(lxla_tensor_read(on_it, v, sizeof v), LXLA_FAILED_PRECONDITION, "lxla_shard_map");
   REFUSED(lxla_sync(&index, 1), LXLA_FAILED_PRECONDITION, "lxla_shard_map");
   const char *const path = "test_shard_map.safetensors";
@@ -379,11 +379,17 @@ MESH_TEST(m10_a_collective_has_no_value_outside_shard_map, "a=2,b=2") {
   mesh_step();
   EQUAL(state_of(y), LXLA_STATE_PENDING);
   EQUAL(state_of(apart), LXLA_STATE_READY);
-  // The same of a computation that is called.
+  // The same of a computation that is called, and of one that is called by it: the collective is named.
   const lxla_tensor p = HOLE(DIMS(4, 4)), gathered = all_gathered(p, "b", 0);
-  lxla_tensor called;
-  apply(traces(&p, 1, &gathered, 1), &x, 1, &called, 1);
-  REFUSED(lxla_tensor_read(called, (float[64]){0}, 32 * sizeof(float)), LXLA_FAILED_PRECONDITION, "lxla_shard_map");
+  const lxla_computation gathers = traces(&p, 1, &gathered, 1);
+  lxla_tensor called, inner;
+  apply(gathers, &x, 1, &called, 1);
+  const char *const words = "all_gather, in a computation that call applies, has a value only in the body of";
+  REFUSED(lxla_tensor_read(called, (float[64]){0}, 32 * sizeof(float)), LXLA_FAILED_PRECONDITION, words);
+  const lxla_tensor q = HOLE(DIMS(4, 4));
+  apply(gathers, &q, 1, &inner, 1);
+  apply(traces(&q, 1, &inner, 1), &x, 1, &called, 1);
+  REFUSED(lxla_tensor_read(called, (float[64]){0}, 32 * sizeof(float)), LXLA_FAILED_PRECONDITION, words);
   HAS_VALUES(x, numbers(), 16);
 }
 

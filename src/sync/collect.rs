@@ -3,7 +3,7 @@
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Error;
-use crate::ir::{NONE, NodeId, Op, Trace};
+use crate::ir::{NONE, Node, NodeId, Op, Trace};
 use crate::ops;
 use std::sync::Arc;
 
@@ -52,11 +52,7 @@ impl Obstacles {
         let (Obstacle::Unbound(id) | Obstacle::Lost(id)) = obstacle;
         match device_data::of_node(trace, trace.node(id)) {
             Some(data) => data.failure().unwrap_or_else(|| data.unbound()),
-            None => error!(
-                FailedPrecondition,
-                "{} has a value only in the body of lxla_shard_map, on each device its own",
-                ops::definition(trace.node(id).op).name
-            ),
+            None => outside(trace, trace.node(id)),
         }
     }
 
@@ -69,6 +65,18 @@ impl Obstacles {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// The error of a collective that is outside of `shard_map`, itself or in a computation that the node applies.
+fn outside(trace: &Trace, node: &Node) -> Error {
+    let name = |op: Op| ops::definition(op).name;
+    let what = match ops::collective_in(trace.bodies(node)) {
+        Some(collective) if !node.op.is_collective() => {
+            format!("{}, in a computation that {} applies,", name(collective), name(node.op))
+        }
+        _ => name(node.op).to_string(),
+    };
+    error!(FailedPrecondition, "{what} has a value only in the body of lxla_shard_map, on each device its own")
 }
 
 /// Whether the node is an operation that is the value of a live tensor.

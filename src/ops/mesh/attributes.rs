@@ -2,12 +2,13 @@
 
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{Attributes, Instruction, Words};
+use crate::ir::{Attributes, Body, Instruction, Op, Words};
 use crate::mesh::{MeshAxes, Sharding};
 use crate::native::Array;
 use crate::ops;
 use crate::ops::definition::Call;
 use crate::types::{TensorType, element_count};
+use std::sync::Arc;
 
 impl Attributes for MeshAxes {
     fn write(&self, words: &mut Words) {
@@ -41,7 +42,21 @@ pub fn mesh_of(values: &[Instruction]) -> Option<MeshAxes> {
     mesh_of(&body.decode().0)
 }
 
-/// Checks a list of mesh axes, and returns the number of devices of a group, which differ on these axes only.
+/// First collective in these bodies and those that they apply, other than by `shard_map`, which gives it a value; None if
+/// there is none.
+pub fn collective_in<'a>(mut bodies: impl Iterator<Item = &'a Arc<Body>>) -> Option<Op> {
+    let mut body = bodies.find(|body| body.has_collectives())?.clone();
+    loop {
+        let values = body.decode().0;
+        if let Some(value) = values.iter().find(|value| value.op.is_collective()) {
+            return Some(value.op);
+        }
+        let mut applied = values.iter().filter(|value| value.op != Op::ShardMap).flat_map(|value| &value.bodies);
+        body = applied.find(|body| body.has_collectives())?.clone();
+    }
+}
+
+/// Checks a list of axes of a mesh, and returns the number of devices of a group, which differ on these axes only.
 pub(super) fn group_size(name: &str, mesh: &MeshAxes, axes: &[usize]) -> Result<usize> {
     let count = mesh.axes().len();
     for (i, &axis) in axes.iter().enumerate() {
