@@ -139,7 +139,12 @@ fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
         }
         Lgamma => of(f, Digamma)?,
         Digamma => of(f, Trigamma)?,
-        Trigamma => return Err(no_derivative("trigamma")),
+        // The polygamma function of order 2.
+        Trigamma => {
+            let three = f.scalar(x, 3.0)?;
+            let sum = ops::binary_function(f.trace, BinaryFunction::Zeta, three, x)?;
+            f.times(sum, -2.0)?
+        }
         ErfInv => {
             let square = f.multiply(y, y)?;
             let power = f.exp(square)?;
@@ -230,6 +235,18 @@ fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
             f.select(is_infinite, at_infinity, share)?
         }
         (BinaryFunction::NextAfter, _) => return Err(no_derivative("next_after")),
+        (BinaryFunction::Polygamma, 0) => return Err(no_derivative("polygamma by its order")),
+        (BinaryFunction::Polygamma, _) => {
+            let next = f.plus(a, 1.0)?;
+            ops::binary_function(f.trace, BinaryFunction::Polygamma, next, b)?
+        }
+        (BinaryFunction::Zeta, 0) => return Err(no_derivative("zeta by its exponent")),
+        (BinaryFunction::Zeta, _) => {
+            let next = f.plus(a, 1.0)?;
+            let sum = ops::binary_function(f.trace, BinaryFunction::Zeta, next, b)?;
+            let product = f.multiply(a, sum)?;
+            f.unary(UnaryOp::Negate, product)?
+        }
     };
     Ok(Factor::Times(factor))
 }

@@ -30,3 +30,4 @@ pub mod next_after;
 pub mod special;
 pub mod total_order;
 pub mod unary;
+pub mod zeta;
