@@ -161,6 +161,48 @@ BOTH_TEST(t11_gamma_and_zeta_functions_of_any_order) {
   owned(out);
 }
 
+static void is_number(lxla_tensor t, double want) {
+  double got;
+  lxla_tensor wide;
+  OK(lxla_convert(t, F64, &wide));
+  OK(lxla_tensor_read(own(wide), &got, sizeof got));
+  if (!(fabs(got - want) <= 1e-6 * fabs(want))) FAIL("it is %.9g, want %.9g", got, want);
+}
+
+// The derivatives of an operation by both operands.
+static void slopes_are(int32_t op, int32_t dtype, double a, double b, double by_a, double by_b) {
+  const lxla_tensor p = hole_of(dtype, SCALAR), q = hole_of(dtype, SCALAR), y = own(binary(op, p, q));
+  lxla_tensor r[3];
+  apply(value_and_grad(traces(TENSORS(p, q), &y, 1)), TENSORS(number_of(dtype, a), number_of(dtype, b)), r, 3);
+  is_number(r[1], by_a);
+  is_number(r[2], by_b);
+}
+
+static lxla_tensor inverse_sinh(lxla_tensor x) { return unary(LXLA_UNARY_ASINH, x); }
+static lxla_tensor inverse_cosh(lxla_tensor x) { return unary(LXLA_UNARY_ACOSH, x); }
+static lxla_tensor binary_log(lxla_tensor x) { return unary(LXLA_UNARY_LOG2, x); }
+static lxla_tensor gelu_tanh(lxla_tensor x) { return activated(LXLA_ACTIVATION_GELU_TANH, x); }
+
+// Slopes that are normal numbers, of operands whose squares are not.
+BOTH_TEST(t11_slopes_at_the_ends_of_the_range) {
+  slopes_are(LXLA_BINARY_ATAN2, F32, 3e-30, 4e-30, 1.6e29, -1.2e29);
+  slopes_are(LXLA_BINARY_ATAN2, F32, 3e30, 4e30, 1.6e-31, -1.2e-31);
+  slopes_are(LXLA_BINARY_ATAN2, F32, 2e-38, 0, 0, -5e37);
+  slopes_are(LXLA_BINARY_ATAN2, F32, 1e-20, 1e5, 1e-5, -1e-30);
+  slopes_are(LXLA_BINARY_ATAN2, F64, 3e-200, -4e-200, -1.6e199, -1.2e199);
+  slopes_are(LXLA_BINARY_ATAN2, F64, 3e300, 4e300, 1.6e-301, -1.2e-301);
+  slopes_are(LXLA_BINARY_DIVIDE, F32, 1e-30, 1e-20, 1e20, -1e10);
+  slopes_are(LXLA_BINARY_DIVIDE, F32, 1e30, 1e20, 1e-20, -1e-10);
+  slopes_are(LXLA_BINARY_DIVIDE, F64, 1e-200, 1e-190, 1e190, -1e180);
+  is_number(slope(inverse_sinh, number_of(F32, -1e30)), 1e-30);
+  is_number(slope(inverse_sinh, number_of(F64, 1e200)), 1e-200);
+  is_number(slope(inverse_cosh, number_of(F32, 1e30)), 1e-30);
+  is_number(slope(inverse_cosh, number_of(F64, 1e200)), 1e-200);
+  is_number(slope(binary_log, number_of(F32, 1.3e-38)), 1.4426950408889634 / 1.3e-38);
+  is_number(slope(gelu_tanh, number_of(F32, 1e30)), 1);
+  is_number(slope(gelu_tanh, number_of(F32, -1e30)), 0);
+}
+
 BOTH_TEST(t11_scatter_leaves_nan_alone) {
   SLOPE_IS(raised, DATA(DIMS(3), 1, NAN, 7), DIMS(3), 0, 1, 1);
   SLOPE_IS(raised, DATA(DIMS(1), NAN), DIMS(1), 1);

@@ -61,9 +61,8 @@ atan2""".split()
 MORE = {"sinh": 100, "cosh": 100, "normal_cdf": 8, "gelu_tanh": 8, "mish": 2, "tan": 2, "power": 2}
 # The 1 / x of the slope cancels in the second derivative, at worst to half of the digits.
 HALF_OF_THE_DIGITS = ["bessel_i1e"]
-# Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative, and the sum of
-# squares in the slopes of atan2 underflows, in JAX's too. XLA makes a / (b b) of (a / b) / b, which underflows as well.
-LEAST = {"hypot": 0.1, "atan2": 1e-15} | ({"divide": 1e-3} if "--lazily" in sys.argv else {})
+# Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative.
+LEAST = {"hypot": 0.1}
 # The terms of negative operands cancel, but beside the poles: they are a quarter away from one.
 BESIDE_POLES = ["digamma", "trigamma", "polygamma", "zeta"]
 # A plugin takes the elements of a window in any order, which matters if a comparison is not transitive, as with NaN.

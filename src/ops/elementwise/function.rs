@@ -15,7 +15,7 @@ use crate::ops::rules::{Batching, Derivative, Factor, Site, no_derivative};
 use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
+use std::f64::consts::{FRAC_2_SQRT_PI, LOG2_E, LOG10_E, PI};
 use std::sync::{Arc, LazyLock};
 
 /// Definition of the functions in [`UnaryFunction`] that have a formula.
@@ -108,8 +108,8 @@ fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
         IsNan | IsInf | Signbit | Trunc => return Ok(Factor::Zero),
         Conj => return Ok(Factor::One),
         Log2 | Log10 => {
-            let scaled = f.times(x, if function == Log2 { LN_2 } else { LN_10 })?;
-            f.of(1.0, BinaryOp::Divide, scaled)?
+            let inverse = f.of(1.0, BinaryOp::Divide, x)?;
+            f.times(inverse, if function == Log2 { LOG2_E } else { LOG10_E })?
         }
         Sinh => of(f, Cosh)?,
         Cosh => of(f, Sinh)?,
@@ -123,15 +123,16 @@ fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
             let sum = f.plus(square, 1.0)?;
             f.of(1.0, BinaryOp::Divide, sum)?
         }
+        // Without a square, which overflows.
         Asinh => {
-            let square = f.multiply(x, x)?;
-            let sum = f.plus(square, 1.0)?;
-            f.unary(UnaryOp::Rsqrt, sum)?
+            let one = f.scalar(x, 1.0)?;
+            let length = ops::binary_function(f.trace, BinaryFunction::Hypot, x, one)?;
+            f.of(1.0, BinaryOp::Divide, length)?
         }
         Acosh => {
             let (below, above) = (f.plus(x, -1.0)?, f.plus(x, 1.0)?);
-            let product = f.multiply(below, above)?;
-            f.unary(UnaryOp::Rsqrt, product)?
+            let (below, above) = (f.unary(UnaryOp::Rsqrt, below)?, f.unary(UnaryOp::Rsqrt, above)?);
+            f.multiply(below, above)?
         }
         Atanh => {
             let product = product_of_sides(f, x)?;
