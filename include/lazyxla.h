@@ -472,6 +472,16 @@
 #define LXLA_BINARY_NEXT_AFTER 21
 
 /**
+ * Derivative of order lhs of digamma at rhs; NaN unless lhs is an integer of at least 0 with a finite factorial.
+ */
+#define LXLA_BINARY_POLYGAMMA 22
+
+/**
+ * Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
+ */
+#define LXLA_BINARY_ZETA 23
+
+/**
  * -x.
  */
 #define LXLA_UNARY_NEGATE 1
@@ -2109,6 +2119,11 @@ lxla_status lxla_unary(int32_t op,
  * NaN), and MODULO NaN; a finite number modulo an infinity of the opposite sign is that infinity. COPYSIGN also
  * copies the sign of -0 and NaN. HYPOT is infinite if either operand is infinite, even if the other is NaN.
  * LOGADDEXP of two -infinity is -infinity. COPYSIGN, HYPOT and LOGADDEXP take floats.
+ *
+ * POLYGAMMA and ZETA take floats. POLYGAMMA is NaN unless the order lhs is an integer from 0 to 170, or to 34 in f32
+ * and smaller dtypes. ZETA is infinite for lhs 1 and NaN below, and for a negative rhs NaN unless lhs is an integer.
+ * At negative integers rhs, both are infinite if the pole has the same sign on both sides (odd orders, even lhs of
+ * ZETA), else NaN; at 0 they are infinite, by the sign of the zero. Both have a derivative by rhs only.
  */
 lxla_status lxla_binary(int32_t op,
                         lxla_tensor lhs,

@@ -361,8 +361,9 @@ which are more accurate than stated, and on the CPU plugins `fastatomstruct-xla-
 within 1 of its overflow (not on `lammps-jax-pjrt-cpu`) and by 2 elsewhere; tanh by 7 in f64 between 19 and 20; gelu_tanh by more
 than 10 where the result is below 1e-4 of its argument, whose rounding it magnifies. *Exact* results are the nearest number,
 and integers and pred are always exact. Complex numbers are measured by their larger part; sums, products, means and what is made
-of them relative to the sizes of what comes together; Fourier transforms relative to their largest element. Of Cholesky factors
-and triangular solutions 1 is how far they are off, at most, if every element of the matrix is off by a unit in its last place.
+of them, and gamma and zeta functions of negative numbers, relative to the sizes of what comes together; Fourier transforms
+relative to their largest element. Of Cholesky factors and triangular solutions 1 is how far they are off, at most, if every
+element of the matrix is off by a unit in its last place.
 XLA flushes denormal numbers to 0, and native tensors do not.
 Where it moves 8-bit floats about, XLA's CPU may make another NaN of a NaN.
 

@@ -32,6 +32,7 @@ SAME(LXLA_UNARY_SINH, 31);
 SAME(LXLA_UNARY_TRIGAMMA, 44);
 SAME(LXLA_BINARY_LOGADDEXP, 20);
 SAME(LXLA_BINARY_NEXT_AFTER, 21);
+SAME(LXLA_BINARY_ZETA, 23);
 SAME(LXLA_KIND_COMPLEX, 5);
 
 // Checks offsets. Fields are only ever appended, so the size may grow, but these must not change.

@@ -179,6 +179,7 @@ TEST(functions_of_one_and_two) {
     CHECK(near(lazyxla::digamma(x), {-1.9635100f}) && near(lazyxla::trigamma(x), {4.9348022f}) && near(lazyxla::erf_inv(x), {0.4769363f}));
     CHECK(near(lazyxla::bessel_i0e(x), {0.6450353f}) && near(lazyxla::bessel_i1e(x), {0.1564208f}) && near(lazyxla::normal_cdf(x), {0.6914625f}));
     CHECK(has<float>(lazyxla::nextafter(x, 1), {0.50000006f}));
+    CHECK(near(lazyxla::polygamma(2, x), {-16.8287966f}) && near(lazyxla::zeta(2, x), {4.9348022f}));
   });
 }
 

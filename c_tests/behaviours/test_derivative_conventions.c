@@ -70,6 +70,18 @@ static lxla_tensor slope_of_length(lxla_tensor x) { return slope(length, x); }
 static lxla_tensor bessel(lxla_tensor x) { return unary(LXLA_UNARY_BESSEL_I1E, x); }
 static lxla_tensor slope_of_bessel(lxla_tensor x) { return slope(bessel, x); }
 
+static lxla_tensor digamma(lxla_tensor x) { return unary(LXLA_UNARY_DIGAMMA, x); }
+static lxla_tensor slope_of_digamma(lxla_tensor x) { return slope(digamma, x); }
+static lxla_tensor second_of_digamma(lxla_tensor x) { return slope(slope_of_digamma, x); }
+
+static lxla_tensor by_order(int32_t op, double order, lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_binary_with_scalar(op, x, &(lxla_scalar){.dtype = F32, .value = {.f = order}}, 1, &out));
+  return own(out);
+}
+static lxla_tensor polygamma_2(lxla_tensor x) { return by_order(LXLA_BINARY_POLYGAMMA, 2, x); }
+static lxla_tensor zeta_3(lxla_tensor x) { return by_order(LXLA_BINARY_ZETA, 3, x); }
+
 // The first element is at least 5.
 static lxla_tensor raised(lxla_tensor x) {
   const lxla_tensor first = own(ARRAY(S32, int32_t, DIMS(1), 0)), update = DATA(DIMS(1), 5);
@@ -130,6 +142,65 @@ BOTH_TEST(t11_second_derivatives_at_0) {
   IS_NEAR(slope(slope_of_length, DATA(DIMS(3), 0, 2, 0)), DIMS(3), 0.5, 0, 0.5);
   SLOPE_IS(bessel, DATA(DIMS(4), -1e-40f, 0, 1e-40f, 1e-20f), DIMS(4), 0.5, 0.5, 0.5, 0.5);
   SLOPE_IS(slope_of_bessel, DATA(DIMS(3), -1e-20f, 0, 1e-20f), DIMS(3), 1, 0, -1);
+}
+
+// The derivative of trigamma is the polygamma function of order 2; by the order there is none.
+BOTH_TEST(t11_gamma_and_zeta_functions_of_any_order) {
+  const lxla_tensor x = DATA(DIMS(3), 0.5, -0.5, 1);
+  IS_NEAR(slope(slope_of_digamma, x), DIMS(3), -16.8287966f, -0.8287966f, -2.4041138f);
+  IS_NEAR(slope(second_of_digamma, x), DIMS(3), 97.4090910f, 193.4090910f, 6.4939394f);
+  IS_NEAR(slope(polygamma_2, x), DIMS(3), 97.4090910f, 193.4090910f, 6.4939394f);
+  IS_NEAR(slope(zeta_3, x), DIMS(3), -48.7045455f, -96.7045455f, -3.2469697f);
+  const lxla_tensor n = HOLE(SCALAR), y = HOLE(SCALAR);
+  lxla_computation out;
+  const lxla_computation of_order = traces(TENSORS(n, y), (lxla_tensor[]){own(binary(LXLA_BINARY_POLYGAMMA, n, y))}, 1);
+  REFUSED(lxla_computation_jvp(of_order, NULL, 0, &out), LXLA_UNIMPLEMENTED, "polygamma by its order has no derivative");
+  const lxla_computation of_exponent = traces(TENSORS(n, y), (lxla_tensor[]){own(binary(LXLA_BINARY_ZETA, n, y))}, 1);
+  REFUSED(lxla_computation_value_and_grad(of_exponent, NULL, &out), LXLA_UNIMPLEMENTED, "zeta by its exponent has no derivative");
+  OK(lxla_computation_jvp(of_order, (size_t[]){1}, 1, &out));
+  owned(out);
+}
+
+static void is_number(lxla_tensor t, double want) {
+  double got;
+  lxla_tensor wide;
+  OK(lxla_convert(t, F64, &wide));
+  OK(lxla_tensor_read(own(wide), &got, sizeof got));
+  if (!(fabs(got - want) <= 1e-6 * fabs(want))) FAIL("it is %.9g, want %.9g", got, want);
+}
+
+// The derivatives of an operation by both operands.
+static void slopes_are(int32_t op, int32_t dtype, double a, double b, double by_a, double by_b) {
+  const lxla_tensor p = hole_of(dtype, SCALAR), q = hole_of(dtype, SCALAR), y = own(binary(op, p, q));
+  lxla_tensor r[3];
+  apply(value_and_grad(traces(TENSORS(p, q), &y, 1)), TENSORS(number_of(dtype, a), number_of(dtype, b)), r, 3);
+  is_number(r[1], by_a);
+  is_number(r[2], by_b);
+}
+
+static lxla_tensor inverse_sinh(lxla_tensor x) { return unary(LXLA_UNARY_ASINH, x); }
+static lxla_tensor inverse_cosh(lxla_tensor x) { return unary(LXLA_UNARY_ACOSH, x); }
+static lxla_tensor binary_log(lxla_tensor x) { return unary(LXLA_UNARY_LOG2, x); }
+static lxla_tensor gelu_tanh(lxla_tensor x) { return activated(LXLA_ACTIVATION_GELU_TANH, x); }
+
+// Slopes that are normal numbers, of operands whose squares are not.
+BOTH_TEST(t11_slopes_at_the_ends_of_the_range) {
+  slopes_are(LXLA_BINARY_ATAN2, F32, 3e-30, 4e-30, 1.6e29, -1.2e29);
+  slopes_are(LXLA_BINARY_ATAN2, F32, 3e30, 4e30, 1.6e-31, -1.2e-31);
+  slopes_are(LXLA_BINARY_ATAN2, F32, 2e-38, 0, 0, -5e37);
+  slopes_are(LXLA_BINARY_ATAN2, F32, 1e-20, 1e5, 1e-5, -1e-30);
+  slopes_are(LXLA_BINARY_ATAN2, F64, 3e-200, -4e-200, -1.6e199, -1.2e199);
+  slopes_are(LXLA_BINARY_ATAN2, F64, 3e300, 4e300, 1.6e-301, -1.2e-301);
+  slopes_are(LXLA_BINARY_DIVIDE, F32, 1e-30, 1e-20, 1e20, -1e10);
+  slopes_are(LXLA_BINARY_DIVIDE, F32, 1e30, 1e20, 1e-20, -1e-10);
+  slopes_are(LXLA_BINARY_DIVIDE, F64, 1e-200, 1e-190, 1e190, -1e180);
+  is_number(slope(inverse_sinh, number_of(F32, -1e30)), 1e-30);
+  is_number(slope(inverse_sinh, number_of(F64, 1e200)), 1e-200);
+  is_number(slope(inverse_cosh, number_of(F32, 1e30)), 1e-30);
+  is_number(slope(inverse_cosh, number_of(F64, 1e200)), 1e-200);
+  is_number(slope(binary_log, number_of(F32, 1.3e-38)), 1.4426950408889634 / 1.3e-38);
+  is_number(slope(gelu_tanh, number_of(F32, 1e30)), 1);
+  is_number(slope(gelu_tanh, number_of(F32, -1e30)), 0);
 }
 
 BOTH_TEST(t11_scatter_leaves_nan_alone) {

@@ -111,13 +111,30 @@ def hard_swish(x):
     return x * hard_sigmoid(x)
 
 
-def trigamma(x):
-    """JAX's is wrong for negative numbers and NaN for large ones."""
-    positive = jnp.where(x < 0, 1 - x, x)
-    far = positive > 1e6
-    made = lax.polygamma(jnp.ones_like(x), jnp.where(far, 1, positive))
-    made = jnp.where(far, 1 / positive + 0.5 / (positive * positive), made)
-    return jnp.where(x < 0, (jnp.pi / jnp.sin(jnp.pi * (x - jnp.round(x)))) ** 2 - made, made)
+def positive_zeta(s, q):
+    """JAX's is NaN at infinity: this is the same, terms and the Euler-Maclaurin formula."""
+    is_far, count, series = q > 1e3, 16, 0
+    a = jnp.where(is_far, q, q + count)
+    for k in reversed(range(10)):
+        series = BERNOULLI[k] / math.factorial(2 * k + 2) + series * ((s + 2 * k + 1) / a * ((s + 2 * k + 2) / a))
+    terms = sum((jnp.where(is_far, 1, q) + k) ** -s for k in reversed(range(count)))
+    return a ** (1 - s) * (1 / (s - 1) + (0.5 + s / a * series) / a) + jnp.where(is_far, 0, terms)
+
+
+BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]
+
+
+def value_of_zeta(s, q):
+    """JAX's is wrong for negative numbers, and has no sign at 0."""
+    is_odd, part = s % 2 == 1, -q - jnp.floor(-q)
+    above = positive_zeta(s, jnp.where(q < 0, 1 - part, q))
+    below = positive_zeta(s, part) - positive_zeta(s, 1 - q)
+    negative = jnp.where(part == 0, jnp.where(is_odd, jnp.nan, jnp.inf), above + jnp.where(is_odd, -below, below))
+    at_0 = jnp.where(is_odd, jnp.copysign(jnp.inf, q), jnp.inf)
+    return jnp.where(q == 0, at_0, jnp.where(q < 0, negative, above))
+
+
+zeta = with_slopes(value_of_zeta, lambda s, q, result: jnp.zeros_like(q), lambda s, q, result: -s * zeta(s + 1, q))
 
 
 def value_of_digamma(x):
@@ -125,6 +142,18 @@ def value_of_digamma(x):
     return jnp.where(x == 0, -jnp.copysign(jnp.inf, x), lax.digamma(x))
 
 
+FACTORIALS = [float(math.factorial(n)) for n in range(50)]
+
+
+def value_of_polygamma(n, x):
+    size = jnp.asarray(FACTORIALS, x.dtype)[n.astype(int)] * zeta(n + 1, x)
+    return jnp.where(n == 0, value_of_digamma(x), jnp.where(n % 2 == 1, size, -size))
+
+
+polygamma = with_slopes(
+    value_of_polygamma, lambda n, x, result: jnp.zeros_like(x), lambda n, x, result: polygamma(n + 1, x)
+)
+trigamma = with_slopes(lambda x: zeta(jnp.full_like(x, 2), x), lambda x, result: -2 * zeta(jnp.full_like(x, 3), x))
 digamma = with_slopes(value_of_digamma, lambda x, result: trigamma(x))
 
 
@@ -290,6 +319,9 @@ CONVENTIONS = {
     "sign": (sign, "complex numbers: the part across, JAX's 0"),
     "sqrt": (sqrt, "complex numbers below the cut: JAX's value has the wrong sign where the imaginary part is -0"),
     "digamma": (digamma, "0: infinite, JAX's value is NaN; negative, large numbers: JAX's polygamma is wrong or NaN"),
+    "trigamma": (trigamma, "as digamma"),
+    "polygamma": (lambda n, x, dtype: polygamma(n.astype(x.dtype), x), "as digamma"),
+    "zeta": (lambda s, q, dtype: zeta(s.astype(q.dtype), q), "JAX's has no derivative"),
     "lgamma": (with_slopes(lax.lgamma, lambda x, result: digamma(x)), "as digamma"),
     "bessel_i1e": (bessel_i1e, "NaN: NaN, JAX's 1/2; near 0: the second derivative, which cancels in JAX's"),
     "relu": (relu, "NaN: 1, JAX's 0"),
@@ -320,7 +352,7 @@ for extreme_of in ("max", "min"):
         CONVENTIONS[f"{name} {extreme_of}"] = (scatter_extreme(f"{name} {extreme_of}", add), reason)
     CONVENTIONS[f"index_put {extreme_of}"] = (index_put_extreme(f"index_put {extreme_of}"), reason)
 # Conventions that differ at ordinary operands too.
-EVERYWHERE = ["sign", "reduce_precision"]
+EVERYWHERE = ["sign", "reduce_precision", "zeta"]
 
 # Operations that are not compared, by the reason.
 NOT_COMPARED = {

@@ -114,6 +114,8 @@ def select_with_scalars(pred, *arrays, on_true, on_false):
 
 ELEMENTWISE = {
     "select": jnp.where,
+    "polygamma": lambda n, x, dtype: lax.polygamma(n.astype(x.dtype), x),
+    "zeta": lambda s, q, dtype: lax.zeta(s.astype(q.dtype), q),
     "convert": lambda x, to: x.astype(to),
     "clamp": clamp,
     "complex": lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)),

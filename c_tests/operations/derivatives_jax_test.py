@@ -61,9 +61,10 @@ atan2""".split()
 MORE = {"sinh": 100, "cosh": 100, "normal_cdf": 8, "gelu_tanh": 8, "mish": 2, "tan": 2, "power": 2}
 # The 1 / x of the slope cancels in the second derivative, at worst to half of the digits.
 HALF_OF_THE_DIGITS = ["bessel_i1e"]
-# Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative, and the sum of
-# squares in the slopes of atan2 underflows, in JAX's too. XLA makes a / (b b) of (a / b) / b, which underflows as well.
-LEAST = {"hypot": 0.1, "atan2": 1e-15} | ({"divide": 1e-3} if "--lazily" in sys.argv else {})
+# Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative.
+LEAST = {"hypot": 0.1}
+# The terms of negative operands cancel, but beside the poles: they are a quarter away from one.
+BESIDE_POLES = ["digamma", "trigamma", "polygamma", "zeta"]
 # A plugin takes the elements of a window in any order, which matters if a comparison is not transitive, as with NaN.
 WITHOUT_NAN = ["select_and_scatter GE", "select_and_scatter GT"]
 # Operands that keep their values and have no tangents: initial values, which are identities, count any number of times.
@@ -103,6 +104,10 @@ def limited(operation, array):
         array = reference.flushed(array)
         if kind(NAMES[array.dtype]) == "complex":
             return array
+        if operation.name in BESIDE_POLES:
+            wide, near = array.astype(np.float64), np.round(array.astype(np.float64))
+            beside = near + np.copysign(0.25, wide - near)
+            array = np.where((wide < 0) & (wide != near), beside, wide).astype(array.dtype)
         size, none = np.abs(array), np.copysign(np.zeros_like(array), array)
         least = [LEAST[word] for word in operation.name.split() if word in LEAST]
         array = np.where(size < max([ml_dtypes.finfo(array.dtype).tiny, *least]), none, array)

@@ -25,7 +25,6 @@ BATCH = 3
 
 # Operations that are refused, in some case, by which transformations.
 REFUSED = {
-    ("digamma", "second"),
     ("index_put product", "jvp"),
     ("next_after", "jvp"),
     ("reduce_window max", "jvp"),
@@ -35,8 +34,8 @@ REFUSED = {
     ("reduce_with pairs", "vmap"),
     ("scatter multiply", "jvp"),
     ("scatter_along product", "jvp"),
-    ("trigamma", "jvp"),
     ("while", "vjp"),
+    ("zeta", "jvp"),
 }
 # Operations that pass tangents on although they only jump.
 STRAIGHT_THROUGH = {"reduce_precision"}

@@ -31,9 +31,10 @@ from ops_selection import selected
 from ops_sorting import ordered
 from ops_values import DTYPES, NAMES, dtypes, kind
 from ops_windows import windowed
+from ops_zeta import zetas
 
 SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
-SUBJECTS += [functions, regions, composed, rearranged, scalars, selected]
+SUBJECTS += [functions, zetas, regions, composed, rearranged, scalars, selected]
 
 # Largest errors that are allowed, in units of the last place: the largest measured lazily (on three CPU plugins) and
 # natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their
@@ -69,6 +70,8 @@ ULPS = {
     "lgamma": 4,
     "digamma": 4,
     "trigamma": 6,
+    "polygamma": 5,
+    "zeta": 5,
     "bessel_i0e": 4,
     "bessel_i1e": 4,
     "erf_inv": 4,

@@ -228,6 +228,57 @@ static void smallest_shares(void) {
 
 TEST(the_logistic_function_is_0_where_it_must) { on_both(smallest_shares); }
 
+// A function of two numbers, and its value.
+typedef struct {
+  double a, b, want;
+} value_of_two;
+
+static void has_values(int32_t op, const value_of_two *values, size_t n) {
+  const int32_t dtypes[] = {F32, F64};
+  double a[32], b[32], got[32];
+  CHECK(n <= 32);
+  for (size_t i = 0; i < n; i++) a[i] = values[i].a, b[i] = values[i].b;
+  for (int wide = 0; wide < 2; wide++) {
+    const int64_t dims[] = {(int64_t)n};
+    lxla_tensor x = as(dtypes[wide], array(F64, dims, 1, a, n * sizeof *a)), y = as(dtypes[wide], array(F64, dims, 1, b, n * sizeof *b));
+    lxla_tensor t = as(F64, binary(op, x, y));
+    OK(lxla_tensor_read(t, got, n * sizeof *got));
+    for (size_t i = 0; i < n; i++) {
+      const double want = values[i].want;
+      const int same = isnan(want) ? isnan(got[i]) : isinf(want) ? got[i] == want : fabs(got[i] - want) <= (wide ? 2e-15 : 1e-6) * fabs(want);
+      if (!same) FAIL("of %.17g and %.17g it is %.17g, want %.17g", a[i], b[i], got[i], want);
+    }
+    RELEASE(x, y, t);
+  }
+}
+
+// Orders with an exact factorial only, and poles of one or of two signs.
+static void polygamma_and_zeta(void) {
+  const value_of_two polygamma[] = {
+      {0, 1, -0.57721566490153286}, {1, 0.5, 4.934802200544679}, {2, 0.5, -16.82879664423432}, {2, -0.5, -0.82879664423432},
+      {3, -1.25, 1558.2209125348506}, {6, 3.5, -0.1383581075500352}, {34, 1, -2.9523279904819652e38}, {34, 2, -8.592411229698816e27},
+      {1, 0, INFINITY}, {2, 0, -INFINITY}, {2, -0.0, INFINITY}, {1, -3, INFINITY}, {2, -3, NAN}, {2, INFINITY, 0},
+      {1, -INFINITY, NAN}, {1.5, 1, NAN}, {-1, 1, NAN}, {171, 1, NAN}, {NAN, 1, NAN}, {1, NAN, NAN}, {0, 0, -INFINITY},
+  };
+  const value_of_two zeta[] = {
+      {2, 1, 1.6449340668482264}, {3, 0.5, 8.41439832211716}, {1.5, 2, 1.6123753486854883}, {3, -0.5, 0.41439832211716},
+      {2, -1.5, 9.379246644989124}, {5, 100, 2.5504166375049986e-9}, {1, 2, INFINITY}, {1, -0.5, INFINITY}, {0.5, 2, NAN},
+      {2, 0, INFINITY}, {3, -0.0, -INFINITY}, {2, -4, INFINITY}, {3, -4, NAN}, {2.5, -0.5, NAN}, {2, INFINITY, 0},
+      {2, -INFINITY, NAN}, {1, NAN, NAN}, {NAN, 1, NAN},
+  };
+  has_values(LXLA_BINARY_POLYGAMMA, polygamma, sizeof polygamma / sizeof *polygamma);
+  has_values(LXLA_BINARY_ZETA, zeta, sizeof zeta / sizeof *zeta);
+  // An order whose factorial is infinite in f32 and finite in f64.
+  lxla_tensor x = F32S(DIMS(1), 1), t;
+  OK(lxla_binary_with_scalar(LXLA_BINARY_POLYGAMMA, x, &(lxla_scalar){.dtype = F32, .value = {.f = 35}}, 1, &t));
+  VALUES(t, F32, DIMS(1), NAN);
+  lxla_tensor n = ARRAY(S32, int32_t, DIMS(1), 2);
+  REFUSED(lxla_binary(LXLA_BINARY_ZETA, n, n, &t), BAD, "zeta takes floats, not s32");
+  RELEASE(x, n);
+}
+
+TEST(polygamma_and_zeta_have_poles_at_integers_up_to_0) { on_both(polygamma_and_zeta); }
+
 TEST(a_complex_number_is_true_by_either_part) { on_both(preds_of_complex_numbers); }
 
 static void first_by_total_order(void) {

@@ -38,6 +38,8 @@ LAZYXLA_BINARY(copysign, LXLA_BINARY_COPYSIGN)      ///< l with the sign of r.
 LAZYXLA_BINARY(hypot, LXLA_BINARY_HYPOT)            ///< The root of the sum of squares.
 LAZYXLA_BINARY(logaddexp, LXLA_BINARY_LOGADDEXP)    ///< log(e^l + e^r).
 LAZYXLA_BINARY(nextafter, LXLA_BINARY_NEXT_AFTER)   ///< The next number after l towards r.
+LAZYXLA_BINARY(polygamma, LXLA_BINARY_POLYGAMMA)    ///< Derivative of order l of digamma, at r.
+LAZYXLA_BINARY(zeta, LXLA_BINARY_ZETA)              ///< The sum of (r + k)^-l over all k >= 0.
 #undef LAZYXLA_BINARY
 
 /// Shifts to the right: logical for unsigned integers, otherwise arithmetic.

@@ -164,6 +164,10 @@ pub const LXLA_BINARY_HYPOT: i32 = 19;
 pub const LXLA_BINARY_LOGADDEXP: i32 = 20;
 /// The next float after lhs in the direction of rhs.
 pub const LXLA_BINARY_NEXT_AFTER: i32 = 21;
+/// Derivative of order lhs of digamma at rhs; NaN unless lhs is an integer of at least 0 with a finite factorial.
+pub const LXLA_BINARY_POLYGAMMA: i32 = 22;
+/// Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
+pub const LXLA_BINARY_ZETA: i32 = 23;
 
 /// -x.
 pub const LXLA_UNARY_NEGATE: i32 = 1;
@@ -384,7 +388,7 @@ mod tests {
         assert_eq!(LXLA_UNARY_IS_NAN, UnaryFunction::IsNan as i32);
         assert_eq!(LXLA_UNARY_CONJ, UnaryFunction::Conj as i32);
         assert_eq!(LXLA_BINARY_FLOOR_DIVIDE, BinaryFunction::FloorDivide as i32);
-        assert_eq!(LXLA_BINARY_LOGADDEXP, BinaryFunction::Logaddexp as i32);
+        assert_eq!(LXLA_BINARY_ZETA, BinaryFunction::Zeta as i32);
         assert_eq!(LXLA_UNARY_TANH, UnaryOp::Tanh as i32);
         assert_eq!(LXLA_COMPARE_LT, CompareOp::Lt as i32);
         assert_eq!(LXLA_REDUCE_ANY, ReduceOp::Any as i32);

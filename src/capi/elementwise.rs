@@ -41,6 +41,11 @@ pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lx
 /// NaN), and MODULO NaN; a finite number modulo an infinity of the opposite sign is that infinity. COPYSIGN also
 /// copies the sign of -0 and NaN. HYPOT is infinite if either operand is infinite, even if the other is NaN.
 /// LOGADDEXP of two -infinity is -infinity. COPYSIGN, HYPOT and LOGADDEXP take floats.
+///
+/// POLYGAMMA and ZETA take floats. POLYGAMMA is NaN unless the order lhs is an integer from 0 to 170, or to 34 in f32
+/// and smaller dtypes. ZETA is infinite for lhs 1 and NaN below, and for a negative rhs NaN unless lhs is an integer.
+/// At negative integers rhs, both are infinite if the pole has the same sign on both sides (odd orders, even lhs of
+/// ZETA), else NaN; at 0 they are infinite, by the sign of the zero. Both have a derivative by rhs only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_binary(
     op: i32,

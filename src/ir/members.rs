@@ -135,6 +135,8 @@ numbered! {
         Hypot = 19 => "hypot",
         Logaddexp = 20 => "logaddexp",
         NextAfter = 21 => "next_after",
+        Polygamma = 22 => "polygamma",
+        Zeta = 23 => "zeta",
     }
 }
 

@@ -5,7 +5,7 @@ use crate::ir::{BinaryOp, CompareOp, NodeId, Op, UnaryOp};
 use crate::ops;
 use crate::ops::elementwise::formula::Formula;
 use crate::ops::rules::{Derivative, Factor, Site, is_differentiable, no_derivative};
-use crate::types::{Kind, ScalarValue, TensorType};
+use crate::types::{Kind, ScalarValue, TensorType, float_limits};
 
 /// Derivative of the operations in [`UnaryOp`]. The magnitude and the sign of complex numbers are not complex
 /// differentiable: they are linear in the real and the imaginary part of the tangent.
@@ -178,9 +178,10 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
             }
         }
         Divide if is_left => return Ok(Factor::Over(b)),
+        // -y / b. XLA would make a / (b b) of (a / b) / b, which overflows or underflows: the sign is in between.
         Divide => {
-            let quotient = f.divide(y, b)?;
-            f.unary(UnaryOp::Negate, quotient)?
+            let opposite = f.unary(UnaryOp::Negate, y)?;
+            f.divide(opposite, b)?
         }
         Remainder if is_left => return Ok(Factor::One),
         Remainder => {
@@ -191,15 +192,32 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
         Power if is_left => power_by_base(f, a, b)?,
         Power => power_by_exponent(f, a, y)?,
         Maximum | Minimum => extreme(f, if is_left { [a, b] } else { [b, a] }, y)?,
+        Atan2 if is_left => over_square_of_length(f, [a, b], b)?,
         Atan2 => {
-            let (aa, bb) = (f.multiply(a, a)?, f.multiply(b, b)?);
-            let square = f.add(aa, bb)?;
-            let quotient = f.divide(if is_left { b } else { a }, square)?;
-            if is_left { quotient } else { f.unary(UnaryOp::Negate, quotient)? }
+            let slope = over_square_of_length(f, [a, b], a)?;
+            f.unary(UnaryOp::Negate, slope)?
         }
         And | Or | Xor | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => return Ok(Factor::Zero),
     };
     Ok(Factor::Times(factor))
+}
+
+/// `x / (a^2 + b^2)`, where `x` is one of the operands. The squares may overflow or underflow where the quotient does
+/// not. So all are divided by the larger operand, on which the result does not depend; its inverse is a normal number.
+fn over_square_of_length(f: &mut Formula, operands: [NodeId; 2], x: NodeId) -> Result<NodeId> {
+    let limits = float_limits(f.trace.node(x).dtype).expect("atan2 takes floats");
+    let [a, b] = operands;
+    let (of_a, of_b) = (f.unary(UnaryOp::Abs, a)?, f.unary(UnaryOp::Abs, b)?);
+    let larger = f.binary(BinaryOp::Maximum, of_a, of_b)?;
+    let larger = f.at_least(larger, limits.smallest_normal)?;
+    let larger = f.at_most(larger, limits.max / 8.0)?;
+    let larger = ops::stop_gradient(f.trace, larger)?;
+    let inverse = f.of(1.0, BinaryOp::Divide, larger)?;
+    let [a, b, share] = [f.multiply(a, inverse)?, f.multiply(b, inverse)?, f.multiply(x, inverse)?];
+    let (aa, bb) = (f.multiply(a, a)?, f.multiply(b, b)?);
+    let square = f.add(aa, bb)?;
+    let part = f.multiply(share, inverse)?;
+    f.divide(part, square)
 }
 
 /// `b a^(b-1)`; 0 where `b` is 0 and `a^-1` is not finite, for example at `a` = 0. For other bases, the factor still

@@ -15,7 +15,7 @@ use crate::ops::rules::{Batching, Derivative, Factor, Site, no_derivative};
 use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
+use std::f64::consts::{FRAC_2_SQRT_PI, LOG2_E, LOG10_E, PI};
 use std::sync::{Arc, LazyLock};
 
 /// Definition of the functions in [`UnaryFunction`] that have a formula.
@@ -108,8 +108,8 @@ fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
         IsNan | IsInf | Signbit | Trunc => return Ok(Factor::Zero),
         Conj => return Ok(Factor::One),
         Log2 | Log10 => {
-            let scaled = f.times(x, if function == Log2 { LN_2 } else { LN_10 })?;
-            f.of(1.0, BinaryOp::Divide, scaled)?
+            let inverse = f.of(1.0, BinaryOp::Divide, x)?;
+            f.times(inverse, if function == Log2 { LOG2_E } else { LOG10_E })?
         }
         Sinh => of(f, Cosh)?,
         Cosh => of(f, Sinh)?,
@@ -123,15 +123,16 @@ fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
             let sum = f.plus(square, 1.0)?;
             f.of(1.0, BinaryOp::Divide, sum)?
         }
+        // Without a square, which overflows.
         Asinh => {
-            let square = f.multiply(x, x)?;
-            let sum = f.plus(square, 1.0)?;
-            f.unary(UnaryOp::Rsqrt, sum)?
+            let one = f.scalar(x, 1.0)?;
+            let length = ops::binary_function(f.trace, BinaryFunction::Hypot, x, one)?;
+            f.of(1.0, BinaryOp::Divide, length)?
         }
         Acosh => {
             let (below, above) = (f.plus(x, -1.0)?, f.plus(x, 1.0)?);
-            let product = f.multiply(below, above)?;
-            f.unary(UnaryOp::Rsqrt, product)?
+            let (below, above) = (f.unary(UnaryOp::Rsqrt, below)?, f.unary(UnaryOp::Rsqrt, above)?);
+            f.multiply(below, above)?
         }
         Atanh => {
             let product = product_of_sides(f, x)?;
@@ -139,7 +140,12 @@ fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
         }
         Lgamma => of(f, Digamma)?,
         Digamma => of(f, Trigamma)?,
-        Trigamma => return Err(no_derivative("trigamma")),
+        // The polygamma function of order 2.
+        Trigamma => {
+            let three = f.scalar(x, 3.0)?;
+            let sum = ops::binary_function(f.trace, BinaryFunction::Zeta, three, x)?;
+            f.times(sum, -2.0)?
+        }
         ErfInv => {
             let square = f.multiply(y, y)?;
             let power = f.exp(square)?;
@@ -230,6 +236,18 @@ fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
             f.select(is_infinite, at_infinity, share)?
         }
         (BinaryFunction::NextAfter, _) => return Err(no_derivative("next_after")),
+        (BinaryFunction::Polygamma, 0) => return Err(no_derivative("polygamma by its order")),
+        (BinaryFunction::Polygamma, _) => {
+            let next = f.plus(a, 1.0)?;
+            ops::binary_function(f.trace, BinaryFunction::Polygamma, next, b)?
+        }
+        (BinaryFunction::Zeta, 0) => return Err(no_derivative("zeta by its exponent")),
+        (BinaryFunction::Zeta, _) => {
+            let next = f.plus(a, 1.0)?;
+            let sum = ops::binary_function(f.trace, BinaryFunction::Zeta, next, b)?;
+            let product = f.multiply(a, sum)?;
+            f.unary(UnaryOp::Negate, product)?
+        }
     };
     Ok(Factor::Times(factor))
 }

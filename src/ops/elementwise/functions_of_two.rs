@@ -11,9 +11,9 @@ use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::complex::complex;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Formula, widened};
-use crate::ops::elementwise::next_after;
 use crate::ops::elementwise::signs::{signbit, with_sign_of};
 use crate::ops::elementwise::unary::unary;
+use crate::ops::elementwise::{next_after, zeta};
 use crate::ops::{common_dims, common_dtype, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
@@ -57,6 +57,8 @@ pub(in crate::ops) fn formula(f: &mut Formula, function: BinaryFunction, a: Node
         }
         BinaryFunction::Logaddexp => logaddexp(f, a, b),
         BinaryFunction::NextAfter => next_after::next_after(f, a, b),
+        BinaryFunction::Polygamma => zeta::polygamma(f, a, b),
+        BinaryFunction::Zeta => zeta::zeta(f, a, b),
     }
 }
 

@@ -151,7 +151,7 @@ mod tests {
             let e = UnaryMember::from_number(bad).unwrap_err();
             assert!(e.message.contains("is no LXLA_UNARY_* constant (1 to 44)"), "{e}");
         }
-        let e = BinaryMember::from_number(22).unwrap_err();
-        assert!(e.message.contains("is no LXLA_BINARY_* constant (1 to 21)"), "{e}");
+        let e = BinaryMember::from_number(24).unwrap_err();
+        assert!(e.message.contains("is no LXLA_BINARY_* constant (1 to 23)"), "{e}");
     }
 }

@@ -31,3 +31,4 @@ pub mod signs;
 pub mod special;
 pub mod total_order;
 pub mod unary;
+pub mod zeta;

@@ -102,14 +102,15 @@ fn gelu(f: &mut Formula, x: NodeId) -> Result<NodeId> {
 }
 
 /// Records the tanh approximation of gelu. `0.5 (1 + tanh u)` is computed as the logistic function of `2u`, which keeps
-/// small values.
+/// small values. It is 1 for large x, whose square would be infinite: in `u`, x is clamped from above, too.
 fn gelu_tanh(f: &mut Formula, x: NodeId) -> Result<NodeId> {
     let x = f.at_least(x, LOWEST)?;
-    let square = f.multiply(x, x)?;
+    let limited = f.at_most(x, -LOWEST)?;
+    let square = f.multiply(limited, limited)?;
     let slope = f.times(square, 0.044715)?;
     let slope = f.plus(slope, 1.0)?;
     let slope = f.times(slope, 2.0 * (2.0 / std::f64::consts::PI).sqrt())?;
-    let twice_u = f.multiply(x, slope)?;
+    let twice_u = f.multiply(limited, slope)?;
     let share = f.unary(UnaryOp::Logistic, twice_u)?;
     f.multiply(x, share)
 }
