@@ -1157,6 +1157,14 @@ typedef struct {
    * more than 1; not used otherwise. The struct is copied during the call.
    */
   const lxla_key_value_store *key_value_store;
+  /**
+   * Options of the plugin's client: a JSON object such as `{"memory_fraction": 0.5, "visible_devices": [0, 1]}`, of
+   * strings, integers (int64), floats (32 bits; written with a point or an exponent), true, false, and lists of
+   * integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a type
+   * is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id` and
+   * `num_nodes`. NULL: none.
+   */
+  const char *plugin_options;
 } lxla_env_options;
 
 /**
@@ -1695,6 +1703,9 @@ lxla_status lxla_env_options_init(lxla_env_options *options);
  * With `process_count` of 2 or more, the client is one of several, which find each other through `key_value_store`:
  * creating it may wait for the other processes. A plugin that does not run in several processes (CPU plugins) gets a
  * client of this process alone, and a warning is logged if it rejects the options `node_id` and `num_nodes`.
+ *
+ * INVALID_ARGUMENT if `plugin_options` is no JSON object of options: the message has the offset of the first wrong
+ * byte, or the name of the option.
  */
 lxla_status lxla_env_create(const lxla_env_options *options,
                             lxla_env *out_env);
@@ -1801,7 +1812,7 @@ lxla_status lxla_env_metrics_json(lxla_env env, char **out_text);
  */
 lxla_status lxla_env_metrics_reset(lxla_env env);
 
-/* ---- Devices: device names. ---- */
+/* ---- Devices: device names, memory statistics, plugins. ---- */
 
 /**
  * Parses "cpu", "xla:N", "xla" (the same as "xla:0") or "mesh:N". INVALID_ARGUMENT for any other text. Does not check
@@ -1809,6 +1820,48 @@ lxla_status lxla_env_metrics_reset(lxla_env env);
  */
 lxla_status lxla_device_parse(const char *text,
                               lxla_device *out_device);
+
+/**
+ * Returns the statistics of a device's memory that its plugin reports, as a JSON object: `bytes_in_use`, and those of
+ * these that the plugin knows: `peak_bytes_in_use`, `num_allocs`, `largest_alloc_size`, `bytes_limit`,
+ * `bytes_reserved`, `peak_bytes_reserved`, `bytes_reservable_limit`, `largest_free_block_bytes`, `pool_bytes`,
+ * `peak_pool_bytes`. They are those of the whole device, as PJRT defines them; the counters `LiveBytes` and
+ * `PeakLiveBytes` are those of the environment. For a mesh: `{"devices": [{"device": "xla:0", "bytes_in_use": ...},
+ * ...]}`, row-major over the axes. UNSPECIFIED is xla:0. Starts the plugin on first use. The caller frees the text
+ * with `lxla_string_free`.
+ *
+ * UNIMPLEMENTED if the plugin has no statistics (CPU plugins), and for cpu.
+ */
+lxla_status lxla_device_memory_stats(lxla_env env,
+                                     lxla_device device,
+                                     char **out_json);
+
+/**
+ * Returns the PJRT plugins that can be found on this machine, as a JSON array in the order of the search. Creates no
+ * client. Each file is loaded and initialized in a process of its own, by the program `lazyxla-probe` that is
+ * installed with the library, several at a time. A plugin that hangs is stopped after 10 seconds (or
+ * `LXLA_PROBE_TIMEOUT`, a variable, in seconds); one that hangs, crashes or ends its process has an `error`, and does
+ * no harm here. Each element:
+ *
+ * - `path`: the file. Files that are found twice are listed once.
+ * - `found`: `LXLA_PJRT_PLUGIN`, `PJRT_NAMES_AND_LIBRARY_PATHS` or `TPU_LIBRARY_PATH`: the variable that names the
+ *   file. `entry_point`: a Python distribution with an entry point in the group `jax_plugins` or `xla_plugins`.
+ *   `package`: a distribution without one, by the name of the file. `namespace`: a folder in `jax_plugins` or
+ *   `xla_plugins`. `folder`: a folder that was searched.
+ * - `folder`: folder that was searched: `lazyxla` beside the library, `build/plugins` (for a library inside the source
+ *   tree), those in `LXLA_PLUGIN_DIRS` and `PYTHONPATH`, and the folders of packages of `VIRTUAL_ENV`, `CONDA_PREFIX`,
+ *   each Python in `PATH`, and the user. null if a variable names the file. Python is not started.
+ * - `name`: name in the variable, of the entry point or of the folder in the namespace, or null.
+ * - `package`: name and version of the distribution, or null.
+ * - `default`: whether an environment without `plugin_path` uses it.
+ * - `api_version`: version of its PJRT API as "major.minor", or null if it was not reached.
+ * - `platform`: "cuda" or "rocm" if its attributes say so; null otherwise: PJRT tells the platform of clients only.
+ * - `error`: why it cannot be used; null if it was loaded and initialized. Creating a client may fail all the same.
+ *
+ * NOT_FOUND if a plugin was found, but not `lazyxla-probe`: it is named by `LXLA_PROBE`, or is beside the library. The
+ * caller frees the text with `lxla_string_free`.
+ */
+lxla_status lxla_plugin_list(char **out_json);
 
 /* ---- Tensors: handles, values, reads and writes. ---- */
 

@@ -89,6 +89,12 @@ pub struct lxla_env_options {
     /// Store that these processes share, through which their plugins find each other. Required if `process_count` is
     /// more than 1; not used otherwise. The struct is copied during the call.
     pub key_value_store: *const lxla_key_value_store,
+    /// Options of the plugin's client: a JSON object such as `{"memory_fraction": 0.5, "visible_devices": [0, 1]}`, of
+    /// strings, integers (int64), floats (32 bits; written with a point or an exponent), true, false, and lists of
+    /// integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a type
+    /// is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id` and
+    /// `num_nodes`. NULL: none.
+    pub plugin_options: *const c_char,
 }
 
 /// Store of keys and values that all processes of a program share: on a server, in MPI, in files. All functions are

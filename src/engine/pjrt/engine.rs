@@ -9,7 +9,7 @@ use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
 use super::settings::{self, Settings};
 use super::{check, compile_options, exit, host_memory, sys};
-use crate::engine::{Buffer, Engine, Executable, Memory, Partitions, Processes, Signature};
+use crate::engine::{Buffer, Engine, EngineOptions, Executable, Memory, MemoryStatistics, Partitions, Signature};
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, SharedBytes, TensorType};
@@ -22,6 +22,8 @@ pub struct PjrtEngine {
     plugin: &'static Plugin,
     platform: String,
     version: String,
+    /// Bytes that differ whenever the caller's options of the client do.
+    options: Vec<u8>,
     settings: Settings,
 }
 
@@ -33,13 +35,13 @@ const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>)
     %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> } }";
 
 impl PjrtEngine {
-    /// Creates a client of `plugin` with `device_count` devices (0: the plugin's default, but one device on CPU
-    /// plugins). FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
-    pub fn new(plugin: &'static Plugin, device_count: usize, processes: Option<Processes>) -> Result<PjrtEngine> {
+    /// Creates a client of `plugin`. FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
+    pub fn new(plugin: &'static Plugin, options: &EngineOptions) -> Result<PjrtEngine> {
         let _inside = exit::enter()?;
-        let client = Client::start(plugin.api(), device_count, processes)?;
+        let client = Client::start(plugin.api(), options)?;
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
-        let mut engine = PjrtEngine { client, plugin, platform, version, settings: Settings::default() };
+        let options = options.plugin_options.fingerprint();
+        let mut engine = PjrtEngine { client, plugin, platform, version, options, settings: Settings::default() };
         engine.settings = plugin.settings(|| engine.find_settings())?.clone();
         // The buffers of the checks do not count.
         engine.client.reset_peak();
@@ -160,6 +162,9 @@ impl Engine for PjrtEngine {
         field(&self.client.process_index().to_le_bytes());
         field(&self.settings.flags);
         field(&self.settings.compile_options);
+        if !self.options.is_empty() {
+            field(&self.options);
+        }
         Ok(out)
     }
 
@@ -229,6 +234,11 @@ impl Engine for PjrtEngine {
     fn memory_limit(&self, needed: u64) -> Option<(u64, &'static str)> {
         let is_asked = self.client.host_readable && needed >= host_memory::MUCH;
         is_asked.then(host_memory::limit)
+    }
+
+    fn memory_statistics(&self, device: usize) -> Result<MemoryStatistics> {
+        let _inside = exit::enter()?;
+        self.client.memory_statistics(device)
     }
 
     fn memory(&self) -> Memory {

@@ -4,7 +4,8 @@
 //! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `executable`,
 //! `buffer`, `client` and `event` own the plugin's objects; `partitioned` runs programs on a mesh, and `output_pieces`
 //! reads how their outputs are divided; `create` makes a client, and `key_value` connects its processes; `exit` handles
-//! process exit; `api` calls functions; `sys` is the binding.
+//! process exit; `api` calls functions; `sys` is the binding. `listing` finds all plugins of a machine, and loads each
+//! in another process.
 
 mod api;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod find;
 mod host_memory;
 mod key_value;
 mod layout;
+mod listing;
 mod output_pieces;
 mod partitioned;
 #[cfg(test)]
@@ -36,6 +38,7 @@ mod sys;
 mod tests;
 
 pub use exit::register_last_work;
+pub use listing::plugins;
 
 use crate::engine::{Engine, EngineOptions};
 use crate::error::Result;
@@ -48,10 +51,9 @@ const STACK: usize = 64 << 20;
 /// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, and creates a client.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     let _inside = exit::enter()?;
-    let EngineOptions { plugin_path, device_count, processes } = options;
-    let plugin = plugin::Plugin::load(&find::find(plugin_path.as_deref())?)?;
+    let plugin = plugin::Plugin::load(&find::find(options.plugin_path.as_deref())?)?;
     exit::register_again();
     // The first start compiles programs, which may need more stack than the caller's thread has.
-    let engine = || engine::PjrtEngine::new(plugin, device_count, processes);
+    let engine = || engine::PjrtEngine::new(plugin, &options);
     Ok(Arc::new(with_stack(STACK, 0, engine)?))
 }
