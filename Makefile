@@ -17,6 +17,9 @@ JAX_STAMP := $(JAX)/packages-2
 # Another peer, of several gigabytes: only for `make test-torch`.
 TORCH := $(BUILD)/torch
 TORCH_STAMP := $(TORCH)/packages-1
+# Plugins for devices that the machine need not have: 0.5 GB to download, 1.5 GB installed.
+ACCELERATORS := $(BUILD)/accelerators
+ACCELERATORS_STAMP := $(ACCELERATORS)/packages-1
 TREE := $(BUILD)/cmake
 JOBS ?= $(shell nproc)
 
@@ -30,7 +33,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt test test-long test-plugins test-torch soak sweep fuzz tsan bench bench-counts check header plugin plugins configure build install clean
+.PHONY: all demo gpt test test-long test-plugins test-accelerators test-torch soak sweep fuzz tsan bench bench-counts check header plugin plugins configure build install clean
 
 all: build
 
@@ -53,6 +56,9 @@ test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a millio
 
 test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.
 	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
+
+test-accelerators: build $(ACCELERATORS_STAMP)  ## What plugins for GPUs, TPUs and Tenstorrent's chips do, without these devices too.
+	$(TOOLS)/bin/python c_tests/faults/accelerators_test.py $(TREE)/lib/liblazyxla.so $(ACCELERATORS)
 
 test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
@@ -100,7 +106,7 @@ plugin: $(PLUGIN_STAMP)  ## Installs the default CPU plugin below build/plugins.
 plugins: $(OTHER_PLUGINS_STAMP)  ## Installs the other CPU plugins, one of which brings the header that tests need.
 
 install: configure  ## Installs to PREFIX.
-	$(CMAKE) --build $(TREE) --target lazyxla_cargo
+	$(CMAKE) --build $(TREE) --target lazyxla_cargo lazyxla_probe
 	$(CMAKE) --install $(TREE) --prefix $(or $(PREFIX),/usr/local)
 
 build: plugin plugins configure  ## Library, tests and examples.
@@ -124,6 +130,11 @@ $(TOOLS_STAMP): | $(TOOLS)/bin/python
 
 $(JAX_STAMP): | $(JAX)/bin/python
 	$(call pip,$(JAX)/bin/python,jax.txt)
+	touch $@
+
+$(ACCELERATORS_STAMP): | $(TOOLS)/bin/python
+	rm -rf $(ACCELERATORS)
+	$(call pip,$(TOOLS)/bin/python,accelerators.txt,--no-deps --target $(ACCELERATORS))
 	touch $@
 
 $(TORCH_STAMP): | $(TORCH)/bin/python

@@ -1,9 +1,11 @@
-# Installs the library with its links, its debug file, headers, a CMake package and a pkg-config file, all relocatable.
+# Installs the library with its links, its debug file, its probe, headers, a CMake package and a pkg-config file, all
+# relocatable.
 include(CMakePackageConfigHelpers)
 
 install(FILES "${LAZYXLA_STRIPPED}" "${CMAKE_BINARY_DIR}/lib/${LAZYXLA_SONAME}" "${CMAKE_BINARY_DIR}/lib/liblazyxla.so"
         DESTINATION ${CMAKE_INSTALL_LIBDIR}
         PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+install(TARGETS lazyxla_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla)
 install(FILES "${LAZYXLA_DEBUG}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug COMPONENT debug)
 install(FILES include/lazyxla.h include/lazyxla.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/lazyxla DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1036,16 +1036,16 @@ typedef struct {
 } lxla_dtype_limits;
 
 /**
- * Takes the reply of a function of `lxla_key_value_store`, which calls it as `reply(to, bytes, size)`: with the `to`
- * that it was passed, on the same thread, before it returns. The bytes are copied. They are the value if the function
- * then returns `LXLA_OK`, and the message of the error (UTF-8) otherwise. Of several calls, the last one counts. A
- * value may be empty, but has to be replied: INTERNAL otherwise.
+ * Function that receives the reply of a function of `lxla_key_value_store`. Call it as `reply(to, bytes, size)`, with
+ * the `to` that the function was passed, on the same thread, before the function returns. The bytes are copied: the
+ * value if the function returns `LXLA_OK`, otherwise the error message (UTF-8). The last of several replies counts. A
+ * value may be empty; INTERNAL if `get` or `try_get` returns `LXLA_OK` without a reply.
  */
 typedef void (*lxla_key_value_reply_fn)(void *to, const void *bytes, size_t size);
 
 /**
- * Waits until a process puts a value for the key, for at most `timeout_ms` milliseconds (0 or more), and replies the
- * value; at once if there is one. DEADLINE_EXCEEDED if there is none in time.
+ * Replies the value of a key; if there is none, waits until a process puts it, for at most `timeout_ms` milliseconds
+ * (0 or more). DEADLINE_EXCEEDED after that time.
  */
 typedef lxla_status (*lxla_key_value_get_fn)(void *user,
                                              const char *key,
@@ -1055,7 +1055,8 @@ typedef lxla_status (*lxla_key_value_get_fn)(void *user,
                                              void *to);
 
 /**
- * Sets the value of the key, and wakes those that wait for it. Replies nothing, or the message of an error.
+ * Sets the value of a key, and wakes all processes that wait for it. On success there is no reply; on failure, the
+ * reply is the error message.
  */
 typedef lxla_status (*lxla_key_value_put_fn)(void *user,
                                              const char *key,
@@ -1075,16 +1076,15 @@ typedef lxla_status (*lxla_key_value_try_get_fn)(void *user,
                                                  void *to);
 
 /**
- * Store of keys and values that all processes of a program share: on a server, in MPI, in files. All functions are
- * required. The plugin calls them when its client is created (in `lxla_env_create`, or at the first use of an XLA
- * device) and later, from any thread, several at a time. The functions and `user` must stay valid until the
- * environment and all its tensors and computations are released, and until the end of the process if one of them is
- * not. They must not call this library, except for `reply`, and no C++ exception may leave them.
+ * Key-value store shared by all processes of a program, for example on a server, in MPI or in files. All three
+ * functions are required. The plugin calls them while its client is created (in `lxla_env_create`, or at the first use
+ * of an XLA device) and later, from any thread, also concurrently. The functions and `user` must stay valid until the
+ * environment and all its tensors and computations are released; if one of them is never released, until the process
+ * ends. The functions must not call this library, except for `reply`, and must not throw a C++ exception.
  *
- * Keys and values are bytes, not NUL-terminated, and valid during the call only. A function returns `LXLA_OK` or
- * another status code, which becomes the error of the plugin, with the text that the function has replied as its
- * message. Two environments of one process need two stores, or a prefix of their keys: plugins use the same keys in
- * each client.
+ * Keys and values are bytes, not NUL-terminated, and valid only during the call. A function returns `LXLA_OK` or
+ * another status code; the plugin reports that code as its error, with the replied text as the message. Plugins use
+ * the same keys for every client: give each environment of a process its own store, or prefix the keys.
  */
 typedef struct {
   /**
@@ -1155,18 +1155,26 @@ typedef struct {
    */
   int32_t donation;
   /**
-   * Number of this process among those that run the program together, from 0 to `process_count` - 1.
+   * Number of this process, from 0 to `process_count` - 1.
    */
   int32_t process_id;
   /**
-   * Number of processes that run the program together, each with an environment of its own. Default 1.
+   * Number of processes that run the same program together, each with its own environment. Default 1.
    */
   int32_t process_count;
   /**
-   * Store that these processes share, through which their plugins find each other. Required if `process_count` is
-   * more than 1; not used otherwise. The struct is copied during the call.
+   * Key-value store through which the plugins of these processes find each other. Required if `process_count` is 2
+   * or more, otherwise ignored. The struct is copied during the call.
    */
   const lxla_key_value_store *key_value_store;
+  /**
+   * Options of the plugin's client: a JSON object such as `{"memory_fraction": 0.5, "visible_devices": [0, 1]}`, of
+   * strings, integers (int64), floats (32 bits; written with a point or an exponent), true, false, and lists of
+   * integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a type
+   * is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id` and
+   * `num_nodes`. NULL: none.
+   */
+  const char *plugin_options;
 } lxla_env_options;
 
 /**
@@ -1542,7 +1550,7 @@ typedef struct {
    */
   int32_t checkpoint;
   /**
-   * Names of the values that SAVE_NAMED saves, given to them by `lxla_checkpoint_name`.
+   * Names of the values that SAVE_NAMED saves, as given to `lxla_checkpoint_name`.
    */
   const char *const *saved_names;
   /**
@@ -1702,9 +1710,12 @@ lxla_status lxla_env_options_init(lxla_env_options *options);
  * client started during the call; otherwise the first use of an XLA device does so, and returns NOT_FOUND if there
  * is no plugin, with the searched locations and how to install one in the message.
  *
- * With `process_count` of 2 or more, the client is one of several, which find each other through `key_value_store`:
- * creating it may wait for the other processes. A plugin that does not run in several processes (CPU plugins) gets a
- * client of this process alone, and a warning is logged if it rejects the options `node_id` and `num_nodes`.
+ * With `process_count` of 2 or more, the plugin's client joins those of the other processes through `key_value_store`,
+ * and creating it may wait for them. A plugin that supports one process only (CPU plugins) gets a client of this
+ * process alone; a warning is logged if it rejects the options `node_id` and `num_nodes`.
+ *
+ * INVALID_ARGUMENT if `plugin_options` is no JSON object of options: the message has the offset of the first wrong
+ * byte, or the name of the option.
  */
 lxla_status lxla_env_create(const lxla_env_options *options,
                             lxla_env *out_env);
@@ -1802,17 +1813,18 @@ lxla_status lxla_env_counter(lxla_env env,
                              uint64_t *out_value);
 
 /**
- * Returns all counters, all options, the platform and the number of devices as one JSON object. With several
- * processes, also `process_id` and `process_count`, as given.
+ * Returns all counters, all options, the platform and the number of devices as one JSON object. If `process_count` is
+ * 2 or more, it also has `process_id` and `process_count`.
  */
-lxla_status lxla_env_metrics_json(lxla_env env, char **out_text);
+lxla_status lxla_env_metrics_json(lxla_env env,
+                                  char **out_text);
 
 /**
  * Sets all counters to 0, and the peak of live bytes to the bytes that are live now.
  */
 lxla_status lxla_env_metrics_reset(lxla_env env);
 
-/* ---- Devices: device names. ---- */
+/* ---- Devices: device names, memory statistics, plugins. ---- */
 
 /**
  * Parses "cpu", "xla:N", "xla" (the same as "xla:0") or "mesh:N". INVALID_ARGUMENT for any other text. Does not check
@@ -1820,6 +1832,48 @@ lxla_status lxla_env_metrics_reset(lxla_env env);
  */
 lxla_status lxla_device_parse(const char *text,
                               lxla_device *out_device);
+
+/**
+ * Returns the statistics of a device's memory that its plugin reports, as a JSON object: `bytes_in_use`, and those of
+ * these that the plugin knows: `peak_bytes_in_use`, `num_allocs`, `largest_alloc_size`, `bytes_limit`,
+ * `bytes_reserved`, `peak_bytes_reserved`, `bytes_reservable_limit`, `largest_free_block_bytes`, `pool_bytes`,
+ * `peak_pool_bytes`. They are those of the whole device, as PJRT defines them; the counters `LiveBytes` and
+ * `PeakLiveBytes` are those of the environment. For a mesh: `{"devices": [{"device": "xla:0", "bytes_in_use": ...},
+ * ...]}`, row-major over the axes. UNSPECIFIED is xla:0. Starts the plugin on first use. The caller frees the text
+ * with `lxla_string_free`.
+ *
+ * UNIMPLEMENTED if the plugin has no statistics (CPU plugins), and for cpu.
+ */
+lxla_status lxla_device_memory_stats(lxla_env env,
+                                     lxla_device device,
+                                     char **out_json);
+
+/**
+ * Returns the PJRT plugins that can be found on this machine, as a JSON array in the order of the search. Creates no
+ * client. Each file is loaded and initialized in a process of its own, by the program `lazyxla-probe` that is
+ * installed with the library, several at a time. A plugin that hangs is stopped after 10 seconds (or
+ * `LXLA_PROBE_TIMEOUT`, a variable, in seconds); one that hangs, crashes or ends its process has an `error`, and does
+ * no harm here. Each element:
+ *
+ * - `path`: the file. Files that are found twice are listed once.
+ * - `found`: `LXLA_PJRT_PLUGIN`, `PJRT_NAMES_AND_LIBRARY_PATHS` or `TPU_LIBRARY_PATH`: the variable that names the
+ *   file. `entry_point`: a Python distribution with an entry point in the group `jax_plugins` or `xla_plugins`.
+ *   `package`: a distribution without one, by the name of the file. `namespace`: a folder in `jax_plugins` or
+ *   `xla_plugins`. `folder`: a folder that was searched.
+ * - `folder`: folder that was searched: `lazyxla` beside the library, `build/plugins` (for a library inside the source
+ *   tree), those in `LXLA_PLUGIN_DIRS` and `PYTHONPATH`, and the folders of packages of `VIRTUAL_ENV`, `CONDA_PREFIX`,
+ *   each Python in `PATH`, and the user. null if a variable names the file. Python is not started.
+ * - `name`: name in the variable, of the entry point or of the folder in the namespace, or null.
+ * - `package`: name and version of the distribution, or null.
+ * - `default`: whether an environment without `plugin_path` uses it.
+ * - `api_version`: version of its PJRT API as "major.minor", or null if it was not reached.
+ * - `platform`: "cuda" or "rocm" if its attributes say so; null otherwise: PJRT tells the platform of clients only.
+ * - `error`: why it cannot be used; null if it was loaded and initialized. Creating a client may fail all the same.
+ *
+ * NOT_FOUND if a plugin was found, but not `lazyxla-probe`: it is named by `LXLA_PROBE`, or is beside the library. The
+ * caller frees the text with `lxla_string_free`.
+ */
+lxla_status lxla_plugin_list(char **out_json);
 
 /* ---- Tensors: handles, values, reads and writes. ---- */
 
@@ -1838,8 +1892,8 @@ lxla_status lxla_tensor_from_host(lxla_env env,
                                   lxla_tensor *out_tensor);
 
 /**
- * Returns a tensor with a dtype and a shape, but without a value. Operations on it are recorded, on cpu, too, where
- * operations without placeholders remain eager. It is a parameter of lowered programs, and takes no memory.
+ * Returns a tensor with a dtype and a shape, but without a value. Operations that depend on it are recorded, also on
+ * cpu, where other operations remain eager. A placeholder is a parameter of lowered programs, and takes no memory.
  * FAILED_PRECONDITION if it, or a tensor that depends on it, is read.
  */
 lxla_status lxla_tensor_placeholder(lxla_env env,
@@ -1989,7 +2043,7 @@ lxla_status lxla_tensor_full_with_scalar(lxla_env env,
                                          lxla_tensor *out_tensor);
 
 /**
- * Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... For all dtypes but pred.
+ * Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... All dtypes but pred.
  */
 lxla_status lxla_iota(lxla_env env,
                       lxla_device device,
@@ -2172,9 +2226,10 @@ lxla_status lxla_binary_with_scalar_inplace(int32_t op,
 lxla_status lxla_compare(int32_t op, lxla_tensor lhs, lxla_tensor rhs, lxla_tensor *out_tensor);
 
 /**
- * Records an elementwise comparison in IEEE 754's total order, one of `LXLA_COMPARE_*`, and returns pred: negative NaN
- * come first, then negative numbers, -0, +0, positive numbers, positive NaN; NaN with other bits differ. Broadcasts and
- * promotes as `lxla_binary`. Takes preds and integers too, whose order is the same; INVALID_ARGUMENT for complex numbers.
+ * Records an elementwise comparison in the total order of IEEE 754, one of `LXLA_COMPARE_*`, and returns pred.
+ * Ascending: negative NaN, negative numbers, -0, +0, positive numbers, positive NaN; NaN are ordered by their bits.
+ * Broadcasts and promotes as `lxla_binary`. pred and integers are compared as by `lxla_compare`; INVALID_ARGUMENT for
+ * complex numbers.
  */
 lxla_status lxla_compare_total_order(int32_t op,
                                      lxla_tensor lhs,
@@ -2494,9 +2549,9 @@ lxla_status lxla_index_add(lxla_tensor x,
                            lxla_tensor *out_tensor);
 
 /**
- * Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch,
- * with arguments as in `lxla_index_add`. All dtypes. Of slices with equal indices one stays (on cpu and XLA's CPU,
- * the last).
+ * Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch, with
+ * arguments as in `lxla_index_add`. All dtypes. If indices are equal, one of their slices is written (on cpu and XLA's
+ * CPU, the last).
  */
 lxla_status lxla_index_copy(lxla_tensor x,
                             int64_t axis,
@@ -2531,10 +2586,10 @@ lxla_status lxla_index_put(int32_t op,
                            lxla_tensor *out_tensor);
 
 /**
- * Records x with `values` written to `x[start : limit : stride]`, with limits as in `lxla_slice` (NULL strides are
- * all 1). `values` have x's dtype and broadcast to the shape of the slice. If x's old buffer is donated, a slice
- * without strides is written in place. Its starts are scalar parameters: when they change, one more program is
- * compiled, once. The positions of a slice with strides are constants of the program. All dtypes.
+ * Records x with `values` written to `x[start : limit : stride]`, with limits as in `lxla_slice` (NULL strides are all
+ * 1). `values` have x's dtype and broadcast to the shape of the slice. If x's old buffer is donated, a slice without
+ * strides is written in place. The starts of a slice without strides are scalars of the program: changed starts cause
+ * one more compilation, once. The positions of a slice with strides are constants of the program. All dtypes.
  */
 lxla_status lxla_slice_assign(lxla_tensor x,
                               const int64_t *starts,
@@ -3225,9 +3280,9 @@ lxla_status lxla_computation_stablehlo(lxla_computation computation,
 /* ---- Control flow: calls, loops and branches of computations, barriers, custom calls. ---- */
 
 /**
- * Records a call of the computation with `args`, one for each parameter, of the same dtype and shape, pending or
- * not. `n_results` must be the number of results. A result that is a parameter unchanged has the value of the
- * argument.
+ * Records a call of the computation with `args`, one for each parameter, of the parameter's dtype and shape; arguments
+ * may be pending. `n_results` must be the number of results. A result that is a parameter returned unchanged has the
+ * value of the argument.
  *
  * A computation without captures can be called on any device of its environment. Values captured on cpu are
  * transferred to the XLA device of the arguments according to the option `mixed_device_policy`: with `scalar`,
@@ -3235,8 +3290,8 @@ lxla_status lxla_computation_stablehlo(lxla_computation computation,
  * values captured on another XLA device. The same holds for `lxla_scan`, `lxla_while`, `lxla_cond`, `lxla_case` and
  * operations that take computations of scalars.
  *
- * All calls of a computation share one function of the lowered text. XLA inlines calls, so that compile time grows
- * with their number; it does not with `lxla_scan` and `lxla_while`.
+ * All calls of a computation share one function of the lowered text. XLA inlines calls, so compile time grows with the
+ * number of calls; `lxla_scan` and `lxla_while` compile their bodies once.
  */
 lxla_status lxla_computation_call(lxla_computation computation,
                                   const lxla_tensor *args,
@@ -3245,10 +3300,10 @@ lxla_status lxla_computation_call(lxla_computation computation,
                                   size_t n_results);
 
 /**
- * Records a loop over `n` values, which start as `init`: while `cond` of the values is true, they are replaced by
- * `body` of the values. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n`
- * results of the types of `init`. Returns the `n` final values. A large value that the body updates is updated in
- * place if its initial value is donated.
+ * Records a while loop over `n` carried values, initially `init`: as long as `cond(values)` is true, `values =
+ * body(values)`. `cond` has `n` parameters and one result, `pred[]`; `body` has `n` parameters and `n` results, of the
+ * types of `init`. Returns the `n` final values. If an initial value is donated, a body that updates it
+ * (`lxla_dynamic_update_slice`) runs in place.
  */
 lxla_status lxla_while(lxla_computation cond,
                        lxla_computation body,
@@ -3303,11 +3358,11 @@ lxla_status lxla_scan(lxla_computation body,
                       size_t n_ys);
 
 /**
- * Records `n` tensors (at least 1) of one device unchanged, behind a barrier for the compiler: computations on the
- * results are not merged with computations on the tensors, and do not start before all of the tensors are computed.
- * A checkpoint passes the inputs of its recomputation through a barrier together with a tensor that only the
- * backward pass provides; otherwise XLA would keep the values of the forward pass. Free except on CPU, where XLA
- * removes barriers, and each tensor is copied instead.
+ * Records `n` tensors (at least 1) of one device unchanged, behind a compiler barrier: XLA does not merge computations
+ * on the results with computations on the tensors, and does not start them before all of the tensors are computed. A
+ * checkpoint passes the inputs of its recomputation through a barrier together with a tensor that only the backward
+ * pass provides; otherwise XLA would keep the values of the forward pass. A barrier costs nothing except on CPU, where
+ * XLA removes barriers, and each tensor is copied instead.
  */
 lxla_status lxla_optimization_barrier(const lxla_tensor *tensors,
                                       size_t n,
@@ -3344,14 +3399,15 @@ lxla_status lxla_custom_call(const char *target,
 /* ---- Derivatives and batching: transformations of computations, gradients of pending tensors. ---- */
 
 /**
- * Returns the computation that pushes tangents forward: its parameters are those of `f`, then one tangent for each of
- * `wrt`; its results are those of `f`, then one tangent for each result of a float or complex dtype. `wrt` has
- * `n_wrt` distinct indices of parameters of such a dtype; NULL stands for all of them. A tangent has the dtype and
- * shape of its value; parameters that are not in `wrt` and captured values have tangent zero.
+ * Returns the forward-mode derivative of `f` (Jacobian-vector product). Its parameters are the parameters of `f`, then
+ * one tangent for each parameter in `wrt`; its results are the results of `f`, then one tangent for each
+ * differentiable result. A value is differentiable if its dtype is a float or complex dtype. `wrt` lists `n_wrt`
+ * distinct indices of differentiable parameters; NULL selects all of them. A tangent has the dtype and shape of its
+ * value. Tangents of other parameters and of captured values are zero.
  *
- * A while loop is differentiated in this mode only. UNIMPLEMENTED if an operation has no derivative; the message names
- * it. RESOURCE_EXHAUSTED, as for the other transformations, if `f` has more than 2^22 operations, those of computations
- * counted at each call.
+ * While loops have a forward-mode derivative only. UNIMPLEMENTED if an operation has no derivative; the message names
+ * the operation. As every transformation, RESOURCE_EXHAUSTED if `f` has more than 2^22 operations, counting those of a
+ * called computation at each call.
  */
 lxla_status lxla_computation_jvp(lxla_computation f,
                                  const size_t *wrt,
@@ -3359,31 +3415,33 @@ lxla_status lxla_computation_jvp(lxla_computation f,
                                  lxla_computation *out_computation);
 
 /**
- * Zeroes all fields after `struct_size`.
+ * Sets all fields after `struct_size` to their defaults.
  */
 lxla_status lxla_vjp_options_init(lxla_vjp_options *options);
 
 /**
- * Splits the reverse-mode derivative of `f` into two computations. `out_forward`: the parameters of `f` to the results
- * of `f`, then `out_n_residuals` values that the backward pass reads. `out_backward`: these residuals, then one
- * cotangent for each result of a float or complex dtype, to the gradients: of the parameters in `options.wrt` in order,
- * then with `options.captured` of the captured values of such a dtype, in the order of `lxla_computation_captured`.
- * Both capture what `f` captures. A cotangent has the dtype and shape of its value. A value on which no result depends
- * has gradient zero.
+ * Returns the reverse-mode derivative of `f` (vector-Jacobian product) as two computations. `out_forward` takes the
+ * parameters of `f`, and returns the results of `f`, then `out_n_residuals` residuals: values that the backward pass
+ * reads. `out_backward` takes the residuals, then one cotangent for each differentiable result (of a float or complex
+ * dtype). It returns the gradients of the parameters in `options.wrt`, in this order, then with `options.captured`
+ * those of the differentiable captured values, in the order of `lxla_computation_captured`. Both computations capture
+ * the captured values of `f`. A cotangent has the dtype and shape of its value. The gradient of a value on which no
+ * result depends is zero.
  *
- * With a checkpoint policy other than SAVE_ALL, the backward pass computes the other values again, behind an
- * optimization barrier. Under every policy, the backward pass may read the results of loops, branches, calls and other
- * operations with several results, which are saved. In a scan, the policy applies to each iteration, of which the
- * carried values are its parameters; slices and captured values are read again, not saved.
+ * With a checkpoint policy other than SAVE_ALL, the backward pass recomputes the values that the policy does not save,
+ * behind an optimization barrier. Results of loops, branches, calls and other operations with several results are
+ * saved under every policy, if the backward pass reads them. In a scan, the policy applies to each iteration, and the
+ * carried values are the parameters of the iteration; slices and captured values are read again, not saved.
  *
- * Conventions: max, min and reductions by max and min split the cotangent evenly among equal elements; clamp is the
- * minimum of a maximum; max windows give the cotangent to the first of equal elements. Cotangents of complex numbers are
- * not conjugated: that of z in w = f(z) is the cotangent of w times f'(z), as in JAX. A power has derivative 0 by its
- * base where the exponent is 0, and by its exponent where the base is 0. A select passes cotangents to the selected
- * operand only; an infinite factor behind an operand that is not selected still makes NaN of the zero. Sums of cotangents
- * of 8-bit and 16-bit floats are computed in f32.
+ * Conventions. Maximum, minimum and reductions by them split the cotangent evenly among equal elements; clamp is the
+ * minimum of a maximum; windows of maxima and minima give the cotangent to the first of equal elements. Cotangents of
+ * complex numbers are not conjugated, as in JAX: for w = f(z), the cotangent of z is the cotangent of w times f'(z).
+ * The derivative of a power by its base is 0 where the exponent is 0, and by its exponent 0 where the base is 0. A
+ * select passes the cotangent to the selected operand only, and 0 to the other one; if a factor of the derivative of
+ * the other operand is infinite, 0 times this factor is NaN. Sums of cotangents of 8-bit and 16-bit floats are
+ * computed in f32.
  *
- * UNIMPLEMENTED if an operation has no derivative, or `f` has a while loop whose result is differentiated.
+ * UNIMPLEMENTED if an operation has no derivative, or if a differentiated result depends on a while loop.
  */
 lxla_status lxla_computation_vjp(lxla_computation f,
                                  const lxla_vjp_options *options,
@@ -3392,24 +3450,26 @@ lxla_status lxla_computation_vjp(lxla_computation f,
                                  size_t *out_n_residuals);
 
 /**
- * Returns the computation of the parameters of `f` to its results, then the gradients of its first result, which is a
- * float scalar. Gradients are ordered as by `lxla_computation_vjp`, whose conventions and options hold.
+ * Returns a computation with the parameters of `f` that returns the results of `f`, then the gradients of its first
+ * result, which must be a float scalar. Options, order of the gradients and conventions are those of
+ * `lxla_computation_vjp`.
  */
 lxla_status lxla_computation_value_and_grad(lxla_computation f,
                                             const lxla_vjp_options *options,
                                             lxla_computation *out_computation);
 
 /**
- * Returns `f` over a batch of `size` (at least 1). Parameter i has the batch as axis `in_axes[i]` (0 to its rank in
- * `f`), or is the same for the whole batch if that is -1. Result i gets the batch as axis `out_axes[i]`; -1 is allowed
- * for a result that does not depend on a mapped parameter, and leaves it as it is, where any other axis repeats it.
- * `n_in` and `n_out` are the numbers of parameters and results of `f`. Captured values are the same for the whole
- * batch.
+ * Returns `f` over a batch of `size` elements (at least 1). Parameter i has the batch at axis `in_axes[i]` (0 to its
+ * rank in `f`); -1 means that it is not mapped: all elements of the batch share it. Result i has the batch at axis
+ * `out_axes[i]`. -1 is allowed for results that do not depend on a mapped parameter, and returns them without a batch
+ * axis; with any other axis, such a result is repeated along it. `n_in` and `n_out` are the numbers of parameters and
+ * results of `f`. Captured values are not mapped.
  *
- * A conditional or case whose choice is mapped computes all branches and selects. A loop whose condition is mapped runs
- * until it is false for the whole batch; finished elements keep their values. Random generators and custom calls run
- * once for each element, in a loop. UNIMPLEMENTED if the comparator of a sort, the combiner of a scatter or reduction,
- * or a computation with a rule of the caller's captured a mapped value.
+ * If the choice of a conditional or case is mapped, all branches are computed, and their results selected. If the
+ * condition of a while loop is mapped, the loop runs until the condition is false for the whole batch, and finished
+ * elements keep their values. Random generators and custom calls run once for each element of the batch, in a loop.
+ * UNIMPLEMENTED if a mapped value is captured by the comparator of a sort, by the combiner of a scatter or reduction,
+ * or by a computation with a custom derivative or batching rule.
  */
 lxla_status lxla_computation_vmap(lxla_computation f,
                                   const int64_t *in_axes,
@@ -3420,11 +3480,10 @@ lxla_status lxla_computation_vmap(lxla_computation f,
                                   lxla_computation *out_computation);
 
 /**
- * Returns a computation like `primal` with a reverse-mode derivative of the caller's: `forward` takes the parameters of
- * `primal` and returns its results, then residuals; `backward` takes the residuals, then one cotangent for each result
- * of a float or complex dtype, and returns one gradient for each parameter of such a dtype. Used wherever the
- * computation is called, scanned or differentiated. Forward mode, and derivatives by captured values, are
- * UNIMPLEMENTED.
+ * Returns `primal` with a custom reverse-mode derivative. `forward` takes the parameters of `primal`, and returns its
+ * results, then residuals. `backward` takes the residuals, then one cotangent for each result of a float or complex
+ * dtype, and returns one gradient for each parameter of such a dtype. The rule applies wherever the computation is
+ * called, scanned or differentiated. UNIMPLEMENTED for forward mode, and for derivatives by captured values.
  */
 lxla_status lxla_computation_with_vjp(lxla_computation primal,
                                       lxla_computation forward,
@@ -3432,43 +3491,43 @@ lxla_status lxla_computation_with_vjp(lxla_computation primal,
                                       lxla_computation *out_computation);
 
 /**
- * Returns a computation like `primal` with a derivative of the caller's: `jvp` takes the parameters of `primal`, then
- * one tangent for each of a float or complex dtype, and returns the results of `primal`, then one tangent for each
- * result of such a dtype, which must be linear in the tangents. Its transpose gives the reverse mode. Derivatives by
- * captured values are UNIMPLEMENTED.
+ * Returns `primal` with a custom forward-mode derivative. `jvp` takes the parameters of `primal`, then one tangent for
+ * each parameter of a float or complex dtype; it returns the results of `primal`, then one tangent for each result of
+ * such a dtype. These tangents must be linear in the given tangents: reverse mode transposes them. UNIMPLEMENTED for
+ * derivatives by captured values.
  */
 lxla_status lxla_computation_with_jvp(lxla_computation primal,
                                       lxla_computation jvp,
                                       lxla_computation *out_computation);
 
 /**
- * Returns a computation like `primal` with a batching of the caller's: `batched` takes the parameters of `primal` (at
- * least 1), each with a leading batch axis of one size B, and returns the results of `primal`, each with that axis.
- * Where `lxla_computation_vmap` maps an argument of the computation, directly or in computations that apply it, it
- * applies `batched`: an argument that is not mapped is repeated along the batch. Shapes are static, so a batch of
- * another size than B is INVALID_ARGUMENT, and the message names both.
+ * Returns `primal` with a custom batching rule. `batched` takes the parameters of `primal` (at least 1) with a leading
+ * batch axis of one size B, and returns the results of `primal` with that axis. `lxla_computation_vmap` applies
+ * `batched` where it maps an argument of the computation, directly or within other computations; arguments that are
+ * not mapped are repeated along the batch. Shapes are static: INVALID_ARGUMENT for a batch of another size than B,
+ * with both sizes in the message.
  *
- * Derivatives are those of `primal`, and are batched as its operations are. The derivative of the batched computation
- * is that of `batched`. `primal` may have a derivative of the caller's, and the result may be given one. Batches over
- * captured values are UNIMPLEMENTED.
+ * The derivatives of the result are those of `primal`, and are batched by the rules of its operations. The derivative
+ * of the batched computation is that of `batched`. Custom derivatives can be combined with the rule: `primal` may have
+ * one, or one may be added to the result. UNIMPLEMENTED for batches over captured values.
  */
 lxla_status lxla_computation_with_vmap(lxla_computation primal,
                                        lxla_computation batched,
                                        lxla_computation *out_computation);
 
 /**
- * Records the gradients of pending `ys` by the values that `xs` have now: `out_gradients[i]` has the dtype and shape of
- * `xs[i]`, and is the sum over all `ys` of the gradient times the cotangent. `cotangents` has one tensor for each of
- * `ys`, of its dtype and shape; NULL stands for 1, and then all `ys` are scalars. Both `ys` and `xs` are of float or
- * complex dtypes, on one device; `n_ys` and `n_xs` are at least 1. The gradient by a tensor on which no y depends is
- * zero. The conventions are those of `lxla_computation_vjp`.
+ * Records the gradients of pending `ys` with respect to the current values of `xs`: `out_gradients[i]` has the dtype
+ * and shape of `xs[i]`, and is the sum over all `ys` of the cotangent times the derivative. `cotangents` has one
+ * tensor for each of `ys`, of its dtype and shape; NULL means 1, and requires that all `ys` are scalars. `ys` and `xs`
+ * have float or complex dtypes, and are on one device; `n_ys` and `n_xs` are at least 1. The gradient with respect to
+ * a tensor on which none of `ys` depends is zero. Conventions are those of `lxla_computation_vjp`.
  *
- * Only operations that are still pending are seen: differentiate before the step or read that computes `ys`.
+ * Only pending operations are differentiated: call this before the step or read that computes `ys`.
  * FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
- * names both. `lxla_stop_gradient` makes a constant of such a value. A value that was copied from another device or
- * read and given back is a constant.
- * INVALID_ARGUMENT for eager tensors with a value among `ys` or `xs`, of which no operations are recorded; for them,
- * trace a computation and use `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
+ * names both. Pass such a value through `lxla_stop_gradient` to treat it as a constant. A value that was copied from
+ * another device, or was read and transferred back, is a constant. INVALID_ARGUMENT for an eager tensor with a value
+ * among `ys` or `xs`, because its operations are not recorded: trace a computation instead, and use
+ * `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
  */
 lxla_status lxla_gradients(const lxla_tensor *ys,
                            size_t n_ys,
@@ -3478,29 +3537,29 @@ lxla_status lxla_gradients(const lxla_tensor *ys,
                            lxla_tensor *out_gradients);
 
 /**
- * Records `x`, of any dtype and shape, as a value that derivatives treat as a constant.
+ * Records `x`, of any dtype and shape, with derivative zero: derivatives treat the result as a constant.
  */
 lxla_status lxla_stop_gradient(lxla_tensor x, lxla_tensor *out_tensor);
 
 /**
- * Records `x`, of any dtype and shape, under a name that is not empty, by which the checkpoint policy SAVE_NAMED saves
- * it.
+ * Records `x`, of any dtype and shape, under a name (not empty). The checkpoint policy SAVE_NAMED saves the values
+ * whose names are in `saved_names`.
  */
 lxla_status lxla_checkpoint_name(lxla_tensor x,
                                  const char *name,
                                  lxla_tensor *out_tensor);
 
-/* ---- Meshes: meshes as places of tensors, and the shardings of tensors on them. ---- */
+/* ---- Meshes: creation of meshes, tensors on a mesh, their shardings. ---- */
 
 /**
- * Creates a mesh: the XLA devices of `env`, arranged along named axes, as a place for tensors. `rank` axes have the
- * names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least 1). `ordinals` lists the
- * devices `xla:N`, row-major over the axes, each once: as many as the product of the sizes; NULL: 0, 1, 2, ...
- * INVALID_ARGUMENT if the environment has too few devices, see `device_count` of `lxla_env_options`. Devices of other
- * processes cannot be in a mesh.
+ * Creates a mesh: XLA devices of `env`, arranged along named axes. Tensors can be on the mesh as on a device. The mesh
+ * has `rank` axes with the names `axis_names` (letters, digits and `_`, distinct) and the sizes `axis_sizes` (at least
+ * 1). `ordinals` lists distinct devices `xla:N`, row-major over the axes; NULL: 0, 1, 2, ... INVALID_ARGUMENT if the
+ * environment has too few devices (see `device_count` of `lxla_env_options`). Devices of other processes cannot be in
+ * a mesh.
  *
- * Tensors are on a mesh as on any device (`lxla_mesh_device`): operations, computations, steps and saves take them
- * unchanged, with the shapes of whole tensors. XLA's partitioner splits the work. The handle has one reference.
+ * Operations, computations, steps and saves take tensors on the mesh (`lxla_mesh_device`) like tensors on any other
+ * device, with their whole shapes. XLA's partitioner (Shardy) divides the work among the devices.
  */
 lxla_status lxla_mesh_create(lxla_env env,
                              const char *const *axis_names,
@@ -3520,31 +3579,32 @@ lxla_status lxla_mesh_retain(lxla_mesh mesh);
 lxla_status lxla_mesh_release(lxla_mesh mesh);
 
 /**
- * Returns the mesh as a device of its environment, of kind `LXLA_DEVICE_MESH`. Creators, operations,
- * `lxla_mark_step`, `lxla_load` and all other functions that take a device take it. Tensors that are made without a
- * sharding are replicated: each device has a copy.
+ * Returns the mesh as a device of its environment, of kind `LXLA_DEVICE_MESH`. Every function that takes a device
+ * accepts it: creation functions, `lxla_mark_step`, `lxla_load`, ... A tensor that is created without a sharding is
+ * replicated: each device has a copy.
  */
 lxla_status lxla_mesh_device(lxla_mesh mesh,
                              lxla_device *out_device);
 
 /**
  * Returns the axes and devices of a mesh as JSON: `{"axes": [{"name": "data", "size": 2}, ...], "ordinals": [0, 1,
- * ...], "devices": 4}`, ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
+ * ...], "devices": 4}`, with ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
  */
 lxla_status lxla_mesh_info(lxla_mesh mesh,
                            char **out_json);
 
 /**
- * Returns a tensor on `mesh` with the value of `x`, split by `sharding`: a text with one entry for each axis of x,
- * separated by commas. An entry is `-` (not split) or the mesh axes by which the tensor's axis is split, major to
- * minor, joined by `+`: `"data,-"`, `"data+model,-,seq"`. The empty text means replicated. A mesh axis may appear once.
+ * Returns a tensor on `mesh` with the value of `x` and this sharding: a text with one entry for each axis of x,
+ * separated by commas. An entry is `-` (not split) or the mesh axes that split the tensor's axis, major to minor,
+ * joined by `+`: `"data,-"`, `"data+model,-,seq"`. Each mesh axis appears at most once. The empty text means
+ * replicated.
  *
- * x is on cpu, on an XLA device or on another mesh of the same environment: its value is computed, as by `lxla_sync`,
- * and copied by way of the host. On the mesh itself, the result is recorded, as by `lxla_sharding_constraint`. A
- * placeholder becomes a placeholder whose value would have this sharding.
+ * If x is on cpu, on an XLA device or on another mesh of the same environment, its value is computed as by
+ * `lxla_sync`, and copied through host memory. If x is on `mesh` itself, the result is recorded, as by
+ * `lxla_sharding_constraint`. If x is a placeholder, the result is a placeholder with this sharding.
  *
- * INVALID_ARGUMENT if the text does not parse (the message says where), names an unknown axis, or if the size of an
- * axis of x is not divisible by the number of its pieces.
+ * INVALID_ARGUMENT if the text does not parse (the message has the position of the error), if a mesh axis is unknown,
+ * or if the size of an axis of x is not divisible by the number of its pieces.
  */
 lxla_status lxla_tensor_shard(lxla_tensor x,
                               lxla_mesh mesh,
@@ -3552,8 +3612,8 @@ lxla_status lxla_tensor_shard(lxla_tensor x,
                               lxla_tensor *out_tensor);
 
 /**
- * Returns a tensor on `mesh` with values of the host, as `lxla_tensor_from_host`, split by `sharding` (see
- * `lxla_tensor_shard`). Each device gets its piece; no device gets the whole, unless it is replicated.
+ * Returns a tensor on `mesh` with the given sharding (as in `lxla_tensor_shard`) and a copy of host memory, as
+ * `lxla_tensor_from_host`. Each piece is transferred to the devices that hold it, and nothing else.
  */
 lxla_status lxla_tensor_from_host_sharded(lxla_mesh mesh,
                                           int32_t dtype,
@@ -3566,25 +3626,26 @@ lxla_status lxla_tensor_from_host_sharded(lxla_mesh mesh,
 
 /**
  * Returns the sharding of a tensor on a mesh in the syntax of `lxla_tensor_shard`, one entry for each axis. Computes a
- * pending tensor first, as `lxla_sync`: a result has the sharding of the constraint that it is, or of the donated
- * buffer that it replaces; XLA chooses the others. The caller frees the text with `lxla_string_free`.
- * INVALID_ARGUMENT if x is not on a mesh.
+ * pending tensor first, as `lxla_sync`. The result of a sharding constraint has that sharding, a result written over a
+ * donated buffer has the sharding of the buffer, and XLA chooses the sharding of any other result. The caller frees
+ * the text with `lxla_string_free`. INVALID_ARGUMENT if x is not on a mesh.
  */
 lxla_status lxla_tensor_sharding(lxla_tensor x,
                                  char **out_text);
 
 /**
- * Returns a picture, in lines of text, of the devices that hold each piece of a tensor on a mesh. Computes a pending
+ * Returns a drawing, in lines of text, of the devices that hold each piece of a tensor on a mesh. Computes a pending
  * tensor first, as `lxla_sync`. The caller frees the text with `lxla_string_free`.
  */
 lxla_status lxla_tensor_sharding_picture(lxla_tensor x,
                                          char **out_text);
 
 /**
- * Copies the piece of x that the device `xla:<ordinal>` holds, row-major, to `dst`, and blocks until it is there.
- * Computes a pending tensor first, as `lxla_sync`. `size_bytes` is the size of the piece. Writes the index of the
- * piece's first element in x to `out_offsets` and its shape to `out_dims`, lists of `capacity` entries, at least the
- * rank of x; either may be NULL. With `dst` NULL and `size_bytes` 0, only these are written.
+ * Copies the piece of x that the device `xla:<ordinal>` holds to `dst`, row-major, and blocks until the copy is
+ * complete. Computes a pending tensor first, as `lxla_sync`. INVALID_ARGUMENT if `size_bytes` is not the size of the
+ * piece. Writes the index of the piece's first element in x to `out_offsets`, and the shape of the piece to
+ * `out_dims`. Both have `capacity` entries, at least the rank of x, and may be NULL. With `dst` NULL and `size_bytes`
+ * 0, copies nothing and writes only these two.
  */
 lxla_status lxla_tensor_shard_read(lxla_tensor x,
                                    int32_t ordinal,
@@ -3594,42 +3655,43 @@ lxla_status lxla_tensor_shard_read(lxla_tensor x,
                                    int64_t *out_dims,
                                    size_t capacity);
 
-/* ---- Operations on meshes: sharding constraints, computations on the pieces of each device, collectives. ---- */
+/* ---- Operations on meshes: sharding constraints, shard_map, collectives. ---- */
 
 /**
- * Records x, a tensor on a mesh, with a sharding: one entry for each axis of x, separated by commas, with the axes of
- * the mesh that split it, major to minor (`"data+model,-"`), or `-`. `""` splits no axis. The result has the values of
- * x; the compiler places it as stated, and chooses how what is computed before and after is placed. A result of a step
- * that is a constraint has its sharding. Tangents and cotangents get the same constraint; a batch axis is not split.
+ * Records x, a tensor on a mesh, with a constraint on its sharding, which does not change its values. `sharding` has
+ * one entry for each axis of x, separated by commas: the mesh axes that split it, major to minor (`"data+model,-"`),
+ * or `-` for an axis that is not split. `""` splits no axis. XLA chooses the shardings of values without a constraint.
+ * The buffer of the result has this sharding. Tangents and cotangents get the same constraint; a batch axis is not
+ * split.
  *
- * INVALID_ARGUMENT if x is not on a mesh, if the text does not parse (the message says where), or if the size of an
- * axis is not a multiple of the number of its pieces.
+ * INVALID_ARGUMENT if x is not on a mesh, if the text does not parse (the message has the position of the error), or
+ * if the size of an axis is not divisible by the number of its pieces.
  */
 lxla_status lxla_sharding_constraint(lxla_tensor x,
                                      const char *sharding,
                                      lxla_tensor *out_tensor);
 
 /**
- * Records the application of `body` by every device of a mesh to its pieces of the arguments, as `shard_map` of JAX.
- * `in_shardings[i]` says how `args[i]` is split, as in `lxla_sharding_constraint`; parameter i of the body has the
- * type of one piece, so the body is traced on placeholders of the mesh's device with the shapes of pieces. The results
- * of the devices are the pieces of `out_results[i]`, split as `out_shardings[i]` says. Values that the body captured
- * are given whole to every device. Pieces are exchanged by `lxla_all_reduce` and the other collectives, which only
- * such a body may have.
+ * Records `shard_map` of JAX: every device of the mesh applies `body` to its pieces of the arguments.
+ * `in_shardings[i]` is the sharding of `args[i]`, in the syntax of `lxla_sharding_constraint`. Parameter i of the body
+ * has the type of one piece: trace the body on placeholders of the mesh's device with the shapes of pieces. The
+ * results of the devices are the pieces of `out_results[i]`, with sharding `out_shardings[i]`. Captured values are
+ * replicated: every device gets the whole value. Devices exchange pieces by `lxla_all_reduce` and the other
+ * collectives, which are allowed in such a body only.
  *
- * Where an axis of the mesh is in no entry of a sharding, the devices along it have the same piece. For a result this
- * is not checked: if the devices return different values there, the value of the tensor is any of them.
+ * Devices that differ only on mesh axes that a sharding does not name hold the same piece. The body must return equal
+ * values on them for a result. This is not checked: if they differ, the tensor has the value of any one of them.
  *
- * Derivatives have the conventions of JAX's `shard_map` with `check_vma=False`. The body with tangents is applied in
- * the same way. In the backward pass, the cotangent of a result is divided by the number of devices that hold a copy
- * of it, and the cotangent of an argument, or of a captured value, is the sum over the devices that hold a copy.
- * Inside, the transpose of a sum over devices is a sum over devices. Values that the backward pass reads are kept
- * where they were computed, each as an array with one row for each device. Over a batch (`lxla_computation_vmap`), the
- * batch is an axis of every piece, and is not split.
+ * Derivatives follow JAX's `shard_map` with `check_vma=False`: tangents are computed by a `shard_map` of the body with
+ * tangents. In the backward pass, the cotangent of a result is divided by the number of devices that hold the same
+ * piece; the cotangent of an argument or captured value is summed over the devices that hold the same piece. In the
+ * body, the transpose of a sum over devices is a sum over devices. Residuals stay on the devices that computed them:
+ * each is an array with one row for each device. With `lxla_computation_vmap`, the batch is an axis of every piece,
+ * and is not split.
  *
- * INVALID_ARGUMENT if the number or type of arguments, pieces, shardings or results does not fit; if the tensors are
- * not on this mesh; if the body has a sharding constraint or a `lxla_shard_map` of its own, or was traced on a mesh
- * with other axes.
+ * INVALID_ARGUMENT if the number or type of arguments, shardings or results does not fit the body; if a tensor is not
+ * on this mesh; if the body contains a sharding constraint or another `lxla_shard_map`, or was traced on a mesh with
+ * other axes.
  */
 lxla_status lxla_shard_map(lxla_computation body,
                            lxla_mesh mesh,
@@ -3641,17 +3703,20 @@ lxla_status lxla_shard_map(lxla_computation body,
                            size_t n_results);
 
 /**
- * Records the reduction of x by `op`, one of `LXLA_REDUCE_*`, over the devices that differ only on the axes of the
- * mesh that `axes` lists (`"data"`, `"data+model"`): each of them gets the result. As the other collectives, recorded
- * in the body of a `lxla_shard_map`: INVALID_ARGUMENT if x is computed from values of tensors alone. A collective has
- * no value outside of such a body: reading it is FAILED_PRECONDITION, and steps leave it pending. The dtypes are those
- * of `lxla_reduce`; pred is summed in s64, 8-bit floats are reduced in f32, f16 and bf16 in their own dtype.
+ * Records the reduction of x over groups of devices by `op`, one of `LXLA_REDUCE_*`; every device of a group gets the
+ * result. A group consists of the devices that differ only on the mesh axes listed in `axes` (`"data"`,
+ * `"data+model"`). Dtypes are those of `lxla_reduce`; pred is summed in s64, 8-bit floats are reduced in f32, f16 and
+ * bf16 in their own dtype.
  *
- * All devices must reach a collective: one in a branch or loop whose condition differs between devices may never
- * return.
+ * Like all collectives, for the body of a `lxla_shard_map`: INVALID_ARGUMENT if x is computed from values of tensors,
+ * without a placeholder. Outside of such a body a collective has no value: reading it is FAILED_PRECONDITION, and
+ * steps leave it pending.
  *
- * The cotangent of x is the sum of the cotangents over the same devices; that of a maximum or minimum is shared evenly
- * by the devices whose element is the result. UNIMPLEMENTED for the derivative of a product.
+ * All devices of a group must reach the collective: it may block forever in a branch or loop whose condition differs
+ * between devices.
+ *
+ * The cotangent of x is the sum of the cotangents of the group. For a maximum or minimum, the devices whose element is
+ * the result share it evenly. UNIMPLEMENTED for the derivative of a product.
  */
 lxla_status lxla_all_reduce(int32_t op,
                             lxla_tensor x,
@@ -3659,9 +3724,9 @@ lxla_status lxla_all_reduce(int32_t op,
                             lxla_tensor *out_tensor);
 
 /**
- * Records the values that x has on the devices that differ only on the axes of the mesh that `axes` lists,
- * concatenated along `axis`: each of these devices gets them all. They are ordered by the position along `axes`, of
- * which the first is the major one. All dtypes. The cotangent of x is a `lxla_reduce_scatter` of sums.
+ * Records the concatenation along `axis` of the values that x has on the devices of a group; every device of the group
+ * gets the result. Groups are as in `lxla_all_reduce`; their devices are ordered by their position along `axes`, the
+ * first of which is the major one. All dtypes. The cotangent of x is a `lxla_reduce_scatter` of sums.
  */
 lxla_status lxla_all_gather(lxla_tensor x,
                             const char *axes,
@@ -3669,10 +3734,10 @@ lxla_status lxla_all_gather(lxla_tensor x,
                             lxla_tensor *out_tensor);
 
 /**
- * Records one piece of `lxla_all_reduce` for each device: the reduction is split along `axis` into equal pieces, one
- * for each of the devices that differ only on the axes of the mesh that `axes` lists, in the order of
- * `lxla_all_gather`. The cotangent of x for SUM is a `lxla_all_gather`; UNIMPLEMENTED for the derivative of another
- * `op`.
+ * Records the reduction of x over groups of devices, as `lxla_all_reduce`, split along `axis` into one piece for each
+ * device of the group, in the order of `lxla_all_gather`; each device gets its piece. The size of the axis must be
+ * divisible by the number of devices of a group. The cotangent of x for SUM is a `lxla_all_gather`; UNIMPLEMENTED for
+ * the derivative of another `op`.
  */
 lxla_status lxla_reduce_scatter(int32_t op,
                                 lxla_tensor x,
@@ -3681,9 +3746,10 @@ lxla_status lxla_reduce_scatter(int32_t op,
                                 lxla_tensor *out_tensor);
 
 /**
- * Records an exchange among the devices that differ only on the axes of the mesh that `axes` lists: each splits its x
- * along `split_axis` into equal pieces, one for each of them in the order of `lxla_all_gather`, and concatenates the
- * pieces that it receives along `concat_axis`. All dtypes. The cotangent of x is the exchange back.
+ * Records an exchange of pieces within groups of devices (as in `lxla_all_reduce`): each device splits its x along
+ * `split_axis` into one piece for each device of the group, in the order of `lxla_all_gather`, sends each of them its
+ * piece, and concatenates the pieces that it receives along `concat_axis`. All dtypes. The cotangent of x is the
+ * exchange with `split_axis` and `concat_axis` swapped.
  */
 lxla_status lxla_all_to_all(lxla_tensor x,
                             const char *axes,
@@ -3692,10 +3758,10 @@ lxla_status lxla_all_to_all(lxla_tensor x,
                             lxla_tensor *out_tensor);
 
 /**
- * Records the value that x has on another device. `axis` is one axis of the mesh. `pairs` has 2 `n_pairs` entries: for
- * each pair the position along that axis of a source, then of its target, which gets the x of the source. A position
- * is at most once a source and at most once a target. Devices that are no target get zeros. All dtypes. The cotangent
- * of x goes from the targets back to the sources.
+ * Records the value that x has on another device. `axis` names one axis of the mesh. `pairs` lists `n_pairs` pairs, 2
+ * `n_pairs` entries: the position of a source along that axis, then the position of its target. The target gets the x
+ * of the source; devices that are no target get zeros. A position may be a source at most once, and a target at most
+ * once. All dtypes. The cotangent of x goes from the targets back to the sources.
  */
 lxla_status lxla_collective_permute(lxla_tensor x,
                                     const char *axis,
@@ -3704,9 +3770,9 @@ lxla_status lxla_collective_permute(lxla_tensor x,
                                     lxla_tensor *out_tensor);
 
 /**
- * Records the position of each device along the axes of the mesh that `axes` lists, an s32 scalar: 0 to the product of
- * their sizes minus 1, counted with the first axis as the major one. `device` is a mesh's. As the collectives, for the
- * body of a `lxla_shard_map`.
+ * Records, on `device` (the device of a mesh), the position of each device of the mesh along the listed `axes`: an s32
+ * scalar from 0 to the product of their sizes minus 1, row-major with the first axis as the major one. For the body of
+ * a `lxla_shard_map`, as `lxla_all_reduce`.
  */
 lxla_status lxla_axis_index(lxla_env env,
                             lxla_device device,
@@ -3716,10 +3782,10 @@ lxla_status lxla_axis_index(lxla_env env,
 /* ---- Sync: steps, syncs and waits. ---- */
 
 /**
- * Compiles, unless cached, and enqueues all pending operations of a device: with UNSPECIFIED of every XLA device
- * and every mesh, with CPU of none. Donates the buffers of values that nothing can read any more (option `donation`). Operations
- * that depend on a placeholder stay pending. With `wait` 1, blocks until the device has finished and returns its
- * failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
+ * Runs all pending operations of a device: compiles them, unless the program is cached, and enqueues it. UNSPECIFIED
+ * selects every XLA device and every mesh, CPU no device. Donates the buffers of values that nothing can read any more
+ * (option `donation`). Operations that depend on a placeholder stay pending. With `wait` 1, blocks until the device
+ * has finished and returns its failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
  *
  * If compiling or enqueuing fails, no tensor changes, and the next step tries again; a buffer that the plugin
  * consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported by the
@@ -3731,10 +3797,11 @@ lxla_status lxla_mark_step(lxla_env env,
                            int32_t wait);
 
 /**
- * Blocks until all work enqueued on a device has finished: with UNSPECIFIED on every XLA device and every
- * mesh, with CPU not at all. Returns the first failure that no earlier wait reported.
+ * Blocks until all work enqueued on a device has finished. UNSPECIFIED selects every XLA device and every mesh, CPU no
+ * device. Returns the first failure that no earlier wait reported.
  */
-lxla_status lxla_wait(lxla_env env, lxla_device device);
+lxla_status lxla_wait(lxla_env env,
+                      lxla_device device);
 
 /**
  * Enqueues the computation of the listed tensors and of all live pending tensors on which they depend, and nothing
@@ -3748,9 +3815,9 @@ lxla_status lxla_sync(const lxla_tensor *tensors,
 
 /**
  * Writes 32 bytes to `out_hash`: the blake3 hash of the cache key of the programs that a sync of these tensors would
- * run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in
- * every process; of several that run together (`process_count`), each has its own. Runs nothing; reads the plugin's
- * file on first use. The tensors must be lazy and on one device.
+ * run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in every
+ * process, except among processes that run together (`process_count`), where each process has its own. Runs nothing;
+ * reads the plugin's file on first use. The tensors must be lazy and on one device.
  */
 lxla_status lxla_graph_hash(lxla_env env,
                             lxla_device device,

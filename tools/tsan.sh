@@ -22,7 +22,7 @@ void *__tsan_memcpy(void *to, const void *from, size_t n) { return memcpy(to, fr
 void *__tsan_memmove(void *to, const void *from, size_t n) { return memmove(to, from, n); }
 C
 define=(-DLXLA_TEST_PLUGIN="\"$plugin\"" -DLXLA_FAULT_PLUGIN="\"$PWD/$out/fault_plugin.so\"")
-gcc -fPIC -shared -fvisibility=hidden "${define[@]}" -I"$header" c_tests/faults/fault_{plugin,processes}.c \
+gcc -fPIC -shared -fvisibility=hidden "${define[@]}" -I"$header" c_tests/faults/fault_{plugin,processes,options}.c \
   -o "$out/fault_plugin.so" -ldl -lpthread
 export LXLA_PJRT_PLUGIN=$plugin LD_LIBRARY_PATH=$library TF_CPP_MIN_LOG_LEVEL=1
 export TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp report_mutex_bugs=0 detect_deadlocks=0 halt_on_error=1"

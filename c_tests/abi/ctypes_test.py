@@ -8,7 +8,7 @@ import sys
 import threading
 from ctypes import POINTER, Structure, Union, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
-OK, INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, INVALID_HANDLE, NULL_ARGUMENT = 0, 3, 5, 9, 64, 65
+OK, INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, UNIMPLEMENTED, INVALID_HANDLE, NULL_ARGUMENT = 0, 3, 5, 9, 12, 64, 65
 XLA = 2
 S32, S64, F32, F64 = 4, 5, 11, 12
 ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM = 1, 2, 3, 4, 7
@@ -65,6 +65,7 @@ class EnvOptions(Structure):
         ("process_id", c_int32),
         ("process_count", c_int32),
         ("key_value_store", POINTER(KeyValueStore)),
+        ("plugin_options", c_char_p),
     ]
 
 
@@ -97,6 +98,8 @@ MADE = [POINTER(Computation)]
 TEXTS = POINTER(c_char_p)
 SIGNATURES = {
     "lxla_device_parse": [c_char_p, POINTER(Device)],
+    "lxla_device_memory_stats": [Env, Device, POINTER(c_void_p)],
+    "lxla_plugin_list": [POINTER(c_void_p)],
     "lxla_env_options_init": [POINTER(EnvOptions)],
     "lxla_env_create": [POINTER(EnvOptions), POINTER(Env)],
     "lxla_env_release": [Env],
@@ -257,7 +260,7 @@ def release(*handles):
 
 def test_layouts():
     kinds = (Tensor, Env, Device, Scalar, EnvOptions, KeyValueStore, VjpOptions)
-    assert [ctypes.sizeof(kind) for kind in kinds] == [8, 8, 8, 24, 72, 40, 48]
+    assert [ctypes.sizeof(kind) for kind in kinds] == [8, 8, 8, 24, 80, 40, 48]
 
 
 def test_versions():
@@ -274,6 +277,21 @@ def test_devices():
     env = new_env(device_count=2)
     assert give(lib.lxla_env_device_count, c_int32, env).value == 2
     release(env)
+
+
+def test_plugins_are_listed_and_take_options():
+    plugins = json.loads(text(lib.lxla_plugin_list))
+    keys = {"path", "found", "folder", "name", "package", "default", "api_version", "platform", "error"}
+    assert all(set(plugin) == keys for plugin in plugins)
+    (used,) = [plugin for plugin in plugins if plugin["default"]]
+    assert used["error"] is None and used["api_version"].startswith("0."), used
+    env = new_env(plugin_path=used["path"].encode(), plugin_options=b'{"cpu_device_count": 2}')
+    assert give(lib.lxla_env_device_count, c_int32, env).value == 2
+    # CPU plugins have no statistics.
+    refused(lib.lxla_device_memory_stats(env, xla(), byref(c_void_p())), UNIMPLEMENTED, "memory statistics of xla:0")
+    release(env)
+    options = EnvOptions(struct_size=ctypes.sizeof(EnvOptions), plugin_options=b'{"a": 1, "b": {}}')
+    refused(lib.lxla_env_create(byref(options), byref(Env())), INVALID_ARGUMENT, 'byte 14: "b" is an object')
 
 
 def test_several_processes_share_a_store():

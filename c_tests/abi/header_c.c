@@ -48,7 +48,8 @@ SAME(offsetof(lxla_env_options, donation), 52);
 SAME(offsetof(lxla_env_options, process_id), 56);
 SAME(offsetof(lxla_env_options, process_count), 60);
 SAME(offsetof(lxla_env_options, key_value_store), 64);
-_Static_assert(sizeof(lxla_env_options) >= 72, "fields were taken away");
+SAME(offsetof(lxla_env_options, plugin_options), 72);
+_Static_assert(sizeof(lxla_env_options) >= 80, "fields were taken away");
 SAME(offsetof(lxla_key_value_store, struct_size), 0);
 SAME(offsetof(lxla_key_value_store, user), 8);
 SAME(offsetof(lxla_key_value_store, get), 16);
@@ -202,6 +203,7 @@ static const function functions[] = {
     FUNCTION(lxla_cumulative),
     FUNCTION(lxla_custom_call),
     FUNCTION(lxla_custom_call_options_init),
+    FUNCTION(lxla_device_memory_stats),
     FUNCTION(lxla_device_parse),
     FUNCTION(lxla_dot_general),
     FUNCTION(lxla_dtype_can_cast),
@@ -263,6 +265,7 @@ static const function functions[] = {
     FUNCTION(lxla_optimization_barrier),
     FUNCTION(lxla_pad),
     FUNCTION(lxla_pad_with_scalar),
+    FUNCTION(lxla_plugin_list),
     FUNCTION(lxla_random_bernoulli),
     FUNCTION(lxla_random_bits),
     FUNCTION(lxla_random_normal),

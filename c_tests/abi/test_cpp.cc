@@ -279,6 +279,17 @@ TEST(options_and_metrics) {
   CHECK(lazyxla::parse_device("xla:1").ordinal == 1 && lazyxla::cpu().kind == LXLA_DEVICE_CPU);
 }
 
+TEST(plugins) {
+  CHECK(lazyxla::plugin_list().find("\"default\":true") != std::string::npos);
+  EnvironmentOptions options;
+  options.plugin_options = "{\"cpu_device_count\": 3}";
+  const Environment env(options);
+  CHECK(env.device_count() == 3);
+  REFUSED(LXLA_UNIMPLEMENTED, "device: cpu has no memory statistics", env.memory_stats(lazyxla::cpu()));
+  options.plugin_options = "{\"a\": {}}";
+  REFUSED(LXLA_INVALID_ARGUMENT, "\"a\" is an object", Environment other(options));
+}
+
 TEST(shapes) {
   Environment env;
   const Place at{env, xla()};

@@ -2,6 +2,7 @@
 // released. A mark at their start distinguishes the wrapper's errors and events from the real plugin's.
 #define _GNU_SOURCE
 #include "fault_plugin.h"
+#include "fault_options.h"
 #include "fault_processes.h"
 
 #include <dlfcn.h>
@@ -26,7 +27,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   X(Executable_DeserializeAndLoad) X(Executable_Destroy)                                                  \
   X(Buffer_ReadyEvent) X(Buffer_ToHostBuffer) X(Buffer_CopyToDevice) X(Buffer_GetMemoryLayout)            \
   X(Buffer_OpaqueDeviceMemoryDataPointer) X(Buffer_IsDeleted) X(Buffer_Destroy) X(Event_Await)            \
-  X(Event_IsReady) X(Event_Destroy)
+  X(Event_IsReady) X(Event_Destroy) X(Device_MemoryStats)
 
 enum {
 #define INDEX(name) AT_##name,
@@ -294,6 +295,11 @@ static PJRT_Error *fault_Client_Create(PJRT_Client_Create_Args *args) {
   PJRT_Error *error = create_as_process(real, args);
   if (!error) count(1);
   return error;
+}
+
+static PJRT_Error *fault_Device_MemoryStats(PJRT_Device_MemoryStats_Args *args) {
+  if (arrive(AT_Device_MemoryStats) == FAULT_FAIL) return new_error(faults[AT_Device_MemoryStats].code);
+  return memory_stats(real, args);
 }
 
 static PJRT_Error *process_index(PJRT_Client_ProcessIndex_Args *args) {

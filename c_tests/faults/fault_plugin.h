@@ -63,4 +63,19 @@ typedef void fault_refuse_option_fn(const char *name);
 // Resets all of the above.
 typedef void fault_forget_processes_fn(void);
 
+// --- Options of clients, and memory statistics ---
+
+// Returns the options of the last creation of a client: "name=int64 1;other=string text;", with the types string,
+// int64, int64s (a list), float and bool. Options whose name begins with "test_" are not passed on to the real plugin.
+typedef const char *fault_options_fn(void);
+
+// Memory statistics of every device. A negative number is one that the plugin does not know.
+typedef struct {
+  long long bytes_in_use;  // of device 0; each has one more than the device before it
+  long long peak_bytes_in_use, bytes_limit;
+} fault_memory;
+
+// Orders memory statistics; with negative `bytes_in_use`, those of the real plugin, as at first.
+typedef void fault_memory_is_fn(fault_memory memory);
+
 #endif

@@ -2,6 +2,7 @@
 // key-value store when a client is created, and later. The test specifies the calls.
 #include "fault_processes.h"
 
+#include "fault_options.h"
 #include "fault_plugin.h"
 
 #include <pthread.h>
@@ -204,6 +205,7 @@ static PJRT_Error *act(int process, int num_nodes, const PJRT_Client_Create_Args
 }
 
 PJRT_Error *create_as_process(const PJRT_Api *real, PJRT_Client_Create_Args *args) {
+  note_options(args);
   PJRT_Error *error = refuse(args);
   if (error) return error;
   PJRT_NamedValue others[MOST_OPTIONS];
@@ -213,7 +215,7 @@ PJRT_Error *create_as_process(const PJRT_Api *real, PJRT_Client_Create_Args *arg
     const PJRT_NamedValue *option = &args->create_options[i];
     if (is_named(option, "node_id")) process = (int)option->int64_value;
     else if (is_named(option, "num_nodes")) num_nodes = (int)option->int64_value;
-    else if (n < MOST_OPTIONS) others[n++] = *option;
+    else if (!is_of_test(option) && n < MOST_OPTIONS) others[n++] = *option;
   }
   if (process >= 0) {
     error = act(process, num_nodes, args);

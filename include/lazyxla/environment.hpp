@@ -79,6 +79,9 @@ inline std::vector<uint8_t> contiguous(const std::vector<bool> &values) { return
 static_assert(sizeof(bool) == 1, "pred has one byte an element");
 }  // namespace detail
 
+/// The PJRT plugins that can be found, as JSON; see lxla_plugin_list.
+inline std::string plugin_list() { return detail::text<lxla_plugin_list>(); }
+
 inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
 inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                           ///< Native host memory.
 /// Parses a device name: "cpu", "xla", "xla:N" or "mesh:N".
@@ -97,6 +100,7 @@ struct EnvironmentOptions {
   int32_t process_id = 0;                         ///< Number of this process among several, from 0.
   int32_t process_count = 0;                      ///< How many processes run the program together.
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
+  std::string plugin_options;                     ///< Options of the plugin's client, a JSON object.
 };
 
 /// Owner of one reference to an environment, or a view without a reference. Using a moved-from object throws
@@ -122,6 +126,7 @@ class Environment {
     options.process_id = given.process_id;
     options.process_count = given.process_count;
     options.key_value_store = given.key_value_store;
+    options.plugin_options = text(given.plugin_options);
     check(lxla_env_create(&options, &env_));
     owned_ = true;
   }
@@ -166,6 +171,10 @@ class Environment {
   void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
   /// Blocks until all work enqueued on a device, or on all devices, has finished.
   void wait(lxla_device device = {}) { check(lxla_wait(env_, device)); }
+  /// The statistics of a device's memory, as JSON; see lxla_device_memory_stats.
+  std::string memory_stats(lxla_device device = {}) const {
+    return detail::text<lxla_device_memory_stats>(env_, device);
+  }
   /// Returns the StableHLO text of the programs that a step of the device would compile now.
   std::string step_stablehlo(lxla_device device = {}) const { return detail::text<lxla_step_stablehlo>(env_, device); }
 

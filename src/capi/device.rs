@@ -1,14 +1,16 @@
-//! Chapter Devices: device names.
+//! Chapter Devices: device names, memory statistics, plugins.
 
-use super::abi::arguments::text;
+use super::abi::arguments::{owned_text, text};
 use super::abi::guard::guard_into;
 use super::abi::results::place;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
-use crate::device::Device;
+use crate::device::{Device, Place};
+use crate::engine::{self, MemoryStatistics, PluginInfo};
 use crate::env::{self, DeviceKind, Environment};
 use crate::error;
 use crate::error::Result;
+use serde_json::{Map, Value, json};
 use std::ffi::c_char;
 use std::sync::Arc;
 
@@ -34,6 +36,94 @@ fn parse(given: &str) -> Result<lxla_device> {
         ("mesh", Some(ordinal)) if given != "mesh" => Ok(lxla_device { kind: LXLA_DEVICE_MESH, ordinal }),
         _ => Err(error!(InvalidArgument, "text: {given:?} is no device; want \"cpu\", \"xla:N\" or \"mesh:N\"")),
     }
+}
+
+/// Returns the statistics of a device's memory that its plugin reports, as a JSON object: `bytes_in_use`, and those of
+/// these that the plugin knows: `peak_bytes_in_use`, `num_allocs`, `largest_alloc_size`, `bytes_limit`,
+/// `bytes_reserved`, `peak_bytes_reserved`, `bytes_reservable_limit`, `largest_free_block_bytes`, `pool_bytes`,
+/// `peak_pool_bytes`. They are those of the whole device, as PJRT defines them; the counters `LiveBytes` and
+/// `PeakLiveBytes` are those of the environment. For a mesh: `{"devices": [{"device": "xla:0", "bytes_in_use": ...},
+/// ...]}`, row-major over the axes. UNSPECIFIED is xla:0. Starts the plugin on first use. The caller frees the text
+/// with `lxla_string_free`.
+///
+/// UNIMPLEMENTED if the plugin has no statistics (CPU plugins), and for cpu.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_device_memory_stats(
+    env: lxla_env,
+    device: lxla_device,
+    out_json: *mut *mut c_char,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_device_memory_stats", unsafe { place("out_json", out_json) }, || {
+        let named = match kind_of(device)? {
+            DeviceKind::Unspecified => lxla_device { kind: LXLA_DEVICE_XLA, ..device },
+            _ => device,
+        };
+        let kept = kept_device(env, named)?;
+        let owner = kept.device.state().owner()?.clone();
+        let mut all = owner.memory_statistics()?;
+        if !matches!(owner.place, Place::Mesh(_)) {
+            let (_, statistics) = all.remove(0);
+            return Ok(owned_text(Value::from(statistics_json(&statistics)).to_string()));
+        }
+        let with_name = |(ordinal, statistics): &(usize, MemoryStatistics)| {
+            let mut map = statistics_json(statistics);
+            map.insert("device".to_string(), format!("xla:{ordinal}").into());
+            Value::from(map)
+        };
+        let devices: Vec<Value> = all.iter().map(with_name).collect();
+        Ok(owned_text(json!({ "devices": devices }).to_string()))
+    })
+}
+
+fn statistics_json(statistics: &[(&'static str, i64)]) -> Map<String, Value> {
+    statistics.iter().map(|&(name, value)| (name.to_string(), value.into())).collect()
+}
+
+/// Returns the PJRT plugins that can be found on this machine, as a JSON array in the order of the search. Creates no
+/// client. Each file is loaded and initialized in a process of its own, by the program `lazyxla-probe` that is
+/// installed with the library, several at a time. A plugin that hangs is stopped after 10 seconds (or
+/// `LXLA_PROBE_TIMEOUT`, a variable, in seconds); one that hangs, crashes or ends its process has an `error`, and does
+/// no harm here. Each element:
+///
+/// - `path`: the file. Files that are found twice are listed once.
+/// - `found`: `LXLA_PJRT_PLUGIN`, `PJRT_NAMES_AND_LIBRARY_PATHS` or `TPU_LIBRARY_PATH`: the variable that names the
+///   file. `entry_point`: a Python distribution with an entry point in the group `jax_plugins` or `xla_plugins`.
+///   `package`: a distribution without one, by the name of the file. `namespace`: a folder in `jax_plugins` or
+///   `xla_plugins`. `folder`: a folder that was searched.
+/// - `folder`: folder that was searched: `lazyxla` beside the library, `build/plugins` (for a library inside the source
+///   tree), those in `LXLA_PLUGIN_DIRS` and `PYTHONPATH`, and the folders of packages of `VIRTUAL_ENV`, `CONDA_PREFIX`,
+///   each Python in `PATH`, and the user. null if a variable names the file. Python is not started.
+/// - `name`: name in the variable, of the entry point or of the folder in the namespace, or null.
+/// - `package`: name and version of the distribution, or null.
+/// - `default`: whether an environment without `plugin_path` uses it.
+/// - `api_version`: version of its PJRT API as "major.minor", or null if it was not reached.
+/// - `platform`: "cuda" or "rocm" if its attributes say so; null otherwise: PJRT tells the platform of clients only.
+/// - `error`: why it cannot be used; null if it was loaded and initialized. Creating a client may fail all the same.
+///
+/// NOT_FOUND if a plugin was found, but not `lazyxla-probe`: it is named by `LXLA_PROBE`, or is beside the library. The
+/// caller frees the text with `lxla_string_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_plugin_list(out_json: *mut *mut c_char) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_plugin_list", unsafe { place("out_json", out_json) }, || {
+        let plugins: Vec<Value> = engine::plugins()?.iter().map(plugin_json).collect();
+        Ok(owned_text(Value::from(plugins).to_string()))
+    })
+}
+
+fn plugin_json(plugin: &PluginInfo) -> Value {
+    json!({
+        "path": plugin.path.to_string_lossy(),
+        "found": plugin.found,
+        "folder": plugin.folder.as_ref().map(|folder| folder.to_string_lossy()),
+        "name": plugin.name,
+        "package": plugin.package,
+        "default": plugin.is_default,
+        "api_version": plugin.api_version.map(|(major, minor)| format!("{major}.{minor}")),
+        "platform": plugin.platform,
+        "error": plugin.error,
+    })
 }
 
 /// Converts the kind of a caller's device.

@@ -6,7 +6,7 @@ use super::abi::key_value::optional_store;
 use super::abi::options::{self, Options};
 use super::abi::results::place;
 use super::types::*;
-use crate::engine::Processes;
+use crate::engine::{PluginOptions, Processes};
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
 use crate::error::Result;
@@ -60,8 +60,20 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
         device_count,
         // SAFETY: likewise.
         processes: unsafe { read_processes(&given)? },
+        // SAFETY: likewise.
+        plugin_options: unsafe { read_plugin_options(&given)? },
         named,
     })
+}
+
+/// Parses the options of the plugin; none if the text is NULL.
+unsafe fn read_plugin_options(given: &lxla_env_options) -> Result<PluginOptions> {
+    const ARGUMENT: &str = "options.plugin_options";
+    // SAFETY: the caller's promise, see `capi`.
+    match unsafe { optional_text(ARGUMENT, given.plugin_options)? } {
+        Some(text) => PluginOptions::parse(text).map_err(|e| e.context(ARGUMENT)),
+        None => Ok(PluginOptions::default()),
+    }
 }
 
 /// Converts the options for several processes; None if `process_count` is at most 1.
@@ -91,6 +103,9 @@ unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> 
 /// With `process_count` of 2 or more, the plugin's client joins those of the other processes through `key_value_store`,
 /// and creating it may wait for them. A plugin that supports one process only (CPU plugins) gets a client of this
 /// process alone; a warning is logged if it rejects the options `node_id` and `num_nodes`.
+///
+/// INVALID_ARGUMENT if `plugin_options` is no JSON object of options: the message has the offset of the first wrong
+/// byte, or the name of the option.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.

@@ -89,6 +89,12 @@ pub struct lxla_env_options {
     /// Key-value store through which the plugins of these processes find each other. Required if `process_count` is 2
     /// or more, otherwise ignored. The struct is copied during the call.
     pub key_value_store: *const lxla_key_value_store,
+    /// Options of the plugin's client: a JSON object such as `{"memory_fraction": 0.5, "visible_devices": [0, 1]}`, of
+    /// strings, integers (int64), floats (32 bits; written with a point or an exponent), true, false, and lists of
+    /// integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a type
+    /// is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id` and
+    /// `num_nodes`. NULL: none.
+    pub plugin_options: *const c_char,
 }
 
 /// Key-value store shared by all processes of a program, for example on a server, in MPI or in files. All three

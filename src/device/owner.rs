@@ -3,7 +3,7 @@
 use super::Place;
 use super::shared::Shared;
 use crate::allocation::zeroed_bytes;
-use crate::engine::{Buffer, ShardedBuffer};
+use crate::engine::{Buffer, MemoryStatistics, ShardedBuffer};
 use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, Placement, Sharding, take_piece};
@@ -104,6 +104,20 @@ impl Owner {
         let engine = &self.shared.runtime().engine;
         let waited: Vec<Result<()>> = self.ordinals().iter().map(|&ordinal| engine.wait(ordinal)).collect();
         waited.into_iter().collect()
+    }
+
+    /// Memory statistics of each XLA device, with its ordinal. UNIMPLEMENTED for cpu, and if the plugin has none.
+    pub fn memory_statistics(&self) -> Result<Vec<(usize, MemoryStatistics)>> {
+        if self.ordinals().is_empty() {
+            return Err(error!(Unimplemented, "device: {} has no memory statistics; name a device xla:N", self.place));
+        }
+        let engine = &self.shared.runtime().engine;
+        let of = |&ordinal: &usize| -> Result<(usize, MemoryStatistics)> {
+            let statistics = engine.memory_statistics(ordinal);
+            let statistics = statistics.map_err(|e| e.context(format_args!("memory statistics of xla:{ordinal}")))?;
+            Ok((ordinal, statistics))
+        };
+        self.ordinals().iter().map(of).collect()
     }
 
     /// Mesh of the device, or an error that names the argument.

@@ -4,13 +4,18 @@
 pub mod cpu;
 mod partitions;
 mod pjrt;
+mod plugin_info;
+mod plugin_options;
 mod processes;
 pub mod sharded;
 
 pub use partitions::Partitions;
+pub use plugin_info::PluginInfo;
+pub use plugin_options::{DEVICE_COUNT, OptionValue, PluginOptions};
 pub use processes::{KeyValueStore, Processes};
 pub use sharded::ShardedBuffer;
 
+use crate::error;
 use crate::error::{Error, Result};
 use crate::mesh::{Placement, Sharding};
 use crate::types::{SharedBytes, TensorType};
@@ -29,11 +34,18 @@ pub struct EngineOptions {
     pub device_count: usize,
     /// Id, number and store of the processes that run the same program together, if there are several.
     pub processes: Option<Processes>,
+    /// Options of the caller for the plugin's client.
+    pub plugin_options: PluginOptions,
 }
 
 /// Starts an engine on a PJRT plugin.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     pjrt::start(options)
+}
+
+/// Finds the PJRT plugins of this machine, and loads each in a process of its own to tell what it is. Starts no client.
+pub fn plugins() -> Result<Vec<PluginInfo>> {
+    pjrt::plugins()
 }
 
 /// Makes process exit call `run` once, while engines can still be used. `progress` returns a number that changes while
@@ -87,6 +99,11 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// Statistics of a device's memory, as its runtime reports them. UNIMPLEMENTED if it reports none.
+    fn memory_statistics(&self, _device: usize) -> Result<MemoryStatistics> {
+        Err(error!(Unimplemented, "the engine has no memory statistics"))
+    }
+
     /// Memory held by buffers.
     fn memory(&self) -> Memory;
 
@@ -102,6 +119,10 @@ pub struct Memory {
     /// Maximum of the bytes held so far.
     pub peak: u64,
 }
+
+/// Names and values of a device's memory statistics, in bytes or counts. Those that the runtime does not know are left
+/// out.
+pub type MemoryStatistics = Vec<(&'static str, i64)>;
 
 /// Parameters and outputs of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
-use crate::engine::{self, Engine, EngineOptions, Processes};
+use crate::engine::{self, DEVICE_COUNT, Engine, EngineOptions, PluginOptions, Processes};
 use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, MeshAxes};
@@ -29,6 +29,8 @@ pub struct EnvironmentOptions {
     pub device_count: usize,
     /// Id, number and store of the processes that run the same program together, if there are several.
     pub processes: Option<Processes>,
+    /// Options of the plugin's client.
+    pub plugin_options: PluginOptions,
     /// Named options (see [`Options::set`]) with their values.
     pub named: Vec<(&'static str, String)>,
 }
@@ -76,6 +78,7 @@ struct Start {
     disk: Option<DiskCache>,
     cache_capacity: NonZeroUsize,
     device_count: usize,
+    plugin_options: PluginOptions,
 }
 
 impl Environment {
@@ -91,12 +94,7 @@ impl Environment {
             metrics: Metrics::default(),
             runtime: OnceLock::new(),
         });
-        if options.device_count > MOST_DEVICES {
-            return Err(error!(
-                InvalidArgument,
-                "options.device_count: {} given; want at most {MOST_DEVICES}", options.device_count
-            ));
-        }
+        check_devices(&options)?;
         let at_once = options.plugin_path.is_some();
         let cache_dir = options.cache_dir.or_else(from_variable);
         let environment = Environment {
@@ -110,6 +108,7 @@ impl Environment {
                 disk: cache_dir.as_deref().and_then(DiskCache::open),
                 cache_capacity: options.cache_capacity.unwrap_or(default),
                 device_count: options.device_count,
+                plugin_options: options.plugin_options,
             }),
         };
         if at_once {
@@ -156,6 +155,7 @@ impl Environment {
                 cache_folder: start.disk.as_ref().map(|disk| disk.folder().to_path_buf()),
                 device_count: start.device_count,
                 processes: self.processes.clone(),
+                plugin_options: start.plugin_options.clone(),
             })?;
             let programs = ProgramCache::new(start.cache_capacity);
             let _ = self.shared.runtime.set(Runtime { engine, programs, disk: start.disk.take() });
@@ -320,6 +320,21 @@ fn set_options(named: &[(&'static str, String)]) -> Result<Options> {
         options.set(name, value).map_err(|e| e.context(format_args!("options.{name}")))?;
     }
     Ok(options)
+}
+
+/// Returns an error if there would be too many devices, or an option of the plugin is given in two ways.
+fn check_devices(options: &EnvironmentOptions) -> Result<()> {
+    let EnvironmentOptions { device_count, plugin_options, .. } = options;
+    if *device_count > MOST_DEVICES {
+        return Err(error!(InvalidArgument, "options.device_count: {device_count} given; want at most {MOST_DEVICES}"));
+    }
+    if let Some(count) = plugin_options.device_count().filter(|&count| count > MOST_DEVICES) {
+        return Err(error!(
+            InvalidArgument,
+            "options.plugin_options: {DEVICE_COUNT:?} is {count}; want at most {MOST_DEVICES}"
+        ));
+    }
+    plugin_options.check_against(*device_count, options.processes.is_some())
 }
 
 fn close(devices: &[&'static Device]) {

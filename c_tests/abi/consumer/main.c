@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void ok(lxla_status status) {
   if (status == LXLA_OK) return;
@@ -25,6 +26,12 @@ int main(void) {
   ok(lxla_tensor_read(x, got, sizeof got));
   ok(lxla_tensor_release(x));
   ok(lxla_env_release(env));
+  // The program that loads plugins for this was installed with the library.
+  char *plugins;
+  ok(lxla_plugin_list(&plugins));
+  const int lists_the_plugin = strstr(plugins, "\"default\":true") != NULL;
+  lxla_string_free(plugins);
+  if (!lists_the_plugin) return 1;
 
   printf("lazyxla %s: %g %g %g %g\n", lxla_version(), got[0], got[1], got[2], got[3]);
   for (int i = 0; i < 4; i++)

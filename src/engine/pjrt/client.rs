@@ -6,7 +6,7 @@ use super::create::{Created, create};
 use super::event::Event;
 use super::key_value::SharedStore;
 use super::{exit, sys};
-use crate::engine::Processes;
+use crate::engine::{EngineOptions, MemoryStatistics};
 use crate::error;
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
@@ -48,11 +48,11 @@ unsafe impl Send for Client {}
 unsafe impl Sync for Client {}
 
 impl Client {
-    /// Creates a client with `device_count` devices (0: the plugin's default, but one device on CPU plugins), in one of
-    /// several processes if `processes` are given.
-    pub fn start(api: &'static Api, device_count: usize, processes: Option<Processes>) -> Result<Arc<Client>> {
-        check_threads(device_count)?;
-        let Created { raw, store } = create(api, device_count, processes)?;
+    /// Creates a client with the devices that the options ask for, in one of several processes if they are given.
+    pub fn start(api: &'static Api, options: &EngineOptions) -> Result<Arc<Client>> {
+        let device_count = options.device_count;
+        check_threads(options.plugin_options.device_count().unwrap_or(device_count))?;
+        let Created { raw, store } = create(api, options)?;
         let mut client = Client {
             api,
             raw,
@@ -141,6 +141,27 @@ impl Client {
         args.device_description = device.device_description;
         call!(self.api, PJRT_DeviceDescription_Id, args)?;
         Ok(args.id)
+    }
+
+    /// Statistics of a device's memory, those that the plugin reports.
+    pub fn memory_statistics(&self, index: usize) -> Result<MemoryStatistics> {
+        let mut args = Args::<sys::PJRT_Device_MemoryStats_Args>::new(self.api);
+        args.device = self.device(index)?;
+        call!(self.api, PJRT_Device_MemoryStats, args)?;
+        let all = [
+            ("bytes_in_use", args.bytes_in_use, true),
+            ("peak_bytes_in_use", args.peak_bytes_in_use, args.peak_bytes_in_use_is_set),
+            ("num_allocs", args.num_allocs, args.num_allocs_is_set),
+            ("largest_alloc_size", args.largest_alloc_size, args.largest_alloc_size_is_set),
+            ("bytes_limit", args.bytes_limit, args.bytes_limit_is_set),
+            ("bytes_reserved", args.bytes_reserved, args.bytes_reserved_is_set),
+            ("peak_bytes_reserved", args.peak_bytes_reserved, args.peak_bytes_reserved_is_set),
+            ("bytes_reservable_limit", args.bytes_reservable_limit, args.bytes_reservable_limit_is_set),
+            ("largest_free_block_bytes", args.largest_free_block_bytes, args.largest_free_block_bytes_is_set),
+            ("pool_bytes", args.pool_bytes, args.pool_bytes_is_set),
+            ("peak_pool_bytes", args.peak_pool_bytes, args.peak_pool_bytes_is_set),
+        ];
+        Ok(all.into_iter().filter(|&(_, _, is_set)| is_set).map(|(name, value, _)| (name, value)).collect())
     }
 
     /// Counts bytes that were allocated and freed by the same operation.

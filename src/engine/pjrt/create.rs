@@ -3,19 +3,15 @@
 use super::api::{Api, Args, call, function};
 use super::key_value::SharedStore;
 use super::sys::{self, VersionedStruct};
-use crate::engine::Processes;
+use crate::engine::plugin_options::{DEVICE_COUNT, NODE_ID, NUM_NODES};
+use crate::engine::{EngineOptions, OptionValue, PluginOptions, Processes};
 use crate::error;
 use crate::error::{Code, Error, Result};
 use crate::log::{Level, log};
 use std::sync::Arc;
 
-/// Option for the number of devices of CPU plugins; their defaults differ (4 or 1).
-const DEVICE_COUNT: &str = "cpu_device_count";
-/// Options of plugins that run in several processes.
-const NODE_ID: &str = "node_id";
-const NUM_NODES: &str = "num_nodes";
-
-/// Name and value of an option. All values are int64: a value of another type would end the process.
+/// Name and value of an option that the library sets. All values are int64: a value of another type would end the
+/// process.
 type NamedInteger = (&'static str, i64);
 
 /// A new client, and the store that it may call during its lifetime.
@@ -26,19 +22,23 @@ pub struct Created {
     pub store: Option<Arc<SharedStore>>,
 }
 
-/// Creates a client. Retries without options that the plugin rejects. A plugin that has called the store has accepted
-/// the options: then its error, which may be an error of the store, is returned.
-pub fn create(api: &'static Api, device_count: usize, processes: Option<Processes>) -> Result<Created> {
-    let mut options = vec![(DEVICE_COUNT, device_count.max(1) as i64)];
-    if let Some(processes) = &processes {
-        check(processes)?;
-        options.extend([(NODE_ID, i64::from(processes.id)), (NUM_NODES, i64::from(processes.count))]);
+/// Creates a client. Options of the library that the plugin rejects are left out; those of the caller never are. A
+/// plugin that has called the store accepted the options: its errors, which may be those of the store, are returned.
+pub fn create(api: &'static Api, options: &EngineOptions) -> Result<Created> {
+    let EngineOptions { device_count, processes, plugin_options, .. } = options;
+    let mut own = Vec::new();
+    if plugin_options.device_count().is_none() {
+        own.push((DEVICE_COUNT, (*device_count).max(1) as i64));
     }
-    let store = processes.map(|processes| SharedStore::new(processes.store));
+    if let Some(processes) = processes {
+        check(processes)?;
+        own.extend([(NODE_ID, i64::from(processes.id)), (NUM_NODES, i64::from(processes.count))]);
+    }
+    let store = processes.as_ref().map(|processes| SharedStore::new(processes.store.clone()));
     loop {
-        match create_with(api, &options, store.as_deref()) {
+        match create_with(api, &own, plugin_options, store.as_deref()) {
             Ok(raw) => return Ok(Created { raw, store }),
-            Err(error) if is_rejection(&error, store.as_deref()) && leave_out(&mut options, &error) => {}
+            Err(error) if is_rejection(&error, store.as_deref()) && leave_out(&mut own, &error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -60,8 +60,15 @@ fn check(processes: &Processes) -> Result<()> {
     Ok(())
 }
 
-fn create_with(api: &Api, options: &[NamedInteger], store: Option<&SharedStore>) -> Result<*mut sys::PJRT_Client> {
-    let named: Vec<sys::PJRT_NamedValue> = options.iter().map(|option| named_value(api, option)).collect();
+fn create_with(
+    api: &Api,
+    own: &[NamedInteger],
+    of_caller: &PluginOptions,
+    store: Option<&SharedStore>,
+) -> Result<*mut sys::PJRT_Client> {
+    let of_library = own.iter().map(|&(name, number)| named_value(api, name, &OptionValue::Integer(number)));
+    let of_caller = of_caller.iter().map(|(name, value)| named_value(api, name, value));
+    let named: Vec<sys::PJRT_NamedValue> = of_library.chain(of_caller).collect();
     let mut args = Args::<sys::PJRT_Client_Create_Args>::new(api);
     args.create_options = named.as_ptr();
     args.num_options = named.len();
@@ -71,15 +78,38 @@ fn create_with(api: &Api, options: &[NamedInteger], store: Option<&SharedStore>)
     call!(api, PJRT_Client_Create, args).map(|()| args.client)
 }
 
-fn named_value(api: &Api, &(name, value): &NamedInteger) -> sys::PJRT_NamedValue {
+/// Makes PJRT's form of an option, which points to the name and to a value that is a text or a list.
+fn named_value(api: &Api, name: &str, value: &OptionValue) -> sys::PJRT_NamedValue {
     let mut named = *Args::<sys::PJRT_NamedValue>::new(api);
     // The entries are adjacent in an array, so that struct_size must be their distance.
     named.struct_size = sys::PJRT_NamedValue::STRUCT_SIZE;
     named.name = name.as_ptr().cast();
     named.name_size = name.len();
-    named.type_ = sys::PJRT_NamedValue_kInt64;
-    named.value.int64_value = value;
     named.value_size = 1;
+    match value {
+        OptionValue::Text(text) => {
+            named.type_ = sys::PJRT_NamedValue_kString;
+            named.value.string_value = text.as_ptr().cast();
+            named.value_size = text.len();
+        }
+        OptionValue::Integer(number) => {
+            named.type_ = sys::PJRT_NamedValue_kInt64;
+            named.value.int64_value = *number;
+        }
+        OptionValue::Integers(numbers) => {
+            named.type_ = sys::PJRT_NamedValue_kInt64List;
+            named.value.int64_array_value = numbers.as_ptr();
+            named.value_size = numbers.len();
+        }
+        OptionValue::Float(number) => {
+            named.type_ = sys::PJRT_NamedValue_kFloat;
+            named.value.float_value = *number;
+        }
+        OptionValue::Flag(flag) => {
+            named.type_ = sys::PJRT_NamedValue_kBool;
+            named.value.bool_value = *flag;
+        }
+    }
     named
 }
 

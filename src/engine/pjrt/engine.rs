@@ -9,7 +9,7 @@ use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
 use super::settings::{self, Settings};
 use super::{check, compile_options, exit, host_memory, sys};
-use crate::engine::{Buffer, Engine, EngineOptions, Executable, Memory, Partitions, Signature};
+use crate::engine::{Buffer, Engine, EngineOptions, Executable, Memory, MemoryStatistics, Partitions, Signature};
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, SharedBytes, TensorType};
@@ -23,6 +23,8 @@ pub struct PjrtEngine {
     plugin: &'static Plugin,
     platform: String,
     version: String,
+    /// Bytes that differ whenever the caller's options of the client do.
+    options: Vec<u8>,
     settings: Settings,
     /// Folder of the disk cache, in which the hash of the plugin's file may be remembered.
     cache_folder: Option<PathBuf>,
@@ -39,11 +41,11 @@ impl PjrtEngine {
     /// Creates a client of `plugin`. FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
     pub fn new(plugin: &'static Plugin, options: EngineOptions) -> Result<PjrtEngine> {
         let _inside = exit::enter()?;
-        let EngineOptions { plugin_path: _, cache_folder, device_count, processes } = options;
-        let client = Client::start(plugin.api(), device_count, processes)?;
+        let client = Client::start(plugin.api(), &options)?;
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
-        let settings = Settings::default();
-        let mut engine = PjrtEngine { client, plugin, platform, version, settings, cache_folder };
+        let EngineOptions { cache_folder, plugin_options, .. } = options;
+        let (options, settings) = (plugin_options.fingerprint(), Settings::default());
+        let mut engine = PjrtEngine { client, plugin, platform, version, options, settings, cache_folder };
         engine.settings = plugin.settings(|| engine.find_settings())?.clone();
         // Buffers of the checks do not count in the peak.
         engine.client.reset_peak();
@@ -164,6 +166,9 @@ impl Engine for PjrtEngine {
         field(&self.client.process_index().to_le_bytes());
         field(&self.settings.flags);
         field(&self.settings.compile_options);
+        if !self.options.is_empty() {
+            field(&self.options);
+        }
         Ok(out)
     }
 
@@ -233,6 +238,11 @@ impl Engine for PjrtEngine {
     fn memory_limit(&self, needed: u64) -> Option<(u64, &'static str)> {
         let is_asked = self.client.host_readable && needed >= host_memory::MUCH;
         is_asked.then(host_memory::limit)
+    }
+
+    fn memory_statistics(&self, device: usize) -> Result<MemoryStatistics> {
+        let _inside = exit::enter()?;
+        self.client.memory_statistics(device)
     }
 
     fn memory(&self) -> Memory {

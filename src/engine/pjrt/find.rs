@@ -23,19 +23,24 @@ pub fn find(asked: Option<&Path>) -> Result<PathBuf> {
     let mut looked = Vec::new();
     if let Some(folder) = library_folder() {
         looked.push(folder.join("lazyxla").join(DEFAULT_PLUGIN));
-        looked.extend(in_build_folder(&folder, Path::new(env!("LXLA_BUILD_ROOT"))));
+        looked.extend(plugins_of_build(&folder).map(|plugins| plugins.join(DEFAULT_PLUGIN)));
     }
-    looked.extend(named_plugins(&std::env::var("PJRT_NAMES_AND_LIBRARY_PATHS").unwrap_or_default()));
+    let named = std::env::var("PJRT_NAMES_AND_LIBRARY_PATHS").unwrap_or_default();
+    looked.extend(named_plugins(&named).map(|(_, path)| path));
     looked.iter().find(|path| path.is_file()).cloned().ok_or_else(|| not_found(&looked))
 }
 
-/// Plugin installed by `make plugin`, if `library_folder` is in a build folder of the source tree `root`. An installed
-/// library must not use paths of the machine on which it was built: anyone who can write there could run code in its
-/// processes.
+/// Folder of the plugins that `make plugin` installs, if the library is in the tree that it was built from.
+pub fn plugins_of_build(library_folder: &Path) -> Option<PathBuf> {
+    in_build_folder(library_folder, Path::new(env!("LXLA_BUILD_ROOT")))
+}
+
+/// Folder of installed plugins, if `library_folder` is in a build folder of the source tree `root`. An installed library
+/// must not use paths of the machine on which it was built: anyone who can write there could run code in its processes.
 fn in_build_folder(library_folder: &Path, root: &Path) -> Option<PathBuf> {
     let root = root.canonicalize().ok()?;
     let is_in_tree = ["build", "target"].iter().any(|folder| library_folder.starts_with(root.join(folder)));
-    is_in_tree.then(|| root.join("build/plugins").join(DEFAULT_PLUGIN))
+    is_in_tree.then(|| root.join("build/plugins"))
 }
 
 fn not_found(looked: &[PathBuf]) -> Error {
@@ -49,13 +54,15 @@ fn not_found(looked: &[PathBuf]) -> Error {
     )
 }
 
-/// Parses the paths of a list `name:path,name:path`.
-fn named_plugins(list: &str) -> impl Iterator<Item = PathBuf> + '_ {
-    list.split(',').filter_map(|entry| entry.split_once(':')).map(|(_, path)| PathBuf::from(path.trim()))
+/// Parses a list `name:path,name:path`.
+pub fn named_plugins(list: &str) -> impl Iterator<Item = (&str, PathBuf)> {
+    list.split(',')
+        .filter_map(|entry| entry.split_once(':'))
+        .map(|(name, path)| (name.trim(), PathBuf::from(path.trim())))
 }
 
 /// Folder of this library's file, or of the executable if the library is linked statically.
-fn library_folder() -> Option<PathBuf> {
+pub fn library_folder() -> Option<PathBuf> {
     // SAFETY: all zeros is a valid value of this struct of pointers.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     let here = library_folder as *const c_void;
@@ -75,17 +82,17 @@ mod tests {
 
     #[test]
     fn lists_of_named_plugins_are_read() {
-        let paths: Vec<PathBuf> = named_plugins("cpu:/a/b.so, gpu:/c.so,broken").collect();
-        assert_eq!(paths, [Path::new("/a/b.so"), Path::new("/c.so")]);
+        let named: Vec<(&str, PathBuf)> = named_plugins("cpu:/a/b.so, gpu:/c.so,broken").collect();
+        assert_eq!(named, [("cpu", PathBuf::from("/a/b.so")), ("gpu", PathBuf::from("/c.so"))]);
         assert_eq!(named_plugins("").count(), 0);
     }
 
     #[test]
     fn only_a_library_in_the_build_folder_looks_there() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap();
-        let plugin = root.join("build/plugins").join(DEFAULT_PLUGIN);
-        assert_eq!(in_build_folder(&root.join("target/release/deps"), &root), Some(plugin.clone()));
-        assert_eq!(in_build_folder(&root.join("build/cmake/lib"), &root), Some(plugin));
+        let plugins = root.join("build/plugins");
+        assert_eq!(in_build_folder(&root.join("target/release/deps"), &root), Some(plugins.clone()));
+        assert_eq!(in_build_folder(&root.join("build/cmake/lib"), &root), Some(plugins));
         for installed in [Path::new("/usr/local/lib"), &root, &root.join("buildings"), root.parent().unwrap()] {
             assert_eq!(in_build_folder(installed, &root), None, "{}", installed.display());
         }

@@ -4,7 +4,8 @@
 //! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `executable`,
 //! `buffer`, `client` and `event` own the plugin's objects; `partitioned` runs programs on a mesh, and `output_pieces`
 //! reads how their outputs are divided; `create` makes a client, and `key_value` connects its processes; `exit` handles
-//! process exit; `api` calls functions; `sys` is the binding.
+//! process exit; `api` calls functions; `sys` is the binding. `listing` finds all plugins of a machine, and loads each
+//! in another process.
 
 mod api;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod find;
 mod host_memory;
 mod key_value;
 mod layout;
+mod listing;
 mod output_pieces;
 mod partitioned;
 #[cfg(test)]
@@ -38,6 +40,7 @@ mod sys;
 mod tests;
 
 pub use exit::register_last_work;
+pub use listing::plugins;
 
 use crate::engine::{Engine, EngineOptions};
 use crate::error::Result;

@@ -566,6 +566,39 @@ impl VersionedStruct for PJRT_DeviceDescription_Id_Args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct PJRT_Device_MemoryStats_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub device: *mut PJRT_Device,
+    pub bytes_in_use: i64,
+    pub peak_bytes_in_use: i64,
+    pub peak_bytes_in_use_is_set: bool,
+    pub num_allocs: i64,
+    pub num_allocs_is_set: bool,
+    pub largest_alloc_size: i64,
+    pub largest_alloc_size_is_set: bool,
+    pub bytes_limit: i64,
+    pub bytes_limit_is_set: bool,
+    pub bytes_reserved: i64,
+    pub bytes_reserved_is_set: bool,
+    pub peak_bytes_reserved: i64,
+    pub peak_bytes_reserved_is_set: bool,
+    pub bytes_reservable_limit: i64,
+    pub bytes_reservable_limit_is_set: bool,
+    pub largest_free_block_bytes: i64,
+    pub largest_free_block_bytes_is_set: bool,
+    pub pool_bytes: i64,
+    pub pool_bytes_is_set: bool,
+    pub peak_pool_bytes: i64,
+    pub peak_pool_bytes_is_set: bool,
+}
+impl VersionedStruct for PJRT_Device_MemoryStats_Args {
+    const STRUCT_SIZE: usize =
+        std::mem::offset_of!(PJRT_Device_MemoryStats_Args, peak_pool_bytes_is_set) + size_of::<bool>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct PJRT_Executable_Destroy_Args {
     pub struct_size: usize,
     pub extension_start: *mut PJRT_Extension_Base,
@@ -910,7 +943,7 @@ pub struct PJRT_Api {
     pub PJRT_Device_LocalHardwareId: *const c_void,
     pub PJRT_Device_AddressableMemories: *const c_void,
     pub PJRT_Device_DefaultMemory: *const c_void,
-    pub PJRT_Device_MemoryStats: *const c_void,
+    pub PJRT_Device_MemoryStats: Option<unsafe extern "C" fn(*mut PJRT_Device_MemoryStats_Args) -> *mut PJRT_Error>,
     pub PJRT_Memory_Id: *const c_void,
     pub PJRT_Memory_Kind: *const c_void,
     pub PJRT_Memory_DebugString: *const c_void,
@@ -1045,6 +1078,7 @@ pub const LAYOUTS: &[Layout] = &[
     ("PJRT_Client_BufferFromHostBuffer_Args", PJRT_Client_BufferFromHostBuffer_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, client)), ("data", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, data)), ("type", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, type_)), ("dims", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, dims)), ("num_dims", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, num_dims)), ("byte_strides", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, byte_strides)), ("num_byte_strides", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, num_byte_strides)), ("host_buffer_semantics", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, host_buffer_semantics)), ("device", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, device)), ("memory", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, memory)), ("device_layout", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, device_layout)), ("done_with_host_buffer", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, done_with_host_buffer)), ("buffer", std::mem::offset_of!(PJRT_Client_BufferFromHostBuffer_Args, buffer))]),
     ("PJRT_Device_GetDescription_Args", PJRT_Device_GetDescription_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Device_GetDescription_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Device_GetDescription_Args, extension_start)), ("device", std::mem::offset_of!(PJRT_Device_GetDescription_Args, device)), ("device_description", std::mem::offset_of!(PJRT_Device_GetDescription_Args, device_description))]),
     ("PJRT_DeviceDescription_Id_Args", PJRT_DeviceDescription_Id_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_DeviceDescription_Id_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_DeviceDescription_Id_Args, extension_start)), ("device_description", std::mem::offset_of!(PJRT_DeviceDescription_Id_Args, device_description)), ("id", std::mem::offset_of!(PJRT_DeviceDescription_Id_Args, id))]),
+    ("PJRT_Device_MemoryStats_Args", PJRT_Device_MemoryStats_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, extension_start)), ("device", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, device)), ("bytes_in_use", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, bytes_in_use)), ("peak_bytes_in_use", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, peak_bytes_in_use)), ("peak_bytes_in_use_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, peak_bytes_in_use_is_set)), ("num_allocs", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, num_allocs)), ("num_allocs_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, num_allocs_is_set)), ("largest_alloc_size", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, largest_alloc_size)), ("largest_alloc_size_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, largest_alloc_size_is_set)), ("bytes_limit", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, bytes_limit)), ("bytes_limit_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, bytes_limit_is_set)), ("bytes_reserved", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, bytes_reserved)), ("bytes_reserved_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, bytes_reserved_is_set)), ("peak_bytes_reserved", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, peak_bytes_reserved)), ("peak_bytes_reserved_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, peak_bytes_reserved_is_set)), ("bytes_reservable_limit", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, bytes_reservable_limit)), ("bytes_reservable_limit_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, bytes_reservable_limit_is_set)), ("largest_free_block_bytes", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, largest_free_block_bytes)), ("largest_free_block_bytes_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, largest_free_block_bytes_is_set)), ("pool_bytes", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, pool_bytes)), ("pool_bytes_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, pool_bytes_is_set)), ("peak_pool_bytes", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, peak_pool_bytes)), ("peak_pool_bytes_is_set", std::mem::offset_of!(PJRT_Device_MemoryStats_Args, peak_pool_bytes_is_set))]),
     ("PJRT_Executable_Destroy_Args", PJRT_Executable_Destroy_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_Destroy_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_Destroy_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_Destroy_Args, executable))]),
     ("PJRT_Executable_NumOutputs_Args", PJRT_Executable_NumOutputs_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_NumOutputs_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_NumOutputs_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_NumOutputs_Args, executable)), ("num_outputs", std::mem::offset_of!(PJRT_Executable_NumOutputs_Args, num_outputs))]),
     ("PJRT_Executable_Serialize_Args", PJRT_Executable_Serialize_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_Serialize_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_Serialize_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_Serialize_Args, executable)), ("serialized_bytes", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_bytes)), ("serialized_bytes_size", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_bytes_size)), ("serialized_executable", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_executable)), ("serialized_executable_deleter", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_executable_deleter))]),

@@ -1,0 +1,62 @@
+//! Lists the PJRT plugins of this machine. `places` says where to look, `packages` what a folder of Python packages
+//! has; Python is not started. `probe` loads each file in a process of its own, because a plugin may hang, crash or end
+//! the process if its devices or libraries are missing; `answer` reads what that process says.
+
+mod answer;
+mod elf;
+mod packages;
+mod places;
+mod probe;
+
+use super::find;
+use crate::engine::PluginInfo;
+use crate::error::Result;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A file that may be a plugin, and where it was found.
+#[derive(Debug)]
+pub struct Found {
+    /// The file.
+    path: PathBuf,
+    /// As [`PluginInfo::found`].
+    how: &'static str,
+    /// Folder that was searched, if any.
+    folder: Option<PathBuf>,
+    /// Name in a variable, of an entry point, or of a package in a namespace.
+    name: Option<String>,
+    /// Python distribution and its version.
+    package: Option<String>,
+}
+
+/// Returns an environment variable; None if it is unset or empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Finds the plugins and loads each in a process of its own, several at a time. In the order of the search; a file that
+/// is found twice is listed where it was found first.
+pub fn plugins() -> Result<Vec<PluginInfo>> {
+    let library_folder = find::library_folder();
+    let found = places::search(&variable, library_folder.as_deref());
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let limit = probe::limit(variable(probe::LIMIT_VARIABLE).as_deref())?;
+    let program = probe::program(variable(probe::PROGRAM_VARIABLE), library_folder.as_deref())?;
+    let paths: Vec<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
+    let answers = probe::run_all(&program, limit, &paths)?;
+    let default = find::find(None).map(|path| path.canonicalize().unwrap_or(path)).ok();
+    let all = found.into_iter().zip(answers).map(|(found, answer)| PluginInfo {
+        is_default: default.as_ref() == Some(&found.path),
+        path: found.path,
+        found: found.how,
+        folder: found.folder,
+        name: found.name,
+        package: found.package,
+        api_version: answer.api_version,
+        platform: answer.platform,
+        error: answer.error,
+    });
+    Ok(all.collect())
+}
