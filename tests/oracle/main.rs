@@ -29,7 +29,7 @@ use lazyxla::testing::metrics::Counter;
 use lazyxla::testing::types::{DType, TensorType};
 use lazyxla::testing::{device, sync};
 use place::{DEVICES, Place, Places};
-use program::{Coverage, Programs, number, run};
+use program::{Coverage, Programs, number, run, run_with_changes};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -72,6 +72,24 @@ fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
     run(programs, exact::action(false), &lazy, violations, begin);
     coverage.check(count, Kind::is_seen);
     assert!(witness.consumed.load(Ordering::SeqCst) > 0, "nothing was ever donated: the test proves little");
+}
+
+/// A fiftieth of `LXLA_ORACLE_PROGRAMS`, each of which runs with two changes at every position.
+#[test]
+fn e6_steps_that_almost_repeat_are_told_apart() {
+    let witness = Arc::new(Witness::default());
+    let engine = Arc::new(OracleEngine::new(2, witness.clone()));
+    let lazy = Environment::with_engine(u64::MAX - 16, engine, EnvironmentOptions::default()).unwrap();
+    let (native, folder, coverage) = (native_environment(17), Folder::new("repeats"), Coverage::default());
+    let programs = Programs { count: number("LXLA_ORACLE_PROGRAMS", 3000) / 50, length: 40, stream: 0 };
+    let places = Places::on_devices(&lazy);
+    let violations = || witness.violations.swap(0, Ordering::SeqCst);
+    let begin = || Twin::new(&native, &lazy, &places, &folder.0, &coverage);
+    run_with_changes(programs, exact::action(false), &lazy, violations, begin);
+    let [steps, repeated] =
+        [Counter::MarkStep, Counter::RepeatedStep].map(|counter| lazy.counter(counter.name()).unwrap());
+    println!("{repeated} of {steps} steps were repeated");
+    assert!(repeated > 0 && repeated < steps, "{repeated} of {steps} steps were repeated: the test proves little");
 }
 
 #[test]

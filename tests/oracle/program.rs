@@ -81,15 +81,82 @@ pub fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Runs random programs. Each must leave as many live bytes and tensors in the lazy environment as before, and no
-/// violation.
-pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
-    programs: Programs,
-    actions: S,
-    lazy: &Environment,
-    violations: impl Fn() -> u64,
-    begin: impl Fn() -> T,
-) where
+/// What all runs of programs in one environment have in common.
+pub struct Setting<'a, V, B> {
+    pub lazy: &'a Environment,
+    /// Number of reads of consumed buffers since the last call.
+    pub violations: V,
+    /// Begins a run.
+    pub begin: B,
+}
+
+impl<T: Twofold, V: Fn() -> u64, B: Fn() -> T> Setting<'_, V, B> {
+    /// Runs a program once. It must leave as many live bytes and tensors in the lazy environment as before, and no
+    /// violation.
+    fn once(&self, program: &[T::Action]) -> Outcome {
+        let live = || {
+            let [bytes, made, gone] =
+                ["LiveBytes", "CreateTensor", "DestroyTensor"].map(|name| self.lazy.counter(name).expect("a counter"));
+            (bytes, made - gone)
+        };
+        // If a program crashes the process, it is the one in the file.
+        if let Some(path) = std::env::var_os("LXLA_ORACLE_LAST") {
+            std::fs::write(path, format!("{program:#?}")).expect("a file that can be written");
+        }
+        // Violations of earlier programs are discarded.
+        let (before, _) = (live(), (self.violations)());
+        let mut twofold = (self.begin)();
+        let mut outcome = program
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, action)| twofold.act(action).map_err(|e| format!("action {i}: {e}")))
+            .and_then(|()| twofold.finish());
+        if outcome.is_ok() {
+            outcome = match ((self.violations)(), live()) {
+                (0, after) if after == before => Ok(()),
+                (violations, after) => Err(format!(
+                    "{violations} reads of consumed buffers; {before:?} bytes and tensors before, {after:?} after"
+                )),
+            };
+        }
+        outcome.map_err(|error| format!("{error}{}", twofold.abandon()))
+    }
+
+    /// Runs a program once in each round of a range.
+    fn rounds(&self, rounds: std::ops::Range<u64>, program: &[T::Action]) -> Outcome {
+        rounds.into_iter().try_for_each(|round| {
+            ROUND.set(round);
+            self.once(program).map_err(|error| format!("round {round}: {error}"))
+        })
+    }
+
+    /// Runs a program three times, which makes its steps known, then for each position with a change there: without the
+    /// action, and with that of another program. In the end, runs it as it was.
+    fn with_changes(&self, program: &[T::Action], others: &[T::Action]) -> Outcome
+    where
+        T::Action: Clone,
+    {
+        self.rounds(0..3, program)?;
+        for at in 0..program.len() {
+            let mut changed = program.to_vec();
+            changed.remove(at);
+            self.once(&changed).map_err(|error| format!("without action {at}: {error}"))?;
+            if let Some(other) = others.get(at) {
+                changed.insert(at, other.clone());
+                self.once(&changed).map_err(|error| format!("with {other:?} as action {at}: {error}"))?;
+            }
+        }
+        self.rounds(3..4, program)
+    }
+}
+
+/// Generates programs, or tuples of them, and passes each to `attempt` until one fails, which is shrunk.
+fn explore<S: Strategy>(
+    programs: &Programs,
+    strategy: S,
+    attempt: impl Fn(&S::Value) -> Outcome,
+) -> Result<(), (u64, String, S::Value)>
+where
     S::Value: Clone + Debug,
 {
     let seed = number("LXLA_ORACLE_SEED", 1);
@@ -105,56 +172,55 @@ pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
     };
     let found = Cell::new(false);
     let agreed = Cell::new(0u64);
-    let last = std::env::var_os("LXLA_ORACLE_LAST");
-    let attempt_once = |program: &[S::Value]| {
-        let live = || {
-            let [bytes, made, gone] =
-                ["LiveBytes", "CreateTensor", "DestroyTensor"].map(|name| lazy.counter(name).expect("a counter"));
-            (bytes, made - gone)
-        };
-        // If a program crashes the process, it is the one in the file.
-        if let Some(path) = &last {
-            std::fs::write(path, format!("{program:#?}")).expect("a file that can be written");
-        }
-        // Violations of earlier programs are discarded.
-        let (before, _) = (live(), violations());
-        let mut twofold = begin();
-        let mut outcome = program
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, action)| twofold.act(action).map_err(|e| format!("action {i}: {e}")))
-            .and_then(|()| twofold.finish());
-        if outcome.is_ok() {
-            outcome = match (violations(), live()) {
-                (0, after) if after == before => Ok(()),
-                (violations, after) => Err(format!(
-                    "{violations} reads of consumed buffers; {before:?} bytes and tensors before, {after:?} after"
-                )),
-            };
-        }
-        outcome.map_err(|error| format!("{error}{}", twofold.abandon()))
-    };
-    let attempt = |program: &[S::Value]| {
-        (0..ROUNDS).try_for_each(|round| {
-            ROUND.set(round);
-            attempt_once(program).map_err(|error| format!("round {round}: {error}"))
-        })
-    };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    let outcome = runner.run(&vec(actions, 1..programs.length), |program| {
-        let outcome = attempt(&program);
+    let outcome = runner.run(&strategy, |value| {
+        let outcome = attempt(&value);
         found.set(found.get() || outcome.is_err());
         agreed.set(agreed.get() + u64::from(!found.get()));
         outcome.map_err(TestCaseError::fail)
     });
     match outcome {
-        Ok(()) => {}
-        Err(TestError::Fail(first, program)) => {
-            let (program, error) = shortened(program, first.message().to_string(), attempt);
-            let agreed = agreed.get();
-            panic!("seed {seed}, after {agreed} programs that agreed: {error}\n{program:#?}");
-        }
+        Ok(()) => Ok(()),
+        Err(TestError::Fail(first, value)) => Err((agreed.get(), first.message().to_string(), value)),
         Err(other) => panic!("seed {seed}: {other}"),
+    }
+}
+
+/// Runs random programs, each twice.
+pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
+    programs: Programs,
+    actions: S,
+    lazy: &Environment,
+    violations: impl Fn() -> u64,
+    begin: impl Fn() -> T,
+) where
+    S::Value: Clone + Debug,
+{
+    let setting = Setting { lazy, violations, begin };
+    let attempt = |program: &[S::Value]| setting.rounds(0..ROUNDS, program);
+    let found = explore(&programs, vec(actions, 1..programs.length), |program: &Vec<_>| attempt(program));
+    if let Err((agreed, first, program)) = found {
+        let (program, error) = shortened(program, first, attempt);
+        panic!("after {agreed} programs that agreed: {error}\n{program:#?}");
+    }
+}
+
+/// Runs random programs again and again, with a change at every position, see [`Setting::with_changes`].
+pub fn run_with_changes<S: Strategy + 'static, T: Twofold<Action = S::Value>>(
+    programs: Programs,
+    actions: S,
+    lazy: &Environment,
+    violations: impl Fn() -> u64,
+    begin: impl Fn() -> T,
+) where
+    S::Value: Clone + Debug,
+{
+    let setting = Setting { lazy, violations, begin };
+    let actions = actions.boxed();
+    let strategy = (vec(actions.clone(), 1..programs.length), vec(actions, programs.length));
+    let found = explore(&programs, strategy, |(program, others)| setting.with_changes(program, others));
+    if let Err((agreed, error, (program, _))) = found {
+        panic!("after {agreed} programs that agreed: {error}\n{program:#?}");
     }
 }
 

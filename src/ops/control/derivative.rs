@@ -1,5 +1,5 @@
 //! Derivatives of operations that apply bodies. Bodies with tangents and backward bodies are derived from the
-//! operation's bodies by [`Transforms`](crate::ops::rules::Transforms).
+//! operation's bodies by [`Transforms`].
 
 use super::apply::{Applied, CaseAttributes, IfAttributes};
 use super::memo::Derivation;
