@@ -1,5 +1,9 @@
-// Shardings of tensors on meshes, and what is refused: M2 and M10 of docs/behaviours.md.
+// Shardings of tensors on meshes, their programs on disk, and what is refused: M2, K8 and M10 of docs/behaviours.md.
+#define _GNU_SOURCE
 #include "mesh.h"
+
+#define FOLDER "test_mesh_shardings.cache"
+#include "folder.h"
 
 // --- M2: shardings ---
 
@@ -256,6 +260,48 @@ MESH_TEST(m2_shardings_are_in_the_key, "data=2,model=4") {
     for (int k = 0; k < i; k++) CHECK(memcmp(hashes[i], hashes[k], 32) != 0);
   }
   for (int i = 0; i < 3; i++) OK(lxla_mesh_release(others[i]));
+}
+
+// Some plugins split these results by a part of a mesh axis, which no sharding says. Such a program is compiled again with
+// results that are not split, and is on disk in that form: another environment loads it.
+static void reshaped(int turn) {
+  static char first[64];
+  char *text;
+  lxla_tensor y, z;
+  const lxla_tensor x = counting(DIMS(8), "x"), w = counting(DIMS(4, 4), "x,-");
+  OK(lxla_reshape(x, DIMS(2, 4), &y));
+  HAS_VALUES(own(y), numbers(), 8);
+  OK(lxla_tensor_sharding(y, &text));
+  if (turn == 0) snprintf(first, sizeof first, "%s", text);
+  HAS_SHARDING(y, first);
+  lxla_string_free(text);
+  // A program with a donor.
+  OK(lxla_reshape(w, DIMS(2, 8), &z));
+  OK(lxla_binary_scalar_inplace(ADD, w, 1));
+  EQUAL(mesh_step(), 1);
+  OK(lxla_binary_scalar_inplace(SUB, w, 1));
+  OK(lxla_binary_scalar_inplace(MUL, own(z), 1));
+  mesh_step();
+  HAS_VALUES(w, numbers(), 16);
+  HAS_VALUES(z, numbers(), 16);
+  HAS_SHARDING(w, "x,-");
+}
+
+TEST(k8_programs_on_a_mesh_are_compiled_by_one_process_only) {
+  uint64_t misses = 0;
+  clear("");
+  for (int turn = 0; turn < 2; turn++) {
+    lxla_env_options options = eight_devices();
+    options.cache_dir = FOLDER;
+    start_with(&options, "x=4");
+    reshaped(turn);
+    if (turn == 0) misses = counter(env, "PersistentCacheMiss");
+    CHECK(misses >= 3);
+    EQUAL(counter(env, "PersistentCacheHit"), turn == 0 ? 0 : misses);
+    if (turn == 1) EQUAL(counter(env, "UncachedCompile"), 0);
+    finish();
+  }
+  remove_folder();
 }
 
 // --- M10: what is refused ---

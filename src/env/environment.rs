@@ -111,8 +111,11 @@ impl Environment {
     /// environment is not added to the registry.
     pub fn with_engine(number: u64, engine: Arc<dyn Engine>, options: EnvironmentOptions) -> Result<Environment> {
         let environment = Environment::new(number, EnvironmentOptions { plugin_path: None, ..options })?;
-        let programs = ProgramCache::new(environment.start.lock().cache_capacity);
-        let _ = environment.shared.runtime.set(Runtime { engine, programs, disk: None });
+        let runtime = {
+            let mut start = environment.start.lock();
+            Runtime { engine, programs: ProgramCache::new(start.cache_capacity), disk: start.disk.take() }
+        };
+        let _ = environment.shared.runtime.set(runtime);
         environment.devices()?;
         Ok(environment)
     }

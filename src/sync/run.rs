@@ -2,7 +2,7 @@
 
 use super::key;
 use super::plan::{Plan, Run, Source};
-use crate::cache::{DiskCache, Lookup};
+use crate::cache::{DiskCache, Lookup, Variant};
 use crate::device::{Compiled, Owner, Shared};
 use crate::emit::Pack;
 use crate::engine::{Buffer, Executable, cpu};
@@ -73,33 +73,25 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
 /// Returns the executable from memory, else from disk, else from the compiler. On a mesh, adds the shardings of its
 /// outputs to `shardings`, which has those of the runs before it.
 pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Arc<Compiled>> {
-    let shared = &owner.shared;
+    let shared = &*owner.shared;
     let layout = layout(owner, run, shardings);
     let words = key::words(run, layout.as_ref());
     let lookup = Lookup { words: &words, scalars: &run.scalars, donors: &run.donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
-        let target = Target { platform: shared.runtime().engine.platform(), layout: layout.as_ref() };
-        let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target);
-        let depth = run.program.depth();
-        let mut executable = match &shared.runtime().disk {
-            None => compile_anew(shared, &module, depth)?,
+        let job = Job { shared, run, variant, layout: layout.as_ref(), depth: run.program.depth() };
+        let module = job.lower(job.layout);
+        let executable = match &shared.runtime().disk {
+            None => job.build(&module)?,
             Some(disk) => {
                 let mut hasher = key::hasher(shared)?;
                 hasher.update(cpu::features().as_bytes());
                 key::add(&mut hasher, &lookup, variant);
-                load_or_compile(shared, disk, hasher.finalize().as_bytes(), &module, depth)?
+                job.load_or_build(disk, hasher.finalize().as_bytes(), &module)?
             }
         };
-        if !executable.unknown_outputs().is_empty() {
-            let outputs = Some(executable.output_shardings().to_vec());
-            let layout = layout.clone().map(|layout| Layout { outputs, ..layout });
-            let target = Target { layout: layout.as_ref(), ..target };
-            let module = lower(&run.program, &run.scalars, &variant.varying, &variant.donors, target);
-            executable = compile_anew(shared, &module, depth)?;
-        }
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
-        Ok(Compiled { executable, packs: module.packs, memory, depth })
+        Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth })
     })?;
     if !now {
         shared.metrics.add(Counter::CachedCompile, 1);
@@ -113,42 +105,78 @@ fn compiler_stack(depth: usize) -> usize {
     (64 << 20) + depth * (256 << 10)
 }
 
-fn compile_anew(shared: &Shared, module: &Module, depth: usize) -> Result<Arc<dyn Executable>> {
-    let start = Instant::now();
-    let engine = &shared.runtime().engine;
-    let compile = || engine.compile(&module.text, module.signature.clone(), module);
-    let executable = with_stack(compiler_stack(depth), depth, compile)?;
-    shared.metrics.add(Counter::CompileNanoseconds, start.elapsed().as_nanos() as u64);
-    shared.metrics.add(Counter::UncachedCompile, 1);
-    Ok(executable)
+/// A variant of a run's program that is not in memory.
+struct Job<'a> {
+    shared: &'a Shared,
+    run: &'a Run,
+    variant: &'a Variant,
+    layout: Option<&'a Layout>,
+    /// Nesting depth of the computations that the program calls.
+    depth: usize,
 }
 
-/// Loads an executable compiled by this or another process from disk. A file that the plugin rejects is replaced.
-fn load_or_compile(
-    shared: &Shared,
-    disk: &DiskCache,
-    key: &[u8; 32],
-    module: &Module,
-    depth: usize,
-) -> Result<Arc<dyn Executable>> {
-    let meaning = blake3::hash(format!("{:?}", module.signature).as_bytes());
-    if let Some(bytes) = disk.get(key, meaning.as_bytes()) {
-        let load = || shared.runtime().engine.deserialize(&bytes, module.signature.clone());
-        match with_stack(compiler_stack(depth), depth, load) {
-            Ok(executable) => {
-                shared.metrics.add(Counter::PersistentCacheHit, 1);
-                return Ok(executable);
-            }
-            Err(error) => {
-                log(Level::Warning, || format!("a compiled program on disk is not loaded: {error}"));
-                disk.remove(key);
+impl Job<'_> {
+    /// Lowers the program with the job's layout, or with one that also states the shardings of the outputs.
+    fn lower(&self, layout: Option<&Layout>) -> Module {
+        let target = Target { platform: self.shared.runtime().engine.platform(), layout };
+        lower(&self.run.program, &self.run.scalars, &self.variant.varying, &self.variant.donors, target)
+    }
+
+    /// Loads an executable compiled by this or another process from disk. A file that the plugin rejects is replaced.
+    fn load_or_build(&self, disk: &DiskCache, key: &[u8; 32], module: &Module) -> Result<Arc<dyn Executable>> {
+        let meaning = blake3::hash(format!("{:?}", module.signature).as_bytes());
+        if let Some(bytes) = disk.get(key, meaning.as_bytes()) {
+            match self.load(&bytes, module) {
+                Ok(executable) => {
+                    self.shared.metrics.add(Counter::PersistentCacheHit, 1);
+                    return Ok(executable);
+                }
+                Err(error) => {
+                    log(Level::Warning, || format!("a compiled program on disk is not loaded: {error}"));
+                    disk.remove(key);
+                }
             }
         }
+        self.shared.metrics.add(Counter::PersistentCacheMiss, 1);
+        let executable = self.build(module)?;
+        disk.put(key, meaning.as_bytes(), executable.serialize());
+        Ok(executable)
     }
-    shared.metrics.add(Counter::PersistentCacheMiss, 1);
-    let executable = compile_anew(shared, module, depth)?;
-    disk.put(key, meaning.as_bytes(), executable.serialize());
-    Ok(executable)
+
+    /// Loads what [`Job::build`] made. If that was compiled twice, the outputs whose shardings only the second module
+    /// states count as chosen by XLA here: the engine reads from the executable how they are divided.
+    fn load(&self, bytes: &[u8], module: &Module) -> Result<Arc<dyn Executable>> {
+        let engine = &self.shared.runtime().engine;
+        let load = || engine.deserialize(bytes, module.signature.clone());
+        let executable = with_stack(compiler_stack(self.depth), self.depth, load)?;
+        if executable.unknown_outputs().is_empty() {
+            return Ok(executable);
+        }
+        Err(error!(Internal, "the shardings of its outputs {:?} are unknown", executable.unknown_outputs()))
+    }
+
+    /// Compiles the program. If XLA chose a sharding of an output that mesh axes cannot express, compiles it again with
+    /// that output replicated.
+    fn build(&self, module: &Module) -> Result<Arc<dyn Executable>> {
+        let executable = self.compile(module)?;
+        if executable.unknown_outputs().is_empty() {
+            return Ok(executable);
+        }
+        let outputs = Some(executable.output_shardings().to_vec());
+        let layout = self.layout.cloned().map(|layout| Layout { outputs, ..layout });
+        self.compile(&self.lower(layout.as_ref()))
+    }
+
+    /// Compiles one module, and counts it.
+    fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>> {
+        let start = Instant::now();
+        let engine = &self.shared.runtime().engine;
+        let compile = || engine.compile(&module.text, module.signature.clone(), module);
+        let executable = with_stack(compiler_stack(self.depth), self.depth, compile)?;
+        self.shared.metrics.add(Counter::CompileNanoseconds, start.elapsed().as_nanos() as u64);
+        self.shared.metrics.add(Counter::UncachedCompile, 1);
+        Ok(executable)
+    }
 }
 
 fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {

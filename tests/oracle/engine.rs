@@ -1,6 +1,7 @@
 //! An engine that interprets programs with the native kernels. It consumes every donated buffer: a consumed buffer is
 //! poisoned, and access to it is a violation, which tests check for at their end. A partitioned program is interpreted
-//! once, on the whole arguments; its outputs are then split.
+//! once, on the whole arguments; its outputs are then split, some in a way that no sharding says, until the program is
+//! compiled again.
 
 use crate::place::random_sharding;
 use lazyxla::testing::emit::Pack;
@@ -14,8 +15,8 @@ use lazyxla::testing::mesh::{Placement, Sharding, take_piece};
 use lazyxla::testing::native::Array;
 use lazyxla::testing::types::{Scalar, SharedBytes, TensorType};
 use std::any::Any;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Counters of what the engine observed.
 #[derive(Default)]
@@ -32,6 +33,10 @@ pub struct OracleEngine {
     /// Number of devices.
     pub devices: usize,
     pub witness: Arc<Witness>,
+    /// One in so many outputs whose sharding is left to this engine gets one that mesh axes cannot express.
+    pub odd: u16,
+    /// Serialized programs, which are named by their index; None: programs are not serialized.
+    pub kept: Option<Arc<Mutex<Vec<Content>>>>,
 }
 
 struct OracleBuffer {
@@ -141,14 +146,23 @@ impl HostCopy for OracleCopy {
     }
 }
 
-struct OracleExecutable {
-    signature: Signature,
+/// What an executable consists of, apart from its signature.
+#[derive(Clone)]
+pub struct Content {
     /// Shardings of the outputs of a partitioned program.
     shardings: Vec<Sharding>,
+    /// Outputs that are divided as no sharding says.
+    unknown: Vec<usize>,
     program: lazyxla::testing::ir::Program,
     scalars: Vec<Scalar>,
     packs: Vec<Pack>,
+}
+
+struct OracleExecutable {
+    signature: Signature,
+    content: Content,
     witness: Arc<Witness>,
+    kept: Option<Arc<Mutex<Vec<Content>>>>,
 }
 
 /// Buffer of this engine.
@@ -183,7 +197,7 @@ impl OracleExecutable {
         let Some(Partitions { mesh, .. }) = &self.signature.partitions else {
             return Ok(buffer(array, device, false, &self.witness));
         };
-        let (ty, sharding) = (array.ty(), self.shardings[index].clone());
+        let (ty, sharding) = (array.ty(), self.content.shardings[index].clone());
         let piece = TensorType::new(ty.dtype, &sharding.piece_dims("output", &mesh.axes, &ty.dims)?);
         let mut pieces: Vec<Arc<dyn Buffer>> = Vec::new();
         for (position, &ordinal) in mesh.ordinals.iter().enumerate() {
@@ -216,11 +230,18 @@ impl Executable for OracleExecutable {
     }
 
     fn output_shardings(&self) -> &[Sharding] {
-        &self.shardings
+        &self.content.shardings
+    }
+
+    fn unknown_outputs(&self) -> &[usize] {
+        &self.content.unknown
     }
 
     fn serialize(&self) -> Result<Vec<u8>> {
-        Err(Error::new(Code::Unimplemented, "programs are not kept"))
+        let Some(kept) = &self.kept else { return Err(not_kept()) };
+        let mut kept = kept.lock().expect("nothing panics with it");
+        kept.push(self.content.clone());
+        Ok((kept.len() - 1).to_le_bytes().to_vec())
     }
 
     fn memory(&self) -> Result<ProgramMemory> {
@@ -228,6 +249,7 @@ impl Executable for OracleExecutable {
     }
 
     fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {
+        assert!(self.content.unknown.is_empty(), "a program whose outputs are divided as no sharding says cannot run");
         self.check(arguments);
         let consumed: Vec<usize> = self.signature.donors.iter().copied().filter(|i| !keep.contains(i)).collect();
         for &donor in &consumed {
@@ -240,18 +262,33 @@ impl Executable for OracleExecutable {
         for argument in arguments {
             inputs.push(content(argument, self.signature.partitions.as_ref())?);
         }
-        let packed = inputs.split_off(arguments.len() - self.packs.len());
-        let mut scalars = self.scalars.clone();
-        for (pack, array) in self.packs.iter().zip(&packed) {
+        let Content { program, scalars, packs, .. } = &self.content;
+        let packed = inputs.split_off(arguments.len() - packs.len());
+        let mut scalars = scalars.clone();
+        for (pack, array) in packs.iter().zip(&packed) {
             let elements = array.bytes().chunks_exact(pack.dtype.size_bytes());
             for (&hole, bytes) in pack.holes.iter().zip(elements) {
                 scalars[hole] = Scalar::from_bytes(pack.dtype, bytes);
             }
         }
-        let outputs = interpret::run(&self.program, &scalars, &inputs)?;
+        let outputs = interpret::run(program, &scalars, &inputs)?;
         consumed.iter().flat_map(|&donor| parts(&arguments[donor])).for_each(OracleBuffer::consume);
         let outputs = outputs.into_iter().enumerate().map(|(index, array)| self.output(device, index, array));
         Ok(Execution { outputs: outputs.collect::<Result<_>>()?, consumed })
+    }
+}
+
+fn not_kept() -> Error {
+    Error::new(Code::Unimplemented, "programs are not kept")
+}
+
+impl OracleEngine {
+    pub fn new(devices: usize, witness: Arc<Witness>) -> OracleEngine {
+        OracleEngine { devices, witness, odd: 8, kept: None }
+    }
+
+    fn executable(&self, signature: Signature, content: Content) -> Arc<dyn Executable> {
+        Arc::new(OracleExecutable { signature, content, witness: self.witness.clone(), kept: self.kept.clone() })
     }
 }
 
@@ -284,28 +321,30 @@ impl Engine for OracleEngine {
 
     fn compile(&self, text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>> {
         let module = origin.downcast_ref::<Module>().expect("programs come from lowering");
-        let shardings = signature.partitions.as_ref().map(|partitions| {
-            // Outputs that may have any sharding get one that varies between programs.
-            let choice = |index: usize| (text.len() + index) as u16;
-            let outputs = signature.outputs.iter().zip(&partitions.outputs).enumerate();
-            let of_output = |(index, (ty, stated)): (usize, (&TensorType, &Option<Sharding>))| match stated {
-                Some(stated) => stated.clone(),
-                None => random_sharding(&partitions.mesh.axes, &ty.dims, choice(index)),
-            };
-            outputs.map(of_output).collect::<Vec<Sharding>>()
-        });
-        Ok(Arc::new(OracleExecutable {
-            shardings: shardings.unwrap_or_default(),
-            signature,
-            program: module.program.clone(),
-            scalars: module.scalars.clone(),
-            packs: module.packs.clone(),
-            witness: self.witness.clone(),
-        }))
+        let mut unknown = Vec::new();
+        let mut shardings = Vec::new();
+        if let Some(partitions) = &signature.partitions {
+            for (index, (ty, stated)) in signature.outputs.iter().zip(&partitions.outputs).enumerate() {
+                // Outputs that may have any sharding get one that varies between programs.
+                let choice = (text.len() + index) as u16;
+                shardings.push(match stated {
+                    Some(stated) => stated.clone(),
+                    None if choice.is_multiple_of(self.odd) => {
+                        unknown.push(index);
+                        Sharding::replicated(ty.dims.len())
+                    }
+                    None => random_sharding(&partitions.mesh.axes, &ty.dims, choice),
+                });
+            }
+        }
+        let (program, scalars, packs) = (module.program.clone(), module.scalars.clone(), module.packs.clone());
+        Ok(self.executable(signature, Content { shardings, unknown, program, scalars, packs }))
     }
 
-    fn deserialize(&self, _bytes: &[u8], _signature: Signature) -> Result<Arc<dyn Executable>> {
-        Err(Error::new(Code::Unimplemented, "programs are not kept"))
+    fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>> {
+        let kept = self.kept.as_ref().ok_or_else(not_kept)?.lock().expect("nothing panics with it");
+        let index = usize::from_le_bytes(bytes.try_into().expect("the bytes of an index"));
+        Ok(self.executable(signature, kept[index].clone()))
     }
 
     fn wait(&self, _device: usize) -> Result<()> {

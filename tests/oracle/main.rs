@@ -24,7 +24,10 @@ use approximate::{Approximate, Deed, Tally};
 use engine::{OracleEngine, Witness};
 use exact::{Kind, Twin};
 use lazyxla::testing::env::{Environment, EnvironmentOptions};
+use lazyxla::testing::ir::UnaryOp;
 use lazyxla::testing::metrics::Counter;
+use lazyxla::testing::types::{DType, TensorType};
+use lazyxla::testing::{device, sync};
 use place::{DEVICES, Place, Places};
 use program::{Coverage, Programs, number, run};
 use std::path::PathBuf;
@@ -50,14 +53,14 @@ impl Drop for Folder {
 
 /// An environment of which only the native device is used.
 fn native_environment(number: u64) -> Environment {
-    let engine = Arc::new(OracleEngine { devices: 1, witness: Arc::default() });
+    let engine = Arc::new(OracleEngine::new(1, Arc::default()));
     Environment::with_engine(u64::MAX - number, engine, EnvironmentOptions::default()).expect("native needs nothing")
 }
 
 #[test]
 fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
     let witness = Arc::new(Witness::default());
-    let engine = Arc::new(OracleEngine { devices: 2, witness: witness.clone() });
+    let engine = Arc::new(OracleEngine::new(2, witness.clone()));
     let options = EnvironmentOptions { named: vec![("max_program_ops", "12".to_string())], ..Default::default() };
     let lazy = Environment::with_engine(u64::MAX, engine, options).unwrap();
     let (native, folder, coverage) = (native_environment(1), Folder::new("oracle"), Coverage::default());
@@ -119,7 +122,7 @@ fn part(count: u64, i: usize, parts: usize, stream: u8) -> Programs {
 #[test]
 fn e6_meshes_agree_on_an_engine_that_poisons_what_it_consumes() {
     let witness = Arc::new(Witness::default());
-    let engine = Arc::new(OracleEngine { devices: DEVICES, witness: witness.clone() });
+    let engine = Arc::new(OracleEngine::new(DEVICES, witness.clone()));
     let options = EnvironmentOptions { named: vec![("max_program_ops", "12".to_string())], ..Default::default() };
     let lazy = Environment::with_engine(u64::MAX - 12, engine, options).unwrap();
     let (native, folder, coverage) = (native_environment(13), Folder::new("oracle_meshes"), Coverage::default());
@@ -170,4 +173,29 @@ fn e6_meshes_stay_within_bounds() {
     }
     coverage.check(count, Deed::is_seen);
     tally.check();
+}
+
+/// The engine divides each result as no sharding says, so that programs are compiled twice. Another environment loads
+/// the second form from disk, and compiles nothing.
+#[test]
+fn k8_a_program_that_is_compiled_twice_is_on_disk_in_its_final_form() {
+    let engine = OracleEngine { odd: 1, kept: Some(Arc::default()), ..OracleEngine::new(DEVICES, Arc::default()) };
+    let (engine, folder) = (Arc::new(engine), Folder::new("disk"));
+    let cache_dir = Some(folder.0.join("programs"));
+    let counts = [14, 15].map(|number| {
+        let options = EnvironmentOptions { cache_dir: cache_dir.clone(), ..Default::default() };
+        let lazy = Environment::with_engine(u64::MAX - number, engine.clone(), options).unwrap();
+        let home = Places::on_meshes(&lazy).swap_remove(0).home;
+        let (ty, mut bytes) = (TensorType::new(DType::S32, &[8]), 7i32.to_le_bytes().repeat(8));
+        let x = home.upload(&ty, &bytes, None).unwrap();
+        let y = record::unary(UnaryOp::Negate, x).unwrap();
+        sync::read(y, &mut bytes).unwrap();
+        assert_eq!(bytes, (-7i32).to_le_bytes().repeat(8));
+        for tensor in [x, y] {
+            device::release(tensor).unwrap();
+        }
+        [Counter::UncachedCompile, Counter::PersistentCacheMiss, Counter::PersistentCacheHit]
+            .map(|counter| lazy.counter(counter.name()).unwrap())
+    });
+    assert_eq!(counts, [[2, 1, 0], [0, 0, 1]]);
 }
