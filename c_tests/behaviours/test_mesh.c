@@ -351,6 +351,23 @@ MESH_TEST(m1_programs_may_be_cut, "data=2,model=4") {
   HAS_SHARDING(x, "data,model");
 }
 
+// More meshes than there may be at a time, one after another; each has a number of its own.
+TEST(m1_meshes_come_and_go) {
+  start_on("data=2");
+  const lxla_mesh first = mesh;
+  for (int i = 1; i <= 1500; i++) {
+    mesh = new_mesh(i % 2 ? "data=2" : "x=4,y=2", NULL);
+    EQUAL(place_of(mesh).ordinal, i);
+    const lxla_tensor t = counting(DIMS(8), i % 2 ? "data" : "y+x");
+    if (i % 100 == 0) HAS_VALUES(t, numbers(), 8);
+    OK(lxla_mesh_release(mesh));
+    release_all();
+  }
+  mesh = first;
+  HAS_VALUES(counting(DIMS(8), "data"), numbers(), 8);
+  finish();
+}
+
 TEST(m1_a_released_mesh_leaves_its_tensors_readable) {
   start_on("data=2,model=4");
   const lxla_tensor ready = counting(DIMS(4, 2), "model,data"), pending = plus(ready, 41);

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::mesh::{Mesh, MeshAxes};
 use crate::metrics::{Counter, Metrics};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -51,12 +52,22 @@ pub struct Environment {
     cpu: &'static Device,
     /// XLA devices, opened when one of them is first requested.
     xla: OnceLock<Vec<&'static Device>>,
-    /// Meshes by number; None after a mesh was released.
-    meshes: Mutex<Vec<Option<&'static Device>>>,
+    /// Meshes that are not released.
+    meshes: Mutex<Meshes>,
     /// This process, if several run the same program together.
     processes: Option<Processes>,
     /// Arguments for starting the engine. Locked while it is being started.
     start: Mutex<Start>,
+}
+
+/// Meshes of an environment.
+#[derive(Default)]
+struct Meshes {
+    /// Meshes that are not released, by number.
+    open: BTreeMap<usize, &'static Device>,
+    /// Number of meshes created so far, which is the number of the next one. Numbers are never reused, so that the
+    /// device of a released mesh is never another mesh.
+    created: usize,
 }
 
 /// Arguments for starting the engine.
@@ -196,15 +207,23 @@ impl Environment {
     pub fn create_mesh(&self, axes: MeshAxes, ordinals: Option<&[i32]>) -> Result<usize> {
         let mesh = Arc::new(Mesh::new(axes, ordinals, self.devices()?.len())?);
         let mut meshes = self.meshes.lock();
-        let number = meshes.len();
-        meshes.push(Some(Device::open_mesh(&self.shared, number, mesh)?));
+        let number = meshes.created;
+        if i32::try_from(number).is_err() {
+            return Err(error!(
+                ResourceExhausted,
+                "this environment had {number} meshes; devices have no more numbers"
+            ));
+        }
+        let device = Device::open_mesh(&self.shared, number, mesh)?;
+        meshes.open.insert(number, device);
+        meshes.created += 1;
         Ok(number)
     }
 
     /// Device of the mesh with this number.
     pub fn mesh(&self, number: i32) -> Result<&'static Device> {
         let meshes = self.meshes.lock();
-        let found = usize::try_from(number).ok().and_then(|number| meshes.get(number).copied().flatten());
+        let found = usize::try_from(number).ok().and_then(|number| meshes.open.get(&number).copied());
         found.ok_or_else(|| {
             error!(InvalidArgument, "device: there is no mesh:{number} in this environment, or it was released")
         })
@@ -212,7 +231,7 @@ impl Environment {
 
     /// Closes a mesh. Its tensors can only be read and released from then on.
     pub fn close_mesh(&self, number: usize) {
-        let device = self.meshes.lock().get_mut(number).and_then(Option::take);
+        let device = self.meshes.lock().open.remove(&number);
         close(device.as_slice());
     }
 
@@ -279,7 +298,7 @@ impl Environment {
     /// XLA devices that are open, and meshes.
     pub fn lazy_devices(&self) -> Vec<&'static Device> {
         let meshes = self.meshes.lock();
-        self.devices_in_use().iter().copied().chain(meshes.iter().copied().flatten()).collect()
+        self.devices_in_use().iter().copied().chain(meshes.open.values().copied()).collect()
     }
 
     fn all_devices(&self) -> impl Iterator<Item = &'static Device> {
