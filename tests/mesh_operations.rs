@@ -9,10 +9,10 @@ use lazyxla::testing::mesh::{MeshAxes, Sharding};
 use lazyxla::testing::native::Array;
 use lazyxla::testing::ops::{
     self, AllReduceAttributes, AllToAllAttributes, AlongAttributes, Applied, CollectivePermuteAttributes,
-    ShardMapAttributes, ShardingConstraintAttributes,
+    ConvolutionOptions, ShardMapAttributes, ShardingConstraintAttributes,
 };
 use lazyxla::testing::transform::{Differentiated, Transformer, Wanted, batched, jvp, vjp};
-use lazyxla::testing::types::{DType, TensorType};
+use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
 /// 2 times 4 devices.
@@ -190,6 +190,57 @@ fn on_one_device_a_shard_map_is_a_call_and_a_collective_is_nothing() {
     let text = lower_body(&outer);
     assert_text(&text, &format!("%v1:1 = func.call @{}(%v0)", inner.name()));
     assert!(!text.contains("manual_computation"), "{text}");
+}
+
+/// StableHLO of a computation of f32[8,4,16] on the mesh.
+fn text_on_mesh(record: impl FnOnce(&mut Trace, NodeId) -> NodeId) -> String {
+    lower_body(&of_one(&f32s(&[8, 4, 16]), |t, x| {
+        let x = ops::sharding_constraint(t, x, &mesh(), &split("data,-,-", 3)).unwrap();
+        record(t, x)
+    }))
+}
+
+#[test]
+fn operations_that_xla_splits_wrongly_along_some_axes_are_constrained() {
+    let options = |padding: &'static [i64]| ConvolutionOptions {
+        padding_low: Some(padding),
+        feature_groups: 1,
+        batch_groups: 1,
+        ..ConvolutionOptions::default()
+    };
+    let convolved = |padding: &'static [i64]| {
+        text_on_mesh(|t, x| {
+            let kernel = ops::full(t, &f32s(&[2, 4, 3]), ScalarValue::Float(1.0)).unwrap();
+            ops::convolution(t, x, kernel, &options(padding)).unwrap()
+        })
+    };
+    // The batch and the output features may be split, and the features that are summed may not.
+    let text = convolved(&[0]);
+    assert_text(&text, "sdy.sharding_constraint %v1 <@mesh, [{?}, {}, {}]> : tensor<8x4x16xf32>");
+    assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<2x4x3xf32>");
+    assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x2x14xf32>");
+    let text = convolved(&[-1]);
+    assert_text(&text, "sdy.manual_computation");
+    assert!(!text.contains("{?}"), "{text}");
+    // The derivative by the kernel sums over the batch.
+    let made = gradient(&of_one(&f32s(&[2, 4, 3]), |t, kernel| {
+        let x = ops::full(t, &f32s(&[8, 4, 16]), ScalarValue::Float(1.0)).unwrap();
+        let y = ops::convolution(t, x, kernel, &options(&[0])).unwrap();
+        ops::sharding_constraint(t, y, &mesh(), &split("data,-,-", 3)).unwrap()
+    }));
+    let text = lower_body(&made.backward);
+    assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<8x4x16xf32>");
+    assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<8x2x14xf32>");
+    assert_text(&text, "<@mesh, [{}, {}, {}]> : tensor<2x4x3xf32>");
+    // Axes that are not reduced, or have no padding.
+    let text = text_on_mesh(|t, x| ops::arg_extreme(t, x, 1, false, true, DType::S32).unwrap());
+    assert_text(&text, "<@mesh, [{?}, {}, {?}]> : tensor<8x4x16xf32>");
+    assert_text(&text, "<@mesh, [{?}, {}, {?}]> : tensor<8x4x16xi32>");
+    let zero = ScalarValue::Float(0.0);
+    let text = text_on_mesh(|t, x| ops::pad_scalar(t, x, zero, &[0, 0, -1], &[0, 1, 0], &[0; 3]).unwrap());
+    assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<8x4x16xf32>");
+    assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<8x5x15xf32>");
+    assert!(!text.contains("sdy.manual_computation"), "{text}");
 }
 
 #[test]

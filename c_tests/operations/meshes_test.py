@@ -1,7 +1,8 @@
 """Every operation on meshes: python meshes_test.py /path/to/liblazyxla.so [seed] [name]
 
 Runs the cases of ops_test.py on meshes of one to eight devices. The operands have random shardings, and half of the
-results a random constraint. A result is right if it is what ops_test.py wants, or what xla:0 gives."""
+results a random constraint. A result is right if it is what ops_test.py wants, or what xla:0 gives. Operations of which
+XLA may split some axes only have further cases (meshes_cases.py), each on several meshes."""
 
 import random
 import sys
@@ -13,6 +14,7 @@ import ctypes_test as abi
 import numpy as np
 import ops_test
 from ctypes_test import Device, Mesh, texts
+from meshes_cases import further
 from ops_cases import World, release
 from ops_values import DTYPES, NAMES, dtypes
 
@@ -22,6 +24,8 @@ MESHES = [
 ]  # fmt: skip
 # Dtypes of each operation that are tried, f32 among them.
 MOST_DTYPES = 3
+# Meshes on which each of the further cases runs.
+TIMES = 3
 
 
 def created(env, axes, draw):
@@ -116,12 +120,14 @@ def main(path, seed="1", prefix=""):
     abi.load(path)
     env, draw = abi.new_env(device_count=8), random.Random(int(seed))
     meshes = [created(env, axes, draw) for axes in MESHES]
+    known = [operation for subject in ops_test.SUBJECTS for operation in subject()]
+    operations = [(operation, 1) for operation in known] + [(operation, TIMES) for operation in further(known)]
     count = failures = 0
-    for operation in (operation for subject in ops_test.SUBJECTS for operation in subject()):
+    for operation, times in operations:
         if not operation.name.startswith(prefix):
             continue
         names = sorted(dtypes(operation.takes), key=lambda name: (name != "f32", draw.random()))[:MOST_DTYPES]
-        for name, case in ((name, case) for name in names for case in operation.cases(name)):
+        for name, case in ((name, case) for name in names for case in operation.cases(name) * times):
             sizes = [size for array in case.arrays for size in array.shape if size > 0]
             fitting = [mesh for mesh in meshes if any(size % n == 0 for size in sizes for n in mesh[1].values() if n > 1)]
             case.result = case.result or NAMES[case.arrays[0].dtype]

@@ -221,6 +221,7 @@ unsafe fn read_options<'a>(given: &lxla_convolution_options) -> Result<Convoluti
             out_dimensions: optional_ranked("options.out_dimensions", given.out_dimensions, all)?,
             feature_groups: or_one(given.feature_group_count),
             batch_groups: or_one(given.batch_group_count),
+            sums_batch: false,
             dtype: optional_dtype(given.dtype)?,
         })
     }

@@ -28,6 +28,9 @@ pub struct Definition {
     pub in_place: InPlace,
     /// Whether XLA cannot partition the instruction at a position: every device of a mesh computes it whole.
     pub whole: fn(&Instruction) -> bool,
+    /// Axes along which XLA may partition the instruction at a position, if it is wrong or refuses where others are
+    /// split; None: all axes.
+    pub open: fn(&Emitter, usize) -> Option<OpenAxes>,
     /// Index of the first result among the values that the lowered operation returns.
     pub first_result: usize,
     /// Derivative by the operands.
@@ -50,6 +53,7 @@ impl Definition {
         native: Native::Nothing,
         in_place: InPlace::Never,
         whole: |_| false,
+        open: |_, _| None,
         first_result: 0,
         derivative: Derivative::Missing,
         batching: Batching::Loop,
@@ -62,6 +66,14 @@ impl Definition {
     pub fn is_elementwise(&self) -> bool {
         matches!(self.in_place, InPlace::Elementwise)
     }
+}
+
+/// Axes that may be split over the devices of a mesh; every device has the others whole.
+pub struct OpenAxes {
+    /// Open axes of the first operands, one list for each. Further operands are not constrained.
+    pub operands: Vec<Vec<usize>>,
+    /// Open axes of each result.
+    pub results: Vec<usize>,
 }
 
 /// Operands whose memory the results of an operation may reuse, if the types are equal.

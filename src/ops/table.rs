@@ -111,13 +111,17 @@ fn lower(emitter: &mut Emitter, position: usize) {
     let instruction = emitter.instruction(position);
     let definition = definition(instruction.op);
     // XLA refuses manual computations of arrays without elements, of which nothing can be split.
-    let has_elements = || instruction.operands.iter().any(|&i| emitter.values[i].ty.elements() > 0);
-    match emitter.extent {
-        Extent::Whole(axes) if (definition.whole)(instruction) && has_elements() => {
-            mesh::whole::lower(emitter, position, axes);
+    if let Extent::Whole(axes) = emitter.extent
+        && instruction.operands.iter().any(|&i| emitter.values[i].ty.elements() > 0)
+    {
+        if (definition.whole)(instruction) {
+            return mesh::whole::lower(emitter, position, axes);
         }
-        _ => (definition.lower)(emitter, position),
+        if let Some(open) = (definition.open)(emitter, position) {
+            return mesh::open::lower(emitter, position, axes, &open);
+        }
     }
+    (definition.lower)(emitter, position);
 }
 
 /// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar and

@@ -5,6 +5,7 @@ pub mod attributes;
 pub mod collective_rules;
 pub mod collectives;
 pub mod constraint;
+pub mod open;
 pub mod permute;
 pub mod shard_map;
 pub mod shard_map_rules;

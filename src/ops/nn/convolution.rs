@@ -3,9 +3,9 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, attributes};
+use crate::ir::{Instruction, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, WindowAxis};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::{Call, Definition, Native, OpenAxes};
 use crate::ops::distinct_axes;
 use crate::ops::elementwise::float8;
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
@@ -20,8 +20,10 @@ pub(in crate::ops) const CONVOLUTION: Definition = Definition {
     function: "lxla_convolution",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
-    // XLA's partitioner computes wrong numbers where a spatial axis is split, with groups, and with negative padding.
-    whole: |_| true,
+    // XLA's partitioner computes wrong numbers with groups and with negative padding, and where spatial axes are split,
+    // or the summed features together with other axes. `|_| true` here makes every device compute all of them whole.
+    whole: is_irregular,
+    open: |e, at| Some(open_axes(&e.instruction(at).attributes())),
     native: Native::One(native_convolution),
     derivative: Derivative::Linear { jvp: convolution_rules::jvp, vjp: convolution_rules::vjp },
     batching: Batching::Rule(convolution_rules::batch),
@@ -54,6 +56,9 @@ pub struct ConvolutionOptions<'a> {
     pub feature_groups: i64,
     /// Number of batch groups (batch_group_count).
     pub batch_groups: i64,
+    /// Whether the features that are summed are the batch of another convolution, of which this is a derivative. On a
+    /// mesh, they may be split then, instead of the batch.
+    pub sums_batch: bool,
     /// Dtype of the computation and the result; by default the operands' common dtype.
     pub dtype: Option<DType>,
 }
@@ -103,6 +108,7 @@ fn infer(
         rhs: dimensions("rhs_dimensions", options.rhs_dimensions, rank)?,
         out: dimensions("out_dimensions", options.out_dimensions, rank)?,
         groups: [options.feature_groups, options.batch_groups],
+        sums_batch: options.sums_batch,
     };
     attributes.check_values()?;
     let size = |ty: &TensorType, axes: &[i64], i: usize| ty.dims[axes[i] as usize];
@@ -202,6 +208,8 @@ attributes! {
         pub out: Vec<i64>,
         /// Numbers of feature groups and of batch groups.
         pub groups: [i64; 2],
+        /// Whether the summed features, rather than the batch, may be split over a mesh.
+        pub sums_batch: bool,
     }
 }
 
@@ -240,6 +248,25 @@ impl ConvolutionAttributes {
         let window = spread(taps, self.rhs_dilation[axis])?;
         self.strides[axis] = self.strides[axis].min(padded.max(1));
         Some(if padded < window { 0 } else { (padded - window) / self.strides[axis] + 1 })
+    }
+}
+
+/// Whether XLA's partitioner is wrong whatever is split: with groups, and with negative padding.
+fn is_irregular(value: &Instruction) -> bool {
+    let attributes: ConvolutionAttributes = value.attributes();
+    attributes.groups != [1, 1] || attributes.low.iter().chain(&attributes.high).any(|&padding| padding < 0)
+}
+
+/// Axes that may be split: the batch and the output features, of which each device computes some; or the features that
+/// are summed, over which the devices' results are added up. A derivative by a kernel sums over the batch.
+fn open_axes(attributes: &ConvolutionAttributes) -> OpenAxes {
+    let axis = |axes: &[i64], i: usize| vec![axes[i] as usize];
+    let ConvolutionAttributes { lhs, rhs, out, .. } = attributes;
+    match attributes.sums_batch {
+        true => OpenAxes { operands: vec![axis(lhs, 1), axis(rhs, 1)], results: vec![] },
+        false => {
+            OpenAxes { operands: vec![axis(lhs, 0), axis(rhs, 0)], results: [axis(out, 0), axis(out, 1)].concat() }
+        }
     }
 }
 

@@ -23,6 +23,7 @@ fn options(attributes: &ConvolutionAttributes, dtype: DType) -> ConvolutionOptio
         out_dimensions: Some(&attributes.out),
         feature_groups,
         batch_groups,
+        sums_batch: attributes.sums_batch,
         dtype: Some(dtype),
     }
 }
@@ -104,6 +105,7 @@ fn of_lhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
         out_dimensions: Some(&attributes.lhs),
         feature_groups: groups,
         batch_groups: 1,
+        sums_batch: false,
         dtype: None,
     };
     let found = ops::convolution(site.trace, cotangent, kernel, &transposed)?;
@@ -132,6 +134,7 @@ fn of_rhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
         out_dimensions: Some(&out),
         feature_groups: batch_groups,
         batch_groups: feature_groups,
+        sums_batch: !attributes.sums_batch,
         dtype: None,
     };
     let found = ops::convolution(site.trace, site.operands[0], cotangent, &transposed)?;

@@ -9,7 +9,7 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use crate::ops::creation::constants::{constant, full, iota};
-use crate::ops::definition::{Call, Composed, Definition, Native};
+use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
 use crate::ops::distinct_axes;
 use crate::ops::infer::check_index_dtype;
 use crate::ops::reduction::{batch, derivative};
@@ -32,7 +32,8 @@ pub(in crate::ops) const REDUCE_WITH: Definition = Definition {
     dtypes: "all",
     lower,
     // XLA reduces over devices by an all-reduce with the combiner, which plugins do not have for every combiner.
-    whole: |_| true,
+    // `whole: |_| true` here makes every device compute all reductions whole.
+    open: |e, at| Some(open_axes(e, at)),
     native: Native::Several(native_reduce_with),
     derivative: Derivative::Several { jvp: derivative::jvp_of_reduce_with, vjp: derivative::vjp_of_reduce_with },
     batching: Batching::Several(batch::reduce_with),
@@ -151,6 +152,16 @@ fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
     }
     let captures = call.arrays(2 * count..call.operands.len());
     native::reduce_with(&axes, &call.arrays(0..count), &call.arrays(count..2 * count), &each(call, 0, &captures))
+}
+
+/// Axes that may be split: those that are not reduced.
+fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
+    let value = e.instruction(at);
+    let ReduceWithAttributes { axes } = value.attributes();
+    let rank = e.values[value.operands[0]].ty.dims.len();
+    let kept: Vec<usize> = (0..rank).filter(|&axis| !axes.contains(&(axis as i64))).collect();
+    let arrays = value.bodies[0].results().len();
+    OpenAxes { results: (0..kept.len()).collect(), operands: vec![kept; arrays] }
 }
 
 /// Writes the StableHLO of a reduction by a body. Captures are broadcast and reduced into themselves, as additional

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Definition, Native};
+use crate::ops::definition::{Definition, Native, OpenAxes};
 use crate::ops::rules::Batching;
 use crate::ops::shape::rules;
 use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
@@ -71,7 +71,8 @@ pub(in crate::ops) const PAD: Definition = Definition {
     function: "lxla_pad",
     dtypes: "all",
     lower: lower_pad,
-    whole: |value| value.attributes::<PadAttributes>().is_irregular(),
+    // `whole: |value| value.attributes::<PadAttributes>().crops()` here makes every device compute these pads whole.
+    open: |e, at| e.instruction(at).attributes::<PadAttributes>().open_axes(),
     native: Native::One(|call| {
         let PadAttributes { low, interior, .. } = call.attributes();
         native::pad(call.ty, &low, &interior, call.operands[0], call.operands[1])
@@ -242,9 +243,17 @@ fn lower_concatenate(e: &mut Emitter, at: usize) {
 }
 
 impl PadAttributes {
-    /// Whether XLA's partitioner ends the process (with dilation) or loses elements: with negative padding.
-    fn is_irregular(&self) -> bool {
+    /// Whether some padding is negative. Where such an axis is split, XLA's partitioner loses elements, or ends the
+    /// process (with interior padding).
+    fn crops(&self) -> bool {
         self.low.iter().chain(&self.high).any(|&padding| padding < 0)
+    }
+
+    /// Axes of a pad that crops which may be split: those without padding. None for other pads.
+    fn open_axes(&self) -> Option<OpenAxes> {
+        let is_open = |&axis: &usize| [&self.low, &self.high, &self.interior].iter().all(|list| list[axis] == 0);
+        let open: Vec<usize> = (0..self.low.len()).filter(is_open).collect();
+        self.crops().then(|| OpenAxes { operands: vec![open.clone()], results: open })
     }
 }
 
