@@ -52,7 +52,7 @@ pub mod lower {
 
 /// Meshes, shardings and pieces.
 pub mod mesh {
-    pub use crate::mesh::{MeshAxes, Placement, Sharding, take_piece};
+    pub use crate::mesh::{Mesh, MeshAxes, Placement, Sharding, Split, take_piece};
 }
 
 /// Counters.

@@ -6,13 +6,17 @@
 //!
 //! `shared.rs` counts the bodies that transformations derive.
 //!
-//! On the plugin, the gradient and the batched program give what they give natively.
+//! On the plugin, the gradient and the batched program give what they give natively: on one device, and on meshes, with
+//! arguments that are split at random (`meshes.rs`). Programs of `shard_map` with collectives give on meshes what the
+//! same programs without collectives give natively (`shard_maps.rs`).
 //!
-//! `LXLA_TRANSFORM_PROGRAMS` and `LXLA_TRANSFORM_PLUGIN_PROGRAMS` set the number of programs, `LXLA_TRANSFORM_SEED` the
-//! first seed.
+//! `LXLA_TRANSFORM_PROGRAMS`, `LXLA_TRANSFORM_PLUGIN_PROGRAMS` and `LXLA_TRANSFORM_MESH_PROGRAMS` set the number of
+//! programs, `LXLA_TRANSFORM_SEED` the first seed.
 
+mod meshes;
 mod nested;
 mod programs;
+mod shard_maps;
 mod shared;
 
 use lazyxla::testing::engine::{self, EngineOptions, Signature};
