@@ -1,4 +1,5 @@
 // Shardings of tensors on meshes, their programs on disk, and what is refused: M2, K8 and M10 of docs/behaviours.md.
+#define _GNU_SOURCE
 #include "mesh.h"
 
 #define FOLDER "test_mesh_shardings.cache"

@@ -2,15 +2,16 @@
 //! native tensors and lazily. Programs of whole numbers and bits must agree in every value and every error, both on an
 //! engine that interprets programs and poisons donated buffers, and on the real plugin. Programs of real numbers must
 //! stay within an error bound of a reference in f64, on the plugin. Both hold on one device, and on meshes of 2, 4 and
-//! 8 devices: there, new tensors are split at random, and random sharding constraints are recorded (see `place.rs`).
+//! 8 devices: there, new tensors are split at random, random sharding constraints are recorded, also on intermediate
+//! results (see `place.rs`), and some programs have NaN and infinities.
 //!
 //! Each program runs twice, the second time on other values (see `program.rs`).
 //!
 //! The number of programs is set by `LXLA_ORACLE_PROGRAMS` (first engine), `LXLA_ORACLE_PLUGIN_PROGRAMS` (for each test
-//! on one device of the plugin) and `LXLA_ORACLE_MESH_PROGRAMS` (for both tests on meshes of the plugin together), the
-//! random seed by `LXLA_ORACLE_SEED`. A failing program is shrunk and printed, each action with its operands.
-//! `LXLA_ORACLE_LAST` names a file to which each program is written before it runs, for programs that crash the
-//! process.
+//! on one device of the plugin) and `LXLA_ORACLE_MESH_PROGRAMS` (for both tests on meshes of the plugin together; a
+//! sixth of it for NaN and infinities), the random seed by `LXLA_ORACLE_SEED`. A failing program is shrunk and printed,
+//! each action with its operands. `LXLA_ORACLE_LAST` names a file to which each program is written before it runs, for
+//! programs that crash the process.
 
 mod approximate;
 mod engine;
@@ -125,7 +126,7 @@ fn e6_longer_float_programs_stay_within_an_error_bound() {
     tally.check();
 }
 
-/// Number of programs of each of the two tests on meshes.
+/// Number of programs of each of the two larger tests on meshes.
 fn count_on_meshes() -> u64 {
     number("LXLA_ORACLE_MESH_PROGRAMS", 60) / 2
 }
@@ -170,6 +171,21 @@ fn e6_meshes_agree_exactly() {
     coverage.check(count, Kind::is_seen);
     let donated = lazy.counter(Counter::DonatedBuffers.name()).unwrap();
     assert!(donated > 0 || count < 1000, "nothing was ever donated: the test proves little");
+}
+
+/// A third as many programs as in each of the other tests.
+#[test]
+fn e6_meshes_agree_on_nan_and_infinities() {
+    let options = EnvironmentOptions { device_count: DEVICES, ..Default::default() };
+    let lazy = Environment::new(u64::MAX - 16, options).unwrap();
+    let (native, folder, coverage) = (native_environment(17), Folder::new("specials"), Coverage::default());
+    let meshes = Places::on_meshes(&lazy);
+    let count = count_on_meshes() / 3;
+    for (i, places) in meshes.iter().enumerate() {
+        let begin = || Twin::new(&native, &lazy, places, &folder.0, &coverage).with_specials();
+        run(part(count, i, meshes.len(), 64), exact::action_on_specials(), &lazy, || 0, begin);
+    }
+    coverage.check(count, Kind::is_seen);
 }
 
 /// Half of the programs run with max_program_ops = 5, which splits them into small executables.

@@ -11,11 +11,12 @@ use lazyxla::testing::{sync, tensor};
 use std::fmt;
 
 /// Sizes of the axes of the meshes on which programs run, and their devices, row-major; None: the first ones in order.
-const MESHES: [(&[i64], Option<&[i32]>); 5] = [
+const MESHES: [(&[i64], Option<&[i32]>); 6] = [
     (&[2], None),
     (&[2, 2], Some(&[5, 2, 7, 0])),
     (&[4], None),
     (&[2, 4], None),
+    (&[4, 2], Some(&[1, 3, 5, 7, 0, 2, 4, 6])),
     (&[2, 2, 2], Some(&[3, 6, 1, 4, 7, 2, 5, 0])),
 ];
 const AXES: &[&str] = &["data", "model", "seq"];

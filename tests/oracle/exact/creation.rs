@@ -2,7 +2,7 @@
 
 use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Twin, World};
-use super::values::{ANY, content, dtype};
+use super::values::{ANY, content, dtype, special_dtype};
 use crate::record::on;
 use crate::scratch::Scratch;
 use lazyxla::testing::device::{Device, TensorHandle};
@@ -48,13 +48,14 @@ impl Creation {
         let [of_dtype, of_shape, seed, more] = action.numbers;
         // Half of the new tensors get the dtype of an existing one, so that they can be operands together.
         let like = if more < 128 { twin.pick(action.tensors[0]) } else { None };
-        let dtype = like.map_or(dtype(of_dtype), |pair| pair.dtype());
+        let choose = if twin.specials { special_dtype } else { dtype };
+        let dtype = like.map_or_else(|| choose(of_dtype), |pair| pair.dtype());
         let home = twin.home;
         let ty = TensorType::new(dtype, home.shape(of_shape));
         let (seed, one) = (seed as i64, ScalarValue::Signed(1));
         match self {
             Creation::FromHost => {
-                let (bytes, bound) = content(&ty, action.tensors[1]);
+                let (bytes, bound) = content(&ty, action.tensors[1], twin.specials);
                 let sharding = twin.draw(home, &ty.dims, action.tensors[2]);
                 twin.moved(bound, |world| {
                     if world.is_native {

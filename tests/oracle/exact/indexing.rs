@@ -46,9 +46,10 @@ impl Indexing {
         match self {
             Indexing::DynamicSlice => {
                 let sizes: Vec<i64> = ty.dims.iter().map(|dim| (dim + 1) / 2).collect();
+                let given = given_start(twin, action);
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
-                    let starts = starts(world, &mut scratch, &ty, second)?;
+                    let starts = starts(world, &mut scratch, &ty, second, given)?;
                     record_list([("x", world.of(a))], ("starts", &starts), |t, [x], starts| {
                         ops::dynamic_slice(t, x, starts, &sizes)
                     })
@@ -57,9 +58,10 @@ impl Indexing {
             }
             Indexing::UpdateSlice => {
                 let b = twin.pick_like(action.tensors[1], a);
+                let given = given_start(twin, action);
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
-                    let starts = starts(world, &mut scratch, &ty, second)?;
+                    let starts = starts(world, &mut scratch, &ty, second, given)?;
                     let operands = [("x", world.of(a)), ("update", world.of(b))];
                     record_list(operands, ("starts", &starts), |t, [x, update], starts| {
                         ops::dynamic_update_slice(t, x, update, starts)
@@ -189,10 +191,31 @@ fn converted(x: TensorHandle, to: DType) -> Result<TensorHandle> {
     on([x], |t, [x]| Ok(ops::convert(t, x, to)))
 }
 
-/// One start index for each axis.
-fn starts(world: World, scratch: &mut Scratch, ty: &TensorType, at: u8) -> Result<Vec<TensorHandle>> {
-    let start = scratch.scalar(world.device, DType::S32, i64::from(at % 12) - 5)?;
-    Ok(vec![start; ty.dims.len()])
+/// A tensor that is the start index of the first axis, in half of the cases where there is one.
+fn given_start(twin: &mut Twin, action: &Action) -> Option<Pair> {
+    let scalar = TensorType::new(DType::S32, &[]);
+    if action.numbers[2] < 128 { twin.pick_where(action.tensors[2], |pair| pair.ty() == scalar) } else { None }
+}
+
+/// One start index for each axis: within the array, a little before or behind it, or far outside. Those that are not
+/// within are clamped.
+fn starts(
+    world: World,
+    scratch: &mut Scratch,
+    ty: &TensorType,
+    at: u8,
+    given: Option<Pair>,
+) -> Result<Vec<TensorHandle>> {
+    let mut starts = Vec::with_capacity(ty.dims.len());
+    for axis in 0..ty.dims.len() {
+        let part = at.rotate_right(3 * axis as u32);
+        let start = (i64::from(part % 12) - 5) * if part % 8 == 7 { 1000 } else { 1 };
+        starts.push(match given {
+            Some(given) if axis == 0 => world.of(given),
+            _ => scratch.scalar(world.device, DType::S32, start)?,
+        });
+    }
+    Ok(starts)
 }
 
 /// Chooses how updates are combined; returns it with the bound of the results.

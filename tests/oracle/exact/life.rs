@@ -55,7 +55,7 @@ impl Life {
             Life::Snapshot => twin.moved(a.bound, |world| tensor::snapshot(world.of(a))),
             Life::Release => twin.release(action.tensors[0] as usize % twin.count()),
             Life::Write => {
-                let (bytes, bound) = content(&a.ty(), action.tensors[1]);
+                let (bytes, bound) = content(&a.ty(), action.tensors[1], twin.specials);
                 twin.in_place(a, bound, |world| sync::write(world.of(a), &bytes))
             }
             Life::Assign => {

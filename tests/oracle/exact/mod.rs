@@ -15,7 +15,7 @@ mod selection;
 mod twin;
 mod values;
 
-pub use action::{Kind, action};
+pub use action::{Kind, action, action_on_specials};
 pub use movement::Movement;
 pub use products::{convolution, equation};
 pub use twin::Twin;

@@ -87,17 +87,26 @@ fn dot_general([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]
     on([a, b], |t, [a, b]| ops::dot_general(t, a, b, &axes, wider.filter(|_| n[2] < 128)))
 }
 
-/// Convolution with one spatial axis.
+/// Convolution with one spatial axis, of arrays as they are or reshaped: without batch and features, or with them and
+/// perhaps with groups.
 pub fn convolution([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]) -> Result<TensorHandle> {
     let mut scratch = Scratch::default();
-    let [a, b] = [(a, ta), (b, tb)].map(|(x, ty)| -> Result<TensorHandle> {
-        if ty.dims.len() == 3 && n[3] < 128 {
-            return snapshot(x);
-        }
-        on([x], |t, [x]| ops::reshape(t, x, &[1, 1, ty.elements() as i64]))
-    });
-    let (a, b) = (scratch.keep(a?), scratch.keep(b?));
     let [first, second, third, fourth] = n.map(i64::from);
+    let counts = [ta, tb].map(|ty| ty.elements() as i64);
+    let groups = [[1, 1], [1, 1], [2, 1], [1, 2]][n[2] as usize / 2 % 4];
+    let folded = folded(counts, groups, first / 4);
+    let (shapes, [feature_groups, batch_groups]) = match folded {
+        Some(shapes) if !n[3].is_multiple_of(4) => (shapes, groups),
+        _ => (counts.map(|count| [1, 1, count]), [1, 1]),
+    };
+    let mut operands = [a, b];
+    for ((x, ty), shape) in operands.iter_mut().zip([ta, tb]).zip(shapes) {
+        let made = match ty.dims.len() {
+            3 if n[3] >= 192 => snapshot(*x)?,
+            _ => on([*x], |t, [x]| ops::reshape(t, x, &shape))?,
+        };
+        *x = scratch.keep(made);
+    }
     let options = ConvolutionOptions {
         window_strides: Some(&[1 + first % 2]),
         padding_low: Some(&[second % 4 - 1]),
@@ -105,9 +114,29 @@ pub fn convolution([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8
         lhs_dilation: Some(&[1 + first / 2 % 2]),
         rhs_dilation: Some(&[1 + third % 2]),
         window_reversal: Some(&[fourth % 2]),
-        feature_groups: 1,
-        batch_groups: 1,
+        feature_groups,
+        batch_groups,
         ..ConvolutionOptions::default()
     };
-    on([a, b], |t, [a, b]| ops::convolution(t, a, b, &options))
+    on(operands, |t, [a, b]| ops::convolution(t, a, b, &options))
+}
+
+/// Shapes of an array and a kernel with so many elements, for a convolution in these numbers of feature groups and
+/// batch groups; None if the groups do not fit.
+fn folded([count, taps]: [i64; 2], [feature_groups, batch_groups]: [i64; 2], choice: i64) -> Option<[[i64; 3]; 2]> {
+    let is_even = count % (2 * feature_groups) == 0 && taps % 2 == 0;
+    let features = if is_even && choice % 2 == 1 { 2 } else { 1 };
+    if count % (features * feature_groups) != 0 {
+        return None;
+    }
+    let (count, taps) = (count / (features * feature_groups), taps / features);
+    let batch = divisor(count, batch_groups, choice / 2)?;
+    let outputs = divisor(taps, feature_groups.max(batch_groups), choice / 8)?;
+    Some([[batch, features * feature_groups, count / batch], [outputs, features, taps / outputs]])
+}
+
+/// One of 1, 2, 4 and 8 times `unit` that divides the count.
+fn divisor(count: i64, unit: i64, choice: i64) -> Option<i64> {
+    let fitting: Vec<i64> = [1, 2, 4, 8].into_iter().map(|k| k * unit).filter(|size| count % size == 0).collect();
+    (!fitting.is_empty()).then(|| fitting[choice as usize % fitting.len()])
 }

@@ -83,6 +83,8 @@ pub struct Twin<'a> {
     /// The lazy environment's native device.
     pub host: &'static Device,
     pub folder: &'a Path,
+    /// Whether tensors of floats have NaN and infinities, see [`Twin::with_specials`].
+    pub specials: bool,
     /// Copies on the native device, which may alias memory of the lazy devices.
     pub lent: Vec<Pair>,
     tensors: Vec<Pair>,
@@ -107,12 +109,19 @@ impl<'a> Twin<'a> {
             others: &places.others,
             host: cpu(lazy),
             folder,
+            specials: false,
             lent: Vec::new(),
             tensors: Vec::new(),
             made: 0,
             story: Vec::new(),
             coverage,
         }
+    }
+
+    /// The same for a program with NaN and infinities, on a mesh, where all NaN are equal. Operands have one dtype: XLA
+    /// may replace the product with a converted pred by a selection.
+    pub fn with_specials(self) -> Twin<'a> {
+        Twin { specials: true, ..self }
     }
 
     /// Picks a tensor, if there is one.
@@ -130,8 +139,8 @@ impl<'a> Twin<'a> {
 
     /// Picks a tensor, in most cases one with the dtype of `other`.
     pub fn pick_like(&mut self, choice: u16, other: Pair) -> Pair {
-        let dtype = other.dtype();
-        self.pick_where(choice, |pair| choice.is_multiple_of(8) || pair.dtype() == dtype).unwrap_or(other)
+        let (dtype, any) = (other.dtype(), choice.is_multiple_of(8) && !self.specials);
+        self.pick_where(choice, |pair| any || pair.dtype() == dtype).unwrap_or(other)
     }
 
     /// Draws the sharding of a tensor that is brought to a place, and adds it to the report.
@@ -140,6 +149,23 @@ impl<'a> Twin<'a> {
         let line = self.story.last_mut().expect("an action is under way");
         line.shardings.extend(sharding.iter().map(|sharding| place.text(sharding)));
         sharding
+    }
+
+    /// Places the lazy result of an operation on a mesh at random, in one case of four: what is computed next has an
+    /// operand with a constraint. Returns the tensor that takes its place.
+    fn placed(&mut self, lazy: TensorHandle) -> Result<TensorHandle> {
+        let (home, action) = (self.home, self.story.last().expect("an action is under way").action);
+        let mix = |sum: u16, number: u16| sum.rotate_left(5) ^ number;
+        let choice = action.numbers.into_iter().map(u16::from).chain(action.tensors).fold(0, mix);
+        // The sharding of what is created, moved or constrained is checked.
+        if matches!(action.kind, Kind::Creation(_) | Kind::Life(_)) || !choice.is_multiple_of(4) {
+            return Ok(lazy);
+        }
+        let dims = tensor::ty(lazy)?.dims;
+        let Some(sharding) = self.draw(home, &dims, choice / 4) else { return Ok(lazy) };
+        let placed = tensor::shard(lazy, home.device, &sharding);
+        device::release(lazy)?;
+        placed
     }
 
     /// Applies an action that only moves elements: both runs return a new tensor, or the same error.
@@ -179,6 +205,7 @@ impl<'a> Twin<'a> {
                         return Err(format!("native gave a {ty}, lazy gave a {of_lazy}"));
                     }
                     let bound = bound(i, ty.dtype).expect("it was fit").min(range(ty.dtype));
+                    let lazy = self.placed(lazy).map_err(in_words)?;
                     self.add(native, lazy, bound, ty);
                 }
                 while self.tensors.len() > MOST_TENSORS {

@@ -14,6 +14,12 @@ pub fn dtype(choice: u8) -> DType {
     if choice < 128 { COMMON[choice % COMMON.len()] } else { DType::ALL[choice % DType::ALL.len()] }
 }
 
+/// Chooses a dtype of a program with NaN and infinities, which has no complex numbers: their products follow no rule.
+pub fn special_dtype(choice: u8) -> DType {
+    use DType::*;
+    [F32, F32, F32, F64, F64, F16, BF16, S32][choice as usize % 8]
+}
+
 pub fn is_floating(dtype: DType) -> bool {
     matches!(dtype.kind(), Kind::Float | Kind::Float8 | Kind::Complex)
 }
@@ -51,8 +57,9 @@ pub fn range(dtype: DType) -> f64 {
 }
 
 /// Returns the contents of a tensor and a bound on its elements. Most contents are small whole numbers; some integers
-/// cover the whole range, and a few floats are arbitrary bits.
-pub fn content(ty: &TensorType, seed: u16) -> (Vec<u8>, f64) {
+/// cover the whole range, and a few floats are arbitrary bits. With `specials`, half of the tensors of floats have NaN
+/// and infinities, to which the bound does not apply.
+pub fn content(ty: &TensorType, seed: u16, specials: bool) -> (Vec<u8>, f64) {
     let mut state = random_state(seed);
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -68,9 +75,13 @@ pub fn content(ty: &TensorType, seed: u16) -> (Vec<u8>, f64) {
         Kind::Float8 => 2,
         _ => 4,
     };
+    let has_specials = specials && seed.is_multiple_of(2) && ty.dtype.kind() == Kind::Float;
     let bytes = (0..ty.elements()).flat_map(|_| {
         let random = next() as i64;
         let scalar = match ty.dtype.kind() {
+            _ if has_specials && random % 6 == 0 => {
+                ScalarValue::Float([f64::NAN, f64::INFINITY, f64::NEG_INFINITY][next() as usize % 3])
+            }
             Kind::Pred | Kind::Unsigned => ScalarValue::Signed(random % (bound + 1)),
             _ if ty.dtype == DType::F8E8M0FNU => ScalarValue::Signed(1 + random % bound),
             Kind::Complex => ScalarValue::Complex((random % 8 - 4) as f64, (next() % 8) as f64 - 4.0),
