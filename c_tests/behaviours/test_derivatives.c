@@ -191,6 +191,29 @@ BOTH_TEST(t3_checkpoint_policies_save_what_they_say) {
   }
 }
 
+// Under SAVE_NONE too, a sort's results are saved: the values and their order. Of a branch, its operands only, since it
+// is computed again.
+BOTH_TEST(t3_results_of_several_are_saved_under_every_policy) {
+  const lxla_tensor x = HOLE(DIMS(3)), p = hole_of(PRED, SCALAR), a = DATA(DIMS(3), 3, 1, 2), one_f32 = number_of(F32, 1);
+  lxla_tensor sorted, chosen, g[2];
+  OK(lxla_sort_along(x, 0, 0, 1, &sorted));
+  const lxla_tensor weights = DATA(DIMS(3), 1, 10, 100);
+  const lxla_computation of_sort = traces(&x, 1, (lxla_tensor[]){total(mul(mul(own(sorted), sorted), weights))}, 1);
+  const lxla_computation deep = traces(&x, 1, (lxla_tensor[]){mul(mul(x, x), x)}, 1), same = traces(&x, 1, &x, 1);
+  OK(lxla_cond(p, deep, same, &x, 1, &chosen, 1));
+  const lxla_computation of_branch = traces(TENSORS(p, x), (lxla_tensor[]){total(own(chosen))}, 1);
+  lxla_vjp_options options = vjp_defaults();
+  for (options.checkpoint = LXLA_CHECKPOINT_SAVE_ALL; options.checkpoint <= LXLA_CHECKPOINT_SAVE_NONE; options.checkpoint++) {
+    const passes sort = vjp_by(of_sort, &options), branch = vjp_by(of_branch, &options);
+    EQUAL(sort.residuals, 2);
+    EQUAL(branch.residuals, 2);
+    pull(sort, &a, 1, &one_f32, 1, g);
+    IS(g[0], DIMS(3), 600, 2, 40);
+    pull(branch, TENSORS(number_of(PRED, 1), a), &one_f32, 1, g);
+    IS(g[0], DIMS(3), 27, 3, 12);
+  }
+}
+
 BOTH_TEST(t3_a_vjp_of_several_results) {
   // x^2, n + 1, x y: cotangents for the floats only.
   const lxla_tensor x = HOLE(DIMS(2)), y = HOLE(DIMS(2)), n = hole_of(S32, SCALAR), more = plus(n, 1);
