@@ -420,6 +420,48 @@ XLA_TEST(t10_a_path_that_a_read_computed_is_refused) {
   IS(in_time, DIMS(2), 4, 32);  // recorded before the read
 }
 
+// Tensors on xla:0, a copy on xla:1 of which is computed there, and copied back.
+static void through_another_device(void) {
+  const lxla_tensor x = DATA(DIMS(2), 1, 2), z = DATA(DIMS(2), 3, 4);
+  lxla_tensor away, back, same, out = {77};
+  OK(lxla_tensor_to_device(x, XLA(1), &away));
+  const lxla_tensor square = mul(own(away), away), on_1 = total(square);
+  OK(lxla_tensor_to_device(square, XLA(0), &back));
+  OK(lxla_tensor_to_device(away, XLA(0), &same));
+  const lxla_tensor y = total(mul(own(back), z)), of_same = total(mul(own(same), same)), by_away = gradient(on_1, away);
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys goes through a copy from xla:0 to xla:1");
+  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(z, x), &out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys goes through a copy from xla:0 to xla:1");
+  REFUSED(lxla_gradients(&of_same, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "goes through a copy from xla:0 to xla:1");
+  const lxla_tensor by_z = gradient(y, z), by_back = gradient(y, back), fixed = gradient(total(mul(stopped(back), x)), x);
+  IS(by_z, DIMS(2), 1, 4);
+  IS(by_back, DIMS(2), 3, 4);
+  IS(fixed, DIMS(2), 1, 4);
+  IS(by_away, DIMS(2), 2, 4);
+  // A tensor on another device is none of which ys can depend, whatever the policy makes of it.
+  device = (lxla_device){LXLA_DEVICE_CPU, 0};
+  const lxla_tensor eager = number_of(F32, 5);
+  device = XLA(0);
+  const lxla_tensor scaled = total(mul(x, eager));
+  REFUSED(lxla_gradients(&scaled, 1, NULL, &eager, 1, &out), BAD, "ys[0] is on xla:0 and xs[0] is on cpu");
+  OK(lxla_env_set_option(env, "mixed_device_policy", "copy"));
+  const lxla_tensor there = total(mul(away, away));
+  REFUSED(lxla_gradients(&there, 1, NULL, &x, 1, &out), BAD, "ys[0] is on xla:1 and xs[0] is on xla:0");
+  // An operation that copies its operand.
+  const lxla_tensor mixed = total(mul(x, away));
+  REFUSED(lxla_gradients(&mixed, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "goes through a copy from xla:0 to xla:1");
+  EQUAL(out.id, 77);
+}
+
+TEST(t10_a_path_through_another_device_is_refused) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  OK(lxla_env_create(&options, &env));
+  device = XLA(0);
+  through_another_device(), release_all();
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 // SGD with momentum 0.5, of sum(p^2).
 XLA_TEST(t10_a_training_loop_of_steps) {
   const lxla_tensor p = DATA(DIMS(2), 1, 2), unused = DATA(DIMS(2), 7, 9), v = DATA(DIMS(2), 0, 0);

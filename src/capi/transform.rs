@@ -199,8 +199,9 @@ pub unsafe extern "C" fn lxla_computation_with_vmap(
 ///
 /// Only operations that are still pending are seen: differentiate before the step or read that computes `ys`.
 /// FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
-/// names both. `lxla_stop_gradient` makes a constant of such a value. A value that was copied from another device or
-/// read and given back is a constant.
+/// names both. Likewise if the path goes through a copy on another device (`lxla_tensor_to_device`).
+/// `lxla_stop_gradient` makes a constant of such a value. A value that was read and given back, or that went through
+/// eager tensors, is a constant.
 /// INVALID_ARGUMENT for eager tensors with a value among `ys` or `xs`, of which no operations are recorded; for them,
 /// trace a computation and use `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
 #[unsafe(no_mangle)]

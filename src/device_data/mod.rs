@@ -52,7 +52,7 @@ pub struct DeviceData {
     leaf: LeafPlace,
     /// Number in the order of creation.
     serial: u64,
-    /// The sync that computed it, and the number of its output.
+    /// The sync that computed it, or the copy that it is, and the number of its output.
     origin: OnceLock<(Arc<Origin>, usize)>,
     /// Sharding of a placeholder on a mesh.
     sharding: OnceLock<Sharding>,
@@ -100,6 +100,11 @@ pub struct Hold(Arc<DeviceData>);
 impl Hold {
     /// Data that is held.
     pub fn data(&self) -> &DeviceData {
+        &self.0
+    }
+
+    /// Data that is held, with its reference count.
+    pub fn shared(&self) -> &Arc<DeviceData> {
         &self.0
     }
 }
@@ -166,7 +171,7 @@ impl DeviceData {
         self.serial
     }
 
-    /// The sync that computed it, and the number of its output; none for data that was not computed.
+    /// The sync that computed it, or the copy that it is, and the number of its output; none for other data.
     pub fn origin(&self) -> Option<&(Arc<Origin>, usize)> {
         self.origin.get()
     }

@@ -1,22 +1,41 @@
-//! Origin of computed data: the sync that computed it, and what it was computed from. Gradients of pending values ask
-//! whether a path to them was computed already, and can then not be followed any more.
+//! Origin of computed data: the sync that computed it, and what it was computed from; of a copy: what was copied from
+//! another device. Gradients of pending values ask whether a path to them was computed already, or goes through another
+//! device, and can then not be followed.
 
 use super::DeviceData;
-use crate::ir::{Op, Program};
+use crate::ir::{Op, Program, Trace, take_closed_body};
 use crate::ops::definition;
 use crate::ops::rules::{Derivative, is_differentiable};
+use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, LazyLock, Weak};
 
-/// A sync that computed data.
+/// A sync that computed data, or a copy of data from another device.
 pub struct Origin {
-    /// Name of the sync, for messages.
+    /// Name of the sync or the copy, for messages.
     pub name: Arc<str>,
     /// Programs that it ran.
     pub runs: Vec<Ran>,
     /// Data that was kept: number of the output, serial number of the data.
     pub kept: Vec<(usize, u64)>,
+    /// Whether it is a copy.
+    pub is_copy: bool,
+}
+
+/// What a copy counts as: a program that returns its argument.
+static COPY: LazyLock<Arc<Program>> = LazyLock::new(|| {
+    let mut trace = Trace::new();
+    let x = trace.parameter(TensorType::new(DType::F32, &[]));
+    Arc::new(take_closed_body(&trace, &[x], &[], &[x]).program().clone())
+});
+
+impl Origin {
+    /// Origin of a copy of this data. Its only output has number 0.
+    pub fn of_copy(source: &Arc<DeviceData>, name: Arc<str>) -> Arc<Origin> {
+        let run = Ran { program: COPY.clone(), arguments: vec![Argument::of(source)], first_output: 0 };
+        Arc::new(Origin { name, runs: vec![run], kept: Vec::new(), is_copy: true })
+    }
 }
 
 /// One program of a sync.
@@ -37,11 +56,18 @@ pub enum Argument {
         serial: u64,
         /// The data, while it exists.
         data: Weak<DeviceData>,
-        /// Whether a sync computed it.
+        /// Whether a sync computed it, or it is a copy.
         was_computed: bool,
     },
     /// Output of an earlier program of the sync.
     Made(usize),
+}
+
+impl Argument {
+    /// The argument that is this data.
+    pub fn of(data: &Arc<DeviceData>) -> Argument {
+        Argument::Data { serial: data.serial(), data: Arc::downgrade(data), was_computed: data.origin().is_some() }
+    }
 }
 
 /// Which parameters and outputs of a program have a tangent that reaches an output: one bit for each parameter, then
@@ -107,16 +133,19 @@ impl Dependencies {
     }
 }
 
-/// A path from a target to data that was computed already.
+/// A path from a target to data that was computed already, or copied from another device.
 pub struct LostPath {
     /// Index of the target.
     pub target: usize,
-    /// Name of the sync.
-    pub sync: Arc<str>,
+    /// Name of the sync or the copy.
+    pub name: Arc<str>,
+    /// Whether it is a copy.
+    pub is_copy: bool,
 }
 
-/// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
-/// one. Computed data that is gone, and is younger than a target, may have been on a path, and counts as one.
+/// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed or that was
+/// copied, if there is one. Such data that is gone, and is younger than a target, may have been on a path, and counts
+/// as one.
 pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath> {
     let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
     let oldest = *targets.iter().min()?;
@@ -152,7 +181,7 @@ fn through(
     oldest: u64,
     held: &mut Vec<Arc<DeviceData>>,
 ) -> Option<LostPath> {
-    let lost = |target: usize| Some(LostPath { target, sync: origin.name.clone() });
+    let lost = |target: usize| Some(LostPath { target, name: origin.name.clone(), is_copy: origin.is_copy });
     let kept: FxHashMap<usize, u64> = origin.kept.iter().copied().collect();
     let mut wanted: FxHashSet<usize> = outputs.into_iter().collect();
     for run in origin.runs.iter().rev() {

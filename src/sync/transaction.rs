@@ -155,9 +155,7 @@ impl Drop for Transaction {
 /// The origin of the roots of a plan.
 fn origin_of(name: &Arc<str>, plan: &Plan, roots: &[Root]) -> Origin {
     let argument = |source: &Source| match source {
-        Source::Data(data) => {
-            Argument::Data { serial: data.serial(), data: Arc::downgrade(data), was_computed: data.origin().is_some() }
-        }
+        Source::Data(data) => Argument::of(data),
         Source::Made(number) => Argument::Made(*number),
     };
     let ran = |run: &Run| Ran {
@@ -169,5 +167,6 @@ fn origin_of(name: &Arc<str>, plan: &Plan, roots: &[Root]) -> Origin {
         name: name.clone(),
         runs: plan.runs.iter().map(ran).collect(),
         kept: roots.iter().map(|root| (root.output, root.data.serial())).collect(),
+        is_copy: false,
     }
 }
