@@ -180,13 +180,7 @@ fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let explicit = arguments.len();
     match attributes.kind {
         // The forward pass, of a derivative that is differentiated again.
-        CustomKind::Vjp if attributes.applied == 1 => {
-            let (positions, primals) = operands_taken(site, &attributes);
-            let given: Vec<Option<NodeId>> = positions.iter().map(|&i| tangents[i]).collect();
-            let (body, transforms) = (site.bodies[1].clone(), site.transforms);
-            let (results, tangents) = transforms.jvp(site.trace, &body, &primals, &given)?;
-            Ok(Forward { results: Some(results), tangents })
-        }
+        CustomKind::Vjp if attributes.applied == 1 => jvp_of_taken(site, &attributes, tangents),
         CustomKind::Vjp => Err(no_derivative("forward mode of a computation with a vjp of its own")),
         CustomKind::Jvp => {
             check_captures(&tangents[explicit..])?;
@@ -209,16 +203,19 @@ fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
             Ok(Forward { results: Some(results), tangents })
         }
         // The derivative is that of the computation, whatever its rule captured.
-        CustomKind::Vmap | CustomKind::Plain => {
-            let (positions, primals) = operands_taken(site, &attributes);
-            let given: Vec<Option<NodeId>> = positions.iter().map(|&i| tangents[i]).collect();
-            if given.iter().all(Option::is_none) {
-                return Ok(Forward { results: None, tangents: vec![None; site.results.len()] });
-            }
-            let body = site.bodies[0].clone();
-            jvp_of_applied(site, &body, &primals, &given)
-        }
+        CustomKind::Vmap | CustomKind::Plain => jvp_of_taken(site, &attributes, tangents),
     }
+}
+
+/// Tangents of the body that is applied, as those of a call.
+fn jvp_of_taken(site: &mut Site, attributes: &CustomAttributes, tangents: &[Option<NodeId>]) -> Result<Forward> {
+    let (positions, primals) = operands_taken(site, attributes);
+    let given: Vec<Option<NodeId>> = positions.iter().map(|&i| tangents[i]).collect();
+    if given.iter().all(Option::is_none) {
+        return Ok(Forward { results: None, tangents: vec![None; site.results.len()] });
+    }
+    let body = site.bodies[attributes.applied].clone();
+    jvp_of_applied(site, &body, &primals, &given)
 }
 
 /// Returns an error if a captured value has a tangent, of which a rule for the parameters alone knows nothing.
