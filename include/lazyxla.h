@@ -3524,10 +3524,11 @@ lxla_status lxla_computation_with_vmap(lxla_computation primal,
  *
  * Only pending operations are differentiated: call this before the step or read that computes `ys`.
  * FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
- * names both. Pass such a value through `lxla_stop_gradient` to treat it as a constant. A value that was copied from
- * another device, or was read and transferred back, is a constant. INVALID_ARGUMENT for an eager tensor with a value
- * among `ys` or `xs`, because its operations are not recorded: trace a computation instead, and use
- * `lxla_computation_value_and_grad`. UNIMPLEMENTED if an operation has no derivative.
+ * names both. Likewise if the path goes through a copy on another device (`lxla_tensor_to_device`). Pass such a
+ * value through `lxla_stop_gradient` to treat it as a constant. A value that was read and transferred back, or that
+ * went through eager tensors, is a constant. INVALID_ARGUMENT for an eager tensor with a value among `ys` or `xs`,
+ * because its operations are not recorded: trace a computation instead, and use `lxla_computation_value_and_grad`.
+ * UNIMPLEMENTED if an operation has no derivative.
  */
 lxla_status lxla_gradients(const lxla_tensor *ys,
                            size_t n_ys,

@@ -85,6 +85,62 @@ BOTH_TEST(t6_vmap_of_branches_and_loops) {
   IS(v[3], DIMS(4), 2, 16, 16, 4);
 }
 
+static int occurrences_in(lxla_computation c, const char *words) {
+  char *text;
+  OK(lxla_computation_stablehlo(c, &text));
+  const int n = occurrences(text, words);
+  lxla_string_free(text);
+  return n;
+}
+
+// A choice that is the same for all elements stays a choice of one branch, batched; other choices become selections.
+BOTH_TEST(t6_vmap_of_a_branch_by_a_common_choice) {
+  const lxla_tensor x = HOLE(SCALAR), p = hole_of(PRED, SCALAR), k = hole_of(S32, SCALAR), batch = DATA(DIMS(3), 1, -2, 3);
+  const lxla_computation branches[] = {traces(&x, 1, (lxla_tensor[]){mul(x, x)}, 1), traces(&x, 1, (lxla_tensor[]){times(x, -1)}, 1)};
+  lxla_tensor r, v;
+  OK(lxla_cond(p, branches[0], branches[1], &x, 1, &r, 1));
+  const lxla_computation of_cond = traces(TENSORS(p, x), (lxla_tensor[]){own(r)}, 1);
+  OK(lxla_case(k, branches, 2, &x, 1, &r, 1));
+  const lxla_computation of_case = traces(TENSORS(k, x), (lxla_tensor[]){own(r)}, 1);
+  for (int second = 0; second < 2; second++) {
+    const lxla_computation common = vmap(of_cond, LIST(int64_t, -1, 0), LIST(int64_t, 0), 3);
+    EQUAL(occurrences_in(common, "stablehlo.select"), 0);
+    apply(common, TENSORS(number_of(PRED, !second), batch), &v, 1);
+    if (second) IS(v, DIMS(3), -1, 2, -3);
+    else IS(v, DIMS(3), 1, 4, 9);
+    const lxla_computation by_index = vmap(of_case, LIST(int64_t, -1, 0), LIST(int64_t, 0), 3);
+    EQUAL(occurrences_in(by_index, "stablehlo.select"), 0);
+    apply(by_index, TENSORS(number_of(S32, second), batch), &v, 1);
+    if (second) IS(v, DIMS(3), -1, 2, -3);
+    else IS(v, DIMS(3), 1, 4, 9);
+  }
+  CHECK(occurrences_in(vmap(of_cond, LIST(int64_t, 0, 0), LIST(int64_t, 0), 3), "stablehlo.select") > 0);
+}
+
+// Random numbers of several keys, and calls of the plugin's: once for each element, in a loop.
+BOTH_TEST(t6_vmap_of_random_numbers_and_custom_calls) {
+  const lxla_tensor key = hole_of(U32, DIMS(2)), keys = own(ARRAY(U32, uint32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6));
+  lxla_tensor numbers, v, rows[3], pair[2];
+  OK(lxla_random_uniform(LXLA_RNG_THREE_FRY, key, F32, DIMS(4), 0, 1, &numbers));
+  const lxla_computation of_key = traces(&key, 1, (lxla_tensor[]){own(numbers)}, 1), of_keys = vmap(of_key, LIST(int64_t, 0), LIST(int64_t, 0), 3);
+  apply(of_keys, &keys, 1, &v, 1);
+  for (int i = 0; i < 3; i++) apply(of_key, (lxla_tensor[]){row(keys, i)}, 1, rows + i, 1);
+  ARE_NEAR(v, stacked(rows, 3));
+  EQUAL(occurrences_in(of_keys, "stablehlo.while"), 1);
+  if (is_native()) return;
+  // Eigenvalues.
+  const lxla_tensor matrix = HOLE(DIMS(2, 2));
+  lxla_custom_call_options how = {.struct_size = sizeof how};
+  OK(lxla_custom_call_options_init(&how));
+  how.backend_config = "1,1,100,1e-6", how.api_version = LXLA_CUSTOM_CALL_ORIGINAL;
+  OK(lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, &how, pair));
+  own(pair[0]);
+  const lxla_computation over = vmap(traces(&matrix, 1, (lxla_tensor[]){own(pair[1])}, 1), LIST(int64_t, 0), LIST(int64_t, 0), 2);
+  apply(over, (lxla_tensor[]){DATA(DIMS(2, 2, 2), 2, 1, 1, 2, 5, 0, 0, 7)}, 1, &v, 1);
+  IS_NEAR(v, DIMS(2, 2), 1, 3, 5, 7);
+  EQUAL(occurrences_in(over, "stablehlo.while"), 1);
+}
+
 BOTH_TEST(t6_vmap_of_a_scan) {
   // c = 2 c + x, stacked; a batch of xs, of c, and of both.
   const lxla_tensor c = HOLE(SCALAR), x = HOLE(SCALAR), xs = HOLE(DIMS(3)), next = add(times(c, 2), x);
@@ -106,6 +162,45 @@ BOTH_TEST(t6_vmap_of_a_scan) {
 }
 
 // --- T9: what does not fit ---
+
+// Values that differ between the elements of a batch, where the operation has one for all.
+BOTH_TEST(t9_what_cannot_be_batched_is_named) {
+  const lxla_tensor k = HOLE(SCALAR), a = HOLE(SCALAR), b = HOLE(SCALAR), x = HOLE(DIMS(3));
+  lxla_computation made = {77}, ruled;
+  lxla_tensor out;
+#define BY_K(result, words)                                                                                               \
+  REFUSED(lxla_computation_vmap(traces(TENSORS(k, x), (lxla_tensor[]){result}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), \
+                                2, &made),                                                                                \
+          LXLA_UNIMPLEMENTED, words)
+  const lxla_computation by_product = traces(TENSORS(a, b), (lxla_tensor[]){own(compared(LXLA_COMPARE_LT, mul(a, k), mul(b, k)))}, 1);
+  OK(lxla_sort(by_product, &x, 1, 0, 1, &out));
+  BY_K(own(out), "sort cannot be batched over values that its comparator captured");
+  const lxla_computation weighted = traces(TENSORS(a, b), (lxla_tensor[]){add(mul(a, k), b)}, 1);
+  OK(lxla_reduce_with(weighted, &x, (lxla_tensor[]){number_of(F32, 0)}, 1, (int64_t[]){0}, 1, &out));
+  BY_K(own(out), "reduce_with cannot be batched over an initial value or a capture");
+  lxla_window_options windows = {.struct_size = sizeof windows};
+  OK(lxla_window_options_init(&windows));
+  windows.rank = 1, windows.window_dimensions = (int64_t[]){3};
+  OK(lxla_reduce_window(weighted, &x, (lxla_tensor[]){number_of(F32, 0)}, 1, &windows, &out));
+  BY_K(own(out), "reduce_window cannot be batched over an initial value or a capture");
+  const lxla_computation at_least = owned(comparison(LXLA_COMPARE_GE, F32)), multiply = owned(of_two(MUL, F32)), sum = owned(of_two(ADD, F32));
+  OK(lxla_select_and_scatter(at_least, multiply, DATA(DIMS(3), 1, 3, 2), DATA(DIMS(1), 5), k, &windows, &out));
+  BY_K(own(out), "select_and_scatter cannot be batched over an initial value, unless its combiner is a sum");
+  const lxla_computation scaled = traces(&x, 1, (lxla_tensor[]){mul(x, k)}, 1), same = traces(&x, 1, &x, 1);
+  OK(lxla_computation_with_vjp(scaled, scaled, same, &ruled));
+  apply(owned(ruled), &x, 1, &out, 1);
+  BY_K(out, "a computation with a rule of its own cannot be batched over what it captured");
+  EQUAL(made.id, 77);
+  // An initial value of a sum has no such limit.
+  lxla_tensor v;
+  OK(lxla_reduce_with(sum, &x, &k, 1, (int64_t[]){0}, 1, &out));
+  const lxla_tensor starts = DATA(DIMS(2), 10, 20), values = DATA(DIMS(3), 1, 2, 3);
+  apply(vmap(traces(TENSORS(k, x), (lxla_tensor[]){own(out)}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2), TENSORS(starts, values), &v, 1);
+  IS(v, DIMS(2), 16, 26);
+  OK(lxla_select_and_scatter(at_least, sum, DATA(DIMS(3), 1, 3, 2), DATA(DIMS(1), 5), k, &windows, &out));
+  apply(vmap(traces(TENSORS(k, x), (lxla_tensor[]){own(out)}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2), TENSORS(starts, values), &v, 1);
+  IS(v, DIMS(2, 3), 10, 15, 10, 20, 25, 20);
+}
 
 BOTH_TEST(t9_bad_arguments_of_vmap_are_named) {
   const lxla_tensor x = HOLE(DIMS(2)), y = HOLE(DIMS(3, 2));

@@ -113,6 +113,49 @@ BOTH_TEST(t7_residuals_and_integers_in_a_vjp_of_the_callers) {
   IS(back, DIMS(2, 2), 104, 604, 1499, 2799);
 }
 
+// x^2 and 2 x. The cotangents of x are said to be 10 times that of the first, and 100 times that of the second plus 7.
+BOTH_TEST(t7_a_result_without_a_cotangent_has_cotangent_0) {
+  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), d = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), square = mul(x, x), twice = add(x, x);
+  const lxla_computation primal = traces(&x, 1, TENSORS(square, twice));
+  const lxla_computation backward = traces(TENSORS(c, d), (lxla_tensor[]){plus(add(times(c, 10), times(d, 100)), 7)}, 1);
+  lxla_computation made;
+  OK(lxla_computation_with_vjp(primal, primal, backward, &made));
+  owned(made);
+  for (int i = 0; i < 2; i++) {
+    lxla_tensor y[2], v[2];
+    apply(made, &x, 1, y, 2);
+    apply(value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y[i])}, 1)), &a, 1, v, 2);
+    if (i == 0) IS(v[1], DIMS(2), 17, 17);
+    else IS(v[1], DIMS(2), 107, 107);
+  }
+}
+
+// The residual 3 x of x^2 is saved under SAVE_NONE.
+BOTH_TEST(t7_residuals_of_the_callers_are_saved_under_every_policy) {
+  const lxla_tensor x = HOLE(DIMS(2)), r = HOLE(DIMS(2)), c = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), one_f32 = number_of(F32, 1), square = mul(x, x);
+  const lxla_computation primal = traces(&x, 1, &square, 1), forward = traces(&x, 1, TENSORS(square, times(x, 3)));
+  const lxla_computation backward = traces(TENSORS(r, c), (lxla_tensor[]){mul(r, c)}, 1);
+  lxla_computation made;
+  OK(lxla_computation_with_vjp(primal, forward, backward, &made));
+  owned(made);
+  lxla_tensor y, saved[8], g;
+  apply(made, &x, 1, &y, 1);
+  lxla_vjp_options options = vjp_defaults();
+  options.checkpoint = LXLA_CHECKPOINT_SAVE_NONE;
+  const passes p = vjp_by(traces(&x, 1, (lxla_tensor[]){total(y)}, 1), &options);
+  CHECK(0 < p.residuals && p.residuals < 8);
+  apply(p.forward, &a, 1, saved, 1 + p.residuals);
+  int found = 0;
+  for (size_t i = 1; i <= p.residuals; i++) {
+    float values[2];
+    read_f32(saved[i], values, 2);
+    found += values[0] == 3 && values[1] == 6;
+  }
+  EQUAL(found, 1);
+  pull(p, &a, 1, &one_f32, 1, &g);
+  IS(g, DIMS(2), 3, 6);
+}
+
 BOTH_TEST(t7_a_jvp_of_the_callers_in_both_modes) {
   // x^2, with the custom tangent 100 x t.
   const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), square = mul(x, x);

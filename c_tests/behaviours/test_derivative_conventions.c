@@ -106,9 +106,111 @@ static lxla_tensor unsafe_log(lxla_tensor x) {
   return own(out);
 }
 
+// x where it is above 0, else 5; the cotangent is infinite.
+static lxla_tensor overflowing(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_select(is_above(x, 0), x, number_of(F32, 5), &out));
+  return times(times(own(out), 3e38), 3e38);
+}
+
+// Random numbers of the key x, times x.
+static lxla_tensor random_numbers(lxla_tensor key) {
+  lxla_tensor out;
+  OK(lxla_random_uniform(LXLA_RNG_THREE_FRY, key, F32, DIMS(2), 0, 1, &out));
+  return own(out);
+}
+static lxla_tensor by_its_random_numbers(lxla_tensor x) {
+  lxla_tensor key;
+  OK(lxla_convert(x, U32, &key));
+  return mul(random_numbers(own(key)), x);
+}
+
+static lxla_tensor logical(int32_t op, lxla_tensor a, lxla_tensor b) { return own(binary(op, a, b)); }
+
+// The body of argmax or argmin, by GT or LT: of two elements with their indices, the better one.
+static lxla_computation better_of_pairs(int32_t op) {
+  const lxla_tensor a = HOLE(SCALAR), i = hole_of(S32, SCALAR), b = HOLE(SCALAR), j = hole_of(S32, SCALAR);
+  lxla_tensor is_better = own(compared(op, a, b)), is_equal = own(compared(LXLA_COMPARE_EQ, a, b));
+  const lxla_tensor b_is_number = own(compared(LXLA_COMPARE_EQ, b, b)), a_is_nan = own(compared(LXLA_COMPARE_NE, a, a));
+  is_better = logical(LXLA_BINARY_OR, is_better, logical(LXLA_BINARY_AND, b_is_number, a_is_nan));
+  const lxla_tensor nan_a = own(compared(LXLA_COMPARE_NE, a, a)), nan_b = own(compared(LXLA_COMPARE_NE, b, b));
+  is_equal = logical(LXLA_BINARY_OR, is_equal, logical(LXLA_BINARY_AND, nan_a, nan_b));
+  const lxla_tensor is_earlier = own(compared(LXLA_COMPARE_LT, i, j)), breaks_tie = logical(LXLA_BINARY_AND, is_equal, is_earlier);
+  const lxla_tensor takes_a = logical(LXLA_BINARY_OR, is_better, breaks_tie);
+  return traces(TENSORS(a, i, b, j), TENSORS(own(selected(takes_a, a, b)), own(selected(takes_a, i, j))));
+}
+
+// The body of the reduction, and its initial value.
+static lxla_computation better;
+static double worst;
+static lxla_tensor best_of_four(lxla_tensor x) {
+  const lxla_tensor pair[] = {x, own(ARRAY(S32, int32_t, DIMS(4), 0, 1, 2, 3))};
+  const lxla_tensor inits[] = {number_of(F32, worst), own(ARRAY(S32, int32_t, SCALAR, INT32_MAX))};
+  lxla_tensor out[2];
+  OK(lxla_reduce_with(better, pair, inits, 2, (int64_t[]){0}, 1, out));
+  own(out[1]);
+  return own(out[0]);
+}
+
+static lxla_tensor as_dtype(int32_t dtype, lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_convert(x, dtype, &out));
+  return own(out);
+}
+
 static lxla_tensor repeated(lxla_tensor x) {
   lxla_tensor out;
   OK(lxla_broadcast_to(x, (int64_t[]){1000}, 1, &out));
+  return own(out);
+}
+
+// Three cotangents, of 256, 1 and 1.
+static lxla_tensor used_thrice(lxla_tensor x) { return add(add(times(x, 256), x), x); }
+
+// Factors whose product is another number if it is not rounded in between.
+static lxla_tensor scaled_thrice(lxla_tensor x) { return times(times(times(x, 1.1640625), 1.015625), 1.0078125); }
+
+static lxla_tensor first_a_thousand_times(lxla_tensor x) {
+  lxla_tensor zeros, out;
+  OK(lxla_tensor_full(env, device, S32, DIMS(1000), 0, &zeros));
+  OK(lxla_take(x, own(zeros), 0, &out));
+  return own(out);
+}
+
+static lxla_window_options windows_of(size_t rank, const int64_t *sizes, const int64_t *strides) {
+  lxla_window_options options = {.struct_size = sizeof options};
+  OK(lxla_window_options_init(&options));
+  options.rank = rank, options.window_dimensions = sizes, options.strides = strides;
+  return options;
+}
+
+static lxla_tensor sums_of_windows(lxla_tensor x) {
+  const lxla_window_options options = windows_of(1, (int64_t[]){300}, NULL);
+  const lxla_tensor zero = number_of(BF16, 0);
+  lxla_tensor out;
+  OK(lxla_reduce_window(owned(of_two(ADD, BF16)), &x, &zero, 1, &options, &out));
+  return own(out);
+}
+
+// A scan that adds a value that its body captured, a thousand times.
+static lxla_tensor added_by_a_scan(lxla_tensor x) {
+  const lxla_tensor sum = hole_of(BF16, SCALAR), zero = number_of(BF16, 0);
+  lxla_tensor end;
+  scan(traces(&sum, 1, (lxla_tensor[]){add(sum, x)}, 1), &zero, 1, NULL, 0, 1000, 0, &end, NULL, 0);
+  return end;
+}
+
+static lxla_tensor factor_of(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_cholesky(x, 1, &out));
+  return own(out);
+}
+
+static lxla_tensor solution_of(lxla_tensor x) {
+  int32_t dtype;
+  OK(lxla_tensor_dtype(x, &dtype));
+  lxla_tensor out;
+  OK(lxla_triangular_solve(x, as_dtype(dtype, DATA(DIMS(2, 2), 1, 2, 3, 4)), 1, 1, 0, LXLA_TRANSPOSE_NO_TRANSPOSE, &out));
   return own(out);
 }
 
@@ -210,15 +312,73 @@ BOTH_TEST(t11_scatter_leaves_nan_alone) {
 
 BOTH_TEST(t11_a_select_passes_nothing_to_what_it_does_not_select) {
   SLOPE_IS(safe_log, DATA(DIMS(2), 0, 2), DIMS(2), 0, 0.5);
+  SLOPE_IS(overflowing, DATA(DIMS(2), 1, -1), DIMS(2), INFINITY, 0);
   float got[2];
   read_f32(slope(unsafe_log, DATA(DIMS(2), 0, 2)), got, 2);
   CHECK(isnan(got[0]) && got[1] == 0.5f);
 }
 
-// 1000 cotangents of 1 in bf16, whose sum in bf16 would stay at 256.
+BOTH_TEST(t11_random_numbers_do_not_vary_with_their_key) {
+  ARE_NEAR(slope(by_its_random_numbers, DATA(DIMS(2), 3, 4)), random_numbers(own(ARRAY(U32, uint32_t, DIMS(2), 3, 4))));
+}
+
+BOTH_TEST(t11_an_extreme_with_its_index_has_the_derivative_of_its_element) {
+  better = better_of_pairs(LXLA_COMPARE_GT), worst = -INFINITY;
+  SLOPE_IS(best_of_four, DATA(DIMS(4), 1, 3, 3, 2), DIMS(4), 0, 1, 0, 0);
+  SLOPE_IS(best_of_four, DATA(DIMS(4), 1, NAN, 3, NAN), DIMS(4), 0, 1, 0, 0);
+  better = better_of_pairs(LXLA_COMPARE_LT), worst = INFINITY;
+  SLOPE_IS(best_of_four, DATA(DIMS(4), 3, 1, 1, 2), DIMS(4), 0, 1, 0, 0);
+}
+
+BOTH_TEST(t11_operations_without_a_derivative_are_named) {
+  const lxla_tensor x = HOLE(DIMS(2)), source = HOLE(DIMS(2)), matrix = HOLE(DIMS(2, 2));
+  lxla_computation made = {77};
+  lxla_tensor out, pair[2];
+#define HAS_NO_SLOPE(parameter, result, words)                                                                      \
+  REFUSED(lxla_computation_value_and_grad(traces(&parameter, 1, (lxla_tensor[]){total(result)}, 1), NULL, &made), \
+          LXLA_UNIMPLEMENTED, words " has no derivative")
+  OK(lxla_bitcast_convert(x, F16, &out));
+  HAS_NO_SLOPE(x, own(out), "bitcast_convert");
+  const lxla_window_options options = windows_of(1, (int64_t[]){2}, (int64_t[]){2});
+  const lxla_computation at_least = owned(comparison(LXLA_COMPARE_GE, F32)), multiply = owned(of_two(MUL, F32));
+  OK(lxla_select_and_scatter(at_least, multiply, DATA(DIMS(4), 1, 2, 3, 4), source, number_of(F32, 1), &options, &out));
+  HAS_NO_SLOPE(source, own(out), "select_and_scatter by another combiner than a sum");
+  if (!is_native()) {
+    lxla_custom_call_options how = {.struct_size = sizeof how};
+    OK(lxla_custom_call_options_init(&how));
+    how.backend_config = "1,1,100,1e-6", how.api_version = LXLA_CUSTOM_CALL_ORIGINAL;
+    OK(lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, &how, pair));
+    own(pair[0]);
+    HAS_NO_SLOPE(matrix, own(pair[1]), "custom_call");
+  }
+  EQUAL(made.id, 77);
+}
+
+// Sums of more than two cotangents are computed in f32, and rounded once: in bf16 they would stay at 256, in 8 bits at 8.
 BOTH_TEST(t11_cotangents_of_16_bits_are_summed_in_f32) {
-  const lxla_tensor gradient_of = slope(repeated, number_of(LXLA_DTYPE_BF16, 1));
-  lxla_tensor wide;
-  OK(lxla_convert(gradient_of, F32, &wide));
-  IS(own(wide), SCALAR, 1000);
+  const lxla_tensor one = number_of(BF16, 1);
+  IS(as_dtype(F32, slope(repeated, one)), SCALAR, 1000);
+  IS(as_dtype(F32, slope(repeated, number_of(LXLA_DTYPE_F8E5M2, 1))), SCALAR, 1024);
+  IS(as_dtype(F32, slope(used_thrice, one)), SCALAR, 258);
+  IS(as_dtype(F32, slope(first_a_thousand_times, as_dtype(BF16, DATA(DIMS(2), 1, 2)))), DIMS(2), 1000, 0);
+  IS(as_dtype(F32, slope(added_by_a_scan, one)), SCALAR, 1000);
+  lxla_tensor ones, part;
+  OK(lxla_tensor_full(env, device, BF16, DIMS(599), 1, &ones));
+  OK(lxla_slice_axis(as_dtype(F32, slope(sums_of_windows, own(ones))), 0, 298, 302, 1, &part));
+  IS(own(part), DIMS(4), 300, 300, 300, 298);  // of 299, 300, 299 and 298 windows
+}
+
+// Between operations a cotangent is rounded to its dtype.
+BOTH_TEST(t11_cotangents_have_the_dtype_of_their_value) {
+  IS(as_dtype(F32, slope(scaled_thrice, number_of(BF16, 1))), SCALAR, 1.1875);
+}
+
+// The derivatives of factors and solutions in bf16 are those in f32, rounded once.
+BOTH_TEST(t11_factors_of_16_bits_are_differentiated_in_f32) {
+  function *const functions[] = {factor_of, solution_of};
+  const lxla_tensor matrices[] = {DATA(DIMS(2, 2), 4, 2, 2, 3), DATA(DIMS(2, 2), 2, 0, 0.75, 3)};
+  for (int i = 0; i < 2; i++) {
+    const lxla_tensor rounded = as_dtype(BF16, slope(functions[i], matrices[i]));
+    ARE_NEAR(as_dtype(F32, slope(functions[i], as_dtype(BF16, matrices[i]))), as_dtype(F32, rounded));
+  }
 }

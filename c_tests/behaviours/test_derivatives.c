@@ -191,6 +191,29 @@ BOTH_TEST(t3_checkpoint_policies_save_what_they_say) {
   }
 }
 
+// Under SAVE_NONE too, a sort's results are saved: the values and their order. Of a branch, its operands only, since it
+// is computed again.
+BOTH_TEST(t3_results_of_several_are_saved_under_every_policy) {
+  const lxla_tensor x = HOLE(DIMS(3)), p = hole_of(PRED, SCALAR), a = DATA(DIMS(3), 3, 1, 2), one_f32 = number_of(F32, 1);
+  lxla_tensor sorted, chosen, g[2];
+  OK(lxla_sort_along(x, 0, 0, 1, &sorted));
+  const lxla_tensor weights = DATA(DIMS(3), 1, 10, 100);
+  const lxla_computation of_sort = traces(&x, 1, (lxla_tensor[]){total(mul(mul(own(sorted), sorted), weights))}, 1);
+  const lxla_computation deep = traces(&x, 1, (lxla_tensor[]){mul(mul(x, x), x)}, 1), same = traces(&x, 1, &x, 1);
+  OK(lxla_cond(p, deep, same, &x, 1, &chosen, 1));
+  const lxla_computation of_branch = traces(TENSORS(p, x), (lxla_tensor[]){total(own(chosen))}, 1);
+  lxla_vjp_options options = vjp_defaults();
+  for (options.checkpoint = LXLA_CHECKPOINT_SAVE_ALL; options.checkpoint <= LXLA_CHECKPOINT_SAVE_NONE; options.checkpoint++) {
+    const passes sort = vjp_by(of_sort, &options), branch = vjp_by(of_branch, &options);
+    EQUAL(sort.residuals, 2);
+    EQUAL(branch.residuals, 2);
+    pull(sort, &a, 1, &one_f32, 1, g);
+    IS(g[0], DIMS(3), 600, 2, 40);
+    pull(branch, TENSORS(number_of(PRED, 1), a), &one_f32, 1, g);
+    IS(g[0], DIMS(3), 27, 3, 12);
+  }
+}
+
 BOTH_TEST(t3_a_vjp_of_several_results) {
   // x^2, n + 1, x y: cotangents for the floats only.
   const lxla_tensor x = HOLE(DIMS(2)), y = HOLE(DIMS(2)), n = hole_of(S32, SCALAR), more = plus(n, 1);
@@ -395,6 +418,48 @@ XLA_TEST(t10_a_path_that_a_read_computed_is_refused) {
   IS(by_h, DIMS(2), 2, 8);
   IS(of_fixed, DIMS(2), 0, 0);
   IS(in_time, DIMS(2), 4, 32);  // recorded before the read
+}
+
+// Tensors on xla:0, a copy on xla:1 of which is computed there, and copied back.
+static void through_another_device(void) {
+  const lxla_tensor x = DATA(DIMS(2), 1, 2), z = DATA(DIMS(2), 3, 4);
+  lxla_tensor away, back, same, out = {77};
+  OK(lxla_tensor_to_device(x, XLA(1), &away));
+  const lxla_tensor square = mul(own(away), away), on_1 = total(square);
+  OK(lxla_tensor_to_device(square, XLA(0), &back));
+  OK(lxla_tensor_to_device(away, XLA(0), &same));
+  const lxla_tensor y = total(mul(own(back), z)), of_same = total(mul(own(same), same)), by_away = gradient(on_1, away);
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys goes through a copy from xla:0 to xla:1");
+  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(z, x), &out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys goes through a copy from xla:0 to xla:1");
+  REFUSED(lxla_gradients(&of_same, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "goes through a copy from xla:0 to xla:1");
+  const lxla_tensor by_z = gradient(y, z), by_back = gradient(y, back), fixed = gradient(total(mul(stopped(back), x)), x);
+  IS(by_z, DIMS(2), 1, 4);
+  IS(by_back, DIMS(2), 3, 4);
+  IS(fixed, DIMS(2), 1, 4);
+  IS(by_away, DIMS(2), 2, 4);
+  // A tensor on another device is none of which ys can depend, whatever the policy makes of it.
+  device = (lxla_device){LXLA_DEVICE_CPU, 0};
+  const lxla_tensor eager = number_of(F32, 5);
+  device = XLA(0);
+  const lxla_tensor scaled = total(mul(x, eager));
+  REFUSED(lxla_gradients(&scaled, 1, NULL, &eager, 1, &out), BAD, "ys[0] is on xla:0 and xs[0] is on cpu");
+  OK(lxla_env_set_option(env, "mixed_device_policy", "copy"));
+  const lxla_tensor there = total(mul(away, away));
+  REFUSED(lxla_gradients(&there, 1, NULL, &x, 1, &out), BAD, "ys[0] is on xla:1 and xs[0] is on xla:0");
+  // An operation that copies its operand.
+  const lxla_tensor mixed = total(mul(x, away));
+  REFUSED(lxla_gradients(&mixed, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "goes through a copy from xla:0 to xla:1");
+  EQUAL(out.id, 77);
+}
+
+TEST(t10_a_path_through_another_device_is_refused) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  OK(lxla_env_create(&options, &env));
+  device = XLA(0);
+  through_another_device(), release_all();
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
 }
 
 // SGD with momentum 0.5, of sum(p^2).

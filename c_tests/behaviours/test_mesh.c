@@ -328,6 +328,20 @@ MESH_TEST(m1_native_tensors_mix_as_with_one_device, "data=4") {
   HAS_VALUES(add(x, on_zero), ((float[]){0, 2, 4, 6}), 4);
 }
 
+MESH_TEST(t10_a_path_through_a_mesh_is_refused, "data=4") {
+  lxla_tensor x, out = {77};
+  OK(lxla_tensor_from_host(env, XLA(0), F32, DIMS(4), numbers(), 16, &x));
+  own(x);
+  for (int i = 0; i < 2; i++) {
+    const lxla_tensor there = i == 0 ? sharded(x, mesh, "data") : moved(x, device), back = moved(mul(there, there), XLA(0));
+    const lxla_tensor y = total(mul(back, x)), fixed = total(mul(stopped(back), x));
+    REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys goes through a copy from xla:0 to mesh:0");
+    HAS_VALUES(gradient(fixed, x), ((float[]){0, 1, 4, 9}), 4);
+    HAS_VALUES(gradient(y, back), ((float[]){0, 1, 2, 3}), 4);
+  }
+  EQUAL(out.id, 77);
+}
+
 MESH_TEST(m1_programs_may_be_cut, "data=2,model=4") {
   OK(lxla_env_set_option(env, "max_program_ops", "4"));
   const lxla_tensor x = counting(DIMS(8, 4), "data,model");

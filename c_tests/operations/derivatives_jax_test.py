@@ -63,7 +63,7 @@ MORE = {"sinh": 100, "cosh": 100, "normal_cdf": 8, "gelu_tanh": 8, "mish": 2, "t
 HALF_OF_THE_DIGITS = ["bessel_i1e"]
 # Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative.
 LEAST = {"hypot": 0.1}
-# The terms of negative operands cancel, but beside the poles: they are a quarter away from one.
+# The terms of negative operands cancel, but beside the poles: they are a quarter away from one, on either side of it.
 BESIDE_POLES = ["digamma", "trigamma", "polygamma", "zeta"]
 # A plugin takes the elements of a window in any order, which matters if a comparison is not transitive, as with NaN.
 WITHOUT_NAN = ["select_and_scatter GE", "select_and_scatter GT"]
@@ -106,7 +106,7 @@ def limited(operation, array):
             return array
         if operation.name in BESIDE_POLES:
             wide, near = array.astype(np.float64), np.round(array.astype(np.float64))
-            beside = near + np.copysign(0.25, wide - near)
+            beside = near + np.where(near % 2 == 1, 0.25, -0.25)
             array = np.where((wide < 0) & (wide != near), beside, wide).astype(array.dtype)
         size, none = np.abs(array), np.copysign(np.zeros_like(array), array)
         least = [LEAST[word] for word in operation.name.split() if word in LEAST]

@@ -53,7 +53,7 @@ pub struct DeviceData {
     leaf: LeafPlace,
     /// Number in the order of creation.
     serial: u64,
-    /// The sync that computed the data, and the index of the output in that sync.
+    /// The sync that computed the data, or the copy that made it, and the index of its output.
     origin: OnceLock<(Arc<Origin>, usize)>,
     /// Sharding of a placeholder on a mesh.
     sharding: OnceLock<Sharding>,
@@ -123,6 +123,11 @@ pub struct Hold(Arc<DeviceData>);
 impl Hold {
     /// Data that is held.
     pub fn data(&self) -> &DeviceData {
+        &self.0
+    }
+
+    /// Data that is held, with its reference count.
+    pub fn shared(&self) -> &Arc<DeviceData> {
         &self.0
     }
 }
@@ -197,7 +202,7 @@ impl DeviceData {
         self.serial
     }
 
-    /// The sync that computed the data, and the index of the output in that sync; None for data that no sync computed.
+    /// The sync that computed the data, or the copy that made it, and the index of its output; None for other data.
     pub fn origin(&self) -> Option<&(Arc<Origin>, usize)> {
         self.origin.get()
     }

@@ -1,37 +1,55 @@
-//! Origin of computed data: the sync that computed it, and what it was computed from. Gradients of pending values ask
-//! whether a path to them was computed already, and can then not be followed any more.
+//! Origin of computed data: the sync that computed it, and what it was computed from; of a copy: what was copied from
+//! another device. Gradients of pending values ask whether a path to them was computed already, or goes through another
+//! device, and can then not be followed.
 
 use super::DeviceData;
-use crate::ir::{Op, Program, Scheme, Stage};
+use crate::ir::{Op, Program, Scheme, Trace, take_closed_body};
 use crate::ops::definition;
 use crate::ops::rules::{Derivative, is_differentiable};
+use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::{Arc, LazyLock, Weak};
 
-/// A sync that computed data.
+/// A sync that computed data, or a copy of data from another device.
 pub struct Origin {
-    /// Name of the sync, for messages.
+    /// Name of the sync or the copy, for messages.
     pub name: Arc<str>,
     /// Programs that it ran.
     pub runs: Vec<Ran>,
-    /// The values that it computed. Its roots were kept.
-    pub scheme: Arc<Scheme>,
+    /// The values that the sync computed; its roots were kept. None for a copy.
+    pub scheme: Option<Arc<Scheme>>,
     /// Serial number of the data of the first root; those of the others follow.
     pub first_serial: u64,
 }
 
+/// What a copy counts as: a program that returns its argument.
+static COPY: LazyLock<Arc<Program>> = LazyLock::new(|| {
+    let mut trace = Trace::new();
+    let x = trace.parameter(TensorType::new(DType::F32, &[]));
+    Arc::new(take_closed_body(&trace, &[x], &[], &[x]).program().clone())
+});
+
 impl Origin {
+    /// Origin of a copy of this data. Its only output has number 0.
+    pub fn of_copy(source: &DeviceData, name: Arc<str>) -> Arc<Origin> {
+        let mut run = Ran::new(COPY.clone(), 0, 1);
+        run.add_data(source);
+        Arc::new(Origin { name, runs: vec![run], scheme: None, first_serial: 0 })
+    }
+
     /// Data that was kept: number of the output, and serial number.
     fn kept(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.scheme.roots.iter().map(|&(_, output)| output).zip(self.first_serial..)
+        let roots = self.scheme.iter().flat_map(|scheme| &scheme.roots);
+        roots.map(|&(_, output)| output).zip(self.first_serial..)
     }
 }
 
 /// One program of a sync.
 pub struct Ran {
-    stage: Arc<Stage>,
+    program: Arc<Program>,
+    first_output: usize,
     /// Arguments, in parameter order.
     arguments: Vec<Argument>,
     /// Origins of the arguments.
@@ -51,10 +69,10 @@ enum Argument {
 }
 
 impl Ran {
-    /// A run without arguments.
-    pub fn new(stage: Arc<Stage>) -> Ran {
-        let arguments = Vec::with_capacity(stage.arguments.len());
-        Ran { stage, arguments, origins: SmallVec::new() }
+    /// A run of a program, to which `arguments` arguments will be added. `first_output` is the number of its first output
+    /// among all outputs of the sync.
+    pub fn new(program: Arc<Program>, first_output: usize, arguments: usize) -> Ran {
+        Ran { program, first_output, arguments: Vec::with_capacity(arguments), origins: SmallVec::new() }
     }
 
     /// Adds an argument that is the data of a tensor.
@@ -144,12 +162,14 @@ impl Dependencies {
     }
 }
 
-/// A path from a target to data that was computed already.
+/// A path from a target to data that was computed already, or copied from another device.
 pub struct LostPath {
     /// Index of the target.
     pub target: usize,
-    /// Name of the sync.
-    pub sync: Arc<str>,
+    /// Name of the sync or the copy.
+    pub name: Arc<str>,
+    /// Whether it is a copy.
+    pub is_copy: bool,
 }
 
 /// Origins to be visited, with the outputs to be visited of each.
@@ -200,12 +220,13 @@ fn through(
     oldest: u64,
     visits: &mut Visits,
 ) -> Option<LostPath> {
-    let lost = |target: usize| Some(LostPath { target, sync: origin.name.clone() });
+    let is_copy = origin.scheme.is_none();
+    let lost = |target: usize| Some(LostPath { target, name: origin.name.clone(), is_copy });
     let kept: FxHashMap<usize, u64> = origin.kept().collect();
     let mut wanted: FxHashSet<usize> = outputs.into_iter().collect();
     for run in origin.runs.iter().rev() {
-        let dependencies = Dependencies::remembered(&run.stage.program);
-        let first_output = run.stage.first_output;
+        let dependencies = Dependencies::remembered(&run.program);
+        let first_output = run.first_output;
         let own = |output: usize| output.checked_sub(first_output).filter(|&at| at < dependencies.outputs.len());
         let mut set = vec![0; (dependencies.parameters + dependencies.outputs.len()).div_ceil(64)];
         for at in wanted.iter().filter_map(|&output| own(output)) {

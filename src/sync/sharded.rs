@@ -1,7 +1,7 @@
 //! Tensors on meshes: creation from host memory, moves to a mesh, reads of single pieces.
 
 use super::exhausted::explain;
-use super::transfer::{Settled, array_of, check_pred, check_size, settled, upload};
+use super::transfer::{Settled, array_of, check_pred, check_size, origin_of_copy, settled, upload};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of};
 use crate::device_data::{DeviceData, Hold};
 use crate::engine::ShardedBuffer;
@@ -50,11 +50,18 @@ pub fn shard(tensor: TensorHandle, target: &'static Device, sharding: &Sharding)
     let data = if is_placeholder {
         DeviceData::sharded_placeholder(ty, sharding.clone())
     } else {
-        let array = match settled(source, tensor)? {
-            Settled::Native(array) => array,
-            Settled::Device(hold, from) => array_of(hold, &from)?.0,
+        let (array, origin) = match settled(source, tensor)? {
+            Settled::Native(array) => (array, None),
+            Settled::Device(hold, from) => {
+                let origin = origin_of_copy(&hold, &from, &owner);
+                (array_of(hold, &from)?.0, Some(origin))
+            }
         };
-        upload(target, &owner, &ty, array.bytes(), Some(sharding))?
+        let data = upload(target, &owner, &ty, array.bytes(), Some(sharding))?;
+        if let Some(origin) = origin {
+            data.set_origin(origin, 0);
+        }
+        data
     };
     let mut state = target.state();
     state.check_open()?;

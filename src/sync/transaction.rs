@@ -156,7 +156,7 @@ impl Drop for Transaction {
 /// The origin of the roots of a plan, whose data gets these serial numbers.
 fn origin_of(name: &Arc<str>, plan: &Plan, serials: &Serials) -> Origin {
     let ran = |run: &Run| {
-        let mut ran = Ran::new(run.stage.clone());
+        let mut ran = Ran::new(run.stage.program.clone(), run.stage.first_output, run.arguments.len());
         for argument in &run.arguments {
             match argument {
                 Source::Data(data) => ran.add_data(data),
@@ -168,7 +168,7 @@ fn origin_of(name: &Arc<str>, plan: &Plan, serials: &Serials) -> Origin {
     Origin {
         name: name.clone(),
         runs: plan.runs.iter().map(ran).collect(),
-        scheme: plan.scheme.clone(),
+        scheme: Some(plan.scheme.clone()),
         first_serial: serials.first(),
     }
 }

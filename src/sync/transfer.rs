@@ -3,7 +3,7 @@
 use super::exhausted::explain;
 use super::partial::sync_on;
 use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of};
-use crate::device_data::{DeviceData, Hold, State};
+use crate::device_data::{DeviceData, Hold, Origin, State};
 use crate::error;
 use crate::error::Result;
 use crate::mesh::Sharding;
@@ -205,17 +205,25 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
         (Settled::Device(hold, from), Place::Cpu) => array_of(hold, &from).map(|(array, _)| Value::Native(array)),
         (Settled::Device(hold, from), Place::Xla(_) | Place::Mesh(_)) => {
             let size = hold.data().ty().size_bytes() as u64;
+            let origin = origin_of_copy(&hold, &from, &owner);
             let copy = owner.copy(&hold.data().buffer()?).map_err(|e| explain(e, target, Some(size)))?;
-            match copy {
-                Some(copy) => Ok(Value::Data(DeviceData::ready(copy))),
+            let data = match copy {
+                Some(copy) => DeviceData::ready(copy),
                 // The pieces of a split tensor are gathered on the host.
                 None => {
                     let (array, _) = array_of(hold, &from)?;
-                    upload(target, &owner, array.ty(), array.bytes(), None).map(Value::Data)
+                    upload(target, &owner, array.ty(), array.bytes(), None)?
                 }
-            }
+            };
+            data.set_origin(origin, 0);
+            Ok(Value::Data(data))
         }
     }
+}
+
+/// Origin of a copy of the data that is held. Gradients cannot be followed through it.
+pub(super) fn origin_of_copy(hold: &Hold, from: &Owner, to: &Owner) -> Arc<Origin> {
+    Origin::of_copy(hold.shared(), format!("a copy from {} to {}", from.place, to.place).into())
 }
 
 /// Makes an array available as data of an XLA device: aliases the host memory if the device can use it, and copies it

@@ -2,7 +2,7 @@
 
 use super::operands::{numbered, operand_list};
 use super::recording::{State, finish_all};
-use crate::device::TensorHandle;
+use crate::device::{TensorHandle, common_device};
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
@@ -25,6 +25,7 @@ pub fn gradients(
             return Err(error!(InvalidArgument, "n_{name}: 0 given; want at least 1"));
         }
     }
+    check_device(ys, xs)?;
     let given = cotangents.unwrap_or_default();
     let named = numbered("ys", ys).chain(numbered("xs", xs)).chain(numbered("cotangents", given));
     let (mut state, nodes) = operand_list(named)?;
@@ -61,8 +62,16 @@ pub fn gradients(
     finish_all(state, &results)
 }
 
-/// Returns an error if a step or read has computed a value on a path from one of `xs` to one of `ys`: its operations
-/// are no longer recorded, and its part of the gradient would be missing.
+/// Returns an error unless the tensors are on one device. The option `mixed_device_policy` would make a copy of one of
+/// `xs`, on which no y depends.
+fn check_device(ys: &[TensorHandle], xs: &[TensorHandle]) -> Result<()> {
+    let named: Vec<(String, TensorHandle)> = numbered("ys", ys).chain(numbered("xs", xs)).collect();
+    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
+    common_device(&named).map(|_| ())
+}
+
+/// Returns an error if a step or read has computed a value on a path from one of `xs` to one of `ys`, or if the path goes
+/// through another device: its operations are not in the trace, and its part of the gradient would be missing.
 fn check_history(state: &State, ys: &[NodeId], xs: &[NodeId]) -> Result<()> {
     let trace = &state.trace;
     let leaves: Vec<Arc<DeviceData>> = leaves_below(trace, ys)
@@ -79,16 +88,20 @@ fn check_history(state: &State, ys: &[NodeId], xs: &[NodeId]) -> Result<()> {
         .filter_map(|(i, &x)| device_data::of_node(trace, trace.node(x)).map(|data| (i, data.serial())))
         .collect();
     let targets: Vec<u64> = data.iter().map(|(_, serial)| *serial).collect();
-    match device_data::lost_path(&leaves, &targets) {
-        None => Ok(()),
-        Some(path) => Err(error!(
+    let Some(path) = device_data::lost_path(&leaves, &targets) else { return Ok(()) };
+    let (x, name) = (data[path.target].0, path.name);
+    if path.is_copy {
+        return Err(error!(
             FailedPrecondition,
-            "xs: a path from xs[{}] to ys was computed by {}, and its operations are let go; take the gradient before, \
-             or treat the computed value as a constant (lxla_stop_gradient)",
-            data[path.target].0,
-            path.sync
-        )),
+            "xs: a path from xs[{x}] to ys goes through {name}, which has no derivative; differentiate on one device, \
+             or treat the copy as a constant (lxla_stop_gradient)"
+        ));
     }
+    Err(error!(
+        FailedPrecondition,
+        "xs: a path from xs[{x}] to ys was computed by {name}, and its operations are let go; take the gradient \
+         before, or treat the computed value as a constant (lxla_stop_gradient)"
+    ))
 }
 
 /// Leaves from which a tangent reaches one of `ys`.

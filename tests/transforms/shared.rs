@@ -1,11 +1,12 @@
 //! Bodies that several operations, or several attempts at one loop, derive from a body are derived once.
 
 use crate::programs::{Random, f64s};
-use crate::{all, check_batch, check_identity, wanted};
+use crate::{all, check_batch, check_identity, gradient, numbers, run, wanted};
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, Body, NodeId, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::ops::{self, Applied};
-use lazyxla::testing::transform::{self, Transformer, pull_back};
+use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
+use lazyxla::testing::native::Array;
+use lazyxla::testing::ops::{self, Applied, CustomKind};
+use lazyxla::testing::transform::{self, Checkpoint, Transformer, pull_back};
 use lazyxla::testing::types::ScalarValue;
 use std::sync::Arc;
 
@@ -80,6 +81,76 @@ fn calls_of_one_computation_have_one_derivative() {
     let transformer = Transformer::default();
     let made = transform::batched(&transformer, &body, &[0; 25], &[0], 2).unwrap();
     assert_eq!((transformer.derived(), made.program().bodies().len()), (1, 1));
+}
+
+fn number(value: f64) -> Array {
+    Array::from_bytes(&f64s(&[]), bytemuck::cast_slice(&[value])).unwrap()
+}
+
+/// A computation of scalars.
+fn of_scalars(count: usize, results: impl FnOnce(&mut Trace, &[NodeId]) -> Vec<NodeId>) -> Arc<Body> {
+    let mut trace = Trace::new();
+    let parameters: Vec<NodeId> = (0..count).map(|_| trace.parameter(f64s(&[]))).collect();
+    let results = results(&mut trace, &parameters);
+    take_closed_body(&trace, &parameters, &[], &results)
+}
+
+fn scaled(trace: &mut Trace, x: NodeId, by: f64) -> NodeId {
+    ops::binary_scalar(trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
+}
+
+fn product(trace: &mut Trace, x: NodeId, y: NodeId) -> NodeId {
+    ops::binary(trace, BinaryOp::Multiply, x, y).unwrap()
+}
+
+/// Three loops of one condition and one body, which double a number that is below 100: with tangents, they have one of
+/// each.
+#[test]
+fn loops_of_one_computation_have_one_derivative() {
+    let condition = of_scalars(1, |t, p| {
+        let limit = ops::full(t, &f64s(&[]), ScalarValue::Float(100.0)).unwrap();
+        vec![ops::compare(t, CompareOp::Lt, p[0], limit).unwrap()]
+    });
+    let twice = of_scalars(1, |t, p| vec![scaled(t, p[0], 2.0)]);
+    let body = of_scalars(1, |t, p| {
+        let mut value = p[0];
+        for _ in 0..3 {
+            let condition = Applied { body: &condition, captures: &[] };
+            let doubled = Applied { body: &twice, captures: &[] };
+            value = ops::while_loop(t, &condition, &doubled, &[value]).unwrap()[0];
+            value = scaled(t, value, 0.001);
+        }
+        vec![value]
+    });
+    let transformer = Transformer::default();
+    let pushed = transform::jvp(&transformer, &body, &[0]).unwrap();
+    assert_eq!((transformer.derived(), pushed.program().bodies().len()), (2, 2));
+    let made: Vec<f64> = numbers(&run(&pushed, &[number(1.0), number(3.0)])).collect();
+    assert!(made[0] > 0.1 && (made[1] - 3.0 * made[0]).abs() < 1e-12, "{made:?}");
+}
+
+/// Three squares by a computation with a vjp of its own: in the forward mode of the gradient, all of them apply one
+/// forward pass with tangents. The backward passes have tangents of the residual, or of the cotangent as well.
+#[test]
+fn computations_with_a_vjp_have_one_derivative() {
+    let square = of_scalars(1, |t, p| vec![product(t, p[0], p[0])]);
+    let forward = of_scalars(1, |t, p| vec![product(t, p[0], p[0]), scaled(t, p[0], 2.0)]);
+    let backward = of_scalars(2, |t, p| vec![product(t, p[0], p[1])]);
+    let body = of_scalars(1, |t, p| {
+        let rule = [&square, &forward, &backward].map(|body| Applied { body, captures: &[] });
+        let mut value = p[0];
+        for _ in 0..3 {
+            value = ops::custom_call_of(t, CustomKind::Vjp, &rule, &[value]).unwrap()[0];
+        }
+        vec![value]
+    });
+    let gradient = gradient(&body, Checkpoint::SaveAll);
+    let transformer = Transformer::default();
+    let pushed = transform::jvp(&transformer, &gradient, &[0]).unwrap();
+    assert_eq!((transformer.derived(), pushed.program().bodies().len()), (3, 3));
+    // x^8, at 2, with cotangent 5: 8 x^7, and 56 x^6 along 3.
+    let made: Vec<f64> = numbers(&run(&pushed, &[number(2.0), number(5.0), number(3.0)])).collect();
+    assert_eq!(made, [5.0 * 8.0 * 128.0, 5.0 * 56.0 * 64.0 * 3.0]);
 }
 
 /// Gradients of a recorded scan, one after the other: the first one extends the scan, the others read what it added.

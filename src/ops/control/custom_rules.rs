@@ -38,13 +38,7 @@ pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     let explicit = arguments.len();
     match attributes.kind {
         // The forward pass of a custom derivative, which is differentiated again.
-        CustomKind::Vjp if attributes.applied == 1 => {
-            let (positions, primals) = operands_taken(site, &attributes);
-            let given: Vec<Tangent> = positions.iter().map(|&i| tangents[i]).collect();
-            let (body, transforms) = (site.bodies[1].clone(), site.transforms);
-            let (results, tangents) = transforms.jvp(site.trace, &body, &primals, &given)?;
-            Ok(Forward { results: Some(results), tangents })
-        }
+        CustomKind::Vjp if attributes.applied == 1 => jvp_of_taken(site, &attributes, tangents),
         CustomKind::Vjp => Err(no_derivative("forward mode of a computation with a custom vjp")),
         CustomKind::Jvp => {
             let with_tangent: Vec<bool> = tangents[explicit..].iter().map(Option::is_some).collect();
@@ -68,16 +62,19 @@ pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
             Ok(Forward { results: Some(results), tangents })
         }
         // The derivative is that of the computation, regardless of the captures of the batching rule.
-        CustomKind::Vmap | CustomKind::Plain => {
-            let (positions, primals) = operands_taken(site, &attributes);
-            let given: Vec<Tangent> = positions.iter().map(|&i| tangents[i]).collect();
-            if given.iter().all(Option::is_none) {
-                return Ok(Forward { results: None, tangents: vec![None; site.results.len()] });
-            }
-            let body = site.bodies[0].clone();
-            jvp_of_applied(site, &body, &primals, &given)
-        }
+        CustomKind::Vmap | CustomKind::Plain => jvp_of_taken(site, &attributes, tangents),
     }
+}
+
+/// Records the tangents of the applied body, as those of a call.
+fn jvp_of_taken(site: &mut Site, attributes: &CustomAttributes, tangents: &[Tangent]) -> Result<Forward> {
+    let (positions, primals) = operands_taken(site, attributes);
+    let given: Vec<Tangent> = positions.iter().map(|&i| tangents[i]).collect();
+    if given.iter().all(Option::is_none) {
+        return Ok(Forward { results: None, tangents: vec![None; site.results.len()] });
+    }
+    let body = site.bodies[attributes.applied].clone();
+    jvp_of_applied(site, &body, &primals, &given)
 }
 
 /// Returns an error if a captured value in the mask is differentiated: custom rules have derivatives by parameters only.

@@ -37,13 +37,7 @@ pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forw
     let active = carried_tangents(&body, &present(&tangents[..carried]), &present(of_captures));
     let mask = [&active[..], &present(of_captures)].concat();
     let with_tangents = pushed(transforms, &body, &mask, Some(&active), &[carried])?;
-
-    let mut trace = Trace::new();
-    let values = leaves(&mut trace, condition.parameters());
-    let of_values = flat(&leaves_where(&mut trace, &values, &active));
-    let captures = leaves(&mut trace, condition.captures());
-    let more = trace.replay(&condition, &[&values[..], &captures].concat());
-    let condition = take_closed_body(&trace, &[&values[..], &of_values].concat(), &captures, &more);
+    let condition = condition_beside_tangents(transforms, &condition, &active)?;
 
     let operands = site.operands.clone();
     let starts = or_zeros(site.trace, &tangents[..carried], &operands[..carried])?;
@@ -56,6 +50,19 @@ pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forw
         &init,
     )?;
     Ok(split(results, &active))
+}
+
+/// The condition of a loop that carries the tangents in the mask behind its values, and does not see them.
+fn condition_beside_tangents(transforms: &dyn Transforms, condition: &Arc<Body>, active: &[bool]) -> Result<Arc<Body>> {
+    let made = transforms.memo().conditions.find_or(Derivation::of(condition, &[], &[active]), || {
+        let mut trace = Trace::new();
+        let values = leaves(&mut trace, condition.parameters());
+        let of_values = flat(&leaves_where(&mut trace, &values, active));
+        let captures = leaves(&mut trace, condition.captures());
+        let more = trace.replay(condition, &[&values[..], &captures].concat());
+        Ok(take_closed_body(&trace, &[&values[..], &of_values].concat(), &captures, &more))
+    })?;
+    Ok((*made).clone())
 }
 
 /// Returns an error: a loop with a condition has no backward pass, because its number of iterations is unknown.

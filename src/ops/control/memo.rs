@@ -80,6 +80,8 @@ impl<T> Table<T> {
 pub struct Memo {
     /// Bodies with tangents.
     pub(super) tangents: Table<Pushed>,
+    /// Conditions of loops that carry tangents too.
+    pub(super) conditions: Table<Arc<Body>>,
     /// Passes of calls; `None` where no operand has a cotangent.
     pub(super) calls: Table<Option<CallPasses>>,
     /// Backward passes of all branches of an operation.
@@ -96,6 +98,7 @@ impl Memo {
     /// Number of derivations so far.
     pub fn derived(&self) -> usize {
         self.tangents.count()
+            + self.conditions.count()
             + self.calls.count()
             + self.branches.count()
             + self.scans.count()
