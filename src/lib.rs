@@ -30,6 +30,7 @@
 
 mod allocation;
 mod cache;
+mod call;
 pub mod capi;
 mod computation;
 mod device;
@@ -41,7 +42,6 @@ mod error;
 mod interpret;
 mod io;
 mod ir;
-mod later;
 mod log;
 mod lower;
 mod mesh;

@@ -45,21 +45,8 @@ pub fn set_sink(sink: Option<Sink>) {
 }
 
 thread_local! {
-    /// Name of the ABI function that this thread is in.
-    static CALL: Cell<Option<&'static str>> = const { Cell::new(None) };
     /// Number of sink calls in progress on this thread.
     static LISTENING: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Sets the ABI function that this thread is in (None if it leaves it) and returns the previous one.
-#[inline]
-pub fn set_call(function: Option<&'static str>) -> Option<&'static str> {
-    CALL.with(|call| call.replace(function))
-}
-
-/// Name of the ABI function that this thread is in; None outside of ABI calls.
-pub fn current_call() -> Option<&'static str> {
-    CALL.try_with(Cell::get).ok().flatten()
 }
 
 /// Marks a sink call as in progress until it is dropped.

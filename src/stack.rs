@@ -1,9 +1,9 @@
 //! Runs deeply recursive work (nested computations) on a stack that is large enough. The stacks of callers' threads
 //! differ: 8 MB for the main thread, 1 MB for a JVM thread.
 
+use crate::call;
 use crate::error;
 use crate::error::Result;
-use crate::log;
 use parking_lot::Mutex;
 
 /// Maximum nesting depth of computations. XLA's compile time is quadratic in the depth, and XLA recurses on threads
@@ -17,14 +17,14 @@ pub const SHALLOW: usize = 16;
 /// Runs `work` on a new thread with a stack of `bytes` bytes and waits for it. The stack is reserved and takes memory
 /// only as it is used. Returns `work`, not started, if the thread cannot be created.
 fn on_thread<T: Send, F: FnOnce() -> T + Send>(bytes: usize, work: F) -> std::result::Result<T, F> {
-    let call = log::current_call();
+    let call = call::current();
     let work = Mutex::new(Some(work));
     let done = std::thread::scope(|scope| {
         let named = std::thread::Builder::new().name("lazyxla-deep".to_string()).stack_size(bytes);
         let run = || {
             // Marks this thread as inside the ABI call: the guard reports its panic, and the panic hook does not print
             // it.
-            log::set_call(call);
+            call::set_current(call);
             let work = work.lock().take();
             work.map(|work| work())
         };

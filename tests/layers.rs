@@ -22,8 +22,8 @@ const LAYERS: &[&[&str]] = &[
     &["engine"],
     &["io"],
     &["mesh"],
-    &["types", "metrics", "later", "allocation", "stack"],
-    &["log"],
+    &["types", "metrics", "allocation", "stack"],
+    &["log", "call"],
     &["error"],
 ];
 

@@ -6,11 +6,11 @@ use super::abi::results::place;
 use super::device::kept_device;
 use super::types::*;
 use crate::allocation::with_room;
+use crate::call;
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
 use crate::io::dlpack::{self, Device, HOST, IS_COPIED, Managed, READ_ONLY, Tensor, Unversioned, VERSION};
-use crate::later;
 use crate::native::Array;
 use crate::sync;
 use crate::types::{DType, SharedBytes, TensorType, count, element_count};
@@ -244,7 +244,7 @@ impl<M: Carrier> Drop for Owned<M> {
         }
         let managed = self.managed;
         // Deferred: this thread may hold a lock, and the deleter may call the library.
-        later::run_later(move || {
+        call::run_later(move || {
             // SAFETY: the library owns the struct, and does not use it after this.
             unsafe {
                 if let Some(deleter) = (*managed).deleter() {

@@ -5,10 +5,10 @@ use super::Place;
 use super::arrays::ArrayLeaves;
 use super::state::{DeviceState, Garbage};
 use super::work::{self, Input, Inputs, Work};
+use crate::call;
 use crate::device_data::DeviceData;
 use crate::error::Result;
 use crate::ir::{LeafData, Mark, NodeId};
-use crate::later;
 use crate::native::Array;
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl DeviceState {
         }
         // An input may be the last reference to an array whose memory is owned by another library.
         if eager.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
-            later::drop_later(std::mem::take(&mut eager.inputs));
+            call::drop_later(std::mem::take(&mut eager.inputs));
         }
         eager.inputs.clear();
         if eager.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(eager.kept).into() }

@@ -7,11 +7,11 @@ use super::shared::Shared;
 use super::table::{Table, Value};
 use super::work::Input;
 use super::{Device, Place, TensorHandle};
+use crate::call;
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{LeafData, NONE, NodeId, Trace};
-use crate::later;
 use crate::mesh::Mesh;
 use crate::native::Array;
 use crate::types::TensorType;
@@ -98,7 +98,7 @@ impl DeviceState {
     /// Removes dead nodes, which do not count as pending.
     pub fn forget_dead(&mut self) {
         if !self.syncing {
-            later::drop_later(self.compact());
+            call::drop_later(self.compact());
         }
     }
 
@@ -219,7 +219,7 @@ impl DeviceState {
         if self.trace.count_needed() > self.trace.len() / 2 {
             self.compact_at = 2 * self.trace.len();
         } else {
-            later::drop_later(self.compact());
+            call::drop_later(self.compact());
         }
     }
 

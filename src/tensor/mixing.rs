@@ -3,11 +3,12 @@
 
 use super::record::create;
 use super::recording::{State, to_record};
+use crate::call;
 use crate::device::{self, Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::NodeId;
-use crate::log::{Level, current_call, log};
+use crate::log::{Level, log};
 use crate::metrics::Counter;
 use crate::ops;
 use crate::sync;
@@ -148,7 +149,7 @@ fn copied(operand: &Operand, target: &Operand) -> Result<Value> {
     owner.shared.metrics.add(Counter::MixedDeviceCopy, 1);
     owner.shared.metrics.add(Counter::MixedDeviceBytes, bytes);
     log(Level::Information, || {
-        let call = current_call().unwrap_or("an operation");
+        let call = call::current().unwrap_or("an operation");
         format!("{call}: {} ({ty}, {bytes} bytes) is copied from {} to {}", operand.name, operand.place, target.place)
     });
     Ok(value)

@@ -2,10 +2,10 @@
 //! calls in a forked child before they can acquire a lock.
 
 use super::results::Outputs;
+use crate::call;
 use crate::capi::types::lxla_status;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::{later, log};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,12 +32,8 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
         return fail(function, error!(Forked, "the process was forked; the library works in the parent only"));
     }
     // Unwind safety: state changes only after everything that may panic, or through types that roll back on drop.
-    let outer = log::set_call(Some(function));
-    let scope = later::enter();
-    let outcome = catch_unwind(AssertUnwindSafe(body));
-    // Runs the destructors that the call deferred, before the error is stored: they may call the library and fail.
-    drop(scope);
-    log::set_call(outer);
+    // Destructors that the call deferred have run before the error is stored: they may call the library and fail.
+    let outcome = call::within(function, || catch_unwind(AssertUnwindSafe(body)));
     match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => fail(function, error),
@@ -88,7 +84,7 @@ fn prepare() {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             // The library never prints: its panics are returned as a status. Panics outside it go to the previous hook.
-            if log::current_call().is_none() {
+            if call::current().is_none() {
                 previous(info);
             }
         }));

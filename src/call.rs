@@ -1,0 +1,128 @@
+//! The ABI call that a thread is in: its name, and work deferred until it has released all locks. Destroying a buffer
+//! runs foreign code: a plugin's, or the deleter of memory imported from another library, which may call this library.
+//! Such values that are dropped under a lock are queued here, and the guard of the call destroys them once no lock is
+//! held.
+
+use std::cell::{Cell, RefCell};
+
+/// A deferred function.
+type Work = Box<dyn FnOnce()>;
+
+/// The calls of one thread. All of it in one variable without a destructor, because every access to a variable of a
+/// thread is a call in a shared library.
+struct Calls {
+    /// Name of the ABI function that the thread is in.
+    name: Cell<Option<&'static str>>,
+    /// Number of ABI calls in progress: a callback within a call may make another call.
+    depth: Cell<u32>,
+    /// Whether work is queued.
+    is_waiting: Cell<bool>,
+}
+
+thread_local! {
+    static CALLS: Calls =
+        const { Calls { name: Cell::new(None), depth: Cell::new(0), is_waiting: Cell::new(false) } };
+    static WAITING: RefCell<Vec<Work>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `body`, which does not panic, as the ABI function with this name. When the outermost call ends, runs the work
+/// that was deferred.
+#[inline]
+pub fn within<R>(function: &'static str, body: impl FnOnce() -> R) -> R {
+    CALLS.with(|calls| {
+        let outer = calls.name.replace(Some(function));
+        calls.depth.set(calls.depth.get() + 1);
+        let result = body();
+        if calls.is_waiting.get() && calls.depth.get() == 1 {
+            do_waiting();
+        }
+        calls.depth.set(calls.depth.get() - 1);
+        calls.name.set(outer);
+        result
+    })
+}
+
+/// Name of the ABI function that this thread is in; None outside of ABI calls.
+pub fn current() -> Option<&'static str> {
+    CALLS.with(|calls| calls.name.get())
+}
+
+/// Sets the name of the ABI function for which this thread works; None if for none.
+pub fn set_current(function: Option<&'static str>) {
+    CALLS.with(|calls| calls.name.set(function));
+}
+
+/// Runs `work` when the calling thread's outermost ABI call ends; immediately if the thread is in no ABI call, and so
+/// holds no lock of this library.
+pub fn run_later(work: impl FnOnce() + 'static) {
+    let is_inside = CALLS.with(|calls| calls.depth.get() > 0);
+    if !is_inside {
+        return work();
+    }
+    let mut work = Some(work);
+    let _ = WAITING.try_with(|waiting| {
+        if let Some(work) = work.take() {
+            waiting.borrow_mut().push(Box::new(work));
+            CALLS.with(|calls| calls.is_waiting.set(true));
+        }
+    });
+    // The thread is exiting, so no ABI call is in progress on it.
+    if let Some(work) = work {
+        work();
+    }
+}
+
+/// Drops a value when the calling thread's outermost ABI call ends.
+pub fn drop_later(garbage: impl Sized + 'static) {
+    run_later(move || drop(garbage));
+}
+
+/// Runs queued work until none is left. Work that a deleter queues through ABI calls of its own joins the same queue,
+/// so a chain of deleters needs no more stack than one.
+#[cold]
+fn do_waiting() {
+    while let Some(work) = WAITING.with(|waiting| waiting.borrow_mut().pop()) {
+        work();
+    }
+    CALLS.with(|calls| calls.is_waiting.set(false));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn work_waits_for_the_outermost_call_and_is_not_nested() {
+        let done = Rc::new(Cell::new(0));
+        let count = |done: &Rc<Cell<i32>>| {
+            let done = done.clone();
+            move || done.set(done.get() + 1)
+        };
+        run_later(count(&done));
+        assert_eq!(done.get(), 1);
+        within("outer", || {
+            let first = done.clone();
+            run_later(move || {
+                within("inner", || {
+                    let second = first.clone();
+                    run_later(move || second.set(second.get() + 10));
+                });
+                assert_eq!(first.get(), 1, "work deferred by deferred work runs after it");
+            });
+            within("another", || ());
+            assert_eq!(done.get(), 1);
+        });
+        assert_eq!(done.get(), 11);
+    }
+
+    #[test]
+    fn a_call_has_its_own_name() {
+        assert_eq!(current(), None);
+        within("outer", || {
+            within("inner", || assert_eq!(current(), Some("inner")));
+            assert_eq!(current(), Some("outer"));
+        });
+        assert_eq!(current(), None);
+    }
+}
