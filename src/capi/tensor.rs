@@ -6,7 +6,7 @@ use super::abi::results::place;
 use super::device::kept_device;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA, device};
-use crate::device::{Place, TensorHandle, release, retain};
+use crate::device::{Place, TensorHandle, release, release_many, retain};
 use crate::error::Result;
 use crate::{env, error, sync, tensor};
 use std::ffi::c_void;
@@ -121,12 +121,8 @@ pub extern "C" fn lxla_tensor_release(tensor: lxla_tensor) -> lxla_status {
 pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n: usize) -> lxla_status {
     guard("lxla_tensor_release_many", || {
         // SAFETY: the caller's promise, see `capi`.
-        let tensors = unsafe { handles("tensors", tensors, n)? };
-        let results: Vec<Result<()>> = tensors.into_iter().map(release).collect();
-        results
-            .into_iter()
-            .enumerate()
-            .try_for_each(|(i, result)| result.map_err(|e| e.context(format_args!("tensors[{i}]"))))
+        let tensors = unsafe { slice("tensors", tensors, n)? };
+        release_many(tensors.iter().map(|&tensor| tensor.into()))
     })
 }
 

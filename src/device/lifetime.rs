@@ -1,7 +1,7 @@
 //! Reference counts of tensors.
 
 use super::{TensorHandle, device_of};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Adds a reference.
 pub fn retain(tensor: TensorHandle) -> Result<()> {
@@ -30,4 +30,43 @@ pub fn release(tensor: TensorHandle) -> Result<()> {
         drop(garbage);
     }
     Ok(())
+}
+
+/// Removes a reference of each of these tensors. Takes the lock once for consecutive tensors of one device. Releases all
+/// that can be released, and returns the first error.
+pub fn release_many(tensors: impl Iterator<Item = TensorHandle>) -> Result<()> {
+    let mut outcome = Ok(());
+    let mut fail = |i: usize, error: Error| {
+        if outcome.is_ok() {
+            outcome = Err(error.context(format_args!("tensors[{i}]")));
+        }
+    };
+    let mut tensors = tensors.enumerate().filter(|(_, handle)| handle.0 != 0).peekable();
+    while let Some(&(i, first)) = tensors.peek() {
+        let device = match device_of("tensor", first) {
+            Ok(device) => device,
+            Err(error) => {
+                fail(i, error);
+                tensors.next();
+                continue;
+            }
+        };
+        let mut state = device.state();
+        let mut garbage = Vec::new();
+        while let Some((i, handle)) = tensors.next_if(|(_, handle)| handle.table() == first.table()) {
+            match state.check("tensor", handle) {
+                Ok(slot) => {
+                    let released = state.release(slot);
+                    if !released.is_empty() {
+                        garbage.push(released);
+                    }
+                }
+                Err(error) => fail(i, error),
+            }
+        }
+        let unused = state.is_unused().then(|| state.abandon_if_unused());
+        drop(state);
+        drop((garbage, unused));
+    }
+    outcome
 }

@@ -15,7 +15,7 @@ mod unbound;
 mod work;
 
 pub use handle::{MOST_DEVICES, Place, TensorHandle};
-pub use lifetime::{release, retain};
+pub use lifetime::{release, release_many, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use owner::Owner;
 pub use registry::{common_device, device_of};

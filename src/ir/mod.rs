@@ -6,6 +6,7 @@ mod attributes;
 mod body;
 mod donors;
 mod encode;
+mod inferences;
 mod leaf;
 mod linear;
 mod members;

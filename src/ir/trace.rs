@@ -2,6 +2,7 @@
 //! order (so that operands always come before their users), and there is neither reference counting nor recursion.
 
 use super::attributes::{Attributes, decode};
+use super::inferences::Inferences;
 use super::leaf::LeafData;
 use super::op::Op;
 use super::program::Body;
@@ -54,6 +55,7 @@ pub struct Trace {
     pub(super) leaves: Vec<Arc<dyn LeafData>>,
     pub(super) bodies: Vec<Arc<Body>>,
     shapes: Shapes,
+    pub(super) inferences: Inferences,
     /// Number of compactions and clears, by which stale leaf indices stored in device data are detected.
     pub(super) epoch: u32,
     /// Number of operations that are the value of a tensor.
@@ -87,6 +89,7 @@ impl Trace {
             leaves: Vec::new(),
             bodies: Vec::new(),
             shapes: Shapes::default(),
+            inferences: Inferences::default(),
             epoch: 0,
             pending: 0,
             has_collectives: false,
@@ -286,6 +289,7 @@ impl Trace {
         let needed = self.needed_by_holders();
         let mut old = std::mem::replace(self, Trace::new());
         self.shapes = std::mem::take(&mut old.shapes);
+        self.inferences = std::mem::take(&mut old.inferences);
         self.epoch = old.epoch.wrapping_add(1);
         self.has_collectives = old.has_collectives;
         let mut new_ids = vec![NONE; old.nodes.len()];

@@ -40,12 +40,34 @@ pub fn axis_set(name: &str, axes: &[i64], rank: usize) -> Result<u64> {
 /// Like [`axis_set`], but returns the normalized axes in the given order.
 pub fn distinct_axes(name: &str, axes: &[i64], rank: usize) -> Result<Axes> {
     axis_set(name, axes, rank)?;
-    axes.iter().map(|&axis| normalize_axis(name, axis, rank).map(|axis| axis as i64)).collect()
+    // No axis is out of range.
+    Ok(axes.iter().map(|&axis| if axis < 0 { axis + rank as i64 } else { axis }).collect())
 }
 
 pub fn typed(trace: &mut Trace, op: Op, ty: &TensorType, operands: &[NodeId]) -> NodeId {
     let shape = trace.intern(&ty.dims);
     trace.operation(op, ty.dtype, shape, operands)
+}
+
+/// Records an operation whose result type depends on the types of its operands only. `infer` is called unless the trace
+/// remembers the result of operands of these types.
+#[inline]
+pub fn inferred<const N: usize>(
+    trace: &mut Trace,
+    op: Op,
+    operands: [NodeId; N],
+    infer: impl FnOnce(&Trace) -> Result<TensorType>,
+) -> Result<NodeId> {
+    let (dtype, shape) = match trace.inferred(op, operands) {
+        Some(known) => known,
+        None => {
+            let ty = infer(trace)?;
+            let result = (ty.dtype, trace.intern(&ty.dims));
+            trace.remember_inference(op, operands, result);
+            result
+        }
+    };
+    Ok(trace.operation(op, dtype, shape, &operands))
 }
 
 /// Integer dtype of positions on an axis of this size.

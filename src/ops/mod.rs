@@ -83,4 +83,4 @@ pub use sorting::top_k::*;
 pub use sorting::unique::*;
 pub use table::{COMPOSED, LOWERING, definition, evaluate};
 
-use infer::{axis_set, common_dims, common_dtype, distinct_axes, refuse, typed};
+use infer::{axis_set, common_dims, common_dtype, distinct_axes, inferred, refuse, typed};

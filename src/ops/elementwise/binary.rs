@@ -12,7 +12,7 @@ use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::integers::{integer_division, integer_power};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{common_dims, common_dtype, typed};
+use crate::ops::{common_dims, common_dtype, inferred};
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Definition of `binary`: two tensors, with broadcasting and type promotion.
@@ -75,8 +75,7 @@ pub fn binary(trace: &mut Trace, op: BinaryOp, lhs: NodeId, rhs: NodeId) -> Resu
         common_dtype(&trace.ty(lhs), &trace.ty(rhs))?;
         return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| binary(trace, op, lhs, rhs));
     }
-    let ty = infer(op, &trace.ty(lhs), &trace.ty(rhs))?;
-    Ok(typed(trace, Op::Binary(op), &ty, &[lhs, rhs]))
+    inferred(trace, Op::Binary(op), [lhs, rhs], |trace| infer(op, &trace.ty(lhs), &trace.ty(rhs)))
 }
 
 /// Records an elementwise operation of a tensor and a scalar. The scalar is converted to the tensor's dtype.

@@ -11,7 +11,7 @@ use crate::ops::elementwise::binary::scalar_operand;
 use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{common_dims, common_dtype, refuse, typed};
+use crate::ops::{common_dims, common_dtype, inferred, refuse};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Definition of `compare`; the direction is a [`CompareOp`].
@@ -44,11 +44,11 @@ pub(in crate::ops) const SELECT: Definition = Definition {
 
 /// Records an elementwise comparison of two tensors.
 pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
-    let ty = infer_compare(op, &trace.ty(lhs), &trace.ty(rhs))?;
     if float8::is_any(trace, &[lhs, rhs]) {
+        infer_compare(op, &trace.ty(lhs), &trace.ty(rhs))?;
         return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| compare(trace, op, lhs, rhs));
     }
-    Ok(typed(trace, Op::Compare(op), &ty, &[lhs, rhs]))
+    inferred(trace, Op::Compare(op), [lhs, rhs], |trace| infer_compare(op, &trace.ty(lhs), &trace.ty(rhs)))
 }
 
 /// Records a comparison with a scalar, which is converted to the tensor's dtype.
@@ -66,8 +66,9 @@ pub fn compare_scalar(
 
 /// Records `pred ? on_true : on_false`.
 pub fn select(trace: &mut Trace, pred: NodeId, on_true: NodeId, on_false: NodeId) -> Result<NodeId> {
-    let ty = infer_select(&trace.ty(pred), &trace.ty(on_true), &trace.ty(on_false))?;
-    Ok(typed(trace, Op::Select, &ty, &[pred, on_true, on_false]))
+    inferred(trace, Op::Select, [pred, on_true, on_false], |trace| {
+        infer_select(&trace.ty(pred), &trace.ty(on_true), &trace.ty(on_false))
+    })
 }
 
 /// One branch of a select: a tensor, or a scalar with the dtype in which it was given.

@@ -110,10 +110,10 @@ pub fn binary_member(trace: &mut Trace, member: BinaryMember, lhs: NodeId, rhs: 
 
 /// Records an elementwise operation or function of `dst` and `rhs` whose result has the dtype and shape of `dst`.
 pub fn binary_member_in_place(trace: &mut Trace, member: BinaryMember, dst: NodeId, rhs: NodeId) -> Result<NodeId> {
-    let (to, from) = (trace.ty(dst), trace.ty(rhs));
     let id = binary_member(trace, member, dst, rhs).map_err(|e| e.context("in place (lhs is dst)"))?;
-    let result = trace.ty(id);
-    if result != to {
+    let (to, made) = (trace.node(dst), trace.node(id));
+    if (to.dtype, to.shape) != (made.dtype, made.shape) {
+        let [to, from, result] = [dst, rhs, id].map(|id| trace.ty(id));
         return Err(error!(
             InvalidArgument,
             "dst: it is {to}; with rhs {from} the result would be {result}, which does not fit in place"

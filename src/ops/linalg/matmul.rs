@@ -12,7 +12,7 @@ use crate::ops::linalg::derivative;
 use crate::ops::linalg::dot_general::{DotAxes, dot_general};
 use crate::ops::rules::{Batching, Derivative, Site};
 use crate::ops::shape::axes::{broadcast_to, transpose};
-use crate::ops::{common_dtype, typed};
+use crate::ops::{common_dtype, inferred};
 use crate::types::{DType, Dims, TensorType, broadcast, element_count};
 
 /// Definition of `matmul`, NumPy's matrix product.
@@ -31,11 +31,11 @@ pub(in crate::ops) const MATMUL: Definition = Definition {
 
 /// Records NumPy's matmul.
 pub fn matmul(trace: &mut Trace, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
-    let ty = infer(&trace.ty(lhs), &trace.ty(rhs))?;
     if float8::is_any(trace, &[lhs, rhs]) {
+        infer(&trace.ty(lhs), &trace.ty(rhs))?;
         return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| matmul(trace, lhs, rhs));
     }
-    Ok(typed(trace, Op::Matmul, &ty, &[lhs, rhs]))
+    inferred(trace, Op::Matmul, [lhs, rhs], |trace| infer(&trace.ty(lhs), &trace.ty(rhs)))
 }
 
 /// Infers the type of a matmul: axes before the last two are batch axes and broadcast; a rank-1 operand loses its axis.
