@@ -39,6 +39,14 @@ struct Root {
     output: usize,
 }
 
+impl Root {
+    /// Gives the root's data its buffer, and the root's tensors the data.
+    fn settle(&self, state: &mut DeviceState, buffer: Arc<dyn Buffer>) {
+        self.data.set_state(State::Ready(buffer));
+        state.settle(self.id, &self.data);
+    }
+}
+
 impl Transaction {
     /// Makes the plan's roots InFlight: from here on, other threads use them as leaves. `passed` are the operations on
     /// which the roots depend that stay recorded.
@@ -69,21 +77,18 @@ impl Transaction {
     /// Sets the results of the roots; their tensors have data from here on.
     pub fn commit(mut self) {
         self.ended = true;
+        // Dropped after the lock: it has the values that only the plan's own runs needed.
+        let mut made = std::mem::take(&mut self.made);
         let mut state = self.device.state();
         for root in &self.roots {
-            self.settle(&mut state, root);
+            let buffer = made[root.output].take().expect("a run makes all its outputs, and roots are kept");
+            root.settle(&mut state, buffer);
         }
         self.passed.iter().for_each(|&id| state.trace.mark_computed(id));
         if self.recomputed > 0 {
             self.owner.shared.metrics.add(Counter::RecomputedOps, self.recomputed);
         }
         self.leave(state);
-    }
-
-    fn settle(&self, state: &mut DeviceState, root: &Root) {
-        let buffer = self.made[root.output].clone().expect("a run makes all its outputs, and roots are kept");
-        root.data.set_state(State::Ready(buffer));
-        state.settle(root.id, &root.data);
     }
 
     /// Restores the recorded operations, except for outputs that an earlier run of the plan has finished: those are
@@ -93,8 +98,8 @@ impl Transaction {
         self.ended = true;
         let mut state = self.device.state();
         for root in &self.roots {
-            if self.made[root.output].is_some() {
-                self.settle(&mut state, root);
+            if let Some(buffer) = &self.made[root.output] {
+                root.settle(&mut state, buffer.clone());
             } else {
                 state.trace.restore(root.id, root.recorded);
                 root.data.set_state(State::Abandoned);
