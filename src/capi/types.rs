@@ -89,6 +89,10 @@ pub struct lxla_env_options {
     /// Store that these processes share, through which their plugins find each other. Required if `process_count` is
     /// more than 1; not used otherwise. The struct is copied during the call.
     pub key_value_store: *const lxla_key_value_store,
+    /// Engine of the XLA devices: `pjrt` (a PJRT plugin), or `xla-rs` (the crate xla: one device, no meshes, no plugin;
+    /// UNIMPLEMENTED in a library that was built without the cargo feature `engine-xla-rs`), which is started during
+    /// the call. NULL: `pjrt` if `plugin_path` is given, else the variable `LXLA_ENGINE`, else `pjrt`.
+    pub engine: *const c_char,
 }
 
 /// Store of keys and values that all processes of a program share: on a server, in MPI, in files. All functions are

@@ -6,32 +6,79 @@ mod partitions;
 mod pjrt;
 mod processes;
 pub mod sharded;
+#[cfg(feature = "engine-xla-rs")]
+mod xla_rs;
 
 pub use partitions::Partitions;
 pub use processes::{KeyValueStore, Processes};
 pub use sharded::ShardedBuffer;
+#[cfg(feature = "engine-xla-rs")]
+pub use xla_rs::{Build, Built, element_type, failed};
 
-use crate::error::{Error, Result};
+use crate::error;
+use crate::error::{Error, Result, quoted};
 use crate::mesh::{Placement, Sharding};
 use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Engines, by the names in the C ABI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// A PJRT plugin: `pjrt`.
+    #[default]
+    Pjrt,
+    /// The crate `xla`: `xla-rs`.
+    XlaRs,
+}
+
+impl EngineKind {
+    /// Returns the engine with this name; `argument` is where it was given.
+    pub fn named(argument: &str, name: &str) -> Result<EngineKind> {
+        match name {
+            "pjrt" => Ok(EngineKind::Pjrt),
+            "xla-rs" => Ok(EngineKind::XlaRs),
+            _ => Err(error!(InvalidArgument, "{argument}: {} given; want pjrt or xla-rs", quoted(name))),
+        }
+    }
+}
+
 /// How an engine is started.
 #[derive(Clone, Default)]
 pub struct EngineOptions {
+    /// The engine.
+    pub kind: EngineKind,
     /// File of the PJRT plugin; None for the one that is found (see [the C contract](crate::capi)).
     pub plugin_path: Option<PathBuf>,
     /// Number of devices of this process; 0 means the plugin's default, but one device on CPU plugins.
     pub device_count: usize,
     /// This process, if several run the same program together.
     pub processes: Option<Processes>,
+    /// Builder of programs for the engine xla-rs.
+    #[cfg(feature = "engine-xla-rs")]
+    pub build: Option<Build>,
 }
 
-/// Starts an engine on a PJRT plugin.
+/// Starts an engine.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
-    pjrt::start(options)
+    match options.kind {
+        EngineKind::Pjrt => pjrt::start(options),
+        EngineKind::XlaRs => start_xla_rs(options),
+    }
+}
+
+#[cfg(feature = "engine-xla-rs")]
+fn start_xla_rs(options: EngineOptions) -> Result<Arc<dyn Engine>> {
+    xla_rs::start(options)
+}
+
+#[cfg(not(feature = "engine-xla-rs"))]
+fn start_xla_rs(_: EngineOptions) -> Result<Arc<dyn Engine>> {
+    Err(error!(
+        Unimplemented,
+        "engine: xla-rs given; this library was built without it (cargo feature engine-xla-rs, see docs/plugins.md)"
+    ))
 }
 
 /// Makes process exit call `run` once, while engines can still be used. `progress` returns a number that changes while

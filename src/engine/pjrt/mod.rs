@@ -17,7 +17,7 @@ mod create;
 mod engine;
 mod event;
 mod executable;
-mod exit;
+pub(super) mod exit;
 mod find;
 mod host_memory;
 mod key_value;
@@ -48,7 +48,7 @@ const STACK: usize = 64 << 20;
 /// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, and creates a client.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     let _inside = exit::enter()?;
-    let EngineOptions { plugin_path, device_count, processes } = options;
+    let EngineOptions { plugin_path, device_count, processes, .. } = options;
     let plugin = plugin::Plugin::load(&find::find(plugin_path.as_deref())?)?;
     exit::register_again();
     // The first start compiles programs, which may need more stack than the caller's thread has.

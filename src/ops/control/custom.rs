@@ -24,6 +24,8 @@ pub(in crate::ops) const STOP_GRADIENT: Definition = Definition {
     function: "lxla_stop_gradient",
     dtypes: "all",
     lower: identity,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::elementwise::xla_rs::identity_of,
     native: Native::One(|call| Ok(call.operands[0].clone())),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Zero,
@@ -49,6 +51,8 @@ pub(in crate::ops) const CUSTOM: Definition = Definition {
     function: "lxla_computation_with_vjp",
     dtypes: "all",
     lower: lower_custom,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::control::xla_rs::custom,
     native: Native::Several(native_custom),
     derivative: Derivative::Several { jvp, vjp },
     batching: Batching::Several(batched),
@@ -129,7 +133,7 @@ pub fn custom_call_of(
 }
 
 /// Positions of the operands that the applied body takes: the arguments, then its captures.
-fn taken(attributes: &CustomAttributes, operands: usize) -> Vec<usize> {
+pub(super) fn taken(attributes: &CustomAttributes, operands: usize) -> Vec<usize> {
     let total: usize = attributes.captured.iter().sum();
     let explicit = operands - total;
     let before: usize = attributes.captured[..attributes.applied].iter().sum();

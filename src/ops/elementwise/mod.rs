@@ -30,3 +30,5 @@ pub mod next_after;
 pub mod special;
 pub mod total_order;
 pub mod unary;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;

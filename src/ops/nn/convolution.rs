@@ -20,6 +20,8 @@ pub(in crate::ops) const CONVOLUTION: Definition = Definition {
     function: "lxla_convolution",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::nn::xla_rs::convolution,
     // XLA's partitioner computes wrong numbers where a spatial axis is split, with groups, and with negative padding.
     whole: |_| true,
     native: Native::One(native_convolution),
