@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Builds the library with the engine over the crate xla, and runs the C suite, the oracle and the judge on it:
-#   test_xla_rs.sh FOLDER CMAKE NINJA CTEST PYTHON JOBS
+#   test_xla_rs.sh FOLDER CMAKE NINJA PYTHON
 # FOLDER/libclang has libclang, and FOLDER/packages the wheel of tools/requirements/xla_rs.txt, unless XLA_EXTENSION_DIR is
 # set: then that folder is used as it is.
 # LXLA_JUDGE_TYPES and LXLA_ORACLE_PLUGIN_PROGRAMS set how much is judged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-folder=$(cd "$1" && pwd) cmake=$2 ninja=$3 ctest=$4 python=$5 jobs=$6
+folder=$(cd "$1" && pwd) cmake=$2 ninja=$3 python=$4
 if [ -z "${XLA_EXTENSION_DIR:-}" ]; then
   XLA_EXTENSION_DIR=$folder/extension
   tools/xla_extension/make.sh "$folder/packages" "$XLA_EXTENSION_DIR"
@@ -21,15 +21,15 @@ export XLA_EXTENSION_DIR
 LIBCLANG_PATH=$(dirname "$(find "$folder/libclang" -name 'libclang.so' | head -n 1)")
 export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS="-I$(gcc -print-file-name=include)"
 export LXLA_ENGINE=xla-rs TF_CPP_MIN_LOG_LEVEL=2
+# The engine asks for these: see docs/plugins.md.
+export XLA_FLAGS="--xla_cpu_enable_fast_min_max=false --xla_allow_excess_precision=false --xla_cpu_use_fusion_emitters=false"
 # A build tree and a cargo folder of their own: nobody else pays for the crate.
 export CARGO_TARGET_DIR=$folder/target
 "$cmake" -S . -B "$folder/cmake" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja" -DPython3_EXECUTABLE="$python" \
   -DLAZYXLA_CARGO_FEATURES=engine-xla-rs -DLAZYXLA_CARGO_TARGET="$folder/target" > /dev/null
 "$cmake" --build "$folder/cmake"
-# xla_rs_skipped.txt names the tests that need what the crate does not have, each with the reason.
-skipped=$(sed -e '/^#/d' -e '/^$/d' -e 's/:.*//' tools/xla_rs_skipped.txt | paste -s -d '|')
 status=0
-"$ctest" --test-dir "$folder/cmake" --output-on-failure -j "$jobs" -LE '^once$' -E "^($skipped)\$" || status=$?
+"$python" tools/xla_rs_suite.py "$folder/cmake" "$folder/cmake/lib/liblazyxla.so" || status=$?
 cargo test --release --features engine-xla-rs --test oracle -- on_the_plugin error_bound --nocapture || status=$?
 cargo test --release --features engine-xla-rs --test xla_rs -- --nocapture || status=$?
 exit $status

@@ -13,7 +13,7 @@ pub use partitions::Partitions;
 pub use processes::{KeyValueStore, Processes};
 pub use sharded::ShardedBuffer;
 #[cfg(feature = "engine-xla-rs")]
-pub use xla_rs::{Build, Built, element_type, failed};
+pub use xla_rs::{Build, element_type, failed, hidden_type};
 
 use crate::error;
 use crate::error::{Error, Result, quoted};

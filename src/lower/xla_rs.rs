@@ -4,16 +4,15 @@ use super::aliasing::{Donation, pair};
 use super::module::Module;
 use crate::emit::Pack;
 use crate::emit::xla_rs::{Graph, Link, Site, failed};
-use crate::engine::Built;
 use crate::error;
 use crate::error::Result;
 use crate::ir::Op;
 use crate::ops;
 use std::any::Any;
-use xla::XlaOp;
+use xla::{XlaComputation, XlaOp};
 
 /// Builds the computation of a [`Module`]. Its result is the tuple of the outputs, also if it is one.
-pub fn build(origin: &dyn Any) -> Result<Built> {
+pub fn build(origin: &dyn Any) -> Result<XlaComputation> {
     let module: &Module = origin
         .downcast_ref()
         .ok_or_else(|| error!(Internal, "the engine xla-rs was given a program without its origin"))?;
@@ -28,13 +27,12 @@ pub fn build(origin: &dyn Any) -> Result<Built> {
     let positions: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
     let donors = &module.signature.donors;
     let donor_positions: Vec<usize> = donors.iter().map(|&donor| positions[donor]).collect();
-    let mut aliased = Vec::new();
+    let mut of_any = Vec::new();
     for (&donor, donation) in donors.iter().zip(pair(&values, &outputs, &donor_positions)) {
-        // The crate cannot leave the choice of an output to XLA.
-        if let Donation::Output(output) = donation {
-            site.builder.setup_alias(output as i64, donor as i64);
-            aliased.push(donor);
+        match donation {
+            Donation::Output(output) => site.builder.setup_alias(output as i64, donor as i64),
+            Donation::Any => of_any.push(donor),
         }
     }
-    Ok(Built { computation: link.module(&site, &root)?, aliased })
+    link.module(&site, &root, &of_any)
 }

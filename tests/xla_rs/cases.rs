@@ -157,7 +157,7 @@ fn convert(draw: &mut Draw) -> Both {
     let (x, dtype) = (both.operand(&draw.ty()), draw.dtype());
     both.arguments = format!("to {dtype}");
     both.ours(|trace| Ok(vec![ops::convert(trace, x.node, dtype)]));
-    both.theirs(x.op.convert(element_type(dtype).unwrap().primitive_type()));
+    both.theirs(x.op.convert(element_type(dtype).primitive_type()));
     both
 }
 
@@ -262,9 +262,10 @@ fn pad(draw: &mut Draw) -> Both {
     let ty = draw.ty();
     let value = if draw.one_in(6) { draw.like(&ty) } else { TensorType::new(ty.dtype, &[]) };
     let (x, value) = (both.operand(&ty), both.operand(&value));
-    let rank = if draw.one_in(12) { draw.below(4) as usize } else { ty.dims.len() };
+    let rank = ty.dims.len();
     let [low, high] = [0, 1].map(|_| (0..rank).map(|_| draw.between(-2, 2)).collect::<Vec<i64>>());
-    let interior: Vec<i64> = (0..rank).map(|_| draw.between(if draw.one_in(10) { -1 } else { 0 }, 2)).collect();
+    let least = if draw.one_in(10) { -1 } else { 0 };
+    let interior: Vec<i64> = (0..rank).map(|_| draw.between(least, 2)).collect();
     both.arguments = format!("{low:?} {high:?} {interior:?}");
     let config: Vec<(i64, i64, i64)> = (0..rank).map(|i| (low[i], high[i], interior[i])).collect();
     both.ours(|trace| Ok(vec![ops::pad(trace, x.node, value.node, &low, &high, &interior)?]));
@@ -279,7 +280,7 @@ fn iota(draw: &mut Draw) -> Both {
     let axis = if draw.one_in(8) { draw.between(0, 4) } else { draw.between(0, (rank - 1).max(0)) };
     both.arguments = format!("{ty} axis {axis}");
     both.ours(|trace| Ok(vec![ops::iota(trace, &ty, axis)?]));
-    both.theirs(both.builder.iota(element_type(ty.dtype).unwrap(), &ty.dims, axis));
+    both.theirs(both.builder.iota(element_type(ty.dtype), &ty.dims, axis));
     both
 }
 
@@ -329,7 +330,7 @@ fn dynamic_update_slice(draw: &mut Draw) -> Both {
 
 /// The computation that combines two scalars of a dtype.
 fn combiner(dtype: DType, combine: fn(&XlaOp, &XlaOp) -> xla::Result<XlaOp>) -> xla::Result<XlaComputation> {
-    let (builder, element) = (XlaBuilder::new("combiner"), element_type(dtype).unwrap());
+    let (builder, element) = (XlaBuilder::new("combiner"), element_type(dtype));
     let (a, b) = (builder.parameter(0, element, &[], "a")?, builder.parameter(1, element, &[], "b")?);
     combine(&a, &b)?.build()
 }
@@ -342,7 +343,7 @@ fn reduce(draw: &mut Draw, op: ReduceOp) -> Both {
     both.arguments = format!("axes {axes:?}");
     both.ours(|trace| Ok(vec![ops::reduce(trace, op, x.node, &axes, false)?]));
     let combine = [XlaOp::add_, XlaOp::mul_, XlaOp::max, XlaOp::min, XlaOp::and, XlaOp::or][op as usize - 1];
-    let init = both.builder.zero(element_type(x.ty.dtype).unwrap());
+    let init = both.builder.zero(element_type(x.ty.dtype));
     let made = combiner(x.ty.dtype, combine).and_then(|computation| x.op.reduce(init?, computation, &axes, false));
     both.theirs(made);
     both
@@ -400,9 +401,17 @@ fn convolution(draw: &mut Draw) -> Both {
     let groups = if draw.one_in(10) { draw.between(0, 3) } else { groups };
     let (l, r) = (both.operand(&lhs), both.operand(&rhs));
     let low_stride = if draw.one_in(12) { 0 } else { 1 };
-    let (strides, low, high) =
-        (draw.list(spatial, low_stride, 2), draw.list(spatial, -1, 2), draw.list(spatial, -1, 2));
-    let (dilation, kernel_dilation) = (draw.list(spatial, low_stride, 2), draw.list(spatial, 1, 2));
+    let (strides, mut low, mut high) =
+        (draw.numbers(spatial, low_stride, 2), draw.numbers(spatial, -1, 2), draw.numbers(spatial, -1, 2));
+    let (dilation, kernel_dilation) = (draw.numbers(spatial, low_stride, 2), draw.numbers(spatial, 1, 2));
+    // XLA ends the process if padding leaves less than nothing of an axis.
+    let sizes = lhs.dims[2..].iter().zip(low.iter().zip(&high)).zip(&dilation);
+    let is_negative = |((&dim, (low, high)), dilation): ((&i64, (&i64, &i64)), &i64)| {
+        (if dim == 0 { 0 } else { (dim - 1) * dilation + 1 }) + low + high < 0
+    };
+    if sizes.into_iter().any(is_negative) {
+        (low, high) = (vec![0; spatial], vec![0; spatial]);
+    }
     both.arguments = format!(
         "strides {strides:?} low {low:?} high {high:?} dilation {dilation:?} {kernel_dilation:?} groups {groups} {batch_groups}"
     );
@@ -560,14 +569,16 @@ fn top_k(draw: &mut Draw) -> Both {
 
 fn rng_bit_generator(draw: &mut Draw) -> Both {
     let mut both = Both::new();
-    let state = TensorType::new(if draw.one_in(6) { draw.dtype() } else { DType::U64 }, &[draw.between(1, 4)]);
-    let (state, ty) = (both.operand(&state), draw.ty());
+    let state = both.operand(&TensorType::new(DType::U64, &[draw.between(1, 4)]));
+    // XLA ends the process for bits of other dtypes.
+    let dtype = [DType::U8, DType::U16, DType::U32, DType::U64][draw.below(4) as usize];
+    let ty = TensorType { dtype, ..draw.ty() };
     let (ours, theirs) = match draw.one_in(2) {
         true => (RngAlgorithm::ThreeFry, RandomAlgorithm::ThreeFry),
         false => (RngAlgorithm::Philox, RandomAlgorithm::Philox),
     };
     both.arguments = format!("{ours:?} {ty}");
     both.ours(|trace| Ok(ops::rng_bit_generator(trace, ours, state.node, &ty)?.to_vec()));
-    both.theirs(state.op.rng_bit_generator(theirs, element_type(ty.dtype).unwrap(), &ty.dims));
+    both.theirs(state.op.rng_bit_generator(theirs, element_type(ty.dtype), &ty.dims));
     both
 }

@@ -87,6 +87,11 @@ impl Draw {
         TensorType::new(dtype, &dims)
     }
 
+    /// A list of `count` numbers.
+    pub fn numbers(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
+        (0..count).map(|_| self.between(low, high)).collect()
+    }
+
     /// A list of numbers, mostly of `count` entries.
     pub fn list(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
         let count = if self.one_in(16) { self.below(4) as usize } else { count };

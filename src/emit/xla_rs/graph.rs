@@ -113,7 +113,7 @@ impl<'a> Graph<'a> {
         let from = self.ty(position);
         let mut x = self.value(position)?;
         if from.dtype != ty.dtype {
-            x = self.convert(&x, ty.dtype)?;
+            x = self.convert_any(&x, from, ty.dtype)?;
         }
         if from.dims != ty.dims { self.broadcast(&x, from.dims.len(), &ty.dims) } else { Ok(x) }
     }

@@ -23,6 +23,7 @@ mod field {
     pub const COMPUTATIONS: u64 = 3;
     pub const PROGRAM_SHAPE: u64 = 4;
     pub const MODULE_ENTRY_ID: u64 = 6;
+    pub const BUFFER_DONORS: u64 = 18;
     pub const INSTRUCTIONS: u64 = 2;
     pub const COMPUTATION_ID: u64 = 5;
     pub const ROOT_ID: u64 = 6;
@@ -33,6 +34,7 @@ mod field {
     pub const OPERANDS: u64 = 36;
     pub const PREDECESSORS: u64 = 37;
     pub const CALLED: u64 = 38;
+    pub const ELEMENT_TYPE: u64 = 2;
     pub const SHAPE_PARAMETERS: u64 = 1;
     pub const SHAPE_NAMES: u64 = 3;
 }
@@ -48,6 +50,8 @@ pub struct Hole {
     pub attributes: Message,
     /// Numbers of the computations that it applies.
     pub called: Vec<u64>,
+    /// Number of the dtype of its result, if the crate has no name for it.
+    pub element: Option<u64>,
 }
 
 /// Computations of one module that are finished.
@@ -83,8 +87,9 @@ impl Link {
         Ok(self.finish(site, root)?.1)
     }
 
-    /// Returns the module whose entry is the computation of a site, with all computations that were added.
-    pub fn module(&self, site: &Site, root: &XlaOp) -> Result<XlaComputation> {
+    /// Returns the module whose entry is the computation of a site, with all computations that were added. XLA chooses
+    /// which outputs take the memory of the parameters in `donors`, which XlaBuilder cannot say.
+    pub fn module(&self, site: &Site, root: &XlaOp, donors: &[usize]) -> Result<XlaComputation> {
         let (built, entry) = self.finish(site, root)?;
         let mut module = Message::new();
         for field in fields(&built)? {
@@ -99,6 +104,8 @@ impl Link {
         for computation in &self.inner.borrow().computations {
             module = module.message(field::COMPUTATIONS, computation);
         }
+        let donor = |all: Message, &donor: &usize| all.message(1, &Message::new().number(1, donor as i64));
+        module = module.message(field::BUFFER_DONORS, &donors.iter().fold(Message::new(), donor));
         // The crate reads a snapshot first. A module alone might be read as one.
         let snapshot = Message::new().message(1, &Message::new().message(1, &module));
         let parsed = HloModuleProto::parse_proto(snapshot.bytes(), true).map_err(failed)?;
@@ -138,6 +145,18 @@ impl Link {
 /// The name of a computation or instruction, unique in the module.
 fn named(name: &str, number: u64) -> String {
     format!("{name}.c{number}")
+}
+
+/// Returns a shape, with another dtype if one is given.
+fn with_element(shape: &Field, element: Option<u64>) -> Result<Message> {
+    let mut edited = Message::new();
+    for part in fields(shape.content)? {
+        edited = match element {
+            Some(element) if part.number == field::ELEMENT_TYPE => edited.number(field::ELEMENT_TYPE, element as i64),
+            _ => edited.fields(part.whole),
+        };
+    }
+    Ok(edited)
 }
 
 /// Returns a program shape without the parameters that are holes.
@@ -271,7 +290,7 @@ impl Edit<'_> {
         let edited = Message::new()
             .content(field::NAME, named(name, self.number).as_bytes())
             .content(field::OPCODE, hole.opcode.as_bytes())
-            .fields(parts.find(field::SHAPE).ok_or_else(lost)?.whole)
+            .message(field::SHAPE, &with_element(parts.find(field::SHAPE).ok_or_else(lost)?, hole.element)?)
             .fields(hole.attributes.bytes());
         Ok(self.links(edited, own, &operands, &[], &hole.called))
     }

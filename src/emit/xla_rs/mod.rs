@@ -3,12 +3,14 @@
 
 mod graph;
 mod link;
+mod named;
 mod site;
 mod steps;
 mod wire;
 
 pub use graph::{Building, Graph, apply, inline};
 pub use link::Link;
+pub use named::Named;
 pub use site::Site;
 pub use wire::Message;
 

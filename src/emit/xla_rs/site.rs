@@ -2,7 +2,7 @@
 
 use super::link::{Hole, Link};
 use super::wire::Message;
-use crate::engine::{element_type, failed};
+use crate::engine::{element_type, failed, hidden_type};
 use crate::error::Result;
 use crate::types::{DType, TensorType};
 use std::cell::RefCell;
@@ -19,8 +19,8 @@ pub struct Site<'a> {
 }
 
 /// The crate's form of an array type.
-fn shape(ty: &TensorType) -> Result<Shape> {
-    Ok(Shape::array_with_type(element_type(ty.dtype)?, ty.dims.to_vec()))
+fn shape(ty: &TensorType) -> Shape {
+    Shape::array_with_type(element_type(ty.dtype), ty.dims.to_vec())
 }
 
 impl<'a> Site<'a> {
@@ -29,7 +29,7 @@ impl<'a> Site<'a> {
         let builder = XlaBuilder::new(name);
         let mut all = Vec::with_capacity(parameters.len());
         for (number, ty) in parameters.iter().enumerate() {
-            let op = builder.parameter(number as i64, element_type(ty.dtype)?, &ty.dims, &format!("p{number}"));
+            let op = builder.parameter(number as i64, element_type(ty.dtype), &ty.dims, &format!("p{number}"));
             all.push(op.map_err(failed)?);
         }
         Ok((Site { builder, link, parameters: parameters.len(), holes: RefCell::default() }, all))
@@ -38,7 +38,7 @@ impl<'a> Site<'a> {
     /// Begins a computation with one parameter, a tuple of arrays of these types, and returns its elements.
     pub fn of_tuple(name: &str, link: &'a Link, elements: &[TensorType]) -> Result<(Site<'a>, Vec<XlaOp>)> {
         let builder = XlaBuilder::new(name);
-        let shapes = elements.iter().map(shape).collect::<Result<Vec<Shape>>>()?;
+        let shapes = elements.iter().map(shape).collect::<Vec<Shape>>();
         let whole = builder.parameter_s(0, &Shape::tuple(shapes), "p").map_err(failed)?;
         let site = Site { builder, link, parameters: 1, holes: RefCell::default() };
         let all = site.elements(&whole, elements.len())?;
@@ -69,13 +69,23 @@ impl<'a> Site<'a> {
         let mut holes = self.holes.borrow_mut();
         let number = self.parameters + holes.len();
         let result = self.builder.parameter_s(number as i64, shape, opcode).map_err(failed)?;
-        holes.push(Hole { opcode: opcode.to_string(), attributes, called: called.to_vec() });
+        holes.push(Hole { opcode: opcode.to_string(), attributes, called: called.to_vec(), element: None });
         Ok(result)
+    }
+
+    /// As [`Site::raw`], with a result whose dtype the crate does not name, see [`hidden_type`]. Only another such
+    /// instruction may take it.
+    fn raw_hidden(&self, opcode: &str, x: &XlaOp, ty: &TensorType) -> Result<XlaOp> {
+        let made = self.raw(opcode, std::slice::from_ref(x), ty, Message::new())?;
+        if let Some(hole) = self.holes.borrow_mut().last_mut() {
+            hole.element = hidden_type(ty.dtype);
+        }
+        Ok(made)
     }
 
     /// Adds an instruction that XlaBuilder lacks, with one array as its result.
     pub fn raw(&self, opcode: &str, operands: &[XlaOp], ty: &TensorType, attributes: Message) -> Result<XlaOp> {
-        self.hole(opcode, operands, &shape(ty)?, attributes, &[])
+        self.hole(opcode, operands, &shape(ty), attributes, &[])
     }
 
     /// As [`Site::raw`], for an instruction that applies computations.
@@ -87,7 +97,7 @@ impl<'a> Site<'a> {
         attributes: Message,
         called: &[u64],
     ) -> Result<XlaOp> {
-        self.hole(opcode, operands, &shape(ty)?, attributes, called)
+        self.hole(opcode, operands, &shape(ty), attributes, called)
     }
 
     /// As [`Site::raw_applying`], for an instruction whose result is a tuple of arrays. Returns the arrays.
@@ -99,7 +109,7 @@ impl<'a> Site<'a> {
         attributes: Message,
         called: &[u64],
     ) -> Result<Vec<XlaOp>> {
-        let shapes = types.iter().map(shape).collect::<Result<Vec<Shape>>>()?;
+        let shapes = types.iter().map(shape).collect::<Vec<Shape>>();
         let whole = self.hole(opcode, operands, &Shape::tuple(shapes), attributes, called)?;
         self.elements(&whole, types.len())
     }
@@ -142,7 +152,7 @@ impl<'a> Site<'a> {
         let bytes = bits.to_le_bytes();
         let bytes = &bytes[..ty.dtype.size_bytes()];
         let literal =
-            Literal::create_from_shape_and_untyped_data(element_type(ty.dtype)?, &[], bytes).map_err(failed)?;
+            Literal::create_from_shape_and_untyped_data(element_type(ty.dtype), &[], bytes).map_err(failed)?;
         let single = self.builder.constant_literal(&literal).map_err(failed)?;
         self.broadcast(&single, 0, &ty.dims)
     }
@@ -159,9 +169,24 @@ impl<'a> Site<'a> {
         x.broadcast_in_dim(dims, axes).map_err(failed)
     }
 
+    /// Converts from an array of type `from` to a dtype, where the crate may not have a name for one of them: it is kept as
+    /// u8, and between two instructions of HLO it has its own type.
+    pub fn convert_any(&self, x: &XlaOp, from: &TensorType, dtype: DType) -> Result<XlaOp> {
+        let to = TensorType { dtype, dims: from.dims.clone() };
+        if hidden_type(from.dtype).is_some() {
+            let own = self.raw_hidden("bitcast-convert", x, from)?;
+            return self.raw("convert", &[own], &to, Message::new());
+        }
+        if hidden_type(dtype).is_none() {
+            return self.convert(x, dtype);
+        }
+        let own = self.raw_hidden("convert", x, &to)?;
+        self.bitcast(&own, &to)
+    }
+
     /// Converts to a dtype.
     pub fn convert(&self, x: &XlaOp, dtype: DType) -> Result<XlaOp> {
-        let to: PrimitiveType = element_type(dtype)?.primitive_type();
+        let to: PrimitiveType = element_type(dtype).primitive_type();
         x.convert(to).map_err(failed)
     }
 

@@ -29,7 +29,7 @@ mod partitioned_test;
 mod plugin;
 mod plugin_file;
 mod remembered;
-mod settings;
+pub(super) mod settings;
 #[allow(missing_docs)]
 mod sys;
 #[cfg(test)]

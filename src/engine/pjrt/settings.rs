@@ -35,6 +35,16 @@ pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<(), Error>) -> Vec<&
     names
 }
 
+/// Returns the flags in `XLA_FLAGS`, which has them or names a file with them.
+pub fn text() -> String {
+    let variable = std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes();
+    let text = String::from_utf8_lossy(&variable).into_owned();
+    match text.trim_start().starts_with('-') || text.trim().is_empty() {
+        true => text,
+        false => String::from_utf8_lossy(&std::fs::read(text.trim()).unwrap_or_default()).into_owned(),
+    }
+}
+
 /// Returns the content of `XLA_FLAGS`: flags, or the name of a file with flags. If the value of a flag is the name of a
 /// file, a hash of the file's content is included.
 pub fn flags() -> Vec<u8> {

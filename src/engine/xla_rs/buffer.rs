@@ -32,7 +32,7 @@ impl XlaRsBuffer {
     /// Copies row-major `data` into a new buffer.
     pub fn from_host(client: &Arc<Client>, ty: &TensorType, data: &[u8]) -> Result<XlaRsBuffer> {
         let _inside = exit::enter()?;
-        let element = element_type(ty.dtype)?;
+        let element = element_type(ty.dtype);
         let dims: Vec<usize> = ty.dims.iter().map(|&dim| dim as usize).collect();
         let inner = client.inner.buffer_from_host_raw_bytes(element, data, &dims, None).map_err(failed)?;
         Ok(XlaRsBuffer::new(client, inner, ty.clone()))

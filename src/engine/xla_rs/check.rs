@@ -1,20 +1,48 @@
-//! Checks the linked XLA before it is used: a build of another version may link and still compute nonsense. All values
-//! are small integers, which every device adds and multiplies exactly.
+//! Checks the linked XLA before it is used: a build of another version may link and still compute nonsense, and the crate
+//! cannot pass the compile options that keep XLA from computing wrong numbers. The environment variable
+//! `LXLA_PLUGIN_CHECK` is `refuse` (the default), `warn` (log an error and use the engine) or `off`.
 
 use super::buffer::XlaRsBuffer;
 use super::{CRATE, Client, failed};
 use crate::engine::Buffer;
 use crate::error;
 use crate::error::Result;
+use crate::log::{Level, log};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
 use xla::{ElementType, PjRtLoadedExecutable, XlaBuilder, XlaOp};
+
+/// Options that every program needs, and what XLA does without them. The crate compiles with those in `XLA_FLAGS`.
+const FLAGS: [(&str, &str); 3] = [
+    ("--xla_cpu_enable_fast_min_max=false", "maximum and minimum lose NaN"),
+    ("--xla_allow_excess_precision=false", "16-bit intermediates are not rounded"),
+    ("--xla_cpu_use_fusion_emitters=false", "several scatters in one program give wrong numbers"),
+];
+
+/// Returns FAILED_PRECONDITION unless `given`, the content of `XLA_FLAGS`, has all of [`FLAGS`].
+pub(super) fn flags(given: &str) -> Result<()> {
+    let mode = std::env::var("LXLA_PLUGIN_CHECK").unwrap_or_default();
+    let given: Vec<&str> = given.split_whitespace().collect();
+    let Some((_, without)) = FLAGS.iter().find(|(flag, _)| !given.contains(flag)) else { return Ok(()) };
+    let all = FLAGS.map(|(flag, _)| flag).join(" ");
+    let text =
+        format!("the engine xla-rs: XLA_FLAGS is {:?}, with which {without}; want it to have {all}", given.join(" "));
+    match mode.as_str() {
+        "off" => Ok(()),
+        "warn" => {
+            log(Level::Error, || text);
+            Ok(())
+        }
+        _ => Err(error!(FailedPrecondition, "{text}, or LXLA_PLUGIN_CHECK=warn to use it all the same")),
+    }
+}
 
 /// Sizes of the product `x[ROWS, SIZE] * w[SIZE, SIZE]`: large enough for library kernels that cache packed weights.
 const ROWS: usize = 32;
 const SIZE: usize = 128;
 
-/// Returns FAILED_PRECONDITION if products of a weight that is updated in place are wrong, or the update leaves the old
+/// Runs small programs on small integers, which every device adds and multiplies exactly. Returns FAILED_PRECONDITION if
+/// products of a weight that is updated in place are wrong, or the update leaves the old
 /// weight alive.
 pub(super) fn run(client: &Arc<Client>) -> Result<()> {
     let wrong = |what: &str| {
@@ -90,4 +118,20 @@ fn once(
 fn times(x: &[f32], w: &[f32]) -> Vec<f32> {
     let at = |i: usize| (0..SIZE).map(|k| x[i / SIZE * SIZE + k] * w[k * SIZE + i % SIZE]).sum();
     (0..ROWS * SIZE).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn flags_that_are_missing_are_named() {
+        let all = FLAGS.map(|(flag, _)| flag).join("  ");
+        assert!(flags(&format!("--xla_dump_to=x {all}")).is_ok());
+        let refused = flags("--xla_cpu_enable_fast_min_max=false").unwrap_err();
+        assert_eq!(refused.code, Code::FailedPrecondition);
+        assert!(refused.message.contains("16-bit") && refused.message.contains("fusion_emitters=false"), "{refused}");
+        assert!(flags("").unwrap_err().message.contains("lose NaN"));
+    }
 }

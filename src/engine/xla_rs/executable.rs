@@ -16,9 +16,6 @@ pub(super) struct XlaRsExecutable {
     /// None only while it is dropped.
     inner: Option<PjRtLoadedExecutable>,
     signature: Signature,
-    /// Parameters that every run consumes. The other donors are left alone: the crate cannot donate memory that no
-    /// output takes.
-    aliased: Vec<usize>,
 }
 
 /// An argument of a run: that of the caller, or a copy that the run may consume instead.
@@ -37,13 +34,8 @@ impl Borrow<PjRtBuffer> for Argument<'_> {
 }
 
 impl XlaRsExecutable {
-    pub fn new(
-        client: Arc<Client>,
-        inner: PjRtLoadedExecutable,
-        signature: Signature,
-        aliased: Vec<usize>,
-    ) -> XlaRsExecutable {
-        XlaRsExecutable { client, inner: Some(inner), signature, aliased }
+    pub fn new(client: Arc<Client>, inner: PjRtLoadedExecutable, signature: Signature) -> XlaRsExecutable {
+        XlaRsExecutable { client, inner: Some(inner), signature }
     }
 
     /// The arguments as buffers of this engine, with the types of the signature.
@@ -85,12 +77,12 @@ impl Executable for XlaRsExecutable {
         check_device(device)?;
         let _inside = exit::enter()?;
         let own = self.checked(arguments)?;
-        let must_copy = |i: &usize| self.aliased.binary_search(i).is_ok() && keep.contains(i);
+        let must_copy = |i: &usize| self.signature.donors.binary_search(i).is_ok() && keep.contains(i);
         let mut passed = Vec::with_capacity(own.len());
         for (i, &buffer) in own.iter().enumerate() {
             passed.push(if must_copy(&i) { Argument::Copy(buffer.copied()?) } else { Argument::Own(buffer) });
         }
-        let consumed: Vec<usize> = self.aliased.iter().copied().filter(|i| !keep.contains(i)).collect();
+        let consumed: Vec<usize> = self.signature.donors.iter().copied().filter(|i| !keep.contains(i)).collect();
         let inner = self.inner.as_ref().expect("it is there until the drop");
         let run = inner.execute_b(&passed).map_err(failed);
         let outputs = run.and_then(|mut devices| {

@@ -11,7 +11,7 @@ mod executable;
 
 use self::buffer::XlaRsBuffer;
 use self::executable::XlaRsExecutable;
-use super::pjrt::exit;
+use super::pjrt::{exit, settings};
 use super::{Buffer, Engine, EngineOptions, Executable, Memory, Signature};
 use crate::error;
 use crate::error::{Error, Result};
@@ -21,16 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use xla::{ElementType, PjRtClient, XlaComputation};
 
-/// A program that was built for this engine.
-pub struct Built {
-    /// The computation. Its result is the tuple of the outputs.
-    pub computation: XlaComputation,
-    /// Parameters whose memory an output takes, ascending.
-    pub aliased: Vec<usize>,
-}
-
-/// Builds the computation of a program from its origin (see [`Engine::compile`]).
-pub type Build = fn(&dyn Any) -> Result<Built>;
+/// Builds the computation of a program from its origin (see [`Engine::compile`]). Its result is the tuple of the outputs,
+/// and it consumes the donors of the signature.
+pub type Build = fn(&dyn Any) -> Result<XlaComputation>;
 
 /// Version of the crate.
 const CRATE: &str = "xla 0.4.4";
@@ -70,9 +63,9 @@ pub fn failed(error: xla::Error) -> Error {
     if is_memory { error!(ResourceExhausted, "xla-rs: {text}") } else { error!(Internal, "xla-rs: {text}") }
 }
 
-/// The crate's name of a dtype; UNIMPLEMENTED if it has none.
-pub fn element_type(dtype: DType) -> Result<ElementType> {
-    Ok(match dtype {
+/// The crate's name of a dtype. Five 8-bit floats have none: they are kept as u8, see [`hidden_type`].
+pub fn element_type(dtype: DType) -> ElementType {
+    match dtype {
         DType::Pred => ElementType::Pred,
         DType::S8 => ElementType::S8,
         DType::S16 => ElementType::S16,
@@ -91,10 +84,20 @@ pub fn element_type(dtype: DType) -> Result<ElementType> {
         DType::F8E5M2 => ElementType::F8E5M2,
         DType::F8E4M3FN => ElementType::F8E4M3FN,
         DType::F8E8M0FNU => ElementType::F8E8M0FNU,
-        DType::F8E4M3B11FNUZ | DType::F8E5M2FNUZ | DType::F8E4M3FNUZ | DType::F8E4M3 | DType::F8E3M4 => {
-            return Err(error!(Unimplemented, "the engine xla-rs has no {dtype}: the crate {CRATE} does not know it"));
-        }
-    })
+        DType::F8E4M3B11FNUZ | DType::F8E5M2FNUZ | DType::F8E4M3FNUZ | DType::F8E4M3 | DType::F8E3M4 => ElementType::U8,
+    }
+}
+
+/// XLA's number of a dtype that the crate has no name for (`PrimitiveType` in xla_data.proto); None for the others.
+pub fn hidden_type(dtype: DType) -> Option<u64> {
+    match dtype {
+        DType::F8E4M3B11FNUZ => Some(23),
+        DType::F8E5M2FNUZ => Some(24),
+        DType::F8E4M3FNUZ => Some(25),
+        DType::F8E4M3 => Some(28),
+        DType::F8E3M4 => Some(29),
+        _ => None,
+    }
 }
 
 /// Starts the engine: creates the crate's client of the CPU, and checks that it computes and donates as expected.
@@ -107,6 +110,7 @@ pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
         return Err(error!(Unimplemented, "device_count: {device_count} given; the engine xla-rs has one device"));
     }
     let build = build.ok_or_else(|| error!(Internal, "the engine xla-rs was started without its builder"))?;
+    check::flags(&settings::text())?;
     let _inside = exit::enter()?;
     let inner = PjRtClient::cpu().map_err(failed)?;
     exit::register_again();
@@ -128,7 +132,10 @@ impl Engine for XlaRsEngine {
     }
 
     fn fingerprint(&self) -> Result<Vec<u8>> {
-        Ok(format!("xla-rs\n{CRATE}\n{}\n{}", self.platform, self.version).into_bytes())
+        let mut bytes = format!("xla-rs\n{CRATE}\n{}\n{}\n", self.platform, self.version).into_bytes();
+        // The crate compiles with the options in this variable.
+        bytes.extend(settings::flags());
+        Ok(bytes)
     }
 
     fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>> {
@@ -144,10 +151,10 @@ impl Engine for XlaRsEngine {
             return Err(error!(Unimplemented, "the engine xla-rs has no meshes: the crate {CRATE} runs one device"));
         }
         let _inside = exit::enter()?;
-        let Built { computation, aliased } = (self.build)(origin)?;
+        let computation = (self.build)(origin)?;
         let compiled = self.client.inner.compile(&computation).map_err(failed);
         exit::register_again();
-        Ok(Arc::new(XlaRsExecutable::new(self.client.clone(), compiled?, signature, aliased)))
+        Ok(Arc::new(XlaRsExecutable::new(self.client.clone(), compiled?, signature)))
     }
 
     fn deserialize(&self, _bytes: &[u8], _signature: Signature) -> Result<Arc<dyn Executable>> {

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::ir::{Body, CompareOp, Instruction, Op};
 use crate::ops::control::apply::{CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
 use crate::ops::control::regions::{MOST_VALUES, scalar};
+use crate::ops::elementwise::xla_rs::{with_zero, zero_of_all};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
 use xla::XlaOp;
@@ -192,11 +193,18 @@ fn write_at(
     stack.dynamic_update_slice(&shaped, &within_stack(s, slice, place, counter)?).map_err(failed)
 }
 
-/// Makes the operands available together: HLO's `opt-barrier` of a tuple.
+/// Makes the operands available together: HLO's `opt-barrier` of a tuple, of values that XLA's CPU backend cannot merge
+/// with others when it drops the barrier.
 pub(in crate::ops) fn barrier(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
     let types: Vec<TensorType> = value.operands.iter().map(|&operand| g.ty(operand).clone()).collect();
-    let all = g.builder.tuple(&g.listed(&value.operands)?).map_err(failed)?;
+    let mut values = g.listed(&value.operands)?;
+    let known: Vec<(&XlaOp, &TensorType)> = values.iter().zip(&types).collect();
+    let zero = zero_of_all(g, &known, 0)?;
+    for (value, ty) in values.iter_mut().zip(&types) {
+        *value = with_zero(g, value, ty, &zero)?;
+    }
+    let all = g.builder.tuple(&values).map_err(failed)?;
     let results = g.raw_tuple("opt-barrier", &[all], &types, Message::new(), &[])?;
     g.define_all(at, results);
     Ok(())

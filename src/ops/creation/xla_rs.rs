@@ -13,7 +13,7 @@ pub(in crate::ops) fn full(g: &mut Graph, at: usize) -> Result<()> {
 pub(in crate::ops) fn iota(g: &mut Graph, at: usize) -> Result<()> {
     let ty = g.ty(at);
     let IotaAttributes { axis } = g.instruction(at).attributes();
-    let made = g.builder.iota(element_type(ty.dtype)?, &ty.dims, axis as i64).map_err(failed)?;
+    let made = g.builder.iota(element_type(ty.dtype), &ty.dims, axis as i64).map_err(failed)?;
     g.define(at, made);
     Ok(())
 }

@@ -1,25 +1,22 @@
-//! Elementwise operations with the crate `xla`, as in their StableHLO. Functions of complex numbers are XLA's own.
+//! Elementwise operations with the crate `xla`, as in their StableHLO.
 
-use crate::emit::identity;
-use crate::emit::xla_rs::{Graph, Message, Site, failed};
+use crate::emit::xla_rs::{Graph, Message, Named, Site, failed};
+use crate::emit::{Emitter, identity};
+use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, Op, ReduceOp, UnaryOp};
+use crate::ops;
 use crate::ops::elementwise::bits::ReducePrecisionAttributes;
 use crate::ops::elementwise::fold_barrier::unsigned;
-use crate::ops::elementwise::function;
-use crate::ops::elementwise::functions::is_wide;
+use crate::ops::elementwise::functions::{self, is_wide};
+use crate::ops::elementwise::{arc, complex_functions, function};
 use crate::ops::reduction::xla_rs::reduced;
-use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+use crate::types::{DType, Kind, TensorType};
 use xla::XlaOp;
 
 /// The same dims with another dtype.
 pub(in crate::ops) fn with(dtype: DType, ty: &TensorType) -> TensorType {
     TensorType { dtype, dims: ty.dims.clone() }
-}
-
-/// A float constant with this value in every element.
-fn float(s: &Site, ty: &TensorType, value: f64) -> Result<XlaOp> {
-    s.constant(ty, Scalar::new(ty.dtype, ScalarValue::Float(value))?.bits())
 }
 
 /// True for dtypes that are computed in f32.
@@ -52,6 +49,8 @@ pub(in crate::ops) fn unary(g: &mut Graph, at: usize) -> Result<()> {
         g.convert(&result, value.ty.dtype)?
     } else if is_wide(op) {
         function_of_one(g, op, &g.value(x)?, &value.ty)?
+    } else if matches!(op, UnaryOp::Abs | UnaryOp::Sign) && g.ty(x).dtype.kind() == Kind::Complex {
+        function_of_one(g, op, &g.value(x)?, g.ty(x))?
     } else {
         g.step(op.name(), &[&g.value(x)?], &value.ty)?
     };
@@ -59,48 +58,21 @@ pub(in crate::ops) fn unary(g: &mut Graph, at: usize) -> Result<()> {
     Ok(())
 }
 
+/// What a lowering writes under the name `%made` for these operands, built.
+fn written(s: &Site, operands: [(&str, &XlaOp); 2], write: impl FnOnce(&mut Emitter)) -> Result<XlaOp> {
+    let mut e = Emitter::new(&[], &[], &[], "cpu", ops::LOWERING);
+    e.built = Some(Named::new(s, &operands));
+    write(&mut e);
+    let built = e.built.take().ok_or_else(|| error!(Internal, "a lowering lost what it built"))?;
+    built.finish("%made")
+}
+
 fn function_of_one(s: &Site, op: UnaryOp, x: &XlaOp, ty: &TensorType) -> Result<XlaOp> {
-    match (op, ty.dtype) {
-        (UnaryOp::Cbrt, _) => cube_root(s, x, ty),
-        (UnaryOp::LogPlusOne, DType::F64) => kahan_log_plus_one(s, x, ty),
-        _ => s.step(op.name(), &[x], ty),
-    }
-}
-
-/// The cube root, corrected by one Newton step.
-fn cube_root(s: &Site, x: &XlaOp, ty: &TensorType) -> Result<XlaOp> {
-    let near = s.step("cbrt", &[x], ty)?;
-    let square = s.step("multiply", &[&near, &near], ty)?;
-    let other = s.step("divide", &[x, &square], ty)?;
-    let difference = s.step("subtract", &[&near, &other], ty)?;
-    let correction = s.step("multiply", &[&difference, &float(s, ty, 1.0 / 3.0)?], ty)?;
-    let better = s.step("subtract", &[&near, &correction], ty)?;
-    let is_finite = s.step("is_finite", &[&correction], ty)?;
-    s.select(&is_finite, &better, &near)
-}
-
-/// `log(1 + x)` in f64 by W. Kahan's formula.
-fn kahan_log_plus_one(s: &Site, x: &XlaOp, ty: &TensorType) -> Result<XlaOp> {
-    let one = float(s, ty, 1.0)?;
-    let sum = disguised(s, &s.step("add", &[x, &one], ty)?, x, ty)?;
-    let log = s.step("log", &[&sum], ty)?;
-    let rest = s.step("subtract", &[&sum, &one], ty)?;
-    let share = s.step("divide", &[x, &rest], ty)?;
-    let value = s.step("multiply", &[&log, &share], ty)?;
-    let is_tiny = s.compare(CompareOp::Eq, &sum, &one)?;
-    let is_far = s.compare(CompareOp::Gt, x, &float(s, ty, 1e18)?)?;
-    let value = s.select(&is_far, &log, &value)?;
-    s.select(&is_tiny, x, &value)
-}
-
-/// An identity of `x` that XLA's simplifier cannot fold: see [`crate::ops::elementwise::builder`].
-fn disguised(s: &Site, x: &XlaOp, other: &XlaOp, ty: &TensorType) -> Result<XlaOp> {
-    let bits = unsigned(ty);
-    let past = (8 * bits.dtype.size_bytes()).ilog2() + 1;
-    let leading = s.step("count_leading_zeros", &[&s.bitcast(other, &bits)?], &bits)?;
-    let zero = s.step("shift_right_logical", &[&leading, &s.constant(&bits, past.into())?], &bits)?;
-    let same = s.step("or", &[&s.bitcast(x, &bits)?, &zero], &bits)?;
-    s.bitcast(&same, ty)
+    written(s, [("%x", x); 2], |e| match ty.dtype.kind() {
+        Kind::Complex if op == UnaryOp::Abs => complex_functions::magnitude(e, "%made", "%x", ty),
+        Kind::Complex => complex_functions::function(e, "%made", op, "%x", ty),
+        _ => functions::function(e, "%made", op, "%x", ty),
+    })
 }
 
 pub(in crate::ops) fn binary(g: &mut Graph, at: usize) -> Result<()> {
@@ -128,10 +100,10 @@ fn of_two(s: &Site, op: BinaryOp, a: &XlaOp, b: &XlaOp, ty: &TensorType) -> Resu
     match op {
         BinaryOp::Divide | BinaryOp::Remainder if ty.dtype.is_integer() => integer_division(s, op, a, b, ty),
         BinaryOp::Power if ty.dtype.is_integer() => integer_power(s, a, b, ty),
-        BinaryOp::Atan2 if is_half(ty.dtype) => {
-            let (a, b) = (s.convert(a, DType::F32)?, s.convert(b, DType::F32)?);
-            s.convert(&s.step("atan2", &[&a, &b], &with(DType::F32, ty))?, ty.dtype)
+        BinaryOp::Power if ty.dtype.kind() == Kind::Complex => {
+            written(s, [("%a", a), ("%b", b)], |e| complex_functions::power(e, "%made", "%a", "%b", ty))
         }
+        BinaryOp::Atan2 => written(s, [("%a", a), ("%b", b)], |e| arc::atan2(e, "%made", "%a", "%b", ty)),
         _ => s.step(op.name(), &[a, b], ty),
     }
 }
@@ -230,7 +202,7 @@ pub(in crate::ops) fn convert(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
     let (x, from) = (g.operand(at, 0)?, g.ty(value.operands[0]));
     let made = if from.dtype.kind() != Kind::Complex || value.ty.dtype.kind() == Kind::Complex {
-        g.convert(&x, value.ty.dtype)?
+        g.convert_any(&x, from, value.ty.dtype)?
     } else if value.ty.dtype == DType::Pred {
         g.compare(CompareOp::Ne, &x, &g.constant(from, 0)?)?
     } else {
@@ -279,4 +251,51 @@ pub(in crate::ops) fn formula(g: &mut Graph, at: usize) -> Result<()> {
     let made = g.inline(&body, &g.listed(&value.operands)?)?.remove(0);
     g.define(at, made);
     Ok(())
+}
+
+/// A u32 zero computed from one element of each value, of which XLA can tell neither that it is 0 nor that it equals the
+/// zero of another `salt`: see [`crate::ops::elementwise::fold_barrier`].
+pub(in crate::ops) fn zero_of_all(s: &Site, values: &[(&XlaOp, &TensorType)], salt: u128) -> Result<XlaOp> {
+    let number = TensorType::new(DType::U32, &[]);
+    let mut bits = s.constant(&number, salt)?;
+    for (value, ty) in values.iter().filter(|(_, ty)| ty.elements() > 0) {
+        bits = s.step("or", &[&bits, &first_bits(s, value, ty)?], &number)?;
+    }
+    let leading = s.step("count_leading_zeros", &[&bits], &number)?;
+    s.step("shift_right_logical", &[&leading, &s.constant(&number, 6)?], &number)
+}
+
+/// The bits of the first element (of its real part, if complex), converted to u32.
+fn first_bits(s: &Site, value: &XlaOp, ty: &TensorType) -> Result<XlaOp> {
+    let rank = ty.dims.len();
+    let cell = s.slice(value, &vec![0; rank], &vec![1; rank], &vec![1; rank])?;
+    let (mut single, mut element) = (s.reshape(&cell, &[])?, TensorType::new(ty.dtype, &[]));
+    if ty.dtype.kind() == Kind::Complex {
+        element = TensorType::new(ty.dtype.real(), &[]);
+        single = s.step("real", &[&single], &element)?;
+    }
+    if matches!(element.dtype.kind(), Kind::Float | Kind::Float8) {
+        single = s.bitcast(&single, &unsigned(&element))?;
+    }
+    s.convert(&single, DType::U32)
+}
+
+/// An identity of the value: the zero of [`zero_of_all`] is ORed into the bits of every element.
+pub(in crate::ops) fn with_zero(s: &Site, value: &XlaOp, ty: &TensorType, zero: &XlaOp) -> Result<XlaOp> {
+    match ty.dtype.kind() {
+        Kind::Complex => {
+            let part = with(ty.dtype.real(), ty);
+            let of = |which: &str| with_zero(s, &s.step(which, &[value], &part)?, &part, zero);
+            s.step("complex", &[&of("real")?, &of("imag")?], ty)
+        }
+        Kind::Float | Kind::Float8 => {
+            let wide = unsigned(ty);
+            let same = with_zero(s, &s.bitcast(value, &wide)?, &wide, zero)?;
+            s.bitcast(&same, ty)
+        }
+        Kind::Pred | Kind::Signed | Kind::Unsigned => {
+            let all = s.broadcast(&s.convert(zero, ty.dtype)?, 0, &ty.dims)?;
+            s.step("or", &[value, &all], ty)
+        }
+    }
 }

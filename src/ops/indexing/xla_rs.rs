@@ -8,7 +8,7 @@ use crate::emit::xla_rs::{Graph, Message, failed};
 use crate::error::Result;
 use crate::ir::{CompareOp, Placement};
 use crate::ops::control::xla_rs::{combining, spread};
-use crate::ops::elementwise::xla_rs::with;
+use crate::ops::elementwise::xla_rs::{with, with_zero, zero_of_all};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 use xla::XlaOp;
 
@@ -121,16 +121,24 @@ pub(in crate::ops) fn scatter(g: &mut Graph, at: usize) -> Result<()> {
     let count = body.results().len();
     let dims_of = |i: usize| &g.ty(value.operands[i]).dims;
     let captures = &value.operands[2 * count + 1..];
+    let types: Vec<TensorType> =
+        body.results().iter().chain(body.captures()).map(|ty| TensorType::new(ty.dtype, dims_of(0))).collect();
+    let mut into = [g.listed(&value.operands[..count])?, spread(g, captures, dims_of(0))?].concat();
+    let (indices, indices_ty) = indices_apart(g, &value.operands[..=count])?;
+    // XLA's CPU backend merges equal operands into one.
+    for i in 1..into.len() {
+        if types[..i].iter().any(|ty| ty.dtype == types[i].dtype) {
+            let zero = zero_of_all(g, &[(&into[i], &types[i]), (&indices, &indices_ty)], i as u128)?;
+            into[i] = with_zero(g, &into[i], &types[i], &zero)?;
+        }
+    }
     let operands = [
-        g.listed(&value.operands[..count])?,
-        spread(g, captures, dims_of(0))?,
-        vec![indices_apart(g, &value.operands[..=count])?],
+        into,
+        vec![indices],
         g.listed(&value.operands[count + 1..2 * count + 1])?,
         spread(g, captures, dims_of(count + 1))?,
     ]
     .concat();
-    let types: Vec<TensorType> =
-        body.results().iter().chain(body.captures()).map(|ty| TensorType::new(ty.dtype, dims_of(0))).collect();
     let attributes = scatter_numbers(&placement)
         .number(field::INDICES_ARE_SORTED, indices_are_sorted.into())
         .number(field::UNIQUE_INDICES, unique_indices.into());
@@ -144,16 +152,16 @@ pub(in crate::ops) fn scatter(g: &mut Graph, at: usize) -> Result<()> {
 }
 
 /// Indices that are never the same value as an array, as in StableHLO.
-fn indices_apart(g: &Graph, operands: &[usize]) -> Result<XlaOp> {
+fn indices_apart(g: &Graph, operands: &[usize]) -> Result<(XlaOp, TensorType)> {
     let (&position, arrays) = operands.split_last().expect("indices are there");
     let (indices, ty) = indices(g, position)?;
     let is_alike = |&array: &usize| g.ty(array).dtype == ty.dtype && g.ty(array).elements() == ty.elements();
     if !arrays.iter().any(is_alike) {
-        return Ok(indices);
+        return Ok((indices, ty));
     }
     if ty.dtype.kind() == Kind::Signed {
         let outside = g.constant(&ty, Scalar::new(ty.dtype, ScalarValue::Signed(-1))?.bits())?;
-        return g.step("maximum", &[&indices, &outside], &ty);
+        return Ok((g.step("maximum", &[&indices, &outside], &ty)?, ty));
     }
-    g.convert(&indices, DType::S64)
+    Ok((g.convert(&indices, DType::S64)?, with(DType::S64, &ty)))
 }

@@ -66,7 +66,7 @@ fn computed(dtype: DType, ty: &TensorType) -> TensorType {
 
 /// The comparison of each element's row number with its column number.
 fn places(s: &Site, ty: &TensorType, comparison: CompareOp) -> Result<XlaOp> {
-    let (element, rank) = (element_type(DType::S32)?, ty.dims.len() as i64);
+    let (element, rank) = (element_type(DType::S32), ty.dims.len() as i64);
     let row = s.builder.iota(element, &ty.dims, rank - 2).map_err(failed)?;
     let column = s.builder.iota(element, &ty.dims, rank - 1).map_err(failed)?;
     s.compare(comparison, &row, &column)

@@ -13,7 +13,7 @@ pub(in crate::ops) fn rng_bit_generator(g: &mut Graph, at: usize) -> Result<()> 
         RngAlgorithm::ThreeFry => RandomAlgorithm::ThreeFry,
         RngAlgorithm::Philox => RandomAlgorithm::Philox,
     };
-    let both = g.operand(at, 0)?.rng_bit_generator(algorithm, element_type(ty.dtype)?, &ty.dims).map_err(failed)?;
+    let both = g.operand(at, 0)?.rng_bit_generator(algorithm, element_type(ty.dtype), &ty.dims).map_err(failed)?;
     let results = g.elements(&both, 2)?;
     g.define_all(at, results);
     Ok(())
@@ -40,11 +40,11 @@ pub(in crate::ops) fn random_bits(g: &mut Graph, at: usize) -> Result<()> {
 /// The high and the low word of each element's position.
 fn counter(s: &Site, count: i64, ty: &TensorType) -> Result<[XlaOp; 2]> {
     if count <= 1 << 32 {
-        let low = s.builder.iota(element_type(DType::U32)?, &ty.dims, 0).map_err(failed)?;
+        let low = s.builder.iota(element_type(DType::U32), &ty.dims, 0).map_err(failed)?;
         return Ok([s.constant(ty, 0)?, low]);
     }
     let wide_ty = TensorType::new(DType::U64, &[count]);
-    let wide = s.builder.iota(element_type(DType::U64)?, &wide_ty.dims, 0).map_err(failed)?;
+    let wide = s.builder.iota(element_type(DType::U64), &wide_ty.dims, 0).map_err(failed)?;
     let shifted = s.step("shift_right_logical", &[&wide, &s.constant(&wide_ty, 32)?], &wide_ty)?;
     Ok([s.convert(&shifted, DType::U32)?, s.convert(&wide, DType::U32)?])
 }

@@ -31,7 +31,7 @@ pub(in crate::ops) fn reduced(
     axes: &[i64],
     init: u128,
 ) -> Result<XlaOp> {
-    let (builder, element) = (XlaBuilder::new(op.name()), element_type(dtype)?);
+    let (builder, element) = (XlaBuilder::new(op.name()), element_type(dtype));
     let [a, b] = [(0, "a"), (1, "b")].map(|(number, name)| builder.parameter(number, element, &[], name));
     let (a, b) = (a.map_err(failed)?, b.map_err(failed)?);
     let combined = match op {
@@ -159,7 +159,7 @@ fn selected_places(g: &Graph, at: usize, place: &TensorType) -> Result<XlaOp> {
     let SelectAndScatterAttributes { windows } = value.attributes();
     let (ty, source_ty) = (g.ty(value.operands[0]), g.ty(value.operands[1]));
     let (element, building, body) = (scalar(ty.dtype), g.building(), &value.bodies[0]);
-    let counted = g.builder.iota(element_type(place.dtype)?, &[ty.elements() as i64], 0).map_err(failed)?;
+    let counted = g.builder.iota(element_type(place.dtype), &[ty.elements() as i64], 0).map_err(failed)?;
     let places = g.reshape(&counted, &ty.dims)?;
     let nowhere = g.constant(place, u128::MAX >> (128 - 8 * place.dtype.size_bytes()))?;
     let parameters = [element.clone(), place.clone(), element, place.clone()];

@@ -81,7 +81,7 @@ pub(in crate::ops) fn top_k(g: &mut Graph, at: usize) -> Result<()> {
     let (keys, ty) =
         if is_plain { (g.operand(at, 0)?, given.clone()) } else { float_keys(g, value.operands[0], greatest)? };
     let (axis, places_ty) = (given.dims.len() - 1, with(value.ty.dtype, given));
-    let places = g.builder.iota(element_type(places_ty.dtype)?, &places_ty.dims, axis as i64).map_err(failed)?;
+    let places = g.builder.iota(element_type(places_ty.dtype), &places_ty.dims, axis as i64).map_err(failed)?;
     let (key, place) = (scalar(ty.dtype), scalar(places_ty.dtype));
     let parameters = [key.clone(), key, place.clone(), place];
     let comparator = g.region("top_k", &parameters, |s, inside| {
