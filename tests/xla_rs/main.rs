@@ -9,6 +9,7 @@
 mod both;
 mod cases;
 mod draw;
+mod indexed;
 mod reasons;
 
 use both::Verdict;

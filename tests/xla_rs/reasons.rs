@@ -13,6 +13,7 @@ const NEGATIVE: &str = "negative axes count from the end here";
 /// Where only XLA refuses: words of XLA's message.
 const XLA_REFUSES: &[Known] = &[
     ("element types", PROMOTED),
+    ("Operands to select must be the same shape", PROMOTED),
     ("equal rank", BROADCAST),
     ("implicit broadcast", BROADCAST),
     ("Expected element type in shape to be", MORE),
@@ -27,6 +28,7 @@ const FEWER: &str = "this library refuses dtypes for which the operation has no 
                      arithmetic of preds, extremes of preds, logic of integers in reductions";
 const AXIS: &str = "XlaBuilder does not check the axis of iota; XLA's verifier does";
 const STARTS: &str = "XLA takes the start indices of one axis as a vector, too";
+const STATE: &str = "XlaBuilder does not check the size of a random generator's state";
 const EMPTY_SLICE: &str = "XLA takes a slice of size 0 on an axis that the result has not";
 const NO_ZERO: &str = "f8e8m0fnu has no zero";
 const SCALAR: &str = "XLA takes the greatest 0 elements of a scalar";
@@ -44,7 +46,9 @@ const WE_REFUSE: &[Known] = &[
     ("takes floats, not", FEWER),
     ("takes pred, not", FEWER),
     ("cannot be represented in f8e8m0fnu", NO_ZERO),
+    ("value: it is", MIXED),
     ("want an integer scalar", STARTS),
+    ("state: it is", STATE),
     ("want 1 on an axis that the result has not", EMPTY_SLICE),
 ];
 

@@ -211,7 +211,8 @@ impl Parts<'_> {
 impl Edit<'_> {
     fn computation(&self, parts: &[Field]) -> Result<Message> {
         let mut edited = Message::new();
-        let mut before: Option<Parts> = None;
+        // The instruction before, which is not written yet: if it is the tuple of a hole's operands, it never is.
+        let mut before: Option<(Parts, Message)> = None;
         for part in parts {
             edited = match part.number {
                 field::NAME => edited.content(field::NAME, named(part.text(), self.number).as_bytes()),
@@ -224,16 +225,24 @@ impl Edit<'_> {
                 field::INSTRUCTIONS => {
                     let instruction = Parts { all: fields(part.content)? };
                     let made = match self.hole(&instruction) {
-                        Some(hole) => self.filled(&instruction, hole, before.as_ref())?,
+                        Some(hole) => {
+                            let tuple = before.take();
+                            self.filled(&instruction, hole, tuple.as_ref().map(|(parts, _)| parts))?
+                        }
                         None => self.instruction(&instruction)?,
                     };
-                    before = Some(instruction);
-                    edited.message(field::INSTRUCTIONS, &made)
+                    match before.replace((instruction, made)) {
+                        Some((_, made)) => edited.message(field::INSTRUCTIONS, &made),
+                        None => edited,
+                    }
                 }
                 _ => edited.fields(part.whole),
             };
         }
-        Ok(edited)
+        Ok(match before {
+            Some((_, made)) => edited.message(field::INSTRUCTIONS, &made),
+            None => edited,
+        })
     }
 
     /// Number of the hole that an instruction is.

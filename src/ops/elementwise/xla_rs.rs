@@ -193,7 +193,12 @@ pub(in crate::ops) fn select(g: &mut Graph, at: usize) -> Result<()> {
 pub(in crate::ops) fn clamp(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
     let of = |i: usize| g.cast(value.operands[i], &value.ty);
-    let made = of(1)?.clamp(&of(0)?, &of(2)?).map_err(failed)?;
+    let (low, x, high) = (of(0)?, of(1)?, of(2)?);
+    // XLA's CPU backend has no clamp of preds.
+    let made = match value.ty.dtype {
+        DType::Pred => g.step("minimum", &[&g.step("maximum", &[&low, &x], &value.ty)?, &high], &value.ty)?,
+        _ => x.clamp(&low, &high).map_err(failed)?,
+    };
     g.define(at, made);
     Ok(())
 }
