@@ -54,7 +54,7 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
     // SAFETY: the caller's promise, see `capi`.
     let engine = unsafe { optional_text("options.engine", given.engine)? };
     Ok(EnvironmentOptions {
-        engine: engine.map(|name| EngineKind::named("options.engine", name.as_ref())).transpose()?,
+        engine: engine.map(|name| EngineKind::named("options.engine", name)).transpose()?,
         // SAFETY: the caller's promise, see `capi`.
         plugin_path: unsafe { optional_text("options.plugin_path", given.plugin_path)? }.map(Into::into),
         // SAFETY: likewise.

@@ -59,7 +59,7 @@ impl Site<'_> {
 
     /// Adds a reinterpretation of the bits, which XlaBuilder lacks.
     pub fn bitcast(&self, x: &XlaOp, ty: &TensorType) -> Result<XlaOp> {
-        self.raw("bitcast-convert", &[x.clone()], ty, Message::new())
+        self.raw("bitcast-convert", std::slice::from_ref(x), ty, Message::new())
     }
 }
 

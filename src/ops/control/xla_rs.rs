@@ -138,7 +138,7 @@ pub(in crate::ops) fn scan(g: &mut Graph, at: usize) -> Result<()> {
         starts.push(g.constant(stack, 0)?);
     }
     starts.extend_from_slice(&given[carried..]);
-    let types = [&[counter.clone()], &given_types[..carried], &stacks, &given_types[carried..]].concat();
+    let types = [std::slice::from_ref(&counter), &given_types[..carried], &stacks, &given_types[carried..]].concat();
 
     let goes_on =
         |s: &Site, inside: &[XlaOp]| s.compare(CompareOp::Lt, &inside[0], &s.constant(&counter, length as u128)?);
