@@ -20,6 +20,11 @@ TORCH_STAMP := $(TORCH)/packages-1
 # Plugins for devices that the machine need not have: 0.5 GB to download, 1.5 GB installed.
 ACCELERATORS := $(BUILD)/accelerators
 ACCELERATORS_STAMP := $(ACCELERATORS)/packages-1
+# XLA's headers and libraries for the engine xla-rs: only for `make test-xla-rs`. With XLA_EXTENSION_DIR set, that folder is
+# used, and nothing is installed but libclang.
+XLA_RS := $(BUILD)/xla_rs
+XLA_RS_STAMP := $(XLA_RS)/packages-1
+LIBCLANG_STAMP := $(XLA_RS)/libclang-1
 TREE := $(BUILD)/cmake
 JOBS ?= $(shell nproc)
 
@@ -33,7 +38,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt test test-long test-plugins test-accelerators test-torch soak sweep fuzz tsan bench bench-counts check header plugin plugins configure build install clean
+.PHONY: all demo gpt test test-long test-plugins test-accelerators test-torch test-xla-rs soak sweep fuzz tsan bench bench-counts check header plugin plugins configure build install clean
 
 all: build
 
@@ -62,6 +67,9 @@ test-accelerators: build $(ACCELERATORS_STAMP)  ## What plugins for GPUs, TPUs a
 
 test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
+
+test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSION_DIR),,$(XLA_RS_STAMP))  ## The engine over the crate xla: the C suite, the oracle, and the crate as a judge.
+	tools/test_xla_rs.sh $(XLA_RS) $(CMAKE) $(abspath $(NINJA)) $(abspath $(TOOLS)/bin/python)
 
 soak: build $(JAX_STAMP)  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 5,000 on meshes; 20,000 programs differentiated and batched.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
@@ -139,6 +147,14 @@ $(ACCELERATORS_STAMP): | $(TOOLS)/bin/python
 
 $(TORCH_STAMP): | $(TORCH)/bin/python
 	$(TORCH)/bin/python -m pip install --quiet torch==2.15.0 numpy==2.3.5
+	touch $@
+
+$(XLA_RS_STAMP): | $(TOOLS)/bin/python
+	$(call pip,$(TOOLS)/bin/python,xla_rs.txt,--no-deps --upgrade --target $(XLA_RS)/packages)
+	touch $@
+
+$(LIBCLANG_STAMP): | $(TOOLS)/bin/python
+	$(call pip,$(TOOLS)/bin/python,libclang.txt,--no-deps --upgrade --target $(XLA_RS)/libclang)
 	touch $@
 
 $(TORCH)/bin/python:

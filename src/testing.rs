@@ -18,10 +18,12 @@ pub mod emit {
     pub use crate::emit::Pack;
 }
 
-/// The traits of an engine, and the engine on PJRT plugins.
+/// The traits of an engine, and the engines.
 pub mod engine {
+    #[cfg(feature = "engine-xla-rs")]
+    pub use crate::engine::element_type;
     pub use crate::engine::{
-        Buffer, Engine, EngineOptions, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory,
+        Buffer, Engine, EngineKind, EngineOptions, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory,
         ShardedBuffer, Signature, start,
     };
 }

@@ -128,6 +128,35 @@ TEST(a_missing_plugin_says_where_it_looked_and_what_to_do) {
   OK(lxla_env_release(env));
 }
 
+TEST(an_engine_is_chosen_by_name) {
+  lxla_env_options options = default_options();
+  lxla_env env = {5};
+  options.engine = "tpu";
+  REFUSED(lxla_env_create(&options, &env), LXLA_INVALID_ARGUMENT, "options.engine: \"tpu\" given; want pjrt or xla-rs");
+  options.engine = "xla-rs";
+  options.plugin_path = "no/such/plugin.so";
+  REFUSED(lxla_env_create(&options, &env), LXLA_INVALID_ARGUMENT, "xla-rs, which has no plugins");
+  options.plugin_path = NULL;
+  options.device_count = 2;
+  REFUSED(lxla_env_create(&options, &env), LXLA_UNIMPLEMENTED, "xla-rs");
+  EQUAL(env.id, 5);
+
+  // The plugin by path is PJRT's, whatever the variable says.
+  const char *before = getenv("LXLA_ENGINE");
+  char kept[32] = "";
+  if (before) snprintf(kept, sizeof kept, "%s", before);
+  CHECK(setenv("LXLA_ENGINE", "nothing", 1) == 0);
+  REFUSED(lxla_env_create(NULL, &env), LXLA_INVALID_ARGUMENT, "LXLA_ENGINE: \"nothing\" given");
+  options = default_options();
+  options.plugin_path = "no/such/plugin.so";
+  REFUSED(lxla_env_create(&options, &env), LXLA_NOT_FOUND, "no/such/plugin.so");
+  options.plugin_path = NULL;
+  options.engine = "pjrt";
+  OK(lxla_env_create(&options, &env));
+  OK(lxla_env_release(env));
+  CHECK((*kept ? setenv("LXLA_ENGINE", kept, 1) : unsetenv("LXLA_ENGINE")) == 0);
+}
+
 TEST(metrics_are_json_and_can_be_reset) {
   lxla_env env = new_env();
   lxla_tensor t = one(env, 1);

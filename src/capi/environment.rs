@@ -6,7 +6,7 @@ use super::abi::key_value::optional_store;
 use super::abi::options::{self, Options};
 use super::abi::results::place;
 use super::types::*;
-use crate::engine::{PluginOptions, Processes};
+use crate::engine::{EngineKind, PluginOptions, Processes};
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
 use crate::error::Result;
@@ -51,7 +51,10 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
     }
     let device_count = usize::try_from(given.device_count)
         .map_err(|_| error!(InvalidArgument, "options.device_count: {} given; want 0 or more", given.device_count))?;
+    // SAFETY: the caller's promise, see `capi`.
+    let engine = unsafe { optional_text("options.engine", given.engine)? };
     Ok(EnvironmentOptions {
+        engine: engine.map(|name| EngineKind::named("options.engine", name)).transpose()?,
         // SAFETY: the caller's promise, see `capi`.
         plugin_path: unsafe { optional_text("options.plugin_path", given.plugin_path)? }.map(Into::into),
         // SAFETY: likewise.

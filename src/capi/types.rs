@@ -95,6 +95,10 @@ pub struct lxla_env_options {
     /// is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id` and
     /// `num_nodes`. NULL: none.
     pub plugin_options: *const c_char,
+    /// Engine of the XLA devices: `pjrt` (a PJRT plugin), or `xla-rs` (the crate xla: one device, no meshes, no plugin;
+    /// UNIMPLEMENTED in a library that was built without the cargo feature `engine-xla-rs`), which is started during
+    /// the call. NULL: `pjrt` if `plugin_path` is given, else the variable `LXLA_ENGINE`, else `pjrt`.
+    pub engine: *const c_char,
 }
 
 /// Key-value store shared by all processes of a program, for example on a server, in MPI or in files. All three

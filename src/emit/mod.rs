@@ -3,6 +3,8 @@
 mod emitter;
 mod pack;
 mod text;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;
 
 /// Appends a line to an emitter's text. Writing to a string cannot fail.
 macro_rules! emit {

@@ -8,24 +8,51 @@ mod plugin_info;
 mod plugin_options;
 mod processes;
 pub mod sharded;
+#[cfg(feature = "engine-xla-rs")]
+mod xla_rs;
 
 pub use partitions::Partitions;
 pub use plugin_info::PluginInfo;
 pub use plugin_options::{DEVICE_COUNT, OptionValue, PluginOptions};
 pub use processes::{KeyValueStore, Processes};
 pub use sharded::ShardedBuffer;
+#[cfg(feature = "engine-xla-rs")]
+pub use xla_rs::{Build, element_type, failed, hidden_type};
 
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
 use crate::mesh::{Placement, Sharding};
 use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Engines, by the names in the C ABI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// A PJRT plugin: `pjrt`.
+    #[default]
+    Pjrt,
+    /// The crate `xla`: `xla-rs`.
+    XlaRs,
+}
+
+impl EngineKind {
+    /// Returns the engine with this name; `argument` is where it was given.
+    pub fn named(argument: &str, name: &str) -> Result<EngineKind> {
+        match name {
+            "pjrt" => Ok(EngineKind::Pjrt),
+            "xla-rs" => Ok(EngineKind::XlaRs),
+            _ => Err(error!(InvalidArgument, "{argument}: {} given; want pjrt or xla-rs", quoted(name))),
+        }
+    }
+}
+
 /// Options for starting an engine.
 #[derive(Clone, Default)]
 pub struct EngineOptions {
+    /// The engine.
+    pub kind: EngineKind,
     /// Path of the PJRT plugin; None: found by the rules of the C header ([`crate::capi`]).
     pub plugin_path: Option<PathBuf>,
     /// Folder of the disk cache, in which the hash of the plugin's file may be remembered.
@@ -36,11 +63,30 @@ pub struct EngineOptions {
     pub processes: Option<Processes>,
     /// Options of the caller for the plugin's client.
     pub plugin_options: PluginOptions,
+    /// Builder of programs for the engine xla-rs.
+    #[cfg(feature = "engine-xla-rs")]
+    pub build: Option<Build>,
 }
 
-/// Starts an engine on a PJRT plugin.
+/// Starts an engine.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
-    pjrt::start(options)
+    match options.kind {
+        EngineKind::Pjrt => pjrt::start(options),
+        EngineKind::XlaRs => start_xla_rs(options),
+    }
+}
+
+#[cfg(feature = "engine-xla-rs")]
+fn start_xla_rs(options: EngineOptions) -> Result<Arc<dyn Engine>> {
+    xla_rs::start(options)
+}
+
+#[cfg(not(feature = "engine-xla-rs"))]
+fn start_xla_rs(_: EngineOptions) -> Result<Arc<dyn Engine>> {
+    Err(error!(
+        Unimplemented,
+        "engine: xla-rs given; this library was built without it (cargo feature engine-xla-rs, see docs/plugins.md)"
+    ))
 }
 
 /// Finds the PJRT plugins of this machine, and loads each in a process of its own to tell what it is. Starts no client.

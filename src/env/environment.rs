@@ -2,7 +2,7 @@
 
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
-use crate::engine::{self, DEVICE_COUNT, Engine, EngineOptions, PluginOptions, Processes};
+use crate::engine::{self, DEVICE_COUNT, Engine, EngineKind, EngineOptions, PluginOptions, Processes};
 use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, MeshAxes};
@@ -19,6 +19,8 @@ const DEFAULT_CACHE_CAPACITY: usize = 1024;
 /// Options for creating an environment.
 #[derive(Default)]
 pub struct EnvironmentOptions {
+    /// The engine; None: the environment variable `LXLA_ENGINE`, else PJRT.
+    pub engine: Option<EngineKind>,
     /// Path of the plugin; None: found by the rules documented in the C header.
     pub plugin_path: Option<PathBuf>,
     /// Folder of the disk cache; None: the environment variable `LXLA_CACHE_DIR`, else no disk cache.
@@ -74,11 +76,28 @@ struct Meshes {
 
 /// Arguments for starting the engine.
 struct Start {
+    kind: EngineKind,
     plugin_path: Option<PathBuf>,
     disk: Option<DiskCache>,
     cache_capacity: NonZeroUsize,
     device_count: usize,
     plugin_options: PluginOptions,
+}
+
+/// The engine that the options ask for. A plugin that is given by path is PJRT's, whatever the variable says.
+fn engine_kind(options: &EnvironmentOptions) -> Result<EngineKind> {
+    match (options.engine, &options.plugin_path) {
+        (Some(EngineKind::XlaRs), Some(path)) => Err(error!(
+            InvalidArgument,
+            "options.plugin_path: {path:?} given with the engine xla-rs, which has no plugins; want NULL"
+        )),
+        (Some(kind), _) => Ok(kind),
+        (None, Some(_)) => Ok(EngineKind::Pjrt),
+        (None, None) => match std::env::var("LXLA_ENGINE") {
+            Ok(name) if !name.is_empty() => EngineKind::named("LXLA_ENGINE", &name),
+            _ => Ok(EngineKind::Pjrt),
+        },
+    }
 }
 
 impl Environment {
@@ -95,7 +114,8 @@ impl Environment {
             runtime: OnceLock::new(),
         });
         check_devices(&options)?;
-        let at_once = options.plugin_path.is_some();
+        let kind = engine_kind(&options)?;
+        let at_once = options.plugin_path.is_some() || options.engine == Some(EngineKind::XlaRs);
         let cache_dir = options.cache_dir.or_else(from_variable);
         let environment = Environment {
             cpu: Device::open(&shared, Place::Cpu)?,
@@ -104,6 +124,7 @@ impl Environment {
             meshes: Mutex::default(),
             processes: options.processes,
             start: Mutex::new(Start {
+                kind,
                 plugin_path: options.plugin_path,
                 disk: cache_dir.as_deref().and_then(DiskCache::open),
                 cache_capacity: options.cache_capacity.unwrap_or(default),
@@ -151,11 +172,14 @@ impl Environment {
         }
         if self.shared.runtime.get().is_none() {
             let engine = engine::start(EngineOptions {
+                kind: start.kind,
                 plugin_path: start.plugin_path.clone(),
                 cache_folder: start.disk.as_ref().map(|disk| disk.folder().to_path_buf()),
                 device_count: start.device_count,
                 processes: self.processes.clone(),
                 plugin_options: start.plugin_options.clone(),
+                #[cfg(feature = "engine-xla-rs")]
+                build: Some(crate::lower::build),
             })?;
             let programs = ProgramCache::new(start.cache_capacity);
             let _ = self.shared.runtime.set(Runtime { engine, programs, disk: start.disk.take() });

@@ -81,6 +81,8 @@ pub use shape::slicing::*;
 pub use sorting::sort::*;
 pub use sorting::top_k::*;
 pub use sorting::unique::*;
+#[cfg(feature = "engine-xla-rs")]
+pub use table::build;
 pub use table::{COMPOSED, LOWERING, definition, evaluate};
 
 use infer::{axis_set, common_dims, common_dtype, distinct_axes, inferred, refuse, typed};

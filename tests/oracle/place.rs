@@ -208,7 +208,9 @@ pub struct Places {
 impl Places {
     /// The first two XLA devices.
     pub fn on_devices(environment: &Environment) -> Places {
-        let [home, other] = [0, 1].map(|ordinal| Place::one_device(environment, ordinal));
+        let last = environment.devices().expect("the engine starts").len() as i32 - 1;
+        // An engine with one device has no other.
+        let [home, other] = [0, last.min(1)].map(|ordinal| Place::one_device(environment, ordinal));
         Places { home, others: vec![other] }
     }
 

@@ -18,7 +18,7 @@ mod create;
 mod engine;
 mod event;
 mod executable;
-mod exit;
+pub(super) mod exit;
 mod find;
 mod host_memory;
 mod key_value;
@@ -33,7 +33,7 @@ mod plugin_file;
 mod remembered;
 #[cfg(test)]
 mod scratch;
-mod settings;
+pub(super) mod settings;
 #[allow(missing_docs)]
 mod sys;
 #[cfg(test)]

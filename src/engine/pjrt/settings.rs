@@ -35,20 +35,25 @@ pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<(), Error>) -> Vec<&
     names
 }
 
+/// Returns the flags in `XLA_FLAGS`, which has them or names a file with them.
+pub fn text() -> String {
+    let variable = std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes();
+    let text = String::from_utf8_lossy(&variable).into_owned();
+    match text.trim_start().starts_with('-') || text.trim().is_empty() {
+        true => text,
+        false => String::from_utf8_lossy(&std::fs::read(text.trim()).unwrap_or_default()).into_owned(),
+    }
+}
+
 /// Returns the content of `XLA_FLAGS`: flags, or the name of a file with flags. If the value of a flag is the name of a
 /// file, a hash of the file's content is included.
 pub fn flags() -> Vec<u8> {
     let variable = std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes();
     let mut out = field(&variable);
-    let text = String::from_utf8_lossy(&variable).into_owned();
-    let text = match text.trim_start().starts_with('-') || text.trim().is_empty() {
-        true => text,
-        false => {
-            let content = std::fs::read(text.trim()).unwrap_or_default();
-            out.extend(field(&content));
-            String::from_utf8_lossy(&content).into_owned()
-        }
-    };
+    let text = text();
+    if text.as_bytes() != variable {
+        out.extend(field(text.as_bytes()));
+    }
     for value in text.split_whitespace().filter_map(|flag| flag.split_once('=')).map(|(_, value)| value) {
         let path = Path::new(value.trim_matches(['"', '\'']));
         if path.is_file() {

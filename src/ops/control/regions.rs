@@ -102,7 +102,7 @@ fn open(e: &mut Emitter, position: usize, parameters: &[DType]) -> Vec<String> {
 }
 
 /// Maximum number of values of a body that is inlined in a region.
-const MOST_VALUES: usize = 256;
+pub(super) const MOST_VALUES: usize = 256;
 
 /// Applies a body in a region: inlined, unless it is large or contains bodies or custom calls. XLA removes an operation
 /// with unused results only if it can see that the operation has no side effect, and it cannot see that through a call;

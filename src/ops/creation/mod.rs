@@ -3,3 +3,5 @@
 pub mod constants;
 pub mod masks;
 pub mod ranges;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;

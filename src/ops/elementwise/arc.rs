@@ -1,6 +1,6 @@
 //! atan2.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::Emitter;
 use crate::ops::elementwise::builder::Steps;
 use crate::types::{DType, TensorType};
 
@@ -19,8 +19,8 @@ pub fn arc_tangent(s: &mut Steps, y: &str, x: &str) -> String {
 
 fn named(s: &mut Steps, name: &str, y: &str, x: &str) {
     let x = if s.e.platform == "cpu" { s.disguised(x, y) } else { x.to_string() };
-    let ty = mlir(s.ty());
-    emit!(s.e, "    {name} = stablehlo.atan2 {y}, {x} : {ty}");
+    let ty = s.ty().clone();
+    s.e.elementwise(name, "atan2", &[y, &x], &ty);
 }
 
 /// Writes `name = atan2(y, x)`. Computes 16-bit floats in f32 and rounds once.
@@ -29,12 +29,11 @@ pub fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
         return named(&mut Steps::of(e, ty), name, y, x);
     }
     let wide = TensorType { dtype: DType::F32, dims: ty.dims.clone() };
-    let (from, to) = (mlir(ty), mlir(&wide));
     let [y, x] = [y, x].map(|value| {
         let name = e.temporary();
-        emit!(e, "    {name} = stablehlo.convert {value} : ({from}) -> {to}");
+        e.changing(&name, "convert", &[value], ty, &wide);
         name
     });
     let angle = arc_tangent(&mut Steps::of(e, &wide), &y, &x);
-    emit!(e, "    {name} = stablehlo.convert {angle} : ({to}) -> {from}");
+    e.changing(name, "convert", &[&angle], &wide, ty);
 }

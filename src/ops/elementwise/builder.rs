@@ -1,6 +1,6 @@
 //! Builder for lowerings that write several elementwise StableHLO operations.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::Emitter;
 use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 
@@ -10,20 +10,19 @@ pub type Parts = [String; 2];
 /// Writes elementwise operations on values of one type, and returns the names of their results.
 pub struct Steps<'a, 'b> {
     pub e: &'a mut Emitter<'b>,
-    ty: String,
-    pred: String,
+    pred: TensorType,
     element: TensorType,
 }
 
 impl<'a, 'b> Steps<'a, 'b> {
     pub fn of(e: &'a mut Emitter<'b>, ty: &TensorType) -> Steps<'a, 'b> {
         let pred = TensorType { dtype: DType::Pred, dims: ty.dims.clone() };
-        Steps { e, ty: mlir(ty), pred: mlir(&pred), element: ty.clone() }
+        Steps { e, pred, element: ty.clone() }
     }
 
     pub fn step(&mut self, op: &str, operands: &[&str]) -> String {
         let name = self.e.temporary();
-        emit!(self.e, "    {name} = stablehlo.{op} {} : {}", operands.join(", "), self.ty);
+        self.e.elementwise(&name, op, operands, &self.element);
         name
     }
 
@@ -38,18 +37,18 @@ impl<'a, 'b> Steps<'a, 'b> {
 
     pub fn is_finite(&mut self, x: &str) -> String {
         let name = self.e.temporary();
-        emit!(self.e, "    {name} = stablehlo.is_finite {x} : ({}) -> {}", self.ty, self.pred);
+        self.e.changing(&name, "is_finite", &[x], &self.element, &self.pred);
         name
     }
 
     pub fn compare(&mut self, how: &str, a: &str, b: &str) -> String {
         let name = self.e.temporary();
-        emit!(self.e, "    {name} = stablehlo.compare {how}, {a}, {b}, FLOAT : ({0}, {0}) -> {1}", self.ty, self.pred);
+        self.e.compare_floats(&name, how, [a, b], &self.element);
         name
     }
 
     pub fn select(&mut self, name: &str, pred: &str, on_true: &str, on_false: &str) {
-        emit!(self.e, "    {name} = stablehlo.select {pred}, {on_true}, {on_false} : {}, {}", self.pred, self.ty);
+        self.e.choose(name, pred, [on_true, on_false], &self.element);
     }
 
     /// Writes the mask of elements equal to positive infinity.
@@ -80,20 +79,20 @@ impl<'a, 'b> Steps<'a, 'b> {
     /// Writes an identity of `x` that XLA's simplifier cannot fold: the bits of `x`, OR-ed with the leading zero count
     /// of `other` shifted right by more than its width, which is always 0. LLVM recognizes and removes it.
     pub fn disguised(&mut self, x: &str, other: &str) -> String {
-        let wide = unsigned(&self.element);
-        let (float, bits, past) = (&self.ty, mlir(&wide), (8 * wide.dtype.size_bytes()).ilog2() + 1);
+        let (own, wide) = (&self.element, unsigned(&self.element));
+        let past = (8 * wide.dtype.size_bytes()).ilog2() + 1;
         let e = &mut *self.e;
         let [x_bits, other_bits] = [x, other].map(|value| {
             let name = e.temporary();
-            emit!(e, "    {name} = stablehlo.bitcast_convert {value} : ({float}) -> {bits}");
+            e.changing(&name, "bitcast_convert", &[value], own, &wide);
             name
         });
         let (leading, zero, same, name) = (e.temporary(), e.temporary(), e.temporary(), e.temporary());
         let shift = e.constant(&wide, past.into());
-        emit!(e, "    {leading} = stablehlo.count_leading_zeros {other_bits} : {bits}");
-        emit!(e, "    {zero} = stablehlo.shift_right_logical {leading}, {shift} : {bits}");
-        emit!(e, "    {same} = stablehlo.or {x_bits}, {zero} : {bits}");
-        emit!(e, "    {name} = stablehlo.bitcast_convert {same} : ({bits}) -> {float}");
+        e.elementwise(&leading, "count_leading_zeros", &[&other_bits], &wide);
+        e.elementwise(&zero, "shift_right_logical", &[&leading, &shift], &wide);
+        e.elementwise(&same, "or", &[&x_bits, &zero], &wide);
+        e.changing(&name, "bitcast_convert", &[&same], &wide, own);
         name
     }
 
@@ -116,19 +115,19 @@ impl<'a, 'b> Steps<'a, 'b> {
 
     pub fn both(&mut self, a: &str, b: &str) -> String {
         let name = self.e.temporary();
-        emit!(self.e, "    {name} = stablehlo.and {a}, {b} : {}", self.pred);
+        self.e.elementwise(&name, "and", &[a, b], &self.pred);
         name
     }
 
     pub fn not(&mut self, a: &str) -> String {
         let name = self.e.temporary();
-        emit!(self.e, "    {name} = stablehlo.not {a} : {}", self.pred);
+        self.e.elementwise(&name, "not", &[a], &self.pred);
         name
     }
 
     pub fn either(&mut self, a: &str, b: &str) -> String {
         let name = self.e.temporary();
-        emit!(self.e, "    {name} = stablehlo.or {a}, {b} : {}", self.pred);
+        self.e.elementwise(&name, "or", &[a, b], &self.pred);
         name
     }
 
@@ -137,18 +136,18 @@ impl<'a, 'b> Steps<'a, 'b> {
         let is_double = self.element.dtype == DType::F64;
         let bits =
             TensorType { dtype: if is_double { DType::U64 } else { DType::U32 }, dims: self.element.dims.clone() };
-        let (text, top) = (mlir(&bits), 1u128 << (if is_double { 63 } else { 31 }));
+        let top = 1u128 << (if is_double { 63 } else { 31 });
         let (high, others) = (self.e.constant(&bits, top), self.e.constant(&bits, top - 1));
-        let kept = |e: &mut Emitter, x: &str, mask: &str, ty: &str| {
+        let kept = |e: &mut Emitter, x: &str, mask: &str, ty: &TensorType| {
             let (cast, part) = (e.temporary(), e.temporary());
-            emit!(e, "    {cast} = stablehlo.bitcast_convert {x} : ({ty}) -> {text}");
-            emit!(e, "    {part} = stablehlo.and {cast}, {mask} : {text}");
+            e.changing(&cast, "bitcast_convert", &[x], ty, &bits);
+            e.elementwise(&part, "and", &[&cast, mask], &bits);
             part
         };
-        let (size, sign) = (kept(self.e, size, &others, &self.ty), kept(self.e, sign, &high, &self.ty));
+        let (size, sign) = (kept(self.e, size, &others, &self.element), kept(self.e, sign, &high, &self.element));
         let (all, name) = (self.e.temporary(), self.e.temporary());
-        emit!(self.e, "    {all} = stablehlo.or {size}, {sign} : {text}");
-        emit!(self.e, "    {name} = stablehlo.bitcast_convert {all} : ({text}) -> {}", self.ty);
+        self.e.elementwise(&all, "or", &[&size, &sign], &bits);
+        self.e.changing(&name, "bitcast_convert", &[&all], &bits, &self.element);
         name
     }
 }

@@ -2,7 +2,7 @@
 //! zeros and the unit circle, overflow before their results do, and differ from C (ISO/IEC 9899:2018, annex G) and the
 //! array API standard at infinities and NaN.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::Emitter;
 use crate::ir::UnaryOp;
 use crate::ops::elementwise::arc::arc_tangent;
 use crate::ops::elementwise::builder::Parts;
@@ -30,7 +30,7 @@ pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorTy
         UnaryOp::Rsqrt => reciprocal_root,
         UnaryOp::Sine => sine,
         UnaryOp::Cosine => cosine,
-        _ => return emit!(e, "    {name} = stablehlo.{} {x} : {}", op.name(), mlir(ty)),
+        _ => return e.elementwise(name, op.name(), &[x], ty),
     };
     let given = parts(e, x, ty);
     let [re, im] = formula(&mut Steps::of(e, &part(ty)), &given);
@@ -43,17 +43,15 @@ fn part(ty: &TensorType) -> TensorType {
 }
 
 fn parts(e: &mut Emitter, x: &str, ty: &TensorType) -> Parts {
-    let (whole, part) = (mlir(ty), mlir(&part(ty)));
     ["real", "imag"].map(|which| {
         let name = e.temporary();
-        emit!(e, "    {name} = stablehlo.{which} {x} : ({whole}) -> {part}");
+        e.changing(&name, which, &[x], ty, &part(ty));
         name
     })
 }
 
 fn join(e: &mut Emitter, name: &str, re: &str, im: &str, ty: &TensorType) {
-    let (whole, part) = (mlir(ty), mlir(&part(ty)));
-    emit!(e, "    {name} = stablehlo.complex {re}, {im} : ({part}, {part}) -> {whole}");
+    e.changing(name, "complex", &[re, im], &part(ty), ty);
 }
 
 /// A complex number multiplied by a power of four, so that squares of its parts neither overflow nor underflow.
@@ -164,14 +162,14 @@ pub fn with_angle(s: &mut Steps, [a, b]: &Parts, real: fn(&mut Steps, &str, &str
 pub fn power(e: &mut Emitter, name: &str, base: &str, exponent: &str, ty: &TensorType) {
     if ty.dtype == DType::C64 {
         let wide = TensorType { dtype: DType::C128, dims: ty.dims.clone() };
-        let (from, to, result) = (mlir(ty), mlir(&wide), e.temporary());
+        let result = e.temporary();
         let [base, exponent] = [base, exponent].map(|x| {
             let name = e.temporary();
-            emit!(e, "    {name} = stablehlo.convert {x} : ({from}) -> {to}");
+            e.changing(&name, "convert", &[x], ty, &wide);
             name
         });
         power(e, &result, &base, &exponent, &wide);
-        return emit!(e, "    {name} = stablehlo.convert {result} : ({to}) -> {from}");
+        return e.changing(name, "convert", &[&result], &wide, ty);
     }
     let (z, w) = (parts(e, base, ty), parts(e, exponent, ty));
     let mut s = Steps::of(e, &part(ty));

@@ -23,6 +23,8 @@ pub(in crate::ops) const UNARY_FUNCTION: Definition = Definition {
     name: "unary_function",
     function: "lxla_unary",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::elementwise::xla_rs::formula,
     native: Native::Formula,
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(unary_factor),
@@ -64,7 +66,7 @@ fn expand(site: &mut Site) -> Result<NodeId> {
 }
 
 /// Returns the formula of a function of operands of these types, as a body.
-fn body_of(op: Op, types: &[TensorType]) -> Result<Arc<Body>> {
+pub(in crate::ops) fn body_of(op: Op, types: &[TensorType]) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = types.iter().map(|ty| trace.parameter(ty.clone())).collect();
     let result = formula(&mut trace, op, &parameters)?;

@@ -1,6 +1,6 @@
 //! Functions of floats, written out where XLA's own are off by more than a few units in the last place.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::Emitter;
 use crate::ir::UnaryOp;
 use crate::ops::elementwise::builder::Steps;
 use crate::types::{DType, TensorType};
@@ -10,7 +10,7 @@ pub fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorTy
     match (op, ty.dtype) {
         (UnaryOp::Cbrt, _) => cube_root(e, name, x, ty),
         (UnaryOp::LogPlusOne, DType::F64) => kahan_log_plus_one(&mut Steps::of(e, ty), name, x),
-        _ => emit!(e, "    {name} = stablehlo.{} {x} : {}", op.name(), mlir(ty)),
+        _ => e.elementwise(name, op.name(), &[x], ty),
     }
 }
 

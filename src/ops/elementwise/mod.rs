@@ -31,4 +31,6 @@ pub mod signs;
 pub mod special;
 pub mod total_order;
 pub mod unary;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;
 pub mod zeta;

@@ -19,6 +19,8 @@ pub(in crate::ops) const GATHER: Definition = Definition {
     function: "lxla_gather",
     dtypes: "all; indices integers",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::indexing::xla_rs::gather,
     // XLA's partitioner reads wrong elements if the axis of the index vectors is split.
     whole: |value| value.attributes::<GatherAttributes>().placement.index_map.len() > 1,
     native: Native::One(|call| {

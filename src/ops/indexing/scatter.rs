@@ -23,6 +23,8 @@ pub(in crate::ops) const SCATTER: Definition = Definition {
     function: "lxla_scatter",
     dtypes: "all; indices integers",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::indexing::xla_rs::scatter,
     whole: is_hard_to_split,
     native: Native::Several(native_scatter),
     in_place: InPlace::Results(|value| value.bodies[0].results().len()),

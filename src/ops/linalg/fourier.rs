@@ -18,6 +18,8 @@ pub(in crate::ops) const FFT: Definition = Definition {
     function: "lxla_fft",
     dtypes: "complex numbers; RFFT f32 and f64",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::linalg::xla_rs::fft,
     native: Native::One(native_fft),
     derivative: Derivative::Linear { jvp: derivative::fft_jvp, vjp: derivative::fft_vjp },
     batching: Batching::Rule(batch::fft),

@@ -8,3 +8,5 @@ pub mod factorization;
 pub mod fourier;
 pub mod matmul;
 pub mod norm;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;

@@ -3,3 +3,5 @@
 pub mod distributions;
 pub mod random_bits;
 pub mod rng;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;

@@ -15,6 +15,8 @@ pub const RANDOM_BITS: Definition = Definition {
     function: "lxla_random_bits",
     dtypes: "integers; key u32",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::random::xla_rs::random_bits,
     native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
     derivative: Derivative::Zero,
     ..Definition::DEFAULT
@@ -97,9 +99,11 @@ fn counter(e: &mut Emitter, count: i64, ty: &TensorType) -> [String; 2] {
     [high, low]
 }
 
+/// Numbers of bits by which the rounds rotate, in turn.
+pub(super) const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+
 /// Writes the twenty rounds of Threefry, as in the native kernel.
 fn threefry(w: &mut Writer, [k0, k1]: [String; 2], [high, low]: [String; 2]) -> [String; 2] {
-    const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let (parity, both) = (w.constant(0x1BD1_1BDA), w.binary("xor", &k0, &k1));
     let k2 = w.binary("xor", &both, &parity);
     let (mut a, mut b) = (w.binary("add", &high, &k0), w.binary("add", &low, &k1));

@@ -8,3 +8,5 @@ pub mod select_and_scatter;
 pub mod statistics;
 mod window_derivative;
 pub mod windows;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;

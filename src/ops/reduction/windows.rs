@@ -29,6 +29,8 @@ pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
     function: "lxla_reduce_window",
     dtypes: "all",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::reduction::xla_rs::reduce_window,
     whole: |value| value.attributes::<ReduceWindowAttributes>().windows.iter().any(is_irregular),
     native: Native::Several(native_reduce_window),
     derivative: Derivative::Several {
@@ -178,7 +180,7 @@ fn native_reduce_window(call: &Call) -> Result<Vec<Array>> {
 }
 
 /// Number of windows on each axis.
-fn counts(x: &TensorType, windows: &[Window]) -> Dims {
+pub(super) fn counts(x: &TensorType, windows: &[Window]) -> Dims {
     let count = |(window, &dim): (&Window, &i64)| window.count(dim).expect("inference counted them");
     windows.iter().zip(&x.dims).map(count).collect()
 }

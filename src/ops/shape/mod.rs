@@ -4,3 +4,5 @@ pub mod axes;
 pub mod rearrange;
 pub mod rules;
 pub mod slicing;
+#[cfg(feature = "engine-xla-rs")]
+pub mod xla_rs;

@@ -32,6 +32,8 @@ pub(in crate::ops) const SORT: Definition = Definition {
     function: "lxla_sort",
     dtypes: "all",
     lower,
+    #[cfg(feature = "engine-xla-rs")]
+    build: crate::ops::sorting::xla_rs::sort,
     native: Native::Several(native_sort),
     derivative: Derivative::Several { jvp: sort_rules::jvp, vjp: sort_rules::vjp },
     batching: Batching::Several(sort_rules::batch),
@@ -246,7 +248,7 @@ fn is_zero(e: &mut Emitter, x: &str, ty: &TensorType, pred: &str) -> String {
 }
 
 /// Bits of the quiet NaN with only the required bits set.
-fn nan_bits(dtype: DType, negative: bool) -> u128 {
+pub(super) fn nan_bits(dtype: DType, negative: bool) -> u128 {
     let positive = match dtype {
         DType::F16 => 0x7E00,
         DType::BF16 => 0x7FC0,

@@ -1,0 +1,180 @@
+//! Engine over the crate `xla` (cargo feature `engine-xla-rs`), which links an XLA that was built for one platform.
+//!
+//! The crate runs programs of one device, and hides what this library asks of a runtime: events, the state of a buffer,
+//! the inputs of a run that may not be donated, compile options, executables as bytes. What can be emulated safely is:
+//! a buffer that must not be consumed is copied, a buffer knows itself whether it was consumed, and the client runs
+//! synchronously, so nothing is in flight. The rest is reported as UNIMPLEMENTED.
+
+mod buffer;
+mod check;
+mod executable;
+
+use self::buffer::XlaRsBuffer;
+use self::executable::XlaRsExecutable;
+use super::pjrt::{exit, settings};
+use super::{Buffer, Engine, EngineOptions, Executable, Memory, Signature};
+use crate::error;
+use crate::error::{Error, Result};
+use crate::types::{DType, TensorType};
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use xla::{ElementType, PjRtClient, XlaComputation};
+
+/// Builds the computation of a program from its origin (see [`Engine::compile`]). Its result is the tuple of the outputs,
+/// and it consumes the donors of the signature.
+pub type Build = fn(&dyn Any) -> Result<XlaComputation>;
+
+/// Version of the crate.
+const CRATE: &str = "xla 0.4.4";
+
+/// A client of the crate, and the memory of its buffers.
+struct Client {
+    inner: PjRtClient,
+    live: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl Client {
+    /// Counts bytes that appeared and bytes that were freed.
+    fn count(&self, appeared: u64, freed: u64) {
+        let live = self.live.fetch_add(appeared, Ordering::Relaxed) + appeared;
+        self.peak.fetch_max(live, Ordering::Relaxed);
+        self.live.fetch_sub(freed, Ordering::Relaxed);
+    }
+}
+
+/// Engine with one client of the crate.
+struct XlaRsEngine {
+    client: Arc<Client>,
+    build: Build,
+    platform: String,
+    version: String,
+}
+
+/// Converts an error of the crate. Its message ends with a backtrace, which is dropped. The crate hides the status code;
+/// the messages of some begin with it.
+pub fn failed(error: xla::Error) -> Error {
+    let text = match error {
+        xla::Error::XlaError { msg, .. } => msg,
+        other => other.to_string(),
+    };
+    let is_memory = text.contains("RESOURCE_EXHAUSTED") || text.contains("Out of memory");
+    if is_memory { error!(ResourceExhausted, "xla-rs: {text}") } else { error!(Internal, "xla-rs: {text}") }
+}
+
+/// The crate's name of a dtype. Five 8-bit floats have none: they are kept as u8, see [`hidden_type`].
+pub fn element_type(dtype: DType) -> ElementType {
+    match dtype {
+        DType::Pred => ElementType::Pred,
+        DType::S8 => ElementType::S8,
+        DType::S16 => ElementType::S16,
+        DType::S32 => ElementType::S32,
+        DType::S64 => ElementType::S64,
+        DType::U8 => ElementType::U8,
+        DType::U16 => ElementType::U16,
+        DType::U32 => ElementType::U32,
+        DType::U64 => ElementType::U64,
+        DType::F16 => ElementType::F16,
+        DType::F32 => ElementType::F32,
+        DType::F64 => ElementType::F64,
+        DType::BF16 => ElementType::Bf16,
+        DType::C64 => ElementType::C64,
+        DType::C128 => ElementType::C128,
+        DType::F8E5M2 => ElementType::F8E5M2,
+        DType::F8E4M3FN => ElementType::F8E4M3FN,
+        DType::F8E8M0FNU => ElementType::F8E8M0FNU,
+        DType::F8E4M3B11FNUZ | DType::F8E5M2FNUZ | DType::F8E4M3FNUZ | DType::F8E4M3 | DType::F8E3M4 => ElementType::U8,
+    }
+}
+
+/// XLA's number of a dtype that the crate has no name for (`PrimitiveType` in xla_data.proto); None for the others.
+pub fn hidden_type(dtype: DType) -> Option<u64> {
+    match dtype {
+        DType::F8E4M3B11FNUZ => Some(23),
+        DType::F8E5M2FNUZ => Some(24),
+        DType::F8E4M3FNUZ => Some(25),
+        DType::F8E4M3 => Some(28),
+        DType::F8E3M4 => Some(29),
+        _ => None,
+    }
+}
+
+/// Starts the engine: creates the crate's client of the CPU, and checks that it computes and donates as expected.
+pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
+    let EngineOptions { device_count, processes, build, .. } = options;
+    if processes.is_some() {
+        return Err(error!(Unimplemented, "process_count: the engine xla-rs runs in one process"));
+    }
+    if device_count > 1 {
+        return Err(error!(Unimplemented, "device_count: {device_count} given; the engine xla-rs has one device"));
+    }
+    let build = build.ok_or_else(|| error!(Internal, "the engine xla-rs was started without its builder"))?;
+    check::flags(&settings::text())?;
+    let _inside = exit::enter()?;
+    let inner = PjRtClient::cpu().map_err(failed)?;
+    exit::register_again();
+    let (platform, version) = (inner.platform_name(), inner.platform_version());
+    let client = Arc::new(Client { inner, live: AtomicU64::new(0), peak: AtomicU64::new(0) });
+    check::run(&client)?;
+    exit::register_again();
+    client.peak.store(client.live.load(Ordering::Relaxed), Ordering::Relaxed);
+    Ok(Arc::new(XlaRsEngine { client, build, platform, version }))
+}
+
+impl Engine for XlaRsEngine {
+    fn platform(&self) -> &str {
+        &self.platform
+    }
+
+    fn device_count(&self) -> usize {
+        1
+    }
+
+    fn fingerprint(&self) -> Result<Vec<u8>> {
+        let mut bytes = format!("xla-rs\n{CRATE}\n{}\n{}\n", self.platform, self.version).into_bytes();
+        // The crate compiles with the options in this variable.
+        bytes.extend(settings::flags());
+        Ok(bytes)
+    }
+
+    fn transfer_to_device(&self, device: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>> {
+        if data.len() != ty.size_bytes() {
+            return Err(error!(Internal, "transfer of {ty} from {} bytes", data.len()));
+        }
+        check_device(device)?;
+        Ok(Arc::new(XlaRsBuffer::from_host(&self.client, ty, data)?))
+    }
+
+    fn compile(&self, _text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>> {
+        if signature.partitions.is_some() {
+            return Err(error!(Unimplemented, "the engine xla-rs has no meshes: the crate {CRATE} runs one device"));
+        }
+        let _inside = exit::enter()?;
+        let computation = (self.build)(origin)?;
+        let compiled = self.client.inner.compile(&computation).map_err(failed);
+        exit::register_again();
+        Ok(Arc::new(XlaRsExecutable::new(self.client.clone(), compiled?, signature)))
+    }
+
+    fn deserialize(&self, _bytes: &[u8], _signature: Signature) -> Result<Arc<dyn Executable>> {
+        Err(error!(Unimplemented, "the crate {CRATE} does not load executables"))
+    }
+
+    fn wait(&self, device: usize) -> Result<()> {
+        check_device(device)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory { live: self.client.live.load(Ordering::Relaxed), peak: self.client.peak.load(Ordering::Relaxed) }
+    }
+
+    fn reset_peak(&self) {
+        self.client.peak.store(self.client.live.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+/// Returns an error unless it is the only device.
+fn check_device(device: usize) -> Result<()> {
+    if device == 0 { Ok(()) } else { Err(error!(Internal, "device {device} given; the engine xla-rs has one")) }
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Builds the library with the engine over the crate xla, and runs the C suite, the oracle and the judge on it:
+#   test_xla_rs.sh FOLDER CMAKE NINJA PYTHON
+# FOLDER/libclang has libclang, and FOLDER/packages the wheel of tools/requirements/xla_rs.txt, unless XLA_EXTENSION_DIR is
+# set: then that folder is used as it is.
+# LXLA_JUDGE_TYPES and LXLA_ORACLE_PLUGIN_PROGRAMS set how much is judged.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(cd "$1" && pwd) cmake=$2 ninja=$3 python=$4
+if [ -z "${XLA_EXTENSION_DIR:-}" ]; then
+  XLA_EXTENSION_DIR=$folder/extension
+  tools/xla_extension/make.sh "$folder/packages" "$XLA_EXTENSION_DIR"
+fi
+for file in include/xla lib/libxla_extension.so; do
+  if [ ! -e "$XLA_EXTENSION_DIR/$file" ]; then
+    echo "XLA_EXTENSION_DIR is $XLA_EXTENSION_DIR, which has no $file; want a build of xla_extension for the crate xla 0.4.4" >&2
+    exit 1
+  fi
+done
+export XLA_EXTENSION_DIR
+LIBCLANG_PATH=$(dirname "$(find "$folder/libclang" -name 'libclang.so' | head -n 1)")
+export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS="-I$(gcc -print-file-name=include)"
+export LXLA_ENGINE=xla-rs TF_CPP_MIN_LOG_LEVEL=2
+# The engine asks for these: see docs/plugins.md.
+export XLA_FLAGS="--xla_cpu_enable_fast_min_max=false --xla_allow_excess_precision=false --xla_cpu_use_fusion_emitters=false"
+# A build tree and a cargo folder of their own: nobody else pays for the crate.
+export CARGO_TARGET_DIR=$folder/target
+"$cmake" -S . -B "$folder/cmake" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja" -DPython3_EXECUTABLE="$python" \
+  -DLAZYXLA_CARGO_FEATURES=engine-xla-rs -DLAZYXLA_CARGO_TARGET="$folder/target" > /dev/null
+"$cmake" --build "$folder/cmake"
+status=0
+"$python" tools/xla_rs_suite.py "$folder/cmake" "$folder/cmake/lib/liblazyxla.so" || status=$?
+cargo test --release --features engine-xla-rs --test oracle -- on_the_plugin error_bound --nocapture || status=$?
+cargo test --release --features engine-xla-rs --test xla_rs -- --nocapture || status=$?
+exit $status
