@@ -28,8 +28,9 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Uses that close a circle, as pairs of a file and the file that it uses.
-const KNOWN_CIRCLES: [(&str, &str); 3] = [
+const KNOWN_CIRCLES: [(&str, &str); 4] = [
     ("device/state", "device/eager"),
+    ("emit/xla_rs/link", "emit/xla_rs/site"),
     ("engine/pjrt/executable", "engine/pjrt/partitioned"),
     ("tensor/mixing", "tensor/record"),
 ];
@@ -236,7 +237,7 @@ fn defining(all: &BTreeMap<String, Names>, path: &[String]) -> Option<String> {
 /// and rules record operations, so uses of rules by other files are not counted.
 fn has_rules(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap();
-    let ends = ["derivative", "batch", "rules"];
+    let ends = ["derivative", "batch", "rules", "xla_rs"];
     let is_named = ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")));
     file.starts_with("ops/") && (is_named || ["ops/control/lower", "ops/control/evaluate"].contains(&file))
 }

@@ -1,6 +1,7 @@
 //! Recording: the nodes of operations, leaves and results.
 
 use super::attributes::{Attributes, encode};
+use super::inferences;
 use super::leaf::{LeafData, LeafPlace, Parameter};
 use super::op::Op;
 use super::program::Body;
@@ -55,6 +56,25 @@ impl Trace {
             }
         };
         self.push(Node { arity: operands.len() as u32, operands: first, ..node(op, dtype, shape) })
+    }
+
+    /// Result type of an operation on operands of these types, if it was remembered.
+    #[inline]
+    pub fn inferred<const N: usize>(&self, op: Op, operands: [NodeId; N]) -> Option<(DType, ShapeId)> {
+        let (dtype, shape) = self.inferences.get(op, operands.map(|id| self.type_of(id)))?;
+        Some((dtype, ShapeId(shape)))
+    }
+
+    /// Remembers the result type of an operation, which depends on the operation and the types of its operands only.
+    pub fn remember_inference<const N: usize>(&mut self, op: Op, operands: [NodeId; N], result: (DType, ShapeId)) {
+        let operands = operands.map(|id| self.type_of(id));
+        self.inferences.insert(op, operands, (result.0, result.1.0));
+    }
+
+    #[inline]
+    fn type_of(&self, id: NodeId) -> inferences::Type {
+        let node = self.node(id);
+        (node.dtype, node.shape.0)
     }
 
     /// Records an operation with a scalar.

@@ -1,12 +1,12 @@
-//! Elementwise instructions, by their names in StableHLO.
+//! Elementwise instructions, by their names in StableHLO, and reductions.
 
 use super::site::Site;
 use super::wire::Message;
-use crate::engine::failed;
+use crate::engine::{element_type, failed};
 use crate::error::Result;
-use crate::ir::CompareOp;
+use crate::ir::{CompareOp, ReduceOp};
 use crate::types::{DType, TensorType};
-use xla::XlaOp;
+use xla::{XlaBuilder, XlaOp};
 
 /// Numbers of the fields of `HloInstructionProto`.
 mod field {
@@ -15,6 +15,23 @@ mod field {
 }
 
 impl Site<'_> {
+    /// Reduces an array of a dtype over axes, with the initial value of these bits.
+    pub fn reduce(&self, op: ReduceOp, x: &XlaOp, dtype: DType, axes: &[i64], init: u128) -> Result<XlaOp> {
+        let (builder, element) = (XlaBuilder::new(op.name()), element_type(dtype));
+        let [a, b] = [(0, "a"), (1, "b")].map(|(number, name)| builder.parameter(number, element, &[], name));
+        let (a, b) = (a.map_err(failed)?, b.map_err(failed)?);
+        let combined = match op {
+            ReduceOp::Sum => a.add_(&b),
+            ReduceOp::Product => a.mul_(&b),
+            ReduceOp::Max => a.max(&b),
+            ReduceOp::Min => a.min(&b),
+            ReduceOp::All => a.and(&b),
+            ReduceOp::Any => a.or(&b),
+        };
+        let computation = combined.and_then(|combined| combined.build()).map_err(failed)?;
+        x.reduce(self.constant(&TensorType::new(dtype, &[]), init)?, computation, axes, false).map_err(failed)
+    }
+
     /// Adds an elementwise instruction with a result of this type: XlaBuilder's, or, where it has none, HLO's.
     pub fn step(&self, op: &str, operands: &[&XlaOp], ty: &TensorType) -> Result<XlaOp> {
         let made = match operands {

@@ -10,7 +10,6 @@ use crate::ops::elementwise::bits::ReducePrecisionAttributes;
 use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::ops::elementwise::functions::{self, is_wide};
 use crate::ops::elementwise::{arc, complex_functions, function};
-use crate::ops::reduction::xla_rs::reduced;
 use crate::types::{DType, Kind, TensorType};
 use xla::XlaOp;
 
@@ -154,7 +153,7 @@ fn squarings(s: &Site, base: &XlaOp, exponent: &XlaOp, ty: &TensorType) -> Resul
     let more = s.region_of_tuple("power_goes_on", &types, false, |s, inside| {
         let left = s.compare(CompareOp::Ne, &inside[2], &s.constant(ty, 0)?)?;
         let axes: Vec<i64> = (0..ty.dims.len() as i64).collect();
-        Ok(vec![reduced(s, ReduceOp::Any, &left, DType::Pred, &axes, identity(ReduceOp::Any, DType::Pred))?])
+        Ok(vec![s.reduce(ReduceOp::Any, &left, DType::Pred, &axes, identity(ReduceOp::Any, DType::Pred))?])
     })?;
     let next = s.region_of_tuple("power_step", &types, true, |s, inside| {
         let one = s.constant(ty, 1)?;

@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::ir::{CompareOp, ReduceOp};
 use crate::native::Triangle;
 use crate::ops::elementwise::xla_rs::with;
-use crate::ops::reduction::xla_rs::reduced;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 use xla::XlaOp;
 
@@ -91,7 +90,7 @@ fn on_diagonals(s: &Site, pred: &XlaOp, ty: &TensorType, dims: &[i64]) -> Result
     let rank = ty.dims.len();
     let either = s.step("or", &[pred, &places(s, ty, CompareOp::Ne)?], &with(DType::Pred, ty))?;
     let axes = [rank as i64 - 2, rank as i64 - 1];
-    let all = reduced(s, ReduceOp::All, &either, DType::Pred, &axes, identity(ReduceOp::All, DType::Pred))?;
+    let all = s.reduce(ReduceOp::All, &either, DType::Pred, &axes, identity(ReduceOp::All, DType::Pred))?;
     s.broadcast_in_dim(&all, dims, &(0..rank as i64 - 2).collect::<Vec<i64>>())
 }
 

@@ -8,7 +8,7 @@ use super::windows::{ReduceWindowAttributes, counts};
 use crate::emit::identity;
 use crate::emit::xla_rs::{Graph, Message, Site, element_type, failed};
 use crate::error::Result;
-use crate::ir::{Body, CompareOp, Op, Placement, ReduceOp, Window};
+use crate::ir::{Body, CompareOp, Op, Placement, Window};
 use crate::ops::control::regions::scalar;
 use crate::ops::control::xla_rs::{combining, spread, written_out};
 use crate::ops::elementwise::xla_rs::with;
@@ -16,43 +16,20 @@ use crate::ops::indexing::xla_rs::scatter_numbers;
 use crate::ops::infer::places_dtype;
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
-use xla::{XlaBuilder, XlaOp};
+use xla::XlaOp;
 
 /// Numbers of the fields of `HloInstructionProto`.
 const DIMENSIONS: u64 = 14;
 const WINDOW: u64 = 15;
 
-/// Reduces an array of a dtype over axes, with the initial value of these bits.
-pub(in crate::ops) fn reduced(
-    s: &Site,
-    op: ReduceOp,
-    x: &XlaOp,
-    dtype: DType,
-    axes: &[i64],
-    init: u128,
-) -> Result<XlaOp> {
-    let (builder, element) = (XlaBuilder::new(op.name()), element_type(dtype));
-    let [a, b] = [(0, "a"), (1, "b")].map(|(number, name)| builder.parameter(number, element, &[], name));
-    let (a, b) = (a.map_err(failed)?, b.map_err(failed)?);
-    let combined = match op {
-        ReduceOp::Sum => a.add_(&b),
-        ReduceOp::Product => a.mul_(&b),
-        ReduceOp::Max => a.max(&b),
-        ReduceOp::Min => a.min(&b),
-        ReduceOp::All => a.and(&b),
-        ReduceOp::Any => a.or(&b),
-    };
-    let computation = combined.and_then(|combined| combined.build()).map_err(failed)?;
-    x.reduce(s.constant(&scalar(dtype), init)?, computation, axes, false).map_err(failed)
-}
-
+/// Builds a reduction of one array.
 pub(in crate::ops) fn reduce(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
     let Op::Reduce(op) = value.op else { return Ok(()) };
     let x = value.operands[0];
     let dtype = accumulator(op, value.ty.dtype);
     let ReduceAttributes { axes } = value.attributes();
-    let total = reduced(g, op, &g.cast(x, &with(dtype, g.ty(x)))?, dtype, &axes, identity(op, dtype))?;
+    let total = g.reduce(op, &g.cast(x, &with(dtype, g.ty(x)))?, dtype, &axes, identity(op, dtype))?;
     let shaped = g.reshape(&total, &value.ty.dims)?;
     let made = g.convert(&shaped, value.ty.dtype)?;
     g.define(at, made);

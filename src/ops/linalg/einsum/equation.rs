@@ -194,7 +194,7 @@ mod tests {
             ("...i...", &[2], "'...i...' has two ellipses"),
             ("ij->ii", &[2], "'i' occurs twice after '->'"),
             ("ij->k", &[2], "'k' occurs only after '->'"),
-            ("...i->i", &[2], "'...' stands for 1 axes, and not behind '->'"),
+            ("...i->i", &[2], "'...' covers 1 axes, and is missing after '->'"),
             ("i->i,j", &[1], "',' is no letter"),
         ] {
             let message = Equation::parse(text, ranks).unwrap_err().message.to_string();
