@@ -19,11 +19,11 @@
 //! | [`emit`], [`native`] | writing of StableHLO text; host arrays and their kernels |
 //! | [`ir`] | operation codes, the trace, programs |
 //! | [`cache`] | compiled programs in memory and on disk |
-//! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementation on PJRT plugins |
+//! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementations |
 //! | [`io`] | files, and arrays of other libraries |
 //! | [`mesh`] | meshes of devices, shardings, pieces of arrays |
-//! | [`types`], [`metrics`], [`later`], [`allocation`], [`stack`] | dtypes and shapes; counters; deferred drops; fallible allocation; deep stacks |
-//! | [`log`], [`error`](mod@error) | the log callback; the error type |
+//! | [`types`], [`metrics`], [`allocation`], [`stack`] | dtypes and shapes; counters; fallible allocation; deep stacks |
+//! | [`log`], [`call`], [`error`](mod@error) | the log callback; the ABI call of a thread; the error type |
 
 // The documentation is built with private items: `make check`.
 #![allow(rustdoc::private_intra_doc_links)]
