@@ -11,7 +11,7 @@ use crate::call;
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{LeafData, NONE, NodeId, Trace};
+use crate::ir::{LeafData, NONE, NodeId, Planner, Trace};
 use crate::mesh::Mesh;
 use crate::native::Array;
 use crate::types::TensorType;
@@ -442,6 +442,8 @@ impl Device {
     /// Opens a device for an environment.
     pub fn open(shared: &Arc<Shared>, place: Place) -> Result<&'static Device> {
         let device = registry::take()?;
+        // Schemes of the syncs of an earlier environment are not needed any more.
+        *device.order() = Planner::default();
         device.state().open(Owner { shared: shared.clone(), place, mesh: None });
         Ok(device)
     }
@@ -449,6 +451,8 @@ impl Device {
     /// Opens a mesh for an environment, under a number.
     pub fn open_mesh(shared: &Arc<Shared>, number: usize, mesh: Arc<Mesh>) -> Result<&'static Device> {
         let device = registry::take()?;
+        // Schemes of the syncs of an earlier environment are not needed any more.
+        *device.order() = Planner::default();
         device.state().open(Owner { shared: shared.clone(), place: Place::Mesh(number), mesh: Some(mesh) });
         Ok(device)
     }
