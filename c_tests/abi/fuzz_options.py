@@ -45,7 +45,7 @@ def is_value(name, value):
         right = -(2**63) <= value < 2**63
     elif isinstance(value, float):
         try:
-            struct.pack("f", value)
+            struct.pack("<f", value)
             right = abs(value) != float("inf")
         except OverflowError:
             right = False

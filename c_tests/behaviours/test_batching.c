@@ -189,7 +189,7 @@ BOTH_TEST(t9_what_cannot_be_batched_is_named) {
   const lxla_computation scaled = traces(&x, 1, (lxla_tensor[]){mul(x, k)}, 1), same = traces(&x, 1, &x, 1);
   OK(lxla_computation_with_vjp(scaled, scaled, same, &ruled));
   apply(owned(ruled), &x, 1, &out, 1);
-  BY_K(out, "a computation with a rule of its own cannot be batched over what it captured");
+  BY_K(out, "a computation with a custom rule cannot be batched over its captured values");
   EQUAL(made.id, 77);
   // An initial value of a sum has no such limit.
   lxla_tensor v;

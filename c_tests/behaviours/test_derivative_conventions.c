@@ -271,11 +271,17 @@ static void is_number(lxla_tensor t, double want) {
   if (!(fabs(got - want) <= 1e-6 * fabs(want))) FAIL("it is %.9g, want %.9g", got, want);
 }
 
+// A scalar that XLA does not know: it multiplies constants in another order, (x a) b as x (a b), which overflows.
+static lxla_tensor sent(int32_t dtype, double value) {
+  const float single = (float)value;
+  return own(array(dtype, SCALAR, dtype == F32 ? (const void *)&single : (const void *)&value, dtype == F32 ? 4 : 8));
+}
+
 // The derivatives of an operation by both operands.
 static void slopes_are(int32_t op, int32_t dtype, double a, double b, double by_a, double by_b) {
   const lxla_tensor p = hole_of(dtype, SCALAR), q = hole_of(dtype, SCALAR), y = own(binary(op, p, q));
   lxla_tensor r[3];
-  apply(value_and_grad(traces(TENSORS(p, q), &y, 1)), TENSORS(number_of(dtype, a), number_of(dtype, b)), r, 3);
+  apply(value_and_grad(traces(TENSORS(p, q), &y, 1)), TENSORS(sent(dtype, a), sent(dtype, b)), r, 3);
   is_number(r[1], by_a);
   is_number(r[2], by_b);
 }
@@ -296,13 +302,13 @@ BOTH_TEST(t11_slopes_at_the_ends_of_the_range) {
   slopes_are(LXLA_BINARY_DIVIDE, F32, 1e-30, 1e-20, 1e20, -1e10);
   slopes_are(LXLA_BINARY_DIVIDE, F32, 1e30, 1e20, 1e-20, -1e-10);
   slopes_are(LXLA_BINARY_DIVIDE, F64, 1e-200, 1e-190, 1e190, -1e180);
-  is_number(slope(inverse_sinh, number_of(F32, -1e30)), 1e-30);
-  is_number(slope(inverse_sinh, number_of(F64, 1e200)), 1e-200);
-  is_number(slope(inverse_cosh, number_of(F32, 1e30)), 1e-30);
-  is_number(slope(inverse_cosh, number_of(F64, 1e200)), 1e-200);
-  is_number(slope(binary_log, number_of(F32, 1.3e-38)), 1.4426950408889634 / 1.3e-38);
-  is_number(slope(gelu_tanh, number_of(F32, 1e30)), 1);
-  is_number(slope(gelu_tanh, number_of(F32, -1e30)), 0);
+  is_number(slope(inverse_sinh, sent(F32, -1e30)), 1e-30);
+  is_number(slope(inverse_sinh, sent(F64, 1e200)), 1e-200);
+  is_number(slope(inverse_cosh, sent(F32, 1e30)), 1e-30);
+  is_number(slope(inverse_cosh, sent(F64, 1e200)), 1e-200);
+  is_number(slope(binary_log, sent(F32, 1.3e-38)), 1.4426950408889634 / 1.3e-38);
+  is_number(slope(gelu_tanh, sent(F32, 1e30)), 1);
+  is_number(slope(gelu_tanh, sent(F32, -1e30)), 0);
 }
 
 BOTH_TEST(t11_scatter_leaves_nan_alone) {

@@ -136,7 +136,7 @@ static void bitcasts(void) {
   EMPTY(out, U32, DIMS(2, 0, 2));
 
   lxla_tensor yes = ARRAY(PRED, uint8_t, DIMS(8), 1, 1, 0, 0, 0, 0, 0, 0), z = ARRAY(C64, double, SCALAR, 0);
-  REFUSED(lxla_bitcast_convert(f, F64, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[3]; one element of f64 is 2 of these");
+  REFUSED(lxla_bitcast_convert(f, F64, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[3]; want a last axis of size 2, whose elements make up one f64");
   REFUSED(lxla_bitcast_convert(yes, U8, &out), LXLA_INVALID_ARGUMENT, "x: pred[8] to u8; want integers and floats");
   REFUSED(lxla_bitcast_convert(f, PRED, &out), LXLA_INVALID_ARGUMENT, "dtype: f32[3] to pred");
   REFUSED(lxla_bitcast_convert(z, U64, &out), LXLA_INVALID_ARGUMENT, "x: c64[] to u64");

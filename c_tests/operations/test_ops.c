@@ -201,7 +201,7 @@ TEST(full_and_iota) {
   IS_SHAPED(t, LXLA_DTYPE_S32, DIMS(2, 3), (int32_t[]){0, 1, 2, 0, 1, 2});
   OK(lxla_iota(env, XLA(0), LXLA_DTYPE_F32, DIMS(2, 2), -2, &t));
   IS_SHAPED(t, LXLA_DTYPE_F32, DIMS(2, 2), (float[]){0, 0, 1, 1});
-  REFUSED(lxla_iota(env, XLA(0), LXLA_DTYPE_PRED, DIMS(2), 0, &t), LXLA_INVALID_ARGUMENT, "not pred");
+  REFUSED(lxla_iota(env, XLA(0), LXLA_DTYPE_PRED, DIMS(2), 0, &t), LXLA_INVALID_ARGUMENT, "pred given; iota takes all other dtypes");
   REFUSED(lxla_iota(env, XLA(0), LXLA_DTYPE_F32, NULL, 0, 0, &t), LXLA_INVALID_ARGUMENT, "axis 0 is out of range for rank 0");
   OK(lxla_env_release(env));
 }
