@@ -45,6 +45,13 @@ impl Device {
         self.state.lock()
     }
 
+    /// Forgets the schemes of earlier syncs, unless a sync is in progress: a closed device makes no more steps.
+    pub fn forget_schemes(&self) {
+        if let Some(mut planner) = self.order.try_lock() {
+            *planner = Planner::default();
+        }
+    }
+
     /// Lock that serializes the syncs of this device. Taken before `state`.
     pub fn order(&self) -> MutexGuard<'_, Planner> {
         self.order.lock()

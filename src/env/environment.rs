@@ -363,6 +363,7 @@ fn check_devices(options: &EnvironmentOptions) -> Result<()> {
 
 fn close(devices: &[&'static Device]) {
     for device in devices {
+        device.forget_schemes();
         let unused = device.state().close();
         drop(unused);
     }

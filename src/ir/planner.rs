@@ -16,6 +16,10 @@ use std::sync::Arc;
 /// evaluation and a few more.
 const MOST: usize = 4;
 
+/// Number of nodes of the largest trace that is remembered, about 12 MB. The plan of a larger one takes little of the
+/// time that its step takes.
+const MOST_NODES: usize = 1 << 18;
+
 /// A copy of a trace without data, and its scheme.
 struct Known {
     nodes: Vec<Node>,
@@ -56,8 +60,12 @@ impl Planner {
     }
 
     /// Remembers the scheme of a trace, and forgets the least recently used one, if the same programs came before: a
-    /// trace that does not repeat is not copied.
+    /// trace that does not repeat is not copied. Nor is one without held operations, of which a barrier between steps
+    /// would make many, or a very large one.
     fn remember(&mut self, trace: &Trace, max_ops: usize, scheme: &Arc<Scheme>) {
+        if scheme.stages.is_empty() || trace.nodes.len() > MOST_NODES {
+            return;
+        }
         let mut hasher = FxHasher::default();
         scheme.stages.iter().for_each(|stage| stage.program.encoding().hash(&mut hasher));
         let hash = hasher.finish();
