@@ -6,181 +6,32 @@ import json
 import struct
 import sys
 import threading
-from ctypes import POINTER, Structure, Union, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
-OK, INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, UNIMPLEMENTED, INVALID_HANDLE, NULL_ARGUMENT = 0, 3, 5, 9, 12, 64, 65
-XLA = 2
-S32, S64, F32, F64 = 4, 5, 11, 12
-ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM = 1, 2, 3, 4, 7
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
+import header
+from header import constants, types
 
+OK, INVALID_ARGUMENT, NOT_FOUND = constants.OK, constants.INVALID_ARGUMENT, constants.NOT_FOUND
+FAILED_PRECONDITION, UNIMPLEMENTED = constants.FAILED_PRECONDITION, constants.UNIMPLEMENTED
+INVALID_HANDLE, NULL_ARGUMENT = constants.INVALID_HANDLE, constants.NULL_ARGUMENT
+CPU, XLA = constants.DEVICE_CPU, constants.DEVICE_XLA
+S32, S64, F32, F64 = constants.DTYPE_S32, constants.DTYPE_S64, constants.DTYPE_F32, constants.DTYPE_F64
+ADD, SUBTRACT, MULTIPLY = constants.BINARY_ADD, constants.BINARY_SUBTRACT, constants.BINARY_MULTIPLY
+DIVIDE, MAXIMUM, SUM = constants.BINARY_DIVIDE, constants.BINARY_MAXIMUM, constants.REDUCE_SUM
 
-class Tensor(Structure):
-    _fields_ = [("id", c_uint64)]
-
-
-class Env(Structure):
-    _fields_ = [("id", c_uint64)]
-
-
-class Device(Structure):
-    _fields_ = [("kind", c_int32), ("ordinal", c_int32)]
-
-
-class ScalarValue(Union):
-    _fields_ = [("f", c_double), ("i", c_int64), ("u", c_uint64), ("c", c_double * 2)]
-
-
-class Scalar(Structure):
-    _fields_ = [("dtype", c_int32), ("reserved", c_int32), ("value", ScalarValue)]
-
-
-# Functions of a key-value store. Keys and values have a length, so they are pointers, not strings.
-Reply = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_size_t)
-StoreGet = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_int64, Reply, c_void_p)
-StorePut = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, Reply, c_void_p)
-StoreTryGet = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, Reply, c_void_p)
-
-
-class KeyValueStore(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("user", c_void_p),
-        ("get", StoreGet),
-        ("put", StorePut),
-        ("try_get", StoreTryGet),
-    ]
-
-
-class EnvOptions(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("plugin_path", c_char_p),
-        ("cache_dir", c_char_p),
-        ("cache_capacity", c_size_t),
-        ("max_program_ops", c_size_t),
-        ("device_count", c_int32),
-        ("use_native_for_cpu_tensor", c_int32),
-        ("mixed_device_policy", c_int32),
-        ("donation", c_int32),
-        ("process_id", c_int32),
-        ("process_count", c_int32),
-        ("key_value_store", POINTER(KeyValueStore)),
-        ("plugin_options", c_char_p),
-    ]
-
-
-class Computation(Structure):
-    _fields_ = [("id", c_uint64)]
-
-
-class Mesh(Structure):
-    _fields_ = [("id", c_uint64)]
-
-
-class VjpOptions(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("wrt", POINTER(c_size_t)),
-        ("n_wrt", c_size_t),
-        ("captured", c_int32),
-        ("checkpoint", c_int32),
-        ("saved_names", POINTER(c_char_p)),
-        ("n_saved_names", c_size_t),
-    ]
-
-
-# Argument types of each function. Functions that are not in PLAIN return a status. A string to be freed is a c_void_p,
-# since ctypes would copy a c_char_p and lose the pointer.
-DIMS = [POINTER(c_int64), c_size_t]
-OUT = [POINTER(Tensor)]
-TENSORS = [POINTER(Tensor), c_size_t]
-MADE = [POINTER(Computation)]
-TEXTS = POINTER(c_char_p)
-SIGNATURES = {
-    "lxla_device_parse": [c_char_p, POINTER(Device)],
-    "lxla_device_memory_stats": [Env, Device, POINTER(c_void_p)],
-    "lxla_plugin_list": [POINTER(c_void_p)],
-    "lxla_env_options_init": [POINTER(EnvOptions)],
-    "lxla_env_create": [POINTER(EnvOptions), POINTER(Env)],
-    "lxla_env_release": [Env],
-    "lxla_env_enter": [Env],
-    "lxla_env_exit": [Env],
-    "lxla_env_set_option": [Env, c_char_p, c_char_p],
-    "lxla_env_get_option": [Env, c_char_p, POINTER(c_void_p)],
-    "lxla_env_device_count": [Env, POINTER(c_int32)],
-    "lxla_env_counter": [Env, c_char_p, POINTER(c_uint64)],
-    "lxla_env_metrics_json": [Env, POINTER(c_void_p)],
-    "lxla_tensor_from_host": [Env, Device, c_int32, *DIMS, c_void_p, c_size_t, *OUT],
-    "lxla_tensor_full": [Env, Device, c_int32, *DIMS, c_double, *OUT],
-    "lxla_iota": [Env, Device, c_int32, *DIMS, c_int64, *OUT],
-    "lxla_tensor_release": [Tensor],
-    "lxla_tensor_snapshot": [Tensor, *OUT],
-    "lxla_tensor_dtype": [Tensor, POINTER(c_int32)],
-    "lxla_tensor_rank": [Tensor, POINTER(c_size_t)],
-    "lxla_tensor_dims": [Tensor, POINTER(c_int64), c_size_t],
-    "lxla_tensor_read": [Tensor, c_void_p, c_size_t],
-    "lxla_binary": [c_int32, Tensor, Tensor, *OUT],
-    "lxla_binary_inplace": [c_int32, Tensor, Tensor],
-    "lxla_binary_scalar": [c_int32, Tensor, c_double, *OUT],
-    "lxla_binary_scalar_inplace": [c_int32, Tensor, c_double],
-    "lxla_binary_with_scalar": [c_int32, Tensor, POINTER(Scalar), c_int32, *OUT],
-    "lxla_mark_step": [Env, Device, c_int32],
-    "lxla_stablehlo": [POINTER(Tensor), c_size_t, POINTER(c_void_p)],
-    "lxla_step_stablehlo": [Env, Device, POINTER(c_void_p)],
-    "lxla_tensor_placeholder": [Env, Device, c_int32, *DIMS, *OUT],
-    "lxla_reduce": [c_int32, Tensor, *DIMS, c_int32, *OUT],
-    "lxla_computation_trace": [*TENSORS, *TENSORS, *MADE],
-    "lxla_computation_call": [Computation, *TENSORS, *TENSORS],
-    "lxla_computation_release": [Computation],
-    "lxla_vjp_options_init": [POINTER(VjpOptions)],
-    "lxla_computation_jvp": [Computation, POINTER(c_size_t), c_size_t, *MADE],
-    "lxla_computation_vjp": [Computation, POINTER(VjpOptions), *MADE, *MADE, POINTER(c_size_t)],
-    "lxla_computation_value_and_grad": [Computation, POINTER(VjpOptions), *MADE],
-    "lxla_computation_vmap": [Computation, *DIMS, *DIMS, c_int64, *MADE],
-    "lxla_computation_with_vjp": [Computation, Computation, Computation, *MADE],
-    "lxla_computation_with_jvp": [Computation, Computation, *MADE],
-    "lxla_computation_with_vmap": [Computation, Computation, *MADE],
-    "lxla_gradients": [*TENSORS, POINTER(Tensor), *TENSORS, *OUT],
-    "lxla_stop_gradient": [Tensor, *OUT],
-    "lxla_checkpoint_name": [Tensor, c_char_p, *OUT],
-    "lxla_mesh_create": [Env, TEXTS, POINTER(c_int64), c_size_t, POINTER(c_int32), POINTER(Mesh)],
-    "lxla_mesh_retain": [Mesh],
-    "lxla_mesh_release": [Mesh],
-    "lxla_mesh_device": [Mesh, POINTER(Device)],
-    "lxla_mesh_info": [Mesh, POINTER(c_void_p)],
-    "lxla_tensor_shard": [Tensor, Mesh, c_char_p, *OUT],
-    "lxla_tensor_from_host_sharded": [Mesh, c_int32, *DIMS, c_void_p, c_size_t, c_char_p, *OUT],
-    "lxla_tensor_sharding": [Tensor, POINTER(c_void_p)],
-    "lxla_tensor_sharding_picture": [Tensor, POINTER(c_void_p)],
-    "lxla_tensor_shard_read": [Tensor, c_int32, c_void_p, c_size_t, POINTER(c_int64), POINTER(c_int64), c_size_t],
-    "lxla_sharding_constraint": [Tensor, c_char_p, *OUT],
-    "lxla_shard_map": [Computation, Mesh, TEXTS, *TENSORS, TEXTS, *TENSORS],
-    "lxla_all_reduce": [c_int32, Tensor, c_char_p, *OUT],
-    "lxla_all_gather": [Tensor, c_char_p, c_int64, *OUT],
-    "lxla_reduce_scatter": [c_int32, Tensor, c_char_p, c_int64, *OUT],
-    "lxla_all_to_all": [Tensor, c_char_p, c_int64, c_int64, *OUT],
-    "lxla_collective_permute": [Tensor, c_char_p, POINTER(c_int64), c_size_t, *OUT],
-    "lxla_axis_index": [Env, Device, c_char_p, *OUT],
-}
-PLAIN = {
-    "lxla_abi_version": (ctypes.c_uint32, []),
-    "lxla_version": (c_char_p, []),
-    "lxla_status_name": (c_char_p, [c_int32]),
-    "lxla_last_error_message": (c_char_p, []),
-    "lxla_string_free": (None, [c_void_p]),
-}
+Tensor, Env, Device, Computation, Mesh = (
+    types.lxla_tensor, types.lxla_env, types.lxla_device, types.lxla_computation, types.lxla_mesh)
+Scalar, ScalarValue = types.lxla_scalar, types.lxla_scalar_value
+EnvOptions, VjpOptions, KeyValueStore = types.lxla_env_options, types.lxla_vjp_options, types.lxla_key_value_store
 
 lib = None
 
 
 def load(path):
-    """Loads the library and declares its functions."""
+    """Loads the library."""
     global lib
-    lib = ctypes.CDLL(path)
-    for name, arguments in SIGNATURES.items():
-        getattr(lib, name).restype, getattr(lib, name).argtypes = c_int32, arguments
-    for name, (result, arguments) in PLAIN.items():
-        getattr(lib, name).restype, getattr(lib, name).argtypes = result, arguments
+    lib = header.load(path)
 
 
 def ok(status):
@@ -222,6 +73,10 @@ def xla(ordinal=0):
     return Device(XLA, ordinal)
 
 
+def cpu():
+    return Device(CPU, 0)
+
+
 def dims(*sizes):
     return (c_int64 * len(sizes))(*sizes), len(sizes)
 
@@ -258,13 +113,8 @@ def release(*handles):
         ok(lib.lxla_env_release(handle) if isinstance(handle, Env) else lib.lxla_tensor_release(handle))
 
 
-def test_layouts():
-    kinds = (Tensor, Env, Device, Scalar, EnvOptions, KeyValueStore, VjpOptions)
-    assert [ctypes.sizeof(kind) for kind in kinds] == [8, 8, 8, 24, 80, 40, 48]
-
-
 def test_versions():
-    assert lib.lxla_abi_version() == 1
+    assert lib.lxla_abi_version() == constants.ABI_VERSION
     major, minor, patch = lib.lxla_version().decode().split(".")
     assert major.isdigit() and minor.isdigit() and patch.isdigit()
     assert lib.lxla_status_name(INVALID_HANDLE) == b"INVALID_HANDLE"
@@ -311,8 +161,8 @@ def test_several_processes_share_a_store():
         reply(to, value, len(value))
         return OK
 
-    store = KeyValueStore(struct_size=ctypes.sizeof(KeyValueStore), get=StoreGet(get), put=StorePut(put),
-                          try_get=StoreTryGet(try_get))
+    store = KeyValueStore(struct_size=ctypes.sizeof(KeyValueStore), get=types.lxla_key_value_get_fn(get),
+                          put=types.lxla_key_value_put_fn(put), try_get=types.lxla_key_value_try_get_fn(try_get))
     # CPU plugins do not run in several processes: they get a client of this process alone.
     env = new_env(process_id=1, process_count=2, key_value_store=ctypes.pointer(store))
     x = floats(env, 1, 2)
@@ -423,7 +273,7 @@ def test_derivatives_and_batches():
     # Of pending tensors: sum(w x x).
     square = give(lib.lxla_binary, Tensor, MULTIPLY, x, x)
     product = give(lib.lxla_binary, Tensor, MULTIPLY, w, square)
-    loss = give(lib.lxla_reduce, Tensor, 1, product, None, 0, 0)
+    loss = give(lib.lxla_reduce, Tensor, SUM, product, None, 0, 0)
     gradients = (Tensor * 2)()
     ok(lib.lxla_gradients(byref(loss), 1, None, (Tensor * 2)(x, w), 2, gradients))
     assert [read(g, "f", 2) for g in gradients] == [[6, 20], [1, 4]]
@@ -431,12 +281,12 @@ def test_derivatives_and_batches():
     p = give(lib.lxla_tensor_placeholder, Tensor, env, xla(), F32, *dims(2))
     traced = [give(lib.lxla_checkpoint_name, Tensor, give(lib.lxla_binary, Tensor, MULTIPLY, p, p), b"square")]
     traced.append(give(lib.lxla_binary, Tensor, MULTIPLY, w, traced[0]))
-    traced.append(give(lib.lxla_reduce, Tensor, 1, traced[1], None, 0, 0))
+    traced.append(give(lib.lxla_reduce, Tensor, SUM, traced[1], None, 0, 0))
     f = Computation()
     ok(lib.lxla_computation_trace(byref(p), 1, byref(traced[2]), 1, byref(f)))
     options = VjpOptions(struct_size=ctypes.sizeof(VjpOptions))
     ok(lib.lxla_vjp_options_init(byref(options)))
-    options.captured, options.checkpoint = 1, 4
+    options.captured, options.checkpoint = 1, constants.CHECKPOINT_SAVE_NAMED
     options.saved_names, options.n_saved_names = (c_char_p * 1)(b"square"), 1
     with_gradients = give(lib.lxla_computation_value_and_grad, Computation, f, byref(options))
     results = (Tensor * 3)()
@@ -460,7 +310,7 @@ def test_meshes():
     env = new_env(device_count=4)
     square = mesh(env, data=2, model=2)
     place = give(lib.lxla_mesh_device, Device, square)
-    assert (place.kind, place.ordinal) == (3, 0)
+    assert (place.kind, place.ordinal) == (constants.DEVICE_MESH, 0)
     assert json.loads(text(lib.lxla_mesh_info, square)) == {
         "axes": [{"name": "data", "size": 2}, {"name": "model", "size": 2}], "devices": 4, "ordinals": [0, 1, 2, 3]}
     data = array.array("f", range(8))
@@ -477,7 +327,7 @@ def test_meshes():
     assert read(y, "f", 8) == list(range(8)) and text(lib.lxla_tensor_sharding, y) == "model,-"
     # Each device adds what the devices along data have.
     p = give(lib.lxla_tensor_placeholder, Tensor, env, place, F32, *dims(2, 1))
-    total = give(lib.lxla_all_reduce, Tensor, 1, p, b"data")
+    total = give(lib.lxla_all_reduce, Tensor, SUM, p, b"data")
     body = Computation()
     ok(lib.lxla_computation_trace(byref(p), 1, byref(total), 1, byref(body)))
     result = Tensor()

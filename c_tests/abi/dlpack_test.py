@@ -3,24 +3,15 @@ python dlpack_test.py /path/to/liblazyxla.so [torch]"""
 
 import ctypes
 import sys
-from ctypes import POINTER, byref, c_char_p, c_int32, c_void_p, py_object
+from ctypes import byref, c_char_p, c_void_p, py_object
 
 import numpy as np
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
-from ctypes_test import Device, Env, Tensor, new_env, ok, release
+from ctypes_test import Tensor, new_env, ok, release
 
-abi.SIGNATURES.update(
-    {
-        "lxla_tensor_to_dlpack": (Tensor, POINTER(c_void_p)),
-        "lxla_tensor_from_dlpack": (Env, Device, c_void_p, c_int32, POINTER(Tensor)),
-        "lxla_tensor_to_dlpack_unversioned": (Tensor, c_int32, POINTER(c_void_p)),
-        "lxla_tensor_from_dlpack_unversioned": (Env, Device, c_void_p, c_int32, POINTER(Tensor)),
-        "lxla_tensor_read": (Tensor, c_void_p, ctypes.c_size_t),
-    }
-)
-cpu, xla = Device(1, 0), Device(2, 0)
+cpu, xla = abi.cpu(), abi.xla()
 NAME, USED = b"dltensor_versioned", b"used_dltensor_versioned"
 OLD_NAME, OLD_USED = b"dltensor", b"used_dltensor"
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",

@@ -6,7 +6,7 @@ What JAX computes from the text of lxla_computation_stablehlo equals what the li
 import ctypes
 import os
 import sys
-from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import byref, c_double, c_int32, c_int64, c_size_t, c_void_p
 
 if sys.version_info < (3, 11):
     print("JAX 0.10.2 needs Python 3.11")
@@ -17,61 +17,29 @@ import ctypes_test as lxla
 import jax
 import jax.extend.backend
 import numpy as np
-from ctypes_test import DIMS, OUT, Computation, Env, Tensor, give, ok
+from ctypes_test import Computation, Tensor, give, ok
+from header import constants, family
 
 jax.config.update("jax_enable_x64", True)
 
-
-TENSORS = POINTER(Tensor)
-lxla.SIGNATURES |= {
-    "lxla_tensor_placeholder": [Env, lxla.Device, c_int32, *DIMS, *OUT],
-    "lxla_unary": [c_int32, Tensor, *OUT],
-    "lxla_compare": [c_int32, Tensor, Tensor, *OUT],
-    "lxla_select": [Tensor, Tensor, Tensor, *OUT],
-    "lxla_convert": [Tensor, c_int32, *OUT],
-    "lxla_reshape": [Tensor, *DIMS, *OUT],
-    "lxla_broadcast_to": [Tensor, *DIMS, *OUT],
-    "lxla_transpose": [Tensor, *DIMS, *OUT],
-    "lxla_reduce": [c_int32, Tensor, *DIMS, c_int32, *OUT],
-    "lxla_matmul": [Tensor, Tensor, *OUT],
-    "lxla_slice": [Tensor, POINTER(c_int64), POINTER(c_int64), *DIMS, *OUT],
-    "lxla_concatenate": [TENSORS, c_size_t, c_int64, *OUT],
-    "lxla_dynamic_slice": [Tensor, TENSORS, *DIMS, *OUT],
-    "lxla_dynamic_update_slice": [Tensor, Tensor, TENSORS, c_size_t, *OUT],
-    "lxla_take": [Tensor, Tensor, c_int64, *OUT],
-    "lxla_pad": [Tensor, Tensor, POINTER(c_int64), POINTER(c_int64), *DIMS, *OUT],
-    "lxla_computation_trace": [TENSORS, c_size_t, TENSORS, c_size_t, POINTER(Computation)],
-    "lxla_computation_release": [Computation],
-    "lxla_computation_call": [Computation, TENSORS, c_size_t, TENSORS, c_size_t],
-    "lxla_computation_stablehlo": [Computation, POINTER(c_void_p)],
-    "lxla_while": [Computation, Computation, TENSORS, c_size_t, TENSORS],
-    "lxla_cond": [Tensor, Computation, Computation, TENSORS, c_size_t, TENSORS, c_size_t],
-    "lxla_case": [Tensor, POINTER(Computation), c_size_t, TENSORS, c_size_t, TENSORS, c_size_t],
-    "lxla_clamp": [Tensor, Tensor, Tensor, *OUT],
-    "lxla_complex": [Tensor, Tensor, *OUT],
-    "lxla_real": [Tensor, *OUT],
-    "lxla_imag": [Tensor, *OUT],
-    "lxla_bitcast_convert": [Tensor, c_int32, *OUT],
-    "lxla_reduce_precision": [Tensor, c_int32, c_int32, *OUT],
-    "lxla_reverse": [Tensor, *DIMS, *OUT],
-    "lxla_optimization_barrier": [TENSORS, c_size_t, TENSORS],
-    "lxla_rng_bit_generator": [c_int32, Tensor, c_int32, *DIMS, TENSORS, TENSORS],
-    "lxla_random_bits": [c_int32, Tensor, c_int32, *DIMS, *OUT],
-    "lxla_random_split": [c_int32, Tensor, c_size_t, *OUT],
-    "lxla_random_uniform": [c_int32, Tensor, c_int32, *DIMS, c_double, c_double, *OUT],
-    "lxla_random_normal": [c_int32, Tensor, c_int32, *DIMS, *OUT],
-    "lxla_random_bernoulli": [c_int32, Tensor, c_double, *DIMS, *OUT],
-    "lxla_scan": [Computation, TENSORS, c_size_t, TENSORS, c_size_t, c_int64, c_int32, TENSORS, TENSORS, c_size_t],
-}
-
-ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, POWER, MAXIMUM, MINIMUM, ATAN2, AND, OR, XOR, LEFT, ARITHMETIC, LOGICAL = range(1, 16)
-EQ, NE, GE, GT, LE, LT = range(1, 7)
-SUM, PRODUCT, MAX, MIN, ALL, ANY = range(1, 7)
-TANH, EXPONENTIAL, LOG_PLUS_ONE, RSQRT = 9, 4, 7, 11
-UNARY_OF_FLOATS = [*range(1, 20), 23]
-UNARY_OF_INTEGERS = [1, 2, 3, 20, 21, 22]
-UNARY_OF_SIGNED = [2, 3]
+# Names as in the header, without the prefix of their family.
+UNARY, BINARY, COMPARE, REDUCE, DTYPE = map(family, ("UNARY", "BINARY", "COMPARE", "REDUCE", "DTYPE"))
+ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, MAXIMUM, MINIMUM, AND = (
+    BINARY[name] for name in "add subtract multiply divide remainder maximum minimum and".split())
+BINARY_OF_FLOATS = [BINARY[name] for name in "add subtract multiply divide remainder power maximum minimum atan2".split()]
+BINARY_OF_BITS = [BINARY[name] for name in "and or xor shift_left shift_right_arithmetic shift_right_logical".split()]
+THREE_FRY, PHILOX = constants.RNG_THREE_FRY, constants.RNG_PHILOX
+NE, GT, LT = (COMPARE[name] for name in "ne gt lt".split())
+SUM, PRODUCT, MAX, MIN, ALL, ANY = (REDUCE[name] for name in "sum product max min all any".split())
+NEGATE, TANH, EXPONENTIAL = (UNARY[name] for name in "negate tanh exponential".split())
+UNARY_OF_FLOATS = [
+    UNARY[name] for name in "negate abs sign exponential exponential_minus_one log log_plus_one logistic tanh sqrt rsqrt cbrt "
+    "sine cosine tan floor ceil round_nearest_even round_nearest_afz is_finite".split()]
+UNARY_OF_INTEGERS = [UNARY[name] for name in "negate abs sign not popcnt count_leading_zeros".split()]
+UNARY_OF_SIGNED = [UNARY["abs"], UNARY["sign"]]
+# NumPy's names of dtypes, and their numbers.
 DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+NUMBERS = [DTYPE[name] for name in "pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64".split()]
 
 env, made, computations = None, [], []
 
@@ -80,7 +48,7 @@ env, made, computations = None, [], []
 
 
 def dtype_number(dtype):
-    return DTYPES.index(np.dtype(dtype).name) + 1
+    return NUMBERS[DTYPES.index(np.dtype(dtype).name)]
 
 
 def array(tensors):
@@ -177,7 +145,7 @@ def numpy_of(tensor):
     rank = give(lxla.lib.lxla_tensor_rank, c_size_t, tensor).value
     sizes = (c_int64 * max(rank, 1))()
     ok(lxla.lib.lxla_tensor_dims(tensor, sizes, rank))
-    out = np.empty(list(sizes)[:rank], DTYPES[give(lxla.lib.lxla_tensor_dtype, c_int32, tensor).value - 1])
+    out = np.empty(list(sizes)[:rank], DTYPES[NUMBERS.index(give(lxla.lib.lxla_tensor_dtype, c_int32, tensor).value)])
     ok(lxla.lib.lxla_tensor_read(tensor, out.ctypes.data_as(c_void_p), out.nbytes))
     return out
 
@@ -210,7 +178,7 @@ def compared(computation, count, arguments, captured=(), atol=0):
 
 
 def numpy_dtype(tensor):
-    return DTYPES[give(lxla.lib.lxla_tensor_dtype, c_int32, tensor).value - 1]
+    return DTYPES[NUMBERS.index(give(lxla.lib.lxla_tensor_dtype, c_int32, tensor).value)]
 
 
 random = np.random.RandomState(0)
@@ -226,8 +194,8 @@ def normal(*sizes):
 def test_elementwise_floats():
     for dtype in (np.float32, np.float64):
         p, q = placeholder(dtype, 5), placeholder(dtype, 2, 1)
-        results = [unary(op, p) for op in UNARY_OF_FLOATS] + [binary(op, p, q) for op in range(ADD, AND)]
-        results += [record("compare", op, p, q) for op in range(EQ, LT + 1)]
+        results = [unary(op, p) for op in UNARY_OF_FLOATS] + [binary(op, p, q) for op in BINARY_OF_FLOATS]
+        results += [record("compare", op, p, q) for op in COMPARE.values()]
         results += [record("binary_scalar", SUBTRACT, p, c_double(0.1)), record("convert", p, dtype_number(np.int32))]
         check([p, q], results, [[0.25, 0.5, 1.5, 2.75, 3], [[0.5], [2.75]]])
 
@@ -237,9 +205,9 @@ def test_elementwise_integers():
         p, q = placeholder(dtype, 4), placeholder(dtype, 4)
         results = [unary(op, p) for op in UNARY_OF_INTEGERS if dtype.startswith("int") or op not in UNARY_OF_SIGNED]
         results += [binary(op, p, q) for op in (ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, MAXIMUM, MINIMUM)]
-        results += [binary(op, p, q) for op in range(AND, LOGICAL + 1)]
-        results += [record("compare", op, p, q) for op in range(EQ, LT + 1)]
-        results += [record("convert", p, number) for number in range(1, len(DTYPES) + 1)]
+        results += [binary(op, p, q) for op in BINARY_OF_BITS]
+        results += [record("compare", op, p, q) for op in COMPARE.values()]
+        results += [record("convert", p, number) for number in NUMBERS]
         check([p, q], results, [[7, 100, 0, 85], [3, 7, 1, 5]])
 
 
@@ -331,7 +299,7 @@ def test_while_with_a_branch():
 def test_branches():
     pred, x = placeholder(bool), placeholder(np.float32, 3)
     captured = data([10, 20, 30])
-    up, down = trace([x], [add(x, captured), x]), trace([x], [unary(1, x), multiply(x, 0.5)])
+    up, down = trace([x], [add(x, captured), x]), trace([x], [unary(NEGATE, x), multiply(x, 0.5)])
     results = branch(pred, up, down, [x], 2)
     for value in (True, False):
         check([pred, x], results, [value, [1, 2, 3]], [np.float32([10, 20, 30])])
@@ -366,11 +334,11 @@ def test_elements():
 def test_random_numbers_are_those_of_jax():
     key, state = placeholder(np.uint32, 2), placeholder(np.uint64, 3)
     shape = 5, 7
-    bits = [sized_by("random_bits", 1, key, t) for t in (np.uint8, np.uint16, np.uint32, np.uint64)]
-    split = record("random_split", 1, key, 6)
-    uniform = [record("random_uniform", 1, key, dtype_number(t), *lxla.dims(*shape), -2.0, 2.0) for t in (np.float16, np.float32, np.float64)]
-    normal_numbers = [sized_by("random_normal", 1, key, t) for t in (np.float32, np.float64)]
-    coins = record("random_bernoulli", 1, key, 0.25, *lxla.dims(*shape))
+    bits = [sized_by("random_bits", THREE_FRY, key, t) for t in (np.uint8, np.uint16, np.uint32, np.uint64)]
+    split = record("random_split", THREE_FRY, key, 6)
+    uniform = [record("random_uniform", THREE_FRY, key, dtype_number(t), *lxla.dims(*shape), -2.0, 2.0) for t in (np.float16, np.float32, np.float64)]
+    normal_numbers = [sized_by("random_normal", THREE_FRY, key, t) for t in (np.float32, np.float64)]
+    coins = record("random_bernoulli", THREE_FRY, key, 0.25, *lxla.dims(*shape))
     for words in ((0, 0), (0, 42), (0xFFFFFFFF, 0x80000000)):
         ours = check([key], [*bits, split, *uniform, *normal_numbers, coins], [words])
         jax_key = jax.random.wrap_key_data(np.uint32(words))
@@ -384,7 +352,7 @@ def test_random_numbers_are_those_of_jax():
         np.testing.assert_array_equal(ours[10], jax.random.bernoulli(jax_key, np.float32(0.25), shape))
     for dtype in (np.uint8, np.int32, np.uint64):
         next_state, generated = Tensor(), Tensor()
-        ok(lxla.lib.lxla_rng_bit_generator(2, state, dtype_number(dtype), *lxla.dims(3, 5), byref(next_state), byref(generated)))
+        ok(lxla.lib.lxla_rng_bit_generator(PHILOX, state, dtype_number(dtype), *lxla.dims(3, 5), byref(next_state), byref(generated)))
         made.extend([next_state, generated])
         check([state], [next_state, generated], [[5, 2**64 - 2, 7]])
 
@@ -437,7 +405,7 @@ def test_derivatives_and_batches_are_those_of_jax():
 
     arguments = [normal(3), normal(5, 3), normal(3, 3)]
     gradient = jax.value_and_grad(theirs, (0, 1, 2))
-    for checkpoint in (1, 2, 3):
+    for checkpoint in (constants.CHECKPOINT_SAVE_ALL, constants.CHECKPOINT_SAVE_NONE, constants.CHECKPOINT_SAVE_DOTS):
         options = lxla.VjpOptions(struct_size=ctypes.sizeof(lxla.VjpOptions))
         ok(lxla.lib.lxla_vjp_options_init(byref(options)))
         options.checkpoint = checkpoint

@@ -1,19 +1,19 @@
 """Every operation of the ABI with random arguments, most of which are wrong: python fuzz_abi.py /path/to/liblazyxla.so [calls] [seed]
 
 Native and lazy tensors have to be refused by the same words, or to give results of one type; what is recorded has to compile and
-run; nothing may panic. Computations of the same calls are transformed (derivatives, batches), and called. The functions and their parameters are read from lazyxla.h. Values are compared by other tests."""
+run; nothing may panic. Computations of the same calls are transformed (derivatives, batches), and called. The functions and their parameters are those of lazyxla.h (header.py). Values are compared by other tests."""
 
 import ctypes
 import random
 import re
 import sys
-from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t
-from pathlib import Path
+from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_size_t
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
-from ctypes_test import Computation, Device, Env, Mesh, Scalar, Tensor
+from ctypes_test import Computation, Mesh, Scalar, Tensor
 from fuzz_computations import INTERNAL, INVALID_HANDLE, OK, PANIC, RESOURCE_EXHAUSTED, TRANSFORMATIONS, Function, Transformations
+from header import constants, family, functions, types
 
 
 # Functions that are no operations on tensors, or whose arguments the plugin judges; for those of meshes see fuzz_meshes.py.
@@ -22,11 +22,13 @@ LEFT_OUT = re.compile(
     "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
     "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
 )
-HEADER = (Path(__file__).parents[2] / "include/lazyxla.h").read_text()
-DTYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 27]
+DTYPE = family("DTYPE")
+DTYPES = [DTYPE[name] for name in "pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 bf16 c64 c128 f8e5m2 f8e4m3fn f8e3m4".split()]
 SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4), (0, 2**40), (1,) * 63, (1,) * 64]
 MOST_RESULTS = 12
-U32, F32, S32, PRED, C64 = 8, 11, 4, 1, 14
+SCALARS = [DTYPE[name] for name in "s32 s64 u64 f32 f64 c128".split()]
+PRED, S32, S64, U32, U64, F32, C64 = (DTYPE[name] for name in "pred s32 s64 u32 u64 f32 c64".split())
+THREE_FRY, PHILOX = constants.RNG_THREE_FRY, constants.RNG_PHILOX
 # Valid arguments, of which one is changed, for functions that rarely accept random ones. Tensors are given by dtype and
 # shape, computations by dtype and number.
 IMAGE, ROW, KEY, ONE = (F32, (1, 2, 4, 4)), (F32, (3,)), (U32, (2,)), (F32, ())
@@ -42,13 +44,13 @@ RIGHT = {
     "lxla_dynamic_slice": {"x": (F32, (2, 3)), "starts": [(S32, ()), (S32, ())], "sizes": [1, 2], "n": 2},
     "lxla_dynamic_update_slice": {"x": (F32, (2, 3)), "update": (F32, (1, 3)), "starts": [(S32, ()), (S32, ())], "n": 2},
     "lxla_checkpoint_name": {"x": ROW, "name": b"a"},
-    "lxla_fft": {"op": 1, "x": (C64, (3, 3)), "lengths": [3, 3], "n_lengths": 2},
+    "lxla_fft": {"op": constants.FFT_FFT, "x": (C64, (3, 3)), "lengths": [3, 3], "n_lengths": 2},
     "lxla_gradients": {"ys": [ROW, ONE], "n_ys": 2, "cotangents": [ROW, ONE], "xs": [ROW, ONE], "n_xs": 2},
     "lxla_gather": {"x": ROW, "indices": (S32, (2,)), "options": {"collapsed_slice_dims": [0], "start_index_map": [0], "index_vector_dim": 1, "slice_sizes": [1]}},
     "lxla_index_add": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
     "lxla_index_copy": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
     "lxla_index": {"x": (F32, (2, 3)), "indices": [(S32, (2,)), (S32, ())], "n_indices": 2},
-    "lxla_index_put": {"op": 2, "x": (F32, (2, 3)), "indices": [(S32, (2,)), (S32, ())], "n_indices": 2, "values": (F32, (2,))},
+    "lxla_index_put": {"op": constants.SCATTER_SUM, "x": (F32, (2, 3)), "indices": [(S32, (2,)), (S32, ())], "n_indices": 2, "values": (F32, (2,))},
     "lxla_mask_select": {"x": (F32, (2, 3)), "mask": (PRED, (2,)), "size": 3, "fill": ONE, "index_dtype": S32},
     "lxla_nonzero": {"x": (F32, (2, 3)), "size": 3, "fill": 1, "index_dtype": S32, "n_indices": 2},
     "lxla_searchsorted": {"sorted": ROW, "values": (F32, (2, 3)), "right": 1, "index_dtype": S32},
@@ -59,12 +61,12 @@ RIGHT = {
     "lxla_pad_with_scalar": {"x": (F32, (2, 3)), "value": 1, "low": [1, 0], "high": [0, -1], "interior": [1, 0], "rank": 2},
     "lxla_select_with_scalars": {"pred": (PRED, (2, 3)), "on_true": (F32, (2, 3)), "true_scalar": None, "on_false": None, "false_scalar": 2},
     "lxla_pad": {"x": (F32, (2, 3)), "value": ONE, "low": [1, 0], "high": [0, -1], "interior": [1, 0], "n": 2, "rank": 2},
-    "lxla_random_bernoulli": {"algorithm": 1, "key": KEY, "p": 0.5, "dims": [2, 3], "rank": 2},
-    "lxla_random_bits": {"algorithm": 2, "key": KEY, "dtype": U32, "dims": [2, 3], "rank": 2},
-    "lxla_random_normal": {"algorithm": 1, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2},
-    "lxla_random_split": {"algorithm": 1, "key": KEY, "n": 2},
-    "lxla_random_uniform": {"algorithm": 2, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2, "low": 0.0, "high": 1.0},
-    "lxla_rng_bit_generator": {"algorithm": 1, "state": (9, (2,)), "dtype": U32, "dims": [2, 3], "rank": 2},
+    "lxla_random_bernoulli": {"algorithm": THREE_FRY, "key": KEY, "p": 0.5, "dims": [2, 3], "rank": 2},
+    "lxla_random_bits": {"algorithm": PHILOX, "key": KEY, "dtype": U32, "dims": [2, 3], "rank": 2},
+    "lxla_random_normal": {"algorithm": THREE_FRY, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2},
+    "lxla_random_split": {"algorithm": THREE_FRY, "key": KEY, "n": 2},
+    "lxla_random_uniform": {"algorithm": PHILOX, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2, "low": 0.0, "high": 1.0},
+    "lxla_rng_bit_generator": {"algorithm": THREE_FRY, "state": (U64, (2,)), "dtype": U32, "dims": [2, 3], "rank": 2},
     "lxla_reduce_window": {"body": ADD, "inputs": [ROW], "inits": [ONE], "n": 1, "options": {"rank": 1, "window_dimensions": [2]}},
     "lxla_reduce_with": {"body": ADD, "inputs": [(F32, (2, 3))], "inits": [ONE], "n": 1, "axes": [1], "n_axes": 1},
     "lxla_scan": {"body": ADD, "init": [ONE], "n_init": 1, "n_carry": 1, "xs": [ROW], "n_xs": 1, "length": 3, "reverse": 0, "n_ys": 0},
@@ -78,29 +80,18 @@ RIGHT = {
 }
 
 
-def prototypes():
-    for name, parameters in re.findall(r"^lxla_status (lxla_\w+)\(([^;]*)\);", HEADER, re.M):
-        if not LEFT_OUT.match(name):
-            yield name, [re.match(r"(.*?)(\w+)$", " ".join(p.split())).groups() for p in parameters.split(",")]
-
-
-def options_of(name):
-    """Returns the ctypes class of a struct of options, from its definition in the header."""
-    body = HEADER[: HEADER.index(f"}} {name};")].rsplit("typedef struct {", 1)[1]
-    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
-    kinds = {"size_t": c_size_t, "int64_t": c_int64, "int32_t": c_int32, "char": ctypes.c_char_p}
-    members = re.findall(r"(?:const )?(\w+) (\*(?:const \*)?)?(\w+);", body)
-    fields = [(m, POINTER(kinds[t]) if stars else kinds[t]) for t, stars, m in members]
-    return type(name, (Structure,), {"_fields_": fields})
+def operations():
+    """Returns the functions to call, with the types in C and the names of their parameters."""
+    found = [(name, of) for name, of in functions.items() if of.result == "lxla_status" and not LEFT_OUT.match(name)]
+    return [(name, [(each.type, each.name) for each in of.parameters]) for name, of in found]
 
 
 class Fuzzer(Transformations):
     def __init__(self, rng):
         self.rng, self.env = rng, abi.new_env()
-        self.worlds = [abi.xla(), Device(1, 0)]
-        self.operations = list(prototypes())
+        self.worlds = [abi.xla(), abi.cpu()]
+        self.operations = operations()
         self.delicate = 3 * [each for each in self.operations if each[0] in RIGHT]
-        self.structs = {n: options_of(n) for n in set(re.findall(r"const (lxla_\w+_options) \*", HEADER)) if not re.search("env|custom", n)}
         self.pool, self.kept = {}, []
         for dtype in DTYPES:
             for shape in SHAPES:
@@ -110,15 +101,15 @@ class Fuzzer(Transformations):
 
     def made(self, dtype, shape):
         sizes = (c_int64 * max(len(shape), 1))(*shape)
-        value = 1.0 if dtype == 1 else float(self.rng.randint(0, 2))
+        value = 1.0 if dtype == PRED else float(self.rng.randint(0, 2))
         full = lambda device: abi.give(abi.lib.lxla_tensor_full, Tensor, self.env, device, dtype, sizes, len(shape), value)
         return [full(device) for device in self.worlds]
 
     def traced(self):
         """Traces computations of scalars: sums, products and comparisons, of some dtypes."""
-        functions = [(1, "lxla_binary"), (3, "lxla_binary"), (6, "lxla_compare"), (4, "lxla_compare")]
-        for dtype in (1, 4, 11, 13, 14, 16):
-            for i, (op, function) in enumerate(functions):
+        recorded = [(abi.ADD, "lxla_binary"), (abi.MULTIPLY, "lxla_binary"), (constants.COMPARE_LT, "lxla_compare"), (constants.COMPARE_GT, "lxla_compare")]
+        for dtype in (DTYPE[name] for name in "pred s32 f32 bf16 c64 f8e5m2".split()):
+            for i, (op, function) in enumerate(recorded):
                 p = [Tensor(), Tensor()]
                 for each in p:
                     abi.ok(abi.lib.lxla_tensor_placeholder(self.env, self.worlds[0], dtype, None, 0, byref(each)))
@@ -140,7 +131,7 @@ class Fuzzer(Transformations):
         if self.rng.random() < 0.15:
             return self.number()
         if name in ("op", "algorithm"):
-            return self.rng.randint(1, 44 if name == "op" else 2)
+            return self.rng.randint(1, len(family("UNARY")) if name == "op" else 2)
         if "axis" in name:
             return self.rng.randint(-2, 1)
         return self.rng.randint(0, 1) if kind == "int32_t" else self.rng.randint(0, 3)
@@ -165,7 +156,7 @@ class Fuzzer(Transformations):
         return (kind * max(n, 1))(*[kind(v).value for v in values])
 
     def options(self, name, rank):
-        made = self.structs[name]()
+        made = getattr(types, name)()
         made.struct_size = ctypes.sizeof(made)
         abi.ok(getattr(abi.lib, name + "_init")(byref(made)))
         for field, kind in made._fields_[1:]:
@@ -185,7 +176,7 @@ class Fuzzer(Transformations):
         return made
 
     def right_options(self, name, given):
-        made = self.structs[name]()
+        made = getattr(types, name)()
         made.struct_size = ctypes.sizeof(made)
         abi.ok(getattr(abi.lib, name + "_init")(byref(made)))
         for field, value in given.items():
@@ -202,7 +193,7 @@ class Fuzzer(Transformations):
     def right(self, kind, value):
         """Returns an argument of RIGHT, for the lazy and the native call."""
         if kind == "const lxla_scalar *":
-            scalar = None if value is None else Scalar(dtype=5)
+            scalar = None if value is None else Scalar(dtype=S64)
             if scalar:
                 scalar.value.i = value
             self.alive.append(scalar)
@@ -232,7 +223,7 @@ class Fuzzer(Transformations):
             changed = self.rng.choice([None, *right])
             for i, (kind, name) in enumerate(parameters):
                 if name in right and name != changed:
-                    both[0][i], both[1][i] = self.right(kind.strip(), right[name])
+                    both[0][i], both[1][i] = self.right(kind, right[name])
         return both, out
 
     def random_arguments(self, parameters):
@@ -240,10 +231,9 @@ class Fuzzer(Transformations):
         n = self.rng.choice([0, 1, 1, 2, 2, 3])
         first, shared, out, both = None, {}, [], [[], []]
         for i, (kind, name) in enumerate(parameters):
-            kind = kind.strip()
             if kind == "lxla_tensor":
                 first = first or self.tensor()
-                pair = first if not any(k.strip() == "lxla_tensor" for k, _ in parameters[:i]) else self.tensor(first)
+                pair = first if not any(k == "lxla_tensor" for k, _ in parameters[:i]) else self.tensor(first)
                 values = pair
             elif kind == "const lxla_tensor *":
                 pairs = [self.tensor(first) for _ in range(n)]
@@ -267,13 +257,13 @@ class Fuzzer(Transformations):
             elif kind == "const lxla_computation *":
                 values = [(Computation * max(n, 1))(*[self.rng.choice(list(self.computations.values())) for _ in range(n)])] * 2
             elif kind == "const lxla_scalar *":
-                scalar = Scalar(dtype=self.rng.choice([4, 5, 9, 11, 12, 15, 99]))
+                scalar = Scalar(dtype=self.rng.choice([*SCALARS, 99]))
                 scalar.value.u = self.rng.choice([0, 1, 2, 2**63])
                 values = [byref(scalar) if self.rng.random() < 0.85 else None] * 2
                 self.alive.append(scalar)
             elif kind == "const char *":
                 values = [self.rng.choice([b"ij,jk->ik", b"i,i->", b"...i->i...", b"ii->i", b"->", b"ij", b"i j , k", b"", b"ij->ijj", b"data"])] * 2
-            elif kind == "const char *const *":
+            elif kind == "const char * const *":
                 texts = [self.rng.choice([b"", b"data", b"-", b"data,-", b"data+model", b"data,data", b",", None]) for _ in range(n)]
                 values = [(ctypes.c_char_p * max(n, 1))(*texts)] * 2
             elif kind == "lxla_mesh":
@@ -309,16 +299,16 @@ class Fuzzer(Transformations):
             return f"{name}: lazily {said[0]}, natively {said[1]}"
         if said[0][0] != OK or said[1][0] != OK:
             return abi.release(*results[0], *results[1])
-        types = [[self.type_of(t) for t in each] for each in results]
-        if types[0] != types[1]:
-            return f"{name}: lazily {types[0]}, natively {types[1]}"
+        made = [[self.type_of(t) for t in each] for each in results]
+        if made[0] != made[1]:
+            return f"{name}: lazily {made[0]}, natively {made[1]}"
         self.done[name] = self.done.get(name, 0) + 1
-        for pair, (_, dims) in zip(zip(*results), types[0]):
+        for pair, (_, dims) in zip(zip(*results), made[0]):
             size = 1
             for dim in dims:
                 size *= dim
             self.kept.append([*pair]) if size < 10000 else abi.release(*pair)
-        self.recorded.append((name, types[0], results[0]))
+        self.recorded.append((name, made[0], results[0]))
 
     def type_of(self, tensor):
         dtype = abi.give(abi.lib.lxla_tensor_dtype, c_int32, tensor).value
@@ -348,32 +338,7 @@ class Fuzzer(Transformations):
                 return wrong
 
 
-def declare():
-    kinds = {"lxla_tensor": Tensor, "int32_t": c_int32, "int64_t": c_int64, "size_t": c_size_t, "double": c_double,
-             "lxla_env": Env, "lxla_device": Device, "lxla_computation": Computation, "lxla_mesh": Mesh, "const char *": ctypes.c_char_p}
-    for name, parameters in prototypes():
-        abi.SIGNATURES[name] = [kinds.get(kind.strip(), ctypes.c_void_p) for kind, _ in parameters]
-    any_one = ctypes.c_void_p
-    abi.SIGNATURES |= {
-        "lxla_computation_call": [Computation, any_one, c_size_t, any_one, c_size_t],
-        "lxla_computation_info": [Computation, any_one, any_one, any_one],
-        "lxla_computation_release": [Computation],
-        "lxla_vjp_options_init": [any_one],
-        "lxla_computation_jvp": [Computation, any_one, c_size_t, any_one],
-        "lxla_computation_vjp": [Computation, any_one, any_one, any_one, any_one],
-        "lxla_computation_value_and_grad": [Computation, any_one, any_one],
-        "lxla_computation_vmap": [Computation, any_one, c_size_t, any_one, c_size_t, c_int64, any_one],
-        "lxla_computation_with_vjp": [Computation, Computation, Computation, any_one],
-        "lxla_computation_with_jvp": [Computation, Computation, any_one],
-        "lxla_computation_with_vmap": [Computation, Computation, any_one],
-        "lxla_tensor_placeholder": [Env, Device, c_int32, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
-        "lxla_computation_trace": [ctypes.c_void_p, c_size_t, ctypes.c_void_p, c_size_t, ctypes.c_void_p],
-        "lxla_sync": [ctypes.c_void_p, c_size_t],
-    }
-
-
 def main():
-    declare()
     abi.load(sys.argv[1])
     calls = int(sys.argv[2]) if len(sys.argv) > 2 else 20000
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -381,8 +346,8 @@ def main():
     wrong = fuzzer.run(calls)
     succeeded = sum(fuzzer.done.values())
     print(f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of {len(fuzzer.operations) + len(TRANSFORMATIONS)} functions")
-    functions = {name for name, _ in fuzzer.operations} | {"lxla_computation_" + name for name in TRANSFORMATIONS}
-    print("never:", *sorted(functions - fuzzer.done.keys()))
+    known = {name for name, _ in fuzzer.operations} | {"lxla_computation_" + name for name in TRANSFORMATIONS}
+    print("never:", *sorted(known - fuzzer.done.keys()))
     if wrong:
         print(wrong)
     return 1 if wrong else 0

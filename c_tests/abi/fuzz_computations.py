@@ -7,10 +7,12 @@ from ctypes import POINTER, byref, c_int64, c_size_t
 
 import ctypes_test as abi
 from ctypes_test import Computation, Tensor
+from header import constants, family
 
 TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp", "with_vmap"]
-FLOATS = [*range(10, 21), 26, 27, 28]  # and complex numbers
-OK, RESOURCE_EXHAUSTED, INTERNAL, INVALID_HANDLE, PANIC = 0, 8, 13, 64, 66
+FLOATS = [number for name, number in family("DTYPE").items() if name[0] in "fbc"]  # and complex numbers
+OK, RESOURCE_EXHAUSTED, INTERNAL = constants.OK, constants.RESOURCE_EXHAUSTED, constants.INTERNAL
+INVALID_HANDLE, PANIC = constants.INVALID_HANDLE, constants.PANIC
 
 
 class Function:
@@ -48,9 +50,9 @@ class Transformations:
             return place
 
         for i, (kind, _) in enumerate(parameters):
-            if kind.strip() == "lxla_tensor":
+            if kind == "lxla_tensor":
                 arguments[i] = hole(arguments[i])
-            elif kind.strip() == "const lxla_tensor *" and arguments[i]:
+            elif kind == "const lxla_tensor *" and arguments[i]:
                 arguments[i] = (Tensor * len(arguments[i]))(*[hole(t) if t.id else t for t in arguments[i]])
         made = None
         small = all(math.prod(dims) < 1000 for _, dims in types)
@@ -83,14 +85,14 @@ class Transformations:
     def vjp_options(self, n):
         if self.rng.random() < 0.3:
             return None
-        made = self.structs["lxla_vjp_options"]()
+        made = abi.VjpOptions()
         made.struct_size = ctypes.sizeof(made)
         abi.ok(abi.lib.lxla_vjp_options_init(byref(made)))
         wrt, made.n_wrt = self.indices(n)
         made.wrt = wrt and ctypes.cast(wrt, POINTER(c_size_t))
         made.captured, made.checkpoint = self.rng.choice([0, 0, 1, 2, 3]), self.rng.choice([0, 1, 2, 2, 3, 3, 4, 5])
         names = (ctypes.c_char_p * 2)(b"a", b"b")
-        if made.checkpoint == 4 or self.rng.random() < 0.1:
+        if made.checkpoint == constants.CHECKPOINT_SAVE_NAMED or self.rng.random() < 0.1:
             made.saved_names, made.n_saved_names = ctypes.cast(names, POINTER(ctypes.c_char_p)), 2
         self.alive += [made, wrt, names]
         return byref(made)

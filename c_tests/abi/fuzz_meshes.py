@@ -4,7 +4,6 @@ Whether a mesh and a sharding are right is decided here again, by the documented
 same. Tensors that are made have to hold the right values, whole and in pieces. Bodies of random collectives that shard_map
 takes have to compile and run. Nothing may panic, and a call that is refused may not return anything."""
 
-import ctypes
 import json
 import math
 import random
@@ -17,10 +16,13 @@ import numpy as np
 
 import ctypes_test as abi
 from ctypes_test import Computation, Device, Mesh, Tensor, texts
+from header import constants, family
 
-OK, INTERNAL, PANIC, FAILED_PRECONDITION = 0, 13, 66, 9
+OK, INTERNAL, PANIC = constants.OK, constants.INTERNAL, constants.PANIC
+DTYPE = family("DTYPE")
 DEVICES = 8
-DTYPES = {1: np.bool_, 2: np.int8, 4: np.int32, 5: np.int64, 6: np.uint8, 11: np.float32, 12: np.float64, 14: np.complex64}
+DTYPES = {DTYPE["pred"]: np.bool_, DTYPE["s8"]: np.int8, DTYPE["s32"]: np.int32, DTYPE["s64"]: np.int64, DTYPE["u8"]: np.uint8,
+          DTYPE["f32"]: np.float32, DTYPE["f64"]: np.float64, DTYPE["c64"]: np.complex64}
 SHAPES = [(), (8,), (6,), (1,), (0, 4), (8, 4), (4, 8), (2, 3), (8, 8), (2, 4, 6), (4, 2, 2, 8)]
 UNUSED = 2**64 - 1  # an output that nothing may be written to
 
@@ -178,7 +180,7 @@ class Fuzzer:
     def values(self):
         dtype = self.rng.choice(list(DTYPES))
         shape = self.rng.choice(SHAPES)
-        return dtype, (np.arange(math.prod(shape)) % 100 % (2 if dtype == 1 else 128)).astype(DTYPES[dtype]).reshape(shape)
+        return dtype, (np.arange(math.prod(shape)) % 100 % (2 if dtype == DTYPE["pred"] else 128)).astype(DTYPES[dtype]).reshape(shape)
 
     def make_tensor(self):
         """From the host, from cpu, or from a device."""
@@ -193,7 +195,7 @@ class Fuzzer:
             ok = self.called(name, mesh.handle, dtype, dims, rank, *data, text.encode(), byref(made), out=[made])
         else:
             name = "lxla_tensor_shard"
-            place = r.choice([Device(1, 0), abi.xla(), abi.xla(5)])
+            place = r.choice([abi.cpu(), abi.xla(), abi.xla(5)])
             data = whole.ctypes.data, whole.nbytes
             source = abi.give(abi.lib.lxla_tensor_from_host, Tensor, self.env, place, dtype, dims, rank, *data)
             ok = self.called(name, source, mesh.handle, text.encode(), byref(made), out=[made])
@@ -242,7 +244,7 @@ class Fuzzer:
         names = r.sample(list(mesh.axes), r.randint(1, len(mesh.axes)))
         axes = "+".join(names) if r.random() < 0.9 else r.choice(["", "a", "data+data", "a,b", "+", "zz"])
         axis, other = r.choice([0, 0, 1, -1, 2, 7]), r.choice([0, 1, 1, -1, -9])
-        op = r.choice([1, 1, 1, 2, 3, 4, 5, 6, 0, 99])
+        op = r.choice([abi.SUM, abi.SUM, *family("REDUCE").values(), 0, 99])
         count = mesh.axes.get(axes, 2)
         pairs = [(i, (i + 1) % count) for i in range(count)]
         if r.random() < 0.3:
@@ -301,7 +303,7 @@ class Fuzzer:
             abi.release(made)
         # Outside, a collective has no value; a constant has one.
         status = abi.lib.lxla_sync(byref(result), 1)
-        if status != FAILED_PRECONDITION and not (status == OK and self.may_be_constant):
+        if status != abi.FAILED_PRECONDITION and not (status == OK and self.may_be_constant):
             raise Wrong(f"a value outside shard_map: status {status}")
         abi.release(x, *{each.id: each for each in chain}.values())
         abi.ok(abi.lib.lxla_computation_release(body))
@@ -314,7 +316,7 @@ class Fuzzer:
             while len(self.tensors) > 40:
                 abi.release(self.tensors.pop(self.rng.randrange(len(self.tensors)))[0])
             if i % 50 == 49:
-                everywhere = Device(0, 0)
+                everywhere = Device(constants.DEVICE_UNSPECIFIED, 0)
                 if not self.called("lxla_mark_step", self.env, everywhere, 1):
                     raise Wrong(f"a step of everything: {self.said}")
         self.forget(lambda mesh: True)
@@ -326,7 +328,6 @@ class Fuzzer:
 
 
 def main():
-    abi.SIGNATURES |= {"lxla_sync": [ctypes.POINTER(Tensor), c_size_t], "lxla_wait": [abi.Env, Device]}
     abi.load(sys.argv[1])
     calls = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1

@@ -14,7 +14,7 @@ from ctypes import byref
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 
-OK, INVALID_ARGUMENT = 0, 3
+OK, INVALID_ARGUMENT = abi.OK, abi.INVALID_ARGUMENT
 UNUSED = 2**64 - 1
 MOST_DEVICES = 1023
 NAMES = ["a", "b", "", "ü", "a b", "\\u0041", '\\"', "cpu_device_count", "node_id", "num_nodes", "x" * 300]
@@ -45,7 +45,7 @@ def is_value(name, value):
         right = -(2**63) <= value < 2**63
     elif isinstance(value, float):
         try:
-            struct.pack("<f", value)
+            struct.pack("<f", value)  # native floats would be infinite before Python 3.12
             right = abs(value) != float("inf")
         except OverflowError:
             right = False

@@ -10,24 +10,26 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # leaves no caches beside the sources
+from header import constants
+
 PROGRAM = """
 import ctypes, sys
-library = ctypes.CDLL(sys.argv[1])
-library.lxla_last_error_message.restype = ctypes.c_char_p
-class Env(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_uint64)]
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[2])
+from header import load, types
+library = load(sys.argv[1])
 count = ctypes.c_int32()
-status = library.lxla_env_device_count(Env(0), ctypes.byref(count))
+status = library.lxla_env_device_count(types.lxla_env(0), ctypes.byref(count))
 print(status, count.value, library.lxla_last_error_message().decode())
 """
-NOT_FOUND = 5
 
 
 def device_count(library):
     """Returns the status, count and message of a new process."""
     known = {"LXLA_PJRT_PLUGIN", "PJRT_NAMES_AND_LIBRARY_PATHS"}
     environment = {name: value for name, value in os.environ.items() if name not in known}
-    command = [sys.executable, "-c", PROGRAM, str(library)]
+    command = [sys.executable, "-c", PROGRAM, str(library), sys.path[0]]
     answer = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     status, count, message = answer.split(" ", 2)
     return int(status), int(count), message
@@ -46,7 +48,7 @@ def main():
         installed = pathlib.Path(folder) / "liblazyxla.so"
         shutil.copy(stripped, installed)
         status, _, message = device_count(installed)
-        assert status == NOT_FOUND and str(tree) not in message, (status, message)
+        assert status == constants.NOT_FOUND and str(tree) not in message, (status, message)
         assert "make plugin" in message and folder in message, message
         own = pathlib.Path(folder) / "lazyxla"
         own.mkdir()

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import byref, c_char_p, c_int32, c_int64, c_size_t, c_void_p
 
 import ml_dtypes  # makes numpy know bfloat16
 import numpy as np
@@ -16,25 +16,27 @@ import safetensors.numpy
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 from ctypes_test import Tensor, dims, give, new_env, ok, refused, release, text, xla
+from header import constants, family
 
-INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, DATA_LOSS = 3, 5, 12, 15
+INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED = abi.INVALID_ARGUMENT, abi.NOT_FOUND, abi.UNIMPLEMENTED
+DATA_LOSS = constants.DATA_LOSS
 
-# Names of each dtype in the format and in NumPy, and in lazyxla with its number in the ABI.
+# Names of each dtype in the format and in NumPy, and in lazyxla.
 DTYPES = [
-    ("BOOL", "bool", "pred", 1),
-    ("I8", "int8", "s8", 2),
-    ("I16", "int16", "s16", 3),
-    ("I32", "int32", "s32", 4),
-    ("I64", "int64", "s64", 5),
-    ("U8", "uint8", "u8", 6),
-    ("U16", "uint16", "u16", 7),
-    ("U32", "uint32", "u32", 8),
-    ("U64", "uint64", "u64", 9),
-    ("F16", "float16", "f16", 10),
-    ("F32", "float32", "f32", 11),
-    ("F64", "float64", "f64", 12),
-    ("BF16", "bfloat16", "bf16", 13),
-    ("C64", "complex64", "c64", 14),
+    ("BOOL", "bool", "pred"),
+    ("I8", "int8", "s8"),
+    ("I16", "int16", "s16"),
+    ("I32", "int32", "s32"),
+    ("I64", "int64", "s64"),
+    ("U8", "uint8", "u8"),
+    ("U16", "uint16", "u16"),
+    ("U32", "uint32", "u32"),
+    ("U64", "uint64", "u64"),
+    ("F16", "float16", "f16"),
+    ("F32", "float32", "f32"),
+    ("F64", "float64", "f64"),
+    ("BF16", "bfloat16", "bf16"),
+    ("C64", "complex64", "c64"),
 ]
 SHAPES = [(), (1,), (0,), (3, 0, 2), (7,), (2, 3), (5, 1, 4), (300, 70)]
 # Bits of quiet and signalling NaNs with payloads, -0.0, both infinities, the least and greatest denormals.
@@ -56,15 +58,6 @@ SPECIAL = {
 }
 SPECIAL["complex64"] = SPECIAL["float32"] + [0x7FC00001]
 
-abi.SIGNATURES.update(
-    {
-        "lxla_save": [c_char_p, POINTER(c_char_p), POINTER(Tensor), c_size_t],
-        "lxla_load": [abi.Env, abi.Device, c_char_p, c_char_p, POINTER(Tensor)],
-        "lxla_file_names": [c_char_p, POINTER(c_void_p)],
-        "lxla_transpose": [Tensor, POINTER(c_int64), c_size_t, POINTER(Tensor)],
-    }
-)
-
 
 def word(name):
     """Returns the unsigned integer dtype that holds an element's bits; for complex numbers, the bits of one part."""
@@ -75,7 +68,7 @@ def samples():
     """Returns arrays by name: random bits in every dtype and shape, and the special values."""
     random = np.random.default_rng(6)
     found = {}
-    for _, name, _, _ in DTYPES:
+    for _, name, _ in DTYPES:
         for shape in SHAPES:
             count = int(np.prod(shape)) * np.dtype(name).itemsize
             bits = np.frombuffer(random.bytes(count), word(name))
@@ -87,7 +80,7 @@ def samples():
 
 
 def number(array):
-    return next(n for _, name, _, n in DTYPES if np.dtype(name) == array.dtype)
+    return next(family("DTYPE")[our_name] for _, name, our_name in DTYPES if np.dtype(name) == array.dtype)
 
 
 def to_device(env, array):
@@ -125,7 +118,7 @@ def check_file(path, arrays):
     """Checks that Python's package reads the arrays from the file, both as bytes and as arrays."""
     raw = deserialized(path)
     assert raw.keys() == arrays.keys()
-    format_names = {np.dtype(name): format_name for format_name, name, _, _ in DTYPES}
+    format_names = {np.dtype(name): format_name for format_name, name, _ in DTYPES}
     for name, array in arrays.items():
         assert raw[name]["dtype"] == format_names[array.dtype], name
         assert tuple(raw[name]["shape"]) == array.shape, name
@@ -160,7 +153,7 @@ def test_what_python_saves_the_library_loads(folder):
             check_tensor(loaded, array, name)
             release(loaded)
     told = json.loads(text(abi.lib.lxla_file_names, path.encode()))
-    ours = {np.dtype(name): our_name for _, name, our_name, _ in DTYPES}
+    ours = {np.dtype(name): our_name for _, name, our_name in DTYPES}
     assert told == {name: {"dtype": ours[array.dtype], "dims": list(array.shape)} for name, array in arrays.items()}
     release(env)
 

@@ -19,7 +19,6 @@ sys.path.append(str(Path(__file__).parents[1] / "abi"))
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 
-FAILED_PRECONDITION = 9
 # Time limit of the list's processes, and of a start here. The loader of libtt writes 11,000 files at its first start; libtpu was
 # seen to wait for a TPU for more than 90 seconds.
 PROBE_SECONDS, START_SECONDS = 60, 30
@@ -66,11 +65,11 @@ def check_starts(library, plugins, there):
     path = {name: plugin["path"] for name, plugin in plugins.items()}
     if not there["cuda"]:
         how, line = started(library, path["xla_cuda_plugin.so"])
-        assert how == 0 and line.startswith(f"status {FAILED_PRECONDITION} ") and "No visible GPU devices" in line, (how, line)
+        assert how == 0 and line.startswith(f"status {abi.FAILED_PRECONDITION} ") and "No visible GPU devices" in line, (how, line)
         print("cuda without a GPU:", line)
     if not there["rocm"]:
         how, line = started(library, path["xla_rocm_plugin.so"])
-        assert how == 0 and line.startswith(f"status {FAILED_PRECONDITION} ") and "cannot open shared" in line, (how, line)
+        assert how == 0 and line.startswith(f"status {abi.FAILED_PRECONDITION} ") and "cannot open shared" in line, (how, line)
         print("rocm without its libraries:", line)
     if not there["tt"]:
         how, line = started(library, path["libtt.so"])

@@ -20,7 +20,7 @@ import ops_test
 from ops_cases import Case, World, release
 from ops_composed import activations
 from ops_elementwise import binaries, unaries
-from ops_values import DTYPES, NAMES, dtypes, kind, pairs, real
+from ops_values import DTYPES, FLOAT8, NAMES, dtypes, kind, pairs, real
 
 # Number of elements per call, so that one program serves all.
 CHUNK = 1 << 15
@@ -28,16 +28,6 @@ CHUNK = 1 << 15
 PAIRS = {"power", "atan2", "divide"}
 LEFT_OUT = {"gelu", "erf", "erfc", "relu", "relu6"}
 PREDICATES = ("is_finite", "is_nan", "is_inf", "signbit")
-FLOAT8 = {
-    "float8_e5m2": 16,
-    "float8_e4m3fn": 17,
-    "float8_e4m3b11fnuz": 18,
-    "float8_e5m2fnuz": 19,
-    "float8_e4m3fnuz": 20,
-    "float8_e4m3": 26,
-    "float8_e3m4": 27,
-    "float8_e8m0fnu": 28,
-}
 
 
 def around(values, dtype, steps=6):
@@ -264,7 +254,7 @@ def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     abi.load(arguments[0])
     env = abi.new_env()
-    worlds = [World(env, abi.xla(), "lazily"), World(env, abi.Device(1, 0), "natively")]
+    worlds = [World(env, abi.xla(), "lazily"), World(env, abi.cpu(), "natively")]
     worlds = [world for world in worlds if options.get("only", world.name) == world.name]
     failures, started, bits = [], time.time(), int(options.get("bits", 20))
     chosen = [(o, n) for o, n in functions() if o.name.startswith("".join(arguments[1:2])) and options.get("dtype", n) == n]

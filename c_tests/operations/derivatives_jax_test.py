@@ -30,7 +30,7 @@ sys.dont_write_bytecode = True
 os.environ["JAX_PLATFORMS"] = "cpu"
 flags = os.environ.pop("XLA_FLAGS", None)
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"  # most of the time goes into JAX's compiles
-import derivatives_test as base
+from derivatives_test import REFUSED, Traced, abi, differentiable, draws, finite, random_like, trace  # first: it finds abi/
 import jax
 import ml_dtypes
 import numpy as np
@@ -38,7 +38,6 @@ import ops_reference as reference
 from ctypes_test import Computation, Tensor, VjpOptions
 from derivatives_jax_conventions import CONVENTIONS, EVERYWHERE, WITHOUT
 from derivatives_jax_functions import BINARY, FUNCTIONS
-from derivatives_test import REFUSED, Traced, abi, differentiable, draws, finite, random_like, trace
 from ops_cases import Case, World, array_of, plain, release
 from ops_test import SUBJECTS, described
 from ops_values import DTYPES, NAMES, dtypes, kind, real
@@ -473,10 +472,9 @@ def check_all(native, place, operations, count):
 def main():
     names, started = [argument for argument in sys.argv[1:] if not argument.startswith("--")], time.time()
     abi.load(names[0])
-    base.declare()
     env = abi.new_env()
     abi.ok(abi.lib.lxla_env_set_option(env, b"mixed_device_policy", b"copy"))
-    native = World(env, abi.Device(1, 0), "natively")
+    native = World(env, abi.cpu(), "natively")
     place = World(env, abi.xla(), "lazily") if "--lazily" in sys.argv else native
     known = [operation for subject in SUBJECTS for operation in subject()]
     operations = [operation for operation in known if operation.name.startswith("".join(names[1:]))]

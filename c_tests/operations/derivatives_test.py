@@ -8,7 +8,7 @@ Traces each case of the operations of ops_test.py as a computation of f64 or c12
 With --lazily, also runs all of these on the plugin, and compares with the native results."""
 
 import sys
-from ctypes import POINTER, byref, c_int64, c_size_t, c_void_p
+from ctypes import byref, c_int64, c_size_t
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
@@ -97,17 +97,6 @@ class Traced:
     def vmap(self, in_axes):
         axes = [ints(in_axes), len(in_axes), ints([0] * self.results), self.results, c_int64(BATCH)]
         return self.transformed("lxla_computation_vmap", *axes, results=self.results)
-
-
-def declare():
-    """Declares the functions of this test."""
-    made, sizes = POINTER(Computation), POINTER(c_size_t)
-    for name, arguments in {
-        "jvp": [Computation, sizes, c_size_t, made],
-        "vjp": [Computation, c_void_p, made, made, sizes],
-        "vmap": [Computation, POINTER(c_int64), c_size_t, POINTER(c_int64), c_size_t, c_int64, made],
-    }.items():
-        getattr(abi.lib, f"lxla_computation_{name}").argtypes = arguments
 
 
 def abi_results(computation):
@@ -375,10 +364,9 @@ def lazily(world, case, operation):
 def main():
     names = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     abi.load(names[0])
-    declare()
     env = abi.new_env()
     abi.ok(abi.lib.lxla_env_set_option(env, b"mixed_device_policy", b"copy"))
-    world, plugin = World(env, abi.Device(1, 0), "natively"), World(env, abi.xla(), "lazily")
+    world, plugin = World(env, abi.cpu(), "natively"), World(env, abi.xla(), "lazily")
     known = [operation for subject in SUBJECTS for operation in subject()]
     operations = [operation for operation in known if operation.name.startswith("".join(names[1:]))]
     count, failures, refused = 0, [], set()

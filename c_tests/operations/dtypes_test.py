@@ -2,28 +2,19 @@
 
 import ctypes
 import sys
-from ctypes import POINTER, Structure, byref, c_double, c_int32, c_int64, c_size_t, c_uint64
+from ctypes import byref, c_int32, c_size_t
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import ml_dtypes
 import numpy as np
-from ops_values import DTYPES
+from header import constants, types
+from ops_values import DTYPES, FLOAT8
 
-SMALL = {
-    16: "float8_e5m2",
-    17: "float8_e4m3fn",
-    18: "float8_e4m3b11fnuz",
-    19: "float8_e5m2fnuz",
-    20: "float8_e4m3fnuz",
-    26: "float8_e4m3",
-    27: "float8_e3m4",
-    28: "float8_e8m0fnu",
-}
-ALL = {name: number for name, (number, _) in DTYPES.items()} | {name: number for number, name in SMALL.items()}
+ALL = {name: number for name, (number, _) in DTYPES.items()} | FLOAT8
 NUMPY = {number: dtype for number, dtype in DTYPES.values()}
-NUMPY |= {number: np.dtype(getattr(ml_dtypes, name)) for number, name in SMALL.items()}
+NUMPY |= {number: np.dtype(getattr(ml_dtypes, name)) for name, number in FLOAT8.items()}
 
 # The type lattice of jax.dtypes (jax/_src/dtypes.py), with its weak types i*, f* and c* as intermediate nodes.
 LATTICE = {
@@ -37,29 +28,13 @@ LATTICE = {
     "s16": ["s32"],
     "s32": ["s64"],
     "s64": ["f*"],
-    "f*": [*SMALL.values(), "bf16", "f16", "c*"],
+    "f*": [*FLOAT8, "bf16", "f16", "c*"],
     "bf16": ["f32"],
     "f16": ["f32"],
     "f32": ["f64", "c64"],
     "f64": ["c128"],
     "c*": ["c64"],
     "c64": ["c128"],
-}
-
-
-class Limits(Structure):
-    _fields_ = [("struct_size", c_size_t)]
-    _fields_ += [(name, c_int32) for name in ("kind", "bits", "mantissa_bits", "exponent_bits", "digits")]
-    _fields_ += [(name, c_int32) for name in ("has_infinity", "has_nan", "has_negative_zero")]
-    _fields_ += [(name, c_double) for name in ("eps", "min", "max", "smallest_normal", "smallest_subnormal")]
-    _fields_ += [("integer_min", c_int64), ("integer_max", c_uint64)]
-
-
-abi.SIGNATURES |= {
-    "lxla_dtype_size": [c_int32, POINTER(c_size_t)],
-    "lxla_dtype_promote": [c_int32, c_int32, POINTER(c_int32)],
-    "lxla_dtype_can_cast": [c_int32, c_int32, POINTER(c_int32)],
-    "lxla_dtype_info": [c_int32, POINTER(Limits)],
 }
 
 
@@ -91,12 +66,14 @@ def promotions():
 
 def limits():
     for number, dtype in NUMPY.items():
-        size, got = abi.give(abi.lib.lxla_dtype_size, c_size_t, number).value, Limits(struct_size=ctypes.sizeof(Limits))
+        size = abi.give(abi.lib.lxla_dtype_size, c_size_t, number).value
+        got = types.lxla_dtype_limits(struct_size=ctypes.sizeof(types.lxla_dtype_limits))
         assert size == dtype.itemsize, f"{dtype}: {size} bytes"
         abi.ok(abi.lib.lxla_dtype_info(number, byref(got)))
         if dtype.kind in "iu":
             info = np.iinfo(dtype)
-            assert (got.kind, got.bits) == (2 if dtype.kind == "i" else 3, info.bits), dtype
+            sign = constants.KIND_SIGNED if dtype.kind == "i" else constants.KIND_UNSIGNED
+            assert (got.kind, got.bits) == (sign, info.bits), dtype
             assert (got.integer_min, got.integer_max) == (info.min, info.max), dtype
             assert (got.min, got.max) == (float(info.min), float(info.max)), dtype
             continue
@@ -104,7 +81,8 @@ def limits():
             assert (got.kind, got.integer_min, got.integer_max) == (1, 0, 1)
             continue
         info = ml_dtypes.finfo(dtype) if dtype.kind != "c" else np.finfo(dtype)
-        assert got.kind == (5 if dtype.kind == "c" else 4) and got.bits == info.bits, dtype
+        assert got.kind == (constants.KIND_COMPLEX if dtype.kind == "c" else constants.KIND_FLOAT), dtype
+        assert got.bits == info.bits, dtype
         for name in ("eps", "min", "max", "smallest_normal", "smallest_subnormal"):
             assert getattr(got, name) == float(getattr(info, name)), f"{dtype}: {name} is {getattr(got, name)}"
         wanted = (info.nmant, info.nexp, info.precision)

@@ -3,7 +3,7 @@ python float8_test.py /path/to/liblazyxla.so"""
 
 import ctypes
 import sys
-from ctypes import POINTER, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import c_int64
 
 import ml_dtypes
 import numpy as np
@@ -11,26 +11,12 @@ import numpy as np
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
-from ctypes_test import Device, Env, Tensor, give, new_env, ok, release
+from ctypes_test import Tensor, give, new_env, ok, release
+from header import constants
+from ops_values import FLOAT8
 
-abi.SIGNATURES.update(
-    {
-        "lxla_unary": (c_int32, Tensor, POINTER(Tensor)),
-        "lxla_convert": (Tensor, c_int32, POINTER(Tensor)),
-        "lxla_compare": (c_int32, Tensor, Tensor, POINTER(Tensor)),
-        "lxla_reduce": (c_int32, Tensor, POINTER(c_int64), c_size_t, c_int32, POINTER(Tensor)),
-        "lxla_matmul": (Tensor, Tensor, POINTER(Tensor)),
-        "lxla_tensor_from_host": (Env, Device, c_int32, POINTER(c_int64), c_size_t, c_void_p, c_size_t, POINTER(Tensor)),
-        "lxla_tensor_read": (Tensor, c_void_p, c_size_t),
-    }
-)
-TYPES = {"float8_e5m2": 16, "float8_e4m3fn": 17, "float8_e4m3b11fnuz": 18, "float8_e5m2fnuz": 19, "float8_e4m3fnuz": 20,
-         "float8_e4m3": 26, "float8_e3m4": 27, "float8_e8m0fnu": 28}
-PRED, S32, F16, F32, F64 = 1, 4, 10, 11, 12
-ADD, MULTIPLY, DIVIDE = 1, 3, 4
-TANH, NEGATE = 9, 1
-SUM, MAX = 1, 3
-LT = 6
+F32, F64, ADD, MULTIPLY, DIVIDE, SUM = abi.F32, abi.F64, abi.ADD, abi.MULTIPLY, abi.DIVIDE, abi.SUM
+NEGATE, MAX, LT = constants.UNARY_NEGATE, constants.REDUCE_MAX, constants.COMPARE_LT
 
 
 def tensor(env, device, values, dtype):
@@ -100,12 +86,13 @@ def check(env, device, name, number):
 def main():
     abi.load(sys.argv[1])
     env = new_env()
-    for device in (Device(2, 0), Device(1, 0)):
-        for name, number in TYPES.items():
+    for device in (abi.xla(), abi.cpu()):
+        for name, number in FLOAT8.items():
             check(env, device, name, number)
-    a, b = [tensor(env, Device(2, 0), np.zeros(2, "u1"), TYPES[name]) for name in ("float8_e5m2", "float8_e4m3fn")]
+    a, b = [tensor(env, abi.xla(), np.zeros(2, "u1"), FLOAT8[name]) for name in ("float8_e5m2", "float8_e4m3fn")]
     out = Tensor()
-    abi.refused(abi.lib.lxla_binary(ADD, a, b, ctypes.byref(out)), 3, "f8e5m2 and f8e4m3fn do not promote")
+    status = abi.lib.lxla_binary(ADD, a, b, ctypes.byref(out))
+    abi.refused(status, abi.INVALID_ARGUMENT, "f8e5m2 and f8e4m3fn do not promote")
     release(a, b, env)
     print("float8: passed")
 

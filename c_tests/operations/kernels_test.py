@@ -5,11 +5,10 @@ that was made, updated in place by a step, freed and made anew, recomputed by a 
 file; each time its result is compared with NumPy's. All values are small whole numbers, so products are exact in f32 and
 f64; bf16 and f16 round the result once."""
 
-import importlib
 import os
 import sys
 import tempfile
-from ctypes import POINTER, c_char_p, c_size_t
+from ctypes import c_char_p
 from dataclasses import dataclass
 from typing import Callable
 
@@ -18,18 +17,14 @@ sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import numpy as np
 from ctypes_test import Tensor
-from ops_cases import World, declare, ints, release
+from header import constants
+from ops_cases import World, ints, release
 from ops_values import DTYPES
 from ops_windows import convolution_options
 
-for module in ("ops_arrays", "ops_linear_algebra", "ops_sorting"):
-    importlib.import_module(module)  # declares its functions
-declare("lxla_sync", "tensors size", 0)
-abi.SIGNATURES["lxla_save"] = [c_char_p, POINTER(c_char_p), POINTER(Tensor), c_size_t]
-abi.SIGNATURES["lxla_load"] = [abi.Env, abi.Device, c_char_p, c_char_p, POINTER(Tensor)]
 
 ADD, MULTIPLY = abi.ADD, abi.MULTIPLY
-SUM, FFT = 1, 1  # LXLA_REDUCE_SUM, LXLA_FFT_FFT
+SUM, FFT = abi.SUM, constants.FFT_FFT
 FLOATS = ["f32", "f64", "bf16", "f16"]
 
 

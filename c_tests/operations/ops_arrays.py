@@ -4,20 +4,9 @@ import functools
 
 import numpy as np
 from ctypes_test import Tensor
-from ops_cases import Case, Operation, counted, declare, ints, moved, one, plain
+from header import family
+from ops_cases import Case, Operation, counted, ints, moved, one, plain
 from ops_values import DTYPES, NAMES, kind
-
-declare("lxla_reshape", "tensor list")
-declare("lxla_broadcast_to", "tensor list")
-declare("lxla_transpose", "tensor list")
-declare("lxla_reduce", "i32 tensor list i32")
-declare("lxla_matmul", "tensor tensor")
-declare("lxla_slice", "tensor ints ints ints size")
-declare("lxla_concatenate", "tensors size i64")
-declare("lxla_dynamic_slice", "tensor tensors list")
-declare("lxla_dynamic_update_slice", "tensor tensor tensors size")
-declare("lxla_take", "tensor tensor i64")
-declare("lxla_pad", "tensor tensor ints ints ints size")
 
 
 def several(*shapes):
@@ -253,15 +242,15 @@ REDUCED = [
 
 def reduces():
     rows = [
-        (1, "sum", "all", np.sum),
-        (2, "product", "all", np.prod),
-        (3, "max", "integer float", np.max),
-        (4, "min", "integer float", np.min),
-        (5, "all", "pred", np.all),
-        (6, "any", "pred", np.any),
+        ("sum", "all", np.sum),
+        ("product", "all", np.prod),
+        ("max", "integer float", np.max),
+        ("min", "integer float", np.min),
+        ("all", "pred", np.all),
+        ("any", "pred", np.any),
     ]
-    for number, name, takes, function in rows:
-        yield reduce(number, name, takes, function)
+    for name, takes, function in rows:
+        yield reduce(name, takes, function)
 
 
 def lowest(name, dtype):
@@ -271,9 +260,9 @@ def lowest(name, dtype):
     return -np.inf if name == "max" else np.inf
 
 
-def reduce(number, name, takes, function):
+def reduce(name, takes, function):
     def call(world, x, axes, keep):
-        return world.make("lxla_reduce", number, x, ints(axes), len(axes), keep)
+        return world.make("lxla_reduce", family("REDUCE")[name], x, ints(axes), len(axes), keep)
 
     def reduced(x, axes, keep):
         more = {"initial": lowest(name, x.dtype)} if name in ("max", "min") else {}

@@ -3,13 +3,10 @@
 import functools
 
 import numpy as np
-from ops_cases import Case, Operation, declare, plain
+from ops_cases import Case, Operation, plain
 from ops_reference import computed_in, limits
 from ops_values import DTYPES
 
-declare("lxla_batch_norm_training", "tensor tensor tensor f64 i64", 3)
-declare("lxla_batch_norm_inference", "tensor tensor tensor tensor tensor f64 i64")
-declare("lxla_batch_norm_grad", "tensor tensor tensor tensor tensor f64 i64", 3)
 
 # Shapes, each with its feature axis.
 BATCHES = [((6, 5, 4), 1), ((33, 3), -1), ((3, 2), 0), ((1, 3), 1), ((4, 1), 1), ((0, 3), 1), ((3, 0), 1), ((5,), 0)]

@@ -3,7 +3,7 @@ add an Operation to one of the files that ops_test.py names, and its accuracy to
 EXACT."""
 
 import functools
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p, sizeof
+from ctypes import byref, c_int32, c_int64, c_size_t, sizeof
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -11,11 +11,8 @@ import ctypes_test as abi
 import numpy as np
 import ops_values as values
 from ctypes_test import Computation, Scalar, ScalarValue, Tensor
+from header import types
 from ops_values import DTYPES, NAMES, kind
-
-OUT = POINTER(Tensor)
-INTS = POINTER(c_int64)
-LIST = [INTS, c_size_t]
 
 
 @dataclass
@@ -214,30 +211,14 @@ def one(shape):
     return lambda dtype: [counted(dtype, shape)]
 
 
-TYPES = {"i32": [c_int32], "i64": [c_int64], "f64": [c_double], "size": [c_size_t], "ints": [INTS], "list": LIST}
-TYPES |= {"tensor": [Tensor], "tensors": [OUT], "place": [abi.Env, abi.Device], "scalar": [POINTER(Scalar)]}
-TYPES |= {"text": [c_char_p], "switches": [POINTER(c_int32)], "computation": [Computation]}
-TYPES |= {"computations": [POINTER(Computation)]}
-
-
-def declare(function, inputs, results=1):
-    """Declares a function's argument types to ctypes: inputs, then places for its tensors, one each or one list."""
-    abi.SIGNATURES[function] = [kind for word in inputs.split() for kind in TYPES[word]] + [OUT] * results
-
-
-def options_of(name, fields):
-    """Returns a function that makes structs of options. The fields are names and kinds, as in TYPES; a `list` is
-    followed by its length."""
-    members, words = [("struct_size", c_size_t)], fields.split()
-    for field, of in zip(words[::2], words[1::2]):
-        members += zip([field, "n_" + field], TYPES[of])
-    struct = type(name, (Structure,), {"_fields_": members})
-    TYPES[name] = abi.SIGNATURES[f"lxla_{name}_init"] = [POINTER(struct)]
-    kinds = dict(members)
+def options_of(name):
+    """Returns a function that makes structs of options. A list of which the struct has the length sets that too."""
+    struct = getattr(types, name)
+    kinds = dict(struct._fields_)
 
     def made(**given):
         options = struct(struct_size=sizeof(struct))
-        abi.ok(getattr(abi.lib, f"lxla_{name}_init")(byref(options)))
+        abi.ok(getattr(abi.lib, f"{name}_init")(byref(options)))
         for field, value in given.items():
             is_list = isinstance(value, list)
             setattr(options, field, (kinds[field]._type_ * len(value))(*value) if is_list else value)
@@ -246,9 +227,3 @@ def options_of(name, fields):
         return byref(options)
 
     return made
-
-
-PARAMETERS = ["tensors", "size", "tensors", "size"]
-abi.SIGNATURES["lxla_computation_trace"] = [kind for word in PARAMETERS for kind in TYPES[word]] + [POINTER(Computation)]
-abi.SIGNATURES["lxla_tensor_write"] = [Tensor, c_void_p, c_size_t]
-declare("lxla_tensor_placeholder", "place i32 list")

@@ -7,18 +7,9 @@ import numpy as np
 import ops_reference as reference
 import ops_special as exact
 from ctypes_test import Tensor
-from ops_cases import Case, Operation, declare, edges, ints, plain, samples
+from header import family
+from ops_cases import Case, Operation, edges, ints, plain, samples
 from ops_values import DTYPES, kind
-
-declare("lxla_activation", "i32 tensor")
-declare("lxla_special", "i32 tensor")
-declare("lxla_softmax", "tensor i64")
-declare("lxla_log_softmax", "tensor i64")
-declare("lxla_layer_norm", "tensor list tensor tensor f64")
-declare("lxla_mean", "tensor list i32")
-declare("lxla_logsumexp", "tensor list i32")
-declare("lxla_variance", "tensor list f64 i32")
-declare("lxla_standard_deviation", "tensor list f64 i32")
 
 
 # Functions of one float.
@@ -63,30 +54,30 @@ def hard_sigmoid(x):
 
 def activations():
     rows = [
-        (1, "relu", lambda x: reference.maximum(x, x.dtype.type(0))),
-        (2, "gelu", lambda x: at_least(x, -1000) * exact.normal_below(at_least(x, -1000))),
-        (3, "gelu_tanh", lambda x: gelu_tanh(at_least(x, -1000))),
-        (4, "silu", lambda x: at_least(x, -1000) * share(at_least(x, -1000))),
-        (5, "relu6", lambda x: np.minimum(reference.maximum(x, x.dtype.type(0)), 6)),
-        (6, "elu", lambda x: elu(x, 1)),
-        (7, "selu", lambda x: 1.0507009873554805 * elu(x, 1.6732632423543773)),
-        (8, "softplus", softplus),
-        (9, "mish", lambda x: mish(at_least(x, -1000))),
-        (10, "log_sigmoid", lambda x: -softplus(-x)),
-        (11, "hard_sigmoid", hard_sigmoid),
-        (12, "hard_swish", lambda x: at_least(x, -4) * hard_sigmoid(at_least(x, -4))),
+        ("relu", lambda x: reference.maximum(x, x.dtype.type(0))),
+        ("gelu", lambda x: at_least(x, -1000) * exact.normal_below(at_least(x, -1000))),
+        ("gelu_tanh", lambda x: gelu_tanh(at_least(x, -1000))),
+        ("silu", lambda x: at_least(x, -1000) * share(at_least(x, -1000))),
+        ("relu6", lambda x: np.minimum(reference.maximum(x, x.dtype.type(0)), 6)),
+        ("elu", lambda x: elu(x, 1)),
+        ("selu", lambda x: 1.0507009873554805 * elu(x, 1.6732632423543773)),
+        ("softplus", softplus),
+        ("mish", lambda x: mish(at_least(x, -1000))),
+        ("log_sigmoid", lambda x: -softplus(-x)),
+        ("hard_sigmoid", hard_sigmoid),
+        ("hard_swish", lambda x: at_least(x, -4) * hard_sigmoid(at_least(x, -4))),
     ]
-    for number, name, function in rows:
+    for name, function in rows:
         takes = "integer float" if name.startswith("relu") else "float"
-        yield function_of_one("lxla_activation", number, name, takes, function)
-    yield function_of_one("lxla_special", 1, "erf", "float", exact.erf)
-    yield function_of_one("lxla_special", 2, "erfc", "float", exact.erfc)
-    yield function_of_one("lxla_special", 3, "normal_cdf", "float", exact.normal_below)
+        yield function_of_one("ACTIVATION", name, takes, function)
+    yield function_of_one("SPECIAL", "erf", "float", exact.erf)
+    yield function_of_one("SPECIAL", "erfc", "float", exact.erfc)
+    yield function_of_one("SPECIAL", "normal_cdf", "float", exact.normal_below)
 
 
-def function_of_one(function, number, name, takes, reference_):
+def function_of_one(family_, name, takes, reference_):
     def call(world, x):
-        return world.make(function, number, x)
+        return world.make("lxla_" + family_.lower(), family(family_)[name], x)
 
     def cases(dtype):
         return [Case([moderate(dtype) if kind(dtype) == "float" else samples(dtype)])]

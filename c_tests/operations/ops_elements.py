@@ -5,16 +5,8 @@ import functools
 import numpy as np
 import ops_reference as reference
 import ops_values as values
-from ops_cases import Case, Operation, array_of, counted, declare, edges, plain, samples, two_samples
+from ops_cases import Case, Operation, array_of, counted, edges, plain, samples, two_samples
 from ops_values import DTYPES, KINDS, kind, real
-
-declare("lxla_clamp", "tensor tensor tensor")
-declare("lxla_complex", "tensor tensor")
-declare("lxla_real", "tensor")
-declare("lxla_imag", "tensor")
-declare("lxla_bitcast_convert", "tensor i32")
-declare("lxla_reduce_precision", "tensor i32 i32")
-declare("lxla_optimization_barrier", "tensors size")
 
 
 @functools.cache

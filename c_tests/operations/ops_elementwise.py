@@ -6,14 +6,11 @@ from ctypes import byref
 import numpy as np
 import ops_reference as reference
 import ops_values as values
-from ops_cases import Case, Operation, counted, declare, edges, plain, samples, scalar_of, two_samples
+from header import family
+from ops_cases import Case, Operation, counted, edges, plain, samples, scalar_of, two_samples
 from ops_values import DTYPES, kind
 
-declare("lxla_unary", "i32 tensor")
-declare("lxla_compare", "i32 tensor tensor")
-declare("lxla_compare_total_order", "i32 tensor tensor")
-declare("lxla_select", "tensor tensor tensor")
-declare("lxla_convert", "tensor i32")
+UNARY, BINARY, COMPARE = family("UNARY"), family("BINARY"), family("COMPARE")
 
 
 SHAPES = [(), (1,), (0,), (3, 0, 2), (7, 1, 3)]
@@ -27,9 +24,9 @@ def unary_cases(name):
 AT_INFINITY = ["abs", "log", "log_plus_one", "sqrt", "conj", "is_finite", "is_nan", "is_inf"]
 
 
-def unary(number, name, takes, function):
+def unary(name, takes, function):
     def call(world, x):
-        return world.make("lxla_unary", number, x)
+        return world.make("lxla_unary", UNARY[name], x)
 
     def cases(dtype):
         shaped = SHAPES if (name, dtype) in (("negate", "s8"), ("tanh", "f32")) else []
@@ -48,36 +45,36 @@ def pred_result(cases):
 
 def unaries():
     made = [
-        unary(1, "negate", "number", lambda x: -x),
-        unary(2, "abs", "integer float complex", lambda x: np.hypot(x.real, x.imag) if x.dtype.kind == "c" else np.abs(x)),
-        unary(3, "sign", "integer float complex", reference.sign),
-        unary(4, "exponential", "float complex", np.exp),
-        unary(5, "exponential_minus_one", "float complex", reference.expm1),
-        unary(6, "log", "float complex", reference.log),
-        unary(7, "log_plus_one", "float complex", reference.log1p),
-        unary(8, "logistic", "float complex", reference.logistic),
-        unary(9, "tanh", "float complex", np.tanh),
-        unary(10, "sqrt", "float complex", np.sqrt),
-        unary(11, "rsqrt", "float complex", reference.rsqrt),
-        unary(12, "cbrt", "float", np.cbrt),
-        unary(13, "sine", "float complex", np.sin),
-        unary(14, "cosine", "float complex", np.cos),
-        unary(15, "tan", "float complex", np.tan),
-        unary(16, "floor", "integer float", reference.whole(np.floor)),
-        unary(17, "ceil", "integer float", reference.whole(np.ceil)),
-        unary(18, "round_nearest_even", "integer float", reference.whole(np.rint)),
-        unary(19, "round_nearest_afz", "integer float", reference.whole(reference.round_away)),
-        unary(20, "not", "pred integer", np.invert),
-        unary(21, "popcnt", "integer", reference.popcnt),
-        unary(22, "count_leading_zeros", "integer", reference.leading_zeros),
-        unary(27, "trunc", "integer float", reference.whole(np.trunc)),
-        unary(28, "log2", "float complex", reference.log2),
-        unary(29, "log10", "float complex", reference.log10),
-        unary(30, "conj", "number", np.conj),
-        unary(23, "is_finite", "all", np.isfinite),
-        unary(24, "is_nan", "all", np.isnan),
-        unary(25, "is_inf", "all", np.isinf),
-        unary(26, "signbit", "integer float", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0),
+        unary("negate", "number", lambda x: -x),
+        unary("abs", "integer float complex", lambda x: np.hypot(x.real, x.imag) if x.dtype.kind == "c" else np.abs(x)),
+        unary("sign", "integer float complex", reference.sign),
+        unary("exponential", "float complex", np.exp),
+        unary("exponential_minus_one", "float complex", reference.expm1),
+        unary("log", "float complex", reference.log),
+        unary("log_plus_one", "float complex", reference.log1p),
+        unary("logistic", "float complex", reference.logistic),
+        unary("tanh", "float complex", np.tanh),
+        unary("sqrt", "float complex", np.sqrt),
+        unary("rsqrt", "float complex", reference.rsqrt),
+        unary("cbrt", "float", np.cbrt),
+        unary("sine", "float complex", np.sin),
+        unary("cosine", "float complex", np.cos),
+        unary("tan", "float complex", np.tan),
+        unary("floor", "integer float", reference.whole(np.floor)),
+        unary("ceil", "integer float", reference.whole(np.ceil)),
+        unary("round_nearest_even", "integer float", reference.whole(np.rint)),
+        unary("round_nearest_afz", "integer float", reference.whole(reference.round_away)),
+        unary("not", "pred integer", np.invert),
+        unary("popcnt", "integer", reference.popcnt),
+        unary("count_leading_zeros", "integer", reference.leading_zeros),
+        unary("trunc", "integer float", reference.whole(np.trunc)),
+        unary("log2", "float complex", reference.log2),
+        unary("log10", "float complex", reference.log10),
+        unary("conj", "number", np.conj),
+        unary("is_finite", "all", np.isfinite),
+        unary("is_nan", "all", np.isnan),
+        unary("is_inf", "all", np.isinf),
+        unary("signbit", "integer float", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0),
     ]
     for operation in made[-4:]:
         operation.cases = pred_result(operation.cases)
@@ -131,30 +128,30 @@ def in_common(function):
 
 def binaries():
     rows = [
-        (1, "add", "number", np.add),
-        (2, "subtract", "number", np.subtract),
-        (3, "multiply", "number", np.multiply),
-        (4, "divide", "number", reference.divide),
-        (5, "remainder", "integer float", reference.remainder),
-        (6, "power", "number", reference.power),
-        (7, "maximum", "pred integer float", reference.maximum),
-        (8, "minimum", "pred integer float", reference.minimum),
-        (9, "atan2", "float", np.arctan2),
-        (10, "and", "pred integer", np.bitwise_and),
-        (11, "or", "pred integer", np.bitwise_or),
-        (12, "xor", "pred integer", np.bitwise_xor),
-        (13, "shift_left", "integer", functools.partial(reference.shift, how="left")),
-        (14, "shift_right_arithmetic", "integer", functools.partial(reference.shift, how="arithmetic")),
-        (15, "shift_right_logical", "integer", functools.partial(reference.shift, how="logical")),
-        (16, "floor_divide", "integer float", np.floor_divide),
-        (17, "modulo", "integer float", np.remainder),
-        (18, "copysign", "float", np.copysign),
-        (19, "hypot", "float", np.hypot),
-        (20, "logaddexp", "float", np.logaddexp),
+        ("add", "number", np.add),
+        ("subtract", "number", np.subtract),
+        ("multiply", "number", np.multiply),
+        ("divide", "number", reference.divide),
+        ("remainder", "integer float", reference.remainder),
+        ("power", "number", reference.power),
+        ("maximum", "pred integer float", reference.maximum),
+        ("minimum", "pred integer float", reference.minimum),
+        ("atan2", "float", np.arctan2),
+        ("and", "pred integer", np.bitwise_and),
+        ("or", "pred integer", np.bitwise_or),
+        ("xor", "pred integer", np.bitwise_xor),
+        ("shift_left", "integer", functools.partial(reference.shift, how="left")),
+        ("shift_right_arithmetic", "integer", functools.partial(reference.shift, how="arithmetic")),
+        ("shift_right_logical", "integer", functools.partial(reference.shift, how="logical")),
+        ("floor_divide", "integer float", np.floor_divide),
+        ("modulo", "integer float", np.remainder),
+        ("copysign", "float", np.copysign),
+        ("hypot", "float", np.hypot),
+        ("logaddexp", "float", np.logaddexp),
     ]
-    for number, name, takes, function in rows:
-        yield binary(number, name, takes, in_common(function) if name in ("add", "modulo") else function)
-        yield from scalars_on(number, name, takes, function)
+    for name, takes, function in rows:
+        yield binary(name, takes, in_common(function) if name in ("add", "modulo") else function)
+        yield from scalars_on(name, takes, function)
 
 
 def power_cases(name):
@@ -178,9 +175,9 @@ def modulo_cases(name):
     return cases
 
 
-def binary(number, name, takes, function):
+def binary(name, takes, function):
     def call(world, a, b):
-        return world.make("lxla_binary", number, a, b)
+        return world.make("lxla_binary", BINARY[name], a, b)
 
     cases = {"add": shaped_cases, "hypot": shaped_cases, "modulo": modulo_cases, "power": power_cases}.get(name, binary_cases)
     scale = {"logaddexp": larger, "power": reference.power_scale}.get(name)
@@ -209,13 +206,13 @@ SCALARS = {
 }
 
 
-def scalars_on(number, name, takes, function):
+def scalars_on(name, takes, function):
     """Returns the scalar form of an operation on some dtypes: a scalar is a constant of the tensor's dtype, and the
     reference is that of two tensors."""
 
     def operation(left):
         def call(world, x, value):
-            return world.make("lxla_binary_with_scalar", number, x, byref(scalar_of(value)), left)
+            return world.make("lxla_binary_with_scalar", BINARY[name], x, byref(scalar_of(value)), left)
 
         def of_wide(x, value):
             value = np.array([value]).astype(np.result_type(x.dtype, value.dtype))
@@ -238,30 +235,29 @@ def scalars_on(number, name, takes, function):
 
 def compares():
     rows = [
-        ("EQ", np.equal),
-        ("NE", np.not_equal),
-        ("GE", np.greater_equal),
-        ("GT", np.greater),
-        ("LE", np.less_equal),
-        ("LT", np.less),
+        ("EQ", "all", np.equal),
+        ("NE", "all", np.not_equal),
+        ("GE", "pred integer float", np.greater_equal),
+        ("GT", "pred integer float", np.greater),
+        ("LE", "pred integer float", np.less_equal),
+        ("LT", "pred integer float", np.less),
     ]
-    for number, (name, function) in enumerate(rows, 1):
-        takes = "all" if number <= 2 else "pred integer float"
-        yield compare(number, name, takes, function)
-        yield compare_total_order(number, name, function)
+    for name, takes, function in rows:
+        yield compare(name, takes, function)
+        yield compare_total_order(name, function)
 
 
-def compare(number, name, takes, function):
+def compare(name, takes, function):
     def call(world, a, b):
-        return world.make("lxla_compare", number, a, b)
+        return world.make("lxla_compare", COMPARE[name.lower()], a, b)
 
     cases = shaped_cases if name == "LE" else binary_cases
     return Operation("compare " + name, takes, call, function, pred_result(cases))
 
 
-def compare_total_order(number, name, function):
+def compare_total_order(name, function):
     def call(world, a, b):
-        return world.make("lxla_compare_total_order", number, a, b)
+        return world.make("lxla_compare_total_order", COMPARE[name.lower()], a, b)
 
     def reference_(a, b):
         if a.dtype.kind in "biu":

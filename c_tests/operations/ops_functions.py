@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import ops_special as exact
+from header import constants
 from ops_cases import Case, Operation, two_samples
 from ops_elementwise import unary
 from ops_values import DTYPES
@@ -202,7 +203,7 @@ def next_after(x, y, dtype):
 
 def next_after_operation():
     def call(world, a, b, dtype):
-        return world.make("lxla_binary", 21, a, b)
+        return world.make("lxla_binary", constants.BINARY_NEXT_AFTER, a, b)
 
     def cases(dtype):
         return [Case(list(two_samples(dtype)), {"dtype": dtype})]
@@ -212,20 +213,20 @@ def next_after_operation():
 
 def functions():
     made = [
-        unary(31, "sinh", "float", np.sinh),
-        unary(32, "cosh", "float", np.cosh),
-        unary(33, "asin", "float", np.arcsin),
-        unary(34, "acos", "float", np.arccos),
-        unary(35, "atan", "float", np.arctan),
-        unary(36, "asinh", "float", np.arcsinh),
-        unary(37, "acosh", "float", np.arccosh),
-        unary(38, "atanh", "float", np.arctanh),
-        unary(39, "lgamma", "float", lgamma),
-        unary(40, "digamma", "float", digamma),
-        unary(41, "erf_inv", "float", erf_inv),
-        unary(42, "bessel_i1e", "float", bessel_i1e),
-        unary(43, "bessel_i0e", "float", bessel_i0e),
-        unary(44, "trigamma", "float", trigamma),
+        unary("sinh", "float", np.sinh),
+        unary("cosh", "float", np.cosh),
+        unary("asin", "float", np.arcsin),
+        unary("acos", "float", np.arccos),
+        unary("atan", "float", np.arctan),
+        unary("asinh", "float", np.arcsinh),
+        unary("acosh", "float", np.arccosh),
+        unary("atanh", "float", np.arctanh),
+        unary("lgamma", "float", lgamma),
+        unary("digamma", "float", digamma),
+        unary("erf_inv", "float", erf_inv),
+        unary("bessel_i1e", "float", bessel_i1e),
+        unary("bessel_i0e", "float", bessel_i0e),
+        unary("trigamma", "float", trigamma),
     ]
     scales = {"lgamma": lgamma_scale, "digamma": digamma_scale}
     for operation in made:

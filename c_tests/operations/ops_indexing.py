@@ -3,26 +3,13 @@
 import functools
 
 import numpy as np
-from ops_cases import Case, Operation, array_of, counted, declare, options_of, plain
+from header import family
+from ops_cases import Case, Operation, array_of, counted, options_of, plain
 from ops_regions import COMBINERS, combiner, pairwise
 from ops_values import DTYPES
 
-gather_options = options_of(
-    "gather_options",
-    "offset_dims list collapsed_slice_dims list operand_batching_dims list start_indices_batching_dims list "
-    "start_index_map list index_vector_dim i64 slice_sizes list indices_are_sorted i32",
-)
-scatter_options = options_of(
-    "scatter_options",
-    "update_window_dims list inserted_window_dims list input_batching_dims list scatter_indices_batching_dims list "
-    "scatter_dims_to_operand_dims list index_vector_dim i64 indices_are_sorted i32 unique_indices i32",
-)
-declare("lxla_gather", "tensor tensor gather_options")
-declare("lxla_scatter", "computation tensors tensor tensors size scatter_options")
-declare("lxla_take_along_axis", "tensor tensor i64")
-declare("lxla_scatter_along", "i32 tensor tensor tensor i64")
-declare("lxla_index_add", "tensor i64 tensor tensor")
-declare("lxla_index_copy", "tensor i64 tensor tensor")
+gather_options = options_of("lxla_gather_options")
+scatter_options = options_of("lxla_scatter_options")
 
 
 @functools.cache
@@ -218,15 +205,16 @@ def combined_along(function):
 def scatter_along():
     rows = [("copy", *COMBINERS["replace"]), ("sum", *COMBINERS["add"]), ("product", *COMBINERS["multiply"])]
     rows += [(name, "pred integer float", *COMBINERS[name][1:]) for name in ("max", "min")]
-    for number, (name, takes, _, function) in enumerate(rows, 1):
-        yield along(number, name, takes, combined_along(function))
+    for name, takes, _, function in rows:
+        yield along(name, takes, combined_along(function))
     copied = combined_along(lambda a, b: b)
     arrays = lambda dtype: [counted("f32", (5, 3)), places((4, 3), dtype), counted("f32", (4, 3))]
     cases = lambda dtype: [Case(arrays(dtype), {"axis": 0})]
-    yield Operation("scatter_along indices", "integer", scatter_along_call(1), copied, cases)
+    yield Operation("scatter_along indices", "integer", scatter_along_call("copy"), copied, cases)
 
 
-def scatter_along_call(number):
+def scatter_along_call(name):
+    number = family("SCATTER")[name]
     return lambda world, x, at, updates, axis: world.make("lxla_scatter_along", number, x, at, updates, axis)
 
 
@@ -237,7 +225,7 @@ def size_of(of):
 SHAPES = [((5, 3), (7, 3), 0), ((2, 3, 4), (2, 3, 6), -1), ((3, 2), (0, 2), 0), ((0, 2), (1, 2), 0), ((1,), (1,), 0)]
 
 
-def along(number, name, takes, of):
+def along(name, takes, of):
     def cases(dtype):
         return [
             Case([plain(dtype, x, 93), places(at), plain(dtype, at, 94)], {"axis": axis})
@@ -245,7 +233,7 @@ def along(number, name, takes, of):
         ]
 
     scale = size_of(of) if name in ("sum", "product") else None
-    return Operation(f"scatter_along {name}", takes, scatter_along_call(number), of, cases, scale)
+    return Operation(f"scatter_along {name}", takes, scatter_along_call(name), of, cases, scale)
 
 
 def index_writes():

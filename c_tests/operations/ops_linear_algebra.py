@@ -3,14 +3,10 @@
 import functools
 
 import numpy as np
-from ops_cases import Case, Operation, counted, declare, ints, plain
+from header import constants, family
+from ops_cases import Case, Operation, counted, ints, plain
 from ops_products import steep
 from ops_values import DTYPES, kind, real
-
-declare("lxla_cholesky", "tensor i32")
-declare("lxla_triangular_solve", "tensor tensor i32 i32 i32 i32")
-declare("lxla_fft", "i32 tensor list")
-declare("lxla_norm", "tensor f64 list i32")
 
 
 def adjoint(x):
@@ -97,7 +93,8 @@ def cholesky():
 
 # Triangular systems.
 
-NO, TRANSPOSE, ADJOINT = 1, 2, 3
+NO, TRANSPOSE = constants.TRANSPOSE_NO_TRANSPOSE, constants.TRANSPOSE_TRANSPOSE
+ADJOINT = constants.TRANSPOSE_ADJOINT
 # Shapes of a and b; left_side, lower, unit_diagonal, transpose_a.
 SYSTEMS = [
     ((2, 5, 5), (2, 5, 3), (1, 1, 0, NO)),
@@ -174,13 +171,13 @@ SHAPES += [((4, 1), 2)]
 def ffts():
     transforms = [np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn]
     rows = zip(("FFT", "IFFT", "RFFT", "IRFFT"), ("complex", "complex", "f32 f64", "complex"), transforms)
-    for number, (name, takes, function) in enumerate(rows, 1):
-        yield fft(number, name, takes, function)
+    for name, takes, function in rows:
+        yield fft(name, takes, function)
 
 
-def fft(number, name, takes, function):
+def fft(name, takes, function):
     def call(world, x, lengths):
-        return world.make("lxla_fft", number, x, ints(lengths), len(lengths))
+        return world.make("lxla_fft", family("FFT")[name.lower()], x, ints(lengths), len(lengths))
 
     def transformed(x, lengths):
         if x.size == 0:

@@ -1,11 +1,8 @@
 """Sums of products: of tensors by lists of axes and by equations, and of linear algebra, as ops_test.py compares them."""
 
 import numpy as np
-from ops_cases import Case, Operation, array_of, counted, declare, ints, plain
+from ops_cases import Case, Operation, array_of, counted, ints, plain
 from ops_values import DTYPES, kind
-
-declare("lxla_dot_general", "tensor tensor ints ints size ints ints size i32")
-declare("lxla_einsum", "text tensors size")
 
 
 def in_dtype(array, name):

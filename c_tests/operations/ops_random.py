@@ -8,17 +8,12 @@ from statistics import NormalDist
 
 import numpy as np
 import ops_special as exact
-from ops_cases import Case, Operation, counted, declare, ints
+from header import constants
+from ops_cases import Case, Operation, counted, ints
 from ops_values import DTYPES, NAMES, kind
 
-declare("lxla_rng_bit_generator", "i32 tensor i32 list", 2)
-declare("lxla_random_bits", "i32 tensor i32 list")
-declare("lxla_random_split", "i32 tensor size")
-declare("lxla_random_uniform", "i32 tensor i32 list f64 f64")
-declare("lxla_random_normal", "i32 tensor i32 list")
-declare("lxla_random_bernoulli", "i32 tensor f64 list")
 
-THREE_FRY, PHILOX = 1, 2
+THREE_FRY, PHILOX = constants.RNG_THREE_FRY, constants.RNG_PHILOX
 SHAPES = [(3, 401), (2, 3, 5), (), (1,), (3, 0), (5, 2)]
 KEYS = [(0, 42), (2**32 - 1, 7)]
 

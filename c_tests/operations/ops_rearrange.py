@@ -4,27 +4,10 @@ from ctypes import byref
 
 import numpy as np
 from ctypes_test import Tensor
+from header import constants
 from ops_arrays import several
-from ops_cases import Case, Operation, counted, declare, edges, ints, moved, one, samples, scalar_of
+from ops_cases import Case, Operation, counted, edges, ints, moved, one, samples, scalar_of
 from ops_values import DTYPES, NAMES, kind
-
-declare("lxla_squeeze", "tensor list")
-declare("lxla_expand_dims", "tensor list")
-declare("lxla_stack", "tensors size i64")
-declare("lxla_split", "tensor list i64")
-declare("lxla_slice_axis", "tensor i64 i64 i64 i64")
-declare("lxla_flip", "tensor list")
-declare("lxla_roll", "tensor ints list")
-declare("lxla_tile", "tensor list")
-declare("lxla_repeat", "tensor i64 i64")
-declare("lxla_tril", "tensor i64")
-declare("lxla_triu", "tensor i64")
-declare("lxla_one_hot", "tensor i64 i64 i32")
-declare("lxla_eye", "place i32 i64 i64 i64")
-declare("lxla_arange", "place i32 f64 f64 f64")
-declare("lxla_linspace", "place i32 f64 f64 i64 i32")
-declare("lxla_compare_scalar", "i32 tensor f64")
-declare("lxla_compare_with_scalar", "i32 tensor scalar i32")
 
 
 def lists(function):
@@ -268,8 +251,8 @@ def ranges():
 def scalar_compares():
     def call(world, x, value, left):
         if left is None:
-            return world.make("lxla_compare_scalar", 6, x, float(value))
-        return world.make("lxla_compare_with_scalar", 6, x, byref(scalar_of(value)), left)
+            return world.make("lxla_compare_scalar", constants.COMPARE_LT, x, float(value))
+        return world.make("lxla_compare_with_scalar", constants.COMPARE_LT, x, byref(scalar_of(value)), left)
 
     def less(x, value, left):
         value = np.array(value).astype(x.dtype)

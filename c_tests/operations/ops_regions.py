@@ -6,16 +6,12 @@ from ctypes import byref
 import numpy as np
 import ops_reference as reference
 from ctypes_test import Tensor
-from ops_cases import Case, Computation, Operation, array_of, counted, declare, ints, kept, moved, one, plain, release
+from header import constants
+from ops_cases import Case, Computation, Operation, array_of, counted, ints, kept, moved, one, plain, release
 from ops_cases import scalar_of
 from ops_values import DTYPES, NAMES, kind
 
-declare("lxla_reduce_with", "computation tensors tensors size list")
-declare("lxla_computation_call", "computation tensors size tensors size", 0)
-declare("lxla_while", "computation computation tensors size")
-declare("lxla_cond", "tensor computation computation tensors size tensors size", 0)
-declare("lxla_case", "tensor computations size tensors size tensors size", 0)
-declare("lxla_scan", "computation tensors size tensors size i64 i32 tensors tensors size", 0)
+ADD, MULTIPLY = constants.BINARY_ADD, constants.BINARY_MULTIPLY
 
 
 def binary_of(number):
@@ -25,10 +21,10 @@ def binary_of(number):
 # Combiners: the dtypes they take, the operation they record, and their effect on NumPy's arrays.
 COMBINERS = {
     "replace": ("all", lambda world, a, b: [b], lambda a, b: b),
-    "add": ("number", binary_of(1), lambda a, b: a + b),
-    "multiply": ("number", binary_of(3), lambda a, b: a * b),
-    "max": ("pred integer float", binary_of(7), reference.maximum),
-    "min": ("pred integer float", binary_of(8), reference.minimum),
+    "add": ("number", binary_of(ADD), lambda a, b: a + b),
+    "multiply": ("number", binary_of(MULTIPLY), lambda a, b: a * b),
+    "max": ("pred integer float", binary_of(constants.BINARY_MAXIMUM), reference.maximum),
+    "min": ("pred integer float", binary_of(constants.BINARY_MINIMUM), reference.minimum),
 }
 
 
@@ -44,8 +40,8 @@ def pairwise(world, dtype):
     """Combines (a, c) and (b, d) to (a + b, c * d + b)."""
 
     def record(world, a, c, b, d):
-        product = world.make("lxla_binary", 3, c, d)
-        made = [world.make("lxla_binary", 1, a, b), world.make("lxla_binary", 1, product, b)]
+        product = world.make("lxla_binary", MULTIPLY, c, d)
+        made = [world.make("lxla_binary", ADD, a, b), world.make("lxla_binary", ADD, product, b)]
         release(product)
         return made
 
@@ -125,7 +121,7 @@ def reduce_pairs():
     """Returns the greatest element of one tensor, and the element of another at the same position."""
 
     def record(world, a, i, b, j):
-        more = world.make("lxla_compare", 4, b, a)
+        more = world.make("lxla_compare", constants.COMPARE_GT, b, a)
         made = [world.make("lxla_select", more, b, a), world.make("lxla_select", more, j, i)]
         release(more)
         return made
@@ -200,13 +196,13 @@ def loops():
     def below(limit):
         def record(world, i, x):
             limit_of = scalar_of(np.int32(limit))
-            return [world.make("lxla_compare_with_scalar", 6, i, byref(limit_of), 0)]
+            return [world.make("lxla_compare_with_scalar", constants.COMPARE_LT, i, byref(limit_of), 0)]
 
         return record
 
     def turn(world, i, x):
         one_of = scalar_of(np.int32(1))
-        return [world.make("lxla_binary_with_scalar", 1, i, byref(one_of), 0), *rolled(world, x)]
+        return [world.make("lxla_binary_with_scalar", ADD, i, byref(one_of), 0), *rolled(world, x)]
 
     def repeat(world, x, times):
         dtype, shape = world.type(x)

@@ -7,15 +7,8 @@ import numpy as np
 import ops_reference as reference
 from ctypes_test import Tensor
 from ops_arrays import padded
-from ops_cases import Case, Operation, counted, declare, ints, plain, samples, scalar_of
+from ops_cases import Case, Operation, counted, ints, plain, samples, scalar_of
 from ops_values import DTYPES, NAMES, kind
-
-declare("lxla_tensor_full_with_scalar", "place i32 list scalar")
-declare("lxla_arange_with_scalars", "place i32 scalar scalar scalar")
-declare("lxla_linspace_with_scalars", "place i32 scalar scalar i64 i32")
-declare("lxla_select_with_scalars", "tensor tensor scalar tensor scalar")
-declare("lxla_clamp_with_scalars", "tensor scalar scalar")
-declare("lxla_pad_with_scalar", "tensor scalar ints ints ints size")
 
 
 def element(name, value):

@@ -6,19 +6,12 @@ from ctypes import byref
 
 import numpy as np
 from ctypes_test import Tensor
-from ops_cases import Case, Operation, array_of, counted, declare, ints, kept, plain
+from header import family
+from ops_cases import Case, Operation, array_of, counted, ints, kept, plain
 from ops_indexing import from_start, indices
 from ops_regions import COMBINERS
 from ops_sorting import rows_of
 from ops_values import DTYPES, kind
-
-declare("lxla_nonzero", "tensor i64 i64 i32 tensors size")
-declare("lxla_mask_select", "tensor tensor i64 tensor i32", 2)
-declare("lxla_unique", "tensor i64 tensor i32", 5)
-declare("lxla_searchsorted", "tensor tensor i32 i32")
-declare("lxla_index", "tensor tensors size")
-declare("lxla_index_put", "i32 tensor tensors size tensor")
-declare("lxla_slice_assign", "tensor ints ints ints size tensor")
 
 
 def filled(rows, size, fill, like):
@@ -220,9 +213,9 @@ def index():
     return Operation("index", "all", call, of, index_cases(made), refuses=False)
 
 
-def index_put(number, name, takes, function):
+def index_put(name, takes, function):
     def call(world, values, x, *at, pattern):
-        return world.make("lxla_index_put", number, x, given_to(at, pattern), len(pattern), values)
+        return world.make("lxla_index_put", family("SCATTER")[name], x, given_to(at, pattern), len(pattern), values)
 
     def of(values, x, *at, pattern):
         """Writes values at one position after the other; drops positions out of range."""
@@ -257,8 +250,8 @@ def index_put(number, name, takes, function):
 def index_puts():
     rows = [("copy", *COMBINERS["replace"]), ("sum", *COMBINERS["add"]), ("product", *COMBINERS["multiply"])]
     rows += [(name, "pred integer float", *COMBINERS[name][1:]) for name in ("max", "min")]
-    for number, (name, takes, _, function) in enumerate(rows, 1):
-        yield index_put(number, name, takes, (lambda a, b: b) if name == "copy" else function)
+    for name, takes, _, function in rows:
+        yield index_put(name, takes, (lambda a, b: b) if name == "copy" else function)
 
 
 # Slices.

@@ -5,18 +5,10 @@ import functools
 import numpy as np
 import ops_reference as reference
 import ops_values as values
-from ops_cases import Case, Operation, array_of, counted, declare, edges, plain, release
+from header import constants, family
+from ops_cases import Case, Operation, array_of, counted, edges, plain, release
 from ops_regions import scalars
 from ops_values import DTYPES, kind
-
-declare("lxla_sort", "computation tensors size i64 i32")
-declare("lxla_sort_along", "tensor i64 i32 i32")
-declare("lxla_argsort", "tensor i64 i32 i32 i32")
-declare("lxla_topk", "tensor i64 i64 i32 i32", 2)
-declare("lxla_topk_total_order", "tensor i64 i64 i32 i32", 2)
-declare("lxla_argmax", "tensor i64 i32 i32")
-declare("lxla_argmin", "tensor i64 i32 i32")
-declare("lxla_cumulative", "i32 tensor i64 i32")
 
 
 @functools.cache
@@ -177,7 +169,8 @@ def sort_by():
     def call(world, x, *keys, axis, descending, result=0):
         of = real_part if np.dtype(world.type(x)[0]).kind == "c" else itself
         types = [world.type(tensor)[0] for tensor in (x, *keys) for _ in range(2)]
-        record = compared(4 if descending else 6, of if not keys else itself, 1 + len(keys))
+        op = constants.COMPARE_GT if descending else constants.COMPARE_LT
+        record = compared(op, of if not keys else itself, 1 + len(keys))
         body = world.computation(f"{'GT' if descending else 'LT'} of {1 + len(keys)}", scalars(types), record)
         return world.one_of_list("lxla_sort", 1 + len(keys), result, body, array_of([x, *keys]), 1 + len(keys), axis, 1)
 
@@ -211,13 +204,13 @@ def cumulatives():
         ("all", "pred", np.logical_and),
         ("any", "pred", np.logical_or),
     ]
-    for number, (name, takes, function) in enumerate(rows, 1):
-        yield cumulative(number, name, takes, function)
+    for name, takes, function in rows:
+        yield cumulative(name, takes, function)
 
 
-def cumulative(number, name, takes, function):
+def cumulative(name, takes, function):
     def call(world, x, axis, reverse):
-        return world.make("lxla_cumulative", number, x, axis, reverse)
+        return world.make("lxla_cumulative", family("REDUCE")[name], x, axis, reverse)
 
     def passed(x, axis, reverse):
         x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "product") else x

@@ -341,7 +341,7 @@ def run(operations):
     the failures."""
     env = abi.new_env()
     abi.ok(abi.lib.lxla_env_set_option(env, b"max_program_ops", b"300"))
-    worlds = [World(env, abi.xla(), "lazily"), World(env, abi.Device(1, 0), "natively")]
+    worlds = [World(env, abi.xla(), "lazily"), World(env, abi.cpu(), "natively")]
     failures = [failure for operation in operations for failure in refusals(operation, worlds)]
     recorded = [
         row for operation in operations for name in dtypes(operation.takes) for row in record(operation, name, worlds)

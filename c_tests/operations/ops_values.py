@@ -2,25 +2,29 @@
 
 import ml_dtypes
 import numpy as np
+from header import family
 
-# Names of the dtypes, with their numbers in the ABI and NumPy's dtypes.
-DTYPES = {
-    "pred": (1, np.dtype(bool)),
-    "s8": (2, np.dtype(np.int8)),
-    "s16": (3, np.dtype(np.int16)),
-    "s32": (4, np.dtype(np.int32)),
-    "s64": (5, np.dtype(np.int64)),
-    "u8": (6, np.dtype(np.uint8)),
-    "u16": (7, np.dtype(np.uint16)),
-    "u32": (8, np.dtype(np.uint32)),
-    "u64": (9, np.dtype(np.uint64)),
-    "f16": (10, np.dtype(np.float16)),
-    "f32": (11, np.dtype(np.float32)),
-    "f64": (12, np.dtype(np.float64)),
-    "bf16": (13, np.dtype(ml_dtypes.bfloat16)),
-    "c64": (14, np.dtype(np.complex64)),
-    "c128": (15, np.dtype(np.complex128)),
+# NumPy's dtypes by their names in the ABI.
+NUMPY = {
+    "pred": np.dtype(bool),
+    "s8": np.dtype(np.int8),
+    "s16": np.dtype(np.int16),
+    "s32": np.dtype(np.int32),
+    "s64": np.dtype(np.int64),
+    "u8": np.dtype(np.uint8),
+    "u16": np.dtype(np.uint16),
+    "u32": np.dtype(np.uint32),
+    "u64": np.dtype(np.uint64),
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "c64": np.dtype(np.complex64),
+    "c128": np.dtype(np.complex128),
 }
+# Numbers in the ABI and NumPy's dtypes, of these dtypes. Numbers of the 8-bit floats, by their names in ml_dtypes.
+DTYPES = {name: (family("DTYPE")[name], dtype) for name, dtype in NUMPY.items()}
+FLOAT8 = {name.replace("f8", "float8_"): n for name, n in family("DTYPE").items() if name.startswith("f8")}
 NAMES = {dtype: name for name, (_, dtype) in DTYPES.items()}
 KINDS = {
     "pred": ["pred"],

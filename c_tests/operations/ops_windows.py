@@ -3,24 +3,14 @@ them."""
 
 import numpy as np
 from ops_arrays import padded
-from ops_cases import Case, Operation, array_of, counted, declare, options_of, plain
+from header import family
+from ops_cases import Case, Operation, array_of, counted, options_of, plain
 from ops_products import WIDER, in_dtype
 from ops_regions import COMBINERS, combiner, extremes, folded, numbered, scalars, start_array
 from ops_values import DTYPES, kind
 
-convolution_options = options_of(
-    "convolution_options",
-    "spatial_rank size window_strides ints padding_low ints padding_high ints lhs_dilation ints rhs_dilation ints "
-    "window_reversal switches lhs_dimensions ints rhs_dimensions ints out_dimensions ints feature_group_count i64 "
-    "batch_group_count i64 dtype i32 reserved i32",
-)
-window_options = options_of(
-    "window_options",
-    "rank size window_dimensions ints strides ints base_dilations ints window_dilations ints low ints high ints",
-)
-declare("lxla_convolution", "tensor tensor convolution_options")
-declare("lxla_reduce_window", "computation tensors tensors size window_options")
-declare("lxla_select_and_scatter", "computation computation tensor tensor tensor window_options")
+convolution_options = options_of("lxla_convolution_options")
+window_options = options_of("lxla_window_options")
 
 
 def windows(x, sizes, strides, dilations):
@@ -159,12 +149,12 @@ SELECTIONS = [
 ]
 
 
-def select_and_scatter(name, compare, keeps):
-    """Returns `keeps(a, b)` for a comparison `compare`: whether the first of two elements stays selected."""
+def select_and_scatter(name, keeps):
+    """Returns `keeps(a, b)` for the comparison of that name: whether the first of two elements stays selected."""
 
     def call(world, x, source, start, options):
         dtype, shape = world.type(x)
-        record = lambda world, a, b: [world.make("lxla_compare", compare, a, b)]
+        record = lambda world, a, b: [world.make("lxla_compare", family("COMPARE")[name.lower()], a, b)]
         select = world.computation(name, scalars([dtype] * 2), record)
         more = [combiner(world, "add", dtype), x, source, start, window_options(rank=len(shape), **options)]
         return world.make("lxla_select_and_scatter", select, *more)
@@ -207,5 +197,5 @@ def select_and_scatter(name, compare, keeps):
 
 def windowed():
     reduced = [reduce_window(name) for name in ("add", "multiply", "max", "min")]
-    selections = [select_and_scatter("GE", 3, lambda a, b: a >= b), select_and_scatter("GT", 4, lambda a, b: a > b)]
+    selections = [select_and_scatter("GE", lambda a, b: a >= b), select_and_scatter("GT", lambda a, b: a > b)]
     return [convolution(), *reduced, *selections]

@@ -5,6 +5,7 @@ import math
 from decimal import Decimal, setcontext
 
 import numpy as np
+from header import family
 from ops_cases import Case, Operation, edges, release
 from ops_functions import CONTEXT, INF, NAN, bernoulli, decimal_digamma, decimal_digamma_scale, fraction
 from ops_values import DTYPES, random
@@ -103,12 +104,12 @@ def of_moderate_size(dtype, count, seed):
     return np.concatenate([line, values.astype(DTYPES[dtype][1])])
 
 
-def operation(number, name, reference, scale, cases):
+def operation(name, reference, scale, cases):
     def call(world, a, b, dtype):
         # Integers have no derivative, as the order must not have one.
         first = world.make("lxla_convert", a, DTYPES[dtype][0])
         try:
-            return world.make("lxla_binary", number, first, b)
+            return world.make("lxla_binary", family("BINARY")[name], first, b)
         finally:
             release(first)
 
@@ -132,6 +133,6 @@ def zeta_cases(dtype):
 
 def zetas():
     return [
-        operation(22, "polygamma", decimal_polygamma, decimal_polygamma_scale, polygamma_cases),
-        operation(23, "zeta", decimal_zeta, decimal_zeta_scale, zeta_cases),
+        operation("polygamma", decimal_polygamma, decimal_polygamma_scale, polygamma_cases),
+        operation("zeta", decimal_zeta, decimal_zeta_scale, zeta_cases),
     ]
