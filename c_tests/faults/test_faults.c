@@ -222,6 +222,12 @@ static void write_over(world *w) {
   if (tried(fill(w, 5, &w->tensors[1], NULL))) w->wanted[1] = 5;
 }
 
+static void statistics(world *w) {
+  char *json;
+  FAULT(memory_is)((fault_memory){.bytes_in_use = 1, .peak_bytes_in_use = 2, .bytes_limit = 3});
+  if (tried(lxla_device_memory_stats(w->env, XLA(0), &json))) lxla_string_free(json);
+}
+
 static const char *const NAMES[SAVED] = {"a", "b", "c", "d"};
 
 static void half_pending(world *w) {
@@ -474,6 +480,7 @@ SCENARIO(a_native_tensor_is_lent, .prepare = native, .work = lend)
 SCENARIO(the_plugins_memory_is_borrowed, .prepare = pending, .work = borrow)
 SCENARIO(a_tensor_is_written_over, .prepare = ready, .work = write_over)
 SCENARIO(a_copy_to_another_device, .prepare = pending, .work = to_other_device)
+SCENARIO(statistics_of_a_device, .work = statistics)
 SCENARIO(a_save, .prepare = half_pending, .work = save, .saves = 1)
 SCENARIO(a_save_by_the_slower_way, .prepare = half_pending, .work = save, .saves = 1,
          .refused = "Buffer_OpaqueDeviceMemoryDataPointer")
