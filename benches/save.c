@@ -219,7 +219,7 @@ static int is_writing(int side) {
 }
 
 // A write before every `every`th step; with 0 before each step that finds the one before ended. Gives the mean step.
-// What is on its way at the end of the block is waited for, so that it does not disturb the next.
+// Waits at the end for the write in progress, so that it does not slow the next block down.
 static double block(const network *net, int side, int every, times *t) {
   for (int i = 0; i < STEPS; i++) {
     int under_way = is_writing(side), starts = side != NOTHING && (every ? i % every == 0 : !under_way);

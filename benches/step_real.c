@@ -250,7 +250,7 @@ static void print_recording(void) {
 
 // --- Counting instructions ---
 
-// What is called inside these functions is counted by instructions.py, which knows them by name.
+// instructions.py counts the instructions of the library calls in these functions. It selects the functions by name.
 enum { COUNTED = 7000, COUNTED_ROUNDS = 6, COUNTED_DEPTH = 100 };
 
 #define COUNTED_FUNCTION __attribute__((noinline, noclone)) void

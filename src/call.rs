@@ -66,7 +66,7 @@ pub fn run_later(work: impl FnOnce() + 'static) {
             CALLS.with(|calls| calls.is_waiting.set(true));
         }
     });
-    // The thread is exiting, so no ABI call is in progress on it.
+    // The thread is exiting, and has destroyed its queue.
     if let Some(work) = work {
         work();
     }

@@ -439,7 +439,7 @@ static void through_another_device(void) {
   IS(by_back, DIMS(2), 3, 4);
   IS(fixed, DIMS(2), 1, 4);
   IS(by_away, DIMS(2), 2, 4);
-  // A tensor on another device is none of which ys can depend, whatever the policy makes of it.
+  // ys and xs must be on one device, also if mixed_device_policy would copy xs.
   device = (lxla_device){LXLA_DEVICE_CPU, 0};
   const lxla_tensor eager = number_of(F32, 5);
   device = XLA(0);

@@ -132,3 +132,23 @@ TEST(k12_several_loops_take_turns) {
   }
   release_model(&of);
 }
+
+// Multiplies a tensor by 1 in place, n times, in a step that is followed by one without work. Returns whether the step
+// was recognized.
+static int chain_is_repeated(lxla_env env, lxla_tensor t, int n) {
+  const uint64_t before = counter(env, "RepeatedStep");
+  for (int i = 0; i < n; i++) OK(lxla_binary_scalar_inplace(MUL, t, 1));
+  EQUAL(step(env), 1);
+  EQUAL(step(env), 0);
+  return (int)(counter(env, "RepeatedStep") - before);
+}
+
+TEST(k12_four_loops_are_known_beside_steps_without_work) {
+  lxla_env env = new_env();
+  lxla_tensor t = from_f32(env, DIMS(1), ((float[]){3}));
+  for (int round = 0; round < 5; round++)
+    for (int n = 1; n <= 4; n++) EQUAL(chain_is_repeated(env, t, n), round >= 2);
+  EQUAL(value(t), 3);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}

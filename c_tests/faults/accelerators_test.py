@@ -1,4 +1,4 @@
-"""What plugins for GPUs, TPUs and other chips do where these are missing: python accelerators_test.py /path/to/liblazyxla.so FOLDER
+"""Tests plugins for GPUs, TPUs and other chips on machines without these devices: python accelerators_test.py /path/to/liblazyxla.so FOLDER
 
 FOLDER has the packages of tools/requirements/accelerators.txt (`make test-accelerators`). lxla_plugin_list has to tell what each
 plugin is and why it cannot be used, and to survive all of them. Then each is started in a process of its own, which shows what
@@ -22,7 +22,7 @@ import ctypes_test as abi
 # Time limit of the list's processes, and of a start here. The loader of libtt writes 11,000 files at its first start; libtpu was
 # seen to wait for a TPU for more than 90 seconds.
 PROBE_SECONDS, START_SECONDS = 60, 30
-# What tells that a device is there.
+# Device files by kind of device. A device is present if one of them exists.
 DEVICES = {"cuda": "/dev/nvidia[0-9]*", "tpu": "/dev/accel*", "vfio": "/dev/vfio/[0-9]*", "tt": "/dev/tenstorrent*", "rocm": "/dev/kfd"}
 
 

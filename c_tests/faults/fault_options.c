@@ -1,4 +1,4 @@
-// Notes the options of clients, for tests of plugin_options, and acts a plugin that has memory statistics.
+// Records the options that clients are created with, for tests of plugin_options, and simulates memory statistics.
 #include "fault_options.h"
 
 #include "fault_plugin.h"

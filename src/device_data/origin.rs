@@ -24,7 +24,7 @@ pub struct Origin {
     pub first_serial: u64,
 }
 
-/// What a copy counts as: a program that returns its argument.
+/// Program that stands for a copy between devices: it returns its argument.
 static COPY: LazyLock<Arc<Program>> = LazyLock::new(|| {
     let mut trace = Trace::new();
     let x = trace.parameter(TensorType::new(DType::F32, &[]));

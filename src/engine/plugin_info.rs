@@ -1,8 +1,8 @@
-//! What is known of a plugin that was found.
+//! A plugin that was found, and its properties.
 
 use std::path::PathBuf;
 
-/// A plugin that was found, and what it said when another process loaded it.
+/// A plugin that was found, and the properties that it reported when a separate process loaded it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginInfo {
     /// File of the plugin, without links.

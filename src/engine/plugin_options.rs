@@ -14,9 +14,9 @@ pub const NODE_ID: &str = "node_id";
 /// Number of processes, likewise.
 pub const NUM_NODES: &str = "num_nodes";
 
-/// What the text may be, for messages.
+/// Expected form of the text, for error messages.
 const WANTED: &str = "want a JSON object of options";
-/// What a value may be, for messages.
+/// Expected form of a value, for error messages.
 const WANTED_VALUE: &str = "want a string, an integer, a float, true, false or a list of integers";
 
 /// Maximum number of bytes of a value in a message.

@@ -16,8 +16,7 @@ use std::sync::Arc;
 /// evaluation and a few more.
 const MOST: usize = 4;
 
-/// Number of nodes of the largest trace that is remembered, about 12 MB. The plan of a larger one takes little of the
-/// time that its step takes.
+/// Maximum number of nodes of a trace that is remembered; its copy takes about 12 MB.
 const MOST_NODES: usize = 1 << 18;
 
 /// A copy of a trace without data, and its scheme.

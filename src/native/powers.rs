@@ -71,7 +71,7 @@ fn is_ordinary(x: f32, y: f32) -> bool {
     (f32::MIN_POSITIVE..f32::INFINITY).contains(&x) && y.abs() < f32::INFINITY
 }
 
-/// What is computed of a block of pairs.
+/// Intermediate results for a block of pairs.
 struct Block<const N: usize> {
     /// The results of [`quotient`].
     parts: [[f32; N]; 3],

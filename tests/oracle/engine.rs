@@ -146,7 +146,7 @@ impl HostCopy for OracleCopy {
     }
 }
 
-/// What an executable consists of, apart from its signature.
+/// Content of an executable, without its signature.
 #[derive(Clone)]
 pub struct Content {
     /// Shardings of the outputs of a partitioned program.

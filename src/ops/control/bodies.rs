@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock};
 
-/// What a cached body computes, apart from its dtypes.
+/// Operation of a cached body, without its dtypes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Purpose {
     Combine(u8),

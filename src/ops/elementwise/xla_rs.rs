@@ -57,7 +57,7 @@ pub(in crate::ops) fn unary(g: &mut Graph, at: usize) -> Result<()> {
     Ok(())
 }
 
-/// What a lowering writes under the name `%made` for these operands, built.
+/// Builds the value that a lowering names `%made`, for these operands.
 fn written(s: &Site, operands: [(&str, &XlaOp); 2], write: impl FnOnce(&mut Emitter)) -> Result<XlaOp> {
     let mut e = Emitter::new(&[], &[], &[], "cpu", ops::LOWERING);
     e.built = Some(Named::new(s, &operands));

@@ -121,7 +121,7 @@ struct Scale {
     inverse: NodeId,
 }
 
-/// What the terms of a sum have in common: the exponent, and numbers made of it.
+/// Values shared by all terms of a sum: the exponent, and numbers derived from it.
 struct Sum {
     s: NodeId,
     minus_s: NodeId,

@@ -1,4 +1,4 @@
-//! What the process that loaded a plugin said, see `probe/lazyxla_probe.c`, and what that means.
+//! Parses the output of `lazyxla-probe` (format: see `probe/lazyxla_probe.c`), and states why a plugin cannot be used.
 
 use crate::engine::pjrt::sys;
 use std::process::ExitStatus;
@@ -17,7 +17,7 @@ pub enum End {
     TimedOut(Duration),
 }
 
-/// What is known of a plugin.
+/// Properties of a plugin that the probe reported.
 #[derive(Debug, Default, PartialEq)]
 pub struct Answer {
     /// Major and minor version of its PJRT API.
@@ -33,10 +33,10 @@ pub fn is_complete(text: &[u8]) -> bool {
     String::from_utf8_lossy(text).lines().any(|line| line.trim_end() == "end")
 }
 
-/// Reads an answer. `printed` is what the plugin printed.
+/// Reads an answer. `printed` is the plugin's output on standard error.
 pub fn read(text: &[u8], end: &End, printed: &[u8]) -> Answer {
     let mut answer = Answer::default();
-    // What was done last.
+    // The last step that the probe began.
     let mut step = None;
     for line in String::from_utf8_lossy(text).lines() {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));

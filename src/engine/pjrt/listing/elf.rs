@@ -20,7 +20,7 @@ const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const DT_STRTAB: u64 = 5;
 const DT_STRSZ: u64 = 10;
-/// Maximum size of what is read at once.
+/// Maximum number of bytes of one read.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Whether the dynamic symbols of a library include the plugin's function. None if the file cannot be read as a library

@@ -31,7 +31,7 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
 const MOST_SECONDS: f64 = 3600.0;
 /// Maximum number of processes at a time.
 const MOST_AT_ONCE: usize = 8;
-/// Number of bytes that are kept of an answer, and of what a plugin prints: the last ones.
+/// Maximum number of bytes that are kept of an answer, and of a plugin's output: the last ones are.
 const MOST_BYTES: usize = 1 << 16;
 /// Time that a killed process is waited for. One that is stuck in the kernel does not end.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
@@ -183,7 +183,7 @@ fn stop(mut child: Child) -> Option<ExitStatus> {
     if wait(&child, Instant::now() + KILL_LIMIT) { child.wait().ok() } else { None }
 }
 
-/// What comes through a pipe: the last bytes of it.
+/// A pipe, and the last bytes that were read from it.
 struct Stream {
     /// None after its end.
     pipe: Option<File>,
