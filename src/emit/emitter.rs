@@ -4,7 +4,7 @@
 
 use super::emit;
 use super::pack::Pack;
-use super::text::{literal, mlir};
+use super::text::{literal, mlir, row_major};
 use crate::ir::{Body, Instruction, Op};
 use crate::mesh::MeshAxes;
 use crate::types::{DType, Scalar, TensorType};
@@ -167,6 +167,17 @@ impl<'a> Emitter<'a> {
     /// Names and types of the values, as two lists.
     pub fn listed(&self, positions: &[usize]) -> (Vec<String>, Vec<String>) {
         positions.iter().map(|&i| (self.name(i), mlir(&self.values[i].ty))).unzip()
+    }
+
+    /// Writes a value that XLA stores in row-major order. Returns its name.
+    pub fn stored_row_major(&mut self, x: &str, ty: &TensorType) -> String {
+        let (name, ty_text, layout) = (self.temporary(), mlir(ty), row_major(&[ty]));
+        emit!(
+            self,
+            "    {name} = stablehlo.custom_call @LayoutConstraint({x}) {{operand_layouts = {layout}, \
+             result_layouts = {layout}}} : ({ty_text}) -> {ty_text}"
+        );
+        name
     }
 
     /// Writes an operation with one operand, as `op %x attributes : (from) -> to`.

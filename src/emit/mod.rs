@@ -19,4 +19,4 @@ pub use emitter::{Emitter, Extent, Lowering, function_name};
 pub use pack::{Pack, gather};
 #[cfg(test)]
 pub use text::literal;
-pub use text::{identity, mlir};
+pub use text::{identity, mlir, row_major};

@@ -1,9 +1,9 @@
 //! Programs on meshes of the plugin, whose arguments are split at random. `shard_maps.rs` has those with collectives.
 
-use crate::programs::Random;
+use crate::programs::{Random, f64s};
 use crate::{arrays, check, each, gradient, number, run};
 use lazyxla::testing::engine::{self, Buffer, Engine, EngineOptions, Partitions, ShardedBuffer, Signature};
-use lazyxla::testing::ir::{Body, NodeId, Trace, take_closed_body};
+use lazyxla::testing::ir::{Body, FftOp, NodeId, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::lower::lower_body;
 use lazyxla::testing::mesh::{Mesh, MeshAxes, Placement, Sharding, Split, take_piece};
 use lazyxla::testing::native::Array;
@@ -148,4 +148,24 @@ fn transformed_programs_agree_on_meshes() {
             devices.check(what, mesh, made, random, made);
         }
     });
+}
+
+#[test]
+fn fourier_transforms_between_collectives_run() {
+    let devices = Devices::start();
+    let mesh = &devices.meshes[0];
+    let mut random = Random(0);
+    let mut trace = Trace::new();
+    let x = trace.parameter(f64s(&[6, 3]));
+    let split = Sharding::new(vec![Split::from_slice(&[0]), Split::from_slice(&[1])]);
+    let mut last = x;
+    for _ in 0..2 {
+        let part = ops::sharding_constraint(&mut trace, last, &mesh.axes, &split).unwrap();
+        let complex = ops::complex(&mut trace, part, part).unwrap();
+        let transformed = ops::fft(&mut trace, FftOp::Fft, complex, &[3]).unwrap();
+        let real = ops::real(&mut trace, transformed).unwrap();
+        last = ops::unary(&mut trace, UnaryOp::Negate, real).unwrap();
+    }
+    let body = take_closed_body(&trace, &[x], &[], &[last]);
+    devices.check("the transforms", mesh, &body, &mut random, &body);
 }

@@ -37,6 +37,8 @@ pub struct Maker<'a> {
     pub(super) pool: Vec<NodeId>,
     /// How deep computations may nest.
     pub(super) depth: usize,
+    /// Whether operations that jump get values of which no two are equal but for rounding.
+    pub(super) avoids_ties: bool,
 }
 
 pub fn f64s(dims: &[i64]) -> TensorType {
@@ -46,29 +48,19 @@ pub fn f64s(dims: &[i64]) -> TensorType {
 /// Shapes of parameters.
 pub(super) const SHAPES: [&[i64]; 7] = [&[], &[3], &[2, 3], &[3, 2], &[1, 3], &[2, 2], &[4]];
 
-/// A random computation of one to three parameters, with one or two results.
-pub fn computation(random: &mut Random, length: usize, depth: usize) -> Arc<Body> {
+/// A random computation of one to three parameters, with one or two results. If `avoids_ties` is set, its results change
+/// little where its arithmetic rounds otherwise.
+pub fn computation(random: &mut Random, length: usize, depth: usize, avoids_ties: bool) -> Arc<Body> {
     let count = 1 + random.below(3);
     let types: Vec<TensorType> = (0..count).map(|_| f64s(SHAPES[random.below(SHAPES.len())])).collect();
     let results = 1 + random.below(2);
-    of_types(random, &types, length, depth, |maker| (0..results).map(|_| maker.any()).collect())
-}
-
-/// A random computation of parameters of these types. `results` picks its results.
-fn of_types(
-    random: &mut Random,
-    types: &[TensorType],
-    length: usize,
-    depth: usize,
-    results: impl FnOnce(&mut Maker) -> Vec<NodeId>,
-) -> Arc<Body> {
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = types.iter().map(|ty| trace.parameter(ty.clone())).collect();
-    let mut maker = Maker { random, trace, pool: parameters.clone(), depth };
+    let mut maker = Maker { random, trace, pool: parameters.clone(), depth, avoids_ties };
     for _ in 0..length {
         maker.grow();
     }
-    let results = results(&mut maker);
+    let results: Vec<NodeId> = (0..results).map(|_| maker.any()).collect();
     take_closed_body(&maker.trace, &parameters, &[], &results)
 }
 
@@ -111,6 +103,24 @@ impl Maker<'_> {
         ops::broadcast_to(t, mean, dims).unwrap()
     }
 
+    /// Adds another number to each element, where the maker avoids ties.
+    fn apart(&mut self, x: NodeId) -> NodeId {
+        if !self.avoids_ties {
+            return x;
+        }
+        let dims = self.dims(x);
+        let shift = ScalarValue::Float(self.random.unit() - 0.5);
+        let mut sum = ops::binary_scalar(&mut self.trace, BinaryOp::Add, x, shift, false).unwrap();
+        for axis in 0..dims.len() {
+            let by = ScalarValue::Float(self.random.unit());
+            let t = &mut self.trace;
+            let places = ops::iota(t, &f64s(&dims), axis as i64).unwrap();
+            let offsets = ops::binary_scalar(t, BinaryOp::Multiply, places, by, false).unwrap();
+            sum = ops::binary(t, BinaryOp::Add, sum, offsets).unwrap();
+        }
+        sum
+    }
+
     /// Values bounded by 1.
     pub(super) fn bounded(&mut self, x: NodeId) -> NodeId {
         ops::unary(&mut self.trace, UnaryOp::Tanh, x).unwrap()
@@ -148,8 +158,10 @@ impl Maker<'_> {
 
     fn unary(&mut self) -> NodeId {
         let x = self.any();
+        let pick = self.random.below(16);
+        let x = if pick == 4 || pick == 5 { self.apart(x) } else { x };
         let t = &mut self.trace;
-        match self.random.below(16) {
+        match pick {
             0 => ops::unary(t, UnaryOp::Sine, x),
             1 => ops::unary(t, UnaryOp::Cosine, x),
             2 => ops::unary(t, UnaryOp::Logistic, x),
@@ -183,8 +195,10 @@ impl Maker<'_> {
         let a = self.any();
         let b = if self.random.coin() { self.like(a) } else { self.any() };
         let b = if ops::binary(&mut self.trace, BinaryOp::Add, a, b).is_ok() { b } else { self.like(a) };
+        let pick = self.random.below(8);
+        let b = if pick == 3 || pick == 4 { self.apart(b) } else { b };
         let t = &mut self.trace;
-        let made = match self.random.below(8) {
+        let made = match pick {
             0 => BinaryOp::Subtract,
             1 | 2 => BinaryOp::Multiply,
             3 => BinaryOp::Maximum,
@@ -214,6 +228,7 @@ impl Maker<'_> {
 
     pub(super) fn pred(&mut self, like: NodeId) -> NodeId {
         let (a, b) = (self.like(like), self.like(like));
+        let b = self.apart(b);
         let op = [CompareOp::Lt, CompareOp::Ge][self.random.below(2)];
         ops::compare(&mut self.trace, op, a, b).unwrap()
     }
@@ -260,6 +275,7 @@ impl Maker<'_> {
         let (x, axis) = self.with_axis();
         let keep = self.random.coin();
         let pick = self.random.below(7);
+        let x = if pick < 2 { self.apart(x) } else { x };
         let t = &mut self.trace;
         match pick {
             0 => ops::reduce(t, ReduceOp::Max, x, &[axis], keep),
@@ -305,12 +321,14 @@ impl Maker<'_> {
         let x = self.bounded(x);
         let op = [ReduceOp::Sum, ReduceOp::Product, ReduceOp::Max][self.random.below(3)];
         let reverse = self.random.coin();
+        let x = if op == ReduceOp::Max { self.apart(x) } else { x };
         ops::cumulative(&mut self.trace, op, x, axis, reverse).unwrap()
     }
 
     fn sorted(&mut self) -> NodeId {
         let (x, axis) = self.with_axis();
         let descending = self.random.coin();
+        let x = self.apart(x);
         ops::sort_along(&mut self.trace, x, axis, descending, true).unwrap()
     }
 
@@ -318,6 +336,7 @@ impl Maker<'_> {
     pub(super) fn number(&mut self) -> NodeId {
         let x = self.any();
         let x = self.shaped(x, &[]);
+        let x = self.apart(x);
         let t = &mut self.trace;
         let x = ops::unary(t, UnaryOp::Sine, x).unwrap();
         let x = ops::binary_scalar(t, BinaryOp::Multiply, x, ScalarValue::Float(2.0), false).unwrap();
@@ -346,6 +365,7 @@ impl Maker<'_> {
             }
             2 => ops::take(&mut self.trace, x, number, axis),
             _ => {
+                let x = self.apart(x);
                 let order = ops::argsort(&mut self.trace, x, axis, false, true, DType::S32).unwrap();
                 ops::take_along_axis(&mut self.trace, x, order, axis)
             }

@@ -1,6 +1,6 @@
 //! Custom calls: calls of a target that the plugin implements, identified by name.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::{Emitter, emit, mlir, row_major};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes, members};
@@ -122,16 +122,6 @@ fn lower(e: &mut Emitter, at: usize) {
         types.join(", "),
         result_types.join(", ")
     );
-}
-
-fn row_major(types: &[&TensorType]) -> String {
-    let layout = |ty: &&TensorType| {
-        let rank = ty.dims.len();
-        let axes: Vec<String> = (0..rank).rev().map(|axis| axis.to_string()).collect();
-        let axes = if rank == 0 { String::new() } else { format!("[{}]", axes.join(", ")) };
-        format!("dense<{axes}> : tensor<{rank}xindex>")
-    };
-    format!("[{}]", types.iter().map(layout).collect::<Vec<_>>().join(", "))
 }
 
 fn refuse_native(call: &Call) -> Result<Vec<Array>> {

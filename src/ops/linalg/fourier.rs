@@ -1,6 +1,6 @@
 //! Fourier transforms.
 
-use crate::emit::Emitter;
+use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{FftOp, NodeId, Op, Trace, attributes};
@@ -108,8 +108,20 @@ fn half(length: i64) -> i64 {
 }
 
 fn lower(e: &mut Emitter, at: usize) {
-    let FftAttributes { op, lengths } = e.instruction(at).attributes();
-    e.one_operand(at, "fft", &format!(", type = {}, length = {lengths:?}", op.name()));
+    let value = e.instruction(at);
+    let FftAttributes { op, lengths } = value.attributes();
+    let attributes = format!(", type = {}, length = {lengths:?}", op.name());
+    if e.extent == Extent::Device {
+        return e.one_operand(at, "fft", &attributes);
+    }
+    // Collectives near the transform give it another layout, which XLA's CPU backend refuses when the program runs.
+    let (operand, ty) = (value.operands[0], &e.values[value.operands[0]].ty);
+    let x = e.name(operand);
+    let x = e.stored_row_major(&x, ty);
+    let made = e.temporary();
+    emit!(e, "    {made} = stablehlo.fft {x}{attributes} : ({}) -> {}", mlir(ty), mlir(&value.ty));
+    let made = e.stored_row_major(&made, &value.ty);
+    e.rename(at, made);
 }
 
 fn native_fft(call: &Call) -> Result<Array> {
