@@ -77,7 +77,7 @@ pub(in crate::ops) const PAD: Definition = Definition {
     lower: lower_pad,
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::shape::xla_rs::pad,
-    // `whole: |value| value.attributes::<PadAttributes>().crops()` here makes every device compute these pads whole.
+    // XLA computes wrong values of crops, and of interior padding (all three CPU plugins), along a split axis.
     open: |e, at| e.instruction(at).attributes::<PadAttributes>().open_axes(),
     native: Native::One(|call| {
         let PadAttributes { low, interior, .. } = call.attributes();
@@ -258,11 +258,15 @@ impl PadAttributes {
         self.low.iter().chain(&self.high).any(|&padding| padding < 0)
     }
 
-    /// Axes of a pad that crops which may be split: those without padding. None for other pads.
+    fn dilates(&self) -> bool {
+        self.interior.iter().any(|&padding| padding > 0)
+    }
+
+    /// Axes of a pad that crops or dilates which may be split: those without padding. None for other pads.
     fn open_axes(&self) -> Option<OpenAxes> {
         let is_open = |&axis: &usize| [&self.low, &self.high, &self.interior].iter().all(|list| list[axis] == 0);
         let open: Vec<usize> = (0..self.low.len()).filter(is_open).collect();
-        self.crops().then(|| OpenAxes { operands: vec![open.clone()], results: open })
+        (self.crops() || self.dilates()).then(|| OpenAxes { operands: vec![open.clone()], results: open })
     }
 }
 
