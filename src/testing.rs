@@ -24,7 +24,7 @@ pub mod engine {
     pub use crate::engine::element_type;
     pub use crate::engine::{
         Buffer, Engine, EngineKind, EngineOptions, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory,
-        ShardedBuffer, Signature, start,
+        ShardedBuffer, Signature, references, start,
     };
 }
 

@@ -25,24 +25,36 @@ pub use table::Value;
 pub use work::Results;
 
 use crate::ir::Planner;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// The state of a device behind its locks.
 pub struct Device {
     state: Mutex<DeviceState>,
     /// Held by the sync in progress. Recording needs only `state`, so that a long compile does not block it.
     order: Mutex<Planner>,
+    /// Notified when data in flight has got its buffer, or never will.
+    settled: Condvar,
 }
 
 impl Device {
     fn new(table: u32) -> Device {
-        Device { state: Mutex::new(DeviceState::new(table)), order: Mutex::default() }
+        Device { state: Mutex::new(DeviceState::new(table)), order: Mutex::default(), settled: Condvar::new() }
     }
 
     /// Lock for accessing tensors and recording. Never held while compiling, executing or copying.
     #[inline]
     pub fn state(&self) -> MutexGuard<'_, DeviceState> {
         self.state.lock()
+    }
+
+    /// Blocks until the sync in progress, if there is one, has made this condition true. Unlocks the state meanwhile.
+    pub fn wait_until(&self, state: &mut MutexGuard<'_, DeviceState>, is_true: impl Fn() -> bool) {
+        self.settled.wait_while(state, |_| !is_true());
+    }
+
+    /// Wakes the threads in [`Device::wait_until`]. Called under the lock of the state.
+    pub fn notify_settled(&self) {
+        self.settled.notify_all();
     }
 
     /// Forgets the schemes of earlier syncs, unless a sync is in progress: a closed device makes no more steps.

@@ -358,16 +358,19 @@ impl DeviceState {
     }
 
     /// Sets `data` as the value of all tensors whose value is this node.
-    pub fn settle(&mut self, id: NodeId, data: &Arc<DeviceData>) {
+    pub fn settle(&mut self, id: NodeId, data: Arc<DeviceData>) {
         let mut slot = self.trace.holder(id);
         self.trace.set_holder(id, NONE);
         while slot != NONE {
-            let tensor = self.table.slot_mut(slot);
-            let next = tensor.next;
-            tensor.value = Value::Data(data.clone());
-            (tensor.previous, tensor.next) = (NONE, NONE);
             data.tensors.add();
-            slot = next;
+            let tensor = self.table.slot_mut(slot);
+            slot = tensor.next;
+            (tensor.previous, tensor.next) = (NONE, NONE);
+            if slot == NONE {
+                tensor.value = Value::Data(data);
+                return;
+            }
+            tensor.value = Value::Data(data.clone());
         }
     }
 

@@ -12,7 +12,7 @@ use crate::ir::{LeafData, LeafPlace, Node, Trace};
 use crate::mesh::Sharding;
 use crate::native::Array;
 use crate::types::TensorType;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -41,9 +41,11 @@ pub enum State {
 /// Slot of one buffer, with its state. Shared by reference counting; compared by address.
 pub struct DeviceData {
     ty: TensorType,
-    state: Mutex<State>,
-    changed: Condvar,
-    /// Discriminant of `state`, readable without the lock.
+    /// Set once, before the kind becomes [`READY`]. Remains when the kind changes again.
+    buffer: OnceLock<Arc<dyn Buffer>>,
+    /// State, unless the kind is [`READY`].
+    other: Mutex<State>,
+    /// Kind of the state.
     kind: AtomicU8,
     /// Number of live tensors with this value. Changed under the device's lock.
     pub tensors: Count,
@@ -54,9 +56,9 @@ pub struct DeviceData {
     /// Number in the order of creation.
     serial: u64,
     /// The sync that computed the data, or the copy that made it, and the index of its output.
-    origin: OnceLock<(Arc<Origin>, usize)>,
+    origin: Option<(Arc<Origin>, usize)>,
     /// Sharding of a placeholder on a mesh.
-    sharding: OnceLock<Sharding>,
+    sharding: Option<Sharding>,
 }
 
 /// Consecutive serial numbers for new data.
@@ -84,13 +86,15 @@ impl Iterator for Serials {
     }
 }
 
-const SOUND: u8 = 0;
-const IN_FLIGHT: u8 = 1;
-const UNUSABLE: u8 = 2;
+const READY: u8 = 0;
+const HOST: u8 = 1;
+const IN_FLIGHT: u8 = 2;
+const UNUSABLE: u8 = 3;
 
 fn kind_of(state: &State) -> u8 {
     match state {
-        State::Ready(_) | State::Host(_) => SOUND,
+        State::Ready(_) => READY,
+        State::Host(_) => HOST,
         State::InFlight(_) => IN_FLIGHT,
         _ => UNUSABLE,
     }
@@ -141,32 +145,35 @@ impl Drop for Hold {
 impl DeviceData {
     /// Creates data in this state.
     pub fn new(ty: TensorType, state: State) -> Arc<DeviceData> {
-        DeviceData::with(ty, state, Serials::take(1).first(), OnceLock::new())
+        Arc::new(DeviceData::with(ty, state, Serials::take(1).first()))
     }
 
     /// Creates data that the sync with number `step` is computing.
     pub fn computed(ty: TensorType, step: u64, serial: u64, origin: (Arc<Origin>, usize)) -> Arc<DeviceData> {
-        DeviceData::with(ty, State::InFlight(step), serial, OnceLock::from(origin))
+        Arc::new(DeviceData { origin: Some(origin), ..DeviceData::with(ty, State::InFlight(step), serial) })
     }
 
-    fn with(ty: TensorType, state: State, serial: u64, origin: OnceLock<(Arc<Origin>, usize)>) -> Arc<DeviceData> {
-        Arc::new(DeviceData {
+    #[inline]
+    fn with(ty: TensorType, state: State, serial: u64) -> DeviceData {
+        DeviceData {
             ty,
             kind: AtomicU8::new(kind_of(&state)),
-            state: Mutex::new(state),
-            changed: Condvar::new(),
+            buffer: OnceLock::new(),
+            other: Mutex::new(state),
             tensors: Count::default(),
             holds: AtomicU32::new(0),
             leaf: LeafPlace::default(),
             serial,
-            origin,
-            sharding: OnceLock::new(),
-        })
+            origin: None,
+            sharding: None,
+        }
     }
 
     /// Creates data that has a buffer.
     pub fn ready(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
-        DeviceData::new(buffer.tensor_type().clone(), State::Ready(buffer))
+        let data = DeviceData::new(buffer.tensor_type().clone(), State::Abandoned);
+        data.set_buffer(buffer);
+        data
     }
 
     /// Creates data whose buffer aliases memory with other users. No run may ever consume it.
@@ -178,16 +185,15 @@ impl DeviceData {
 
     /// Creates a placeholder on a mesh with this sharding.
     pub fn sharded_placeholder(ty: TensorType, sharding: Sharding) -> Arc<DeviceData> {
-        let data = DeviceData::new(ty, State::Placeholder);
-        let _ = data.sharding.set(sharding);
-        data
+        let data = DeviceData::with(ty, State::Placeholder, Serials::take(1).first());
+        Arc::new(DeviceData { sharding: Some(sharding), ..data })
     }
 
     /// Sharding of data on a mesh: the sharding of the buffer, or of the placeholder. Replicated if it has neither.
     pub fn sharding(&self) -> Sharding {
-        let of_buffer = match &*self.state.lock() {
-            State::Ready(buffer) => buffer.placement().map(|placement| placement.sharding.clone()),
-            _ => self.sharding.get().cloned(),
+        let of_buffer = match self.ready_buffer() {
+            Some(buffer) => buffer.placement().map(|placement| placement.sharding.clone()),
+            None => self.sharding.clone(),
         };
         of_buffer.unwrap_or_else(|| Sharding::replicated(self.ty.dims.len()))
     }
@@ -204,28 +210,32 @@ impl DeviceData {
 
     /// The sync that computed the data, or the copy that made it, and the index of its output; None for other data.
     pub fn origin(&self) -> Option<&(Arc<Origin>, usize)> {
-        self.origin.get()
+        self.origin.as_ref()
     }
 
-    /// Sets the origin, once.
-    pub fn set_origin(&self, origin: Arc<Origin>, output: usize) {
-        let _ = self.origin.set((origin, output));
+    /// Returns new data, to which nothing else refers, with its origin.
+    pub fn with_origin(mut data: Arc<DeviceData>, origin: Arc<Origin>, output: usize) -> Arc<DeviceData> {
+        Arc::get_mut(&mut data).expect("new data has one owner").origin = Some((origin, output));
+        data
     }
 
     /// Current state.
     pub fn state(&self) -> State {
-        self.state.lock().clone()
+        match self.ready_buffer() {
+            Some(buffer) => State::Ready(buffer.clone()),
+            None => self.other.lock().clone(),
+        }
     }
 
     /// Whether it is an unbound placeholder.
     pub fn is_placeholder(&self) -> bool {
-        matches!(*self.state.lock(), State::Placeholder)
+        self.kind.load(Ordering::Acquire) == UNUSABLE && matches!(*self.other.lock(), State::Placeholder)
     }
 
     /// Array of the data, if its state is [`State::Host`].
     pub fn host_array(&self) -> Option<Array> {
-        match &*self.state.lock() {
-            State::Host(array) => Some(array.clone()),
+        match self.state() {
+            State::Host(array) => Some(array),
             _ => None,
         }
     }
@@ -237,7 +247,7 @@ impl DeviceData {
 
     /// Whether it has a buffer or an array in host memory.
     pub fn has_buffer(&self) -> bool {
-        self.kind.load(Ordering::Acquire) == SOUND
+        matches!(self.kind.load(Ordering::Acquire), READY | HOST)
     }
 
     /// Whether the data has a buffer or will get one: false for placeholders and lost data.
@@ -245,34 +255,35 @@ impl DeviceData {
         self.kind.load(Ordering::Acquire) != UNUSABLE
     }
 
-    /// Changes the state and wakes all waiters.
+    /// Changes the state to one without a buffer. Data that is in flight changes only under the device's lock.
     pub fn set_state(&self, state: State) {
         let kind = kind_of(&state);
         let old = {
-            let mut current = self.state.lock();
+            let mut other = self.other.lock();
             self.kind.store(kind, Ordering::Release);
-            std::mem::replace(&mut *current, state)
+            std::mem::replace(&mut *other, state)
         };
-        self.changed.notify_all();
-        // The buffer is freed outside the lock.
+        // An array is freed outside the lock.
         drop(old);
     }
 
-    /// Blocks while the data is in flight, and then returns its state.
-    pub fn settled(&self) -> State {
-        let mut state = self.state.lock();
-        while matches!(*state, State::InFlight(_)) {
-            self.changed.wait(&mut state);
-        }
-        state.clone()
+    /// Changes the state to [`State::Ready`]. Data has at most one buffer ever. Data that is in flight changes only
+    /// under the device's lock.
+    pub fn set_buffer(&self, buffer: Arc<dyn Buffer>) {
+        let is_first = self.buffer.set(buffer).is_ok();
+        debug_assert!(is_first, "{} has a buffer already", self.ty);
+        self.kind.store(READY, Ordering::Release);
+    }
+
+    #[inline]
+    fn ready_buffer(&self) -> Option<&Arc<dyn Buffer>> {
+        if self.kind.load(Ordering::Acquire) == READY { self.buffer.get() } else { None }
     }
 
     /// Returns the buffer, for a run or a read, or the error that explains its absence.
-    pub fn buffer(&self) -> Result<Arc<dyn Buffer>> {
-        match &*self.state.lock() {
-            State::Ready(buffer) => Ok(buffer.clone()),
-            other => Err(self.why_not(other)),
-        }
+    #[inline]
+    pub fn buffer(&self) -> Result<&Arc<dyn Buffer>> {
+        self.ready_buffer().ok_or_else(|| self.why_not(&self.other.lock()))
     }
 
     /// Error for a state without a buffer.
@@ -292,8 +303,8 @@ impl DeviceData {
 
     /// The error by which the data was lost; None if it is not lost.
     pub fn failure(&self) -> Option<Error> {
-        match &*self.state.lock() {
-            state @ (State::Donated(_) | State::Failed(_)) => Some(self.why_not(state)),
+        match self.state() {
+            state @ (State::Donated(_) | State::Failed(_)) => Some(self.why_not(&state)),
             _ => None,
         }
     }
@@ -378,17 +389,6 @@ mod tests {
         assert!(data.buffer().err().unwrap().message.contains("step 7 on xla:0"));
         data.set_state(State::Failed(error!(ResourceExhausted, "no room")));
         assert_eq!(data.failure().unwrap().code, Code::ResourceExhausted);
-    }
-
-    #[test]
-    fn waiting_ends_when_the_step_does() {
-        let data = placeholder();
-        data.set_state(State::InFlight(1));
-        std::thread::scope(|s| {
-            let waiter = s.spawn(|| matches!(data.settled(), State::Abandoned));
-            data.set_state(State::Abandoned);
-            assert!(waiter.join().unwrap());
-        });
     }
 
     #[test]

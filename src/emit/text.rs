@@ -79,6 +79,17 @@ pub fn mlir(ty: &TensorType) -> String {
     out
 }
 
+/// The layouts of row-major arrays, as an attribute of a custom call.
+pub fn row_major(types: &[&TensorType]) -> String {
+    let layout = |ty: &&TensorType| {
+        let rank = ty.dims.len();
+        let axes: Vec<String> = (0..rank).rev().map(|axis| axis.to_string()).collect();
+        let axes = if rank == 0 { String::new() } else { format!("[{}]", axes.join(", ")) };
+        format!("dense<{axes}> : tensor<{rank}xindex>")
+    };
+    format!("[{}]", types.iter().map(layout).collect::<Vec<_>>().join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,15 +121,4 @@ mod tests {
         assert_eq!(mlir(&TensorType::new(DType::U8, &[2, 0])), "tensor<2x0xui8>");
         assert_eq!(mlir(&TensorType::new(DType::C128, &[])), "tensor<complex<f64>>");
     }
-}
-
-/// The layouts of row-major arrays, as an attribute of a custom call.
-pub fn row_major(types: &[&TensorType]) -> String {
-    let layout = |ty: &&TensorType| {
-        let rank = ty.dims.len();
-        let axes: Vec<String> = (0..rank).rev().map(|axis| axis.to_string()).collect();
-        let axes = if rank == 0 { String::new() } else { format!("[{}]", axes.join(", ")) };
-        format!("dense<{axes}> : tensor<{rank}xindex>")
-    };
-    format!("[{}]", types.iter().map(layout).collect::<Vec<_>>().join(", "))
 }

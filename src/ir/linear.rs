@@ -298,7 +298,7 @@ mod tests {
         let x = leaf(&mut t, &[2]);
         let types = vec![TensorType::new(DType::F32, &[2]); 3];
         let results = t.application(Op::OptimizationBarrier, &[x, x, x], &(), &[], &types);
-        let _ = t.replace_by_leaf(results[0], &DeviceData::new(types[0].clone(), State::Placeholder));
+        let _ = t.replace_by_leaf(results[0], DeviceData::new(types[0].clone(), State::Placeholder));
         let sum = ops::binary(&mut t, BinaryOp::Add, results[1], results[2]).unwrap();
         let negated = ops::unary(&mut t, UnaryOp::Negate, sum).unwrap();
         let segments = programs(&t, &[negated], 3);

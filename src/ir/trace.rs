@@ -18,6 +18,9 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeId(pub u32);
 
+/// Number of leaves up to which a new list of leaves starts empty.
+const FEW_LEAVES: usize = 16;
+
 /// Marks an absent holder or node.
 pub const NONE: u32 = u32::MAX;
 
@@ -246,13 +249,13 @@ impl Trace {
     }
 
     /// Replaces an operation by a leaf of `data`, which will hold its result. Returns the operation.
-    pub fn replace_by_leaf<D: LeafData>(&mut self, id: NodeId, data: &Arc<D>) -> Node {
+    pub fn replace_by_leaf<D: LeafData>(&mut self, id: NodeId, data: Arc<D>) -> Node {
         let old = self.nodes[id.0 as usize];
         self.pending -= usize::from(old.holder != NONE);
         let payload = self.leaves.len() as u32;
-        self.leaves.push(data.clone());
-        self.nodes[id.0 as usize] = Node { payload, holder: old.holder, ..node(Op::Leaf, old.dtype, old.shape) };
         data.place().set(self.epoch, id.0);
+        self.leaves.push(data);
+        self.nodes[id.0 as usize] = Node { payload, holder: old.holder, ..node(Op::Leaf, old.dtype, old.shape) };
         old
     }
 
@@ -279,7 +282,9 @@ impl Trace {
         self.epoch = self.epoch.wrapping_add(1);
         self.pending = 0;
         self.has_collectives = false;
-        std::mem::take(&mut self.leaves)
+        // The next step of a loop has as many leaves.
+        let leaves = Vec::with_capacity(if self.leaves.len() > FEW_LEAVES { self.leaves.len() } else { 0 });
+        std::mem::replace(&mut self.leaves, leaves)
     }
 
     /// Keeps the nodes that held nodes need, in recording order, and removes the rest. Calls `moved` with the first
@@ -416,7 +421,7 @@ mod tests {
         let x = trace.operation(Op::Unary(UnaryOp::Tanh), DType::F32, trace.node(leaf).shape, &[leaf]);
         trace.set_holder(x, 3);
         let result = data();
-        let old = trace.replace_by_leaf(x, &result);
+        let old = trace.replace_by_leaf(x, result.clone());
         assert_eq!((trace.pending(), trace.leaf(&result)), (0, x));
         trace.restore(x, old);
         assert_eq!((trace.pending(), trace.holder(x)), (1, 3));

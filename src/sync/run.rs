@@ -184,14 +184,14 @@ impl Job<'_> {
 fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {
     let (shared, device) = (&owner.shared, owner.ordinal());
     let stage = &run.stage;
-    let mut arguments = Vec::with_capacity(run.arguments.len() + packs.len());
+    let mut arguments: Vec<&dyn Buffer> = Vec::with_capacity(run.arguments.len() + packs.len());
     for argument in &run.arguments {
         arguments.push(match argument {
-            Source::Data(data) => data.buffer()?,
-            Source::Made(number) => made[*number].clone().expect("what a later run needs is kept until then"),
+            Source::Data(data) => &**data.buffer()?,
+            Source::Made(number) => made[*number].as_deref().expect("what a later run needs is kept until then"),
         });
     }
-    arguments.extend(packs);
+    arguments.extend(packs.iter().map(|pack| &**pack));
     // Arguments that this run must not consume: donors of the executable that are not donors of this run (it was
     // compiled for other donors), and buffers held by reads and saves in flight. Holds are transient and not part of
     // the key; no new one can begin now, because a donor is no longer the value of a live tensor.

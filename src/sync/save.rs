@@ -48,7 +48,7 @@ impl Content {
         match value {
             Settled::Native(array) => Ok((array.ty().clone(), Content::Native(array))),
             Settled::Device(hold, owner) => {
-                let copy = hold.data().buffer()?.start_host_copy()?;
+                let copy = hold.data().buffer()?.clone().start_host_copy()?;
                 Ok((hold.data().ty().clone(), Content::Copy { copy, owner, _hold: hold }))
             }
         }

@@ -58,10 +58,10 @@ pub fn shard(tensor: TensorHandle, target: &'static Device, sharding: &Sharding)
             }
         };
         let data = upload(target, &owner, &ty, array.bytes(), Some(sharding))?;
-        if let Some(origin) = origin {
-            data.set_origin(origin, 0);
+        match origin {
+            Some(origin) => DeviceData::with_origin(data, origin, 0),
+            None => data,
         }
-        data
     };
     let mut state = target.state();
     state.check_open()?;

@@ -100,8 +100,8 @@ fn settle_lost(state: &mut DeviceState) {
             let failure = device_data::of_node(&state.trace, state.trace.node(leaf)).and_then(DeviceData::failure);
             let failure = failure.expect("lost data carries its failure");
             let data = DeviceData::new(state.trace.ty(id), State::Failed(failure));
-            state.trace.replace_by_leaf(id, &data);
-            state.settle(id, &data);
+            state.trace.replace_by_leaf(id, data.clone());
+            state.settle(id, data);
         }
     }
 }

@@ -4,8 +4,8 @@
 use super::plan::{Plan, Run, Source};
 use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner};
-use crate::device_data::{DeviceData, Origin, Ran, Serials, State};
-use crate::engine::Buffer;
+use crate::device_data::{self, DeviceData, Origin, Ran, Serials, State};
+use crate::engine::{self, Buffer};
 use crate::ir::{Node, NodeId, Scheme};
 use crate::metrics::Counter;
 use parking_lot::MutexGuard;
@@ -31,19 +31,24 @@ pub struct Transaction {
     origin: Arc<Origin>,
 }
 
+/// A held operation that the plan computes. Its node is a leaf until the sync has ended; the leaf's data is in flight.
 struct Root {
     id: NodeId,
     recorded: Node,
-    data: Arc<DeviceData>,
     /// Number of the plan's output that is the root's result.
     output: usize,
 }
 
 impl Root {
+    fn data(&self, state: &DeviceState) -> Arc<DeviceData> {
+        device_data::shared_of_node(&state.trace, state.trace.node(self.id)).expect("the node of a root is a leaf")
+    }
+
     /// Gives the root's data its buffer, and the root's tensors the data.
     fn settle(&self, state: &mut DeviceState, buffer: Arc<dyn Buffer>) {
-        self.data.set_state(State::Ready(buffer));
-        state.settle(self.id, &self.data);
+        let data = self.data(state);
+        data.set_buffer(buffer);
+        state.settle(self.id, data);
     }
 }
 
@@ -66,8 +71,7 @@ impl Transaction {
         let origin = Arc::new(origin_of(&name, &plan, &serials));
         let roots = roots.iter().zip(serials).map(|(&(id, output), serial)| {
             let data = DeviceData::computed(state.trace.ty(id), step, serial, (origin.clone(), output));
-            let recorded = state.trace.replace_by_leaf(id, &data);
-            Root { id, recorded, data, output }
+            Root { id, recorded: state.trace.replace_by_leaf(id, data), output }
         });
         let roots: Vec<Root> = roots.collect();
         let (made, recomputed) = (vec![None; outputs.len()], *recomputed);
@@ -101,8 +105,8 @@ impl Transaction {
             if let Some(buffer) = &self.made[root.output] {
                 root.settle(&mut state, buffer.clone());
             } else {
+                root.data(&state).set_state(State::Abandoned);
                 state.trace.restore(root.id, root.recorded);
-                root.data.set_state(State::Abandoned);
             }
         }
         let is_root = |number: usize| self.roots.iter().any(|root| root.output == number);
@@ -110,9 +114,8 @@ impl Transaction {
             if let Some(buffer) = &self.made[number]
                 && !is_root(number)
             {
-                let data = self.kept(buffer);
-                data.set_origin(self.origin.clone(), number);
-                state.trace.replace_by_leaf(id, &data);
+                let data = DeviceData::with_origin(self.kept(buffer), self.origin.clone(), number);
+                state.trace.replace_by_leaf(id, data);
             }
         }
         self.mark_consumed();
@@ -140,13 +143,15 @@ impl Transaction {
         }
     }
 
-    /// Releases the lock before dropping data that is no longer needed.
-    fn leave(&self, mut state: MutexGuard<DeviceState>) {
+    /// Wakes the threads that wait for data in flight. Releases the lock before dropping data that is no longer needed.
+    fn leave(&mut self, mut state: MutexGuard<DeviceState>) {
         state.syncing = false;
         let garbage: Garbage = state.tidy();
         let unused = state.abandon_if_unused();
+        self.device.notify_settled();
         drop(state);
-        drop((garbage, unused));
+        engine::free((garbage, std::mem::take(&mut self.plan.runs)));
+        drop(unused);
     }
 }
 

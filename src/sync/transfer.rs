@@ -130,21 +130,22 @@ pub enum Settled {
 /// Materializes a tensor: returns its value, and computes it first if it is pending.
 pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled> {
     loop {
-        let (hold, owner) = {
-            let state = device.state();
-            let slot = state.check("tensor", tensor)?;
-            if let Value::Native(array) = state.value(slot) {
-                return Ok(Settled::Native(array.clone()));
-            }
-            (state.data(slot).map(|data| data.hold()), state.owner()?.clone())
+        let mut state = device.state();
+        let slot = state.check("tensor", tensor)?;
+        if let Value::Native(array) = state.value(slot) {
+            return Ok(Settled::Native(array.clone()));
+        }
+        let (data, owner) = (state.data(slot), state.owner()?.clone());
+        let Some(hold) = data.map(|data| data.hold()) else {
+            drop(state);
+            sync_on(device, &[(0, tensor)])?;
+            continue;
         };
-        match hold {
-            None => sync_on(device, &[(0, tensor)])?,
-            Some(hold) => match hold.data().settled() {
-                // The sync that was computing it failed; the tensor is pending again.
-                State::Abandoned => continue,
-                _ => return Ok(Settled::Device(hold, owner)),
-            },
+        device.wait_until(&mut state, || !hold.data().is_in_flight());
+        drop(state);
+        // If the sync that was computing it failed, the tensor is pending again.
+        if !matches!(hold.data().state(), State::Abandoned) {
+            return Ok(Settled::Device(hold, owner));
         }
     }
 }
@@ -206,7 +207,7 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
         (Settled::Device(hold, from), Place::Xla(_) | Place::Mesh(_)) => {
             let size = hold.data().ty().size_bytes() as u64;
             let origin = origin_of_copy(&hold, &from, &owner);
-            let copy = owner.copy(&hold.data().buffer()?).map_err(|e| explain(e, target, Some(size)))?;
+            let copy = owner.copy(hold.data().buffer()?).map_err(|e| explain(e, target, Some(size)))?;
             let data = match copy {
                 Some(copy) => DeviceData::ready(copy),
                 // The pieces of a split tensor are gathered on the host.
@@ -215,8 +216,7 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
                     upload(target, &owner, array.ty(), array.bytes(), None)?
                 }
             };
-            data.set_origin(origin, 0);
-            Ok(Value::Data(data))
+            Ok(Value::Data(DeviceData::with_origin(data, origin, 0)))
         }
     }
 }
@@ -244,7 +244,7 @@ fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>
 /// host memory. The data is held while it is read or aliased, so that no step consumes it.
 pub(super) fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
     let ty = hold.data().ty().clone();
-    let buffer = hold.data().buffer()?;
+    let buffer = hold.data().buffer()?.clone();
     let array = match buffer.clone().share()? {
         Some(memory) => {
             let memory = Arc::new(Borrowed { memory, _hold: hold });

@@ -166,20 +166,20 @@ struct OracleExecutable {
 }
 
 /// Buffer of this engine.
-fn own(buffer: &Arc<dyn Buffer>) -> &OracleBuffer {
+fn own(buffer: &dyn Buffer) -> &OracleBuffer {
     buffer.as_any().downcast_ref().expect("a buffer of this engine")
 }
 
 /// Buffers of an argument: one, or the pieces of a buffer on a mesh.
-fn parts(argument: &Arc<dyn Buffer>) -> Vec<&OracleBuffer> {
+fn parts(argument: &dyn Buffer) -> Vec<&OracleBuffer> {
     match argument.as_any().downcast_ref::<ShardedBuffer>() {
-        Some(sharded) => sharded.pieces().iter().map(own).collect(),
+        Some(sharded) => sharded.pieces().iter().map(|piece| own(&**piece)).collect(),
         None => vec![own(argument)],
     }
 }
 
 /// Content of an argument; of a buffer on a mesh, the whole.
-fn content(argument: &Arc<dyn Buffer>, partitions: Option<&Partitions>) -> Result<Array> {
+fn content(argument: &dyn Buffer, partitions: Option<&Partitions>) -> Result<Array> {
     if partitions.is_none() {
         return own(argument).array().cloned();
     }
@@ -211,10 +211,10 @@ impl OracleExecutable {
     }
 
     /// Checks that the arguments are of the types and shardings that the program was compiled for.
-    fn check(&self, arguments: &[Arc<dyn Buffer>]) {
+    fn check(&self, arguments: &[&dyn Buffer]) {
         let types: Vec<&TensorType> = arguments.iter().map(|argument| argument.tensor_type()).collect();
         assert_eq!(types, self.signature.parameters.iter().collect::<Vec<_>>(), "arguments are what was compiled for");
-        let known = |argument: &Arc<dyn Buffer>| argument.placement().map(|placement| placement.sharding.clone());
+        let known = |argument: &&dyn Buffer| argument.placement().map(|placement| placement.sharding.clone());
         let given: Vec<Option<Sharding>> = arguments.iter().map(known).collect();
         let wanted: Vec<Option<Sharding>> = match &self.signature.partitions {
             Some(partitions) => partitions.parameters.iter().cloned().map(Some).collect(),
@@ -248,19 +248,19 @@ impl Executable for OracleExecutable {
         Ok(ProgramMemory::default())
     }
 
-    fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {
+    fn execute(&self, device: usize, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
         assert!(self.content.unknown.is_empty(), "a program whose outputs are divided as no sharding says cannot run");
         self.check(arguments);
         let consumed: Vec<usize> = self.signature.donors.iter().copied().filter(|i| !keep.contains(i)).collect();
         for &donor in &consumed {
-            let donated = parts(&arguments[donor]);
+            let donated = parts(arguments[donor]);
             let is_donated = |part: &OracleBuffer| donated.iter().any(|&known| std::ptr::eq(known, part));
-            let again = arguments.iter().flat_map(parts).filter(|&part| is_donated(part)).count();
+            let again = arguments.iter().flat_map(|argument| parts(*argument)).filter(|&part| is_donated(part)).count();
             assert_eq!(again, donated.len(), "a donor is no other argument, too");
         }
         let mut inputs = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            inputs.push(content(argument, self.signature.partitions.as_ref())?);
+            inputs.push(content(*argument, self.signature.partitions.as_ref())?);
         }
         let Content { program, scalars, packs, .. } = &self.content;
         let packed = inputs.split_off(arguments.len() - packs.len());
@@ -272,7 +272,7 @@ impl Executable for OracleExecutable {
             }
         }
         let outputs = interpret::run(program, &scalars, &inputs)?;
-        consumed.iter().flat_map(|&donor| parts(&arguments[donor])).for_each(OracleBuffer::consume);
+        consumed.iter().flat_map(|&donor| parts(arguments[donor])).for_each(OracleBuffer::consume);
         let outputs = outputs.into_iter().enumerate().map(|(index, array)| self.output(device, index, array));
         Ok(Execution { outputs: outputs.collect::<Result<_>>()?, consumed })
     }

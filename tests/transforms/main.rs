@@ -207,7 +207,7 @@ fn transformed_programs_agree_on_the_plugin() {
             let executable = engine.compile(&lower_body(made), signature, &()).unwrap();
             let sent: Vec<_> =
                 inputs.iter().map(|array| engine.transfer_to_device(0, array.ty(), array.bytes()).unwrap()).collect();
-            let outputs = executable.execute(0, &sent, &[]).unwrap().outputs;
+            let outputs = executable.execute(0, &engine::references(&sent), &[]).unwrap().outputs;
             let got: Vec<Array> = outputs
                 .iter()
                 .map(|output| {

@@ -63,7 +63,7 @@ impl Devices {
         let executable = self.engine.compile(&text, signature, &()).unwrap();
         let pairs = inputs.iter().zip(shardings);
         let sent: Vec<Arc<dyn Buffer>> = pairs.map(|(input, sharding)| self.send(mesh, input, sharding)).collect();
-        let outputs = executable.execute(0, &sent, &[]).unwrap().outputs;
+        let outputs = executable.execute(0, &engine::references(&sent), &[]).unwrap().outputs;
         let read = |output: &Arc<dyn Buffer>| {
             let mut bytes = vec![0; output.tensor_type().size_bytes()];
             output.read(&mut bytes).unwrap();

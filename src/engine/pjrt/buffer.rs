@@ -296,7 +296,9 @@ impl Buffer for PjrtBuffer {
 impl Drop for PjrtBuffer {
     fn drop(&mut self) {
         let freed = self.uncount();
-        self.client.count(0, freed);
+        if freed > 0 {
+            self.client.count(0, freed);
+        }
         let Ok(_inside) = exit::enter() else {
             return;
         };

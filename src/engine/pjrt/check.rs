@@ -6,7 +6,7 @@
 //! `off`.
 
 use super::remembered::Facts;
-use crate::engine::{Buffer, Engine, Executable, Signature, cpu};
+use crate::engine::{Buffer, Engine, Executable, Signature, cpu, references};
 use crate::error;
 use crate::error::{Code, Error, Result};
 use crate::log::{Level, log};
@@ -130,7 +130,8 @@ fn check_arithmetic(engine: &dyn Engine) -> Result<()> {
     let a: Vec<f32> = (0..N * N).map(|i| ((i * 7) % 11) as f32 - 5.0).collect();
     let mut b: Vec<f32> = (0..N * N).map(|i| ((i * 5) % 13) as f32 - 6.0).collect();
     b[N * N - 1] = f32::NAN;
-    let run = executable.execute(0, &[put(engine, &[N, N], &a)?, put(engine, &[N, N], &b)?], &[])?;
+    let inputs = [put(engine, &[N, N], &a)?, put(engine, &[N, N], &b)?];
+    let run = executable.execute(0, &references(&inputs), &[])?;
     let product: Vec<f32> = a.iter().map(|a| a * a).collect();
     let rows: Vec<f32> = product.chunks(N).map(|row| row.iter().sum()).collect();
     let columns: Vec<f32> = (0..N).map(|j| product.iter().skip(j).step_by(N).sum()).collect();
@@ -153,13 +154,13 @@ fn check_products_of_changing_weights(engine: &dyn Engine) -> Result<()> {
     let x = put(engine, &[ROWS, SIZE], &x)?;
     let scaled = |values: &[f32], factor: f32| values.iter().map(|value| value * factor).collect::<Vec<f32>>();
     let compare_product = |about: &str, weight: &Arc<dyn Buffer>, factor: f32| {
-        let run = product.execute(0, &[x.clone(), weight.clone()], &[])?;
+        let run = product.execute(0, &[&*x, &**weight], &[])?;
         compare(about, &*run.outputs[0], &scaled(&want, factor))
     };
     let mut weight = put(engine, &[SIZE, SIZE], &w)?;
     compare_product("f32[64,512] times f32[512,512]", &weight, 1.0)?;
     for factor in [2.0, 4.0] {
-        weight = update.execute(0, &[weight], &[])?.outputs.remove(0);
+        weight = update.execute(0, &[&*weight], &[])?.outputs.remove(0);
         compare_product("f32[64,512] times f32[512,512] after an update in place", &weight, factor)?;
     }
     for factor in [3.0, 5.0] {

@@ -14,6 +14,7 @@ use crate::types::TensorType;
 use smallvec::SmallVec;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Owns a `PJRT_LoadedExecutable`.
 pub struct PjrtExecutable {
@@ -21,6 +22,8 @@ pub struct PjrtExecutable {
     raw: *mut sys::PJRT_LoadedExecutable,
     signature: Signature,
     output_bytes: u64,
+    /// Number of runs in which every donor was consumed, up to [`PROVEN`].
+    proven: AtomicU8,
     /// Partitioned execution; None for a program of one device.
     partitioned: Option<Partitioned>,
 }
@@ -42,7 +45,8 @@ impl PjrtExecutable {
         signature: Signature,
     ) -> Result<PjrtExecutable> {
         let output_bytes = signature.outputs.iter().map(|ty| ty.size_bytes() as u64).sum();
-        let mut executable = PjrtExecutable { client, raw, signature, output_bytes, partitioned: None };
+        let mut executable =
+            PjrtExecutable { client, raw, signature, output_bytes, proven: AtomicU8::new(0), partitioned: None };
         let outputs = executable.output_count()?;
         if outputs != executable.signature.outputs.len() {
             return Err(error!(
@@ -96,7 +100,7 @@ impl PjrtExecutable {
 
     /// Checks the arguments' types and devices against the signature, and returns their buffers. The plugin itself
     /// compares only sizes in bytes, and would reinterpret an s32 as an f32.
-    fn checked<'a>(&self, device: usize, arguments: &'a [Arc<dyn Buffer>]) -> Result<SmallVec<[&'a PjrtBuffer; 32]>> {
+    fn checked<'a>(&self, device: usize, arguments: &[&'a dyn Buffer]) -> Result<SmallVec<[&'a PjrtBuffer; 32]>> {
         if arguments.len() != self.signature.parameters.len() {
             return Err(wrong_number(&self.signature, arguments));
         }
@@ -118,11 +122,34 @@ impl PjrtExecutable {
         }
         Ok(buffers)
     }
+
+    /// Donors that the run which has just been enqueued consumed. Asks the plugin for each of them in the first runs, and
+    /// for the first and the last one later: a plugin that consumed all donors of a program does so in every run.
+    fn consumed(&self, buffers: &[&PjrtBuffer], keep: &[usize]) -> Vec<usize> {
+        let may_be = |donor: &usize| keep.is_empty() || keep.binary_search(donor).is_err();
+        let donors: Vec<usize> = self.signature.donors.iter().copied().filter(may_be).collect();
+        let is_consumed = |&donor: &usize| buffers[donor].is_deleted();
+        let proven = self.proven.load(Ordering::Relaxed);
+        if proven >= PROVEN && donors.first().is_none_or(is_consumed) && donors.last().is_none_or(is_consumed) {
+            return donors;
+        }
+        let wanted = donors.len();
+        let consumed: Vec<usize> = donors.into_iter().filter(is_consumed).collect();
+        if consumed.len() < wanted {
+            self.proven.store(0, Ordering::Relaxed);
+        } else if wanted == self.signature.donors.len() && proven < PROVEN {
+            self.proven.store(proven + 1, Ordering::Relaxed);
+        }
+        consumed
+    }
 }
+
+/// Number of runs after which only two donors are asked for.
+const PROVEN: u8 = 2;
 
 /// Error of a run with another number of arguments than the program has parameters.
 #[cold]
-pub(super) fn wrong_number(signature: &Signature, arguments: &[Arc<dyn Buffer>]) -> Error {
+pub(super) fn wrong_number(signature: &Signature, arguments: &[&dyn Buffer]) -> Error {
     let (wanted, given) = (signature.parameters.len(), arguments.len());
     error!(InvalidArgument, "the program takes {wanted} arguments, {given} were given")
 }
@@ -183,7 +210,7 @@ impl Executable for PjrtExecutable {
         })
     }
 
-    fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {
+    fn execute(&self, device: usize, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
         let _inside = exit::enter()?;
         if let Some(partitioned) = &self.partitioned {
             return partitioned.execute(self, arguments, keep);
@@ -216,8 +243,7 @@ impl Executable for PjrtExecutable {
             // SAFETY: the plugin transferred ownership of the event.
             self.client.in_flight(device, unsafe { Event::new(api, complete) });
         }
-        let donors = self.signature.donors.iter().copied();
-        let consumed: Vec<usize> = donors.filter(|&i| buffers[i].is_deleted()).collect();
+        let consumed = self.consumed(&buffers, keep);
         let freed = consumed.iter().map(|&i| buffers[i].uncount()).sum();
         self.client.count(self.output_bytes, freed);
         let outputs = raw_outputs.iter().zip(&self.signature.outputs).map(|(&raw, ty)| {

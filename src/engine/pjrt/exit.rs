@@ -11,7 +11,9 @@ use crate::error;
 use crate::error::Result;
 use crate::log::{Level, log};
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -20,6 +22,7 @@ use std::time::{Duration, Instant};
 static EXITING: AtomicBool = AtomicBool::new(false);
 /// Id of the process in which the handler was registered.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Number of threads inside the plugin.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static LAST_WORK: Mutex<Vec<LastWork>> = Mutex::new(Vec::new());
 static CLIENTS: Mutex<Vec<Weak<dyn Settle>>> = Mutex::new(Vec::new());
@@ -47,23 +50,36 @@ struct LastWork {
     progress: fn() -> u64,
 }
 
-/// Marks that a thread is inside the plugin, until it is dropped.
-pub struct Inside(());
+thread_local! {
+    /// Number of [`Inside`] of this thread. Only the first one is counted in [`INSIDE`].
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Marks that a thread is inside the plugin, until it is dropped by the same thread.
+pub struct Inside(PhantomData<*const ()>);
 
 /// Announces that this thread is about to call the plugin, so that process exit waits for it. Fails if the process is
-/// exiting.
+/// exiting and this thread was not inside before.
 pub fn enter() -> Result<Inside> {
-    INSIDE.fetch_add(1, Ordering::SeqCst);
-    let inside = Inside(());
-    if is_exiting() {
-        return Err(error!(FailedPrecondition, "the process is exiting"));
+    let depth = DEPTH.get();
+    if depth == 0 {
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        if is_exiting() {
+            INSIDE.fetch_sub(1, Ordering::SeqCst);
+            return Err(error!(FailedPrecondition, "the process is exiting"));
+        }
     }
-    Ok(inside)
+    DEPTH.set(depth + 1);
+    Ok(Inside(PhantomData))
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        let depth = DEPTH.get() - 1;
+        DEPTH.set(depth);
+        if depth == 0 {
+            INSIDE.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }
 

@@ -50,6 +50,13 @@ use std::sync::Arc;
 /// Stack size for starting an engine.
 const STACK: usize = 64 << 20;
 
+/// Drops a value that may own buffers of plugins.
+pub fn free<T>(value: T) {
+    // The buffers need not announce their calls one by one. While the process is exiting, each refuses its own.
+    let _inside = exit::enter();
+    drop(value);
+}
+
 /// Starts an engine: finds the plugin (see [the C contract](crate::capi)), loads it, and creates a client.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     let _inside = exit::enter()?;

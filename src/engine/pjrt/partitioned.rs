@@ -55,12 +55,7 @@ impl Partitioned {
     /// Checks all arguments before the run: if a plugin refused one on a single device, the other devices would run,
     /// and consume their pieces. The plugin with API 0.106 even crashes, because it launches the program on all devices
     /// although preparing it failed on one.
-    pub fn execute(
-        &self,
-        executable: &PjrtExecutable,
-        arguments: &[Arc<dyn Buffer>],
-        keep: &[usize],
-    ) -> Result<Execution> {
+    pub fn execute(&self, executable: &PjrtExecutable, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
         let (client, signature) = (executable.client(), executable.signature());
         if !self.outputs.unknown.is_empty() {
             let unknown = &self.outputs.unknown;
@@ -101,7 +96,7 @@ impl Partitioned {
     fn checked<'a>(
         &self,
         parameters: &[TensorType],
-        arguments: &'a [Arc<dyn Buffer>],
+        arguments: &[&'a dyn Buffer],
     ) -> Result<SmallVec<[&'a ShardedBuffer; 32]>> {
         let mesh = &self.partitions.mesh;
         let mut sharded = SmallVec::with_capacity(arguments.len());
@@ -114,7 +109,7 @@ impl Partitioned {
                 argument.placement().is_some_and(|given| given.mesh == *mesh && given.sharding == *sharding);
             match argument.as_any().downcast_ref::<ShardedBuffer>() {
                 Some(buffer) if is_placed => sharded.push(buffer),
-                _ => return Err(misplaced(i, &**argument, mesh, sharding)),
+                _ => return Err(misplaced(i, *argument, mesh, sharding)),
             }
         }
         Ok(sharded)

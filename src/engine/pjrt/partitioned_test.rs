@@ -110,7 +110,7 @@ fn check_run(engine: &dyn Engine, executable: &dyn Executable, mesh: &Arc<Mesh>)
     assert_eq!(shardings[1], Sharding::replicated(0));
     assert_eq!(shardings[2], sharding(mesh, "-,x", 2));
     let argument = put(engine, mesh, "x,y", &[4, 4]);
-    let run = executable.execute(0, &[argument], &[]).unwrap();
+    let run = executable.execute(0, &[&*argument], &[]).unwrap();
     assert!(run.consumed.is_empty());
     for (output, wanted) in run.outputs.iter().zip([times(2.0), vec![120.0], times(3.0)]) {
         assert_eq!(read(&**output), wanted);
@@ -161,7 +161,7 @@ fn a_mesh_of_one_device_needs_no_partitioner() {
     let signature = Signature { parameters, outputs, donors: vec![], partitions: Some(partitions) };
     let executable = engine.compile(&module(&mesh, &main), signature, &()).unwrap();
     assert_eq!(executable.output_shardings(), [Sharding::replicated(1)]);
-    let run = executable.execute(0, &[put(&*engine, &mesh, "x", &[2])], &[]).unwrap();
+    let run = executable.execute(0, &[&*put(&*engine, &mesh, "x", &[2])], &[]).unwrap();
     assert_eq!(read(&*run.outputs[0]), [0.0, 2.0]);
     assert_eq!(run.outputs[0].device(), 2);
 }
@@ -192,20 +192,20 @@ fn donors_on_a_mesh_are_consumed_unless_kept_and_bytes_are_counted() {
     let live = || engine.memory().live - before;
     let (a, b) = (put(&*engine, &mesh, "x,y", &[4, 4]), put(&*engine, &mesh, "x,y", &[4, 4]));
     assert_eq!(live(), 128);
-    let kept = executable.execute(0, &[a.clone(), b.clone()], &[0]).unwrap();
+    let kept = executable.execute(0, &[&*a, &*b], &[0]).unwrap();
     assert!(kept.consumed.is_empty() && !a.is_deleted());
     assert_eq!(live(), 192);
     drop(kept);
-    let run = executable.execute(0, &[a.clone(), b.clone()], &[]).unwrap();
+    let run = executable.execute(0, &[&*a, &*b], &[]).unwrap();
     assert_eq!(run.consumed, [0]);
     assert!(a.is_deleted() && !b.is_deleted());
     assert_eq!(live(), 128);
-    let refused = executable.execute(0, &[a.clone(), b.clone()], &[]).err().unwrap();
+    let refused = executable.execute(0, &[&*a, &*b], &[]).err().unwrap();
     assert_eq!(refused.code, Code::InvalidArgument);
     assert!(refused.message.contains("argument 0 was consumed"), "{refused}");
-    let twice = executable.execute(0, &[b.clone(), b.clone()], &[]).err().unwrap();
+    let twice = executable.execute(0, &[&*b, &*b], &[]).err().unwrap();
     assert!(twice.message.contains("arguments 0 and 1"), "{twice}");
-    assert!(executable.execute(0, &[b.clone(), b.clone()], &[0]).is_ok() && !b.is_deleted());
+    assert!(executable.execute(0, &[&*b, &*b], &[0]).is_ok() && !b.is_deleted());
     drop((a, b));
     assert_eq!(live(), 64);
     assert_eq!(read(&*run.outputs[0])[15], 30.0);
@@ -217,7 +217,7 @@ fn arguments_that_are_not_as_compiled_are_refused() {
     let mesh = square(&[0, 1, 2, 3]);
     let executable = compile(&*engine, &mesh);
     let refused = |argument: &Arc<dyn Buffer>| {
-        let refused = executable.execute(0, std::slice::from_ref(argument), &[]).err().unwrap();
+        let refused = executable.execute(0, &[&**argument], &[]).err().unwrap();
         assert_eq!(refused.code, Code::InvalidArgument);
         refused.message.to_string()
     };

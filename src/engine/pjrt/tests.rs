@@ -35,13 +35,13 @@ fn d12_an_argument_of_another_type_shape_device_or_number_is_refused_by_us() {
     let shape = engine.transfer_to_device(0, &f32s(&[1, 2]), &[0; 8]).unwrap();
     let device = engine.transfer_to_device(1, &f32s(&[2]), &[0; 8]).unwrap();
     for (argument, words) in [(dtype, "s32[2]"), (shape, "f32[1,2]"), (device, "device 1")] {
-        let refused = executable.execute(0, &[argument], &[]).err().unwrap();
+        let refused = executable.execute(0, &[&*argument], &[]).err().unwrap();
         assert_eq!(refused.code, Code::InvalidArgument);
         assert!(refused.message.contains(words), "{refused}");
     }
     assert_eq!(executable.execute(0, &[], &[]).err().unwrap().code, Code::InvalidArgument);
     assert!(!good.is_deleted());
-    assert!(executable.execute(0, &[good], &[]).is_ok());
+    assert!(executable.execute(0, &[&*good], &[]).is_ok());
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn donors_are_consumed_unless_kept_and_bytes_are_counted() {
     let executable = engine.compile(DOUBLE, signature(), &()).unwrap();
     let before = engine.memory().live;
     let a = engine.transfer_to_device(0, &f32s(&[2]), &bytes(&[1.0, 2.0])).unwrap();
-    let kept = executable.execute(0, std::slice::from_ref(&a), &[0]).unwrap();
+    let kept = executable.execute(0, &[&*a], &[0]).unwrap();
     assert!(kept.consumed.is_empty() && !a.is_deleted());
     assert_eq!(engine.memory().live - before, 16);
-    let run = executable.execute(0, std::slice::from_ref(&a), &[]).unwrap();
+    let run = executable.execute(0, &[&*a], &[]).unwrap();
     assert_eq!(run.consumed, [0]);
     assert!(a.is_deleted());
     assert_eq!(engine.memory().live - before, 16);
@@ -72,7 +72,7 @@ fn one_executable_runs_on_every_device() {
     for device in 0..3 {
         let value = device as f32;
         let a = engine.transfer_to_device(device, &f32s(&[2]), &bytes(&[value, 1.0])).unwrap();
-        let run = executable.execute(device, &[a], &[]).unwrap();
+        let run = executable.execute(device, &[&*a], &[]).unwrap();
         let mut out = [0; 8];
         run.outputs[0].read(&mut out).unwrap();
         assert_eq!(out.to_vec(), bytes(&[2.0 * value, 2.0]));
@@ -91,7 +91,7 @@ fn a_transposed_layout_reads_row_major() {
     let executable = engine.compile(text, signature, &()).unwrap();
     let values = bytes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let a = engine.transfer_to_device(0, &f32s(&[2, 3]), &values).unwrap();
-    let run = executable.execute(0, &[a], &[]).unwrap();
+    let run = executable.execute(0, &[&*a], &[]).unwrap();
     let mut out = vec![0; 24];
     run.outputs[0].read(&mut out).unwrap();
     assert_eq!(out, values);

@@ -39,7 +39,7 @@ impl XlaRsExecutable {
     }
 
     /// The arguments as buffers of this engine, with the types of the signature.
-    fn checked<'a>(&self, arguments: &'a [Arc<dyn Buffer>]) -> Result<Vec<&'a XlaRsBuffer>> {
+    fn checked<'a>(&self, arguments: &[&'a dyn Buffer]) -> Result<Vec<&'a XlaRsBuffer>> {
         let wanted = &self.signature.parameters;
         if arguments.len() != wanted.len() {
             return Err(error!(Internal, "{} arguments given; the program takes {}", arguments.len(), wanted.len()));
@@ -73,7 +73,7 @@ impl Executable for XlaRsExecutable {
         Err(error!(Unimplemented, "the crate {CRATE} does not report the memory of a program"))
     }
 
-    fn execute(&self, device: usize, arguments: &[Arc<dyn Buffer>], keep: &[usize]) -> Result<Execution> {
+    fn execute(&self, device: usize, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
         check_device(device)?;
         let _inside = exit::enter()?;
         let own = self.checked(arguments)?;
