@@ -58,7 +58,7 @@ test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a millio
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
-	LXLA_MESH_SWEEP_CASES=100 cargo test --release --test meshes
+	LXLA_MESH_SWEEP_CASES=60 cargo test --release --test meshes
 
 test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.
 	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
@@ -76,7 +76,7 @@ soak: build $(JAX_STAMP)  ## The long tests: eight threads for a minute; 100,000
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 LXLA_ORACLE_MESH_PROGRAMS=5000 cargo test --release --test oracle -- --nocapture
 	LXLA_TRANSFORM_PROGRAMS=20000 LXLA_TRANSFORM_PLUGIN_PROGRAMS=500 LXLA_TRANSFORM_MESH_PROGRAMS=500 cargo test --release --test transforms
-	LXLA_MESH_SWEEP_CASES=1000 cargo test --release --test meshes
+	LXLA_MESH_SWEEP_CASES=400 cargo test --release --test meshes
 
 sweep: build  ## The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24
