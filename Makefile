@@ -54,10 +54,11 @@ test: build  ## Tests: Rust, then C, on the default CPU plugin; all but those wi
 	cargo test
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
-test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 500 random programs on meshes.
+test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 500 random programs and 8,000 single operations on meshes.
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
+	LXLA_MESH_SWEEP_CASES=60 cargo test --release --test meshes
 
 test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.
 	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
@@ -71,10 +72,11 @@ test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSION_DIR),,$(XLA_RS_STAMP))  ## The engine over the crate xla: the C suite, the oracle, and the crate as a judge.
 	tools/test_xla_rs.sh $(XLA_RS) $(CMAKE) $(abspath $(NINJA)) $(abspath $(TOOLS)/bin/python)
 
-soak: build $(JAX_STAMP)  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 5,000 on meshes; 20,000 programs differentiated and batched.
+soak: build $(JAX_STAMP)  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 5,000 on meshes; 20,000 programs differentiated and batched; 50,000 single operations on meshes.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 LXLA_ORACLE_MESH_PROGRAMS=5000 cargo test --release --test oracle -- --nocapture
 	LXLA_TRANSFORM_PROGRAMS=20000 LXLA_TRANSFORM_PLUGIN_PROGRAMS=500 LXLA_TRANSFORM_MESH_PROGRAMS=500 cargo test --release --test transforms
+	LXLA_MESH_SWEEP_CASES=400 cargo test --release --test meshes
 
 sweep: build  ## The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24

@@ -65,7 +65,7 @@ pub mod metrics {
 
 /// Host arrays.
 pub mod native {
-    pub use crate::native::{Array, stack};
+    pub use crate::native::{Array, Triangle, convert, stack};
 }
 
 /// Operations.

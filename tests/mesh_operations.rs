@@ -241,6 +241,9 @@ fn operations_that_xla_splits_wrongly_along_some_axes_are_constrained() {
     assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<8x4x16xf32>");
     assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<8x5x15xf32>");
     assert!(!text.contains("sdy.manual_computation"), "{text}");
+    let text = text_on_mesh(|t, x| ops::pad_scalar(t, x, zero, &[0; 3], &[0; 3], &[0, 0, 1]).unwrap());
+    assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x16xf32>");
+    assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x31xf32>");
 }
 
 #[test]

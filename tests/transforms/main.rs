@@ -13,12 +13,17 @@
 //! `LXLA_TRANSFORM_PROGRAMS`, `LXLA_TRANSFORM_PLUGIN_PROGRAMS` and `LXLA_TRANSFORM_MESH_PROGRAMS` set the number of
 //! programs, `LXLA_TRANSFORM_SEED` the first seed.
 
+#[path = "../meshes/common.rs"]
+mod common;
+#[path = "../meshes/devices.rs"]
+mod devices;
 mod meshes;
 mod nested;
 mod programs;
 mod shard_maps;
 mod shared;
 
+use common::{Random, difference, number};
 use lazyxla::testing::engine::{self, EngineOptions, Signature};
 use lazyxla::testing::interpret;
 use lazyxla::testing::ir::Body;
@@ -26,12 +31,8 @@ use lazyxla::testing::lower::lower_body;
 use lazyxla::testing::native::Array;
 use lazyxla::testing::transform::{self, Checkpoint, Transformer, Wanted};
 use lazyxla::testing::types::TensorType;
-use programs::{Random, computation};
+use programs::computation;
 use std::sync::Arc;
-
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().map_or(default, |text| text.parse().expect(variable))
-}
 
 fn array(random: &mut Random, ty: &TensorType) -> Array {
     let values: Vec<f64> = (0..ty.elements()).map(|_| random.unit() * 3.0 - 1.5).collect();
@@ -57,12 +58,8 @@ fn inner(a: &[Array], b: &[Array]) -> (f64, f64) {
 
 /// Panics unless the values are equal but for rounding.
 fn check(what: &str, got: &[Array], want: &[Array], tolerance: f64) {
-    let types = |arrays: &[Array]| arrays.iter().map(|array| array.ty().to_string()).collect::<Vec<_>>();
-    assert_eq!(types(got), types(want), "{what}");
-    let most = numbers(want).filter(|x| x.is_finite()).fold(1.0, |most: f64, x| most.max(x.abs()));
-    for (i, (got, want)) in numbers(got).zip(numbers(want)).enumerate() {
-        let same = got == want || got.is_nan() && want.is_nan() || (got - want).abs() <= tolerance * most;
-        assert!(same, "{what}: number {i} is {got}, want {want}");
+    if let Some(difference) = difference(got, want, tolerance) {
+        panic!("{what}: {difference}");
     }
 }
 

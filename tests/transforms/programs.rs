@@ -1,34 +1,10 @@
 //! Random programs of f64 values. `nested.rs` has their nested computations.
 
+use crate::common::Random;
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::ops::{self, SpecialOp, UnaryFunction};
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
-
-/// A generator of random numbers (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.bits() % end as u64) as usize
-    }
-
-    pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    pub fn coin(&mut self) -> bool {
-        self.bits() & 1 == 1
-    }
-}
 
 /// Records random operations. All values in the pool are f64.
 pub struct Maker<'a> {

@@ -2,9 +2,11 @@
 //! recorded a second time for one device, which computes the values of all devices of the mesh by slices and
 //! concatenations. Both have the same values, derivatives and batches.
 
-use crate::meshes::{Devices, random_sharding};
-use crate::programs::{Random, f64s};
-use crate::{all, gradient, number};
+use crate::common::{Random, number};
+use crate::devices::{Devices, random_sharding};
+use crate::meshes::MESHES;
+use crate::programs::f64s;
+use crate::{all, gradient};
 use lazyxla::testing::ir::{BinaryOp, Body, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::mesh::{MeshAxes, Sharding, Split};
 use lazyxla::testing::ops::{self, Applied};
@@ -309,7 +311,7 @@ fn types(body: &Body) -> (Vec<TensorType>, Vec<TensorType>) {
 
 #[test]
 fn shard_maps_agree_with_one_device() {
-    let devices = Devices::start();
+    let devices = Devices::start(&MESHES);
     let first = number("LXLA_TRANSFORM_SEED", 0);
     for seed in first..first + number("LXLA_TRANSFORM_MESH_PROGRAMS", 10) {
         let mut random = Random(seed << 8 | 4);

@@ -1,6 +1,7 @@
 //! Bodies that several operations, or several attempts at one loop, derive from a body are derived once.
 
-use crate::programs::{Random, f64s};
+use crate::common::Random;
+use crate::programs::f64s;
 use crate::{all, check_batch, check_identity, gradient, numbers, run, wanted};
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
