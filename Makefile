@@ -69,7 +69,7 @@ test-accelerators: build $(ACCELERATORS_STAMP)  ## What plugins for GPUs, TPUs a
 test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 
-test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSION_DIR),,$(XLA_RS_STAMP))  ## The engine over the crate xla: the C suite, the oracle, and the crate as a judge.
+test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSION_DIR),,$(XLA_RS_STAMP))  ## The engine over the crate xla: the C suite, the oracle, and the crate as a judge of shapes and values.
 	tools/test_xla_rs.sh $(XLA_RS) $(CMAKE) $(abspath $(NINJA)) $(abspath $(TOOLS)/bin/python)
 
 soak: build $(JAX_STAMP)  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 5,000 on meshes; 20,000 programs differentiated and batched; 50,000 single operations on meshes.

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the library with the engine over the crate xla, and runs the C suite, the oracle and the judge on it:
+# Builds the library with the engine over the crate xla, and runs the C suite, the oracle and the judges on it:
 #   test_xla_rs.sh FOLDER CMAKE NINJA PYTHON
 # FOLDER/libclang has libclang, and FOLDER/packages the wheel of tools/requirements/xla_rs.txt, unless XLA_EXTENSION_DIR is
 # set: then that folder is used as it is.
-# LXLA_JUDGE_TYPES and LXLA_ORACLE_PLUGIN_PROGRAMS set how much is judged.
+# LXLA_JUDGE_TYPES, LXLA_JUDGE_PROGRAMS and LXLA_ORACLE_PLUGIN_PROGRAMS set how much is judged. LXLA_PJRT_PLUGIN is the plugin
+# whose values are compared with the crate's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(cd "$1" && pwd) cmake=$2 ninja=$3 python=$4
@@ -32,4 +33,14 @@ status=0
 "$python" tools/xla_rs_suite.py "$folder/cmake" "$folder/cmake/lib/liblazyxla.so" || status=$?
 cargo test --release --features engine-xla-rs --test oracle -- on_the_plugin error_bound --nocapture || status=$?
 cargo test --release --features engine-xla-rs --test xla_rs -- --nocapture || status=$?
+
+# The same random programs on this engine and on a plugin, in two processes (see tests/oracle/judge). The second must not link
+# the crate. It has a cargo folder of its own, because cargo gives the library the same file name with any features.
+values=$folder/values
+rm -rf "$values"
+mkdir "$values"
+LXLA_JUDGE_WRITE=$values \
+  cargo test --release --features engine-xla-rs --test oracle -- --ignored on_two_engines --nocapture || status=$?
+env -u LXLA_ENGINE -u XLA_FLAGS CARGO_TARGET_DIR="$folder/target_pjrt" LXLA_JUDGE_READ="$values" \
+  cargo test --release --test oracle -- --ignored on_two_engines --nocapture || status=$?
 exit $status

@@ -12,10 +12,13 @@
 //! sixth of it for NaN and infinities), the random seed by `LXLA_ORACLE_SEED`. A failing program is shrunk and printed,
 //! each action with its operands. `LXLA_ORACLE_LAST` names a file to which each program is written before it runs, for
 //! programs that crash the process.
+//!
+//! `judge` compares two engines with each other. Its tests run only when they are asked for.
 
 mod approximate;
 mod engine;
 mod exact;
+mod judge;
 mod place;
 mod program;
 mod record;

@@ -2,8 +2,10 @@
 
 use lazyxla::testing::env::Environment;
 use lazyxla::testing::error::Error;
+use lazyxla::testing::types::TensorType;
 use proptest::collection::vec;
 use proptest::prelude::Strategy;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -38,6 +40,18 @@ const ROUNDS: u64 = 2;
 pub fn random_state(seed: u16) -> u64 {
     (u64::from(seed) | 1 << 40) ^ (ROUND.get() << 20)
 }
+
+/// A value that a program gave natively and lazily.
+pub struct Seen {
+    pub ty: TensorType,
+    pub native: Vec<u8>,
+    pub lazy: Vec<u8>,
+    /// Bound on the error of each element, for complex numbers of each part; None if the value is exact.
+    pub errors: Option<Vec<f64>>,
+}
+
+/// The values that a program compared, in order.
+pub type Record = RefCell<Vec<Seen>>;
 
 /// The number of programs, and the maximum number of actions in each.
 pub struct Programs {
@@ -150,6 +164,19 @@ impl<T: Twofold, V: Fn() -> u64, B: Fn() -> T> Setting<'_, V, B> {
     }
 }
 
+/// The random seed of all sequences of programs.
+pub fn seed() -> u64 {
+    number("LXLA_ORACLE_SEED", 1)
+}
+
+/// The generator of a sequence of programs.
+fn generator(programs: &Programs) -> TestRng {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed().to_le_bytes());
+    bytes[8] = programs.stream;
+    TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)
+}
+
 /// Generates programs, or tuples of them, and passes each to `attempt` until one fails, which is shrunk.
 fn explore<S: Strategy>(
     programs: &Programs,
@@ -159,11 +186,8 @@ fn explore<S: Strategy>(
 where
     S::Value: Clone + Debug,
 {
-    let seed = number("LXLA_ORACLE_SEED", 1);
+    let seed = seed();
     println!("{} programs, seed {seed}", programs.count);
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    bytes[8] = programs.stream;
     let config = Config {
         cases: programs.count as u32,
         failure_persistence: None,
@@ -172,7 +196,7 @@ where
     };
     let found = Cell::new(false);
     let agreed = Cell::new(0u64);
-    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let mut runner = TestRunner::new_with_rng(config, generator(programs));
     let outcome = runner.run(&strategy, |value| {
         let outcome = attempt(&value);
         found.set(found.get() || outcome.is_err());
@@ -202,6 +226,37 @@ pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
     if let Err((agreed, first, program)) = found {
         let (program, error) = shortened(program, first, attempt);
         panic!("after {agreed} programs that agreed: {error}\n{program:#?}");
+    }
+}
+
+/// One run of a program.
+pub struct Run {
+    /// Number of the program in its sequence, from 0.
+    pub program: u64,
+    pub round: u64,
+    /// The actions of the program.
+    pub text: String,
+    pub outcome: Outcome,
+}
+
+/// Runs each random program twice, also after one that failed, and passes on each run.
+pub fn run_all<S: Strategy, T: Twofold<Action = S::Value>>(
+    programs: &Programs,
+    actions: S,
+    lazy: &Environment,
+    begin: impl Fn() -> T,
+    mut take: impl FnMut(Run),
+) {
+    println!("{} programs, seed {}", programs.count, seed());
+    let setting = Setting { lazy, violations: || 0u64, begin };
+    let strategy = vec(actions, 1..programs.length);
+    let mut runner = TestRunner::new_with_rng(Config::default(), generator(programs));
+    for number in 0..programs.count {
+        let program = strategy.new_tree(&mut runner).expect("no action is rejected").current();
+        for round in 0..ROUNDS {
+            let outcome = setting.rounds(round..round + 1, &program);
+            take(Run { program: number, round, text: format!("{program:?}"), outcome });
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! The operations that are judged.
 
 use crate::both::Both;
+use crate::control::{conditional, while_loop};
 use crate::draw::Draw;
+use crate::einsum;
 use crate::indexed::{dynamic_slice, dynamic_update_slice, gather, scatter};
 use lazyxla::testing::engine::element_type;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
-use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes, RngAlgorithm};
+use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes, RngAlgorithm, SpecialOp};
 use lazyxla::testing::types::{DType, TensorType};
 use xla::{RandomAlgorithm, XlaBuilder, XlaComputation, XlaOp};
 
@@ -113,6 +115,10 @@ pub fn all() -> Vec<Case> {
     all.extend([case("dot_general", dot_general), case("convolution", convolution), case("gather", gather)]);
     all.extend([case("scatter", scatter), case("sort", sort), case("top_k", top_k)]);
     all.push(case("rng_bit_generator", rng_bit_generator));
+    all.extend([case("while", while_loop), case("conditional", conditional)]);
+    all.extend([case("einsum1", einsum::of_one), case("einsum2", einsum::of_two)]);
+    let erf = |trace: &mut Trace, x: NodeId| ops::special(trace, SpecialOp::Erf, x);
+    all.push(case("erf", move |draw| part(draw, erf, XlaOp::erf)));
     all
 }
 

@@ -8,7 +8,9 @@
 
 mod both;
 mod cases;
+mod control;
 mod draw;
+mod einsum;
 mod indexed;
 mod reasons;
 

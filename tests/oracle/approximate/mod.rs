@@ -8,4 +8,4 @@ mod functions;
 mod world;
 
 pub use action::{Deed, action};
-pub use world::{Approximate, Tally};
+pub use world::{Approximate, Tally, decode};

@@ -5,7 +5,7 @@ pub use crate::program::Outcome;
 use super::action::{Action, Deed};
 use super::bounded::{Bounded, Host, Rounding};
 use crate::place::Place;
-use crate::program::{Coverage, Twofold, in_words, random_state};
+use crate::program::{Coverage, Record, Seen, Twofold, in_words, random_state};
 use crate::record::on;
 use half::{bf16, f16};
 use lazyxla::testing::device::{self, Device, TensorHandle};
@@ -82,6 +82,8 @@ pub struct Approximate<'a> {
     is_done: bool,
     tally: &'a Tally,
     coverage: &'a Coverage<Deed>,
+    /// Where the values that are compared are noted, if anywhere.
+    record: Option<&'a Record>,
 }
 
 impl<'a> Approximate<'a> {
@@ -93,7 +95,12 @@ impl<'a> Approximate<'a> {
     ) -> Approximate<'a> {
         let native = native.device(DeviceKind::Cpu, 0).expect("cpu is always there");
         let (tensors, story) = (Vec::new(), format!("\n    on {home}"));
-        Approximate { native, home, tensors, made: 0, story, is_done: false, tally, coverage }
+        Approximate { native, home, tensors, made: 0, story, is_done: false, tally, coverage, record: None }
+    }
+
+    /// The same, with a note of each value that is compared.
+    pub fn with_record(self, record: &'a Record) -> Approximate<'a> {
+        Approximate { record: Some(record), ..self }
     }
 
     pub fn pick(&mut self, choice: u16) -> Option<Trio> {
@@ -222,10 +229,15 @@ impl<'a> Approximate<'a> {
 
     /// Compares the native and the lazy tensor with the reference.
     pub fn compare(&self, trio: &Trio) -> Outcome {
-        let [native, lazy] = [trio.native, trio.lazy].map(|handle| numbers(handle).map_err(in_words));
-        let (native, lazy) = (native?, lazy?);
+        let [of_native, of_lazy] = [trio.native, trio.lazy].map(|handle| bytes(handle).map_err(in_words));
+        let (of_native, of_lazy) = (of_native?, of_lazy?);
         let values = numbers(trio.bounded.value.handle()).map_err(in_words)?;
         let errors = numbers(trio.bounded.error.handle()).map_err(in_words)?;
+        let [native, lazy] = [&of_native, &of_lazy].map(|bytes| decode(trio.ty.dtype, bytes));
+        if let Some(record) = self.record {
+            let (ty, errors) = (trio.ty.clone(), Some(errors.clone()));
+            record.borrow_mut().push(Seen { ty, native: of_native, lazy: of_lazy, errors });
+        }
         let parts = values.len() / errors.len().max(1);
         for (i, &value) in values.iter().enumerate() {
             let error = errors[i / parts];
@@ -300,14 +312,23 @@ fn useful(bounded: Result<Bounded>, dtype: DType) -> std::result::Result<Option<
 
 /// Elements of a tensor of floats; for complex numbers real and imaginary parts in turn.
 fn numbers(tensor: TensorHandle) -> Result<Vec<f64>> {
-    let ty = tensor::ty(tensor)?;
-    let mut bytes = vec![0; ty.size_bytes()];
+    Ok(decode(tensor::ty(tensor)?.dtype, &bytes(tensor)?))
+}
+
+fn bytes(tensor: TensorHandle) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; tensor::ty(tensor)?.size_bytes()];
     sync::read(tensor, &mut bytes)?;
-    let decode = |bytes: &[u8]| match ty.dtype.real() {
+    Ok(bytes)
+}
+
+/// Numbers from the bytes of elements of a dtype of floats; for complex numbers real and imaginary parts in turn.
+pub fn decode(dtype: DType, bytes: &[u8]) -> Vec<f64> {
+    let real = dtype.real();
+    let number = |bytes: &[u8]| match real {
         DType::F16 => f16::from_le_bytes([bytes[0], bytes[1]]).to_f64(),
         DType::BF16 => bf16::from_le_bytes([bytes[0], bytes[1]]).to_f64(),
         DType::F32 => f32::from_le_bytes(bytes.try_into().expect("4 bytes")).into(),
         _ => f64::from_le_bytes(bytes.try_into().expect("8 bytes")),
     };
-    Ok(bytes.chunks_exact(ty.dtype.real().size_bytes()).map(decode).collect())
+    bytes.chunks_exact(real.size_bytes()).map(number).collect()
 }

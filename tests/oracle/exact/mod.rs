@@ -19,3 +19,4 @@ pub use action::{Kind, action, action_on_specials};
 pub use movement::Movement;
 pub use products::{convolution, equation};
 pub use twin::Twin;
+pub use values::equal;

@@ -6,7 +6,7 @@ pub use crate::program::Outcome;
 use super::action::{Action, Kind};
 use super::values::{ANY, equal, limit, range};
 use crate::place::{Place, Places};
-use crate::program::{Coverage, Twofold, in_words};
+use crate::program::{Coverage, Record, Seen, Twofold, in_words};
 use lazyxla::testing::device::{self, Device, TensorHandle};
 use lazyxla::testing::env::{DeviceKind, Environment};
 use lazyxla::testing::error::Result;
@@ -91,6 +91,8 @@ pub struct Twin<'a> {
     made: usize,
     story: Vec<Line>,
     coverage: &'a Coverage<Kind>,
+    /// Where the values that are compared are noted, if anywhere.
+    record: Option<&'a Record>,
 }
 
 impl<'a> Twin<'a> {
@@ -115,7 +117,13 @@ impl<'a> Twin<'a> {
             made: 0,
             story: Vec::new(),
             coverage,
+            record: None,
         }
+    }
+
+    /// The same, with a note of each value that is compared.
+    pub fn with_record(self, record: &'a Record) -> Twin<'a> {
+        Twin { record: Some(record), ..self }
     }
 
     /// The same for a program with NaN and infinities, on a mesh, where all NaN are equal. Operands have one dtype: XLA
@@ -266,10 +274,14 @@ impl<'a> Twin<'a> {
         let (mut native, mut lazy) = (vec![0; ty.size_bytes()], vec![0; ty.size_bytes()]);
         sync::read(pair.native, &mut native).map_err(in_words)?;
         sync::read(pair.lazy, &mut lazy).map_err(in_words)?;
+        let mut outcome = Ok(());
         if !equal(ty.dtype, &native, &lazy, self.home.is_mesh()) {
-            return Err(format!("t{}, a {ty}, is {lazy:?} lazily, want {native:?}", pair.name));
+            outcome = Err(format!("t{}, a {ty}, is {lazy:?} lazily, want {native:?}", pair.name));
         }
-        Ok(())
+        if let Some(record) = self.record {
+            record.borrow_mut().push(Seen { ty, native, lazy, errors: None });
+        }
+        outcome
     }
 
     pub fn take_back(&self, pair: Pair) -> Outcome {
