@@ -36,6 +36,13 @@ impl Placement {
         (0..rank).filter(|&axis| axis as i64 != self.index_vector_dim).collect()
     }
 
+    /// Axes of a result, or of updates, of this rank that correspond to the batching axes.
+    pub fn batching_dims_of_slices(&self, rank: usize) -> Vec<usize> {
+        let enumerating = self.batch_axes(rank);
+        let place = |&axis: &i64| enumerating[axis as usize - usize::from(axis > self.index_vector_dim)];
+        self.indices_batching_dims.iter().map(place).collect()
+    }
+
     /// Axes of a result of this rank that enumerate the slices, ascending.
     pub fn batch_axes(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|&axis| !self.window_dims.contains(&(axis as i64))).collect()
@@ -58,6 +65,7 @@ mod tests {
         };
         assert_eq!(placement.array_axes(3), [1, 2]);
         assert_eq!(placement.indices_axes(4), [0, 1, 2]);
+        assert_eq!(placement.batching_dims_of_slices(5), [3]);
         assert_eq!(placement.batch_axes(4), [0, 3]);
     }
 }

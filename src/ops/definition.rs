@@ -31,7 +31,7 @@ pub struct Definition {
     pub in_place: InPlace,
     /// Whether XLA cannot partition the instruction at a position; then every device of a mesh computes it on whole
     /// arrays.
-    pub whole: fn(&Instruction) -> bool,
+    pub whole: fn(&Emitter, usize) -> bool,
     /// Axes along which XLA may partition the instruction at a position, if it is wrong or refuses where others are
     /// split; None: all axes.
     pub open: fn(&Emitter, usize) -> Option<OpenAxes>,
@@ -64,7 +64,7 @@ impl Definition {
         },
         native: Native::Nothing,
         in_place: InPlace::Never,
-        whole: |_| false,
+        whole: |_, _| false,
         open: |_, _| None,
         first_result: 0,
         derivative: Derivative::Missing,

@@ -114,7 +114,7 @@ fn lower(emitter: &mut Emitter, position: usize) {
     if let Extent::Whole(axes) = emitter.extent
         && instruction.operands.iter().any(|&i| emitter.values[i].ty.elements() > 0)
     {
-        if (definition.whole)(instruction) {
+        if (definition.whole)(emitter, position) {
             return mesh::whole::lower(emitter, position, axes);
         }
         if let Some(open) = (definition.open)(emitter, position) {

@@ -1,6 +1,6 @@
 //! Gather with all of StableHLO's dimension numbers.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Placement, Trace, attributes};
@@ -21,8 +21,7 @@ pub(in crate::ops) const GATHER: Definition = Definition {
     lower,
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::indexing::xla_rs::gather,
-    // XLA's partitioner reads wrong elements if the axis of the index vectors is split.
-    whole: |value| value.attributes::<GatherAttributes>().placement.index_map.len() > 1,
+    whole: is_hard_to_split,
     native: Native::One(|call| {
         let GatherAttributes { placement, .. } = call.attributes();
         native::gather(call.ty, &placement, call.operands[0], call.operands[1])
@@ -100,11 +99,53 @@ fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i
     Ok((0..rank).map(size).collect())
 }
 
+/// Whether XLA's partitioner reads wrong elements: if the axis of the index vectors is split, or an axis of which the
+/// slices have some elements, but neither one at an index nor all.
+fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
+    let value = e.instruction(at);
+    let GatherAttributes { slice_sizes, placement, .. } = value.attributes();
+    let is_indexed = |axis: usize| placement.index_map.contains(&(axis as i64));
+    let is_batching = |axis: usize| placement.batching_dims.contains(&(axis as i64));
+    let is_part = |(axis, (&size, &dim)): (usize, (&i64, &i64))| {
+        size < dim && !is_batching(axis) && !(size == 1 && is_indexed(axis))
+    };
+    let dims = &e.values[value.operands[0]].ty.dims;
+    placement.index_map.len() > 1 || slice_sizes.iter().zip(dims).enumerate().any(is_part)
+}
+
+/// Clamps the indices, so that all slices are within an array with these dimensions. XLA would add the offset of a piece to
+/// an index before it clamps it. Returns the name of the result.
+fn clamped(e: &mut Emitter, indices: &str, ty: &TensorType, attributes: &GatherAttributes, dims: &[i64]) -> String {
+    let GatherAttributes { slice_sizes, placement, .. } = attributes;
+    let last: Vec<i64> =
+        placement.index_map.iter().map(|&axis| dims[axis as usize] - slice_sizes[axis as usize]).collect();
+    let zeros = e.constant(ty, 0);
+    let most = match last[..] {
+        [] => return indices.to_string(),
+        [one] => e.constant(ty, one as u128),
+        _ => {
+            let (list, most) = (e.temporary(), e.temporary());
+            let of_list = mlir(&TensorType::new(ty.dtype, &[last.len() as i64]));
+            let axis = placement.index_vector_dim;
+            emit!(e, "    {list} = stablehlo.constant dense<{last:?}> : {of_list}");
+            emit!(e, "    {most} = stablehlo.broadcast_in_dim {list}, dims = [{axis}] : ({of_list}) -> {}", mlir(ty));
+            most
+        }
+    };
+    let made = e.temporary();
+    emit!(e, "    {made} = stablehlo.clamp {zeros}, {indices}, {most} : {}", mlir(ty));
+    made
+}
+
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (x, from) = (value.operands[0], e.values[value.operands[0]].ty.clone());
-    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = value.attributes();
-    let (indices, indices_ty) = dimension_numbers::indices(e, value.operands[1]);
+    let attributes: GatherAttributes = value.attributes();
+    let (mut indices, indices_ty) = dimension_numbers::indices(e, value.operands[1]);
+    if e.extent != Extent::Device {
+        indices = clamped(e, &indices, &indices_ty, &attributes, &from.dims);
+    }
+    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = attributes;
     let sizes: Vec<String> = slice_sizes.iter().map(i64::to_string).collect();
     // MLIR writes an empty array attribute without a colon.
     let sizes = if sizes.is_empty() { String::new() } else { format!(": {}", sizes.join(", ")) };

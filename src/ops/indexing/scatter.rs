@@ -3,12 +3,12 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, Instruction, NodeId, Op, Placement, Trace, attributes};
+use crate::ir::{BinaryOp, NodeId, Op, Placement, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, Definition, InPlace, Native};
+use crate::ops::definition::{Call, Definition, InPlace, Native, OpenAxes};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::ops::indexing::dimension_numbers::{self, SCATTER as NAMES};
 use crate::ops::indexing::{batch, scatter_derivative};
@@ -26,6 +26,8 @@ pub(in crate::ops) const SCATTER: Definition = Definition {
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::indexing::xla_rs::scatter,
     whole: is_hard_to_split,
+    // With batching axes, XLA's partitioner loses updates where other axes are split, too.
+    open: open_axes,
     native: Native::Several(native_scatter),
     in_place: InPlace::Results(|value| value.bodies[0].results().len()),
     derivative: Derivative::Several { jvp: scatter_derivative::jvp, vjp: scatter_derivative::vjp },
@@ -43,6 +45,23 @@ attributes! {
         /// Dimension numbers.
         pub placement: Placement,
     }
+}
+
+/// Axes of a scatter with batching axes that may be split: only these.
+fn open_axes(e: &Emitter, at: usize) -> Option<OpenAxes> {
+    let value = e.instruction(at);
+    let ScatterAttributes { placement, .. } = value.attributes();
+    if placement.batching_dims.is_empty() {
+        return None;
+    }
+    let arrays = value.bodies[0].results().len();
+    let axes = |list: &[i64]| list.iter().map(|&axis| axis as usize).collect::<Vec<usize>>();
+    let own = axes(&placement.batching_dims);
+    let of_updates = placement.batching_dims_of_slices(e.values[value.operands[arrays + 1]].ty.dims.len());
+    let mut operands = vec![own.clone(); arrays];
+    operands.push(axes(&placement.indices_batching_dims));
+    operands.extend(vec![of_updates; arrays]);
+    Some(OpenAxes { operands, results: own })
 }
 
 /// Hints about scatter indices, guaranteed by the caller.
@@ -162,13 +181,15 @@ fn native_scatter(call: &Call) -> Result<Vec<Array>> {
     native::combine_at(&arrays, &updates, &pairs, &each(call, 0, &captures))
 }
 
-/// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, or combines
-/// elements of several devices other than by sums (an all-reduce by maximum loses NaN).
-fn is_hard_to_split(value: &Instruction) -> bool {
+/// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, if there is only one
+/// index vector, or if it combines elements of several devices other than by sums (an all-reduce by maximum loses NaN).
+fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
+    let value = e.instruction(at);
     let ScatterAttributes { placement, .. } = value.attributes();
     let (values, results) = value.bodies[0].decode();
+    let indices = &e.values[value.operands[results.len()]].ty;
     let is_sum = |&result: &usize| values[result].op == Op::Binary(BinaryOp::Add);
-    placement.index_map.len() > 1 || !results.iter().all(is_sum)
+    indices.elements() <= 1 || placement.index_map.len() > 1 || !results.iter().all(is_sum)
 }
 
 /// Writes the StableHLO of a scatter. Captures are broadcast, and passed as additional inputs and as their own updates.

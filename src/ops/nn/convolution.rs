@@ -23,8 +23,8 @@ pub(in crate::ops) const CONVOLUTION: Definition = Definition {
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::nn::xla_rs::convolution,
     // XLA's partitioner computes wrong numbers with groups and with negative padding, and where spatial axes are split,
-    // or the summed features together with other axes. `|_| true` here makes every device compute all of them whole.
-    whole: is_irregular,
+    // or the summed features together with other axes. `|_, _| true` here makes every device compute all of them whole.
+    whole: |e, at| is_irregular(e.instruction(at)),
     open: |e, at| Some(open_axes(&e.instruction(at).attributes())),
     native: Native::One(native_convolution),
     derivative: Derivative::Linear { jvp: convolution_rules::jvp, vjp: convolution_rules::vjp },

@@ -34,7 +34,7 @@ pub(in crate::ops) const REDUCE_WITH: Definition = Definition {
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::reduction::xla_rs::reduce_with,
     // XLA reduces over devices by an all-reduce with the combiner, which plugins do not have for every combiner.
-    // `whole: |_| true` here makes every device compute all reductions whole.
+    // `whole: |_, _| true` here makes every device compute all reductions whole.
     open: |e, at| Some(open_axes(e, at)),
     native: Native::Several(native_reduce_with),
     derivative: Derivative::Several { jvp: derivative::jvp_of_reduce_with, vjp: derivative::vjp_of_reduce_with },

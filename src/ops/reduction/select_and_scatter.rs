@@ -28,7 +28,7 @@ pub(in crate::ops) const SELECT_AND_SCATTER: Definition = Definition {
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::reduction::xla_rs::select_and_scatter,
     // The partitioner of the plugin with API 0.106 adds some elements twice (a vector of 8, split in 4).
-    whole: |_| true,
+    whole: |_, _| true,
     native: Native::Several(native_select_and_scatter),
     derivative: Derivative::Several {
         jvp: window_derivative::jvp_of_select_and_scatter,

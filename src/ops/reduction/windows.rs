@@ -9,7 +9,7 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::control::regions::{begin, check_alike, combining, each, end};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Call, Composed, Definition, Native};
+use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce_with::{check_reducer, operands};
@@ -31,7 +31,10 @@ pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
     lower,
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::reduction::xla_rs::reduce_window,
-    whole: |value| value.attributes::<ReduceWindowAttributes>().windows.iter().any(is_irregular),
+    whole: |e, at| e.instruction(at).attributes::<ReduceWindowAttributes>().windows.iter().any(is_irregular),
+    // XLA's partitioner computes wrong numbers where an axis with padding is split, and fails to compile reductions of
+    // several arrays.
+    open: |e, at| Some(open_axes(e, at)),
     native: Native::Several(native_reduce_window),
     derivative: Derivative::Several {
         jvp: window_derivative::jvp_of_reduce_window,
@@ -52,6 +55,14 @@ attributes! {
 /// Whether XLA's partitioner may abort the process, as observed with dilation and with negative padding.
 fn is_irregular(window: &Window) -> bool {
     window.cuts() || window.base_dilation != 1
+}
+
+/// Axes that may be split: those whose windows are their elements.
+fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
+    let value = e.instruction(at);
+    let ReduceWindowAttributes { windows } = value.attributes();
+    let open: Vec<usize> = (0..windows.len()).filter(|&axis| windows[axis] == Window::ONE).collect();
+    OpenAxes { operands: vec![open.clone(); value.bodies[0].results().len()], results: open }
 }
 
 /// Records a joint reduction of `arrays`, window by window. `windows` has one entry for each axis.
