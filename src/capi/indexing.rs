@@ -10,7 +10,7 @@ use super::tensor::{handles, optional_handle};
 use super::types::*;
 use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::{Placement, ScatterOp};
+use crate::ir::{DimensionNumbers, ScatterOp};
 use crate::ops::Promises;
 use crate::tensor::{numbered, record, record_list, record_optional};
 use crate::{computation, error, ops};
@@ -308,11 +308,11 @@ pub unsafe extern "C" fn lxla_gather(
         // SAFETY: likewise.
         let given = unsafe { options::read_given(options)? };
         // SAFETY: likewise, for the lists.
-        let (placement, slice_sizes) =
-            unsafe { (gather_placement(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?) };
+        let (numbers, slice_sizes) =
+            unsafe { (gather_numbers(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?) };
         let sorted = flag("options.indices_are_sorted", given.indices_are_sorted)?;
         record([("x", x.into()), ("indices", indices.into())], |trace, [x, indices]| {
-            ops::gather(trace, x, indices, &placement, &slice_sizes, sorted)
+            ops::gather(trace, x, indices, &numbers, &slice_sizes, sorted)
         })
     })
 }
@@ -351,13 +351,13 @@ pub unsafe extern "C" fn lxla_scatter(
         // SAFETY: likewise.
         let given = unsafe { options::read_given(options)? };
         // SAFETY: likewise, for the lists.
-        let placement = unsafe { scatter_placement(&given)? };
+        let numbers = unsafe { scatter_numbers(&given)? };
         let promises = Promises {
             sorted: flag("options.indices_are_sorted", given.indices_are_sorted)?,
             unique: flag("options.unique_indices", given.unique_indices)?,
         };
         let combiner = computation_of("combiner", combiner)?;
-        computation::scatter(&combiner, &inputs, indices.into(), &updates, &placement, promises)
+        computation::scatter(&combiner, &inputs, indices.into(), &updates, &numbers, promises)
     })
 }
 
@@ -372,10 +372,10 @@ unsafe impl Options for lxla_scatter_options {
 }
 
 /// Reads the dimension numbers of a gather.
-unsafe fn gather_placement(given: &lxla_gather_options) -> Result<Placement> {
+unsafe fn gather_numbers(given: &lxla_gather_options) -> Result<DimensionNumbers> {
     // SAFETY: the caller's promise, see `capi`.
     unsafe {
-        Ok(Placement {
+        Ok(DimensionNumbers {
             window_dims: list("offset_dims", given.offset_dims, given.n_offset_dims)?,
             collapsed_dims: list("collapsed_slice_dims", given.collapsed_slice_dims, given.n_collapsed_slice_dims)?,
             batching_dims: list("operand_batching_dims", given.operand_batching_dims, given.n_operand_batching_dims)?,
@@ -391,10 +391,10 @@ unsafe fn gather_placement(given: &lxla_gather_options) -> Result<Placement> {
 }
 
 /// Reads the dimension numbers of a scatter.
-unsafe fn scatter_placement(given: &lxla_scatter_options) -> Result<Placement> {
+unsafe fn scatter_numbers(given: &lxla_scatter_options) -> Result<DimensionNumbers> {
     // SAFETY: the caller's promise, see `capi`.
     unsafe {
-        Ok(Placement {
+        Ok(DimensionNumbers {
             window_dims: list("update_window_dims", given.update_window_dims, given.n_update_window_dims)?,
             collapsed_dims: list("inserted_window_dims", given.inserted_window_dims, given.n_inserted_window_dims)?,
             batching_dims: list("input_batching_dims", given.input_batching_dims, given.n_input_batching_dims)?,
