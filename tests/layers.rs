@@ -27,14 +27,6 @@ const LAYERS: &[&[&str]] = &[
     &["error"],
 ];
 
-/// Uses that close a circle, as pairs of a file and the file that it uses.
-const KNOWN_CIRCLES: [(&str, &str); 4] = [
-    ("device/state", "device/eager"),
-    ("emit/xla_rs/link", "emit/xla_rs/site"),
-    ("engine/pjrt/executable", "engine/pjrt/partitioned"),
-    ("tensor/mixing", "tensor/record"),
-];
-
 fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| layer.contains(&module))
 }
@@ -260,7 +252,7 @@ fn files_do_not_use_each_other_in_circles() {
         let uses = names.uses.iter().filter_map(|path| defining(&all, path));
         let counted = uses.filter(|other| {
             let is_rule = has_rules(other) && !has_rules(file);
-            other != file && !is_rule && !KNOWN_CIRCLES.contains(&(file.as_str(), other.as_str()))
+            other != file && !is_rule
         });
         graph.insert(file, counted.collect());
     }

@@ -18,8 +18,9 @@ import numpy as np
 import ops_reference as reference
 import ops_test
 from ops_cases import Case, World, release
-from ops_composed import activations
 from ops_elementwise import binaries, unaries
+from ops_elementwise_functions import error_functions
+from ops_nn import activations
 from ops_values import DTYPES, FLOAT8, NAMES, dtypes, kind, pairs, real
 
 # Number of elements per call, so that one program serves all.
@@ -137,7 +138,8 @@ def values_of(operation, name, bits):
 
 def functions():
     """Returns the operations on one float or complex number that are not exact by nature."""
-    found = [operation for operation in [*unaries(), *activations()] if operation.name not in LEFT_OUT]
+    of_one = [*unaries(), *activations(), *error_functions()]
+    found = [operation for operation in of_one if operation.name not in LEFT_OUT]
     found += [operation for operation in binaries() if operation.name in PAIRS]
     for operation in found:
         for name in dtypes(operation.takes):

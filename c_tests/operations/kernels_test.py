@@ -19,8 +19,8 @@ import numpy as np
 from ctypes_test import Tensor
 from header import constants
 from ops_cases import World, ints, release
+from ops_nn_convolution import convolution_options
 from ops_values import DTYPES
-from ops_windows import convolution_options
 
 
 ADD, MULTIPLY = abi.ADD, abi.MULTIPLY

@@ -7,7 +7,7 @@ import ctypes_test as abi
 import numpy as np
 from ctypes_test import Tensor
 from ops_cases import Case, Operation, array_of, counted, release
-from ops_regions import start_array
+from ops_combiners import start_array
 from ops_values import DTYPES, kind
 
 # Shapes of x and the kernel, and the options as fields of the struct. The last three are computed whole by every device.

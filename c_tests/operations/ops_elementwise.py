@@ -6,12 +6,11 @@ from ctypes import byref
 import numpy as np
 import ops_reference as reference
 import ops_values as values
-from header import family
+from header import constants, family
 from ops_cases import Case, Operation, counted, edges, plain, samples, scalar_of, two_samples
 from ops_values import DTYPES, kind
 
 UNARY, BINARY, COMPARE = family("UNARY"), family("BINARY"), family("COMPARE")
-
 
 SHAPES = [(), (1,), (0,), (3, 0, 2), (7, 1, 3)]
 
@@ -300,5 +299,26 @@ def convert():
     return Operation("convert", "all", call, lambda x, to: reference.convert(x, to), cases)
 
 
+def scalar_compares():
+    def call(world, x, value, left):
+        if left is None:
+            return world.make("lxla_compare_scalar", constants.COMPARE_LT, x, float(value))
+        return world.make("lxla_compare_with_scalar", constants.COMPARE_LT, x, byref(scalar_of(value)), left)
+
+    def less(x, value, left):
+        value = np.array(value).astype(x.dtype)
+        return value < x if left else x < value
+
+    def cases(name):
+        value = edges(name)[-1] if kind(name) != "float" else DTYPES[name][1].type(2.5)
+        made = [
+            Case([samples(name)], {"value": value, "left": left}, "pred")
+            for left in ((0, 1) if name in ("f32", "u64") else (0,))
+        ]
+        return made + [Case([samples(name)], {"value": DTYPES[name][1].type(1), "left": None}, "pred")]
+
+    return Operation("compare_scalar", "pred integer float", call, less, cases)
+
+
 def elementwise():
-    return [*unaries(), *binaries(), *compares(), select(), convert()]
+    return [*unaries(), *binaries(), *compares(), scalar_compares(), select(), convert()]

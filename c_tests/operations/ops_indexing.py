@@ -1,12 +1,95 @@
-"""Reading and writing at indices, with all dimension numbers and along one axis, as ops_test.py compares them."""
+"""Reading and writing at indices: at computed positions, with all dimension numbers, and along one axis, as ops_test.py
+compares them."""
 
 import functools
 
 import numpy as np
+from ctypes_test import Tensor
 from header import family
-from ops_cases import Case, Operation, array_of, counted, options_of, plain
-from ops_regions import COMBINERS, combiner, pairwise
+from ops_cases import Case, Operation, array_of, counted, ints, moved, one, options_of, plain
+from ops_combiners import COMBINERS, combiner, pairwise
 from ops_values import DTYPES
+
+
+@functools.cache
+def start(number):
+    return np.array(number, np.int32)
+
+
+def clamped(x, at, sizes):
+    firsts = [min(max(i, 0), dim - size) for i, dim, size in zip(at, x.shape, sizes)]
+    return tuple(slice(first, first + size) for first, size in zip(firsts, sizes))
+
+
+def at_positions():
+    """Returns operations that read and write at computed positions."""
+
+    def starts(world, numbers):
+        made = [world.put(start(number)) for number in numbers]
+        return (Tensor * len(made))(*made)
+
+    def dynamic_slice(world, x, at, sizes):
+        return world.make("lxla_dynamic_slice", x, starts(world, at), ints(sizes), len(sizes))
+
+    yield moved(
+        "dynamic_slice",
+        lambda x, at, sizes: x[clamped(x, at, sizes)],
+        dynamic_slice,
+        [
+            (one((4, 5)), {"at": [1, 9], "sizes": [2, 3]}),
+            (one((4, 5)), {"at": [-3, 2], "sizes": [0, 1]}),
+            (one(()), {"at": [], "sizes": []}),
+        ],
+    )
+
+    def update(world, x, part, at):
+        return world.make("lxla_dynamic_update_slice", x, part, starts(world, at), len(at))
+
+    def updated(x, part, at):
+        out = x.copy()
+        out[clamped(x, at, part.shape)] = part
+        return out
+
+    def two(first, second):
+        return lambda dtype: [counted(dtype, first), plain(dtype, second, 9)]
+
+    yield moved(
+        "dynamic_update_slice",
+        updated,
+        update,
+        [
+            (two((4, 5), (2, 3)), {"at": [1, 9]}),
+            (two((4, 5), (0, 5)), {"at": [1, 0]}),
+            (two((3,), (3,)), {"at": [2]}),
+        ],
+    )
+
+    def take(world, x, at, axis):
+        return world.make("lxla_take", x, at, axis)
+
+    def taken(x, at, axis):
+        size = x.shape[axis]
+        return (
+            np.take(x, np.clip(np.where(at < 0, at + size, at), 0, size - 1).astype(np.int64), axis)
+            if at.size
+            else np.take(x, at.astype(np.int64), axis)
+        )
+
+    def at(shape, dtype, *numbers):
+        indices = np.array(numbers, DTYPES[dtype][1]) if numbers else np.empty(0, DTYPES[dtype][1])
+        return lambda name: [counted(name, shape), indices]
+
+    yield moved(
+        "take",
+        taken,
+        take,
+        [
+            (at((4, 5), "s32", 3, -1, 0, 99, -99), {"axis": -1}),
+            (at((4, 5), "u8", 3, 200), {"axis": 0}),
+            (at((4, 5), "s64"), {"axis": 1}),
+        ],
+    )
+
 
 gather_options = options_of("lxla_gather_options")
 scatter_options = options_of("lxla_scatter_options")
@@ -47,6 +130,7 @@ GATHERS = [
     ((4,), (), [], [0], [], [], [0], 0, [1]),
     ((2, 3), (1,), [0, 1], [], [], [], [1], 0, [2, 2]),
 ]
+
 NUMBERS = [1, -9, 4, 0, 99, 2, 3, -1]
 
 
@@ -266,4 +350,4 @@ def index_writes():
 
 
 def indexed():
-    return [*gather(), *scatters(), *take_along_axis(), *scatter_along(), *index_writes()]
+    return [*at_positions(), *gather(), *scatters(), *take_along_axis(), *scatter_along(), *index_writes()]

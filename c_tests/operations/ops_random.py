@@ -7,7 +7,7 @@ import functools
 from statistics import NormalDist
 
 import numpy as np
-import ops_special as exact
+import ops_reference_erf as exact
 from header import constants
 from ops_cases import Case, Operation, counted, ints
 from ops_values import DTYPES, NAMES, kind

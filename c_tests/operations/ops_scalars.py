@@ -6,8 +6,8 @@ from ctypes import byref
 import numpy as np
 import ops_reference as reference
 from ctypes_test import Tensor
-from ops_arrays import padded
 from ops_cases import Case, Operation, counted, ints, plain, samples, scalar_of
+from ops_shape import padded
 from ops_values import DTYPES, NAMES, kind
 
 

@@ -1,13 +1,12 @@
-"""Sorts, positions of extremes, and cumulative reductions, as ops_test.py compares them."""
+"""Sorts, and the greatest elements, as ops_test.py compares them."""
 
 import functools
 
 import numpy as np
-import ops_reference as reference
 import ops_values as values
-from header import constants, family
+from header import constants
 from ops_cases import Case, Operation, array_of, counted, edges, plain, release
-from ops_regions import scalars
+from ops_combiners import scalars
 from ops_values import DTYPES, kind
 
 
@@ -116,28 +115,6 @@ def top_k_total_order():
     return Operation("top_k_total_order", ORDERED, call, first, cases)
 
 
-def extremes():
-    for name, function in (("argmax", np.argmax), ("argmin", np.argmin)):
-        yield extreme(name, function)
-
-
-def extreme(name, function):
-    def call(world, x, axis, keep, dtype):
-        return world.make("lxla_" + name, x, axis, keep, DTYPES[dtype][0])
-
-    def place(x, axis, keep, dtype):
-        return function(x, axis, keepdims=bool(keep)).astype(DTYPES[dtype][1])
-
-    def cases(of):
-        dtype = of if kind(of) in ("signed", "unsigned") else "s64"
-        made = along(of, dtype, {"keep": 0, "dtype": dtype}, empty=False)
-        made += along(of, "s16", {"keep": 1, "dtype": "s16"}, empty=False)
-        ends = rows_of(of)[:, : 1 if kind(of) != "float" else 9]
-        return made + [Case([np.ascontiguousarray(ends)], {"axis": 1, "keep": 0, "dtype": "u8"}, "u8")]
-
-    return Operation(name, ORDERED, call, place, cases)
-
-
 # Sorts by computations.
 
 
@@ -192,54 +169,5 @@ def sort_by():
     return Operation("sort", "all", call, in_order, cases, refuses=False, in_order=in_order)
 
 
-# Cumulative reductions.
-
-
-def cumulatives():
-    rows = [
-        ("sum", "all", lambda a, b: a + b),
-        ("product", "all", lambda a, b: a * b),
-        ("max", "integer float", reference.maximum),
-        ("min", "integer float", reference.minimum),
-        ("all", "pred", np.logical_and),
-        ("any", "pred", np.logical_or),
-    ]
-    for name, takes, function in rows:
-        yield cumulative(name, takes, function)
-
-
-def cumulative(name, takes, function):
-    def call(world, x, axis, reverse):
-        return world.make("lxla_cumulative", family("REDUCE")[name], x, axis, reverse)
-
-    def passed(x, axis, reverse):
-        x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "product") else x
-        out = np.moveaxis(x, axis, 0)[:: -1 if reverse else 1].copy()
-        for i in range(1, len(out)):
-            out[i] = function(out[i - 1], out[i])
-        return np.moveaxis(out[:: -1 if reverse else 1], 0, axis)
-
-    def size(x, axis, reverse):
-        return passed(x if x.dtype.kind == "b" else np.abs(x), axis, reverse)
-
-    def cases(dtype):
-        shapes = [(3, 17), (2, 9)] if dtype in ("f32", "bf16") else [(3, 7)]
-        rows = [(plain(dtype, shape, 108), 1) for shape in shapes]
-        if dtype == "pred" or (dtype, name) in (("f32", "sum"), ("s8", "max")):
-            rows += [(plain(dtype, shape, 109), axis) for shape, axis in SHAPES]
-        if kind(dtype) == "float":
-            rows.append((np.ascontiguousarray(rows_of(dtype)[:, :9]) if name in ("max", "min") else spoilt(dtype), 1))
-        of = "s64" if dtype == "pred" and name in ("sum", "product") else dtype
-        return [Case([x], {"axis": axis, "reverse": i % 2}, of) for i, (x, axis) in enumerate(rows)]
-
-    return Operation(f"cumulative {name}", takes, call, passed, cases, size if name in ("sum", "product") else None)
-
-
-@functools.cache
-def spoilt(name):
-    rows = [[1, np.inf, 2, 3], [np.inf, 1, -np.inf, 1], [1, 2, np.nan, 1]]
-    return np.array(rows, DTYPES[name][1])
-
-
 def ordered():
-    return [*sorts(), top_k(), top_k_total_order(), *extremes(), sort_by(), *cumulatives()]
+    return [*sorts(), top_k(), top_k_total_order(), sort_by()]

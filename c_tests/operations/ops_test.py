@@ -14,28 +14,32 @@ sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
 import ctypes_test as abi
 import numpy as np
 import ops_reference as reference
-from ops_arrays import arrays
-from ops_batch_norm import batch_norms
 from ops_cases import World, counted, release
-from ops_composed import composed
-from ops_elements import elements
+from ops_control import control
+from ops_creation import creation
 from ops_elementwise import elementwise
-from ops_functions import functions
+from ops_elementwise_bits import bits
+from ops_elementwise_functions import functions
+from ops_elementwise_zeta import zetas
 from ops_indexing import indexed
-from ops_linear_algebra import linear_algebra
-from ops_products import products
+from ops_indexing_selection import selected
+from ops_linalg import linalg
+from ops_linalg_products import products
+from ops_nn import nn
+from ops_nn_batch_norm import batch_norms
+from ops_nn_convolution import convolutions
 from ops_random import randoms
-from ops_rearrange import rearranged
-from ops_regions import regions
+from ops_reduction import reduction
+from ops_reduction_statistics import statistics
+from ops_reduction_windows import windowed
 from ops_scalars import scalars
-from ops_selection import selected
+from ops_shape import shape
 from ops_sorting import ordered
+from ops_sorting_unique import distinct
 from ops_values import DTYPES, NAMES, dtypes, kind
-from ops_windows import windowed
-from ops_zeta import zetas
 
-SUBJECTS = [elementwise, elements, arrays, products, windowed, linear_algebra, batch_norms, randoms, indexed, ordered]
-SUBJECTS += [functions, zetas, regions, composed, rearranged, scalars, selected]
+SUBJECTS = [elementwise, bits, functions, zetas, creation, shape, indexed, selected, ordered, distinct]
+SUBJECTS += [reduction, statistics, windowed, linalg, products, nn, batch_norms, convolutions, randoms, control, scalars]
 
 # Largest errors that are allowed, in units of the last place: the largest measured lazily (on three CPU plugins) and
 # natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their

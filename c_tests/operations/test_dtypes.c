@@ -57,3 +57,11 @@ TEST(limits_are_written_as_far_as_the_struct_goes) {
   limits.struct_size = 4;
   REFUSED(lxla_dtype_info(PRED, &limits), BAD, "out_limits: struct_size is 4");
 }
+
+TEST(dtypes_have_names) {
+  CHECK(strcmp(lxla_dtype_name(LXLA_DTYPE_PRED), "pred") == 0);
+  CHECK(strcmp(lxla_dtype_name(LXLA_DTYPE_BF16), "bf16") == 0);
+  CHECK(strcmp(lxla_dtype_name(LXLA_DTYPE_C128), "c128") == 0);
+  CHECK(strcmp(lxla_dtype_name(0), "unknown") == 0);
+  CHECK(strcmp(lxla_dtype_name(99), "unknown") == 0);
+}

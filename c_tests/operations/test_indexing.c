@@ -1,4 +1,4 @@
-// Slices at computed positions, take, and padding: on an XLA device and natively, with the same results and errors.
+// Slices at computed positions, and take: on an XLA device and natively, with the same results and errors.
 #include "both.h"
 
 static void dynamic_slices(void) {
@@ -63,28 +63,5 @@ static void takes(void) {
   RELEASE(x, signed_at, low, unsigned_at, last, none_at, empty);
 }
 
-static void pads(void) {
-  lxla_tensor x = ARRAY(F32, float, DIMS(2, 2), 1, 2, 3, 4), nine = at(F32, 9), out = none;
-  OK(lxla_pad(x, nine, (int64_t[]){1, 0}, (int64_t[]){0, 1}, NULL, 2, &out));
-  HAS_F32(out, DIMS(3, 3), 9, 9, 9, 1, 2, 9, 3, 4, 9);
-  OK(lxla_pad(x, nine, (int64_t[]){0, -1}, (int64_t[]){-1, 2}, NULL, 2, &out));
-  HAS_F32(out, DIMS(1, 3), 2, 9, 9);
-  OK(lxla_pad(x, nine, (int64_t[]){0, 0}, (int64_t[]){0, 0}, (int64_t[]){1, 2}, 2, &out));
-  HAS_F32(out, DIMS(3, 4), 1, 9, 9, 2, 9, 9, 9, 9, 3, 9, 9, 4);
-  OK(lxla_pad(x, nine, (int64_t[]){0, -1}, (int64_t[]){0, -1}, (int64_t[]){0, 1}, 2, &out));
-  HAS_F32(out, DIMS(2, 1), 9, 9);
-  lxla_tensor empty = array(F32, DIMS(0), NULL, 0);
-  OK(lxla_pad(empty, nine, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){5}, 1, &out));
-  HAS_F32(out, DIMS(2), 9, 9);
-  lxla_tensor whole = at(S32, 1);
-  REFUSED(lxla_pad(x, whole, (int64_t[]){0, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "value: it is s32[]; x is f32[2,2], and wants f32[]");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){-3, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "low, high: -3 and 0 on axis 0");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){0, 0}, (int64_t[]){0, 0}, (int64_t[]){0, -1}, 2, &out), LXLA_INVALID_ARGUMENT, "interior[1] is -1");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){0}, (int64_t[]){0}, NULL, 1, &out), LXLA_INVALID_ARGUMENT, "rank: 1 given; x is f32[2,2], of rank 2");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){INT64_MAX, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "give an invalid size");
-  RELEASE(x, nine, empty, whole);
-}
-
 TEST(slices_at_computed_places) { on_both(dynamic_slices); }
 TEST(take_along_an_axis) { on_both(takes); }
-TEST(padding) { on_both(pads); }

@@ -123,39 +123,27 @@ TEST(scalars_that_change_become_parameters) {
   OK(lxla_env_release(env));
 }
 
-// Functions that are composed in f32, on 8-bit floats, which ops_test.py leaves out.
-static void eight_bits(void) {
-  lxla_tensor x = F32S(DIMS(6), -2.5, -0.0, 0.5, 3, NAN, -1.5), y = F32S(DIMS(6), 2, -1, -2, -0.25, 1, 0), a, b, out;
-  OK(lxla_convert(x, LXLA_DTYPE_F8E5M2, &a));
-  OK(lxla_convert(y, LXLA_DTYPE_F8E5M2, &b));
-  RELEASE(x, y);
-#define AS_F32(call, ...)                         \
-  do {                                            \
-    lxla_tensor small;                            \
-    OK(call);                                     \
-    OK(lxla_convert(small, F32, &out));           \
-    RELEASE(small);                               \
-    HAS_F32(out, DIMS(6), __VA_ARGS__);           \
-  } while (0)
-  AS_F32(lxla_unary(LXLA_UNARY_TRUNC, a, &small), -2, -0.0, 0, 3, NAN, -1);
-  AS_F32(lxla_binary(LXLA_BINARY_FLOOR_DIVIDE, a, b, &small), -2, 0.0, -1, -12, NAN, -INFINITY);
-  AS_F32(lxla_binary(LXLA_BINARY_MODULO, a, b, &small), 1.5, -0.0, -1.5, -0.0, NAN, NAN);
-  AS_F32(lxla_binary(LXLA_BINARY_COPYSIGN, a, b, &small), 2.5, -0.0, -0.5, -3, NAN, 1.5);
-  OK(lxla_unary(LXLA_UNARY_IS_NAN, a, &out));
-  HAS(out, PRED, uint8_t, DIMS(6), 0, 0, 0, 0, 1, 0);
-  OK(lxla_unary(LXLA_UNARY_SIGNBIT, b, &out));
-  HAS(out, PRED, uint8_t, DIMS(6), 0, 1, 1, 1, 0, 0);
-  RELEASE(a, b);
+static void scalars(void) {
+  lxla_tensor x = ARRAY(F32, float, DIMS(3), 1, NAN, 3), big = ARRAY(LXLA_DTYPE_S64, int64_t, DIMS(2), INT64_MAX, INT64_MAX - 1), out = none;
+  OK(lxla_compare_scalar(LXLA_COMPARE_GT, x, 2, &out));
+  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(3), 0, 0, 1);
+  lxla_scalar most = {LXLA_DTYPE_S64, 0, {.i = INT64_MAX}}, two = {LXLA_DTYPE_F64, 0, {.f = 2}};
+  OK(lxla_compare_with_scalar(LXLA_COMPARE_LT, big, &most, 0, &out));
+  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 1);
+  OK(lxla_compare_with_scalar(LXLA_COMPARE_LT, big, &most, 1, &out));
+  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 0);
+  REFUSED(lxla_compare_scalar(LXLA_COMPARE_GT, big, 0.5, &out), BAD, "0.5 cannot be represented in s64");
+  REFUSED(lxla_compare_scalar(7, x, 0.5, &out), BAD, "op: 7 is no LXLA_COMPARE_* constant (1 to 6)");
+  REFUSED(lxla_compare_with_scalar(1, x, &two, 2, &out), BAD, "scalar_on_left: 2 given; want 0 or 1");
+  lxla_tensor dst = ARRAY(F32, float, DIMS(2), 1, 8), old = snapshot(dst);
+  OK(lxla_binary_with_scalar_inplace(SUB, dst, &two, 1));
+  HAS_F32(snapshot(dst), DIMS(2), 1, -6);
+  OK(lxla_binary_with_scalar_inplace(SUB, dst, &two, 0));
+  HAS_F32(snapshot(dst), DIMS(2), -1, -8);
+  OK(lxla_binary_with_scalar_inplace(SUB, big, &most, 0));
+  HAS(snapshot(big), LXLA_DTYPE_S64, int64_t, DIMS(2), 0, -1);
+  REFUSED(lxla_binary_with_scalar_inplace(LXLA_BINARY_AND, dst, &two, 0), BAD, "and takes pred and integers, not f32");
+  HAS_F32(old, DIMS(2), 1, 8);
+  RELEASE(x, big, dst);
 }
-TEST(floats_of_8_bits_are_rounded_once) { on_both(eight_bits); }
-
-TEST(members_that_are_none) {
-  env = new_env();
-  device = (lxla_device){LXLA_DEVICE_CPU, 0};
-  lxla_tensor x = F32S(DIMS(1), 1), out;
-  REFUSED(lxla_unary(45, x, &out), BAD, "op: 45 is no LXLA_UNARY_* constant (1 to 44)");
-  REFUSED(lxla_binary(24, x, x, &out), BAD, "op: 24 is no LXLA_BINARY_* constant (1 to 23)");
-  REFUSED(lxla_binary(LXLA_BINARY_HYPOT, x, (lxla_tensor){0}, &out), LXLA_INVALID_HANDLE, "rhs");
-  RELEASE(x);
-  OK(lxla_env_release(env));
-}
+TEST(scalars_on_either_side_and_in_place) { on_both(scalars); }

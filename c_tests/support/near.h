@@ -38,4 +38,20 @@ static inline void has_near(const char *file, int line, lxla_tensor t, int32_t d
 #define NEAR(t, dtype, dims, tolerance, ...) has_near(__FILE__, __LINE__, t, dtype, dims, (double[]){__VA_ARGS__}, tolerance)
 #define VALUES(t, dtype, dims, ...) has_near(__FILE__, __LINE__, t, dtype, dims, (double[]){__VA_ARGS__}, 0)
 
+// Checks that an f32 tensor has this shape, and that each value is within some units in its last place. Releases the
+// tensor.
+static inline void has_near_f32(const char *file, int line, lxla_tensor t, const int64_t *dims, size_t rank, const float *want) {
+  size_t n = has_type(file, line, t, LXLA_DTYPE_F32, dims, rank);
+  float got[64];
+  CHECK(n <= 64);
+  read_f32(t, got, n);
+  for (size_t i = 0; i < n; i++) {
+    int same = isnan(want[i]) ? isnan(got[i]) : got[i] == want[i] || fabsf(got[i] - want[i]) <= 1e-6f * fabsf(want[i]);
+    if (!same) FAIL("%s:%d: element %zu is %.9g, want %.9g", file, line, i, got[i], want[i]);
+  }
+  RELEASE(t);
+}
+
+#define NEAR_F32(t, dims, ...) has_near_f32(__FILE__, __LINE__, t, dims, (float[]){__VA_ARGS__})
+
 #endif

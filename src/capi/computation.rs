@@ -3,7 +3,7 @@
 use super::abi::arguments::owned_text;
 use super::abi::guard::{guard, guard_into};
 use super::abi::references::References;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::tensor::handles;
 use super::types::*;
 use crate::computation::Computation;
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn lxla_computation_trace(
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_trace", unsafe { place("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_trace", unsafe { output("out_computation", out_computation) }, || {
         // SAFETY: likewise.
         let (params, results) =
             unsafe { (handles("params", params, n_params)?, handles("results", results, n_results)?) };
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn lxla_computation_info(
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     let outputs = unsafe {
-        [place("out_params", out_params), place("out_results", out_results), place("out_captured", out_captured)]
+        [output("out_params", out_params), output("out_results", out_results), output("out_captured", out_captured)]
     };
     guard_into("lxla_computation_info", outputs, || {
         let computation = computation_of("computation", computation)?;
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn lxla_computation_captured(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_captured", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_computation_captured", unsafe { output("out_tensor", out_tensor) }, || {
         computation_of("computation", computation)?.capture(index)
     })
 }
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn lxla_computation_stablehlo(
     out_text: *mut *mut c_char,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_stablehlo", unsafe { place("out_text", out_text) }, || {
+    guard_into("lxla_computation_stablehlo", unsafe { output("out_text", out_text) }, || {
         Ok(owned_text(lower::lower_body(computation_of("computation", computation)?.body())))
     })
 }

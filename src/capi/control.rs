@@ -3,7 +3,7 @@
 use super::abi::arguments::{flag, optional_text, ranked, slice, text};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
-use super::abi::results::{check_count, places};
+use super::abi::results::{check_count, output_tensors};
 use super::computation::computation_of;
 use super::tensor::{handles, some_handles};
 use super::types::*;
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn lxla_computation_call(
     n_results: usize,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_call", unsafe { places("out_results", out_results, n_results) }, || {
+    guard_into("lxla_computation_call", unsafe { output_tensors("out_results", out_results, n_results) }, || {
         // SAFETY: likewise.
         let args = unsafe { handles("args", args, n_args)? };
         let computation = computation_of("computation", computation)?;
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn lxla_while(
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_while", unsafe { places("out_results", out_results, n) }, || {
+    guard_into("lxla_while", unsafe { output_tensors("out_results", out_results, n) }, || {
         // SAFETY: likewise.
         let init = unsafe { handles("init", init, n)? };
         let (cond, body) = (computation_of("cond", cond)?, computation_of("body", body)?);
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn lxla_cond(
     n_results: usize,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_cond", unsafe { places("out_results", out_results, n_results) }, || {
+    guard_into("lxla_cond", unsafe { output_tensors("out_results", out_results, n_results) }, || {
         // SAFETY: likewise.
         let args = unsafe { handles("args", args, n_args)? };
         let (on_true, on_false) = (computation_of("on_true", on_true)?, computation_of("on_false", on_false)?);
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn lxla_case(
     n_results: usize,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_case", unsafe { places("out_results", out_results, n_results) }, || {
+    guard_into("lxla_case", unsafe { output_tensors("out_results", out_results, n_results) }, || {
         // SAFETY: likewise.
         let (branches, args) = unsafe { (slice("branches", branches, n_branches)?, handles("args", args, n_args)?) };
         let branches: Vec<Arc<Computation>> =
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn lxla_scan(
     n_ys: usize,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { (places("out_carry", out_carry, n_carry), places("out_ys", out_ys, n_ys)) };
+    let outputs = unsafe { (output_tensors("out_carry", out_carry, n_carry), output_tensors("out_ys", out_ys, n_ys)) };
     guard_into("lxla_scan", outputs, || {
         // SAFETY: likewise.
         let (init, xs) = unsafe { (handles("init", init, n_carry)?, handles("xs", xs, n_xs)?) };
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn lxla_optimization_barrier(
     out_tensors: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_optimization_barrier", unsafe { places("out_tensors", out_tensors, n) }, || {
+    guard_into("lxla_optimization_barrier", unsafe { output_tensors("out_tensors", out_tensors, n) }, || {
         // SAFETY: likewise.
         let tensors = unsafe { some_handles(tensors, n)? };
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::optimization_barrier(trace, tensors))
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn lxla_custom_call(
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_custom_call", unsafe { places("out_results", out_results, n_results) }, || {
+    guard_into("lxla_custom_call", unsafe { output_tensors("out_results", out_results, n_results) }, || {
         // SAFETY: likewise.
         let (target, operands) = unsafe { (text("target", target)?, handles("operands", operands, n_operands)?) };
         // SAFETY: likewise.

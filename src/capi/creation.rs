@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{flag, scalar, tensor_type};
 use super::abi::guard::guard_into;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::device::kept_device;
 use super::types::*;
 use crate::ops;
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn lxla_tensor_full(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_full", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_full", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let target = kept_device(env, device)?;
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_full_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_full_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (ty, (_, value)) = unsafe { (tensor_type(dtype, dims, rank)?, scalar("value", value)?) };
         let target = kept_device(env, device)?;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn lxla_iota(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_iota", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_iota", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let target = kept_device(env, device)?;
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn lxla_arange(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_arange", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_arange", unsafe { output("out_tensor", out_tensor) }, || {
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::arange(trace, dtype, [start, stop, step].map(ScalarValue::Float)))
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn lxla_arange_with_scalars(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_arange_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_arange_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let numbers = unsafe { [scalar("start", start)?.1, scalar("stop", stop)?.1, scalar("step", step)?.1] };
         let dtype = DType::from_number(dtype)?;
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn lxla_linspace(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_linspace", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_linspace", unsafe { output("out_tensor", out_tensor) }, || {
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
         let ends = [start, stop].map(ScalarValue::Float);
         let target = kept_device(env, device)?;
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn lxla_linspace_with_scalars(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_linspace_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_linspace_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ends = unsafe { [scalar("start", start)?.1, scalar("stop", stop)?.1] };
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn lxla_eye(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_eye", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_eye", unsafe { output("out_tensor", out_tensor) }, || {
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::eye(trace, dtype, rows, columns, k))
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn lxla_one_hot(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_one_hot", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_one_hot", unsafe { output("out_tensor", out_tensor) }, || {
         let dtype = DType::from_number(dtype)?;
         record([("indices", indices.into())], |trace, [indices]| ops::one_hot(trace, indices, depth, axis, dtype))
     })
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn lxla_one_hot(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tril", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tril", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::tril(trace, x, k))
     })
 }
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_triu(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_triu", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_triu", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::triu(trace, x, k))
     })
 }

@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{owned_text, text};
 use super::abi::guard::guard_into;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::{Device, Place};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_device_parse(text: *const c_char, out_device: *mut lxla_device) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_device_parse", unsafe { place("out_device", out_device) }, || {
+    guard_into("lxla_device_parse", unsafe { output("out_device", out_device) }, || {
         // SAFETY: likewise.
         let given = unsafe { self::text("text", text)? };
         parse(given)
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn lxla_device_memory_stats(
     out_json: *mut *mut c_char,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_device_memory_stats", unsafe { place("out_json", out_json) }, || {
+    guard_into("lxla_device_memory_stats", unsafe { output("out_json", out_json) }, || {
         let named = match kind_of(device)? {
             DeviceKind::Unspecified => lxla_device { kind: LXLA_DEVICE_XLA, ..device },
             _ => device,
@@ -106,7 +106,7 @@ fn statistics_json(statistics: &[(&'static str, i64)]) -> Map<String, Value> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_plugin_list(out_json: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_plugin_list", unsafe { place("out_json", out_json) }, || {
+    guard_into("lxla_plugin_list", unsafe { output("out_json", out_json) }, || {
         let plugins: Vec<Value> = engine::plugins()?.iter().map(plugin_json).collect();
         Ok(owned_text(Value::from(plugins).to_string()))
     })

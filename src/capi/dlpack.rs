@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{flag, ranked, slice_mut};
 use super::abi::guard::guard_into;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::device::kept_device;
 use super::types::*;
 use crate::allocation::with_room;
@@ -96,7 +96,7 @@ struct Export<M> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_to_dlpack(tensor: lxla_tensor, out_managed: *mut *mut c_void) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_to_dlpack", unsafe { place("out_managed", out_managed) }, || {
+    guard_into("lxla_tensor_to_dlpack", unsafe { output("out_managed", out_managed) }, || {
         let (array, is_copied) = sync::to_array(tensor.into())?;
         exported::<Managed>(array, is_copied)
     })
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn lxla_tensor_to_dlpack_unversioned(
     out_managed: *mut *mut c_void,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_to_dlpack_unversioned", unsafe { place("out_managed", out_managed) }, || {
+    guard_into("lxla_tensor_to_dlpack_unversioned", unsafe { output("out_managed", out_managed) }, || {
         let copy = flag("copy", copy)?;
         let (mut array, is_copied) = sync::to_array(tensor.into())?;
         if copy && !is_copied {
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_from_dlpack", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_from_dlpack", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         unsafe { imported::<Managed>(env, device, managed.cast(), copy) }
     })
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn lxla_tensor_from_dlpack_unversioned(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_from_dlpack_unversioned", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_from_dlpack_unversioned", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         unsafe { imported::<Unversioned>(env, device, managed.cast(), copy) }
     })

@@ -2,7 +2,7 @@
 
 use super::abi::arguments::out;
 use super::abi::guard::{guard, guard_into};
-use super::abi::results::place;
+use super::abi::results::output;
 use super::constants::*;
 use super::types::*;
 use crate::error;
@@ -13,7 +13,7 @@ use crate::types::{DType, FloatLimits, Kind, float_limits, integer_limits};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dtype_size", unsafe { place("out_size_bytes", out_size_bytes) }, || {
+    guard_into("lxla_dtype_size", unsafe { output("out_size_bytes", out_size_bytes) }, || {
         Ok(DType::from_number(dtype)?.size_bytes())
     })
 }
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dtype_promote", unsafe { place("out_dtype", out_dtype) }, || {
+    guard_into("lxla_dtype_promote", unsafe { output("out_dtype", out_dtype) }, || {
         let (a, b) = (named("a", a)?, named("b", b)?);
         Ok(a.join(b)? as i32)
     })
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_dtype_can_cast(from: i32, to: i32, out_flag: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dtype_can_cast", unsafe { place("out_flag", out_flag) }, || {
+    guard_into("lxla_dtype_can_cast", unsafe { output("out_flag", out_flag) }, || {
         let (from, to) = (named("from", from)?, named("to", to)?);
         Ok(from.can_cast(to))
     })

@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{flag, optional_scalar, scalar};
 use super::abi::guard::{guard, guard_into};
-use super::abi::results::place;
+use super::abi::results::output;
 use super::types::*;
 use crate::device::TensorHandle;
 use crate::error::Result;
@@ -24,7 +24,7 @@ use crate::{error, ops};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_unary", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_unary", unsafe { output("out_tensor", out_tensor) }, || {
         let op = UnaryMember::from_number(op)?;
         record([("x", x.into())], |trace, [x]| ops::unary_member(trace, op, x))
     })
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn lxla_binary(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_binary", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_binary", unsafe { output("out_tensor", out_tensor) }, || {
         let op = BinaryMember::from_number(op)?;
         record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| ops::binary_member(trace, op, lhs, rhs))
     })
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn lxla_binary_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_binary_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_binary_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
         record([("lhs", lhs.into())], |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, false))
     })
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_binary_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_binary_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (_, rhs) = unsafe { scalar("rhs", rhs)? };
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn lxla_compare(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_compare", unsafe { output("out_tensor", out_tensor) }, || {
         let op = CompareOp::from_number(op)?;
         record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| ops::compare(trace, op, lhs, rhs))
     })
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn lxla_compare_total_order(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare_total_order", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_compare_total_order", unsafe { output("out_tensor", out_tensor) }, || {
         let op = CompareOp::from_number(op)?;
         record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
             ops::compare_total_order(trace, op, lhs, rhs)
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn lxla_compare_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_compare_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         let (op, rhs) = (CompareOp::from_number(op)?, ScalarValue::Float(rhs));
         record([("lhs", lhs.into())], |trace, [lhs]| ops::compare_scalar(trace, op, lhs, rhs, false))
     })
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn lxla_compare_with_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_compare_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (_, rhs) = unsafe { scalar("rhs", rhs)? };
         let (op, on_left) = (CompareOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn lxla_select(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_select", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_select", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [("pred", pred.into()), ("on_true", on_true.into()), ("on_false", on_false.into())];
         record(operands, |trace, [pred, on_true, on_false]| ops::select(trace, pred, on_true, on_false))
     })
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn lxla_select_with_scalars(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_select_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_select_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let on_true = unsafe { choice(["on_true", "true_scalar"], on_true, true_scalar)? };
         // SAFETY: likewise.
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn lxla_clamp(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_clamp", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_clamp", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [("min", min.into()), ("x", x.into()), ("max", max.into())];
         record(operands, |trace, [min, x, max]| ops::clamp(trace, min, x, max))
     })
@@ -264,7 +264,7 @@ pub unsafe extern "C" fn lxla_clamp_with_scalars(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_clamp_with_scalars", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_clamp_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (min, max) = unsafe { (optional_scalar("min", min)?, optional_scalar("max", max)?) };
         record([("x", x.into())], |trace, [x]| ops::clamp_scalars(trace, min, x, max))
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn lxla_clamp_with_scalars(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_convert", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_convert", unsafe { output("out_tensor", out_tensor) }, || {
         let dtype = DType::from_number(dtype)?;
         record([("x", x.into())], |trace, [x]| Ok(ops::convert(trace, x, dtype)))
     })
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_special", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_special", unsafe { output("out_tensor", out_tensor) }, || {
         let op = SpecialOp::from_number(op)?;
         record([("x", x.into())], |trace, [x]| ops::special(trace, op, x))
     })
@@ -302,7 +302,7 @@ pub unsafe extern "C" fn lxla_complex(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_complex", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_complex", unsafe { output("out_tensor", out_tensor) }, || {
         let parts = [("real", real.into()), ("imag", imag.into())];
         record(parts, |trace, [real, imag]| ops::complex(trace, real, imag))
     })
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn lxla_complex(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_real", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_real", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::real(trace, x))
     })
 }
@@ -321,7 +321,7 @@ pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_imag", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_imag", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::imag(trace, x))
     })
 }
@@ -332,7 +332,7 @@ pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_bitcast_convert", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_bitcast_convert", unsafe { output("out_tensor", out_tensor) }, || {
         let dtype = DType::from_number(dtype)?;
         record([("x", x.into())], |trace, [x]| ops::bitcast_convert(trace, x, dtype))
     })
@@ -351,7 +351,7 @@ pub unsafe extern "C" fn lxla_reduce_precision(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_precision", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_reduce_precision", unsafe { output("out_tensor", out_tensor) }, || {
         let (exponent_bits, mantissa_bits) = (i64::from(exponent_bits), i64::from(mantissa_bits));
         record([("x", x.into())], |trace, [x]| ops::reduce_precision(trace, x, exponent_bits, mantissa_bits))
     })

@@ -4,7 +4,7 @@ use super::abi::arguments::{optional_text, owned_text, text};
 use super::abi::guard::{guard, guard_into};
 use super::abi::key_value::optional_store;
 use super::abi::options::{self, Options};
-use super::abi::results::place;
+use super::abi::results::output;
 use super::types::*;
 use crate::engine::{EngineKind, PluginOptions, Processes};
 use crate::env::{self, EnvironmentOptions};
@@ -112,7 +112,7 @@ unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_create", unsafe { place("out_env", out_env) }, || {
+    guard_into("lxla_env_create", unsafe { output("out_env", out_env) }, || {
         // SAFETY: likewise.
         let options = unsafe { read_options(options)? };
         Ok(lxla_env { id: env::create(options)? })
@@ -137,7 +137,7 @@ pub extern "C" fn lxla_env_release(env: lxla_env) -> lxla_status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_default(out_env: *mut lxla_env) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_default", unsafe { place("out_env", out_env) }, || Ok(lxla_env { id: env::default()? }))
+    guard_into("lxla_env_default", unsafe { output("out_env", out_env) }, || Ok(lxla_env { id: env::default()? }))
 }
 
 /// Makes `env` the current environment of the calling thread until the matching `lxla_env_exit`. Scopes nest.
@@ -158,7 +158,7 @@ pub extern "C" fn lxla_env_exit(env: lxla_env) -> lxla_status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_current", unsafe { place("out_env", out_env) }, || {
+    guard_into("lxla_env_current", unsafe { output("out_env", out_env) }, || {
         let outside = || error!(FailedPrecondition, "this thread is in no environment's scope");
         Ok(lxla_env { id: env::current().ok_or_else(outside)? })
     })
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn lxla_env_get_option(
     out_text: *mut *mut c_char,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_get_option", unsafe { place("out_text", out_text) }, || {
+    guard_into("lxla_env_get_option", unsafe { output("out_text", out_text) }, || {
         // SAFETY: likewise.
         let name = unsafe { text("name", name)? };
         Ok(owned_text(env::resolve(env.id)?.options().get(name)?))
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn lxla_env_get_option(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_device_count", unsafe { place("out_count", out_count) }, || {
+    guard_into("lxla_env_device_count", unsafe { output("out_count", out_count) }, || {
         Ok(env::resolve(env.id)?.devices()?.len() as i32)
     })
 }
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, out_value: *mut u64) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_counter", unsafe { place("out_value", out_value) }, || {
+    guard_into("lxla_env_counter", unsafe { output("out_value", out_value) }, || {
         // SAFETY: likewise.
         let name = unsafe { text("name", name)? };
         env::resolve(env.id)?.counter(name)
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, ou
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_metrics_json", unsafe { place("out_text", out_text) }, || {
+    guard_into("lxla_env_metrics_json", unsafe { output("out_text", out_text) }, || {
         Ok(owned_text(env::resolve(env.id)?.metrics_json()))
     })
 }

@@ -3,14 +3,14 @@
 use super::abi::arguments::{flag, index_dtype_of, ranked, ranked_or, slice};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
-use super::abi::results::{optional_place, place, places};
+use super::abi::results::{optional_output, output, output_tensors};
 use super::computation::computation_of;
 use super::shape::check_rank;
 use super::tensor::{handles, optional_handle};
 use super::types::*;
 use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::{Placement, ScatterOp};
+use crate::ir::{DimensionNumbers, ScatterOp};
 use crate::ops::Promises;
 use crate::tensor::{numbered, record, record_list, record_optional};
 use crate::{computation, error, ops};
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn lxla_take(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_take", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_take", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [("x", x.into()), ("indices", indices.into())];
         record(operands, |trace, [x, indices]| ops::take(trace, x, indices, axis))
     })
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn lxla_dynamic_slice(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dynamic_slice", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_dynamic_slice", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (starts, sizes) = unsafe { (handles("starts", starts, rank)?, ranked("sizes", sizes, rank)?) };
         record_list([("x", x.into())], ("starts", &starts), |trace, [x], starts| {
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn lxla_dynamic_update_slice(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dynamic_update_slice", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_dynamic_update_slice", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let starts = unsafe { handles("starts", starts, rank)? };
         let operands = [("x", x.into()), ("update", update.into())];
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn lxla_take_along_axis(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_take_along_axis", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_take_along_axis", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [("x", x.into()), ("indices", indices.into())];
         record(operands, |trace, [x, indices]| ops::take_along_axis(trace, x, indices, axis))
     })
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn lxla_scatter_along(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_scatter_along", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_scatter_along", unsafe { output("out_tensor", out_tensor) }, || {
         let op = ScatterOp::from_number(op)?;
         let operands = [("x", x.into()), ("indices", indices.into()), ("updates", updates.into())];
         record(operands, |trace, [x, indices, updates]| ops::scatter_along(trace, op, x, indices, updates, axis))
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn lxla_index_add(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index_add", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_index_add", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
         record(operands, |trace, [x, indices, source]| {
             ops::index_combine(trace, ScatterOp::Sum, x, axis, indices, source)
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn lxla_index_copy(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index_copy", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_index_copy", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
         record(operands, |trace, [x, indices, source]| {
             ops::index_combine(trace, ScatterOp::Copy, x, axis, indices, source)
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn lxla_index(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_index", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let indices = unsafe { optional_handles("indices", indices, n_indices)? };
         record_optional([("x", x.into())], numbered("indices", &indices), |trace, [x], indices| {
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn lxla_index_put(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index_put", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_index_put", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let indices = unsafe { optional_handles("indices", indices, n_indices)? };
         let op = ScatterOp::from_number(op)?;
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn lxla_slice_assign(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_slice_assign", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_slice_assign", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (starts, limits) = unsafe { (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?) };
         // SAFETY: likewise.
@@ -242,7 +242,8 @@ pub unsafe extern "C" fn lxla_nonzero(
     out_count: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { (places("out_indices", out_indices, n_indices), optional_place("out_count", out_count)) };
+    let outputs =
+        unsafe { (output_tensors("out_indices", out_indices, n_indices), optional_output("out_count", out_count)) };
     guard_into("lxla_nonzero", outputs, || {
         let index_dtype = index_dtype_of(index_dtype)?;
         let mut made = record([("x", x.into())], |trace, [x]| {
@@ -273,7 +274,7 @@ pub unsafe extern "C" fn lxla_mask_select(
     out_count: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { (place("out_tensor", out_tensor), optional_place("out_count", out_count)) };
+    let outputs = unsafe { (output("out_tensor", out_tensor), optional_output("out_count", out_count)) };
     guard_into("lxla_mask_select", outputs, || {
         let index_dtype = index_dtype_of(index_dtype)?;
         let operands = [("x", x.into()), ("mask", mask.into()), ("fill", fill.into())];
@@ -304,15 +305,15 @@ pub unsafe extern "C" fn lxla_gather(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_gather", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_gather", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let given = unsafe { options::read_given(options)? };
         // SAFETY: likewise, for the lists.
-        let (placement, slice_sizes) =
-            unsafe { (gather_placement(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?) };
+        let (numbers, slice_sizes) =
+            unsafe { (gather_numbers(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?) };
         let sorted = flag("options.indices_are_sorted", given.indices_are_sorted)?;
         record([("x", x.into()), ("indices", indices.into())], |trace, [x, indices]| {
-            ops::gather(trace, x, indices, &placement, &slice_sizes, sorted)
+            ops::gather(trace, x, indices, &numbers, &slice_sizes, sorted)
         })
     })
 }
@@ -345,19 +346,19 @@ pub unsafe extern "C" fn lxla_scatter(
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_scatter", unsafe { places("out_results", out_results, n) }, || {
+    guard_into("lxla_scatter", unsafe { output_tensors("out_results", out_results, n) }, || {
         // SAFETY: likewise.
         let (inputs, updates) = unsafe { (handles("inputs", inputs, n)?, handles("updates", updates, n)?) };
         // SAFETY: likewise.
         let given = unsafe { options::read_given(options)? };
         // SAFETY: likewise, for the lists.
-        let placement = unsafe { scatter_placement(&given)? };
+        let numbers = unsafe { scatter_numbers(&given)? };
         let promises = Promises {
             sorted: flag("options.indices_are_sorted", given.indices_are_sorted)?,
             unique: flag("options.unique_indices", given.unique_indices)?,
         };
         let combiner = computation_of("combiner", combiner)?;
-        computation::scatter(&combiner, &inputs, indices.into(), &updates, &placement, promises)
+        computation::scatter(&combiner, &inputs, indices.into(), &updates, &numbers, promises)
     })
 }
 
@@ -372,10 +373,10 @@ unsafe impl Options for lxla_scatter_options {
 }
 
 /// Reads the dimension numbers of a gather.
-unsafe fn gather_placement(given: &lxla_gather_options) -> Result<Placement> {
+unsafe fn gather_numbers(given: &lxla_gather_options) -> Result<DimensionNumbers> {
     // SAFETY: the caller's promise, see `capi`.
     unsafe {
-        Ok(Placement {
+        Ok(DimensionNumbers {
             window_dims: list("offset_dims", given.offset_dims, given.n_offset_dims)?,
             collapsed_dims: list("collapsed_slice_dims", given.collapsed_slice_dims, given.n_collapsed_slice_dims)?,
             batching_dims: list("operand_batching_dims", given.operand_batching_dims, given.n_operand_batching_dims)?,
@@ -391,10 +392,10 @@ unsafe fn gather_placement(given: &lxla_gather_options) -> Result<Placement> {
 }
 
 /// Reads the dimension numbers of a scatter.
-unsafe fn scatter_placement(given: &lxla_scatter_options) -> Result<Placement> {
+unsafe fn scatter_numbers(given: &lxla_scatter_options) -> Result<DimensionNumbers> {
     // SAFETY: the caller's promise, see `capi`.
     unsafe {
-        Ok(Placement {
+        Ok(DimensionNumbers {
             window_dims: list("update_window_dims", given.update_window_dims, given.n_update_window_dims)?,
             collapsed_dims: list("inserted_window_dims", given.inserted_window_dims, given.n_inserted_window_dims)?,
             batching_dims: list("input_batching_dims", given.input_batching_dims, given.n_input_batching_dims)?,

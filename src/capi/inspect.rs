@@ -3,7 +3,7 @@
 use super::LXLA_DEVICE_XLA;
 use super::abi::arguments::{out, owned_text};
 use super::abi::guard::{guard, guard_into};
-use super::abi::results::place;
+use super::abi::results::output;
 use super::device::{KeptDevice, kept_device, kind_of};
 use super::tensor::handles;
 use super::types::*;
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn lxla_graph_hash(
     out_hash: *mut u8,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`; 32 bytes have no alignment.
-    guard_into("lxla_graph_hash", unsafe { place("out_hash", out_hash.cast::<[u8; 32]>()) }, || {
+    guard_into("lxla_graph_hash", unsafe { output("out_hash", out_hash.cast::<[u8; 32]>()) }, || {
         // SAFETY: likewise.
         let tensors = unsafe { handles("tensors", tensors, n)? };
         if tensors.is_empty() {
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn lxla_stablehlo(
     out_text: *mut *mut c_char,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_stablehlo", unsafe { place("out_text", out_text) }, || {
+    guard_into("lxla_stablehlo", unsafe { output("out_text", out_text) }, || {
         // SAFETY: likewise.
         let tensors = unsafe { handles("tensors", tensors, n)? };
         sync::stablehlo(&tensors).map(owned_text)
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn lxla_step_stablehlo(
     out_text: *mut *mut c_char,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_step_stablehlo", unsafe { place("out_text", out_text) }, || {
+    guard_into("lxla_step_stablehlo", unsafe { output("out_text", out_text) }, || {
         let target = one_device(env, device)?;
         sync::step_stablehlo(target.device).map(owned_text)
     })

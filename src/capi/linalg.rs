@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{axes_of, flag, optional_dtype, optional_ranked, ranked, text};
 use super::abi::guard::guard_into;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::tensor::some_handles;
 use super::types::*;
 use crate::ir::{FftOp, Transposition};
@@ -16,7 +16,7 @@ use std::ffi::c_char;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_matmul", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_matmul", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [("lhs", lhs.into()), ("rhs", rhs.into())];
         record(operands, |trace, [lhs, rhs]| ops::matmul(trace, lhs, rhs))
     })
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn lxla_dot_general(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dot_general", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_dot_general", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe {
             DotAxes {
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn lxla_einsum(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_einsum", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_einsum", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (equation, tensors) = unsafe { (text("equation", equation)?, some_handles(tensors, n)?) };
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::einsum(trace, equation, tensors))
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn lxla_einsum(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_cholesky", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_cholesky", unsafe { output("out_tensor", out_tensor) }, || {
         let lower = flag("lower", lower)?;
         record([("a", a.into())], |trace, [a]| ops::cholesky(trace, a, lower))
     })
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn lxla_triangular_solve(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_triangular_solve", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_triangular_solve", unsafe { output("out_tensor", out_tensor) }, || {
         let triangle = Triangle {
             left_side: flag("left_side", left_side)?,
             lower: flag("lower", lower)?,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn lxla_norm(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_norm", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_norm", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let keep_dims = flag("keep_dims", keep_dims)?;
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn lxla_fft(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_fft", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_fft", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let lengths = unsafe { optional_ranked("lengths", lengths, n_lengths)? };
         let op = FftOp::from_number(op)?;

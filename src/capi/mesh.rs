@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{slice, text};
 use super::abi::guard::guard_into;
-use super::abi::results::{check_count, place, places};
+use super::abi::results::{check_count, output, output_tensors};
 use super::computation::computation_of;
 use super::device::kept_device;
 use super::places::resolve_mesh;
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn lxla_sharding_constraint(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_sharding_constraint", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_sharding_constraint", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let given = unsafe { text("sharding", sharding)? };
         record_on_mesh(x.into(), |trace, x, axes| {
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn lxla_shard_map(
     n_results: usize,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_shard_map", unsafe { places("out_results", out_results, n_results) }, || {
+    guard_into("lxla_shard_map", unsafe { output_tensors("out_results", out_results, n_results) }, || {
         // SAFETY: likewise.
         let (inputs, args, outputs) = unsafe {
             (
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn lxla_all_reduce(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_all_reduce", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_all_reduce", unsafe { output("out_tensor", out_tensor) }, || {
         let op = ReduceOp::from_number(op)?;
         // SAFETY: likewise.
         let axes = unsafe { text("axes", axes)? };
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn lxla_all_gather(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_all_gather", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_all_gather", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { text("axes", axes)? };
         record_collective(x.into(), |trace, x, mesh| {
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn lxla_reduce_scatter(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_scatter", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_reduce_scatter", unsafe { output("out_tensor", out_tensor) }, || {
         let op = ReduceOp::from_number(op)?;
         // SAFETY: likewise.
         let axes = unsafe { text("axes", axes)? };
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn lxla_all_to_all(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_all_to_all", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_all_to_all", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { text("axes", axes)? };
         record_collective(x.into(), |trace, x, mesh| {
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn lxla_collective_permute(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_collective_permute", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_collective_permute", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (axis, positions) = unsafe { (text("axis", axis)?, slice("pairs", pairs, n_pairs.saturating_mul(2))?) };
         let pairs: Vec<(i64, i64)> = positions.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
@@ -254,7 +254,7 @@ pub unsafe extern "C" fn lxla_axis_index(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_axis_index", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_axis_index", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { text("axes", axes)? };
         let target = kept_device(env, device)?;

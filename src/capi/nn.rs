@@ -3,7 +3,7 @@
 use super::abi::arguments::{axes_of, optional_dtype, optional_ranked, optional_slice};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
-use super::abi::results::place;
+use super::abi::results::output;
 use super::tensor::optional_handle;
 use super::types::*;
 use crate::error::Result;
@@ -20,7 +20,7 @@ unsafe impl Options for lxla_convolution_options {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_activation", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_activation", unsafe { output("out_tensor", out_tensor) }, || {
         let op = ActivationOp::from_number(op)?;
         record([("x", x.into())], |trace, [x]| ops::activation(trace, op, x))
     })
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_softmax", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_softmax", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::softmax(trace, x, axis))
     })
 }
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_log_softmax", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_log_softmax", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::log_softmax(trace, x, axis))
     })
 }
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn lxla_layer_norm(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_layer_norm", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_layer_norm", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let optional = [("scale", optional_handle(scale)), ("offset", optional_handle(offset))];
@@ -93,8 +93,9 @@ pub unsafe extern "C" fn lxla_batch_norm_training(
     out_variance: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs =
-        unsafe { [place("out_tensor", out_tensor), place("out_mean", out_mean), place("out_variance", out_variance)] };
+    let outputs = unsafe {
+        [output("out_tensor", out_tensor), output("out_mean", out_mean), output("out_variance", out_variance)]
+    };
     guard_into("lxla_batch_norm_training", outputs, || {
         let operands = [("x", x.into()), ("scale", scale.into()), ("offset", offset.into())];
         record(operands, |trace, [x, scale, offset]| {
@@ -117,7 +118,7 @@ pub unsafe extern "C" fn lxla_batch_norm_inference(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_batch_norm_inference", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_batch_norm_inference", unsafe { output("out_tensor", out_tensor) }, || {
         let operands = [
             ("x", x.into()),
             ("scale", scale.into()),
@@ -149,9 +150,9 @@ pub unsafe extern "C" fn lxla_batch_norm_grad(
     // SAFETY: the caller's promise, see `capi`.
     let outputs = unsafe {
         [
-            place("out_grad_x", out_grad_x),
-            place("out_grad_scale", out_grad_scale),
-            place("out_grad_offset", out_grad_offset),
+            output("out_grad_x", out_grad_x),
+            output("out_grad_scale", out_grad_scale),
+            output("out_grad_offset", out_grad_offset),
         ]
     };
     guard_into("lxla_batch_norm_grad", outputs, || {
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn lxla_convolution(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_convolution", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_convolution", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let given = unsafe { options::read(options)? };
         // SAFETY: likewise, for the lists.

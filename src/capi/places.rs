@@ -4,7 +4,7 @@ use super::LXLA_DEVICE_MESH;
 use super::abi::arguments::{optional_slice, owned_text, slice, slice_mut, tensor_type, text};
 use super::abi::guard::{guard, guard_into};
 use super::abi::references::References;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::types::*;
 use crate::device::{Device, TensorHandle};
 use crate::env::{self, Environment};
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn lxla_mesh_create(
     out_mesh: *mut lxla_mesh,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mesh_create", unsafe { place("out_mesh", out_mesh) }, || {
+    guard_into("lxla_mesh_create", unsafe { output("out_mesh", out_mesh) }, || {
         // SAFETY: likewise.
         let (names, sizes) =
             unsafe { (slice("axis_names", axis_names, rank)?, slice("axis_sizes", axis_sizes, rank)?) };
@@ -102,7 +102,7 @@ pub extern "C" fn lxla_mesh_release(mesh: lxla_mesh) -> lxla_status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla_device) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mesh_device", unsafe { place("out_device", out_device) }, || {
+    guard_into("lxla_mesh_device", unsafe { output("out_device", out_device) }, || {
         resolve_mesh("mesh", mesh)?;
         let number = MESHES.get("mesh", mesh.id)?.number;
         Ok(lxla_device { kind: LXLA_DEVICE_MESH, ordinal: number as i32 })
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mesh_info", unsafe { place("out_json", out_json) }, || {
+    guard_into("lxla_mesh_info", unsafe { output("out_json", out_json) }, || {
         let mesh = resolve_mesh("mesh", mesh)?.mesh;
         let axes: Vec<serde_json::Value> =
             mesh.axes.axes().iter().map(|axis| serde_json::json!({ "name": axis.name, "size": axis.size })).collect();
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn lxla_tensor_shard(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_shard", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_shard", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let given = unsafe { text("sharding", sharding)? };
         let target = resolve_mesh("mesh", mesh)?;
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_from_host_sharded", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_from_host_sharded", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (ty, given, bytes) = unsafe {
             (
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_sharding", unsafe { place("out_text", out_text) }, || {
+    guard_into("lxla_tensor_sharding", unsafe { output("out_text", out_text) }, || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
         Ok(owned_text(sharding.text(&mesh.axes)))
     })
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_sharding_picture", unsafe { place("out_text", out_text) }, || {
+    guard_into("lxla_tensor_sharding_picture", unsafe { output("out_text", out_text) }, || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
         Ok(owned_text(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims)))
     })

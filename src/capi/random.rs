@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{ranked, tensor_type};
 use super::abi::guard::guard_into;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::types::*;
 use crate::error;
 use crate::ops::{self, RngAlgorithm};
@@ -24,7 +24,7 @@ pub unsafe extern "C" fn lxla_rng_bit_generator(
     out_bits: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { [place("out_state", out_state), place("out_bits", out_bits)] };
+    let outputs = unsafe { [output("out_state", out_state), output("out_bits", out_bits)] };
     guard_into("lxla_rng_bit_generator", outputs, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn lxla_random_bits(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_bits", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_random_bits", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let algorithm = RngAlgorithm::from_number(algorithm)?;
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn lxla_random_split(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_split", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_random_split", unsafe { output("out_tensor", out_tensor) }, || {
         let n = i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; want at most 2^63 - 1"))?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| ops::random_split(trace, algorithm, key, n))
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn lxla_random_uniform(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_uniform", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_random_uniform", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let algorithm = RngAlgorithm::from_number(algorithm)?;
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn lxla_random_normal(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_normal", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_random_normal", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let algorithm = RngAlgorithm::from_number(algorithm)?;
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn lxla_random_bernoulli(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_bernoulli", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_random_bernoulli", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let dims = unsafe { ranked("dims", dims, rank)? };
         let algorithm = RngAlgorithm::from_number(algorithm)?;

@@ -3,7 +3,7 @@
 use super::abi::arguments::{axes_of, flag, index_dtype_of, ranked, ranked_or};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
-use super::abi::results::{place, places};
+use super::abi::results::{output, output_tensors};
 use super::computation::computation_of;
 use super::tensor::handles;
 use super::types::*;
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn lxla_reduce(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_reduce", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let (op, keep_dims) = (ReduceOp::from_number(op)?, flag("keep_dims", keep_dims)?);
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn lxla_mean(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mean", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_mean", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let keep_dims = flag("keep_dims", keep_dims)?;
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn lxla_variance(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_variance", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_variance", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let keep_dims = flag("keep_dims", keep_dims)?;
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn lxla_standard_deviation(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_standard_deviation", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_standard_deviation", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let keep_dims = flag("keep_dims", keep_dims)?;
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn lxla_logsumexp(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_logsumexp", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_logsumexp", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let keep_dims = flag("keep_dims", keep_dims)?;
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn lxla_argmax(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_argmax", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_argmax", unsafe { output("out_tensor", out_tensor) }, || {
         let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, true, index_dtype))
     })
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn lxla_argmin(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_argmin", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_argmin", unsafe { output("out_tensor", out_tensor) }, || {
         let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, false, index_dtype))
     })
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn lxla_cumulative(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_cumulative", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_cumulative", unsafe { output("out_tensor", out_tensor) }, || {
         let (op, reverse) = (ReduceOp::from_number(op)?, flag("reverse", reverse)?);
         record([("x", x.into())], |trace, [x]| ops::cumulative(trace, op, x, axis, reverse))
     })
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn lxla_reduce_with(
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_with", unsafe { places("out_results", out_results, n) }, || {
+    guard_into("lxla_reduce_with", unsafe { output_tensors("out_results", out_results, n) }, || {
         // SAFETY: likewise.
         let (inputs, inits) = unsafe { (handles("inputs", inputs, n)?, handles("inits", inits, n)?) };
         let first = inputs.first().map_or(lxla_tensor { id: 0 }, |&input| input.into());
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn lxla_reduce_window(
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_window", unsafe { places("out_results", out_results, n) }, || {
+    guard_into("lxla_reduce_window", unsafe { output_tensors("out_results", out_results, n) }, || {
         // SAFETY: likewise.
         let (inputs, inits) = unsafe { (handles("inputs", inputs, n)?, handles("inits", inits, n)?) };
         // SAFETY: likewise.
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn lxla_select_and_scatter(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_select_and_scatter", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_select_and_scatter", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let windows = unsafe { windows(options)? };
         let (select, combiner) = (computation_of("select", select)?, computation_of("combiner", combiner)?);

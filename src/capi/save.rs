@@ -3,7 +3,7 @@
 use super::abi::arguments::{owned_text, slice, text};
 use super::abi::guard::{guard, guard_into};
 use super::abi::references::References;
-use super::abi::results::place;
+use super::abi::results::output;
 use super::device::kept_device;
 use super::tensor::handles;
 use super::types::*;
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn lxla_save_async(
     out_ticket: *mut lxla_save_ticket,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_save_async", unsafe { place("out_ticket", out_ticket) }, || {
+    guard_into("lxla_save_async", unsafe { output("out_ticket", out_ticket) }, || {
         // SAFETY: likewise.
         let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
         let ticket = sync::save_async(Path::new(path), &names, &tensors)?;
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn lxla_save_async(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_save_done", unsafe { place("out_done", out_done) }, || {
+    guard_into("lxla_save_done", unsafe { output("out_done", out_done) }, || {
         Ok(TICKETS.get("ticket", ticket.id)?.is_done())
     })
 }
@@ -96,7 +96,8 @@ pub unsafe extern "C" fn lxla_save_progress(
     out_total_bytes: *mut u64,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { (place("out_written_bytes", out_written_bytes), place("out_total_bytes", out_total_bytes)) };
+    let outputs =
+        unsafe { (output("out_written_bytes", out_written_bytes), output("out_total_bytes", out_total_bytes)) };
     guard_into("lxla_save_progress", outputs, || Ok(TICKETS.get("ticket", ticket.id)?.progress()))
 }
 
@@ -131,7 +132,7 @@ pub unsafe extern "C" fn lxla_load(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_load", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_load", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (path, name) = unsafe { (text("path", path)?, text("name", name)?) };
         let target = kept_device(env, device)?;
@@ -144,7 +145,7 @@ pub unsafe extern "C" fn lxla_load(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_file_names", unsafe { place("out_json", out_json) }, || {
+    guard_into("lxla_file_names", unsafe { output("out_json", out_json) }, || {
         // SAFETY: likewise.
         let path = unsafe { text("path", path)? };
         io::names(Path::new(path)).map(owned_text)

@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{axes_of, optional_slice, ranked, ranked_or, scalar};
 use super::abi::guard::guard_into;
-use super::abi::results::{place, places};
+use super::abi::results::{output, output_tensors};
 use super::tensor::some_handles;
 use super::types::*;
 use crate::error::Result;
@@ -20,7 +20,7 @@ pub unsafe extern "C" fn lxla_reshape(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reshape", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_reshape", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let dims = unsafe { ranked("dims", dims, rank)? };
         record([("x", x.into())], |trace, [x]| ops::reshape(trace, x, dims))
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn lxla_broadcast_to(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_broadcast_to", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_broadcast_to", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let dims = unsafe { ranked("dims", dims, rank)? };
         record([("x", x.into())], |trace, [x]| ops::broadcast_to(trace, x, dims))
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn lxla_transpose(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_transpose", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_transpose", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let perm = unsafe { ranked("perm", perm, rank)? };
         record([("x", x.into())], |trace, [x]| ops::transpose(trace, x, perm))
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn lxla_reverse(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reverse", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_reverse", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         record([("x", x.into())], |trace, [x]| ops::reverse(trace, x, &axes))
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn lxla_flip(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_flip", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_flip", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         record([("x", x.into())], |trace, [x]| ops::flip(trace, x, &axes))
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn lxla_roll(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_roll", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_roll", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (shifts, axes) = unsafe { (ranked("shifts", shifts, n)?, ranked("axes", axes, n)?) };
         record([("x", x.into())], |trace, [x]| ops::roll(trace, x, shifts, axes))
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn lxla_squeeze(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_squeeze", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_squeeze", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let mut axes = unsafe { axes_of(x, axes, n_axes)? };
         if let Cow::Owned(all) = &mut axes {
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn lxla_expand_dims(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_expand_dims", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_expand_dims", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let axes = unsafe { ranked("axes", axes, n_axes)? };
         record([("x", x.into())], |trace, [x]| ops::expand_dims(trace, x, axes))
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn lxla_concatenate(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_concatenate", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_concatenate", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let tensors = unsafe { some_handles(tensors, n)? };
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::concatenate(trace, tensors, axis))
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn lxla_stack(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_stack", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_stack", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let tensors = unsafe { some_handles(tensors, n)? };
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::stack(trace, tensors, axis))
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn lxla_split(
     out_tensors: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_split", unsafe { places("out_tensors", out_tensors, n) }, || {
+    guard_into("lxla_split", unsafe { output_tensors("out_tensors", out_tensors, n) }, || {
         // SAFETY: likewise.
         let sizes = unsafe { optional_slice("sizes", sizes, n)? };
         record([("x", x.into())], |trace, [x]| match sizes {
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn lxla_slice(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_slice", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_slice", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (starts, limits) = unsafe { (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?) };
         // SAFETY: likewise.
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn lxla_slice_axis(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_slice_axis", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_slice_axis", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::slice_axis(trace, x, axis, start, stop, step))
     })
 }
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn lxla_pad(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_pad", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_pad", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (low, high) = unsafe { (ranked("low", low, rank)?, ranked("high", high, rank)?) };
         // SAFETY: likewise.
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn lxla_pad_with_scalar(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_pad_with_scalar", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_pad_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let (_, value) = unsafe { scalar("value", value)? };
         // SAFETY: likewise.
@@ -305,7 +305,7 @@ pub unsafe extern "C" fn lxla_tile(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tile", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tile", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let repeats = unsafe { ranked("repeats", repeats, n)? };
         record([("x", x.into())], |trace, [x]| ops::tile(trace, x, repeats))
@@ -321,7 +321,7 @@ pub unsafe extern "C" fn lxla_repeat(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_repeat", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_repeat", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::repeat(trace, x, repeats, axis))
     })
 }

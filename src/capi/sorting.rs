@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{flag, index_dtype_of};
 use super::abi::guard::guard_into;
-use super::abi::results::{OptionalPlace, optional_place, place, places};
+use super::abi::results::{OptionalOutput, optional_output, output, output_tensors};
 use super::computation::computation_of;
 use super::tensor::{handles, optional_handle};
 use super::types::*;
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn lxla_sort(
     out_results: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_sort", unsafe { places("out_results", out_results, n) }, || {
+    guard_into("lxla_sort", unsafe { output_tensors("out_results", out_results, n) }, || {
         // SAFETY: likewise.
         let inputs = unsafe { handles("inputs", inputs, n)? };
         let stable = flag("stable", stable)?;
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn lxla_sort_along(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_sort_along", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_sort_along", unsafe { output("out_tensor", out_tensor) }, || {
         let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
         record([("x", x.into())], |trace, [x]| ops::sort_along(trace, x, axis, descending, stable))
     })
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn lxla_argsort(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_argsort", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_argsort", unsafe { output("out_tensor", out_tensor) }, || {
         let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
         let index_dtype = index_dtype_of(index_dtype)?;
         record([("x", x.into())], |trace, [x]| ops::argsort(trace, x, axis, descending, stable, index_dtype))
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn lxla_topk(
     out_indices: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { [place("out_values", out_values), place("out_indices", out_indices)] };
+    let outputs = unsafe { [output("out_values", out_values), output("out_indices", out_indices)] };
     guard_into("lxla_topk", outputs, || {
         let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::top_k(trace, x, k, axis, largest, index_dtype))
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn lxla_topk_total_order(
     out_indices: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { [place("out_values", out_values), place("out_indices", out_indices)] };
+    let outputs = unsafe { [output("out_values", out_values), output("out_indices", out_indices)] };
     guard_into("lxla_topk_total_order", outputs, || {
         let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::top_k_total_order(trace, x, k, axis, largest, index_dtype))
@@ -146,14 +146,14 @@ pub unsafe extern "C" fn lxla_unique(
     // SAFETY: the caller's promise, see `capi`.
     let (values, others) = unsafe {
         let others = [
-            optional_place("out_indices", out_indices),
-            optional_place("out_inverse", out_inverse),
-            optional_place("out_counts", out_counts),
-            optional_place("out_count", out_count),
+            optional_output("out_indices", out_indices),
+            optional_output("out_inverse", out_inverse),
+            optional_output("out_counts", out_counts),
+            optional_output("out_count", out_count),
         ];
-        (place("out_values", out_values), others)
+        (output("out_values", out_values), others)
     };
-    let wanted = others.each_ref().map(OptionalPlace::is_wanted);
+    let wanted = others.each_ref().map(OptionalOutput::is_wanted);
     guard_into("lxla_unique", (values, others), || {
         let index_dtype = index_dtype_of(index_dtype)?;
         let fill = [("fill", optional_handle(fill))];
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn lxla_searchsorted(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_searchsorted", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_searchsorted", unsafe { output("out_tensor", out_tensor) }, || {
         let (right, index_dtype) = (flag("right", right)?, index_dtype_of(index_dtype)?);
         let operands = [("sorted", sorted.into()), ("values", values.into())];
         record(operands, |trace, [sorted, values]| ops::searchsorted(trace, sorted, values, right, index_dtype))

@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{flag, optional_out, slice, slice_mut, tensor_type};
 use super::abi::guard::{guard, guard_into};
-use super::abi::results::place;
+use super::abi::results::output;
 use super::device::kept_device;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA, device};
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_from_host", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_from_host", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
         if ty.size_bytes() != size_bytes {
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn lxla_tensor_placeholder(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_placeholder", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_placeholder", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
         let target = kept_device(env, device)?;
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn lxla_tensor_placeholder_like(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_placeholder_like", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_placeholder_like", unsafe { output("out_tensor", out_tensor) }, || {
         tensor::placeholder_like(tensor.into())
     })
 }
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_snapshot", unsafe { place("out_tensor", out_tensor) }, || tensor::snapshot(tensor.into()))
+    guard_into("lxla_tensor_snapshot", unsafe { output("out_tensor", out_tensor) }, || tensor::snapshot(tensor.into()))
 }
 
 /// Replaces the value of `dst` by the current value of `src`. Copies no data. INVALID_ARGUMENT if dtype, shape or
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: *const c_void
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_dtype", unsafe { place("out_dtype", out_dtype) }, || {
+    guard_into("lxla_tensor_dtype", unsafe { output("out_dtype", out_dtype) }, || {
         Ok(tensor::ty(tensor.into())?.dtype as i32)
     })
 }
@@ -164,7 +164,9 @@ pub unsafe extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut usize) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_rank", unsafe { place("out_rank", out_rank) }, || Ok(tensor::ty(tensor.into())?.dims.len()))
+    guard_into("lxla_tensor_rank", unsafe { output("out_rank", out_rank) }, || {
+        Ok(tensor::ty(tensor.into())?.dims.len())
+    })
 }
 
 /// Writes the sizes of the axes to the first `rank` entries of `out_dims`. INVALID_ARGUMENT if `capacity` is less
@@ -208,8 +210,8 @@ pub unsafe extern "C" fn lxla_tensor_info(
         // SAFETY: likewise; at most `capacity` entries of the list are written.
         let dims = unsafe { slice_mut("out_dims", out_dims, wanted)? };
         dims.copy_from_slice(&ty.dims[..wanted]);
-        dtype.map_or(Ok(()), |place| place.set(ty.dtype as i32))?;
-        rank.map_or(Ok(()), |place| place.set(ty.dims.len()))
+        dtype.map_or(Ok(()), |out| out.set(ty.dtype as i32))?;
+        rank.map_or(Ok(()), |out| out.set(ty.dims.len()))
     })
 }
 
@@ -217,7 +219,7 @@ pub unsafe extern "C" fn lxla_tensor_info(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mut lxla_device) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_device", unsafe { place("out_device", out_device) }, || {
+    guard_into("lxla_tensor_device", unsafe { output("out_device", out_device) }, || {
         let (_, on) = tensor::place(tensor.into())?;
         Ok(match on {
             Place::Cpu => lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 },
@@ -231,7 +233,7 @@ pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla_env) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_env", unsafe { place("out_env", out_env) }, || {
+    guard_into("lxla_tensor_env", unsafe { output("out_env", out_env) }, || {
         let (id, _) = tensor::place(tensor.into())?;
         Ok(lxla_env { id })
     })
@@ -241,7 +243,7 @@ pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_state", unsafe { place("out_state", out_state) }, || {
+    guard_into("lxla_tensor_state", unsafe { output("out_state", out_state) }, || {
         Ok(tensor::state(tensor.into())? as i32)
     })
 }
@@ -259,7 +261,7 @@ pub extern "C" fn lxla_tensor_set_requires_grad(tensor: lxla_tensor, requires_gr
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_tensor_requires_grad(tensor: lxla_tensor, out_flag: *mut i32) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_requires_grad", unsafe { place("out_flag", out_flag) }, || {
+    guard_into("lxla_tensor_requires_grad", unsafe { output("out_flag", out_flag) }, || {
         tensor::requires_grad(tensor.into())
     })
 }
@@ -287,7 +289,7 @@ pub unsafe extern "C" fn lxla_tensor_to_device(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_to_device", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_to_device", unsafe { output("out_tensor", out_tensor) }, || {
         let kind = device::kind_of(device)?;
         let (id, _) = tensor::place(tensor.into())?;
         let environment = env::resolve(id)?;

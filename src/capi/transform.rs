@@ -3,7 +3,7 @@
 use super::abi::arguments::{flag, slice, text};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
-use super::abi::results::{place, places};
+use super::abi::results::{output, output_tensors};
 use super::computation::{computation_of, new_computation};
 use super::tensor::handles;
 use super::types::*;
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn lxla_computation_jvp(
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_jvp", unsafe { place("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_jvp", unsafe { output("out_computation", out_computation) }, || {
         // SAFETY: likewise.
         let wrt = unsafe { optional_list("wrt", wrt, n_wrt)? };
         computation::jvp(&*computation_of("f", f)?, wrt.as_deref()).map(new_computation)
@@ -77,8 +77,8 @@ pub unsafe extern "C" fn lxla_computation_vjp(
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     let outputs = unsafe {
-        let passes = [place("out_forward", out_forward), place("out_backward", out_backward)];
-        (passes, place("out_n_residuals", out_n_residuals))
+        let passes = [output("out_forward", out_forward), output("out_backward", out_backward)];
+        (passes, output("out_n_residuals", out_n_residuals))
     };
     guard_into("lxla_computation_vjp", outputs, || {
         // SAFETY: likewise.
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn lxla_computation_value_and_grad(
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_value_and_grad", unsafe { place("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_value_and_grad", unsafe { output("out_computation", out_computation) }, || {
         // SAFETY: likewise.
         let options = unsafe { vjp_options(options)? };
         computation::value_and_grad(&*computation_of("f", f)?, &options).map(new_computation)
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn lxla_computation_vmap(
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_vmap", unsafe { place("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_vmap", unsafe { output("out_computation", out_computation) }, || {
         // SAFETY: likewise.
         let (in_axes, out_axes) = unsafe { (slice("in_axes", in_axes, n_in)?, slice("out_axes", out_axes, n_out)?) };
         computation::vmap(&*computation_of("f", f)?, in_axes, out_axes, size).map(new_computation)
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn lxla_computation_with_vjp(
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_with_vjp", unsafe { place("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_with_vjp", unsafe { output("out_computation", out_computation) }, || {
         let (primal, forward, backward) = (
             computation_of("primal", primal)?,
             computation_of("forward", forward)?,
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn lxla_computation_with_jvp(
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_with_jvp", unsafe { place("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_with_jvp", unsafe { output("out_computation", out_computation) }, || {
         let (primal, jvp) = (computation_of("primal", primal)?, computation_of("jvp", jvp)?);
         computation::with_jvp(&primal, &jvp).map(new_computation)
     })
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn lxla_computation_with_vmap(
     out_computation: *mut lxla_computation,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_with_vmap", unsafe { place("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_with_vmap", unsafe { output("out_computation", out_computation) }, || {
         let (primal, batched) = (computation_of("primal", primal)?, computation_of("batched", batched)?);
         computation::with_vmap(&primal, &batched).map(new_computation)
     })
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn lxla_gradients(
     out_gradients: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_gradients", unsafe { places("out_gradients", out_gradients, n_xs) }, || {
+    guard_into("lxla_gradients", unsafe { output_tensors("out_gradients", out_gradients, n_xs) }, || {
         // SAFETY: likewise.
         let (ys, xs) = unsafe { (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?) };
         // SAFETY: likewise.
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn lxla_gradients(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_stop_gradient", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_stop_gradient", unsafe { output("out_tensor", out_tensor) }, || {
         record([("x", x.into())], |trace, [x]| ops::stop_gradient(trace, x))
     })
 }
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn lxla_checkpoint_name(
     out_tensor: *mut lxla_tensor,
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_checkpoint_name", unsafe { place("out_tensor", out_tensor) }, || {
+    guard_into("lxla_checkpoint_name", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let name = unsafe { text("name", name)? };
         record([("x", x.into())], |trace, [x]| ops::checkpoint_name(trace, x, name))

@@ -3,7 +3,7 @@
 use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::{NodeId, Placement, Trace, Window};
+use crate::ir::{DimensionNumbers, NodeId, Trace, Window};
 use crate::ops::{self, Applied, Promises};
 use crate::tensor::{finish_all, to_record};
 
@@ -85,7 +85,7 @@ pub fn scatter(
     inputs: &[TensorHandle],
     indices: TensorHandle,
     updates: &[TensorHandle],
-    placement: &Placement,
+    numbers: &DimensionNumbers,
     promises: Promises,
 ) -> Result<Vec<TensorHandle>> {
     let lists = [Given::List("inputs", inputs), Given::One("indices", indices), Given::List("updates", updates)];
@@ -96,6 +96,6 @@ pub fn scatter(
     let updates = nodes(&mut state, "updates", updates)?;
     let captures = combiner.captures(&mut state)?;
     let applied = Applied { body: combiner.body(), captures: &captures };
-    let results = ops::scatter(&mut state.trace, &applied, &inputs, indices, &updates, placement, promises)?;
+    let results = ops::scatter(&mut state.trace, &applied, &inputs, indices, &updates, numbers, promises)?;
     finish_all(state, &results)
 }

@@ -3,37 +3,11 @@
 
 use super::TensorHandle;
 use super::state::{DeviceState, Garbage};
-use crate::device_data::{self, DeviceData, State};
+use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::ir::{NONE, NodeId, Op};
 use crate::native::Array;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::{Arc, Weak};
-
-/// Maps arrays to their leaves, so that an array has at most one leaf. A live leaf keeps its memory alive, so that no
-/// other array has the same address; entries of dropped leaves are ignored.
-#[derive(Default)]
-pub struct ArrayLeaves {
-    known: FxHashMap<usize, Weak<DeviceData>>,
-    prune_at: usize,
-}
-
-impl ArrayLeaves {
-    pub(super) fn of(&mut self, array: &Array) -> Arc<DeviceData> {
-        let address = array.address().addr();
-        let known = self.known.get(&address).and_then(Weak::upgrade);
-        if let Some(data) = known.filter(|data| data.ty() == array.ty()) {
-            return data;
-        }
-        if self.known.len() >= self.prune_at {
-            self.known.retain(|_, data| data.strong_count() > 0);
-            self.prune_at = (2 * self.known.len()).max(64);
-        }
-        let data = DeviceData::new(array.ty().clone(), State::Host(array.clone()));
-        self.known.insert(address, Arc::downgrade(&data));
-        data
-    }
-}
+use rustc_hash::FxHashSet;
 
 impl DeviceState {
     /// Returns the leaf of an array.
@@ -81,30 +55,5 @@ impl DeviceState {
         let garbage = self.set_value(slot, id);
         self.keep_recorded();
         garbage
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::types::{DType, TensorType};
-
-    fn array() -> Array {
-        Array::from_bytes(&TensorType::new(DType::F32, &[2]), &[0; 8]).unwrap()
-    }
-
-    #[test]
-    fn one_array_is_one_leaf_as_long_as_the_leaf_lives() {
-        let mut leaves = ArrayLeaves::default();
-        let (a, b) = (array(), array());
-        let first = leaves.of(&a);
-        assert!(Arc::ptr_eq(&first, &leaves.of(&a)));
-        assert!(!Arc::ptr_eq(&first, &leaves.of(&b)));
-        drop(first);
-        assert_eq!(leaves.of(&a).ty(), a.ty());
-        for _ in 0..1000 {
-            leaves.of(&array());
-        }
-        assert!(leaves.known.len() <= 128, "{}", leaves.known.len());
     }
 }

@@ -1,66 +1,14 @@
-//! Evaluation of recorded operations: at the next sync, or immediately. An eager device records the operations of a
-//! call, removes them from the trace and evaluates them.
+//! Evaluation of recorded operations on an eager device: removes the operations of a call from the trace, and evaluates
+//! them.
 
-use super::Place;
-use super::arrays::ArrayLeaves;
+use super::evaluation::Evaluation;
 use super::state::{DeviceState, Garbage};
 use super::work::{self, Input, Inputs, Work};
 use crate::call;
-use crate::device_data::DeviceData;
 use crate::error::Result;
 use crate::ir::{LeafData, Mark, NodeId};
 use crate::native::Array;
 use std::sync::Arc;
-
-/// Time at which a device evaluates recorded operations. The state of a device is stored once, so that the size of the
-/// larger variant does not matter.
-// The state of a device is stored once, so that the size of the larger variant does not matter.
-#[allow(clippy::large_enum_variant)]
-pub enum Evaluation {
-    /// At a sync, on an XLA device or a mesh.
-    Lazy,
-    /// By the call that records it, in host memory, unless it depends on a placeholder.
-    Eager(Eager),
-}
-
-/// Leaves of the trace of an eager device.
-#[derive(Default)]
-pub struct Eager {
-    /// Arrays of the trace's leaves, used while nothing depends on a placeholder.
-    inputs: Vec<Input>,
-    /// End of the part of the trace that depends on placeholders.
-    kept: Mark,
-    /// Leaves of the arrays on which placeholder-dependent operations depend, by address.
-    arrays: ArrayLeaves,
-}
-
-impl Evaluation {
-    /// Returns the evaluation of a device at this place.
-    pub fn at(place: Place) -> Evaluation {
-        match place {
-            Place::Cpu => Evaluation::Eager(Eager::default()),
-            Place::Xla(_) | Place::Mesh(_) => Evaluation::Lazy,
-        }
-    }
-
-    fn eager(&mut self) -> &mut Eager {
-        match self {
-            Evaluation::Eager(eager) => eager,
-            Evaluation::Lazy => unreachable!("a lazy device has no arrays"),
-        }
-    }
-
-    /// Adds the array of a leaf that was just recorded.
-    #[inline]
-    pub fn add(&mut self, input: Input) {
-        self.eager().inputs.push(input);
-    }
-
-    /// Returns the data of an array's leaf.
-    pub fn leaf_data(&mut self, array: &Array) -> Arc<DeviceData> {
-        self.eager().arrays.of(array)
-    }
-}
 
 impl DeviceState {
     /// Discards operations that were evaluated or abandoned. Operations that placeholder-dependent tensors need are

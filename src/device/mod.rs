@@ -3,6 +3,7 @@
 
 mod arrays;
 mod eager;
+mod evaluation;
 mod handle;
 mod lifetime;
 mod options;

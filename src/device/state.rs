@@ -1,6 +1,6 @@
 //! State protected by a device's lock: the tensor table and the trace, kept consistent.
 
-use super::eager::Evaluation;
+use super::evaluation::Evaluation;
 use super::owner::Owner;
 use super::registry;
 use super::shared::Shared;

@@ -4,6 +4,7 @@
 
 mod attributes;
 mod body;
+mod dimension_numbers;
 mod donors;
 mod encode;
 mod inferences;
@@ -12,7 +13,6 @@ mod linear;
 mod members;
 mod numbers;
 mod op;
-mod placement;
 mod planner;
 mod program;
 mod record;
@@ -25,6 +25,7 @@ mod window;
 pub use attributes::{Attributes, Words, decode, encode};
 pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body};
+pub use dimension_numbers::DimensionNumbers;
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use members::numbered;
@@ -32,7 +33,6 @@ pub use members::{
     BinaryFunction, BinaryOp, CompareOp, FftOp, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction, UnaryOp,
 };
 pub use op::Op;
-pub use placement::Placement;
 pub use planner::Planner;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;

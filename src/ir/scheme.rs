@@ -2,7 +2,7 @@
 //! donors. A scheme has no data. It follows from the operations of the trace, from which of them are held, and from
 //! which leaves may be donated, so that a later sync of an equal trace can use it again (see [`super::planner`]).
 
-use super::donors::{self, Place};
+use super::donors::{self, BufferType};
 use super::linear::{Linear, Segment};
 use super::op::Op;
 use super::program::Program;
@@ -121,23 +121,23 @@ impl Making {
                 let leaf = node.payload as usize;
                 scheme.donatable[leaf] = may_donate(leaf);
                 if is_last && scheme.donatable[leaf] {
-                    candidates.push((index, Place::of(trace, id)));
+                    candidates.push((index, BufferType::of(trace, id)));
                 }
                 stage.arguments.push(Argument::Leaf(leaf));
             } else {
                 let number = self.numbers[&id.0];
                 // A root belongs to a tensor; any other value passed between stages is private to the scheme.
                 if is_last && trace.holder(id) == NONE {
-                    candidates.push((index, Place::of(trace, id)));
+                    candidates.push((index, BufferType::of(trace, id)));
                     stage.last_uses.push(number);
                 }
                 stage.arguments.push(Argument::Made(number));
             }
         }
-        let places = segment.outputs.iter().map(|&id| Place::of(trace, id));
-        scheme.output_bytes += places.clone().map(|place| place.bytes as u64).sum::<u64>();
-        stage.donors = donors::useful(&candidates, places);
-        let is_spare = |&&(index, _): &&(usize, Place)| {
+        let outputs = segment.outputs.iter().map(|&id| BufferType::of(trace, id));
+        scheme.output_bytes += outputs.clone().map(|output| output.bytes as u64).sum::<u64>();
+        stage.donors = donors::useful(&candidates, outputs);
+        let is_spare = |&&(index, _): &&(usize, BufferType)| {
             matches!(stage.arguments[index], Argument::Leaf(_)) && stage.donors.binary_search(&index).is_err()
         };
         stage.spare = candidates.iter().filter(is_spare).count();

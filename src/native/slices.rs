@@ -6,7 +6,7 @@ use super::indexing::integers;
 use super::movement::scatter;
 use super::walk::{Walk, strides};
 use crate::error::Result;
-use crate::ir::Placement;
+use crate::ir::DimensionNumbers;
 use crate::types::TensorType;
 use bytemuck::Zeroable;
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ struct Slices<'a> {
     steps: SmallVec<[usize; 4]>,
     /// Size of a slice along each axis of the array.
     sizes: SmallVec<[i64; 4]>,
-    placement: &'a Placement,
+    numbers: &'a DimensionNumbers,
     indices: &'a Array,
     /// Visits all slices: offsets in `indices` and in the batched array.
     batches: Walk<2>,
@@ -36,34 +36,34 @@ fn index_steps(indices: &Array) -> SmallVec<[usize; 4]> {
 
 impl<'a> Slices<'a> {
     /// Slices of an array of shape `dims`; `side` is the shape of the batched array.
-    fn new(dims: &'a [i64], side: &[i64], placement: &'a Placement, indices: &'a Array) -> Slices<'a> {
+    fn new(dims: &'a [i64], side: &[i64], numbers: &'a DimensionNumbers, indices: &'a Array) -> Slices<'a> {
         let (steps, side_steps) = (strides(dims), strides(side));
         let index_steps = index_steps(indices);
-        let window_axes = placement.array_axes(dims.len());
+        let window_axes = numbers.array_axes(dims.len());
         let mut sizes = SmallVec::from_elem(1, dims.len());
-        for (&axis, &at) in window_axes.iter().zip(&placement.window_dims) {
+        for (&axis, &at) in window_axes.iter().zip(&numbers.window_dims) {
             sizes[axis] = side[at as usize];
         }
-        let through = window_axes.iter().zip(&placement.window_dims);
+        let through = window_axes.iter().zip(&numbers.window_dims);
         let window =
             through.map(|(&axis, &at)| (side[at as usize] as usize, [steps[axis], side_steps[at as usize]])).collect();
-        let from = placement.indices_axes(indices.ty().dims.len()).into_iter().zip(placement.batch_axes(side.len()));
+        let from = numbers.indices_axes(indices.ty().dims.len()).into_iter().zip(numbers.batch_axes(side.len()));
         let batches = from.map(|(axis, at)| (side[at] as usize, [index_steps[axis], side_steps[at]])).collect();
         let walk = |axes: Vec<(usize, [usize; 2])>| Walk::new(axes.into_iter());
-        Slices { dims, steps, sizes, placement, indices, batches: walk(batches), window: walk(window) }
+        Slices { dims, steps, sizes, numbers, indices, batches: walk(batches), window: walk(window) }
     }
 
     /// Calls `visit` with the start of each slice along each axis of the array, and its offset in the batched array.
     fn each(&self, mut visit: impl FnMut(&[i128], usize)) {
         let index = integers(self.indices);
         let (index_dims, index_steps) = (&self.indices.ty().dims, index_steps(self.indices));
-        let step = index_steps.get(self.placement.index_vector_dim as usize).copied().unwrap_or(0);
+        let step = index_steps.get(self.numbers.index_vector_dim as usize).copied().unwrap_or(0);
         let mut start: SmallVec<[i128; 4]> = SmallVec::from_elem(0, self.dims.len());
         self.batches.each(|[from, to]| {
-            for (number, &axis) in self.placement.index_map.iter().enumerate() {
+            for (number, &axis) in self.numbers.index_map.iter().enumerate() {
                 start[axis as usize] = index(from + number * step);
             }
-            for (&axis, &at) in self.placement.batching_dims.iter().zip(&self.placement.indices_batching_dims) {
+            for (&axis, &at) in self.numbers.batching_dims.iter().zip(&self.numbers.indices_batching_dims) {
                 start[axis as usize] = (from / index_steps[at as usize] % index_dims[at as usize] as usize) as i128;
             }
             visit(&start, to);
@@ -88,8 +88,8 @@ impl<'a> Slices<'a> {
 }
 
 /// Gathers slices of `x` into an array of type `ty`. Start indices are clamped so that the slices lie within `x`.
-pub fn gather(ty: &TensorType, placement: &Placement, x: &Array, indices: &Array) -> Result<Array> {
-    let slices = Slices::new(&x.ty().dims, &ty.dims, placement, indices);
+pub fn gather(ty: &TensorType, numbers: &DimensionNumbers, x: &Array, indices: &Array) -> Result<Array> {
+    let slices = Slices::new(&x.ty().dims, &ty.dims, numbers, indices);
     by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
         let all = out.repeat_mut(T::zeroed(), ty.elements());
         let x = x.elements::<T>();
@@ -99,8 +99,8 @@ pub fn gather(ty: &TensorType, placement: &Placement, x: &Array, indices: &Array
 
 /// Returns, for each element of the scatter updates of shape `side`, slice by slice, its offset in an array of shape
 /// `dims` and its offset in the updates. Omits all elements of slices that do not lie within the array.
-pub fn targets(dims: &[i64], side: &[i64], placement: &Placement, indices: &Array) -> Vec<(usize, usize)> {
-    let slices = Slices::new(dims, side, placement, indices);
+pub fn targets(dims: &[i64], side: &[i64], numbers: &DimensionNumbers, indices: &Array) -> Vec<(usize, usize)> {
+    let slices = Slices::new(dims, side, numbers, indices);
     let mut targets = Vec::new();
     slices.each(|start, from| {
         if let Some(first) = slices.within(start) {
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use crate::types::DType;
 
-    fn of_rows() -> Placement {
-        Placement {
+    fn of_rows() -> DimensionNumbers {
+        DimensionNumbers {
             window_dims: vec![1],
             collapsed_dims: vec![0],
             index_map: vec![0],
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    fn gathered(dims: &[i64], placement: &Placement, x: &Array, indices: &Array) -> Vec<i32> {
-        gather(&TensorType::new(DType::S32, dims), placement, x, indices).unwrap().elements().to_vec()
+    fn gathered(dims: &[i64], numbers: &DimensionNumbers, x: &Array, indices: &Array) -> Vec<i32> {
+        gather(&TensorType::new(DType::S32, dims), numbers, x, indices).unwrap().elements().to_vec()
     }
 
     #[test]
@@ -142,17 +142,21 @@ mod tests {
     #[test]
     fn index_vectors_may_lie_along_any_axis() {
         let x = counted(&[3, 4]);
-        let placement =
-            Placement { window_dims: vec![0, 1], index_map: vec![1, 0], index_vector_dim: 0, ..Default::default() };
+        let numbers = DimensionNumbers {
+            window_dims: vec![0, 1],
+            index_map: vec![1, 0],
+            index_vector_dim: 0,
+            ..Default::default()
+        };
         // Index vectors (1, 0) and (9, 2): column first.
         let indices = array(&[2, 2], &[1, 9, 0, 2]);
-        assert_eq!(gathered(&[1, 2, 2], &placement, &x, &indices), [1, 10, 2, 11]);
+        assert_eq!(gathered(&[1, 2, 2], &numbers, &x, &indices), [1, 10, 2, 11]);
     }
 
     #[test]
     fn batches_are_at_their_own_place() {
         let x = counted(&[3, 4]);
-        let placement = Placement {
+        let numbers = DimensionNumbers {
             collapsed_dims: vec![0],
             batching_dims: vec![1],
             indices_batching_dims: vec![0],
@@ -161,15 +165,15 @@ mod tests {
             ..Default::default()
         };
         let indices = array(&[4, 2], &[0, 1, 0, 1, 2, 2, -1, 5]);
-        assert_eq!(gathered(&[4, 2], &placement, &x, &indices), [0, 4, 1, 5, 10, 10, 3, 11]);
+        assert_eq!(gathered(&[4, 2], &numbers, &x, &indices), [0, 4, 1, 5, 10, 10, 3, 11]);
     }
 
     #[test]
     fn targets_beyond_an_end_are_left_out_as_a_whole() {
-        let placement =
-            Placement { window_dims: vec![1], index_map: vec![0], index_vector_dim: 1, ..Default::default() };
+        let numbers =
+            DimensionNumbers { window_dims: vec![1], index_map: vec![0], index_vector_dim: 1, ..Default::default() };
         let indices = row(&[0, 3, -1, 2]);
-        assert_eq!(targets(&[4], &[4, 2], &placement, &indices), [(0, 0), (1, 1), (2, 6), (3, 7)]);
-        assert!(targets(&[1], &[4, 2], &placement, &indices).is_empty());
+        assert_eq!(targets(&[4], &[4, 2], &numbers, &indices), [(0, 0), (1, 1), (2, 6), (3, 7)]);
+        assert!(targets(&[1], &[4, 2], &numbers, &indices).is_empty());
     }
 }

@@ -1,8 +1,7 @@
 //! Operations on tensors of several devices, by the option `mixed_device_policy`. Tensors of two environments never
 //! mix.
 
-use super::record::create;
-use super::recording::{State, to_record};
+use super::recording::{State, create, to_record};
 use crate::call;
 use crate::device::{self, Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;

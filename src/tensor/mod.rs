@@ -12,6 +12,6 @@ pub use derivatives::gradients;
 pub use mesh::{create_on_mesh, record_collective, record_on_mesh, shard};
 pub use mixing::brought;
 pub use operands::numbered;
-pub use record::{create, record, record_in_place, record_list, record_optional};
-pub use recording::{Recorded, finish_all, to_record};
+pub use record::{record, record_in_place, record_list, record_optional};
+pub use recording::{Recorded, create, finish_all, to_record};
 pub use values::*;

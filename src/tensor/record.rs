@@ -2,20 +2,10 @@
 //! records, and makes tensors of the results. The names of operands are for messages.
 
 use super::operands::{numbered, operand_list, operands};
-use super::recording::{Recorded, finish_in_place, to_record};
-use crate::device::{Device, TensorHandle};
+use super::recording::{Recorded, finish_in_place};
+use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
-
-/// Records an operation without operands.
-pub fn create<R: Recorded>(
-    device: &'static Device,
-    operation: impl FnOnce(&mut Trace) -> Result<R>,
-) -> Result<R::Tensors> {
-    let mut state = to_record(device)?;
-    let made = operation(&mut state.trace)?;
-    made.finish(state)
-}
 
 /// Records an operation on named operands.
 #[inline]

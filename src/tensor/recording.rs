@@ -1,10 +1,10 @@
 //! Begin and end of recording an operation: checks that the device has room for it, and creates tensors for its
-//! results.
+//! results. An operation without operands is recorded here.
 
 use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
 use crate::error;
 use crate::error::Result;
-use crate::ir::NodeId;
+use crate::ir::{NodeId, Trace};
 use crate::sync;
 use crate::types::check_rank;
 use parking_lot::MutexGuard;
@@ -64,6 +64,16 @@ impl Recorded for Vec<NodeId> {
     fn finish(self, state: State) -> Result<Vec<TensorHandle>> {
         finish_all(state, &self)
     }
+}
+
+/// Records an operation without operands.
+pub fn create<R: Recorded>(
+    device: &'static Device,
+    operation: impl FnOnce(&mut Trace) -> Result<R>,
+) -> Result<R::Tensors> {
+    let mut state = to_record(device)?;
+    let made = operation(&mut state.trace)?;
+    made.finish(state)
 }
 
 /// Creates a tensor with the recorded result as its value.

@@ -3,7 +3,7 @@
 
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, Body, NodeId, Placement, Trace, take_closed_body};
+use lazyxla::testing::ir::{BinaryOp, Body, DimensionNumbers, NodeId, Trace, take_closed_body};
 use lazyxla::testing::ops::{self, Applied, Promises};
 use lazyxla::testing::types::{DType, TensorType};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn gathers_and_scatters_agree_on_meshes() {
 struct Places {
     /// Shape of the array.
     dims: Vec<i64>,
-    placement: Placement,
+    numbers: DimensionNumbers,
     /// Shape of the indices.
     indices: Vec<i64>,
     /// Size of a slice on each axis of the array.
@@ -73,7 +73,7 @@ fn places(case: &mut Case, once: bool) -> Places {
     let updates = (0..(window.len() + between.len()) as i64)
         .map(|axis| *if window_dims.contains(&axis) { through.next() } else { across.next() }.expect("an axis of it"))
         .collect();
-    let placement = Placement {
+    let numbers = DimensionNumbers {
         window_dims,
         collapsed_dims: collapsed,
         batching_dims: batching.map(|axis| axis as i64).into_iter().collect(),
@@ -81,8 +81,8 @@ fn places(case: &mut Case, once: bool) -> Places {
         index_map,
         index_vector_dim: vector_dim.unwrap_or(between.len()) as i64,
     };
-    case.note(&format!("{placement:?}, slices of {sizes:?}"));
-    Places { dims, placement, indices, sizes, updates }
+    case.note(&format!("{numbers:?}, slices of {sizes:?}"));
+    Places { dims, numbers, indices, sizes, updates }
 }
 
 /// Indices, of which some are outside of some axis.
@@ -99,7 +99,7 @@ fn gather(case: &mut Case) -> Vec<NodeId> {
     let places = places(case, false);
     let x = case.operand(dtype, &places.dims);
     let indices = indices(case, &places);
-    vec![ops::gather(&mut case.trace, x, indices, &places.placement, &places.sizes, false).unwrap()]
+    vec![ops::gather(&mut case.trace, x, indices, &places.numbers, &places.sizes, false).unwrap()]
 }
 
 /// A computation of two scalars: their combination, or the second one.
@@ -117,7 +117,7 @@ fn scattered(case: &mut Case, op: Option<BinaryOp>, dtype: DType, places: &Place
     let body = combiner(op, dtype);
     let applied = Applied { body: &body, captures: &[] };
     let promises = Promises::default();
-    ops::scatter(&mut case.trace, &applied, &[x], indices, &[updates], &places.placement, promises).unwrap()
+    ops::scatter(&mut case.trace, &applied, &[x], indices, &[updates], &places.numbers, promises).unwrap()
 }
 
 fn scatter(case: &mut Case) -> Vec<NodeId> {

@@ -3,7 +3,7 @@
 use crate::both::Both;
 use crate::cases::combiner;
 use crate::draw::Draw;
-use lazyxla::testing::ir::{NodeId, Placement, Trace, take_body};
+use lazyxla::testing::ir::{DimensionNumbers, NodeId, Trace, take_body};
 use lazyxla::testing::ops::{self, Applied, Promises};
 use lazyxla::testing::types::{DType, TensorType};
 use xla::XlaOp;
@@ -53,7 +53,7 @@ pub fn dynamic_update_slice(draw: &mut Draw) -> Both {
 }
 
 /// Dimension numbers of slices of an array at indices.
-fn placement(draw: &mut Draw, rank: usize, indices_rank: usize) -> Placement {
+fn dimension_numbers(draw: &mut Draw, rank: usize, indices_rank: usize) -> DimensionNumbers {
     let index_vector_dim = if draw.one_in(3) { draw.between(0, indices_rank as i64) } else { indices_rank as i64 - 1 };
     let collapsed_count = draw.below(2) as usize;
     let mut collapsed_dims = draw.axes(rank, collapsed_count);
@@ -66,16 +66,16 @@ fn placement(draw: &mut Draw, rank: usize, indices_rank: usize) -> Placement {
     if !draw.one_in(8) {
         window_dims.sort_unstable();
     }
-    Placement { window_dims, collapsed_dims, index_map, index_vector_dim, ..Placement::default() }
+    DimensionNumbers { window_dims, collapsed_dims, index_map, index_vector_dim, ..DimensionNumbers::default() }
 }
 
 /// Indices: mostly integers, whose index vectors mostly have the size of the map.
-fn indices(draw: &mut Draw, placement: &Placement, rank: usize) -> TensorType {
+fn indices(draw: &mut Draw, numbers: &DimensionNumbers, rank: usize) -> TensorType {
     let mut dims = draw.dims(rank);
-    if let Some(dim) = dims.get_mut(placement.index_vector_dim as usize)
+    if let Some(dim) = dims.get_mut(numbers.index_vector_dim as usize)
         && !draw.one_in(10)
     {
-        *dim = placement.index_map.len() as i64;
+        *dim = numbers.index_map.len() as i64;
     }
     TensorType::new(if draw.one_in(8) { draw.dtype() } else { DType::S32 }, &dims)
 }
@@ -84,19 +84,19 @@ pub fn gather(draw: &mut Draw) -> Both {
     let mut both = Both::new();
     let (rank, indices_rank) = (draw.between(1, 3) as usize, draw.between(1, 2) as usize);
     let x = both.operand(&draw.of_rank(rank));
-    let placement = placement(draw, rank, indices_rank);
-    let i = both.operand(&indices(draw, &placement, indices_rank));
+    let numbers = dimension_numbers(draw, rank, indices_rank);
+    let i = both.operand(&indices(draw, &numbers, indices_rank));
     let mut sizes: Vec<i64> = x.ty.dims.iter().map(|&dim| draw.between(0, dim)).collect();
-    for &axis in &placement.collapsed_dims {
+    for &axis in &numbers.collapsed_dims {
         if let Some(size) = sizes.get_mut(axis as usize)
             && !draw.one_in(10)
         {
             *size = (*size).min(1).max(draw.between(0, 1));
         }
     }
-    both.arguments = format!("{placement:?} sizes {sizes:?}");
-    both.ours(|trace| Ok(vec![ops::gather(trace, x.node, i.node, &placement, &sizes, false)?]));
-    let Placement { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &placement;
+    both.arguments = format!("{numbers:?} sizes {sizes:?}");
+    both.ours(|trace| Ok(vec![ops::gather(trace, x.node, i.node, &numbers, &sizes, false)?]));
+    let DimensionNumbers { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &numbers;
     both.theirs(x.op.gather(&i.op, window_dims, collapsed_dims, index_map, Some(*index_vector_dim), &sizes));
     both
 }
@@ -105,23 +105,23 @@ pub fn scatter(draw: &mut Draw) -> Both {
     let mut both = Both::new();
     let (rank, indices_rank) = (draw.between(1, 3) as usize, draw.between(1, 2) as usize);
     let x = both.operand(&draw.of_rank(rank));
-    let placement = placement(draw, rank, indices_rank);
-    let i_ty = indices(draw, &placement, indices_rank);
+    let numbers = dimension_numbers(draw, rank, indices_rank);
+    let i_ty = indices(draw, &numbers, indices_rank);
     let i = both.operand(&i_ty);
     let updates_rank =
-        placement.window_dims.len() + indices_rank - usize::from(placement.index_vector_dim < indices_rank as i64);
+        numbers.window_dims.len() + indices_rank - usize::from(numbers.index_vector_dim < indices_rank as i64);
     let mut dims = vec![1; updates_rank];
     let mut batch =
-        (0..indices_rank).filter(|&axis| axis as i64 != placement.index_vector_dim).map(|axis| i_ty.dims[axis]);
+        (0..indices_rank).filter(|&axis| axis as i64 != numbers.index_vector_dim).map(|axis| i_ty.dims[axis]);
     for (axis, dim) in dims.iter_mut().enumerate() {
-        if !placement.window_dims.contains(&(axis as i64)) {
+        if !numbers.window_dims.contains(&(axis as i64)) {
             *dim = batch.next().unwrap_or(1);
         }
     }
     let updates = TensorType::new(x.ty.dtype, &dims);
     let updates = if draw.one_in(4) { draw.like(&updates) } else { updates };
     let u = both.operand(&updates);
-    both.arguments = format!("{placement:?}");
+    both.arguments = format!("{numbers:?}");
     let dtype = x.ty.dtype;
     both.ours(|trace| {
         let mut inner = Trace::new();
@@ -133,11 +133,11 @@ pub fn scatter(draw: &mut Draw) -> Both {
             &[x.node],
             i.node,
             &[u.node],
-            &placement,
+            &numbers,
             Promises::default(),
         )
     });
-    let Placement { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &placement;
+    let DimensionNumbers { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &numbers;
     both.theirs(combiner(dtype, |_, b| Ok(b.clone())).and_then(|combiner| {
         x.op.scatter(&i.op, &u.op, &combiner, window_dims, collapsed_dims, index_map, *index_vector_dim)
     }));

@@ -158,9 +158,9 @@ pub struct Out<T>(*mut T);
 
 /// Validates an output argument.
 #[inline]
-pub unsafe fn out<T>(name: &str, place: *mut T) -> Result<Out<T>> {
-    check_pointer(name, place)?;
-    Ok(Out(place))
+pub unsafe fn out<T>(name: &str, pointer: *mut T) -> Result<Out<T>> {
+    check_pointer(name, pointer)?;
+    Ok(Out(pointer))
 }
 
 impl<T> Out<T> {
@@ -189,7 +189,7 @@ pub fn index_dtype_of(number: i32) -> Result<DType> {
 }
 
 /// Validates an optional output argument; None if it is NULL.
-pub unsafe fn optional_out<T>(name: &str, place: *mut T) -> Result<Option<Out<T>>> {
+pub unsafe fn optional_out<T>(name: &str, pointer: *mut T) -> Result<Option<Out<T>>> {
     // SAFETY: the caller's promise.
-    if place.is_null() { Ok(None) } else { unsafe { out(name, place) }.map(Some) }
+    if pointer.is_null() { Ok(None) } else { unsafe { out(name, pointer) }.map(Some) }
 }

@@ -17,26 +17,26 @@ pub trait Outputs<V> {
 }
 
 /// A required output argument.
-pub struct Place<T> {
+pub struct Output<T> {
     name: &'static str,
     pointer: *mut T,
 }
 
 /// Names a required output argument, which is validated later.
 #[inline]
-pub unsafe fn place<T>(name: &'static str, pointer: *mut T) -> Place<T> {
-    Place { name, pointer }
+pub unsafe fn output<T>(name: &'static str, pointer: *mut T) -> Output<T> {
+    Output { name, pointer }
 }
 
-impl<T> Place<T> {
+impl<T> Output<T> {
     #[inline]
     fn checked(&self) -> Result<Out<T>> {
-        // SAFETY: `place` was given the caller's promise.
+        // SAFETY: `output` was given the caller's promise.
         unsafe { out(self.name, self.pointer) }
     }
 }
 
-impl<T: From<V>, V> Outputs<V> for Place<T> {
+impl<T: From<V>, V> Outputs<V> for Output<T> {
     #[inline]
     fn check(&self) -> Result<()> {
         self.checked()?;
@@ -72,30 +72,30 @@ impl<A: Outputs<V>, B: Outputs<W>, V, W> Outputs<(V, W)> for (A, B) {
 }
 
 /// An output tensor that the caller leaves out by NULL.
-pub struct OptionalPlace {
+pub struct OptionalOutput {
     name: &'static str,
     pointer: *mut lxla_tensor,
 }
 
 /// Names an optional output tensor, which is validated later.
-pub unsafe fn optional_place(name: &'static str, pointer: *mut lxla_tensor) -> OptionalPlace {
-    OptionalPlace { name, pointer }
+pub unsafe fn optional_output(name: &'static str, pointer: *mut lxla_tensor) -> OptionalOutput {
+    OptionalOutput { name, pointer }
 }
 
-impl OptionalPlace {
+impl OptionalOutput {
     /// Whether the caller wants the output.
     pub fn is_wanted(&self) -> bool {
         !self.pointer.is_null()
     }
 
     fn checked(&self) -> Result<Option<Out<lxla_tensor>>> {
-        // SAFETY: `optional_place` was given the caller's promise.
+        // SAFETY: `optional_output` was given the caller's promise.
         unsafe { optional_out(self.name, self.pointer) }
     }
 }
 
 /// Releases a tensor for which the caller passed NULL.
-impl Outputs<Option<TensorHandle>> for OptionalPlace {
+impl Outputs<Option<TensorHandle>> for OptionalOutput {
     fn check(&self) -> Result<()> {
         self.checked()?;
         Ok(())
@@ -103,7 +103,7 @@ impl Outputs<Option<TensorHandle>> for OptionalPlace {
 
     fn set(self, tensor: Option<TensorHandle>) -> Result<()> {
         match (self.checked()?, tensor) {
-            (Some(place), Some(tensor)) => place.set(tensor.into()),
+            (Some(output), Some(tensor)) => output.set(tensor.into()),
             (None, Some(tensor)) => release(tensor),
             (_, None) => Ok(()),
         }
@@ -111,32 +111,32 @@ impl Outputs<Option<TensorHandle>> for OptionalPlace {
 }
 
 /// A list of output tensors.
-pub struct Places {
+pub struct OutputTensors {
     name: &'static str,
     start: *mut lxla_tensor,
     n: usize,
 }
 
 /// Names a list of `n` output tensors, which is validated later.
-pub unsafe fn places(name: &'static str, start: *mut lxla_tensor, n: usize) -> Places {
-    Places { name, start, n }
+pub unsafe fn output_tensors(name: &'static str, start: *mut lxla_tensor, n: usize) -> OutputTensors {
+    OutputTensors { name, start, n }
 }
 
-impl Places {
+impl OutputTensors {
     fn checked<'a>(&self) -> Result<&'a mut [lxla_tensor]> {
-        // SAFETY: `places` was given the caller's promise.
+        // SAFETY: `output_tensors` was given the caller's promise.
         unsafe { slice_mut(self.name, self.start, self.n) }
     }
 }
 
-impl Outputs<Vec<TensorHandle>> for Places {
+impl Outputs<Vec<TensorHandle>> for OutputTensors {
     fn check(&self) -> Result<()> {
         self.checked()?;
         Ok(())
     }
 
     fn set(self, tensors: Vec<TensorHandle>) -> Result<()> {
-        self.checked()?.iter_mut().zip(tensors).for_each(|(place, tensor)| *place = tensor.into());
+        self.checked()?.iter_mut().zip(tensors).for_each(|(output, tensor)| *output = tensor.into());
         Ok(())
     }
 }

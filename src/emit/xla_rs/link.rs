@@ -5,7 +5,7 @@
 //! A hole is a tuple of its operands, followed by a parameter with the type of its results. The numbers of such
 //! parameters are greater than those of the computation's own.
 
-use super::site::Site;
+use super::unlinked::Unlinked;
 use super::wire::{Field, Message, fields};
 use crate::engine::failed;
 use crate::error;
@@ -42,18 +42,6 @@ mod field {
 /// Maximum number of bytes of a module; protocol buffers end at 2 GiB.
 const MOST_BYTES: usize = 1 << 30;
 
-/// An instruction that replaces a hole.
-pub struct Hole {
-    /// Its opcode in HLO.
-    pub opcode: String,
-    /// Its fields, apart from those that every instruction has.
-    pub attributes: Message,
-    /// Numbers of the computations that it applies.
-    pub called: Vec<u64>,
-    /// Number of the dtype of its result, if the crate has no name for it.
-    pub element: Option<u64>,
-}
-
 /// Computations of one module that are finished.
 #[derive(Default)]
 pub struct Link {
@@ -82,22 +70,22 @@ impl Link {
         Ok(number)
     }
 
-    /// Adds the computation of a site, and returns its number.
-    pub fn add(&self, site: &Site, root: &XlaOp) -> Result<u64> {
-        Ok(self.finish(site, root)?.1)
+    /// Adds a computation, and returns its number.
+    pub fn add(&self, unlinked: &Unlinked, root: &XlaOp) -> Result<u64> {
+        Ok(self.finish(unlinked, root)?.1)
     }
 
-    /// Returns the module whose entry is the computation of a site, with all computations that were added. XLA chooses
-    /// which outputs take the memory of the parameters in `donors`, which XlaBuilder cannot say.
-    pub fn module(&self, site: &Site, root: &XlaOp, donors: &[usize]) -> Result<XlaComputation> {
-        let (built, entry) = self.finish(site, root)?;
+    /// Returns the module with this entry and all computations that were added. XLA chooses which outputs take the
+    /// memory of the parameters in `donors`, which XlaBuilder cannot say.
+    pub fn module(&self, entry: &Unlinked, root: &XlaOp, donors: &[usize]) -> Result<XlaComputation> {
+        let (built, number) = self.finish(entry, root)?;
         let mut module = Message::new();
         for field in fields(&built)? {
             module = match field.number {
                 field::COMPUTATIONS => module,
-                field::ENTRY_NAME => module.content(field::ENTRY_NAME, named(field.text(), entry).as_bytes()),
-                field::MODULE_ENTRY_ID => module.number(field::MODULE_ENTRY_ID, entry as i64),
-                field::PROGRAM_SHAPE => module.message(field::PROGRAM_SHAPE, &without_holes(&field, site)?),
+                field::ENTRY_NAME => module.content(field::ENTRY_NAME, named(field.text(), number).as_bytes()),
+                field::MODULE_ENTRY_ID => module.number(field::MODULE_ENTRY_ID, number as i64),
+                field::PROGRAM_SHAPE => module.message(field::PROGRAM_SHAPE, &without_holes(&field, entry)?),
                 _ => module.fields(field.whole),
             };
         }
@@ -112,10 +100,10 @@ impl Link {
         Ok(XlaComputation::from_proto(&parsed))
     }
 
-    /// Builds a site's computation and adds it, after those that XlaBuilder copied into its module. Returns the module
-    /// as built, and the number of the computation.
-    fn finish(&self, site: &Site, root: &XlaOp) -> Result<(Vec<u8>, u64)> {
-        let built = site.builder.build(root).and_then(|computation| computation.proto().to_bytes()).map_err(failed)?;
+    /// Builds a computation and adds it, after those that XlaBuilder copied into its module. Returns the module as
+    /// built, and the number of the computation.
+    fn finish(&self, unlinked: &Unlinked, root: &XlaOp) -> Result<(Vec<u8>, u64)> {
+        let built = unlinked.builder.build(root).and_then(|made| made.proto().to_bytes()).map_err(failed)?;
         let mut numbers: FxHashMap<u64, u64> = FxHashMap::default();
         let all = fields(&built)?;
         let inner = &mut *self.inner.borrow_mut();
@@ -125,7 +113,7 @@ impl Link {
             let id = parts.iter().find(|part| part.number == field::COMPUTATION_ID).map_or(0, |part| part.value);
             inner.last += 1;
             numbers.insert(id, inner.last);
-            let edited = Edit { number: inner.last, numbers: &numbers, holes: (id == entry).then_some(site) };
+            let edited = Edit { number: inner.last, numbers: &numbers, holes: (id == entry).then_some(unlinked) };
             let edited = edited.computation(&parts)?;
             inner.bytes += edited.bytes().len();
             if inner.bytes > MOST_BYTES {
@@ -160,7 +148,7 @@ fn with_element(shape: &Field, element: Option<u64>) -> Result<Message> {
 }
 
 /// Returns a program shape without the parameters that are holes.
-fn without_holes(shape: &Field, site: &Site) -> Result<Message> {
+fn without_holes(shape: &Field, unlinked: &Unlinked) -> Result<Message> {
     let (mut kept, mut parameters, mut names) = (Message::new(), 0, 0);
     for part in fields(shape.content)? {
         let count = match part.number {
@@ -172,7 +160,7 @@ fn without_holes(shape: &Field, site: &Site) -> Result<Message> {
             }
         };
         *count += 1;
-        if *count <= site.parameters() {
+        if *count <= unlinked.parameters {
             kept = kept.fields(part.whole);
         }
     }
@@ -185,8 +173,8 @@ struct Edit<'a> {
     number: u64,
     /// New numbers of the computations of the module in which it was built.
     numbers: &'a FxHashMap<u64, u64>,
-    /// The site whose holes it has.
-    holes: Option<&'a Site<'a>>,
+    /// The computation, if it is the one whose holes are filled.
+    holes: Option<&'a Unlinked>,
 }
 
 /// The fields of an instruction that are edited.
@@ -219,7 +207,7 @@ impl Edit<'_> {
                 field::COMPUTATION_ID => edited.number(field::COMPUTATION_ID, self.number as i64),
                 field::ROOT_ID => edited.number(field::ROOT_ID, self.id(part.value)),
                 field::PROGRAM_SHAPE => match self.holes {
-                    Some(site) => edited.message(field::PROGRAM_SHAPE, &without_holes(part, site)?),
+                    Some(unlinked) => edited.message(field::PROGRAM_SHAPE, &without_holes(part, unlinked)?),
                     None => edited.fields(part.whole),
                 },
                 field::INSTRUCTIONS => {
@@ -247,10 +235,10 @@ impl Edit<'_> {
 
     /// Number of the hole that an instruction is.
     fn hole(&self, instruction: &Parts) -> Option<usize> {
-        let site = self.holes?;
+        let unlinked = self.holes?;
         let is_parameter = instruction.find(field::OPCODE)?.text() == "parameter";
         let number = instruction.find(field::PARAMETER_NUMBER).map_or(0, |field| field.value as usize);
-        if is_parameter { number.checked_sub(site.parameters()) } else { None }
+        if is_parameter { number.checked_sub(unlinked.parameters) } else { None }
     }
 
     /// The unique number of an instruction: that of its computation in the upper half.
@@ -289,7 +277,7 @@ impl Edit<'_> {
 
     /// The instruction that replaces a hole. `before` is the tuple of its operands.
     fn filled(&self, parts: &Parts, hole: usize, before: Option<&Parts>) -> Result<Message> {
-        let holes = self.holes.map(|site| site.holes.borrow());
+        let holes = self.holes.map(|unlinked| unlinked.holes.borrow());
         let lost = || error!(Internal, "XlaBuilder lost the hole {hole}");
         let hole = holes.as_ref().and_then(|holes| holes.get(hole)).ok_or_else(lost)?;
         let tuple = before.filter(|parts| parts.find(field::OPCODE).is_some_and(|opcode| opcode.text() == "tuple"));

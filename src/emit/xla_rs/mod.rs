@@ -6,6 +6,7 @@ mod link;
 mod named;
 mod site;
 mod steps;
+mod unlinked;
 mod wire;
 
 pub use graph::{Building, Graph, apply, inline};

@@ -1,21 +1,27 @@
 //! One computation that is being built.
 
-use super::link::{Hole, Link};
+use super::link::Link;
+use super::unlinked::{Hole, Unlinked};
 use super::wire::Message;
 use crate::engine::{element_type, failed, hidden_type};
 use crate::error::Result;
 use crate::types::{DType, TensorType};
-use std::cell::RefCell;
+use std::ops::Deref;
 use xla::{Literal, PrimitiveType, Shape, XlaBuilder, XlaOp};
 
-/// A computation that is being built, with the instructions that will replace its holes.
+/// A computation that is being built, in its module.
 pub struct Site<'a> {
-    /// The crate's builder.
-    pub builder: XlaBuilder,
+    unlinked: Unlinked,
     /// The module of the computation.
     pub link: &'a Link,
-    parameters: usize,
-    pub(super) holes: RefCell<Vec<Hole>>,
+}
+
+impl Deref for Site<'_> {
+    type Target = Unlinked;
+
+    fn deref(&self) -> &Unlinked {
+        &self.unlinked
+    }
 }
 
 /// The crate's form of an array type.
@@ -32,7 +38,7 @@ impl<'a> Site<'a> {
             let op = builder.parameter(number as i64, element_type(ty.dtype), &ty.dims, &format!("p{number}"));
             all.push(op.map_err(failed)?);
         }
-        Ok((Site { builder, link, parameters: parameters.len(), holes: RefCell::default() }, all))
+        Ok((Site { unlinked: Unlinked::new(builder, parameters.len()), link }, all))
     }
 
     /// Begins a computation with one parameter, a tuple of arrays of these types, and returns its elements.
@@ -40,14 +46,9 @@ impl<'a> Site<'a> {
         let builder = XlaBuilder::new(name);
         let shapes = elements.iter().map(shape).collect::<Vec<Shape>>();
         let whole = builder.parameter_s(0, &Shape::tuple(shapes), "p").map_err(failed)?;
-        let site = Site { builder, link, parameters: 1, holes: RefCell::default() };
+        let site = Site { unlinked: Unlinked::new(builder, 1), link };
         let all = site.elements(&whole, elements.len())?;
         Ok((site, all))
-    }
-
-    /// Number of the computation's own parameters.
-    pub(super) fn parameters(&self) -> usize {
-        self.parameters
     }
 
     /// The elements of a tuple.

@@ -4,34 +4,28 @@ use super::api::{Args, call, function};
 use super::buffer::PjrtBuffer;
 use super::client::Client;
 use super::event::Event;
+use super::loaded::{Loaded, wrong_number, wrong_type};
 use super::partitioned::Partitioned;
 use super::{exit, sys};
 use crate::engine::{Buffer, Executable, Execution, ProgramMemory, Signature};
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mesh::Sharding;
-use crate::types::TensorType;
 use smallvec::SmallVec;
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Owns a `PJRT_LoadedExecutable`.
+/// A compiled program, on one device or on a mesh.
 pub struct PjrtExecutable {
-    client: Arc<Client>,
-    raw: *mut sys::PJRT_LoadedExecutable,
-    signature: Signature,
+    loaded: Loaded,
+    /// Bytes of all outputs of one run, on all its devices.
     output_bytes: u64,
     /// Number of runs in which every donor was consumed, up to [`PROVEN`].
     proven: AtomicU8,
     /// Partitioned execution; None for a program of one device.
     partitioned: Option<Partitioned>,
 }
-
-// SAFETY: PJRT executables may be used from any thread.
-unsafe impl Send for PjrtExecutable {}
-// SAFETY: as above.
-unsafe impl Sync for PjrtExecutable {}
 
 impl PjrtExecutable {
     /// Takes ownership of an executable. Fails if its number of outputs differs from the signature, or if it is
@@ -44,73 +38,34 @@ impl PjrtExecutable {
         raw: *mut sys::PJRT_LoadedExecutable,
         signature: Signature,
     ) -> Result<PjrtExecutable> {
-        let output_bytes = signature.outputs.iter().map(|ty| ty.size_bytes() as u64).sum();
-        let mut executable =
-            PjrtExecutable { client, raw, signature, output_bytes, proven: AtomicU8::new(0), partitioned: None };
-        let outputs = executable.output_count()?;
-        if outputs != executable.signature.outputs.len() {
-            return Err(error!(
-                Internal,
-                "the executable has {outputs} outputs; its signature has {}",
-                executable.signature.outputs.len()
-            ));
-        }
-        if let Some(partitions) = &executable.signature.partitions {
-            let partitioned = Partitioned::new(&executable, partitions.clone())?;
-            executable.output_bytes = partitioned.output_bytes();
-            executable.partitioned = Some(partitioned);
-        }
-        Ok(executable)
-    }
-
-    pub(super) fn client(&self) -> &Arc<Client> {
-        &self.client
-    }
-
-    pub(super) fn raw(&self) -> *mut sys::PJRT_LoadedExecutable {
-        self.raw
-    }
-
-    /// Bytes of all outputs of one run, on all its devices.
-    pub(super) fn output_bytes(&self) -> u64 {
-        self.output_bytes
-    }
-
-    /// Number of outputs reported by the plugin, which writes that many pointers on every run.
-    fn output_count(&self) -> Result<usize> {
-        self.with_unloaded(|executable| {
-            let mut args = Args::<sys::PJRT_Executable_NumOutputs_Args>::new(self.client.api);
-            args.executable = executable;
-            call!(self.client.api, PJRT_Executable_NumOutputs, args).map(|()| args.num_outputs)
-        })
-    }
-
-    /// Calls `use_it` with the `PJRT_Executable` of the loaded executable, and destroys it afterwards.
-    pub(super) fn with_unloaded<T>(&self, use_it: impl FnOnce(*mut sys::PJRT_Executable) -> Result<T>) -> Result<T> {
-        let api = self.client.api;
-        let mut get = Args::<sys::PJRT_LoadedExecutable_GetExecutable_Args>::new(api);
-        get.loaded_executable = self.raw;
-        call!(api, PJRT_LoadedExecutable_GetExecutable, get)?;
-        let result = use_it(get.executable);
-        let mut destroy = Args::<sys::PJRT_Executable_Destroy_Args>::new(api);
-        destroy.executable = get.executable;
-        let _ = call!(api, PJRT_Executable_Destroy, destroy);
-        result
+        // SAFETY: guaranteed by the caller.
+        let loaded = unsafe { Loaded::new(client, raw, signature)? };
+        let signature = loaded.signature();
+        let partitioned = match &signature.partitions {
+            Some(partitions) => Some(Partitioned::new(&loaded, partitions.clone())?),
+            None => None,
+        };
+        let output_bytes = match &partitioned {
+            Some(partitioned) => partitioned.output_bytes(),
+            None => signature.outputs.iter().map(|ty| ty.size_bytes() as u64).sum(),
+        };
+        Ok(PjrtExecutable { loaded, output_bytes, proven: AtomicU8::new(0), partitioned })
     }
 
     /// Checks the arguments' types and devices against the signature, and returns their buffers. The plugin itself
     /// compares only sizes in bytes, and would reinterpret an s32 as an f32.
     fn checked<'a>(&self, device: usize, arguments: &[&'a dyn Buffer]) -> Result<SmallVec<[&'a PjrtBuffer; 32]>> {
-        if arguments.len() != self.signature.parameters.len() {
-            return Err(wrong_number(&self.signature, arguments));
+        let (client, signature) = (self.loaded.client(), self.loaded.signature());
+        if arguments.len() != signature.parameters.len() {
+            return Err(wrong_number(signature, arguments));
         }
         let mut buffers = SmallVec::new();
-        for (i, (argument, wanted)) in arguments.iter().zip(&self.signature.parameters).enumerate() {
+        for (i, (argument, wanted)) in arguments.iter().zip(&signature.parameters).enumerate() {
             if argument.tensor_type() != wanted {
                 return Err(wrong_type(i, argument.tensor_type(), wanted));
             }
             match argument.as_any().downcast_ref::<PjrtBuffer>() {
-                Some(buffer) if argument.device() == device && buffer.belongs_to(&self.client) => buffers.push(buffer),
+                Some(buffer) if argument.device() == device && buffer.belongs_to(client) => buffers.push(buffer),
                 _ => {
                     return Err(error!(
                         InvalidArgument,
@@ -127,7 +82,8 @@ impl PjrtExecutable {
     /// for the first and the last one later: a plugin that consumed all donors of a program does so in every run.
     fn consumed(&self, buffers: &[&PjrtBuffer], keep: &[usize]) -> Vec<usize> {
         let may_be = |donor: &usize| keep.is_empty() || keep.binary_search(donor).is_err();
-        let donors: Vec<usize> = self.signature.donors.iter().copied().filter(may_be).collect();
+        let signature = self.loaded.signature();
+        let donors: Vec<usize> = signature.donors.iter().copied().filter(may_be).collect();
         let is_consumed = |&donor: &usize| buffers[donor].is_deleted();
         let proven = self.proven.load(Ordering::Relaxed);
         if proven >= PROVEN && donors.first().is_none_or(is_consumed) && donors.last().is_none_or(is_consumed) {
@@ -137,7 +93,7 @@ impl PjrtExecutable {
         let consumed: Vec<usize> = donors.into_iter().filter(is_consumed).collect();
         if consumed.len() < wanted {
             self.proven.store(0, Ordering::Relaxed);
-        } else if wanted == self.signature.donors.len() && proven < PROVEN {
+        } else if wanted == signature.donors.len() && proven < PROVEN {
             self.proven.store(proven + 1, Ordering::Relaxed);
         }
         consumed
@@ -147,22 +103,9 @@ impl PjrtExecutable {
 /// Number of runs after which only two donors are asked for.
 const PROVEN: u8 = 2;
 
-/// Error of a run with another number of arguments than the program has parameters.
-#[cold]
-pub(super) fn wrong_number(signature: &Signature, arguments: &[&dyn Buffer]) -> Error {
-    let (wanted, given) = (signature.parameters.len(), arguments.len());
-    error!(InvalidArgument, "the program takes {wanted} arguments, {given} were given")
-}
-
-/// Error of a run whose argument `i` has another type than the parameter.
-#[cold]
-pub(super) fn wrong_type(i: usize, given: &TensorType, wanted: &TensorType) -> Error {
-    error!(InvalidArgument, "argument {i} is {given}; the program was compiled for {wanted}")
-}
-
 impl Executable for PjrtExecutable {
     fn signature(&self) -> &Signature {
-        &self.signature
+        self.loaded.signature()
     }
 
     fn output_shardings(&self) -> &[Sharding] {
@@ -175,10 +118,11 @@ impl Executable for PjrtExecutable {
 
     fn serialize(&self) -> Result<Vec<u8>> {
         let _inside = exit::enter()?;
-        self.with_unloaded(|executable| {
-            let mut args = Args::<sys::PJRT_Executable_Serialize_Args>::new(self.client.api);
+        self.loaded.with_unloaded(|executable| {
+            let api = self.loaded.client().api;
+            let mut args = Args::<sys::PJRT_Executable_Serialize_Args>::new(api);
             args.executable = executable;
-            call!(self.client.api, PJRT_Executable_Serialize, args)?;
+            call!(api, PJRT_Executable_Serialize, args)?;
             if args.serialized_bytes.is_null() {
                 return Err(error!(Unimplemented, "the plugin serialized an executable to nothing"));
             }
@@ -196,10 +140,11 @@ impl Executable for PjrtExecutable {
 
     fn memory(&self) -> Result<ProgramMemory> {
         let _inside = exit::enter()?;
-        self.with_unloaded(|executable| {
-            let mut args = Args::<sys::PJRT_Executable_GetCompiledMemoryStats_Args>::new(self.client.api);
+        self.loaded.with_unloaded(|executable| {
+            let api = self.loaded.client().api;
+            let mut args = Args::<sys::PJRT_Executable_GetCompiledMemoryStats_Args>::new(api);
             args.executable = executable;
-            call!(self.client.api, PJRT_Executable_GetCompiledMemoryStats, args)?;
+            call!(api, PJRT_Executable_GetCompiledMemoryStats, args)?;
             Ok(ProgramMemory {
                 arguments: args.argument_size_in_bytes as u64,
                 outputs: args.output_size_in_bytes as u64,
@@ -213,13 +158,14 @@ impl Executable for PjrtExecutable {
     fn execute(&self, device: usize, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
         let _inside = exit::enter()?;
         if let Some(partitioned) = &self.partitioned {
-            return partitioned.execute(self, arguments, keep);
+            return partitioned.execute(&self.loaded, arguments, keep);
         }
-        let api = self.client.api;
+        let (client, signature) = (self.loaded.client(), self.loaded.signature());
+        let api = client.api;
         let buffers = self.checked(device, arguments)?;
         let raw_arguments: SmallVec<[*mut sys::PJRT_Buffer; 32]> = buffers.iter().map(|b| b.raw()).collect();
         let mut raw_outputs: SmallVec<[*mut sys::PJRT_Buffer; 32]> =
-            SmallVec::from_elem(null_mut(), self.signature.outputs.len());
+            SmallVec::from_elem(null_mut(), signature.outputs.len());
         let kept: SmallVec<[i64; 8]> = keep.iter().map(|&i| i as i64).collect();
 
         let mut options = Args::<sys::PJRT_ExecuteOptions>::new(api);
@@ -229,38 +175,27 @@ impl Executable for PjrtExecutable {
         let output_list: *mut *mut sys::PJRT_Buffer = raw_outputs.as_mut_ptr();
         let mut complete: *mut sys::PJRT_Event = null_mut();
         let mut args = Args::<sys::PJRT_LoadedExecutable_Execute_Args>::new(api);
-        args.executable = self.raw;
+        args.executable = self.loaded.raw();
         args.options = options.as_mut_ptr();
         args.argument_lists = &argument_list;
         args.num_devices = 1;
         args.num_args = raw_arguments.len();
         args.output_lists = &output_list;
         args.device_complete_events = &mut complete;
-        args.execute_device = self.client.device(device)?;
+        args.execute_device = client.device(device)?;
         call!(api, PJRT_LoadedExecutable_Execute, args)?;
 
         if !complete.is_null() {
             // SAFETY: the plugin transferred ownership of the event.
-            self.client.in_flight(device, unsafe { Event::new(api, complete) });
+            client.in_flight(device, unsafe { Event::new(api, complete) });
         }
         let consumed = self.consumed(&buffers, keep);
         let freed = consumed.iter().map(|&i| buffers[i].uncount()).sum();
-        self.client.count(self.output_bytes, freed);
-        let outputs = raw_outputs.iter().zip(&self.signature.outputs).map(|(&raw, ty)| {
+        client.count(self.output_bytes, freed);
+        let outputs = raw_outputs.iter().zip(&signature.outputs).map(|(&raw, ty)| {
             // SAFETY: the plugin wrote one new buffer per output and transferred ownership.
-            Arc::new(unsafe { PjrtBuffer::new(self.client.clone(), raw, ty.clone(), device) }) as Arc<dyn Buffer>
+            Arc::new(unsafe { PjrtBuffer::new(client.clone(), raw, ty.clone(), device) }) as Arc<dyn Buffer>
         });
         Ok(Execution { outputs: outputs.collect(), consumed })
-    }
-}
-
-impl Drop for PjrtExecutable {
-    fn drop(&mut self) {
-        let Ok(_inside) = exit::enter() else {
-            return;
-        };
-        let mut args = Args::<sys::PJRT_LoadedExecutable_Destroy_Args>::new(self.client.api);
-        args.executable = self.raw;
-        let _ = call!(self.client.api, PJRT_LoadedExecutable_Destroy, args);
     }
 }

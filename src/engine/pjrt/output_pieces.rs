@@ -2,10 +2,10 @@
 //! chose.
 
 use super::api::{self, Args, call, function};
-use super::executable::PjrtExecutable;
+use super::loaded::Loaded;
 use super::sys;
 use crate::allocation::zeroed_bytes;
-use crate::engine::{Executable, Partitions};
+use crate::engine::Partitions;
 use crate::error;
 use crate::error::{Code, Result};
 use crate::mesh::{MeshAxes, Sharding, module_of_hlo_with_config};
@@ -17,18 +17,19 @@ pub struct Outputs {
     pub shardings: Vec<Sharding>,
     /// Type of the pieces of each output.
     pub pieces: Vec<TensorType>,
-    /// Outputs whose sharding is unknown, see [`Executable::unknown_outputs`]; replicated in `shardings`.
+    /// Outputs whose sharding is unknown, see
+    /// [`Executable::unknown_outputs`](crate::engine::Executable::unknown_outputs); replicated in `shardings`.
     pub unknown: Vec<usize>,
 }
 
 /// Returns the shardings of the outputs and the types of their pieces.
-pub fn find(executable: &PjrtExecutable, partitions: &Partitions) -> Result<Outputs> {
-    let outputs = &executable.signature().outputs;
+pub fn find(loaded: &Loaded, partitions: &Partitions) -> Result<Outputs> {
+    let outputs = &loaded.signature().outputs;
     let axes = &partitions.mesh.axes;
     let chosen = match partitions.outputs.contains(&None) {
         true => {
             let ranks: Vec<usize> = outputs.iter().map(|ty| ty.dims.len()).collect();
-            chosen(executable, axes, &ranks)?
+            chosen(loaded, axes, &ranks)?
         }
         false => vec![None; outputs.len()],
     };
@@ -49,7 +50,7 @@ pub fn find(executable: &PjrtExecutable, partitions: &Partitions) -> Result<Outp
         found.pieces.push(TensorType::new(ty.dtype, &dims));
         found.shardings.push(sharding);
     }
-    match check(executable, &found) {
+    match check(loaded, &found) {
         Err(error) if error.code == Code::Unimplemented => {}
         other => other?,
     }
@@ -57,9 +58,9 @@ pub fn find(executable: &PjrtExecutable, partitions: &Partitions) -> Result<Outp
 }
 
 /// Reads the shardings of the outputs from the optimized program. None for those that whole mesh axes cannot express.
-fn chosen(executable: &PjrtExecutable, axes: &MeshAxes, ranks: &[usize]) -> Result<Vec<Option<Sharding>>> {
-    let api = executable.client().api;
-    executable.with_unloaded(|raw| {
+fn chosen(loaded: &Loaded, axes: &MeshAxes, ranks: &[usize]) -> Result<Vec<Option<Sharding>>> {
+    let api = loaded.client().api;
+    loaded.with_unloaded(|raw| {
         let format = "hlo";
         let mut program = Args::<sys::PJRT_Program>::new(api);
         program.format = format.as_ptr().cast();
@@ -85,9 +86,9 @@ fn chosen(executable: &PjrtExecutable, axes: &MeshAxes, ranks: &[usize]) -> Resu
 }
 
 /// Checks that the plugin's outputs have the shapes of the pieces: a buffer of another size must not be read as one.
-fn check(executable: &PjrtExecutable, outputs: &Outputs) -> Result<()> {
-    let api = executable.client().api;
-    executable.with_unloaded(|raw| {
+fn check(loaded: &Loaded, outputs: &Outputs) -> Result<()> {
+    let api = loaded.client().api;
+    loaded.with_unloaded(|raw| {
         let mut args = Args::<sys::PJRT_Executable_OutputDimensions_Args>::new(api);
         args.executable = raw;
         call!(api, PJRT_Executable_OutputDimensions, args)?;

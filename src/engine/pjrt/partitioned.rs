@@ -4,10 +4,10 @@ use super::api::{Args, call, function};
 use super::buffer::PjrtBuffer;
 use super::client::Client;
 use super::event::Event;
-use super::executable::{PjrtExecutable, wrong_number, wrong_type};
+use super::loaded::{Loaded, wrong_number, wrong_type};
 use super::output_pieces::{self, Outputs};
 use super::sys;
-use crate::engine::{Buffer, Executable, Execution, Partitions, ShardedBuffer};
+use crate::engine::{Buffer, Execution, Partitions, ShardedBuffer};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::mesh::{Mesh, Placement, Sharding};
@@ -25,13 +25,16 @@ type PerDevice<T> = SmallVec<[T; 16]>;
 pub struct Partitioned {
     partitions: Partitions,
     outputs: Outputs,
+    output_bytes: u64,
 }
 
 impl Partitioned {
     /// Reads the shardings of the executable's outputs, see [`output_pieces::find`].
-    pub fn new(executable: &PjrtExecutable, partitions: Partitions) -> Result<Partitioned> {
-        let outputs = output_pieces::find(executable, &partitions)?;
-        Ok(Partitioned { partitions, outputs })
+    pub fn new(loaded: &Loaded, partitions: Partitions) -> Result<Partitioned> {
+        let outputs = output_pieces::find(loaded, &partitions)?;
+        let of_device: u64 = outputs.pieces.iter().map(|ty| ty.size_bytes() as u64).sum();
+        let output_bytes = of_device * partitions.mesh.ordinals.len() as u64;
+        Ok(Partitioned { partitions, outputs, output_bytes })
     }
 
     /// Sharding of each output.
@@ -46,17 +49,16 @@ impl Partitioned {
 
     /// Bytes of the pieces of all outputs, on all devices.
     pub fn output_bytes(&self) -> u64 {
-        let of_device: u64 = self.outputs.pieces.iter().map(|ty| ty.size_bytes() as u64).sum();
-        of_device * self.partitions.mesh.ordinals.len() as u64
+        self.output_bytes
     }
 
-    /// Enqueues one run on all devices of the mesh, see [`Executable::execute`].
+    /// Enqueues one run on all devices of the mesh, see [`Executable::execute`](crate::engine::Executable::execute).
     ///
     /// Checks all arguments before the run: if a plugin refused one on a single device, the other devices would run,
     /// and consume their pieces. The plugin with API 0.106 even crashes, because it launches the program on all devices
     /// although preparing it failed on one.
-    pub fn execute(&self, executable: &PjrtExecutable, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
-        let (client, signature) = (executable.client(), executable.signature());
+    pub fn execute(&self, loaded: &Loaded, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
+        let (client, signature) = (loaded.client(), loaded.signature());
         if !self.outputs.unknown.is_empty() {
             let unknown = &self.outputs.unknown;
             return Err(error!(Internal, "the shardings of the outputs {unknown:?} are unknown; they must be stated"));
@@ -67,7 +69,7 @@ impl Partitioned {
         let sharded = self.checked(&signature.parameters, arguments)?;
         let pieces = pieces_of(client, &sharded, self.partitions.mesh.ordinals.len())?;
         check_donors(&pieces[..arguments.len()], &signature.donors, keep)?;
-        let outputs = self.launch(executable, &pieces, keep).inspect_err(|_| {
+        let outputs = self.launch(loaded, &pieces, keep).inspect_err(|_| {
             // A failed run may have consumed pieces on some devices.
             let freed = pieces.iter().filter(|piece| piece.is_deleted()).map(|piece| piece.uncount()).sum();
             client.count(0, freed);
@@ -88,7 +90,7 @@ impl Partitioned {
                 consumed.push(donor);
             }
         }
-        client.count(executable.output_bytes(), freed);
+        client.count(self.output_bytes, freed);
         Ok(Execution { outputs: self.wrap(client, &signature.outputs, &outputs), consumed })
     }
 
@@ -116,13 +118,8 @@ impl Partitioned {
     }
 
     /// Enqueues one run with these pieces of the arguments. Returns the outputs.
-    fn launch(
-        &self,
-        executable: &PjrtExecutable,
-        pieces: &[&PjrtBuffer],
-        keep: &[usize],
-    ) -> Result<Lists<*mut sys::PJRT_Buffer>> {
-        let client = executable.client();
+    fn launch(&self, loaded: &Loaded, pieces: &[&PjrtBuffer], keep: &[usize]) -> Result<Lists<*mut sys::PJRT_Buffer>> {
+        let client = loaded.client();
         let api = client.api;
         let ordinals = &self.partitions.mesh.ordinals;
         let (argument_count, output_count) = (self.partitions.parameters.len(), self.outputs.pieces.len());
@@ -140,7 +137,7 @@ impl Partitioned {
         options.non_donatable_input_indices = if kept.is_empty() { null() } else { kept.as_ptr() };
         options.num_non_donatable_input_indices = kept.len();
         let mut args = Args::<sys::PJRT_LoadedExecutable_Execute_Args>::new(api);
-        args.executable = executable.raw();
+        args.executable = loaded.raw();
         args.options = options.as_mut_ptr();
         args.argument_lists = argument_lists.as_ptr();
         args.num_devices = ordinals.len();

@@ -2,7 +2,7 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, Placement, ScatterOp, Trace};
+use crate::ir::{BinaryOp, DimensionNumbers, NodeId, ScatterOp, Trace};
 use crate::ops::creation::constants::{full, nothing};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::binary::binary_scalar;
@@ -75,15 +75,15 @@ fn lay_out(trace: &Trace, x: &TensorType, indices: &[Option<NodeId>]) -> Result<
 
 impl Advanced {
     /// Dimension numbers with one index vector for each element of the common shape.
-    fn placement(&self) -> Placement {
+    fn numbers(&self) -> DimensionNumbers {
         let common = self.position..self.position + self.common.len();
         let axes: Vec<i64> = self.axes.iter().map(|&axis| axis as i64).collect();
-        Placement {
+        DimensionNumbers {
             window_dims: (0..self.dims.len()).filter(|axis| !common.contains(axis)).map(|axis| axis as i64).collect(),
             collapsed_dims: axes.clone(),
             index_map: axes,
             index_vector_dim: self.common.len() as i64,
-            ..Placement::default()
+            ..DimensionNumbers::default()
         }
     }
 
@@ -135,7 +135,7 @@ pub fn index(trace: &mut Trace, x: NodeId, indices: &[Option<NodeId>]) -> Result
     let vectors = lay.vectors(trace, &ty, indices)?;
     let sizes: Vec<i64> =
         (0..ty.dims.len()).map(|axis| if lay.axes.contains(&axis) { 1 } else { ty.dims[axis] }).collect();
-    gather(trace, x, vectors, &lay.placement(), &sizes, false)
+    gather(trace, x, vectors, &lay.numbers(), &sizes, false)
 }
 
 /// Records `x` with `values` combined into the elements that [`index`] would return. `values` broadcast to their shape.
@@ -159,7 +159,7 @@ pub fn index_put(
         return reshape(trace, made, &ty.dims);
     }
     let vectors = lay.vectors(trace, &ty, indices)?;
-    combined(trace, op, x, vectors, values, &lay.placement())
+    combined(trace, op, x, vectors, values, &lay.numbers())
 }
 
 fn check_values(values: &TensorType, wanted: &TensorType) -> Result<()> {

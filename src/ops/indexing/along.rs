@@ -3,7 +3,7 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Placement, ScatterOp, Trace};
+use crate::ir::{BinaryOp, CompareOp, DimensionNumbers, NodeId, ScatterOp, Trace};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::{full, nothing};
@@ -90,14 +90,14 @@ pub fn index_combine(
         return Err(error!(InvalidArgument, "source: it is {from}; x is {ty} and indices are {at}, want {wanted}"));
     }
     let indices = from_start(trace, indices, ty.dims[axis])?;
-    let placement = Placement {
+    let numbers = DimensionNumbers {
         window_dims: (0..ty.dims.len() as i64).filter(|&a| a != axis as i64).collect(),
         collapsed_dims: vec![axis as i64],
         index_map: vec![axis as i64],
         index_vector_dim: 1,
-        ..Placement::default()
+        ..DimensionNumbers::default()
     };
-    combined(trace, op, x, indices, source, &placement)
+    combined(trace, op, x, indices, source, &numbers)
 }
 
 /// Records a scatter with `op`. f16 and bf16 are summed and multiplied in f32; 8-bit floats are combined in f32 by
@@ -108,7 +108,7 @@ pub(in crate::ops) fn combined(
     x: NodeId,
     indices: NodeId,
     updates: NodeId,
-    placement: &Placement,
+    numbers: &DimensionNumbers,
 ) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     let wide = match (op, dtype) {
@@ -125,7 +125,7 @@ pub(in crate::ops) fn combined(
     }?;
     let (x, updates) = (convert(trace, x, wide), convert(trace, updates, wide));
     let applied = Applied { body: &body, captures: &[] };
-    let made = scatter(trace, &applied, &[x], indices, &[updates], placement, Promises::default())?[0];
+    let made = scatter(trace, &applied, &[x], indices, &[updates], numbers, Promises::default())?[0];
     Ok(convert(trace, made, dtype))
 }
 
@@ -161,9 +161,9 @@ fn common(x: &TensorType, indices: &TensorType, axis: usize) -> Result<(Dims, Di
 }
 
 /// Dimension numbers that gather one element for each index, along one axis of `rank`.
-pub(in crate::ops) fn elements_along(axis: usize, rank: usize) -> Placement {
+pub(in crate::ops) fn elements_along(axis: usize, rank: usize) -> DimensionNumbers {
     let others: Vec<i64> = (0..rank).filter(|&a| a != axis).map(|a| a as i64).collect();
-    Placement {
+    DimensionNumbers {
         window_dims: vec![],
         collapsed_dims: vec![axis as i64],
         batching_dims: others.clone(),

@@ -8,7 +8,7 @@ use super::gather::{GatherAttributes, gather};
 use super::scatter::{Promises, ScatterAttributes, scatter};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Placement, Trace};
+use crate::ir::{DimensionNumbers, NodeId, Trace};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::{full, nothing};
@@ -29,38 +29,38 @@ fn with_first(axes: &[i64]) -> Vec<i64> {
 }
 
 /// Dimension numbers with a leading batch axis on the array and on the result (or updates), but not on the indices.
-fn over_array(placement: &Placement) -> Placement {
-    Placement {
-        window_dims: with_first(&placement.window_dims),
-        collapsed_dims: behind(&placement.collapsed_dims),
-        batching_dims: behind(&placement.batching_dims),
-        indices_batching_dims: placement.indices_batching_dims.clone(),
-        index_map: behind(&placement.index_map),
-        index_vector_dim: placement.index_vector_dim,
+fn over_array(numbers: &DimensionNumbers) -> DimensionNumbers {
+    DimensionNumbers {
+        window_dims: with_first(&numbers.window_dims),
+        collapsed_dims: behind(&numbers.collapsed_dims),
+        batching_dims: behind(&numbers.batching_dims),
+        indices_batching_dims: numbers.indices_batching_dims.clone(),
+        index_map: behind(&numbers.index_map),
+        index_vector_dim: numbers.index_vector_dim,
     }
 }
 
 /// Dimension numbers with a leading batch axis on the indices and on the result, but not on the array.
-fn over_indices(placement: &Placement) -> Placement {
-    Placement {
-        window_dims: behind(&placement.window_dims),
-        collapsed_dims: placement.collapsed_dims.clone(),
-        batching_dims: placement.batching_dims.clone(),
-        indices_batching_dims: behind(&placement.indices_batching_dims),
-        index_map: placement.index_map.clone(),
-        index_vector_dim: placement.index_vector_dim + 1,
+fn over_indices(numbers: &DimensionNumbers) -> DimensionNumbers {
+    DimensionNumbers {
+        window_dims: behind(&numbers.window_dims),
+        collapsed_dims: numbers.collapsed_dims.clone(),
+        batching_dims: numbers.batching_dims.clone(),
+        indices_batching_dims: behind(&numbers.indices_batching_dims),
+        index_map: numbers.index_map.clone(),
+        index_vector_dim: numbers.index_vector_dim + 1,
     }
 }
 
 /// Dimension numbers with a leading batch axis on the array, the indices and the result (or updates).
-fn over_all(placement: &Placement) -> Placement {
-    Placement {
-        window_dims: behind(&placement.window_dims),
-        collapsed_dims: behind(&placement.collapsed_dims),
-        batching_dims: with_first(&placement.batching_dims),
-        indices_batching_dims: with_first(&placement.indices_batching_dims),
-        index_map: behind(&placement.index_map),
-        index_vector_dim: placement.index_vector_dim + 1,
+fn over_all(numbers: &DimensionNumbers) -> DimensionNumbers {
+    DimensionNumbers {
+        window_dims: behind(&numbers.window_dims),
+        collapsed_dims: behind(&numbers.collapsed_dims),
+        batching_dims: with_first(&numbers.batching_dims),
+        indices_batching_dims: with_first(&numbers.indices_batching_dims),
+        index_map: behind(&numbers.index_map),
+        index_vector_dim: numbers.index_vector_dim + 1,
     }
 }
 
@@ -71,7 +71,7 @@ struct Batched<'a> {
     /// Whether the array and the indices are mapped. At least one of them is.
     mapped: [bool; 2],
     /// Dimension numbers and slice sizes without the batch.
-    placement: &'a Placement,
+    numbers: &'a DimensionNumbers,
     sizes: &'a [i64],
     indices_are_sorted: bool,
     size: i64,
@@ -84,12 +84,12 @@ impl Batched<'_> {
             return empty(trace, ty);
         }
         let with = |first: i64| [&[first], self.sizes].concat();
-        let (placement, sizes, is_sorted) = match self.mapped {
-            [true, false] => (over_array(self.placement), with(self.size), self.indices_are_sorted),
-            [false, _] => (over_indices(self.placement), self.sizes.to_vec(), false),
-            [true, true] => (over_all(self.placement), with(1), false),
+        let (numbers, sizes, is_sorted) = match self.mapped {
+            [true, false] => (over_array(self.numbers), with(self.size), self.indices_are_sorted),
+            [false, _] => (over_indices(self.numbers), self.sizes.to_vec(), false),
+            [true, true] => (over_all(self.numbers), with(1), false),
         };
-        gather(trace, self.x, self.indices, &placement, &sizes, is_sorted)
+        gather(trace, self.x, self.indices, &numbers, &sizes, is_sorted)
     }
 }
 
@@ -101,9 +101,9 @@ fn empty(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
 }
 
 /// Dimension numbers of one slice of an array of this rank, whose starts are a vector.
-fn one_slice(rank: usize) -> Placement {
+fn one_slice(rank: usize) -> DimensionNumbers {
     let axes: Vec<i64> = (0..rank as i64).collect();
-    Placement { window_dims: axes.clone(), index_map: axes, index_vector_dim: 0, ..Placement::default() }
+    DimensionNumbers { window_dims: axes.clone(), index_map: axes, index_vector_dim: 0, ..DimensionNumbers::default() }
 }
 
 /// Returns a start of 0 for the batch axis, followed by the starts: the operands from `first` on.
@@ -137,9 +137,8 @@ pub fn batch_of_slice(site: &mut Site, mapped: &[bool], size: i64) -> Result<Nod
         return dynamic_slice(site.trace, x, &starts, &[&[size], &ty.dims[..]].concat());
     }
     let indices = vectors_of_starts(site, 1, mapped, size)?;
-    let (placement, mapped) = (one_slice(ty.dims.len()), [mapped[0], true]);
-    let batched =
-        Batched { x, indices, mapped, placement: &placement, sizes: &ty.dims, indices_are_sorted: false, size };
+    let (numbers, mapped) = (one_slice(ty.dims.len()), [mapped[0], true]);
+    let batched = Batched { x, indices, mapped, numbers: &numbers, sizes: &ty.dims, indices_are_sorted: false, size };
     batched.record(site.trace, &ty)
 }
 
@@ -154,13 +153,13 @@ pub fn batch_of_update(site: &mut Site, mapped: &[bool], size: i64) -> Result<No
         let starts = starts_behind_batch(site, 2)?;
         return dynamic_update_slice(site.trace, x, update, &starts);
     }
-    let placement = one_slice(ty.dims.len());
+    let numbers = one_slice(ty.dims.len());
     let vectors = vectors_of_starts(site, 2, mapped, size)?;
-    let indices = clamped(site.trace, vectors, 1, &last_starts(&ty.dims, &part.dims, &placement))?;
+    let indices = clamped(site.trace, vectors, 1, &last_starts(&ty.dims, &part.dims, &numbers))?;
     let body = bodies::replace(ty.dtype)?;
     let replace = Applied { body: &body, captures: &[] };
     let promises = Promises { sorted: false, unique: true };
-    Ok(scatter(site.trace, &replace, &[x], indices, &[update], &over_all(&placement), promises)?[0])
+    Ok(scatter(site.trace, &replace, &[x], indices, &[update], &over_all(&numbers), promises)?[0])
 }
 
 /// Batches a take: by another take if the indices are not mapped, or if only they are and the axis is the first one; by
@@ -175,25 +174,25 @@ pub fn batch_of_take(site: &mut Site, mapped: &[bool], size: i64) -> Result<Node
         return take(site.trace, x, indices, 0);
     }
     let dims = site.unbatched_ty(0, mapped).dims;
-    let (placement, sizes) = gather_of_take(axis, &dims, site.unbatched_ty(1, mapped).dims.len());
+    let (numbers, sizes) = gather_of_take(axis, &dims, site.unbatched_ty(1, mapped).dims.len());
     let indices = from_start(site.trace, indices, dims[axis])?;
     let mapped = [mapped[0], true];
-    let batched = Batched { x, indices, mapped, placement: &placement, sizes: &sizes, indices_are_sorted: false, size };
+    let batched = Batched { x, indices, mapped, numbers: &numbers, sizes: &sizes, indices_are_sorted: false, size };
     batched.record(site.trace, &ty)
 }
 
 /// Batches a gather.
 pub fn batch_of_gather(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
-    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = site.attributes();
+    let GatherAttributes { indices_are_sorted, slice_sizes, numbers } = site.attributes();
     let (x, indices, ty) = (site.operands[0], site.operands[1], site.ty.clone());
     let mapped = [mapped[0], mapped[1]];
-    let batched = Batched { x, indices, mapped, placement: &placement, sizes: &slice_sizes, indices_are_sorted, size };
+    let batched = Batched { x, indices, mapped, numbers: &numbers, sizes: &slice_sizes, indices_are_sorted, size };
     batched.record(site.trace, &ty)
 }
 
 /// Batches a scatter: all arrays and updates get the batch axis; the indices keep it if they are mapped.
 pub fn batch_of_scatter(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
-    let ScatterAttributes { indices_are_sorted, unique_indices, placement } = site.attributes();
+    let ScatterAttributes { indices_are_sorted, unique_indices, numbers } = site.attributes();
     let body = site.bodies[0].clone();
     let count = body.results().len();
     let captures = site.operands[2 * count + 1..].to_vec();
@@ -207,10 +206,10 @@ pub fn batch_of_scatter(site: &mut Site, mapped: &[bool], size: i64) -> Result<V
         arrays.push(site.mapped_operand(i, mapped, size)?);
         updates.push(site.mapped_operand(count + 1 + i, mapped, size)?);
     }
-    let placement = if mapped[count] { over_all(&placement) } else { over_array(&placement) };
+    let numbers = if mapped[count] { over_all(&numbers) } else { over_array(&numbers) };
     let promises = Promises { sorted: indices_are_sorted && !mapped[count], unique: unique_indices };
     let combiner = Applied { body: &body, captures: &captures };
-    let made = scatter(site.trace, &combiner, &arrays, indices, &updates, &placement, promises)?;
+    let made = scatter(site.trace, &combiner, &arrays, indices, &updates, &numbers, promises)?;
     Ok(made.into_iter().map(|id| (id, true)).collect())
 }
 
@@ -220,12 +219,12 @@ mod tests {
 
     #[test]
     fn a_batch_axis_comes_first() {
-        let rows = Placement {
+        let rows = DimensionNumbers {
             window_dims: vec![1],
             collapsed_dims: vec![0],
             index_map: vec![0],
             index_vector_dim: 1,
-            ..Placement::default()
+            ..DimensionNumbers::default()
         };
         let array = over_array(&rows);
         assert_eq!((array.window_dims, array.collapsed_dims, array.index_vector_dim), (vec![0, 2], vec![1], 1));

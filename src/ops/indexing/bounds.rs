@@ -2,7 +2,7 @@
 //! do not.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Placement, ReduceOp, Trace};
+use crate::ir::{BinaryOp, CompareOp, DimensionNumbers, NodeId, ReduceOp, Trace};
 use crate::ops::creation::constants::full;
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::compare_select::{compare, compare_scalar};
@@ -11,14 +11,14 @@ use crate::ops::shape::slicing::concatenate;
 use crate::types::{Kind, ScalarValue, TensorType, integer_limits};
 
 /// Greatest start of a slice of shape `sizes` along each axis of the index map, in its order.
-pub fn last_starts(dims: &[i64], sizes: &[i64], placement: &Placement) -> Vec<i64> {
-    placement.index_map.iter().map(|&axis| dims[axis as usize] - sizes[axis as usize]).collect()
+pub fn last_starts(dims: &[i64], sizes: &[i64], numbers: &DimensionNumbers) -> Vec<i64> {
+    numbers.index_map.iter().map(|&axis| dims[axis as usize] - sizes[axis as usize]).collect()
 }
 
 /// Shape of a slice of an array of this rank; `side` is the shape of the gather's result or of the scatter's updates.
-pub fn slice_sizes(placement: &Placement, rank: usize, side: &[i64]) -> Vec<i64> {
+pub fn slice_sizes(numbers: &DimensionNumbers, rank: usize, side: &[i64]) -> Vec<i64> {
     let mut sizes = vec![1; rank];
-    for (axis, &at) in placement.array_axes(rank).into_iter().zip(&placement.window_dims) {
+    for (axis, &at) in numbers.array_axes(rank).into_iter().zip(&numbers.window_dims) {
         sizes[axis] = side[at as usize];
     }
     sizes

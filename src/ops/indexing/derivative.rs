@@ -5,7 +5,7 @@ use super::bounds::{clamped, last_starts};
 use super::dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
 use super::gather::{GatherAttributes, gather};
 use crate::error::Result;
-use crate::ir::{NodeId, Placement, ScatterOp, Trace};
+use crate::ir::{DimensionNumbers, NodeId, ScatterOp, Trace};
 use crate::ops::rules::{Forward, Site, zeros};
 use crate::types::TensorType;
 
@@ -68,18 +68,18 @@ pub fn vjp_of_update(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[b
 }
 
 /// Dimension numbers and slice sizes of the gather that is equivalent to a take. `dims` is the shape of the array.
-pub fn gather_of_take(axis: usize, dims: &[i64], indices_rank: usize) -> (Placement, Vec<i64>) {
+pub fn gather_of_take(axis: usize, dims: &[i64], indices_rank: usize) -> (DimensionNumbers, Vec<i64>) {
     let rank = dims.len() - 1 + indices_rank;
-    let placement = Placement {
+    let numbers = DimensionNumbers {
         window_dims: (0..axis).chain(axis + indices_rank..rank).map(|axis| axis as i64).collect(),
         collapsed_dims: vec![axis as i64],
         index_map: vec![axis as i64],
         index_vector_dim: indices_rank as i64,
-        ..Placement::default()
+        ..DimensionNumbers::default()
     };
     let mut sizes = dims.to_vec();
     sizes[axis] = 1;
-    (placement, sizes)
+    (numbers, sizes)
 }
 
 /// Tangent of a take: the take of the tangent.
@@ -98,9 +98,9 @@ pub fn vjp_of_take(site: &mut Site, operand: usize, cotangent: NodeId) -> Result
     }
     let (TakeAttributes { axis }, indices) = (site.attributes(), site.operands[1]);
     let (ty, indices_rank) = (site.operand_ty(0), site.operand_ty(1).dims.len());
-    let (placement, sizes) = gather_of_take(axis, &ty.dims, indices_rank);
+    let (numbers, sizes) = gather_of_take(axis, &ty.dims, indices_rank);
     let indices = from_start(site.trace, indices, ty.dims[axis])?;
-    transposed(site.trace, &ty, indices, &placement, &sizes, cotangent).map(Some)
+    transposed(site.trace, &ty, indices, &numbers, &sizes, cotangent).map(Some)
 }
 
 /// Tangent of a gather: the gather of the tangent.
@@ -108,9 +108,9 @@ pub fn jvp_of_gather(site: &mut Site, operand: usize, tangent: NodeId) -> Result
     if operand != 0 {
         return Ok(None);
     }
-    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = site.attributes();
+    let GatherAttributes { indices_are_sorted, slice_sizes, numbers } = site.attributes();
     let indices = site.operands[1];
-    gather(site.trace, tangent, indices, &placement, &slice_sizes, indices_are_sorted).map(Some)
+    gather(site.trace, tangent, indices, &numbers, &slice_sizes, indices_are_sorted).map(Some)
 }
 
 /// Cotangent of the array of a gather.
@@ -118,9 +118,9 @@ pub fn vjp_of_gather(site: &mut Site, operand: usize, cotangent: NodeId) -> Resu
     if operand != 0 {
         return Ok(None);
     }
-    let GatherAttributes { slice_sizes, placement, .. } = site.attributes();
+    let GatherAttributes { slice_sizes, numbers, .. } = site.attributes();
     let (ty, indices) = (site.operand_ty(0), site.operands[1]);
-    transposed(site.trace, &ty, indices, &placement, &slice_sizes, cotangent).map(Some)
+    transposed(site.trace, &ty, indices, &numbers, &slice_sizes, cotangent).map(Some)
 }
 
 /// Records the transpose of a gather from an array of type `ty`: slices are added to zeros. Scatter drops slices out of
@@ -129,12 +129,12 @@ fn transposed(
     trace: &mut Trace,
     ty: &TensorType,
     indices: NodeId,
-    placement: &Placement,
+    numbers: &DimensionNumbers,
     sizes: &[i64],
     cotangent: NodeId,
 ) -> Result<NodeId> {
-    let lasts = last_starts(&ty.dims, sizes, placement);
-    let indices = clamped(trace, indices, placement.index_vector_dim, &lasts)?;
+    let lasts = last_starts(&ty.dims, sizes, numbers);
+    let indices = clamped(trace, indices, numbers.index_vector_dim, &lasts)?;
     let empty = zeros(trace, ty)?;
-    combined(trace, ScatterOp::Sum, empty, indices, cotangent, placement)
+    combined(trace, ScatterOp::Sum, empty, indices, cotangent, numbers)
 }

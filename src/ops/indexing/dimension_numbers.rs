@@ -3,10 +3,10 @@
 use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::Placement;
+use crate::ir::DimensionNumbers;
 use crate::types::{DType, TensorType};
 
-/// StableHLO's names for the fields of a [`Placement`].
+/// StableHLO's names for the fields of [`DimensionNumbers`].
 pub struct Names {
     /// Name of the operation.
     pub op: &'static str,
@@ -39,11 +39,17 @@ pub const SCATTER: Names = Names {
 
 /// Returns an error unless the dimension numbers fit the array and the indices. `rank` is the rank of gather's result
 /// or of scatter's updates.
-pub fn check(names: &Names, placement: &Placement, x: &TensorType, indices: &TensorType, rank: usize) -> Result<()> {
+pub fn check(
+    names: &Names,
+    numbers: &DimensionNumbers,
+    x: &TensorType,
+    indices: &TensorType,
+    rank: usize,
+) -> Result<()> {
     if !indices.dtype.is_integer() {
         return Err(error!(InvalidArgument, "indices: they are {indices}; want integers"));
     }
-    let vector_dim = placement.index_vector_dim;
+    let vector_dim = numbers.index_vector_dim;
     if vector_dim < 0 || vector_dim > indices.dims.len() as i64 {
         return Err(error!(
             InvalidArgument,
@@ -51,16 +57,16 @@ pub fn check(names: &Names, placement: &Placement, x: &TensorType, indices: &Ten
             indices.dims.len()
         ));
     }
-    ascending(names.window, &placement.window_dims, rank)?;
-    ascending(names.collapsed, &placement.collapsed_dims, x.dims.len())?;
-    ascending(names.batching, &placement.batching_dims, x.dims.len())?;
-    distinct(names.indices_batching, &placement.indices_batching_dims, indices.dims.len())?;
-    distinct(names.map, &placement.index_map, x.dims.len())?;
-    apart(names.batching, &placement.batching_dims, names.collapsed, &placement.collapsed_dims)?;
-    apart(names.map, &placement.index_map, names.batching, &placement.batching_dims)?;
-    check_vectors(names, placement, indices)?;
-    check_batching(names, placement, x, indices)?;
-    let taken = placement.window_dims.len() + placement.collapsed_dims.len() + placement.batching_dims.len();
+    ascending(names.window, &numbers.window_dims, rank)?;
+    ascending(names.collapsed, &numbers.collapsed_dims, x.dims.len())?;
+    ascending(names.batching, &numbers.batching_dims, x.dims.len())?;
+    distinct(names.indices_batching, &numbers.indices_batching_dims, indices.dims.len())?;
+    distinct(names.map, &numbers.index_map, x.dims.len())?;
+    apart(names.batching, &numbers.batching_dims, names.collapsed, &numbers.collapsed_dims)?;
+    apart(names.map, &numbers.index_map, names.batching, &numbers.batching_dims)?;
+    check_vectors(names, numbers, indices)?;
+    check_batching(names, numbers, x, indices)?;
+    let taken = numbers.window_dims.len() + numbers.collapsed_dims.len() + numbers.batching_dims.len();
     if taken != x.dims.len() {
         return Err(error!(
             InvalidArgument,
@@ -74,23 +80,23 @@ pub fn check(names: &Names, placement: &Placement, x: &TensorType, indices: &Ten
 }
 
 /// Checks that index vectors have one element for each axis in the index map.
-fn check_vectors(names: &Names, placement: &Placement, indices: &TensorType) -> Result<()> {
-    let length = indices.dims.get(placement.index_vector_dim as usize).copied().unwrap_or(1);
-    let given = placement.index_map.len();
+fn check_vectors(names: &Names, numbers: &DimensionNumbers, indices: &TensorType) -> Result<()> {
+    let length = indices.dims.get(numbers.index_vector_dim as usize).copied().unwrap_or(1);
+    let given = numbers.index_map.len();
     if given as i64 != length {
         return Err(error!(
             InvalidArgument,
             "{}: {given} axes given; indices are {indices} with index_vector_dim {}: want {length}",
             names.map,
-            placement.index_vector_dim
+            numbers.index_vector_dim
         ));
     }
     Ok(())
 }
 
 /// Checks that the batching axes of the array and of the indices pair up and have equal sizes.
-fn check_batching(names: &Names, placement: &Placement, x: &TensorType, indices: &TensorType) -> Result<()> {
-    let (own, theirs) = (&placement.batching_dims, &placement.indices_batching_dims);
+fn check_batching(names: &Names, numbers: &DimensionNumbers, x: &TensorType, indices: &TensorType) -> Result<()> {
+    let (own, theirs) = (&numbers.batching_dims, &numbers.indices_batching_dims);
     if own.len() != theirs.len() {
         return Err(error!(
             InvalidArgument,
@@ -102,7 +108,7 @@ fn check_batching(names: &Names, placement: &Placement, x: &TensorType, indices:
         ));
     }
     for (&axis, &at) in own.iter().zip(theirs) {
-        if at == placement.index_vector_dim {
+        if at == numbers.index_vector_dim {
             return Err(error!(InvalidArgument, "{}: {at} is the index_vector_dim", names.indices_batching));
         }
         if x.dims[axis as usize] != indices.dims[at as usize] {
@@ -144,21 +150,21 @@ fn apart(name: &str, axes: &[i64], other: &str, others: &[i64]) -> Result<()> {
 }
 
 /// Writes dimension numbers as a StableHLO attribute.
-pub fn text(names: &Names, placement: &Placement) -> String {
+pub fn text(names: &Names, numbers: &DimensionNumbers) -> String {
     format!(
         "#stablehlo.{}<{} = {:?}, {} = {:?}, {} = {:?}, {} = {:?}, {} = {:?}, index_vector_dim = {}>",
         names.op,
         names.window,
-        placement.window_dims,
+        numbers.window_dims,
         names.collapsed,
-        placement.collapsed_dims,
+        numbers.collapsed_dims,
         names.batching,
-        placement.batching_dims,
+        numbers.batching_dims,
         names.indices_batching,
-        placement.indices_batching_dims,
+        numbers.indices_batching_dims,
         names.map,
-        placement.index_map,
-        placement.index_vector_dim
+        numbers.index_map,
+        numbers.index_vector_dim
     )
 }
 

@@ -7,7 +7,7 @@ use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native;
 use crate::ops::creation::constants::nothing;
 use crate::ops::definition::{Definition, InPlace, Native};
-use crate::ops::indexing::dimension_numbers as placement;
+use crate::ops::indexing::dimension_numbers;
 use crate::ops::indexing::{batch, derivative};
 use crate::ops::rules::{Batching, Derivative};
 use crate::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
@@ -167,7 +167,7 @@ fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize, sizes: &[i64]
     let (mut names, mut types) = e.listed(&operands[..arrays]);
     let (dims, sizes) = (e.values[operands[0]].ty.dims.clone(), sizes.to_vec());
     for (axis, &start) in operands[arrays..].iter().enumerate() {
-        let (mut name, ty) = placement::indices(e, start);
+        let (mut name, ty) = dimension_numbers::indices(e, start);
         if e.extent != Extent::Device {
             // On a mesh, starts are clamped here: XLA adds the offset of a piece to the start of the slice before it
             // clamps the start.
@@ -224,7 +224,7 @@ fn lower_take(e: &mut Emitter, at: usize) {
 fn nonnegative(e: &mut Emitter, position: usize, dim: i64) -> (String, TensorType) {
     let given = e.values[position].ty.clone();
     if given.dtype.kind() != Kind::Signed {
-        return placement::indices(e, position);
+        return dimension_numbers::indices(e, position);
     }
     let wide = if given.dtype == DType::S64 || dim > i64::from(i32::MAX) { DType::S64 } else { DType::S32 };
     let ty = TensorType { dtype: wide, dims: given.dims };

@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Placement, Trace, attributes};
+use crate::ir::{DimensionNumbers, NodeId, Op, Trace, attributes};
 use crate::native;
 use crate::ops::creation::constants::nothing;
 use crate::ops::definition::{Definition, Native};
@@ -23,8 +23,8 @@ pub(in crate::ops) const GATHER: Definition = Definition {
     build: crate::ops::indexing::xla_rs::gather,
     whole: is_hard_to_split,
     native: Native::One(|call| {
-        let GatherAttributes { placement, .. } = call.attributes();
-        native::gather(call.ty, &placement, call.operands[0], call.operands[1])
+        let GatherAttributes { numbers, .. } = call.attributes();
+        native::gather(call.ty, &numbers, call.operands[0], call.operands[1])
     }),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_gather, vjp: derivative::vjp_of_gather },
     batching: Batching::Rule(batch::batch_of_gather),
@@ -39,7 +39,7 @@ attributes! {
         /// Sizes of the slices, one for each axis of the array.
         pub slice_sizes: Vec<i64>,
         /// Dimension numbers.
-        pub placement: Placement,
+        pub numbers: DimensionNumbers,
     }
 }
 
@@ -48,25 +48,25 @@ pub fn gather(
     trace: &mut Trace,
     x: NodeId,
     indices: NodeId,
-    placement: &Placement,
+    numbers: &DimensionNumbers,
     slice_sizes: &[i64],
     indices_are_sorted: bool,
 ) -> Result<NodeId> {
     let ty = trace.ty(x);
-    let dims = infer(&ty, &trace.ty(indices), placement, slice_sizes)?;
+    let dims = infer(&ty, &trace.ty(indices), numbers, slice_sizes)?;
     if element_count(&dims)? == 0 {
         return nothing(trace, &TensorType { dtype: ty.dtype, dims });
     }
     let shape = trace.intern(&dims);
     let attributes =
-        GatherAttributes { indices_are_sorted, slice_sizes: slice_sizes.to_vec(), placement: placement.clone() };
+        GatherAttributes { indices_are_sorted, slice_sizes: slice_sizes.to_vec(), numbers: numbers.clone() };
     Ok(trace.operation_with_attributes(Op::Gather, ty.dtype, shape, &[x, indices], &attributes))
 }
 
-fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i64]) -> Result<Dims> {
-    let vector_axes = usize::from((0..indices.dims.len() as i64).contains(&placement.index_vector_dim));
-    let rank = indices.dims.len() - vector_axes + placement.window_dims.len();
-    dimension_numbers::check(&NAMES, placement, x, indices, rank)?;
+fn infer(x: &TensorType, indices: &TensorType, numbers: &DimensionNumbers, sizes: &[i64]) -> Result<Dims> {
+    let vector_axes = usize::from((0..indices.dims.len() as i64).contains(&numbers.index_vector_dim));
+    let rank = indices.dims.len() - vector_axes + numbers.window_dims.len();
+    dimension_numbers::check(&NAMES, numbers, x, indices, rank)?;
     if sizes.len() != x.dims.len() {
         return Err(error!(InvalidArgument, "slice_sizes: {} given; the array is {x}", sizes.len()));
     }
@@ -78,7 +78,7 @@ fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i
             ));
         }
         let is_gone =
-            [&placement.collapsed_dims, &placement.batching_dims].iter().any(|axes| axes.contains(&(axis as i64)));
+            [&numbers.collapsed_dims, &numbers.batching_dims].iter().any(|axes| axes.contains(&(axis as i64)));
         if is_gone && size != 1 {
             return Err(error!(
                 InvalidArgument,
@@ -86,10 +86,10 @@ fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i
             ));
         }
     }
-    let mut through = placement.array_axes(x.dims.len()).into_iter().map(|axis| sizes[axis]);
-    let mut between = placement.indices_axes(indices.dims.len()).into_iter().map(|axis| indices.dims[axis]);
+    let mut through = numbers.array_axes(x.dims.len()).into_iter().map(|axis| sizes[axis]);
+    let mut between = numbers.indices_axes(indices.dims.len()).into_iter().map(|axis| indices.dims[axis]);
     let size = |axis: usize| {
-        let from = if placement.window_dims.contains(&(axis as i64)) {
+        let from = if numbers.window_dims.contains(&(axis as i64)) {
             &mut through as &mut dyn Iterator<Item = i64>
         } else {
             &mut between
@@ -103,22 +103,22 @@ fn infer(x: &TensorType, indices: &TensorType, placement: &Placement, sizes: &[i
 /// slices have some elements, but neither one at an index nor all.
 fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
-    let GatherAttributes { slice_sizes, placement, .. } = value.attributes();
-    let is_indexed = |axis: usize| placement.index_map.contains(&(axis as i64));
-    let is_batching = |axis: usize| placement.batching_dims.contains(&(axis as i64));
+    let GatherAttributes { slice_sizes, numbers, .. } = value.attributes();
+    let is_indexed = |axis: usize| numbers.index_map.contains(&(axis as i64));
+    let is_batching = |axis: usize| numbers.batching_dims.contains(&(axis as i64));
     let is_part = |(axis, (&size, &dim)): (usize, (&i64, &i64))| {
         size < dim && !is_batching(axis) && !(size == 1 && is_indexed(axis))
     };
     let dims = &e.values[value.operands[0]].ty.dims;
-    placement.index_map.len() > 1 || slice_sizes.iter().zip(dims).enumerate().any(is_part)
+    numbers.index_map.len() > 1 || slice_sizes.iter().zip(dims).enumerate().any(is_part)
 }
 
 /// Clamps the indices, so that all slices are within an array with these dimensions. XLA would add the offset of a piece to
 /// an index before it clamps it. Returns the name of the result.
 fn clamped(e: &mut Emitter, indices: &str, ty: &TensorType, attributes: &GatherAttributes, dims: &[i64]) -> String {
-    let GatherAttributes { slice_sizes, placement, .. } = attributes;
+    let GatherAttributes { slice_sizes, numbers, .. } = attributes;
     let last: Vec<i64> =
-        placement.index_map.iter().map(|&axis| dims[axis as usize] - slice_sizes[axis as usize]).collect();
+        numbers.index_map.iter().map(|&axis| dims[axis as usize] - slice_sizes[axis as usize]).collect();
     let zeros = e.constant(ty, 0);
     let most = match last[..] {
         [] => return indices.to_string(),
@@ -126,7 +126,7 @@ fn clamped(e: &mut Emitter, indices: &str, ty: &TensorType, attributes: &GatherA
         _ => {
             let (list, most) = (e.temporary(), e.temporary());
             let of_list = mlir(&TensorType::new(ty.dtype, &[last.len() as i64]));
-            let axis = placement.index_vector_dim;
+            let axis = numbers.index_vector_dim;
             emit!(e, "    {list} = stablehlo.constant dense<{last:?}> : {of_list}");
             emit!(e, "    {most} = stablehlo.broadcast_in_dim {list}, dims = [{axis}] : ({of_list}) -> {}", mlir(ty));
             most
@@ -145,7 +145,7 @@ fn lower(e: &mut Emitter, at: usize) {
     if e.extent != Extent::Device {
         indices = clamped(e, &indices, &indices_ty, &attributes, &from.dims);
     }
-    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = attributes;
+    let GatherAttributes { indices_are_sorted, slice_sizes, numbers } = attributes;
     let sizes: Vec<String> = slice_sizes.iter().map(i64::to_string).collect();
     // MLIR writes an empty array attribute without a colon.
     let sizes = if sizes.is_empty() { String::new() } else { format!(": {}", sizes.join(", ")) };
@@ -154,7 +154,7 @@ fn lower(e: &mut Emitter, at: usize) {
         "    {} = \"stablehlo.gather\"({}, {indices}) <{{dimension_numbers = {}, slice_sizes = array<i64{sizes}>, indices_are_sorted = {indices_are_sorted}}}> : ({}, {}) -> {}",
         e.name_of(at),
         e.name(x),
-        dimension_numbers::text(&NAMES, &placement),
+        dimension_numbers::text(&NAMES, &numbers),
         mlir(&from),
         mlir(&indices_ty),
         mlir(&value.ty)
@@ -166,8 +166,8 @@ mod tests {
     use super::*;
     use crate::types::DType;
 
-    fn rows() -> Placement {
-        Placement {
+    fn rows() -> DimensionNumbers {
+        DimensionNumbers {
             window_dims: vec![1],
             collapsed_dims: vec![0],
             index_map: vec![0],
@@ -180,10 +180,10 @@ mod tests {
     fn the_result_has_the_axes_of_both() {
         let (x, indices) = (TensorType::new(DType::F32, &[5, 7]), TensorType::new(DType::S32, &[2, 3]));
         let dims =
-            |placement: &Placement, sizes: &[i64]| infer(&x, &indices, placement, sizes).map(|dims| dims.to_vec());
-        let alone = Placement { index_vector_dim: 2, window_dims: vec![1], ..rows() };
+            |numbers: &DimensionNumbers, sizes: &[i64]| infer(&x, &indices, numbers, sizes).map(|dims| dims.to_vec());
+        let alone = DimensionNumbers { index_vector_dim: 2, window_dims: vec![1], ..rows() };
         assert_eq!(dims(&alone, &[1, 4]).unwrap(), [2, 4, 3]);
-        let vectors = Placement {
+        let vectors = DimensionNumbers {
             window_dims: vec![0, 2],
             collapsed_dims: vec![],
             index_map: vec![1, 0],
@@ -196,33 +196,42 @@ mod tests {
     #[test]
     fn numbers_that_do_not_fit_are_named() {
         let (x, indices) = (TensorType::new(DType::F32, &[5, 7]), TensorType::new(DType::S32, &[2]));
-        let message =
-            |placement: Placement, sizes: &[i64]| infer(&x, &indices, &placement, sizes).unwrap_err().message.clone();
-        for (placement, sizes, words) in [
-            (Placement { window_dims: vec![2], ..rows() }, &[1, 7][..], "offset_dims: 2 is no axis; there are 2"),
+        let message = |numbers: DimensionNumbers, sizes: &[i64]| {
+            infer(&x, &indices, &numbers, sizes).unwrap_err().message.clone()
+        };
+        for (numbers, sizes, words) in [
             (
-                Placement { collapsed_dims: vec![0, 0], ..rows() },
+                DimensionNumbers { window_dims: vec![2], ..rows() },
+                &[1, 7][..],
+                "offset_dims: 2 is no axis; there are 2",
+            ),
+            (
+                DimensionNumbers { collapsed_dims: vec![0, 0], ..rows() },
                 &[1, 7],
                 "collapsed_slice_dims: axis 0 is given twice",
             ),
-            (Placement { collapsed_dims: vec![1, 0], ..rows() }, &[1, 7], "want them ascending"),
-            (Placement { collapsed_dims: vec![], ..rows() }, &[1, 7], "1 axes given in all; the array is f32[5,7]"),
+            (DimensionNumbers { collapsed_dims: vec![1, 0], ..rows() }, &[1, 7], "want them ascending"),
             (
-                Placement { index_map: vec![0, 1], ..rows() },
+                DimensionNumbers { collapsed_dims: vec![], ..rows() },
+                &[1, 7],
+                "1 axes given in all; the array is f32[5,7]",
+            ),
+            (
+                DimensionNumbers { index_map: vec![0, 1], ..rows() },
                 &[1, 7],
                 "start_index_map: 2 axes given; indices are s32[2] with index_vector_dim 1: want 1",
             ),
-            (Placement { index_vector_dim: 2, ..rows() }, &[1, 7], "index_vector_dim: it is 2"),
+            (DimensionNumbers { index_vector_dim: 2, ..rows() }, &[1, 7], "index_vector_dim: it is 2"),
             (rows(), &[1, 8], "slice_sizes[1] is 8; the array is f32[5,7], want 0 to 7"),
             (rows(), &[2, 7], "slice_sizes[0] is 2; want 1"),
             (rows(), &[1], "slice_sizes: 1 given"),
             (
-                Placement { batching_dims: vec![0], ..rows() },
+                DimensionNumbers { batching_dims: vec![0], ..rows() },
                 &[1, 7],
                 "operand_batching_dims: axis 0 is in collapsed_slice_dims, too",
             ),
         ] {
-            let said = message(placement, sizes);
+            let said = message(numbers, sizes);
             assert!(said.contains(words), "{said}");
         }
     }

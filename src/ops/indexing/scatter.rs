@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, Op, Placement, Trace, attributes};
+use crate::ir::{BinaryOp, DimensionNumbers, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
@@ -43,23 +43,23 @@ attributes! {
         /// Whether the caller guarantees that no element is updated twice.
         pub unique_indices: bool,
         /// Dimension numbers.
-        pub placement: Placement,
+        pub numbers: DimensionNumbers,
     }
 }
 
 /// Axes of a scatter with batching axes that may be split: only these.
 fn open_axes(e: &Emitter, at: usize) -> Option<OpenAxes> {
     let value = e.instruction(at);
-    let ScatterAttributes { placement, .. } = value.attributes();
-    if placement.batching_dims.is_empty() {
+    let ScatterAttributes { numbers, .. } = value.attributes();
+    if numbers.batching_dims.is_empty() {
         return None;
     }
     let arrays = value.bodies[0].results().len();
     let axes = |list: &[i64]| list.iter().map(|&axis| axis as usize).collect::<Vec<usize>>();
-    let own = axes(&placement.batching_dims);
-    let of_updates = placement.batching_dims_of_slices(e.values[value.operands[arrays + 1]].ty.dims.len());
+    let own = axes(&numbers.batching_dims);
+    let of_updates = numbers.batching_dims_of_slices(e.values[value.operands[arrays + 1]].ty.dims.len());
     let mut operands = vec![own.clone(); arrays];
-    operands.push(axes(&placement.indices_batching_dims));
+    operands.push(axes(&numbers.indices_batching_dims));
     operands.extend(vec![of_updates; arrays]);
     Some(OpenAxes { operands, results: own })
 }
@@ -80,33 +80,33 @@ pub fn scatter(
     arrays: &[NodeId],
     indices: NodeId,
     updates: &[NodeId],
-    placement: &Placement,
+    numbers: &DimensionNumbers,
     promises: Promises,
 ) -> Result<Vec<NodeId>> {
     let types = check_alike(trace, "inputs", arrays)?;
-    check_updates(&types, &check_alike(trace, "updates", updates)?, &trace.ty(indices), placement)?;
+    check_updates(&types, &check_alike(trace, "updates", updates)?, &trace.ty(indices), numbers)?;
     let dtypes: Vec<DType> = types.iter().map(|ty| ty.dtype).collect();
     check_scalars("combiner", combiner, &[&dtypes[..], &dtypes].concat(), &dtypes)?;
     if types[0].elements() == 0 || trace.ty(updates[0]).elements() == 0 {
         return Ok(arrays.to_vec());
     }
-    if let Some(axis) = axis_for_nothing(placement, types[0].dims.len()) {
-        return scatter_at_start(trace, combiner, arrays, indices, updates, placement, axis);
+    if let Some(axis) = axis_for_nothing(numbers, types[0].dims.len()) {
+        return scatter_at_start(trace, combiner, arrays, indices, updates, numbers, axis);
     }
     let operands = [arrays, &[indices], updates, combiner.captures].concat();
     let attributes = ScatterAttributes {
         indices_are_sorted: promises.sorted,
         unique_indices: promises.unique,
-        placement: placement.clone(),
+        numbers: numbers.clone(),
     };
     Ok(trace.application(Op::Scatter, &operands, &attributes, &[combiner.body], &types))
 }
 
 /// Axis by which an empty index map can be extended; for a scalar 0, an axis that is to be added. None if the index map
 /// is not empty.
-fn axis_for_nothing(placement: &Placement, rank: usize) -> Option<usize> {
-    let is_free = |axis: &usize| !placement.batching_dims.contains(&(*axis as i64));
-    if placement.index_map.is_empty() { (0..rank.max(1)).find(is_free) } else { None }
+fn axis_for_nothing(numbers: &DimensionNumbers, rank: usize) -> Option<usize> {
+    let is_free = |axis: &usize| !numbers.batching_dims.contains(&(*axis as i64));
+    if numbers.index_map.is_empty() { (0..rank.max(1)).find(is_free) } else { None }
 }
 
 /// Records a scatter with empty index vectors as one with indices 0 on `axis`: of several updates with empty index
@@ -117,24 +117,24 @@ fn scatter_at_start(
     arrays: &[NodeId],
     indices: NodeId,
     updates: &[NodeId],
-    placement: &Placement,
+    numbers: &DimensionNumbers,
     axis: usize,
 ) -> Result<Vec<NodeId>> {
-    let vector_dim = placement.index_vector_dim;
+    let vector_dim = numbers.index_vector_dim;
     let mut dims = trace.ty(indices).dims;
     dims.remove(vector_dim as usize);
     let zeros = full(trace, &TensorType { dtype: DType::S32, dims: dims.clone() }, ScalarValue::Unsigned(0))?;
-    let mut placement = placement.clone();
-    placement.index_map.push(axis as i64);
-    placement.index_vector_dim = dims.len() as i64;
-    placement.indices_batching_dims.iter_mut().filter(|at| **at > vector_dim).for_each(|at| *at -= 1);
+    let mut numbers = numbers.clone();
+    numbers.index_map.push(axis as i64);
+    numbers.index_vector_dim = dims.len() as i64;
+    numbers.indices_batching_dims.iter_mut().filter(|at| **at > vector_dim).for_each(|at| *at -= 1);
     let is_scalar = trace.ty(arrays[0]).dims.is_empty();
     if !is_scalar {
-        return scatter(trace, combiner, arrays, zeros, updates, &placement, Promises::default());
+        return scatter(trace, combiner, arrays, zeros, updates, &numbers, Promises::default());
     }
-    placement.collapsed_dims.push(0);
+    numbers.collapsed_dims.push(0);
     let rows: Vec<NodeId> = arrays.iter().map(|&x| reshape(trace, x, &[1])).collect::<Result<_>>()?;
-    let made = scatter(trace, combiner, &rows, zeros, updates, &placement, Promises::default())?;
+    let made = scatter(trace, combiner, &rows, zeros, updates, &numbers, Promises::default())?;
     made.into_iter().map(|x| reshape(trace, x, &[])).collect()
 }
 
@@ -142,25 +142,25 @@ fn check_updates(
     arrays: &[TensorType],
     updates: &[TensorType],
     indices: &TensorType,
-    placement: &Placement,
+    numbers: &DimensionNumbers,
 ) -> Result<()> {
     let (x, side) = (&arrays[0], &updates[0]);
-    dimension_numbers::check(&NAMES, placement, x, indices, side.dims.len())?;
+    dimension_numbers::check(&NAMES, numbers, x, indices, side.dims.len())?;
     if let Some(i) = (0..arrays.len()).find(|&i| updates.get(i).is_none_or(|ty| ty.dtype != arrays[i].dtype)) {
         let given = updates.get(i).map_or("not there".to_string(), TensorType::to_string);
         return Err(error!(InvalidArgument, "updates: updates[{i}] is {given}; inputs[{i}] is {}", arrays[i]));
     }
     let between: Vec<i64> =
-        placement.indices_axes(indices.dims.len()).into_iter().map(|axis| indices.dims[axis]).collect();
-    let given: Vec<i64> = placement.batch_axes(side.dims.len()).into_iter().map(|axis| side.dims[axis]).collect();
+        numbers.indices_axes(indices.dims.len()).into_iter().map(|axis| indices.dims[axis]).collect();
+    let given: Vec<i64> = numbers.batch_axes(side.dims.len()).into_iter().map(|axis| side.dims[axis]).collect();
     if between != given {
         return Err(error!(
             InvalidArgument,
             "updates: they are {side}, with {given:?} beside update_window_dims; indices are {indices} with index_vector_dim {}: want {between:?}",
-            placement.index_vector_dim
+            numbers.index_vector_dim
         ));
     }
-    for (axis, &at) in placement.array_axes(x.dims.len()).into_iter().zip(&placement.window_dims) {
+    for (axis, &at) in numbers.array_axes(x.dims.len()).into_iter().zip(&numbers.window_dims) {
         if side.dims[at as usize] > x.dims[axis] {
             return Err(error!(
                 InvalidArgument,
@@ -172,10 +172,10 @@ fn check_updates(
 }
 
 fn native_scatter(call: &Call) -> Result<Vec<Array>> {
-    let ScatterAttributes { placement, .. } = call.attributes();
+    let ScatterAttributes { numbers, .. } = call.attributes();
     let count = call.bodies[0].results().len();
     let (indices, updates) = (call.operands[count], call.operands[count + 1]);
-    let pairs = native::targets(&call.operands[0].ty().dims, &updates.ty().dims, &placement, indices);
+    let pairs = native::targets(&call.operands[0].ty().dims, &updates.ty().dims, &numbers, indices);
     let captures = call.arrays(2 * count + 1..call.operands.len());
     let (arrays, updates) = (call.arrays(0..count), call.arrays(count + 1..2 * count + 1));
     native::combine_at(&arrays, &updates, &pairs, &each(call, 0, &captures))
@@ -185,18 +185,18 @@ fn native_scatter(call: &Call) -> Result<Vec<Array>> {
 /// index vector, or if it combines elements of several devices other than by sums (an all-reduce by maximum loses NaN).
 fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
-    let ScatterAttributes { placement, .. } = value.attributes();
+    let ScatterAttributes { numbers, .. } = value.attributes();
     let (values, results) = value.bodies[0].decode();
     let indices = &e.values[value.operands[results.len()]].ty;
     let is_sum = |&result: &usize| values[result].op == Op::Binary(BinaryOp::Add);
-    indices.elements() <= 1 || placement.index_map.len() > 1 || !results.iter().all(is_sum)
+    indices.elements() <= 1 || numbers.index_map.len() > 1 || !results.iter().all(is_sum)
 }
 
 /// Writes the StableHLO of a scatter. Captures are broadcast, and passed as additional inputs and as their own updates.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
-    let ScatterAttributes { indices_are_sorted, unique_indices, placement } = value.attributes();
+    let ScatterAttributes { indices_are_sorted, unique_indices, numbers } = value.attributes();
     let count = body.results().len();
     let dims_of = |position: usize| e.values[value.operands[position]].ty.dims.clone();
     let (dims, side) = (dims_of(0), dims_of(count + 1));
@@ -213,7 +213,7 @@ fn lower(e: &mut Emitter, at: usize) {
     add(spread(e, captures, &side));
     let attributes = format!(
         "scatter_dimension_numbers = {}, indices_are_sorted = {indices_are_sorted}, unique_indices = {unique_indices}",
-        dimension_numbers::text(&NAMES, &placement)
+        dimension_numbers::text(&NAMES, &numbers)
     );
     let results = &types[..count + captures.len()];
     if e.platform == "cpu" {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn updates_that_do_not_fit_are_named() {
-        let rows = Placement {
+        let rows = DimensionNumbers {
             window_dims: vec![1],
             collapsed_dims: vec![0],
             index_map: vec![0],

@@ -6,7 +6,7 @@ use super::derivative::tangent_or_zeros;
 use super::gather::gather;
 use super::scatter::{Promises, ScatterAttributes, scatter};
 use crate::error::{Error, Result};
-use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Placement, Trace};
+use crate::ir::{BinaryOp, Body, CompareOp, DimensionNumbers, NodeId, Op, Trace};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::{full, iota};
@@ -58,7 +58,7 @@ struct Part {
     indices: NodeId,
     ty: TensorType,
     side: Dims,
-    placement: Placement,
+    numbers: DimensionNumbers,
     promises: Promises,
     /// Shape of a slice.
     sizes: Vec<i64>,
@@ -66,7 +66,7 @@ struct Part {
 
 impl Part {
     fn new(site: &Site, number: usize) -> Result<Part> {
-        let ScatterAttributes { indices_are_sorted, unique_indices, placement } = site.attributes();
+        let ScatterAttributes { indices_are_sorted, unique_indices, numbers } = site.attributes();
         let count = site.bodies[0].results().len();
         let (array, update) = (number, count + 1 + number);
         let (ty, side) = (site.operand_ty(array), site.operand_ty(update).dims);
@@ -77,10 +77,10 @@ impl Part {
             x: site.operands[array],
             updates: site.operands[update],
             indices: site.operands[count],
-            sizes: slice_sizes(&placement, ty.dims.len(), &side),
+            sizes: slice_sizes(&numbers, ty.dims.len(), &side),
             ty,
             side,
-            placement,
+            numbers,
             promises: Promises { sorted: indices_are_sorted, unique: unique_indices },
         })
     }
@@ -93,7 +93,7 @@ impl Part {
     /// Records a scatter at the same indices.
     fn scattered(&self, site: &mut Site, body: &Arc<Body>, x: NodeId, updates: NodeId) -> Result<NodeId> {
         let applied = Applied { body, captures: &[] };
-        Ok(scatter(site.trace, &applied, &[x], self.indices, &[updates], &self.placement, self.promises)?[0])
+        Ok(scatter(site.trace, &applied, &[x], self.indices, &[updates], &self.numbers, self.promises)?[0])
     }
 
     /// Records `x` with `updates` written at the indices.
@@ -123,18 +123,18 @@ impl Part {
     /// Records, for each element of the updates, the element of `x` (in the shape of the array) that it updates. For
     /// updates that scatter drops, these are other elements.
     fn read(&self, site: &mut Site, x: NodeId) -> Result<NodeId> {
-        gather(site.trace, x, self.indices, &self.placement, &self.sizes, self.promises.sorted)
+        gather(site.trace, x, self.indices, &self.numbers, &self.sizes, self.promises.sorted)
     }
 
     /// Like [`Part::read`], with 0 for the updates that scatter drops.
     fn read_within(&self, site: &mut Site, x: NodeId) -> Result<NodeId> {
         let read = self.read(site, x)?;
-        let lasts = last_starts(&self.ty.dims, &self.sizes, &self.placement);
-        let Some(fits) = inside(site.trace, self.indices, self.placement.index_vector_dim, &lasts)? else {
+        let lasts = last_starts(&self.ty.dims, &self.sizes, &self.numbers);
+        let Some(fits) = inside(site.trace, self.indices, self.numbers.index_vector_dim, &lasts)? else {
             return Ok(read);
         };
         let mut dims = vec![1; self.side.len()];
-        for axis in self.placement.batch_axes(self.side.len()) {
+        for axis in self.numbers.batch_axes(self.side.len()) {
             dims[axis] = self.side[axis];
         }
         let fits = reshape(site.trace, fits, &dims)?;

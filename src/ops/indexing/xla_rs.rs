@@ -6,7 +6,7 @@ use super::gather::GatherAttributes;
 use super::scatter::ScatterAttributes;
 use crate::emit::xla_rs::{Graph, Message, failed};
 use crate::error::Result;
-use crate::ir::{CompareOp, Placement};
+use crate::ir::{CompareOp, DimensionNumbers};
 use crate::ops::control::xla_rs::{combining, spread};
 use crate::ops::elementwise::xla_rs::{with, with_zero, zero_of_all};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
@@ -80,32 +80,32 @@ fn nonnegative(g: &Graph, position: usize, dim: i64) -> Result<(XlaOp, TensorTyp
 }
 
 /// `GatherDimensionNumbers` or `ScatterDimensionNumbers`, whose fields have the same numbers.
-fn numbers(placement: &Placement) -> Message {
+fn message(numbers: &DimensionNumbers) -> Message {
     Message::new()
-        .numbers(1, placement.window_dims.iter().copied())
-        .numbers(2, placement.collapsed_dims.iter().copied())
-        .numbers(3, placement.index_map.iter().copied())
-        .number(4, placement.index_vector_dim)
-        .numbers(5, placement.batching_dims.iter().copied())
-        .numbers(6, placement.indices_batching_dims.iter().copied())
+        .numbers(1, numbers.window_dims.iter().copied())
+        .numbers(2, numbers.collapsed_dims.iter().copied())
+        .numbers(3, numbers.index_map.iter().copied())
+        .number(4, numbers.index_vector_dim)
+        .numbers(5, numbers.batching_dims.iter().copied())
+        .numbers(6, numbers.indices_batching_dims.iter().copied())
 }
 
 /// The dimension numbers of a scatter, as a field of the instruction.
-pub(in crate::ops) fn scatter_numbers(placement: &Placement) -> Message {
-    Message::new().message(field::SCATTER_DIMENSION_NUMBERS, &numbers(placement))
+pub(in crate::ops) fn scatter_numbers(numbers: &DimensionNumbers) -> Message {
+    Message::new().message(field::SCATTER_DIMENSION_NUMBERS, &message(numbers))
 }
 
 pub(in crate::ops) fn gather(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
-    let GatherAttributes { indices_are_sorted, slice_sizes, placement } = value.attributes();
+    let GatherAttributes { indices_are_sorted, slice_sizes, numbers } = value.attributes();
     let (x, (indices, _)) = (g.operand(at, 0)?, indices(g, value.operands[1])?);
-    let made = if placement.batching_dims.is_empty() && !indices_are_sorted {
-        let Placement { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &placement;
+    let made = if numbers.batching_dims.is_empty() && !indices_are_sorted {
+        let DimensionNumbers { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &numbers;
         x.gather(&indices, window_dims, collapsed_dims, index_map, Some(*index_vector_dim), &slice_sizes)
             .map_err(failed)?
     } else {
         let attributes = Message::new()
-            .message(field::GATHER_DIMENSION_NUMBERS, &numbers(&placement))
+            .message(field::GATHER_DIMENSION_NUMBERS, &message(&numbers))
             .numbers(field::GATHER_SLICE_SIZES, slice_sizes)
             .number(field::INDICES_ARE_SORTED, indices_are_sorted.into());
         g.raw("gather", &[x, indices], &value.ty, attributes)?
@@ -117,7 +117,7 @@ pub(in crate::ops) fn gather(g: &mut Graph, at: usize) -> Result<()> {
 pub(in crate::ops) fn scatter(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
     let body = &value.bodies[0];
-    let ScatterAttributes { indices_are_sorted, unique_indices, placement } = value.attributes();
+    let ScatterAttributes { indices_are_sorted, unique_indices, numbers } = value.attributes();
     let count = body.results().len();
     let dims_of = |i: usize| &g.ty(value.operands[i]).dims;
     let captures = &value.operands[2 * count + 1..];
@@ -139,7 +139,7 @@ pub(in crate::ops) fn scatter(g: &mut Graph, at: usize) -> Result<()> {
         spread(g, captures, dims_of(count + 1))?,
     ]
     .concat();
-    let attributes = scatter_numbers(&placement)
+    let attributes = scatter_numbers(&numbers)
         .number(field::INDICES_ARE_SORTED, indices_are_sorted.into())
         .number(field::UNIQUE_INDICES, unique_indices.into());
     let reducer = combining(g, body)?;

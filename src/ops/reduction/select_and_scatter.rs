@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, NodeId, Op, Placement, Trace, Window, attributes};
+use crate::ir::{Body, DimensionNumbers, NodeId, Op, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_scalars, combining, each, end, scalar, written_out};
@@ -157,8 +157,12 @@ fn lower(e: &mut Emitter, at: usize) {
     emit!(e, "    {places} = stablehlo.reshape {selected} : ({places_ty}) -> {places_row}");
     emit!(e, "    {updates} = stablehlo.reshape {} : ({}) -> {updates_row}", e.name(source), mlir(&source_ty));
     let start = e.cast(init, &all);
-    let one_by_one =
-        Placement { collapsed_dims: vec![0], index_map: vec![0], index_vector_dim: 1, ..Placement::default() };
+    let one_by_one = DimensionNumbers {
+        collapsed_dims: vec![0],
+        index_map: vec![0],
+        index_vector_dim: 1,
+        ..DimensionNumbers::default()
+    };
     let attributes = format!("scatter_dimension_numbers = {}", dimension_numbers::text(&SCATTER, &one_by_one));
     let scattered = e.temporary();
     begin(e, &format!("{scattered}:1"), "scatter", &[start, places, updates], &attributes);

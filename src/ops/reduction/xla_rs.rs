@@ -8,7 +8,7 @@ use super::windows::{ReduceWindowAttributes, counts};
 use crate::emit::identity;
 use crate::emit::xla_rs::{Graph, Message, Site, element_type, failed};
 use crate::error::Result;
-use crate::ir::{Body, CompareOp, Op, Placement, Window};
+use crate::ir::{Body, CompareOp, DimensionNumbers, Op, Window};
 use crate::ops::control::regions::scalar;
 use crate::ops::control::xla_rs::{combining, spread, written_out};
 use crate::ops::elementwise::xla_rs::with;
@@ -120,8 +120,12 @@ pub(in crate::ops) fn select_and_scatter(g: &mut Graph, at: usize) -> Result<()>
     let places = g.reshape(&selected, &[count])?;
     let updates = g.reshape(&g.value(source)?, &[count])?;
     let start = g.cast(init, &all)?;
-    let one_by_one =
-        Placement { collapsed_dims: vec![0], index_map: vec![0], index_vector_dim: 1, ..Placement::default() };
+    let one_by_one = DimensionNumbers {
+        collapsed_dims: vec![0],
+        index_map: vec![0],
+        index_vector_dim: 1,
+        ..DimensionNumbers::default()
+    };
     let reducer = combining(g, &value.bodies[1])?;
     let operands = [start, places, updates];
     let scattered = g.raw_applying("scatter", &operands, &all, scatter_numbers(&one_by_one), &[reducer])?;

@@ -72,9 +72,9 @@ pub fn jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let SortAttributes { axis, .. } = site.attributes();
     let rank = site.operand_ty(0).dims.len();
     let (results, places) = sorted_with_places(site)?;
-    let placement = elements_along(axis, rank);
+    let numbers = elements_along(axis, rank);
     for (i, tangent) in moved {
-        made.tangents[i] = Some(gather(site.trace, tangent, places, &placement, &vec![1; rank], false)?);
+        made.tangents[i] = Some(gather(site.trace, tangent, places, &numbers, &vec![1; rank], false)?);
     }
     made.results = Some(results);
     Ok(made)
@@ -96,9 +96,9 @@ pub fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> R
         let ty = site.operand_ty(i);
         let body = bodies::replace(ty.dtype)?;
         let replace = Applied { body: &body, captures: &[] };
-        let placement = elements_along(axis, ty.dims.len());
+        let numbers = elements_along(axis, ty.dims.len());
         let empty = zeros(site.trace, &ty)?;
-        let back = scatter(site.trace, &replace, &[empty], places, &[cotangent], &placement, promises)?;
+        let back = scatter(site.trace, &replace, &[empty], places, &[cotangent], &numbers, promises)?;
         gradients[i] = Some(back[0]);
     }
     Ok(gradients)

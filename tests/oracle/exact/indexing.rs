@@ -9,7 +9,7 @@ use crate::scratch::{Scratch, of_two_scalars};
 use lazyxla::testing::computation;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, Placement, ScatterOp};
+use lazyxla::testing::ir::{BinaryOp, DimensionNumbers, ScatterOp};
 use lazyxla::testing::ops::{self, Promises};
 use lazyxla::testing::tensor::{record_list, snapshot};
 use lazyxla::testing::types::{DType, Kind, TensorType};
@@ -150,11 +150,9 @@ impl Indexing {
         if ty.elements() * index_type.elements() > MOST_ELEMENTS {
             return Ok(());
         }
-        let (placement, sizes) = placement(&ty, &index_type, action.numbers);
+        let (numbers, sizes) = dimension_numbers(&ty, &index_type, action.numbers);
         let slices = |world: World| {
-            on([world.of(a), world.of(indices)], |t, [x, indices]| {
-                ops::gather(t, x, indices, &placement, &sizes, false)
-            })
+            on([world.of(a), world.of(indices)], |t, [x, indices]| ops::gather(t, x, indices, &numbers, &sizes, false))
         };
         if let Indexing::Gather = self {
             return twin.moved(a.bound, slices);
@@ -177,7 +175,7 @@ impl Indexing {
                 None => snapshot(new),
             })?;
             let list = [world.of(a)];
-            computation::scatter(&combiner, &list, world.of(indices), &[updates], &placement, Promises::default())
+            computation::scatter(&combiner, &list, world.of(indices), &[updates], &numbers, Promises::default())
         };
         twin.several(act, |_, dtype| bound.map_or(Some(a.bound), |bound| exact(bound, dtype)))
     }
@@ -233,9 +231,9 @@ pub fn combined(choice: u8, a: Pair, update: f64, count: usize) -> (ScatterOp, f
 
 /// Random dimension numbers and sizes for slices of a tensor, with scalar indices or index vectors, some with batching
 /// axes.
-fn placement(x: &TensorType, indices: &TensorType, numbers: [u8; 4]) -> (Placement, Vec<i64>) {
+fn dimension_numbers(x: &TensorType, indices: &TensorType, drawn: [u8; 4]) -> (DimensionNumbers, Vec<i64>) {
     let (rank, index_rank) = (x.dims.len() as i64, indices.dims.len() as i64);
-    let [first, second, third, _] = numbers.map(i64::from);
+    let [first, second, third, _] = drawn.map(i64::from);
     let vector = if index_rank > 0 && second % 2 == 0 { index_rank - 1 } else { index_rank };
     let length = indices.dims.get(vector as usize).copied().unwrap_or(1);
     let is_batched = rank > 1 && vector > 0 && third % 4 == 0 && x.dims[0] == indices.dims[0];
@@ -256,7 +254,7 @@ fn placement(x: &TensorType, indices: &TensorType, numbers: [u8; 4]) -> (Placeme
     let around = index_rank - i64::from(vector < index_rank);
     // The window axes come after the others, or before them.
     let offset = if first >= 128 { 0 } else { around };
-    let placement = Placement {
+    let numbers = DimensionNumbers {
         window_dims: (offset..offset + windows).collect(),
         collapsed_dims: collapsed,
         batching_dims: (0..batches).collect(),
@@ -264,5 +262,5 @@ fn placement(x: &TensorType, indices: &TensorType, numbers: [u8; 4]) -> (Placeme
         index_map,
         index_vector_dim: vector,
     };
-    (placement, sizes)
+    (numbers, sizes)
 }

@@ -1,4 +1,4 @@
-// Sorting by a computation and by numbers, the greatest elements, and their positions; lazy and native.
+// Sorting by a computation and by numbers, and the greatest elements; lazy and native.
 #include "combiners.h"
 
 static void sorts_by_computations(void) {
@@ -157,43 +157,6 @@ static void greatest_of_many(void) {
   RELEASE(x, v, i);
 }
 
-static void extremes(void) {
-  lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 5, 5, -0.0f, 0, -7), out = none;
-  OK(lxla_argmax(x, 1, 0, S32, &out));
-  HAS(out, S32, int32_t, DIMS(2), 1, 0);
-  OK(lxla_argmin(x, -1, 1, S64, &out));
-  HAS(out, S64, int64_t, DIMS(2, 1), 0, 2);
-  OK(lxla_argmax(x, 0, 1, U8, &out));
-  HAS(out, U8, uint8_t, DIMS(1, 3), 0, 0, 0);
-  lxla_tensor nan = ARRAY(F64, double, DIMS(5), 1, NAN, INFINITY, NAN, -INFINITY);
-  OK(lxla_argmax(nan, 0, 0, S32, &out));
-  HAS(out, S32, int32_t, SCALAR, 1);
-  OK(lxla_argmin(nan, 0, 0, S32, &out));
-  HAS(out, S32, int32_t, SCALAR, 1);
-  lxla_tensor low = ARRAY(F32, float, DIMS(3), -INFINITY, -INFINITY, -INFINITY), limits = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(3), -128, 127, -128);
-  OK(lxla_argmax(low, 0, 0, S32, &out));
-  HAS(out, S32, int32_t, SCALAR, 0);
-  OK(lxla_argmin(limits, 0, 0, S32, &out));
-  HAS(out, S32, int32_t, SCALAR, 0);
-  lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), 1, UINT64_MAX, INT64_MAX), p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(3), 1, 1, 0);
-  OK(lxla_argmax(u64, 0, 0, LXLA_DTYPE_U64, &out));
-  HAS(out, LXLA_DTYPE_U64, uint64_t, SCALAR, 1);
-  OK(lxla_argmin(p, 0, 0, S32, &out));
-  HAS(out, S32, int32_t, SCALAR, 2);
-  OK(lxla_argmax(p, 0, 0, S32, &out));
-  HAS(out, S32, int32_t, SCALAR, 0);
-  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), none_left = array(F32, DIMS(0, 2), NULL, 0), z = ARRAY(LXLA_DTYPE_C64, float, DIMS(1), 1, 2);
-  OK(lxla_argmax(none_left, 1, 1, S32, &out));
-  HAS(out, S32, int32_t, DIMS(0, 1), 0);
-  REFUSED(lxla_argmax(empty, 1, 0, S32, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[2,0], and has no element on axis 1");
-  REFUSED(lxla_argmin(z, 0, 0, S32, &out), LXLA_INVALID_ARGUMENT, "x: argmin takes pred, integers and floats, not c64[1]");
-  REFUSED(lxla_argmax(x, 0, 2, S32, &out), LXLA_INVALID_ARGUMENT, "keep_dims: 2 given");
-  static const float many[300] = {0};
-  lxla_tensor long_axis = array(F32, DIMS(300), many, sizeof many);
-  REFUSED(lxla_argmax(long_axis, 0, 0, U8, &out), LXLA_INVALID_ARGUMENT, "index_dtype: it is u8, which cannot count the 300 elements of the axis");
-  RELEASE(x, nan, low, limits, u64, p, empty, none_left, z, long_axis);
-}
-
 // The first few of a sort, where XLA might use a search: by GT alone, NaN and zeros have the places that sort_along
 // gives them.
 static void first_of_a_sort(void) {
@@ -251,25 +214,48 @@ static void floats_of_8_bits(void) {
   RELEASE(x, y);
 }
 
-// Takes no elements of an arg-extreme: XLA folds that, and is left with a reduction that nothing uses.
-static void an_extreme_that_nothing_needs(void) {
-  lxla_tensor x = ARRAY(S32, int32_t, DIMS(2, 2), 1, 2, 4, 3), at, nothing, two;
-  OK(lxla_argmax(x, 1, 0, S32, &at));
-  OK(lxla_slice(at, (int64_t[]){1}, (int64_t[]){1}, NULL, 1, &nothing));
-  OK(lxla_concatenate((lxla_tensor[]){nothing, nothing}, 2, 0, &two));
-  RELEASE(at, nothing);
-  HAS(two, S32, int32_t, DIMS(0), 0);
-  RELEASE(x);
+static void first_by_total_order(void) {
+  const uint32_t bits[] = {0x80000000, 0, 0x7FC00000, 0xFFC00000, 0x7F800000, 0xFF800000, 1, 0x3F800000};
+  lxla_tensor x = array(F32, DIMS(8), bits, sizeof bits), v, i, values;
+  OK(lxla_topk_total_order(x, 8, 0, 1, S32, &v, &i));
+  HAS(i, S32, int32_t, DIMS(8), 2, 4, 7, 6, 1, 0, 5, 3);
+  OK(lxla_bitcast_convert(v, U32, &values));
+  HAS(values, U32, uint32_t, DIMS(8), 0x7FC00000, 0x7F800000, 0x3F800000, 1, 0, 0x80000000, 0xFF800000, 0xFFC00000);
+  RELEASE(v);
+  OK(lxla_topk_total_order(x, 3, -1, 0, U8, &v, &i));
+  HAS(i, U8, uint8_t, DIMS(3), 3, 5, 0);
+  RELEASE(v, x);
+  // f16 values: -0, 0, NaN, NaN with a sign bit, 1.
+  lxla_tensor h = ARRAY(F16, uint16_t, DIMS(5), 0x8000, 0, 0x7E00, 0xFE00, 0x3C00);
+  OK(lxla_topk_total_order(h, 5, 0, 1, S64, &v, &i));
+  HAS(i, S64, int64_t, DIMS(5), 2, 4, 1, 0, 3);
+  RELEASE(v);
+  // In the other order, NaN of either sign is the greatest, and the two zeros are equal.
+  OK(lxla_topk(h, 5, 0, 1, S64, &v, &i));
+  HAS(i, S64, int64_t, DIMS(5), 2, 3, 4, 0, 1);
+  RELEASE(v, h);
+  lxla_tensor d = ARRAY(F64, double, DIMS(2, 2), 0.0, 1e300, -0.0, -1);
+  OK(lxla_topk_total_order(d, 1, 0, 0, S32, &v, &i));
+  HAS(v, F64, double, DIMS(1, 2), -0.0, -1);
+  HAS(i, S32, int32_t, DIMS(1, 2), 1, 1);
+  RELEASE(d);
+  lxla_tensor s = ARRAY(S8, int8_t, DIMS(3), -1, 5, 2);
+  OK(lxla_topk_total_order(s, 2, 0, 1, S32, &v, &i));
+  HAS(v, S8, int8_t, DIMS(2), 5, 2);
+  RELEASE(i);
+  REFUSED(lxla_topk_total_order(s, 4, 0, 1, S32, &v, &i), BAD, "k: 4 given; x is s8[3], want 0 to 3");
+  lxla_tensor z = ARRAY(C64, float, DIMS(1), 1, 2);
+  REFUSED(lxla_topk_total_order(z, 1, 0, 1, S32, &v, &i), BAD, "x: topk_total_order takes pred, integers and floats, not c64[1]");
+  RELEASE(s, z);
 }
 
-TEST(the_place_of_an_extreme_that_nothing_needs) { on_both(an_extreme_that_nothing_needs); }
 TEST(an_order_of_floats_of_8_bits) { on_both(floats_of_8_bits); }
 TEST(the_first_elements_of_a_sort) { on_both(first_of_a_sort); }
 TEST(sorting_by_a_computation) { on_both(sorts_by_computations); }
 TEST(sorting_numbers) { on_both(sorts_of_numbers); }
 TEST(the_greatest_elements) { on_both(greatest_elements); }
 TEST(the_greatest_of_many_elements) { on_both(greatest_of_many); }
-TEST(where_extremes_are) { on_both(extremes); }
+TEST(top_k_by_total_order) { on_both(first_by_total_order); }
 
 // Sorts by the distance from a captured scalar.
 TEST(a_comparator_captures_scalars) {

@@ -4,6 +4,37 @@ import numpy as np
 from ops_cases import Case, Operation, array_of, counted, ints, plain
 from ops_values import DTYPES, kind
 
+PRODUCTS = [
+    ((3, 5), (5, 4)),
+    ((2, 1, 3, 7), (4, 7, 2)),
+    ((9,), (9,)),
+    ((3, 9), (9,)),
+    ((9,), (9, 2)),
+    ((3, 0), (0, 2)),
+    ((0, 3), (3, 2)),
+    ((1, 1), (1, 1)),
+    ((70, 130), (130, 50)),
+]
+
+
+def matmul():
+    def call(world, a, b):
+        return world.make("lxla_matmul", a, b)
+
+    def product(a, b):
+        if a.dtype.kind in "iu":
+            return np.matmul(a, b, dtype=a.dtype)
+        return np.matmul(a, b)
+
+    def size(a, b):
+        return np.matmul(np.abs(a), np.abs(b))
+
+    def cases(dtype):
+        pairs = PRODUCTS if dtype == "f32" else PRODUCTS[:2] if dtype in ("s8", "bf16", "c64") else PRODUCTS[:1]
+        return [Case([plain(dtype, a, 12), plain(dtype, b, 13)]) for a, b in pairs]
+
+    return Operation("matmul", "number", call, product, cases, scale=size)
+
 
 def in_dtype(array, name):
     """Converts integers to the dtype in which they are computed; others are in more precision already."""
@@ -28,6 +59,7 @@ CONTRACTIONS = [
     ((), (3,), [[], []], [[], []]),
     ((33, 65), (65, 17), [[], []], [[1], [0]]),
 ]
+
 # Result dtypes other than the operands' own.
 WIDER = {"s8": "s32", "u8": "u16", "s32": "s64", "bf16": "f32", "f16": "f32", "f32": "f64", "c64": "c128"}
 
@@ -104,4 +136,4 @@ def einsum():
 
 
 def products():
-    return [dot_general(), einsum()]
+    return [matmul(), dot_general(), einsum()]

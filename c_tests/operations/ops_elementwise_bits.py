@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import ops_reference as reference
 import ops_values as values
-from ops_cases import Case, Operation, array_of, counted, edges, plain, samples, two_samples
+from ops_cases import Case, Operation, counted, edges, plain, samples, two_samples
 from ops_values import DTYPES, KINDS, kind, real
 
 
@@ -114,16 +114,5 @@ def reduce_precision():
     return Operation("reduce_precision", "float", call, reduced, cases)
 
 
-def barrier():
-    def call(world, *tensors, result):
-        return world.one_of_list("lxla_optimization_barrier", len(tensors), result, array_of(tensors), len(tensors))
-
-    def cases(name):
-        arrays = [edges(name), counted("s32", (2, 0)), counted(name, ())]
-        return [Case(arrays, {"result": 0}), Case(arrays, {"result": 2})]
-
-    return Operation("optimization_barrier", "all", call, lambda *x, result: x[result], cases, refuses=False)
-
-
-def elements():
-    return [clamp(), *parts(), *bitcast(), reduce_precision(), barrier()]
+def bits():
+    return [clamp(), *parts(), *bitcast(), reduce_precision()]

@@ -7,7 +7,7 @@ from decimal import Decimal, setcontext
 import numpy as np
 from header import family
 from ops_cases import Case, Operation, edges, release
-from ops_functions import CONTEXT, INF, NAN, bernoulli, decimal_digamma, decimal_digamma_scale, fraction
+from ops_elementwise_functions import CONTEXT, INF, NAN, bernoulli, decimal_digamma, decimal_digamma_scale, fraction
 from ops_values import DTYPES, random
 
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 from header import constants, family
 from ops_cases import Case, Operation, counted, ints, plain
-from ops_products import steep
+from ops_linalg_products import steep
 from ops_values import DTYPES, kind, real
 
 
@@ -238,5 +238,5 @@ def norm():
     return Operation("norm", "float complex", call, measured, cases)
 
 
-def linear_algebra():
+def linalg():
     return [cholesky(), triangular_solve(), *ffts(), norm()]

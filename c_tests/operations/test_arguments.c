@@ -1,6 +1,6 @@
-// The rule for lists of axes, in every function that takes one: NULL means all axes, a list of length 0 means none.
+// What holds of arguments in functions of every subject: lists of axes (NULL means all axes, a list of length 0 means
+// none), names of parameters in errors, and constants that are none.
 #include "both.h"
-#include "computation.h"
 
 static const int64_t no_axes[1] = {0};
 
@@ -70,22 +70,38 @@ static void by_a_computation(void) {
 }
 TEST(so_it_is_for_reductions_by_computations) { on_both(by_a_computation); }
 
-static void truth_values(void) {
-  lxla_tensor x = ARRAY(PRED, uint8_t, DIMS(2, 3), 1, 0, 1, 1, 1, 0), out;
-  OK(lxla_reduce(LXLA_REDUCE_SUM, x, DIMS(1), 0, &out));
-  HAS(out, S64, int64_t, DIMS(2), 2, 2);
-  OK(lxla_reduce(LXLA_REDUCE_PRODUCT, x, DIMS(0), 1, &out));
-  HAS(out, S64, int64_t, DIMS(1, 3), 1, 0, 0);
-  OK(lxla_reduce(LXLA_REDUCE_SUM, x, no_axes, 0, 0, &out));
-  HAS(out, S64, int64_t, DIMS(2, 3), 1, 0, 1, 1, 1, 0);
-  OK(lxla_cumulative(LXLA_REDUCE_SUM, x, 1, 0, &out));
-  HAS(out, S64, int64_t, DIMS(2, 3), 1, 1, 2, 1, 2, 2);
-  RELEASE(x);
-  // More elements than any 8-bit dtype can count.
-  lxla_scalar yes = {PRED, 0, {.u = 1}};
-  OK(lxla_tensor_full_with_scalar(env, device, PRED, DIMS(70000), &yes, &x));
-  OK(lxla_reduce(LXLA_REDUCE_SUM, x, NULL, 0, 0, &out));
-  HAS(out, S64, int64_t, SCALAR, 70000);
-  RELEASE(x);
+// An error names the parameter as the header does, the value given and the value wanted.
+static void named_arguments(void) {
+  lxla_tensor out, x = F32S(DIMS(2), 1, 2), u = ARRAY(U8, uint8_t, DIMS(2), 1, 2);
+  const lxla_scalar large = {.dtype = F64, .value = {.f = 1e300}};
+  REFUSED(lxla_arange(env, device, S64, 0, 1e18, 1, &out), BAD,
+          "start, stop, step: they give 1000000000000000000 elements, more than an address space has bytes");
+  REFUSED(lxla_arange(env, device, F32, 0, 1e300, 1e-3, &out), BAD, "they give 1e303 elements, more than");
+  REFUSED(lxla_arange(env, device, F32, -1e308, 1e308, 1, &out), BAD, "they give inf elements, more than");
+  REFUSED(lxla_linspace(env, device, F32, 0, 1, INT64_MAX, 1, &out), BAD, "count: 9223372036854775807 given");
+  REFUSED(lxla_linspace(env, device, F32, 0, 1, -1, 1, &out), BAD, "count: -1 given; want 0 or more");
+  REFUSED(lxla_tensor_full(env, device, U8, NULL, 0, 256, &out), BAD, "lxla_tensor_full: value: 256.0 cannot be represented in u8");
+  REFUSED(lxla_binary_scalar(ADD, u, -1, &out), BAD, "lxla_binary_scalar: rhs: -1.0 cannot be represented in u8");
+  REFUSED(lxla_binary_scalar_inplace(ADD, u, 0.5), BAD, "lxla_binary_scalar_inplace: rhs: 0.5 cannot be represented in u8");
+  REFUSED(lxla_binary_with_scalar(ADD, x, &large, 0, &out), BAD, "lxla_binary_with_scalar: rhs: 1e300 cannot be represented in f32");
+  REFUSED(lxla_binary_with_scalar_inplace(ADD, x, &large, 1), BAD, "lxla_binary_with_scalar_inplace: rhs: 1e300 cannot");
+  REFUSED(lxla_compare_scalar(LXLA_COMPARE_LT, u, 1.5, &out), BAD, "lxla_compare_scalar: rhs: 1.5 cannot be represented in u8");
+  REFUSED(lxla_compare_with_scalar(LXLA_COMPARE_LT, x, &large, 0, &out), BAD, "lxla_compare_with_scalar: rhs: 1e300 cannot");
+  REFUSED(lxla_layer_norm(x, (int64_t[]){0}, 1, none, none, 1e300, &out), BAD, "lxla_layer_norm: epsilon: 1e300 cannot be represented in f32");
+  REFUSED(lxla_variance(x, (int64_t[]){0}, 1, 1e300, 0, &out), BAD, "lxla_variance: correction: 1e300 cannot be represented in f32");
+  REFUSED(lxla_norm(x, 1e300, (int64_t[]){0}, 1, 0, &out), BAD, "lxla_norm: ord: 1e300 cannot be represented in f32");
+  REFUSED(lxla_arange(env, device, S8, 0, 200, 1, &out), BAD, "start, stop, step: 199 cannot be represented in s8");
+  RELEASE(x, u);
 }
-TEST(sums_of_pred_count) { on_both(truth_values); }
+TEST(errors_name_the_headers_parameters) { on_both(named_arguments); }
+
+TEST(members_that_are_none) {
+  env = new_env();
+  device = (lxla_device){LXLA_DEVICE_CPU, 0};
+  lxla_tensor x = F32S(DIMS(1), 1), out;
+  REFUSED(lxla_unary(45, x, &out), BAD, "op: 45 is no LXLA_UNARY_* constant (1 to 44)");
+  REFUSED(lxla_binary(24, x, x, &out), BAD, "op: 24 is no LXLA_BINARY_* constant (1 to 23)");
+  REFUSED(lxla_binary(LXLA_BINARY_HYPOT, x, (lxla_tensor){0}, &out), LXLA_INVALID_HANDLE, "rhs");
+  RELEASE(x);
+  OK(lxla_env_release(env));
+}

@@ -1,8 +1,7 @@
-// Operations by value, on the real plugin: against the C library where it has the function, else against literals.
+// Elementwise operations by value, on the real plugin: against the C library where it has the function, else against literals.
 #include "check.h"
 
 static lxla_env env;
-
 static lxla_tensor f32s(const int64_t *dims, size_t rank, const float *data) { return from_f32(env, dims, rank, data); }
 
 static lxla_tensor make(int32_t dtype, const int64_t *dims, size_t rank, const void *data, size_t bytes) {
@@ -39,6 +38,7 @@ static void is(lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank, c
 #define IS(t, dtype, type, ...)                                                                        \
   is(t, dtype, (const int64_t[]){sizeof((type[]){__VA_ARGS__}) / sizeof(type)}, 1, (type[]){__VA_ARGS__}, \
      sizeof((type[]){__VA_ARGS__}))
+
 #define IS_F32(t, ...) IS(t, LXLA_DTYPE_F32, float, __VA_ARGS__)
 #define IS_SHAPED(t, dtype, dims, ...) is(t, dtype, dims, (__VA_ARGS__), sizeof(__VA_ARGS__))
 
@@ -184,28 +184,6 @@ TEST(scalars_of_every_kind) {
   OK(lxla_env_release(env));
 }
 
-TEST(full_and_iota) {
-  env = new_env();
-  lxla_tensor t;
-  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_BF16, DIMS(2), -1.5, &t));
-  IS(t, LXLA_DTYPE_BF16, uint16_t, 0xBFC0, 0xBFC0);
-  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_PRED, DIMS(2), 1, &t));
-  IS(t, LXLA_DTYPE_PRED, uint8_t, 1, 1);
-  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_S8, NULL, 0, -128, &t));
-  is(t, LXLA_DTYPE_S8, NULL, 0, (int8_t[]){-128}, 1);
-  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), INFINITY, &t));
-  IS_F32(t, INFINITY);
-  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_C64, DIMS(1), 2, &t));
-  IS_SHAPED(t, LXLA_DTYPE_C64, DIMS(1), (float[]){2, 0});
-  OK(lxla_iota(env, XLA(0), LXLA_DTYPE_S32, DIMS(2, 3), 1, &t));
-  IS_SHAPED(t, LXLA_DTYPE_S32, DIMS(2, 3), (int32_t[]){0, 1, 2, 0, 1, 2});
-  OK(lxla_iota(env, XLA(0), LXLA_DTYPE_F32, DIMS(2, 2), -2, &t));
-  IS_SHAPED(t, LXLA_DTYPE_F32, DIMS(2, 2), (float[]){0, 0, 1, 1});
-  REFUSED(lxla_iota(env, XLA(0), LXLA_DTYPE_PRED, DIMS(2), 0, &t), LXLA_INVALID_ARGUMENT, "pred given; iota takes all other dtypes");
-  REFUSED(lxla_iota(env, XLA(0), LXLA_DTYPE_F32, NULL, 0, 0, &t), LXLA_INVALID_ARGUMENT, "axis 0 is out of range for rank 0");
-  OK(lxla_env_release(env));
-}
-
 TEST(compare_select_convert) {
   env = new_env();
   const float data[] = {1, 2, NAN};
@@ -264,117 +242,6 @@ TEST(bf16_is_rounded_at_every_operation) {
   OK(lxla_env_release(env));
 }
 
-TEST(shapes_change) {
-  env = new_env();
-  const float six[] = {1, 2, 3, 4, 5, 6};
-  lxla_tensor x = f32s(DIMS(2, 3), six), out;
-  OK(lxla_reshape(x, DIMS(3, 2), &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(3, 2), (float[]){1, 2, 3, 4, 5, 6});
-  OK(lxla_transpose(x, DIMS(1, 0), &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(3, 2), (float[]){1, 4, 2, 5, 3, 6});
-  OK(lxla_transpose(x, DIMS(-1, -2), &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(3, 2), (float[]){1, 4, 2, 5, 3, 6});
-  OK(lxla_broadcast_to(x, DIMS(2, 2, 3), &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 2, 3), (float[]){1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6});
-  OK(lxla_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, (int64_t[]){1, 2}, 2, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 2), (float[]){1, 3, 4, 6});
-  OK(lxla_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, (int64_t[]){INT64_MAX, 1}, 2, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(1, 3), (float[]){1, 2, 3});
-  OK(lxla_slice(x, (int64_t[]){1, 1}, (int64_t[]){2, 3}, NULL, 2, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(1, 2), (float[]){5, 6});
-  OK(lxla_slice(x, (int64_t[]){1, 1}, (int64_t[]){1, 3}, NULL, 2, &out));
-  is(out, LXLA_DTYPE_F32, DIMS(0, 2), "", 0);
-  lxla_tensor n = VALUES(LXLA_DTYPE_F64, double, 7, 8), column;
-  OK(lxla_reshape(n, DIMS(2, 1), &column));
-  lxla_tensor list[] = {x, column, x};
-  OK(lxla_concatenate(list, 3, -1, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F64, DIMS(2, 7), (double[]){1, 2, 3, 7, 1, 2, 3, 4, 5, 6, 8, 4, 5, 6});
-  OK(lxla_concatenate(&x, 1, 0, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 3), (float[]){1, 2, 3, 4, 5, 6});
-  RELEASE(x, n, column);
-  OK(lxla_env_release(env));
-}
-
-static lxla_tensor reduce(int32_t op, lxla_tensor x, const int64_t *axes, size_t n, int32_t keep) {
-  lxla_tensor out;
-  OK(lxla_reduce(op, x, axes, n, keep, &out));
-  return out;
-}
-
-TEST(reductions) {
-  env = new_env();
-  lxla_tensor x = f32s(DIMS(2, 3), (float[]){1, 2, 3, 4, 5, 6}), out;
-  IS_F32(reduce(LXLA_REDUCE_SUM, x, DIMS(0), 0), 5, 7, 9);
-  IS_SHAPED(reduce(LXLA_REDUCE_SUM, x, DIMS(-1), 1), LXLA_DTYPE_F32, DIMS(2, 1), (float[]){6, 15});
-  is(reduce(LXLA_REDUCE_PRODUCT, x, DIMS(0, 1), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){720}, 4);
-  IS_F32(reduce(LXLA_REDUCE_MAX, x, DIMS(1), 0), 3, 6);
-  IS_F32(reduce(LXLA_REDUCE_MIN, x, DIMS(1), 0), 1, 4);
-  IS_SHAPED(reduce(LXLA_REDUCE_SUM, x, (int64_t[1]){0}, 0, 0), LXLA_DTYPE_F32, DIMS(2, 3), (float[]){1, 2, 3, 4, 5, 6});
-  RELEASE(x);
-  x = VALUES(LXLA_DTYPE_S8, int8_t, -128, 127);
-  is(reduce(LXLA_REDUCE_MAX, x, DIMS(0), 0), LXLA_DTYPE_S8, NULL, 0, (int8_t[]){127}, 1);
-  is(reduce(LXLA_REDUCE_MIN, x, DIMS(0), 0), LXLA_DTYPE_S8, NULL, 0, (int8_t[]){-128}, 1);
-  RELEASE(x);
-  x = VALUES(LXLA_DTYPE_PRED, uint8_t, 1, 0);
-  is(reduce(LXLA_REDUCE_ALL, x, DIMS(0), 0), LXLA_DTYPE_PRED, NULL, 0, (uint8_t[]){0}, 1);
-  is(reduce(LXLA_REDUCE_ANY, x, DIMS(0), 0), LXLA_DTYPE_PRED, NULL, 0, (uint8_t[]){1}, 1);
-  RELEASE(x);
-  // Reductions of no elements give the identities.
-  x = make(LXLA_DTYPE_F32, DIMS(0), NULL, 0);
-  is(reduce(LXLA_REDUCE_SUM, x, DIMS(0), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){0}, 4);
-  is(reduce(LXLA_REDUCE_PRODUCT, x, DIMS(0), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){1}, 4);
-  is(reduce(LXLA_REDUCE_MAX, x, DIMS(0), 0), LXLA_DTYPE_F32, NULL, 0, (float[]){-INFINITY}, 4);
-  RELEASE(x);
-  REFUSED(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(1ll << 40, 1ll << 40, 0), NULL, 0, &out),
-          LXLA_INVALID_ARGUMENT, "more elements");
-  // 4096 ones in bf16: a sum kept in bf16 would stop at 256.
-  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_BF16, DIMS(4096), 1, &x));
-  step(env);
-  is(reduce(LXLA_REDUCE_SUM, x, DIMS(0), 0), LXLA_DTYPE_BF16, NULL, 0, (uint16_t[]){0x4580}, 2);
-  RELEASE(x);
-  x = f32s(DIMS(3), (float[]){1, NAN, 3});
-  out = reduce(LXLA_REDUCE_MAX, x, DIMS(0), 0);
-  float got;
-  read_f32(out, &got, 1);
-  CHECK(isnan(got));
-  RELEASE(x, out);
-  OK(lxla_env_release(env));
-}
-
-TEST(matmul_follows_numpy) {
-  env = new_env();
-  const float m[] = {1, 2, 3, 4, 5, 6}, v[] = {1, 10, 100};
-  lxla_tensor a = f32s(DIMS(2, 3), m), x = f32s(DIMS(3), v), at, out;
-  OK(lxla_transpose(a, DIMS(1, 0), &at));
-  OK(lxla_matmul(a, at, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 2), (float[]){14, 32, 32, 77});
-  OK(lxla_matmul(a, x, &out));
-  IS_F32(out, 321, 654);
-  OK(lxla_matmul(x, at, &out));
-  IS_F32(out, 321, 654);
-  OK(lxla_matmul(x, x, &out));
-  is(out, LXLA_DTYPE_F32, NULL, 0, (float[]){10101}, 4);
-  // Batched products: [2,1,2,3] x [3,1], and [2,3] x [2,3,1] with the left one broadcast.
-  lxla_tensor batched, column, columns;
-  OK(lxla_broadcast_to(a, DIMS(2, 1, 2, 3), &batched));
-  OK(lxla_reshape(x, DIMS(3, 1), &column));
-  OK(lxla_matmul(batched, column, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 1, 2, 1), (float[]){321, 654, 321, 654});
-  OK(lxla_broadcast_to(column, DIMS(2, 3, 1), &columns));
-  OK(lxla_matmul(a, columns, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 2, 1), (float[]){321, 654, 321, 654});
-  OK(lxla_matmul(x, columns, &out));
-  IS_SHAPED(out, LXLA_DTYPE_F32, DIMS(2, 1), (float[]){10101, 10101});
-  lxla_tensor whole;
-  OK(lxla_convert(a, LXLA_DTYPE_S32, &whole));
-  lxla_tensor whole_t;
-  OK(lxla_transpose(whole, DIMS(1, 0), &whole_t));
-  OK(lxla_matmul(whole, whole_t, &out));
-  IS_SHAPED(out, LXLA_DTYPE_S32, DIMS(2, 2), (int32_t[]){14, 32, 32, 77});
-  RELEASE(a, x, at, batched, column, columns, whole, whole_t);
-  OK(lxla_env_release(env));
-}
-
 TEST(in_place_operations_keep_dtype_and_shape) {
   env = new_env();
   lxla_tensor a = F(1, 2), b = F(10), wide = VALUES(LXLA_DTYPE_F64, double, 1);
@@ -386,20 +253,6 @@ TEST(in_place_operations_keep_dtype_and_shape) {
   IS_F32(a, 10, 20);
   IS_F32(b, 3);
   RELEASE(wide);
-  OK(lxla_env_release(env));
-}
-
-// Writes values of every dtype to the device and reads them back bit for bit, including NaN payloads and negative
-// zeros.
-TEST(values_of_every_dtype_come_back) {
-  env = new_env();
-  const size_t sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16};
-  unsigned char data[48];
-  for (int32_t dtype = LXLA_DTYPE_PRED; dtype <= LXLA_DTYPE_C128; dtype++) {
-    for (size_t i = 0; i < sizeof data; i++) data[i] = dtype == LXLA_DTYPE_PRED ? i & 1 : (unsigned char)(i * 37 + 0x80);
-    if (dtype == LXLA_DTYPE_F32) memcpy(data, (uint32_t[]){0x7FC12345, 0x80000000, 0xFF800000}, 12);
-    is(make(dtype, DIMS(3), data, 3 * sizes[dtype]), dtype, DIMS(3), data, 3 * sizes[dtype]);
-  }
   OK(lxla_env_release(env));
 }
 

@@ -1,6 +1,85 @@
-// Rearrangements of elements, ranges of numbers, and scalars: on an XLA device and natively, with the same results and
+// Reshapes, slices, paddings and rearrangements of elements: on an XLA device and natively, with the same results and
 // errors.
 #include "both.h"
+
+static void shapes(void) {
+  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6), out;
+  OK(lxla_reshape(x, DIMS(3, 2), &out));
+  HAS_F32(out, DIMS(3, 2), 1, 2, 3, 4, 5, 6);
+  OK(lxla_transpose(x, DIMS(1, 0), &out));
+  HAS_F32(out, DIMS(3, 2), 1, 4, 2, 5, 3, 6);
+  OK(lxla_transpose(x, DIMS(-1, -2), &out));
+  HAS_F32(out, DIMS(3, 2), 1, 4, 2, 5, 3, 6);
+  OK(lxla_broadcast_to(x, DIMS(2, 2, 3), &out));
+  HAS_F32(out, DIMS(2, 2, 3), 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6);
+  OK(lxla_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, (int64_t[]){1, 2}, 2, &out));
+  HAS_F32(out, DIMS(2, 2), 1, 3, 4, 6);
+  OK(lxla_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, (int64_t[]){INT64_MAX, 1}, 2, &out));
+  HAS_F32(out, DIMS(1, 3), 1, 2, 3);
+  OK(lxla_slice(x, (int64_t[]){1, 1}, (int64_t[]){2, 3}, NULL, 2, &out));
+  HAS_F32(out, DIMS(1, 2), 5, 6);
+  OK(lxla_slice(x, (int64_t[]){1, 1}, (int64_t[]){1, 3}, NULL, 2, &out));
+  EMPTY(out, F32, DIMS(0, 2));
+  lxla_tensor n = ARRAY(F64, double, DIMS(2), 7, 8), column;
+  OK(lxla_reshape(n, DIMS(2, 1), &column));
+  lxla_tensor list[] = {x, column, x};
+  OK(lxla_concatenate(list, 3, -1, &out));
+  HAS(out, F64, double, DIMS(2, 7), 1, 2, 3, 7, 1, 2, 3, 4, 5, 6, 8, 4, 5, 6);
+  OK(lxla_concatenate(&x, 1, 0, &out));
+  HAS_F32(out, DIMS(2, 3), 1, 2, 3, 4, 5, 6);
+  RELEASE(x, n, column);
+}
+
+static void reverses(void) {
+  lxla_tensor out = none, x = ARRAY(S16, int16_t, DIMS(2, 3), 1, 2, 3, 4, 5, 6);
+  OK(lxla_reverse(x, DIMS(0), &out));
+  HAS(out, S16, int16_t, DIMS(2, 3), 4, 5, 6, 1, 2, 3);
+  OK(lxla_reverse(x, DIMS(-1), &out));
+  HAS(out, S16, int16_t, DIMS(2, 3), 3, 2, 1, 6, 5, 4);
+  OK(lxla_reverse(x, DIMS(1, -2), &out));
+  HAS(out, S16, int16_t, DIMS(2, 3), 6, 5, 4, 3, 2, 1);
+  OK(lxla_reverse(x, (int64_t[1]){0}, 0, &out));
+  HAS(out, S16, int16_t, DIMS(2, 3), 1, 2, 3, 4, 5, 6);
+  lxla_tensor yes = ARRAY(PRED, uint8_t, DIMS(3), 1, 0, 0), z = ARRAY(C128, double, DIMS(2), 1, 2, 3, 4);
+  OK(lxla_reverse(yes, DIMS(0), &out));
+  HAS(out, PRED, uint8_t, DIMS(3), 0, 0, 1);
+  OK(lxla_reverse(z, DIMS(0), &out));
+  HAS(out, C128, double, DIMS(2), 3, 4, 1, 2);
+  lxla_tensor empty = array(F32, DIMS(0, 2), NULL, 0), cube;
+  OK(lxla_reverse(empty, DIMS(0, 1), &out));
+  EMPTY(out, F32, DIMS(0, 2));
+  OK(lxla_iota(env, device, U8, DIMS(8), 0, &out));
+  OK(lxla_reshape(out, DIMS(2, 2, 2), &cube));
+  RELEASE(out);
+  OK(lxla_reverse(cube, DIMS(0, 2), &out));
+  HAS(out, U8, uint8_t, DIMS(2, 2, 2), 5, 4, 7, 6, 1, 0, 3, 2);
+  REFUSED(lxla_reverse(x, DIMS(2), &out), LXLA_INVALID_ARGUMENT, "axes: axis 2 is out of range for rank 2");
+  REFUSED(lxla_reverse(x, DIMS(1, -1), &out), LXLA_INVALID_ARGUMENT, "axes: axis -1 is given twice");
+  REFUSED(lxla_reverse(x, NULL, 1, &out), LXLA_NULL_ARGUMENT, "axes");
+  RELEASE(x, yes, z, empty, cube);
+}
+
+static void pads(void) {
+  lxla_tensor x = ARRAY(F32, float, DIMS(2, 2), 1, 2, 3, 4), nine = at(F32, 9), out = none;
+  OK(lxla_pad(x, nine, (int64_t[]){1, 0}, (int64_t[]){0, 1}, NULL, 2, &out));
+  HAS_F32(out, DIMS(3, 3), 9, 9, 9, 1, 2, 9, 3, 4, 9);
+  OK(lxla_pad(x, nine, (int64_t[]){0, -1}, (int64_t[]){-1, 2}, NULL, 2, &out));
+  HAS_F32(out, DIMS(1, 3), 2, 9, 9);
+  OK(lxla_pad(x, nine, (int64_t[]){0, 0}, (int64_t[]){0, 0}, (int64_t[]){1, 2}, 2, &out));
+  HAS_F32(out, DIMS(3, 4), 1, 9, 9, 2, 9, 9, 9, 9, 3, 9, 9, 4);
+  OK(lxla_pad(x, nine, (int64_t[]){0, -1}, (int64_t[]){0, -1}, (int64_t[]){0, 1}, 2, &out));
+  HAS_F32(out, DIMS(2, 1), 9, 9);
+  lxla_tensor empty = array(F32, DIMS(0), NULL, 0);
+  OK(lxla_pad(empty, nine, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){5}, 1, &out));
+  HAS_F32(out, DIMS(2), 9, 9);
+  lxla_tensor whole = at(S32, 1);
+  REFUSED(lxla_pad(x, whole, (int64_t[]){0, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "value: it is s32[]; x is f32[2,2], and wants f32[]");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){-3, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "low, high: -3 and 0 on axis 0");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){0, 0}, (int64_t[]){0, 0}, (int64_t[]){0, -1}, 2, &out), LXLA_INVALID_ARGUMENT, "interior[1] is -1");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){0}, (int64_t[]){0}, NULL, 1, &out), LXLA_INVALID_ARGUMENT, "rank: 1 given; x is f32[2,2], of rank 2");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){INT64_MAX, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "give an invalid size");
+  RELEASE(x, nine, empty, whole);
+}
 
 // Makes a tensor of 1, 2, 3, ... with this shape.
 static lxla_tensor counted(const int64_t *dims, size_t rank) {
@@ -140,134 +219,11 @@ static void copies(void) {
   RELEASE(x, scalar_one);
 }
 
-static void masks(void) {
-  lxla_tensor x = counted(DIMS(2, 3)), row = counted(DIMS(3)), out = none;
-  lxla_tensor nan = ARRAY(F32, float, DIMS(2, 2), NAN, NAN, NAN, NAN), preds = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 1, 1, 1, 1);
-  OK(lxla_tril(x, 0, &out));
-  HAS_F32(out, DIMS(2, 3), 1, 0, 0, 4, 5, 0);
-  OK(lxla_tril(x, 1, &out));
-  HAS_F32(out, DIMS(2, 3), 1, 2, 0, 4, 5, 6);
-  OK(lxla_tril(x, INT64_MIN, &out));
-  HAS_F32(out, DIMS(2, 3), 0, 0, 0, 0, 0, 0);
-  OK(lxla_triu(x, 0, &out));
-  HAS_F32(out, DIMS(2, 3), 1, 2, 3, 0, 5, 6);
-  OK(lxla_triu(x, INT64_MAX, &out));
-  HAS_F32(out, DIMS(2, 3), 0, 0, 0, 0, 0, 0);
-  OK(lxla_triu(preds, 1, &out));
-  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 0, 1, 0, 0);
-  OK(lxla_triu(nan, 2, &out));  // elements are selected, not multiplied by 0
-  HAS_F32(out, DIMS(2, 2), 0, 0, 0, 0);
-  REFUSED(lxla_tril(row, 0, &out), BAD, "x: tril takes matrices, of rank 2 and more, not f32[3]");
-  lxla_tensor at = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(4), 0, 2, -1, 127), big = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(2), UINT64_MAX, 1);
-  OK(lxla_one_hot(at, 3, -1, F32, &out));
-  HAS_F32(out, DIMS(4, 3), 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0);
-  OK(lxla_one_hot(big, 2, 0, LXLA_DTYPE_PRED, &out));
-  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 0, 0, 0, 1);
-  // No index of the dtype is 255, and -1 does not stand for it.
-  OK(lxla_one_hot(at, 256, 1, LXLA_DTYPE_U8, &out));
-  uint8_t wide[4 * 256];
-  OK(lxla_tensor_read(out, wide, sizeof wide));
-  int ones = 0;
-  for (size_t i = 0; i < sizeof wide; i++) ones += wide[i];
-  EQUAL(ones, 3);
-  EQUAL(wide[3 * 256 + 127], 1);
-  RELEASE(out);
-  OK(lxla_one_hot(at, 0, 0, F32, &out));
-  EMPTY(out, F32, DIMS(0, 4));
-  REFUSED(lxla_one_hot(x, 2, 0, F32, &out), BAD, "indices: one_hot takes integers, not f32[2,3]");
-  REFUSED(lxla_one_hot(at, -1, 0, F32, &out), BAD, "depth: -1 given; want at least 0");
-  REFUSED(lxla_one_hot(at, 3, 2, F32, &out), BAD, "axis 2 is out of range for rank 2");
-  REFUSED(lxla_one_hot(at, 3, 0, 99, &out), BAD, "dtype: 99");
-  RELEASE(x, row, nan, preds, at, big);
-}
-
-static void ranges(void) {
-  lxla_tensor out = none;
-  OK(lxla_arange(env, device, S32, -2, 5, 3, &out));
-  HAS(out, S32, int32_t, DIMS(3), -2, 1, 4);
-  OK(lxla_arange(env, device, LXLA_DTYPE_U8, 255, 0, -100, &out));
-  HAS(out, LXLA_DTYPE_U8, uint8_t, DIMS(3), 255, 155, 55);
-  OK(lxla_arange(env, device, F32, 1, 2, 0.25, &out));
-  HAS_F32(out, DIMS(4), 1, 1.25, 1.5, 1.75);
-  OK(lxla_arange(env, device, F32, 1, 0, 1, &out));
-  EMPTY(out, F32, DIMS(0));
-  // f16 has all integers up to 2048 only, so the numbers are computed in f32.
-  OK(lxla_arange(env, device, LXLA_DTYPE_F16, 0, 4096, 2, &out));
-  uint16_t halves[2048];
-  OK(lxla_tensor_read(out, halves, sizeof halves));
-  EQUAL(halves[2047], 0x6BFF);  // 4094
-  RELEASE(out);
-  REFUSED(lxla_arange(env, device, LXLA_DTYPE_S8, 0, 200, 1, &out), BAD, "start, stop, step: 199 cannot be represented in s8");
-  REFUSED(lxla_arange(env, device, S32, 0.5, 3, 1, &out), BAD, "0.5 cannot be represented in s32");
-  REFUSED(lxla_arange(env, device, F32, 0, 1, 0, &out), BAD, "and a step that is not 0");
-  REFUSED(lxla_arange(env, device, F32, 0, INFINITY, 1, &out), BAD, "want finite numbers");
-  REFUSED(lxla_arange(env, device, F32, 0, 1e300, 1e-300, &out), BAD, "they give inf elements, more than an address space has bytes");
-  REFUSED(lxla_arange(env, device, LXLA_DTYPE_PRED, 0, 3, 1, &out), BAD, "2 cannot be represented in pred");
-  OK(lxla_linspace(env, device, F32, 0, 1, 5, 1, &out));
-  HAS_F32(out, DIMS(5), 0, 0.25, 0.5, 0.75, 1);
-  OK(lxla_linspace(env, device, F32, 1, -1, 4, 0, &out));
-  HAS_F32(out, DIMS(4), 1, 0.5, 0, -0.5);
-  OK(lxla_linspace(env, device, F32, 3, 7, 1, 1, &out));
-  HAS_F32(out, DIMS(1), 3);
-  OK(lxla_linspace(env, device, F32, 3, 7, 0, 1, &out));
-  EMPTY(out, F32, DIMS(0));
-  // The last element is exactly the stop, whatever the rounded steps add up to.
-  OK(lxla_linspace(env, device, F32, 0, 0.1, 50, 1, &out));
-  float fifty[50];
-  read_f32(out, fifty, 50);
-  EQUAL(fifty[49], 0.1f);
-  RELEASE(out);
-  OK(lxla_linspace(env, device, S32, 0, 10, 4, 1, &out));
-  HAS(out, S32, int32_t, DIMS(4), 0, 3, 6, 10);
-  REFUSED(lxla_linspace(env, device, F32, 0, NAN, 5, 1, &out), BAD, "want finite numbers");
-  REFUSED(lxla_linspace(env, device, F32, 0, 1, -1, 1, &out), BAD, "count: -1 given; want 0 or more");
-  REFUSED(lxla_linspace(env, device, F32, 0, 1, 5, 2, &out), BAD, "endpoint: 2 given; want 0 or 1");
-  OK(lxla_eye(env, device, F32, 2, 3, 1, &out));
-  HAS_F32(out, DIMS(2, 3), 0, 1, 0, 0, 0, 1);
-  OK(lxla_eye(env, device, LXLA_DTYPE_PRED, 2, 2, -1, &out));
-  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 0, 0, 1, 0);
-  OK(lxla_eye(env, device, LXLA_DTYPE_S8, 1, 1, INT64_MIN, &out));
-  HAS(out, LXLA_DTYPE_S8, int8_t, DIMS(1, 1), 0);
-  REFUSED(lxla_eye(env, device, F32, -1, 1, 0, &out), BAD, "a dimension cannot be negative");
-}
-
-static void scalars(void) {
-  lxla_tensor x = ARRAY(F32, float, DIMS(3), 1, NAN, 3), big = ARRAY(LXLA_DTYPE_S64, int64_t, DIMS(2), INT64_MAX, INT64_MAX - 1), out = none;
-  OK(lxla_compare_scalar(LXLA_COMPARE_GT, x, 2, &out));
-  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(3), 0, 0, 1);
-  lxla_scalar most = {LXLA_DTYPE_S64, 0, {.i = INT64_MAX}}, two = {LXLA_DTYPE_F64, 0, {.f = 2}};
-  OK(lxla_compare_with_scalar(LXLA_COMPARE_LT, big, &most, 0, &out));
-  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 1);
-  OK(lxla_compare_with_scalar(LXLA_COMPARE_LT, big, &most, 1, &out));
-  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 0);
-  REFUSED(lxla_compare_scalar(LXLA_COMPARE_GT, big, 0.5, &out), BAD, "0.5 cannot be represented in s64");
-  REFUSED(lxla_compare_scalar(7, x, 0.5, &out), BAD, "op: 7 is no LXLA_COMPARE_* constant (1 to 6)");
-  REFUSED(lxla_compare_with_scalar(1, x, &two, 2, &out), BAD, "scalar_on_left: 2 given; want 0 or 1");
-  lxla_tensor dst = ARRAY(F32, float, DIMS(2), 1, 8), old = snapshot(dst);
-  OK(lxla_binary_with_scalar_inplace(SUB, dst, &two, 1));
-  HAS_F32(snapshot(dst), DIMS(2), 1, -6);
-  OK(lxla_binary_with_scalar_inplace(SUB, dst, &two, 0));
-  HAS_F32(snapshot(dst), DIMS(2), -1, -8);
-  OK(lxla_binary_with_scalar_inplace(SUB, big, &most, 0));
-  HAS(snapshot(big), LXLA_DTYPE_S64, int64_t, DIMS(2), 0, -1);
-  REFUSED(lxla_binary_with_scalar_inplace(LXLA_BINARY_AND, dst, &two, 0), BAD, "and takes pred and integers, not f32");
-  HAS_F32(old, DIMS(2), 1, 8);
-  RELEASE(x, big, dst);
-}
-
+TEST(shapes_change) { on_both(shapes); }
+TEST(backwards) { on_both(reverses); }
+TEST(padding) { on_both(pads); }
 TEST(squeeze_and_expand_dims) { on_both(axes_of_size_1); }
 TEST(stack_and_split) { on_both(stacks_and_parts); }
 TEST(slice_axis_is_pythons) { on_both(slices_of_an_axis); }
 TEST(flip_and_roll) { on_both(turns); }
 TEST(tile_and_repeat) { on_both(copies); }
-TEST(triangles_and_one_hot) { on_both(masks); }
-TEST(arange_linspace_and_eye) { on_both(ranges); }
-TEST(scalars_on_either_side_and_in_place) { on_both(scalars); }
-
-TEST(dtypes_have_names) {
-  CHECK(strcmp(lxla_dtype_name(LXLA_DTYPE_PRED), "pred") == 0);
-  CHECK(strcmp(lxla_dtype_name(LXLA_DTYPE_BF16), "bf16") == 0);
-  CHECK(strcmp(lxla_dtype_name(LXLA_DTYPE_C128), "c128") == 0);
-  CHECK(strcmp(lxla_dtype_name(0), "unknown") == 0);
-  CHECK(strcmp(lxla_dtype_name(99), "unknown") == 0);
-}

@@ -6,7 +6,7 @@ use super::attributes::attributes;
 attributes! {
     /// Dimension numbers of a gather or scatter.
     #[derive(Default)]
-    pub struct Placement {
+    pub struct DimensionNumbers {
         /// Axes of the result that index into a slice, ascending. The other axes enumerate the slices.
         pub window_dims: Vec<i64>,
         /// Axes of the array collapsed (removed) from each slice, where its size is 1. Ascending.
@@ -24,7 +24,7 @@ attributes! {
     }
 }
 
-impl Placement {
+impl DimensionNumbers {
     /// Axes of an array of this rank that remain in a slice, ascending.
     pub fn array_axes(&self, rank: usize) -> Vec<usize> {
         let is_given = |axis: &i64| self.collapsed_dims.contains(axis) || self.batching_dims.contains(axis);
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn axes_are_told_apart() {
-        let placement = Placement {
+        let numbers = DimensionNumbers {
             window_dims: vec![1, 2],
             collapsed_dims: vec![],
             batching_dims: vec![0],
@@ -63,9 +63,9 @@ mod tests {
             index_map: vec![2, 1],
             index_vector_dim: 3,
         };
-        assert_eq!(placement.array_axes(3), [1, 2]);
-        assert_eq!(placement.indices_axes(4), [0, 1, 2]);
-        assert_eq!(placement.batching_dims_of_slices(5), [3]);
-        assert_eq!(placement.batch_axes(4), [0, 3]);
+        assert_eq!(numbers.array_axes(3), [1, 2]);
+        assert_eq!(numbers.indices_axes(4), [0, 1, 2]);
+        assert_eq!(numbers.batching_dims_of_slices(5), [3]);
+        assert_eq!(numbers.batch_axes(4), [0, 3]);
     }
 }

@@ -1,24 +1,12 @@
-"""Functions of floats, statistics and normalisations that the library makes of several operations, as ops_test.py compares
-them."""
-
-import functools
+"""Activations, softmax and layer normalization, as ops_test.py compares them."""
 
 import numpy as np
 import ops_reference as reference
-import ops_special as exact
+import ops_reference_erf as exact
 from ctypes_test import Tensor
-from header import family
-from ops_cases import Case, Operation, edges, ints, plain, samples
-from ops_values import DTYPES, kind
-
-
-# Functions of one float.
-
-
-@functools.cache
-def moderate(name):
-    """Returns numbers for which exponentials do not overflow, and edge values."""
-    return np.concatenate([edges(name), np.linspace(-12, 12, 1201).astype(DTYPES[name][1])])
+from ops_cases import Case, Operation, ints, plain
+from ops_elementwise_functions import function_of_one
+from ops_reduction_statistics import along, steep
 
 
 def at_least(x, low):
@@ -70,47 +58,9 @@ def activations():
     for name, function in rows:
         takes = "integer float" if name.startswith("relu") else "float"
         yield function_of_one("ACTIVATION", name, takes, function)
-    yield function_of_one("SPECIAL", "erf", "float", exact.erf)
-    yield function_of_one("SPECIAL", "erfc", "float", exact.erfc)
-    yield function_of_one("SPECIAL", "normal_cdf", "float", exact.normal_below)
 
-
-def function_of_one(family_, name, takes, reference_):
-    def call(world, x):
-        return world.make("lxla_" + family_.lower(), family(family_)[name], x)
-
-    def cases(dtype):
-        return [Case([moderate(dtype) if kind(dtype) == "float" else samples(dtype)])]
-
-    # The factor that multiplies x may be denormal.
-    def size(x):
-        least, _, eps = reference.limits(reference.computed_in(x))
-        return np.abs(x) * least / eps
-
-    return Operation(name, takes, call, reference_, cases, scale=size if name in ("gelu_tanh", "silu", "mish") else None)
-
-
-# Functions over axes.
 
 ROWS = [((5, 33), 1), ((4, 3, 2), -2), ((0, 3), 1), ((3, 0), 1), ((7,), 0), ((3, 1), -1)]
-
-
-@functools.cache
-def steep(name):
-    """Returns rows with infinities, NaN, and numbers whose exponentials overflow."""
-    most = 60000 if name == "f16" else 1e30
-    rows = [[most, 1, -most], [np.inf, 0, 1], [-np.inf, 0, 1], [-np.inf, -np.inf, -np.inf], [np.nan, 0, 1], [500, 499, -500]]
-    return np.array(rows, DTYPES[name][1])
-
-
-def along(axis_cases):
-    """Returns cases: one shape for each dtype, all shapes for f32."""
-
-    def cases(dtype):
-        chosen = axis_cases if dtype == "f32" else axis_cases[:1]
-        return [Case([plain(dtype, shape, 21)], given) for shape, given in chosen]
-
-    return cases
 
 
 def softmaxes():
@@ -134,65 +84,6 @@ def softmaxes():
 
     yield Operation("softmax", "float", call("lxla_softmax"), softmax, cases)
     yield Operation("log_softmax", "float", call("lxla_log_softmax"), log_softmax, cases, scale=size)
-
-
-REDUCED = [((5, 33), [1]), ((4, 3, 2), [-1, 0]), ((3, 0), [1]), ((0, 3), [1]), ((4, 33), [0, 1]), ((3, 1), [1]), ((5,), [])]
-
-
-def over(function, more=()):
-    def call(world, x, axes, keep, **given):
-        return world.make(function, x, ints(axes), len(axes), *given.values(), keep)
-
-    return call
-
-
-def statistics():
-    def mean(x, axes, keep, absolute=False):
-        total, count = (np.abs(x) if absolute else x).sum(axis=tuple(axes), keepdims=bool(keep)), np.prod(
-            [x.shape[axis] for axis in axes]
-        )
-        return total / x.dtype.type(count)
-
-    def deviations(x, axes):
-        return x - mean(x, axes, 1)
-
-    def variance(x, axes, correction, keep):
-        count = np.prod([x.shape[axis] for axis in axes]) - correction
-        return np.sum(deviations(x, axes) ** 2, axis=tuple(axes), keepdims=bool(keep)) / x.dtype.type(max(count, 0))
-
-    def size(x, axes, correction, keep):
-        """Returns the scale of errors: differences are off by as much as the numbers are."""
-        count = np.prod([x.shape[axis] for axis in axes]) - correction
-        weighted = np.abs(deviations(x, axes)) * (np.abs(x) + np.abs(mean(x, axes, 1)))
-        return np.sum(weighted, axis=tuple(axes), keepdims=bool(keep)) / x.dtype.type(max(count, 0))
-
-    def root_size(x, axes, correction, keep):
-        return size(x, axes, correction, keep) / np.sqrt(variance(x, axes, correction, keep))
-
-    def logsumexp(x, axes, keep):
-        top = np.max(x, axis=tuple(axes), keepdims=True, initial=-np.inf)
-        top = np.where(np.isfinite(top), top, 0)
-        result = np.log(np.exp(x - top).sum(axis=tuple(axes), keepdims=True)) + top
-        return result if keep else result.sum(axis=tuple(axes))
-
-    def top_size(x, axes, keep):
-        return np.abs(np.max(x, axis=tuple(axes), keepdims=bool(keep), initial=-np.inf))
-
-    plain_rows = [(shape, {"axes": axes, "keep": i % 2}) for i, (shape, axes) in enumerate(REDUCED)]
-    corrected = [
-        (shape, {"axes": axes, "correction": correction, "keep": 0})
-        for (shape, axes), correction in zip(REDUCED, [1, 0, 0, 1, 0.5, 1, 0])
-    ]
-    with_edges = lambda dtype: along(plain_rows)(dtype) + [Case([steep(dtype)[1:]], {"axes": [1], "keep": 0})]
-    yield Operation(
-        "mean", "float", over("lxla_mean"), mean, with_edges, scale=lambda x, axes, keep: mean(x, axes, keep, True)
-    )
-    yield Operation("logsumexp", "float", over("lxla_logsumexp"), logsumexp, with_edges, scale=top_size)
-    yield Operation("variance", "float", over("lxla_variance"), variance, along(corrected), scale=size)
-    deviation = lambda *x, **given: np.sqrt(variance(*x, **given))
-    yield Operation(
-        "standard_deviation", "float", over("lxla_standard_deviation"), deviation, along(corrected), scale=root_size
-    )
 
 
 def layer_norm():
@@ -233,5 +124,5 @@ def layer_norm():
     return Operation("layer_norm", "float", call, normalised, cases, scale=size)
 
 
-def composed():
-    return [*activations(), *softmaxes(), *statistics(), layer_norm()]
+def nn():
+    return [*activations(), *softmaxes(), layer_norm()]

@@ -1,6 +1,6 @@
 // 8-bit floats in operations beyond arithmetic, on an XLA device and natively: composed operations, sorts, and
-// computations of the caller's. Each must give its f32 result, rounded. float8_test.py compares every code, conversion
-// and arithmetic.
+// computations of the caller's. Each must give its f32 result, rounded. dtypes_float8_test.py compares every code,
+// conversion and arithmetic.
 #include "combiners.h"
 
 static const int32_t TYPES[] = {LXLA_DTYPE_F8E5M2,     LXLA_DTYPE_F8E4M3FN, LXLA_DTYPE_F8E4M3B11FNUZ, LXLA_DTYPE_F8E5M2FNUZ,

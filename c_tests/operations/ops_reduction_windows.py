@@ -1,15 +1,77 @@
-"""Operations on windows: convolutions, reductions of windows and the gradients of pooling, as ops_test.py compares
-them."""
+"""Reductions by computations, over axes and over windows; the gradients of pooling; and cumulative reductions, as
+ops_test.py compares them."""
+
+import functools
 
 import numpy as np
-from ops_arrays import padded
-from header import family
-from ops_cases import Case, Operation, array_of, counted, options_of, plain
-from ops_products import WIDER, in_dtype
-from ops_regions import COMBINERS, combiner, extremes, folded, numbered, scalars, start_array
+import ops_reference as reference
+from header import constants, family
+from ops_cases import Case, Operation, array_of, counted, ints, options_of, plain, release
+from ops_combiners import COMBINERS, combiner, extremes, folded, numbered, scalars, start_array
+from ops_shape import padded
+from ops_sorting import SHAPES, rows_of
 from ops_values import DTYPES, kind
 
-convolution_options = options_of("lxla_convolution_options")
+# Reductions.
+
+REDUCED = [((7, 5, 3), [-1, 0]), ((7, 5, 3), [1]), ((4, 33), [1]), ((3, 0), [1]), ((0, 3), [1]), ((1, 5), [0])]
+REDUCED += [((5,), []), ((), [])]
+
+
+def reduces_with():
+    for name in ("add", "multiply", "max", "min"):
+        takes, _, function = COMBINERS[name]
+        yield reduce_with(name, takes, function)
+
+
+def reduce_with(name, takes, function):
+    def call(world, x, start, axes):
+        inputs = [combiner(world, name, world.type(x)[0]), array_of([x]), array_of([start]), 1]
+        return world.one_of_list("lxla_reduce_with", 1, 0, *inputs, ints(axes), len(axes))
+
+    def reduced(x, start, axes):
+        return folded(function, np.moveaxis(x, axes, range(-len(axes), 0)), start, len(axes))
+
+    def size(x, start, axes):
+        return reduced(np.abs(x), np.abs(start), axes)
+
+    def cases(dtype):
+        rows = REDUCED if dtype in ("f32", "pred") else REDUCED[:1]
+        made = [Case([plain(dtype, shape, 31), start_array(name, dtype)], {"axes": axes}) for shape, axes in rows]
+        if kind(dtype) == "float" and name in ("max", "min"):
+            made.append(Case([extremes(dtype), start_array(name, dtype)], {"axes": [1]}))
+        return made
+
+    rounds = name in ("add", "multiply")
+    return Operation(f"reduce_with {name}", takes, call, reduced, cases, size if rounds else None, False)
+
+
+def reduce_pairs():
+    """Returns the greatest element of one tensor, and the element of another at the same position."""
+
+    def record(world, a, i, b, j):
+        more = world.make("lxla_compare", constants.COMPARE_GT, b, a)
+        made = [world.make("lxla_select", more, b, a), world.make("lxla_select", more, j, i)]
+        release(more)
+        return made
+
+    def call(world, x, y, start, other, result):
+        types = scalars([world.type(x)[0], world.type(y)[0]] * 2)
+        inputs = [world.computation("greater", types, record), array_of([x, y]), array_of([start, other]), 2]
+        return world.one_of_list("lxla_reduce_with", 2, result, *inputs, ints([1]), 1)
+
+    def reduced(x, y, start, other, result):
+        at = np.argmax(x, 1)[:, None]
+        return np.take_along_axis((x, y)[result], at, 1)[:, 0]
+
+    def cases(name):
+        distinct = np.array([[3, 1, 2], [1, 5, 4], [6, 7, 9]], DTYPES[name][1])
+        arrays = [distinct, counted("s32", (3, 3)), start_array("max", name), numbered(np.int32(0))]
+        return [Case(arrays, {"result": 0}), Case(arrays, {"result": 1}, "s32")]
+
+    return Operation("reduce_with pairs", "integer float", call, reduced, cases, refuses=False)
+
+
 window_options = options_of("lxla_window_options")
 
 
@@ -20,72 +82,6 @@ def windows(x, sizes, strides, dilations):
         places = np.arange(0, max(last, 0), stride)[:, None] + np.arange(size) * dilation
         x = np.moveaxis(x.take(places, axis), axis + 1, -1)
     return x
-
-
-# Convolutions.
-
-# Shapes of x and the kernel, and the options as fields of the struct.
-CONVOLUTIONS = [
-    ((2, 3, 5, 7), (4, 3, 3, 2), {"window_strides": [2, 1], "padding_low": [1, 0], "padding_high": [1, 2]}),
-    ((2, 4, 9), (6, 2, 3), {"feature_group_count": 2}),
-    ((4, 2, 5), (6, 2, 3), {"batch_group_count": 2, "padding_low": [-1], "padding_high": [3]}),
-    ((1, 8, 8), (8, 8, 1), {"padding_low": [-1], "padding_high": [1]}),
-    ((1, 2, 6, 5), (3, 2, 2, 3), {"lhs_dilation": [2, 1], "rhs_dilation": [1, 2], "window_reversal": [0, 1]}),
-    (
-        (2, 5, 6, 3),
-        (2, 3, 3, 4),
-        {"lhs_dimensions": [0, 3, 1, 2], "rhs_dimensions": [3, 2, 0, 1], "out_dimensions": [0, 3, 1, 2]},
-    ),
-    ((1, 1, 3, 4, 5), (2, 1, 2, 2, 2), {"window_strides": [1, 2, 3], "padding_low": [0, 1, 0]}),
-    ((2, 3), (4, 3), {}),
-    ((1, 1, 1), (1, 1, 1), {}),
-    ((2, 3, 2), (4, 3, 3), {}),
-    ((0, 3, 4), (2, 3, 2), {}),
-    ((2, 0, 4), (3, 0, 2), {}),
-    ((2, 3, 4), (0, 3, 2), {}),
-    ((1, 32, 17), (8, 32, 5), {"padding_low": [2], "padding_high": [2]}),
-]
-
-
-def convolution():
-    def call(world, a, b, options, dtype):
-        rank = len(world.type(a)[1]) - 2
-        number = DTYPES[dtype][0] if dtype else 0
-        return world.make("lxla_convolution", a, b, convolution_options(spatial_rank=rank, dtype=number, **options))
-
-    def convolved(a, b, options, dtype):
-        a, b = (in_dtype(x, dtype) for x in (a, b))
-        a = a.transpose(options.get("lhs_dimensions", range(a.ndim)))
-        b = b.transpose(options.get("rhs_dimensions", range(b.ndim)))
-        b = b[(..., *(slice(None, None, -1 if back else 1) for back in options.get("window_reversal", [])))]
-        groups, batches = options.get("feature_group_count", 1), options.get("batch_group_count", 1)
-        parts = np.split(a, batches) if batches > 1 else np.split(a, groups, 1)
-        kernels = np.split(b, max(batches, groups))
-        out = np.concatenate([group(part, kernel, options) for part, kernel in zip(parts, kernels)], 1)
-        return out.transpose(np.argsort(options.get("out_dimensions", range(out.ndim))))
-
-    def group(a, b, options):
-        """Batch, features and places of one, output features, features and elements of a window of the other."""
-        rank = a.ndim - 2
-        of = lambda name, default: options.get(name, [default] * rank)
-        edges = [[0, 0, *of("padding_low", 0)], [0, 0, *of("padding_high", 0)]]
-        a = padded(a, 0, *edges, [0, 0, *(dilation - 1 for dilation in of("lhs_dilation", 1))])
-        places = windows(a, b.shape[2:], of("window_strides", 1), of("rhs_dilation", 1))
-        window = list(range(9, 9 + rank))
-        return np.einsum(places, [0, 1, *range(3, 3 + rank), *window], b, [2, 1, *window], [0, 2, *range(3, 3 + rank)])
-
-    def size(a, b, **given):
-        return convolved(np.abs(a), np.abs(b), **given)
-
-    def cases(name):
-        chosen = [(row, None) for row in (CONVOLUTIONS if name == "f32" else CONVOLUTIONS[:1])]
-        chosen += [(CONVOLUTIONS[0], WIDER[name])] if name in ("s8", "bf16") else []
-        return [
-            Case([plain(name, a, 61), plain(name, b, 62)], {"options": options, "dtype": dtype}, dtype or name)
-            for (a, b, options), dtype in chosen
-        ]
-
-    return Operation("convolution", "number", call, convolved, cases, scale=size)
 
 
 # Reductions of windows.
@@ -195,7 +191,56 @@ def select_and_scatter(name, keeps):
     return Operation(f"select_and_scatter {name}", "integer float", call, selected, cases, size, False)
 
 
+# Cumulative reductions.
+
+
+def cumulatives():
+    rows = [
+        ("sum", "all", lambda a, b: a + b),
+        ("product", "all", lambda a, b: a * b),
+        ("max", "integer float", reference.maximum),
+        ("min", "integer float", reference.minimum),
+        ("all", "pred", np.logical_and),
+        ("any", "pred", np.logical_or),
+    ]
+    for name, takes, function in rows:
+        yield cumulative(name, takes, function)
+
+
+def cumulative(name, takes, function):
+    def call(world, x, axis, reverse):
+        return world.make("lxla_cumulative", family("REDUCE")[name], x, axis, reverse)
+
+    def passed(x, axis, reverse):
+        x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "product") else x
+        out = np.moveaxis(x, axis, 0)[:: -1 if reverse else 1].copy()
+        for i in range(1, len(out)):
+            out[i] = function(out[i - 1], out[i])
+        return np.moveaxis(out[:: -1 if reverse else 1], 0, axis)
+
+    def size(x, axis, reverse):
+        return passed(x if x.dtype.kind == "b" else np.abs(x), axis, reverse)
+
+    def cases(dtype):
+        shapes = [(3, 17), (2, 9)] if dtype in ("f32", "bf16") else [(3, 7)]
+        rows = [(plain(dtype, shape, 108), 1) for shape in shapes]
+        if dtype == "pred" or (dtype, name) in (("f32", "sum"), ("s8", "max")):
+            rows += [(plain(dtype, shape, 109), axis) for shape, axis in SHAPES]
+        if kind(dtype) == "float":
+            rows.append((np.ascontiguousarray(rows_of(dtype)[:, :9]) if name in ("max", "min") else spoilt(dtype), 1))
+        of = "s64" if dtype == "pred" and name in ("sum", "product") else dtype
+        return [Case([x], {"axis": axis, "reverse": i % 2}, of) for i, (x, axis) in enumerate(rows)]
+
+    return Operation(f"cumulative {name}", takes, call, passed, cases, size if name in ("sum", "product") else None)
+
+
+@functools.cache
+def spoilt(name):
+    rows = [[1, np.inf, 2, 3], [np.inf, 1, -np.inf, 1], [1, 2, np.nan, 1]]
+    return np.array(rows, DTYPES[name][1])
+
+
 def windowed():
     reduced = [reduce_window(name) for name in ("add", "multiply", "max", "min")]
     selections = [select_and_scatter("GE", lambda a, b: a >= b), select_and_scatter("GT", lambda a, b: a > b)]
-    return [convolution(), *reduced, *selections]
+    return [*reduces_with(), reduce_pairs(), *reduced, *selections, *cumulatives()]

@@ -1,5 +1,5 @@
-"""Hyperbolic, inverse circular, gamma and Bessel functions, and next_after, as ops_test.py compares them. Those that NumPy
-lacks are computed with 60 decimal digits."""
+"""Hyperbolic, inverse circular, gamma, Bessel and error functions, and next_after, as ops_test.py compares them.
+Those that NumPy lacks are computed with 60 decimal digits, or, the error function, exactly."""
 
 import functools
 import statistics
@@ -7,11 +7,12 @@ from decimal import Context, Decimal, setcontext
 from fractions import Fraction
 
 import numpy as np
-import ops_special as exact
-from header import constants
-from ops_cases import Case, Operation, two_samples
+import ops_reference as reference
+import ops_reference_erf as exact
+from header import constants, family
+from ops_cases import Case, Operation, edges, samples, two_samples
 from ops_elementwise import unary
-from ops_values import DTYPES
+from ops_values import DTYPES, kind
 
 CONTEXT = Context(prec=60, Emax=999999, Emin=-999999)
 PI = CONTEXT.divide(Decimal(exact.pi(256)), Decimal(1 << 256))
@@ -155,7 +156,6 @@ def decimal_bessel(order):
 lgamma, digamma, trigamma = each(decimal_lgamma), each(decimal_digamma), each(decimal_trigamma)
 bessel_i0e, bessel_i1e = each(decimal_bessel(0)), each(decimal_bessel(1))
 
-
 # The sizes of the terms that cancel for negative numbers, beside zeros of the functions; of digamma at least 1, since 1 - x
 # is rounded.
 
@@ -211,6 +211,33 @@ def next_after_operation():
     return Operation("next_after", "float", call, next_after, cases)
 
 
+@functools.cache
+def moderate(name):
+    """Returns numbers for which exponentials do not overflow, and edge values."""
+    return np.concatenate([edges(name), np.linspace(-12, 12, 1201).astype(DTYPES[name][1])])
+
+
+def function_of_one(family_, name, takes, reference_):
+    def call(world, x):
+        return world.make("lxla_" + family_.lower(), family(family_)[name], x)
+
+    def cases(dtype):
+        return [Case([moderate(dtype) if kind(dtype) == "float" else samples(dtype)])]
+
+    # The factor that multiplies x may be denormal.
+    def size(x):
+        least, _, eps = reference.limits(reference.computed_in(x))
+        return np.abs(x) * least / eps
+
+    return Operation(name, takes, call, reference_, cases, scale=size if name in ("gelu_tanh", "silu", "mish") else None)
+
+
+def error_functions():
+    yield function_of_one("SPECIAL", "erf", "float", exact.erf)
+    yield function_of_one("SPECIAL", "erfc", "float", exact.erfc)
+    yield function_of_one("SPECIAL", "normal_cdf", "float", exact.normal_below)
+
+
 def functions():
     made = [
         unary("sinh", "float", np.sinh),
@@ -231,4 +258,4 @@ def functions():
     scales = {"lgamma": lgamma_scale, "digamma": digamma_scale}
     for operation in made:
         operation.scale = scales.get(operation.name)
-    return [*made, next_after_operation()]
+    return [*made, *error_functions(), next_after_operation()]

@@ -1,5 +1,5 @@
 """Floats of 8 bits against ml_dtypes, code by code, lazily and natively:
-python float8_test.py /path/to/liblazyxla.so"""
+python dtypes_float8_test.py /path/to/liblazyxla.so"""
 
 import ctypes
 import sys
