@@ -22,7 +22,7 @@ pub type Operation = (&'static str, u64, fn(&mut Case) -> Vec<NodeId>);
 pub fn sweep(operations: &[Operation]) {
     let only = std::env::var("LXLA_MESH_SWEEP_OPERATION").ok();
     let devices = Devices::start(&MESHES);
-    let (first, count) = (number("LXLA_MESH_SWEEP_SEED", 0), number("LXLA_MESH_SWEEP_CASES", 8));
+    let (first, count) = (number("LXLA_MESH_SWEEP_SEED", 0), number("LXLA_MESH_SWEEP_CASES", 4));
     let (mut failures, mut ran) = (Vec::new(), 0);
     for &(name, weight, record) in operations {
         if only.as_ref().is_some_and(|only| only != name) {
