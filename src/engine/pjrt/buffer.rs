@@ -45,6 +45,12 @@ impl PjrtBuffer {
         self.raw
     }
 
+    /// Client of the buffer.
+    #[cfg(test)]
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Whether the buffer belongs to this client.
     pub(super) fn belongs_to(&self, client: &Arc<Client>) -> bool {
         Arc::ptr_eq(&self.client, client)
@@ -295,9 +301,8 @@ impl Buffer for PjrtBuffer {
 
 impl Drop for PjrtBuffer {
     fn drop(&mut self) {
-        let freed = self.uncount();
-        if freed > 0 {
-            self.client.count(0, freed);
+        if *self.counted.get_mut() {
+            self.client.count(0, self.ty.size_bytes() as u64);
         }
         let Ok(_inside) = exit::enter() else {
             return;

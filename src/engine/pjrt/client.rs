@@ -34,6 +34,10 @@ pub struct Client {
     peak: AtomicU64,
 }
 
+/// Number of runs and copies that may be in flight on one device. Less than the limit of PJRT's CPU client (32 runs), so
+/// that it holds on every plugin.
+pub(super) const MOST_IN_FLIGHT: usize = 16;
+
 /// Work of one device that may not have ended, oldest first.
 #[derive(Default)]
 struct InFlight {
@@ -174,15 +178,30 @@ impl Client {
         }
     }
 
-    /// Adds the event of enqueued work, and removes events that have ended, keeping the first error.
+    /// Adds the event of enqueued work, and removes events that have ended, keeping the first error. Blocks until the
+    /// oldest work has ended if there are more than [`MOST_IN_FLIGHT`] others: a program that enqueues faster than the
+    /// device runs would hold the memory of all their results.
     pub(super) fn in_flight(&self, device: usize, event: Event) {
-        let mut list = self.in_flight[device].lock();
-        while list.events.front().is_some_and(|oldest| oldest.is_ready()) {
-            if let Some(Err(error)) = list.events.pop_front().map(|ended| ended.wait()) {
-                list.failure.get_or_insert(error);
+        let oldest = {
+            let mut list = self.in_flight[device].lock();
+            while list.events.front().is_some_and(|oldest| oldest.is_ready()) {
+                if let Some(Err(error)) = list.events.pop_front().map(|ended| ended.wait()) {
+                    list.failure.get_or_insert(error);
+                }
             }
+            list.events.push_back(Arc::new(event));
+            if list.events.len() > MOST_IN_FLIGHT { list.events.front().cloned() } else { None }
+        };
+        if let Some(oldest) = oldest {
+            // Its error is reported when it is removed from the list.
+            let _ = oldest.wait();
         }
-        list.events.push_back(Arc::new(event));
+    }
+
+    /// Number of events in flight on a device that were not found to have ended.
+    #[cfg(test)]
+    pub(super) fn in_flight_count(&self, device: usize) -> usize {
+        self.in_flight[device].lock().events.len()
     }
 
     /// Blocks until all work enqueued on a device has ended. Returns the first error that was not reported before.

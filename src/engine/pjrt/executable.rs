@@ -81,9 +81,11 @@ impl PjrtExecutable {
     /// Donors that the run which has just been enqueued consumed. Asks the plugin for each of them in the first runs, and
     /// for the first and the last one later: a plugin that consumed all donors of a program does so in every run.
     fn consumed(&self, buffers: &[&PjrtBuffer], keep: &[usize]) -> Vec<usize> {
-        let may_be = |donor: &usize| keep.is_empty() || keep.binary_search(donor).is_err();
         let signature = self.loaded.signature();
-        let donors: Vec<usize> = signature.donors.iter().copied().filter(may_be).collect();
+        let donors: Vec<usize> = match keep {
+            [] => signature.donors.clone(),
+            _ => signature.donors.iter().copied().filter(|donor| keep.binary_search(donor).is_err()).collect(),
+        };
         let is_consumed = |&donor: &usize| buffers[donor].is_deleted();
         let proven = self.proven.load(Ordering::Relaxed);
         if proven >= PROVEN && donors.first().is_none_or(is_consumed) && donors.last().is_none_or(is_consumed) {

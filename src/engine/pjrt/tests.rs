@@ -1,5 +1,7 @@
 //! Tests of the engine with the real CPU plugin below the C ABI, for cases that a C program cannot provoke.
 
+use super::buffer::PjrtBuffer;
+use super::client::MOST_IN_FLIGHT;
 use super::start;
 use crate::engine::{Engine, EngineOptions, KeyValueStore, Processes, Signature};
 use crate::error::{Code, Result};
@@ -62,6 +64,28 @@ fn donors_are_consumed_unless_kept_and_bytes_are_counted() {
     let mut out = [0; 8];
     run.outputs[0].read(&mut out).unwrap();
     assert_eq!(out.to_vec(), bytes(&[2.0, 4.0]));
+}
+
+const SLOW: &str = "module @m { func.func public @main(%a: tensor<512x512xf32> {tf.aliasing_output = 0 : i32}) \
+    -> tensor<512x512xf32> { %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] \
+    : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32> return %0 : tensor<512x512xf32> } }";
+
+#[test]
+fn the_number_of_runs_in_flight_is_bounded() {
+    let engine = engine(1);
+    let ty = f32s(&[512, 512]);
+    let types = vec![ty.clone()];
+    let signature = Signature { parameters: types.clone(), outputs: types, donors: vec![0], partitions: None };
+    let executable = engine.compile(SLOW, signature, &()).unwrap();
+    let mut last = engine.transfer_to_device(0, &ty, &vec![0; ty.size_bytes()]).unwrap();
+    let mut most = 0;
+    for _ in 0..3 * MOST_IN_FLIGHT {
+        last = executable.execute(0, &[&*last], &[]).unwrap().outputs.remove(0);
+        most = last.as_any().downcast_ref::<PjrtBuffer>().unwrap().client().in_flight_count(0).max(most);
+    }
+    // The last one that was added may wait for the oldest.
+    assert_eq!(most, MOST_IN_FLIGHT + 1);
+    engine.wait(0).unwrap();
 }
 
 #[test]
