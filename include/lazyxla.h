@@ -3792,7 +3792,8 @@ lxla_status lxla_axis_index(lxla_env env,
  * Runs all pending operations of a device: compiles them, unless the program is cached, and enqueues it. UNSPECIFIED
  * selects every XLA device and every mesh, CPU no device. Donates the buffers of values that nothing can read any more
  * (option `donation`). Operations that depend on a placeholder stay pending. With `wait` 1, blocks until the device
- * has finished and returns its failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued.
+ * has finished and returns its failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued. At
+ * most 16 runs and copies are in flight on a device: a further step first waits for the oldest.
  *
  * If compiling or enqueuing fails, no tensor changes, and the next step tries again; a buffer that the plugin
  * consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported by the
