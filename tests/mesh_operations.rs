@@ -3,7 +3,7 @@
 
 use lazyxla::testing::error::{Code, Error};
 use lazyxla::testing::interpret;
-use lazyxla::testing::ir::{self, BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, take_body};
+use lazyxla::testing::ir::{self, BinaryOp, Body, DimensionNumbers, NodeId, Op, ReduceOp, Trace, UnaryOp, take_body};
 use lazyxla::testing::lower::lower_body;
 use lazyxla::testing::mesh::{MeshAxes, Sharding};
 use lazyxla::testing::native::Array;
@@ -244,6 +244,29 @@ fn operations_that_xla_splits_wrongly_along_some_axes_are_constrained() {
     let text = text_on_mesh(|t, x| ops::pad_scalar(t, x, zero, &[0; 3], &[0; 3], &[0, 0, 1]).unwrap());
     assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x16xf32>");
     assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x31xf32>");
+}
+
+#[test]
+fn starts_of_long_axes_are_clamped_to_the_greatest_index() {
+    let ty = TensorType::new(DType::U8, &[3_000_000_000]);
+    let text = lower_body(&of_one(&ty, |t, x| {
+        let x = ops::sharding_constraint(t, x, &mesh(), &split("data", 1)).unwrap();
+        let start = ops::full(t, &TensorType::new(DType::S32, &[]), ScalarValue::Signed(7)).unwrap();
+        ops::dynamic_slice(t, x, &[start], &[2]).unwrap()
+    }));
+    assert_text(&text, "stablehlo.constant dense<2147483647> : tensor<i32>");
+    let text = lower_body(&of_one(&ty, |t, x| {
+        let x = ops::sharding_constraint(t, x, &mesh(), &split("data", 1)).unwrap();
+        let indices = ops::full(t, &TensorType::new(DType::S32, &[4]), ScalarValue::Signed(7)).unwrap();
+        let numbers = DimensionNumbers {
+            collapsed_dims: vec![0],
+            index_map: vec![0],
+            index_vector_dim: 1,
+            ..DimensionNumbers::default()
+        };
+        ops::gather(t, x, indices, &numbers, &[1], false).unwrap()
+    }));
+    assert_text(&text, "stablehlo.constant dense<2147483647> : tensor<i32>");
 }
 
 #[test]

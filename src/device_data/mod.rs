@@ -41,7 +41,8 @@ pub enum State {
 /// Slot of one buffer, with its state. Shared by reference counting; compared by address.
 pub struct DeviceData {
     ty: TensorType,
-    /// Set once, before the kind becomes [`READY`]. Remains when the kind changes again.
+    /// Set once, before the kind becomes [`READY`]. Remains until the data is dropped, also if it is lost: then its memory was
+    /// consumed, or its computation failed.
     buffer: OnceLock<Arc<dyn Buffer>>,
     /// State, unless the kind is [`READY`].
     other: Mutex<State>,

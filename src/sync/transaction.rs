@@ -115,7 +115,9 @@ impl Transaction {
                 && !is_root(number)
             {
                 let data = DeviceData::with_origin(self.kept(buffer), self.origin.clone(), number);
-                state.trace.replace_by_leaf(id, data);
+                state.trace.replace_by_leaf(id, data.clone());
+                // A tensor may hold the operation since the sync began.
+                state.settle(id, data);
             }
         }
         self.mark_consumed();

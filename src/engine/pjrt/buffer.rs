@@ -216,7 +216,10 @@ impl HostCopy for PluginCopy {
 impl Drop for PluginCopy {
     fn drop(&mut self) {
         // The plugin writes to `bytes` until the event is ready.
-        let _ = self.event.wait();
+        match exit::enter() {
+            Ok(_inside) => drop(self.event.wait()),
+            Err(_) => std::mem::forget(std::mem::take(&mut self.bytes)),
+        }
     }
 }
 
@@ -230,6 +233,9 @@ impl Buffer for PjrtBuffer {
     }
 
     fn is_deleted(&self) -> bool {
+        let Ok(_inside) = exit::enter() else {
+            return false;
+        };
         let mut args = Args::<sys::PJRT_Buffer_IsDeleted_Args>::new(self.client.api);
         args.buffer = self.raw;
         call!(self.client.api, PJRT_Buffer_IsDeleted, args).is_ok() && args.is_deleted

@@ -185,7 +185,11 @@ impl Executable for PjrtExecutable {
         args.output_lists = &output_list;
         args.device_complete_events = &mut complete;
         args.execute_device = client.device(device)?;
-        call!(api, PJRT_LoadedExecutable_Execute, args)?;
+        call!(api, PJRT_LoadedExecutable_Execute, args).inspect_err(|_| {
+            // A failed run may have consumed its donors.
+            let lost = buffers.iter().filter(|buffer| buffer.is_deleted()).map(|buffer| buffer.uncount()).sum();
+            client.count(0, lost);
+        })?;
 
         if !complete.is_null() {
             // SAFETY: the plugin transferred ownership of the event.

@@ -171,8 +171,10 @@ fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize, sizes: &[i64]
         if e.extent != Extent::Device {
             // On a mesh, starts are clamped here: XLA adds the offset of a piece to the start of the slice before it
             // clamps the start.
-            let (zero, last, clamped) =
-                (e.constant(&ty, 0), e.constant(&ty, (dims[axis] - sizes[axis]) as u128), e.temporary());
+            // An s32 start is never greater than the greatest s32.
+            let greatest = if ty.dtype == DType::S32 { i64::from(i32::MAX) } else { i64::MAX };
+            let last = (dims[axis] - sizes[axis]).min(greatest);
+            let (zero, last, clamped) = (e.constant(&ty, 0), e.constant(&ty, last as u128), e.temporary());
             emit!(e, "    {clamped} = stablehlo.clamp {zero}, {name}, {last} : {}", mlir(&ty));
             name = clamped;
         }
