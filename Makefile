@@ -54,7 +54,7 @@ test: build  ## Tests: Rust, then C, on the default CPU plugin; all but those wi
 	cargo test
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
-test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 500 random programs and 8,000 single operations on meshes.
+test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 500 random programs and 2,700 single operations on meshes.
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::

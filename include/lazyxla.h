@@ -1170,9 +1170,9 @@ typedef struct {
   /**
    * Options of the plugin's client: a JSON object such as `{"memory_fraction": 0.5, "visible_devices": [0, 1]}`, of
    * strings, integers (int64), floats (32 bits; written with a point or an exponent), true, false, and lists of
-   * integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a type
-   * is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id` and
-   * `num_nodes`. NULL: none.
+   * integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a
+   * type is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id`
+   * and `num_nodes`. NULL: none.
    */
   const char *plugin_options;
   /**
@@ -2258,9 +2258,13 @@ lxla_status lxla_compare_with_scalar(int32_t op,
                                      lxla_tensor *out_tensor);
 
 /**
- * Records pred ? on_true : on_false, elementwise. All three broadcast; on_true and on_false promote.
+ * Records pred ? on_true : on_false, elementwise. `pred` has dtype pred (INVALID_ARGUMENT otherwise). All three
+ * broadcast as in NumPy; on_true and on_false promote as the operands of `lxla_binary`.
  */
-lxla_status lxla_select(lxla_tensor pred, lxla_tensor on_true, lxla_tensor on_false, lxla_tensor *out_tensor);
+lxla_status lxla_select(lxla_tensor pred,
+                        lxla_tensor on_true,
+                        lxla_tensor on_false,
+                        lxla_tensor *out_tensor);
 
 /**
  * As `lxla_select`, where each side is a tensor (with its scalar NULL) or a scalar (with its tensor 0). A scalar

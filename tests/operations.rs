@@ -29,7 +29,7 @@ const SPECIFICATION: &str = "\
 
 /// Operations that the library does not have, with the reason.
 const LEFT_OUT: &[(&str, &str)] = &[
-    ("uniform_dequantize uniform_quantize", "quantized types, which the library has not"),
+    ("uniform_dequantize uniform_quantize", "quantized types, which the library does not have"),
     ("after_all infeed outfeed recv send", "tokens, and input and output while a program runs"),
     ("get_tuple_element tuple", "several results are values of their own"),
     (

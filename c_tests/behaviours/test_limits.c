@@ -150,7 +150,7 @@ TEST(deleters_run_outside_of_locks) {
   OK(lxla_tensor_from_dlpack(env, XLA(0), &m, 0, &x));
   lxla_tensor dead = scalar(ADD, x, 1);
   RELEASE(x, dead);
-  // Only the trace refers to the memory now; it drops the reference when it is full.
+  // Only a leaf of the trace refers to the memory now. At max_pending_ops operations, the trace drops dead nodes.
   for (int i = 0; i < 100 && !deleted; i++) {
     lxla_tensor next = scalar(ADD, sum, 1);
     RELEASE(next);

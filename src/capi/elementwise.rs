@@ -199,7 +199,8 @@ pub unsafe extern "C" fn lxla_compare_with_scalar(
     })
 }
 
-/// Records pred ? on_true : on_false, elementwise. All three broadcast; on_true and on_false promote.
+/// Records pred ? on_true : on_false, elementwise. `pred` has dtype pred (INVALID_ARGUMENT otherwise). All three
+/// broadcast as in NumPy; on_true and on_false promote as the operands of `lxla_binary`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_select(
     pred: lxla_tensor,

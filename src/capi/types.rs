@@ -91,9 +91,9 @@ pub struct lxla_env_options {
     pub key_value_store: *const lxla_key_value_store,
     /// Options of the plugin's client: a JSON object such as `{"memory_fraction": 0.5, "visible_devices": [0, 1]}`, of
     /// strings, integers (int64), floats (32 bits; written with a point or an exponent), true, false, and lists of
-    /// integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a type
-    /// is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id` and
-    /// `num_nodes`. NULL: none.
+    /// integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a
+    /// type is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id`
+    /// and `num_nodes`. NULL: none.
     pub plugin_options: *const c_char,
     /// Engine of the XLA devices: `pjrt` (a PJRT plugin), or `xla-rs` (the crate xla: one device, no meshes, no plugin;
     /// UNIMPLEMENTED in a library that was built without the cargo feature `engine-xla-rs`), which is started during

@@ -51,8 +51,8 @@ impl DeviceState {
         Inputs::new(inputs, &self.table, &self.trace)
     }
 
-    /// On an eager device, evaluates a node that is a single small operation immediately, which is faster than moving it
-    /// out of the lock. Returns None for any other node.
+    /// On an eager device, evaluates a node that is a single small operation immediately, which is faster than moving
+    /// it out of the lock. Returns None for any other node.
     #[inline]
     pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
         let made = work::at_once(&self.trace, self.inputs(), id)?;

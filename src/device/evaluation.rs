@@ -1,5 +1,5 @@
-//! When a device evaluates recorded operations: at the next sync, or immediately; and the leaves of the trace of a device
-//! that evaluates immediately.
+//! Evaluation of a device: lazy (recorded operations run at the next sync) or eager (the call that records them runs
+//! them). An eager device also has the leaves of its trace here.
 
 use super::Place;
 use super::work::Input;

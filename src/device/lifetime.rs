@@ -32,8 +32,8 @@ pub fn release(tensor: TensorHandle) -> Result<()> {
     Ok(())
 }
 
-/// Removes a reference of each of these tensors. Takes the lock once for consecutive tensors of one device. Releases all
-/// that can be released, and returns the first error.
+/// Removes a reference of each of these tensors. Takes the lock once for consecutive tensors of one device. Releases
+/// all that can be released, and returns the first error.
 pub fn release_many(tensors: impl Iterator<Item = TensorHandle>) -> Result<()> {
     let mut outcome = Ok(());
     let mut fail = |i: usize, error: Error| {

@@ -33,7 +33,8 @@ pub struct Device {
     state: Mutex<DeviceState>,
     /// Held by the sync in progress. Recording needs only `state`, so that a long compile does not block it.
     order: Mutex<Planner>,
-    /// Notified when data in flight has got its buffer, or never will.
+    /// Notified, under the lock of `state`, at the end of each sync: the data that was in flight has buffers, or is
+    /// abandoned.
     settled: Condvar,
 }
 
@@ -48,7 +49,8 @@ impl Device {
         self.state.lock()
     }
 
-    /// Blocks until the sync in progress, if there is one, has made this condition true. Unlocks the state meanwhile.
+    /// Blocks until the condition is true; returns at once if it is. Checks it again at the end of each sync of this
+    /// device. Unlocks the state while it waits.
     pub fn wait_until(&self, state: &mut MutexGuard<'_, DeviceState>, is_true: impl Fn() -> bool) {
         self.settled.wait_while(state, |_| !is_true());
     }

@@ -172,6 +172,7 @@ impl DeviceData {
 
     /// Creates data that has a buffer.
     pub fn ready(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
+        // The state given here is never read: the next line makes it Ready.
         let data = DeviceData::new(buffer.tensor_type().clone(), State::Abandoned);
         data.set_buffer(buffer);
         data

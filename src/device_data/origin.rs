@@ -69,8 +69,8 @@ enum Argument {
 }
 
 impl Ran {
-    /// A run of a program, to which `arguments` arguments will be added. `first_output` is the number of its first output
-    /// among all outputs of the sync.
+    /// A run of a program, to which `arguments` arguments will be added. `first_output` is the number of its first
+    /// output among all outputs of the sync.
     pub fn new(program: Arc<Program>, first_output: usize, arguments: usize) -> Ran {
         Ran { program, first_output, arguments: Vec::with_capacity(arguments), origins: SmallVec::new() }
     }

@@ -51,7 +51,7 @@ impl EngineKind {
 /// Options for starting an engine.
 #[derive(Clone, Default)]
 pub struct EngineOptions {
-    /// The engine.
+    /// Engine to start.
     pub kind: EngineKind,
     /// Path of the PJRT plugin; None: found by the rules of the C header ([`crate::capi`]).
     pub plugin_path: Option<PathBuf>,
@@ -236,7 +236,7 @@ pub fn references(buffers: &[Arc<dyn Buffer>]) -> Vec<&dyn Buffer> {
     buffers.iter().map(|buffer| &**buffer).collect()
 }
 
-/// Drops a value that owns buffers, in less time than it takes to drop many buffers one by one.
+/// Drops a value that may own many buffers. The thread enters the plugin once, instead of once for each buffer.
 pub fn free<T>(value: T) {
     pjrt::free(value);
 }

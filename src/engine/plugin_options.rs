@@ -25,15 +25,15 @@ const MOST_BYTES_OF_A_VALUE: usize = 64;
 /// Value of an option, of one of the types of PJRT's named values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OptionValue {
-    /// A string.
+    /// UTF-8 text (PJRT: kString).
     Text(String),
     /// An int64.
     Integer(i64),
     /// A list of int64.
     Integers(Vec<i64>),
-    /// A float.
+    /// Number of 32 bits (PJRT: kFloat).
     Float(f32),
-    /// A bool.
+    /// Truth value (PJRT: kBool).
     Flag(bool),
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A mesh: named axes, and the engine's device at each position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mesh {
-    /// The axes.
+    /// Names and sizes of the axes.
     pub axes: MeshAxes,
     /// Ordinal N of the device xla:N at each position, all distinct.
     pub ordinals: Vec<usize>,
@@ -61,7 +61,7 @@ fn checked(ordinals: &[i32], wanted: usize, device_count: usize) -> Result<Vec<u
 /// Mesh and sharding of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
-    /// The mesh.
+    /// Mesh whose devices hold the pieces.
     pub mesh: Arc<Mesh>,
     /// Division of the array among the mesh's devices.
     pub sharding: Sharding,

@@ -124,7 +124,7 @@ pub enum Native {
 
 /// Inputs of one evaluation.
 pub struct Call<'a> {
-    /// The operation.
+    /// Code of the operation, with its member if it is of a family.
     pub op: Op,
     /// Inferred type of the result; not meaningful for operations with several results.
     pub ty: &'a TensorType,

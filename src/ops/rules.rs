@@ -19,7 +19,7 @@ pub struct Site<'a> {
     pub trace: &'a mut Trace,
     /// Node of the operation.
     pub node: NodeId,
-    /// The operation.
+    /// Code of the operation, with its member if it is of a family.
     pub op: Op,
     /// Type of the result; not meaningful for operations with several results.
     pub ty: TensorType,

@@ -20,7 +20,7 @@ impl Encoding {
         Encoding { words: words.into(), hash: hasher.finish() }
     }
 
-    /// The words.
+    /// Words from which the hash was computed; compared when hashes are equal.
     pub fn words(&self) -> &[u32] {
         &self.words
     }

@@ -20,7 +20,7 @@ pub type Axes = SmallVec<[i64; 4]>;
 pub struct TensorType {
     /// The element type.
     pub dtype: DType,
-    /// The shape.
+    /// Sizes of the axes, major to minor.
     pub dims: Dims,
 }
 

@@ -23,7 +23,8 @@ pub struct Case<'a> {
     pub trace: Trace,
     /// Axes of the mesh.
     pub axes: &'a MeshAxes,
-    /// Difference that rounding may make, as a part of the greatest number; 0 unless the operation is inexact.
+    /// Permitted difference of floats, relative to the greatest magnitude in the results, or to 1 if that is greater; 0
+    /// unless the operation rounds.
     pub tolerance: f64,
     /// Whether operands are split; otherwise every device has them whole, and nothing constrains them.
     splits_operands: bool,
@@ -132,7 +133,7 @@ impl<'a> Case<'a> {
         self.subset(count, dims.len())
     }
 
-    /// What is to be added to a size, so that it is often divisible by sizes of mesh axes.
+    /// Padding that rounds a size up to a multiple of a random unit, which sizes of mesh axes often divide.
     pub fn up_to_multiple(&mut self, size: i64) -> i64 {
         let unit = self.pick(&[1, 2, 3, 4, 4, 6, 8]);
         (unit - size.rem_euclid(unit)) % unit
@@ -199,14 +200,14 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A value with a random constraint.
+    /// Constrains a value to a random sharding.
     pub fn placed(&mut self, id: NodeId) -> NodeId {
         let sharding = random_sharding(self.random, self.axes, &self.trace.ty(id).dims);
         write!(self.text, " then {:?}", sharding.text(self.axes)).expect("a string grows");
         ops::sharding_constraint(&mut self.trace, id, self.axes, &sharding).unwrap()
     }
 
-    /// Results are constrained, whatever was drawn: for operations that may have no operand.
+    /// Makes this case constrain its results. For operations that may have no operand, and so no other constraint.
     pub fn split_results(&mut self) {
         self.splits_results = true;
     }
@@ -248,7 +249,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A result with a constraint, which is not the last operation in most cases.
+    /// Constrains a result, if this case splits results. In three of four cases, an elementwise operation follows, so
+    /// that the constraint is not the last operation of the body.
     fn result(&mut self, id: NodeId) -> NodeId {
         let ty = self.trace.ty(id);
         write!(self.text, " {ty}").expect("a string grows");

@@ -1,5 +1,5 @@
-//! Reads and writes at indices that are computed at run time, also outside of the array. `sweep_gather.rs` has gathers
-//! and scatters with all dimension numbers.
+//! Reads and writes at indices that are computed at run time, also outside of the array. `sweep_indexing_gather.rs` has
+//! gathers and scatters with all dimension numbers.
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};

@@ -1,4 +1,4 @@
-//! Reductions over axes. `sweep_windows.rs` has those of windows.
+//! Reductions over axes. `sweep_reduction_windows.rs` has those of windows.
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};

@@ -41,7 +41,7 @@ pub fn random_state(seed: u16) -> u64 {
     (u64::from(seed) | 1 << 40) ^ (ROUND.get() << 20)
 }
 
-/// A value that a program gave natively and lazily.
+/// A value of a program, computed natively and lazily.
 pub struct Seen {
     pub ty: TensorType,
     pub native: Vec<u8>,
@@ -239,7 +239,7 @@ pub struct Run {
     pub outcome: Outcome,
 }
 
-/// Runs each random program twice, also after one that failed, and passes on each run.
+/// Runs each random program [`ROUNDS`] times, and gives each run to `take`. Goes on after a program that fails.
 pub fn run_all<S: Strategy, T: Twofold<Action = S::Value>>(
     programs: &Programs,
     actions: S,

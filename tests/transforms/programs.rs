@@ -13,7 +13,8 @@ pub struct Maker<'a> {
     pub(super) pool: Vec<NodeId>,
     /// How deep computations may nest.
     pub(super) depth: usize,
-    /// Whether operations that jump get values of which no two are equal but for rounding.
+    /// Whether discontinuous operations (comparisons, sorts, extremes) get operands whose elements differ by more than
+    /// rounding.
     pub(super) avoids_ties: bool,
 }
 
@@ -24,8 +25,8 @@ pub fn f64s(dims: &[i64]) -> TensorType {
 /// Shapes of parameters.
 pub(super) const SHAPES: [&[i64]; 7] = [&[], &[3], &[2, 3], &[3, 2], &[1, 3], &[2, 2], &[4]];
 
-/// A random computation of one to three parameters, with one or two results. If `avoids_ties` is set, its results change
-/// little where its arithmetic rounds otherwise.
+/// A random computation of one to three parameters, with one or two results. With `avoids_ties`, another rounding of its
+/// arithmetic changes its results little: see [`Maker`].
 pub fn computation(random: &mut Random, length: usize, depth: usize, avoids_ties: bool) -> Arc<Body> {
     let count = 1 + random.below(3);
     let types: Vec<TensorType> = (0..count).map(|_| f64s(SHAPES[random.below(SHAPES.len())])).collect();

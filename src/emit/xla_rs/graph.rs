@@ -133,8 +133,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Number of the computation of a body, whose parameters are those of the body and its captures, and whose result is
-    /// the tuple of the body's results.
+    /// Number of the computation of a body. Its parameters are those of the body, then its captures; its result is the
+    /// tuple of the body's results.
     pub fn computation(&self, body: &Arc<Body>) -> Result<u64> {
         computation(self.site, body, self.building)
     }

@@ -1,4 +1,4 @@
-//! One computation that is being built.
+//! A computation of an HLO module while it is built with the crate's XlaBuilder, and the instructions that rules add.
 
 use super::link::Link;
 use super::unlinked::{Hole, Unlinked};
@@ -164,14 +164,13 @@ impl<'a> Site<'a> {
         self.broadcast_in_dim(x, dims, &axes)
     }
 
-    /// Broadcasts to `dims`; axis `i` of the operand becomes axis `axes[i]`. XlaBuilder's operation wants axes of size 1
-    /// that are stretched to be there, which they are.
+    /// Broadcasts to `dims`; axis `i` of the operand becomes axis `axes[i]`, and an axis of size 1 is stretched.
     pub fn broadcast_in_dim(&self, x: &XlaOp, dims: &[i64], axes: &[i64]) -> Result<XlaOp> {
         x.broadcast_in_dim(dims, axes).map_err(failed)
     }
 
-    /// Converts from an array of type `from` to a dtype, where the crate may not have a name for one of them: it is kept as
-    /// u8, and between two instructions of HLO it has its own type.
+    /// Converts an array of type `from` to a dtype. Arrays of a dtype that the crate does not name are u8 for
+    /// XlaBuilder, and are bitcast to and from their own dtype around the conversion.
     pub fn convert_any(&self, x: &XlaOp, from: &TensorType, dtype: DType) -> Result<XlaOp> {
         let to = TensorType { dtype, dims: from.dims.clone() };
         if hidden_type(from.dtype).is_some() {

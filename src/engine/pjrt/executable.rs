@@ -78,8 +78,9 @@ impl PjrtExecutable {
         Ok(buffers)
     }
 
-    /// Donors that the run which has just been enqueued consumed. Asks the plugin for each of them in the first runs, and
-    /// for the first and the last one later: a plugin that consumed all donors of a program does so in every run.
+    /// Returns the donors that the run that was just enqueued has consumed. In the first runs, the plugin is asked for
+    /// each donor; later, for the first and the last one: a plugin that consumed all donors of a program does so in
+    /// every run.
     fn consumed(&self, buffers: &[&PjrtBuffer], keep: &[usize]) -> Vec<usize> {
         let signature = self.loaded.signature();
         let donors: Vec<usize> = match keep {

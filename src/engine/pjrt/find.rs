@@ -35,8 +35,9 @@ pub fn plugins_of_build(library_folder: &Path) -> Option<PathBuf> {
     in_build_folder(library_folder, Path::new(env!("LXLA_BUILD_ROOT")))
 }
 
-/// Folder of installed plugins, if `library_folder` is in a build folder of the source tree `root`. An installed library
-/// must not use paths of the machine on which it was built: anyone who can write there could run code in its processes.
+/// Folder of installed plugins, if `library_folder` is in a build folder of the source tree `root`. An installed
+/// library must not use paths of the machine on which it was built: anyone who can write there could run code in its
+/// processes.
 fn in_build_folder(library_folder: &Path, root: &Path) -> Option<PathBuf> {
     let root = root.canonicalize().ok()?;
     let is_in_tree = ["build", "target"].iter().any(|folder| library_folder.starts_with(root.join(folder)));

@@ -1,11 +1,11 @@
 //! Engine for the PJRT C API: any plugin, loaded at run time, called through the binding in `sys`.
 //!
 //! Modules, from the top: `engine` implements the trait; `check` and `settings` determine how a plugin is used; `find`
-//! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `loaded`, `buffer`,
-//! `client` and `event` own the plugin's objects; `executable` runs programs on one device, `partitioned` on a mesh, and
-//! `output_pieces` reads how their outputs are divided; `create` makes a client, and `key_value` connects its processes;
-//! `exit` handles process exit; `api` calls functions; `sys` is the binding. `listing` finds all plugins of a machine,
-//! and loads each in another process.
+//! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `loaded`,
+//! `buffer`, `client` and `event` own the plugin's objects; `executable` runs programs on one device, `partitioned` on
+//! a mesh, and `output_pieces` reads how their outputs are divided; `create` makes a client, and `key_value` connects
+//! its processes; `exit` handles process exit; `api` calls functions; `sys` is the binding. `listing` finds all plugins
+//! of a machine, and loads each in another process.
 
 mod api;
 #[cfg(test)]
@@ -53,7 +53,8 @@ const STACK: usize = 64 << 20;
 
 /// Drops a value that may own buffers of plugins.
 pub fn free<T>(value: T) {
-    // The buffers need not announce their calls one by one. While the process is exiting, each refuses its own.
+    // The buffers enter again, which is cheap while the thread is inside. If the process is exiting, `enter` fails here
+    // and for each buffer, and the plugin's objects are not freed.
     let _inside = exit::enter();
     drop(value);
 }

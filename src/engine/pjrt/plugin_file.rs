@@ -101,8 +101,8 @@ impl PluginFile {
         Ok(self.hash.get_or_init(|| found))
     }
 
-    /// Returns the remembered hash, or else hashes the content, and remembers the result unless a change could have gone
-    /// unnoticed. `now` is a time before this call.
+    /// Returns the remembered hash, or else hashes the content, and remembers the result unless a change could have
+    /// gone unnoticed. `now` is a time before this call.
     fn find_hash(&self, facts: Option<&Facts>, now: SystemTime) -> Result<[u8; 32]> {
         let name = self.identity.name();
         let known = facts.and_then(|facts| facts.get(&name)).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());

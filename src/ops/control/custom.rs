@@ -58,7 +58,7 @@ pub(in crate::ops) const CUSTOM: Definition = Definition {
 attributes! {
     /// Attributes of `checkpoint_name`.
     pub struct CheckpointNameAttributes {
-        /// The name.
+        /// Name by which checkpoint policies select the value.
         pub name: String,
     }
 

@@ -99,8 +99,8 @@ fn infer(x: &TensorType, indices: &TensorType, numbers: &DimensionNumbers, sizes
     Ok((0..rank).map(size).collect())
 }
 
-/// Whether XLA's partitioner reads wrong elements: if the axis of the index vectors is split, or an axis of which the
-/// slices have some elements, but neither one at an index nor all.
+/// Whether XLA's partitioner reads wrong elements: if the index vectors have several elements, or if slices have neither
+/// one element at an index nor all elements of an axis that is no batching axis.
 fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let GatherAttributes { slice_sizes, numbers, .. } = value.attributes();
@@ -113,8 +113,8 @@ fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     numbers.index_map.len() > 1 || slice_sizes.iter().zip(dims).enumerate().any(is_part)
 }
 
-/// Clamps the indices, so that all slices are within an array with these dimensions. XLA would add the offset of a piece to
-/// an index before it clamps it. Returns the name of the result.
+/// Writes the indices, clamped so that all slices are within an array with these dimensions. XLA's partitioner adds the
+/// offset of a piece to an index before it clamps it. Returns the name of the result.
 fn clamped(e: &mut Emitter, indices: &str, ty: &TensorType, attributes: &GatherAttributes, dims: &[i64]) -> String {
     let GatherAttributes { slice_sizes, numbers, .. } = attributes;
     // An s32 index is never greater than the greatest s32.

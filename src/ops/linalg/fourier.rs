@@ -20,7 +20,8 @@ pub(in crate::ops) const FFT: Definition = Definition {
     lower,
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::linalg::xla_rs::fft,
-    // XLA splits no batch axis, and ends the process where the last axis has one element.
+    // XLA's partitioner splits no batch axis, and ends the process (fft_handler.cc:117) where the last axis has one
+    // element.
     whole: |_, _| true,
     native: Native::One(native_fft),
     derivative: Derivative::Linear { jvp: derivative::fft_jvp, vjp: derivative::fft_vjp },

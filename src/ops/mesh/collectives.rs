@@ -71,7 +71,7 @@ pub(in crate::ops) const ALL_TO_ALL: Definition = Definition {
 attributes! {
     /// Attributes of `all_reduce`.
     pub struct AllReduceAttributes {
-        /// The mesh.
+        /// Names and sizes of the axes of the mesh.
         pub mesh: MeshAxes,
         /// Axes of the mesh on which the devices of a group differ.
         pub axes: Vec<usize>,
@@ -79,7 +79,7 @@ attributes! {
 
     /// Attributes of `all_gather` and `reduce_scatter`.
     pub struct AlongAttributes {
-        /// The mesh.
+        /// Names and sizes of the axes of the mesh.
         pub mesh: MeshAxes,
         /// Axes of the mesh on which the devices of a group differ, major to minor in the order of the pieces.
         pub axes: Vec<usize>,
@@ -89,7 +89,7 @@ attributes! {
 
     /// Attributes of `all_to_all`.
     pub struct AllToAllAttributes {
-        /// The mesh.
+        /// Names and sizes of the axes of the mesh.
         pub mesh: MeshAxes,
         /// Axes of the mesh on which the devices of a group differ, major to minor in the order of the pieces.
         pub axes: Vec<usize>,

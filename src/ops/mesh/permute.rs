@@ -41,7 +41,7 @@ pub(in crate::ops) const AXIS_INDEX: Definition = Definition {
 attributes! {
     /// Attributes of `collective_permute`.
     pub struct CollectivePermuteAttributes {
-        /// The mesh.
+        /// Names and sizes of the axes of the mesh.
         pub mesh: MeshAxes,
         /// Axis of the mesh along which values move.
         pub axis: usize,
@@ -51,7 +51,7 @@ attributes! {
 
     /// Attributes of `axis_index`.
     pub struct AxisIndexAttributes {
-        /// The mesh.
+        /// Names and sizes of the axes of the mesh.
         pub mesh: MeshAxes,
         /// Axes of the mesh, major to minor.
         pub axes: Vec<usize>,

@@ -30,7 +30,7 @@ pub(in crate::ops) const SHARD_MAP: Definition = Definition {
 attributes! {
     /// Attributes of `shard_map`.
     pub struct ShardMapAttributes {
-        /// The mesh.
+        /// Names and sizes of the axes of the mesh.
         pub mesh: MeshAxes,
         /// Shardings of the arguments. Captures are not split.
         pub inputs: Vec<Sharding>,

@@ -28,7 +28,7 @@ pub(in crate::ops) const RNG_BIT_GENERATOR: Definition = Definition {
 attributes! {
     /// Attributes of `rng_bit_generator`.
     pub struct RngBitGeneratorAttributes {
-        /// The generator.
+        /// Algorithm of the generator.
         pub algorithm: RngAlgorithm,
         /// Type of the bits.
         pub ty: TensorType,

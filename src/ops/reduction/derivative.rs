@@ -195,7 +195,7 @@ pub fn transposed(
     Ok(leaves.iter().map(|leaf| leaf.and_then(|_| found.next().flatten())).collect())
 }
 
-/// Returns the tangents of the results if only the first one has this tangent.
+/// Returns the tangents of all results: the given one for the first result, symbolic zeros for the others.
 pub fn of_first(site: &Site, tangent: Option<NodeId>) -> Forward {
     let mut tangents = vec![None; site.results.len().max(1)];
     tangents[0] = tangent;
@@ -207,7 +207,7 @@ pub fn has_varying_results(site: &Site) -> bool {
     site.results.iter().flatten().any(|&id| is_differentiable(site.trace.node(id).dtype))
 }
 
-/// Returns the cotangent of the first result, if no other result has one.
+/// Returns the cotangent of the first result; None if it is zero, or if another result has a cotangent.
 pub fn of_only(cotangents: &[Option<NodeId>]) -> Option<NodeId> {
     let others = cotangents.iter().skip(1).any(Option::is_some);
     cotangents.first().copied().flatten().filter(|_| !others)

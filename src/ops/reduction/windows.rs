@@ -57,7 +57,7 @@ fn is_irregular(window: &Window) -> bool {
     window.cuts() || window.base_dilation != 1
 }
 
-/// Axes that may be split: those whose windows are their elements.
+/// Axes that may be split: those whose windows are single elements (size and stride 1, no padding, no dilation).
 fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
     let value = e.instruction(at);
     let ReduceWindowAttributes { windows } = value.attributes();

@@ -258,6 +258,7 @@ impl PadAttributes {
         self.low.iter().chain(&self.high).any(|&padding| padding < 0)
     }
 
+    /// Whether there is interior padding. Where such an axis is split, XLA's partitioner computes wrong elements.
     fn dilates(&self) -> bool {
         self.interior.iter().any(|&padding| padding > 0)
     }

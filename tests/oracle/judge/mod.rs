@@ -24,7 +24,7 @@ use std::path::PathBuf;
 /// Number of disagreements of a pair that are printed.
 const MOST_REPORTS: usize = 10;
 
-/// What was found about two sides that gave the same values.
+/// Statistics of the comparison of two sides, such as an engine and native evaluation.
 struct Pair {
     names: String,
     values: u64,
@@ -63,13 +63,13 @@ impl Pair {
 /// The comparison with the engine whose values are in a file.
 struct Comparison {
     reader: Reader,
-    /// Name of that engine.
+    /// Name of the engine that wrote the file.
     other: String,
-    /// This engine and that one.
+    /// Values of this engine and of the one that wrote the file.
     engines: Pair,
     /// Native results in both processes, which differ if the processes did not run the same programs.
     natives: Pair,
-    /// Number of runs that the file has not.
+    /// Number of runs that the file lacks.
     missing: u64,
 }
 
@@ -111,8 +111,9 @@ impl Comparison {
     }
 }
 
-/// Says in words how the values of two engines disagree, if they do. Exact values must be equal, as natively (see
-/// [`equal`]). Real numbers may differ by twice the bound on their error: each is within one bound of the same reference.
+/// Describes how the values of two engines disagree; None if they agree. Exact values must be equal, as native and lazy
+/// ones must (see [`equal`]). Real numbers may differ by twice the bound on their error: each is within one bound of
+/// the same reference.
 fn difference(seen: &Seen, other: &[u8]) -> Option<String> {
     let Some(errors) = &seen.errors else {
         let is_equal = equal(seen.ty.dtype, &seen.lazy, other, false);

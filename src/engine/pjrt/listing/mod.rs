@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// A file that may be a plugin, and where it was found.
 #[derive(Debug)]
 pub struct Found {
-    /// The file.
+    /// Path of the shared library.
     path: PathBuf,
     /// As [`PluginInfo::found`].
     how: &'static str,

@@ -15,7 +15,7 @@ fn gathers_and_scatters_agree_on_meshes() {
     sweep(OPERATIONS);
 }
 
-/// Where slices are in an array.
+/// The slices of an array that a gather reads or a scatter updates.
 struct Places {
     /// Shape of the array.
     dims: Vec<i64>,
@@ -28,7 +28,7 @@ struct Places {
     updates: Vec<i64>,
 }
 
-/// Random places. If `once` is set, no two slices may overlap: there is one for each batch.
+/// Draws shapes and dimension numbers. If `once` is set, slices do not overlap: there is one for each batch.
 fn places(case: &mut Case, once: bool) -> Places {
     let dims = case.shape(2..=3, 150);
     let rank = dims.len();
