@@ -31,9 +31,8 @@ pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
     lower,
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::reduction::xla_rs::reduce_window,
-    whole: |e, at| e.instruction(at).attributes::<ReduceWindowAttributes>().windows.iter().any(is_irregular),
-    // XLA's partitioner computes wrong numbers where an axis with padding is split, and fails to compile reductions of
-    // several arrays.
+    whole: is_hard_to_split,
+    // XLA's partitioner computes wrong numbers where an axis with padding is split.
     open: |e, at| Some(open_axes(e, at)),
     native: Native::Several(native_reduce_window),
     derivative: Derivative::Several {
@@ -57,12 +56,19 @@ fn is_irregular(window: &Window) -> bool {
     window.cuts() || window.base_dilation != 1
 }
 
+/// Whether XLA's partitioner may end the process: with several arrays, whose shardings may differ, and with dilation.
+fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
+    let value = e.instruction(at);
+    let ReduceWindowAttributes { windows } = value.attributes();
+    value.bodies[0].results().len() > 1 || windows.iter().any(is_irregular)
+}
+
 /// Axes that may be split: those whose windows are single elements (size and stride 1, no padding, no dilation).
 fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
     let value = e.instruction(at);
     let ReduceWindowAttributes { windows } = value.attributes();
     let open: Vec<usize> = (0..windows.len()).filter(|&axis| windows[axis] == Window::ONE).collect();
-    OpenAxes { operands: vec![open.clone(); value.bodies[0].results().len()], results: open }
+    OpenAxes { operands: vec![open.clone()], results: open }
 }
 
 /// Records a joint reduction of `arrays`, window by window. `windows` has one entry for each axis.
