@@ -46,7 +46,7 @@ def main():
         if source.stem in programs or not program.exists():
             continue
         out = tests.get(source.stem, set())
-        names = re.findall(r"^TEST\((\w+)", source.read_text(), re.MULTILINE)
+        names = re.findall(r"^(?:[A-Z]+_)?TEST\((\w+)", source.read_text(), re.MULTILINE)
         commands = [[program, name] for name in names if name not in out] if out else [[program]]
         results = [succeeds(command) for command in commands]
         passed, failed = passed + sum(results), failed + results.count(False)
