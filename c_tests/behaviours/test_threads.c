@@ -120,6 +120,44 @@ TEST(f1_what_was_recorded_while_a_failing_step_compiled_is_right) {
   OK(lxla_env_release(env));
 }
 
+// The second of two programs of a step fails, after the first computed `inner`, which no tensor held when the step began. A
+// computation captured it meanwhile.
+TEST(f1_what_was_captured_while_a_failing_step_compiled_is_right) {
+  env = fault_env();
+  OK(lxla_env_set_option(env, "max_program_ops", "1"));
+  lxla_tensor a = one(env, 3), p;
+  OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &p));
+  lxla_tensor inner = scalar(MUL, a, 2), waiting = binary(ADD, p, inner), outer = scalar(ADD, inner, 1);
+  RELEASE(inner);
+  FAULT(arm)("Client_Compile", 1, FAULT_HOLD, 0);
+  FAULT(arm)("LoadedExecutable_Execute", 2, FAULT_FAIL, LXLA_ABORTED);
+  pthread_t stepper;
+  lxla_status status = 0;
+  CHECK(pthread_create(&stepper, NULL, failing_step, &status) == 0);
+  while (FAULT(held)() == 0) usleep(1000);
+  lxla_computation captures;
+  OK(lxla_computation_trace(&p, 1, &waiting, 1, &captures));
+  FAULT(let_go)();
+  CHECK(pthread_join(stepper, NULL) == 0);
+  EQUAL(status, LXLA_ABORTED);
+  RELEASE(waiting);
+  EQUAL(value(outer), 7);
+  RELEASE(outer, a);
+  // The next step must neither forget the captured value nor donate it.
+  lxla_tensor x = one(env, 100), y;
+  OK(lxla_mark_step(env, XLA(0), 1));
+  for (int i = 0; i < 3; i++) {
+    OK(lxla_computation_call(captures, &x, 1, &y, 1));
+    OK(lxla_mark_step(env, XLA(0), 1));
+    EQUAL(value(y), 106);
+    RELEASE(y);
+  }
+  RELEASE(x, p);
+  OK(lxla_computation_release(captures));
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 static void *reader(void *result) {
   lxla_tensor t = *(lxla_tensor *)result;
   float v = value(t);
