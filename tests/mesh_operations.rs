@@ -3,7 +3,9 @@
 
 use lazyxla::testing::error::{Code, Error};
 use lazyxla::testing::interpret;
-use lazyxla::testing::ir::{self, BinaryOp, Body, DimensionNumbers, NodeId, Op, ReduceOp, Trace, UnaryOp, take_body};
+use lazyxla::testing::ir::{
+    self, BinaryOp, Body, DimensionNumbers, FftOp, NodeId, Op, ReduceOp, ScatterOp, Trace, UnaryOp, take_body,
+};
 use lazyxla::testing::lower::lower_body;
 use lazyxla::testing::mesh::{MeshAxes, Sharding};
 use lazyxla::testing::native::Array;
@@ -244,6 +246,42 @@ fn operations_that_xla_splits_wrongly_along_some_axes_are_constrained() {
     let text = text_on_mesh(|t, x| ops::pad_scalar(t, x, zero, &[0; 3], &[0; 3], &[0, 0, 1]).unwrap());
     assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x16xf32>");
     assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x31xf32>");
+}
+
+#[test]
+fn windows_scatters_gathers_and_fourier_transforms_are_split_along_safe_axes() {
+    let text = text_on_mesh(|t, x| ops::cumulative(t, ReduceOp::Sum, x, 2, false).unwrap());
+    assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x16xf32>");
+    let text = text_on_mesh(|t, x| {
+        let indices = ops::iota(t, &TensorType::new(DType::S32, &[8, 4, 2]), 2).unwrap();
+        let updates = ops::full(t, &f32s(&[8, 4, 2]), ScalarValue::Float(1.0)).unwrap();
+        ops::scatter_along(t, ScatterOp::Sum, x, indices, updates, 2).unwrap()
+    });
+    assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x16xf32>");
+    assert_text(&text, "<@mesh, [{?}, {?}, {}]> : tensor<8x4x2xi32>");
+    let gathered = |size: i64| {
+        text_on_mesh(|t, x| {
+            let indices = ops::iota(t, &TensorType::new(DType::S32, &[5]), 0).unwrap();
+            let numbers = DimensionNumbers {
+                window_dims: vec![1, 2, 3],
+                index_map: vec![2],
+                index_vector_dim: 1,
+                ..DimensionNumbers::default()
+            };
+            ops::gather(t, x, indices, &numbers, &[8, 4, size], false).unwrap()
+        })
+    };
+    let (one, part) = (gathered(1), gathered(3));
+    assert!(!one.contains("sdy.manual_computation"), "{one}");
+    assert_text(&one, "stablehlo.constant dense<15> : tensor<i32>");
+    assert_text(&one, "stablehlo.clamp");
+    assert_text(&part, "sdy.manual_computation");
+    let text = text_on_mesh(|t, x| {
+        let z = ops::complex(t, x, x).unwrap();
+        ops::fft(t, FftOp::Fft, z, &[16]).unwrap()
+    });
+    assert_text(&text, "sdy.manual_computation");
+    assert_eq!(text.matches("stablehlo.custom_call @LayoutConstraint").count(), 2);
 }
 
 #[test]
