@@ -105,6 +105,20 @@ static void convolution_dtypes(void) {
   RELEASE(z, i, bytes, ones, wide, three);
 }
 
+// Negative padding of more elements than there are leaves no window, and no result.
+static void nothing_left(void) {
+  lxla_tensor x = F32S(DIMS(1, 1, 3), 1, 2, 3), k = F32S(DIMS(2, 1, 2), 1, 2, 3, 4);
+  lxla_convolution_options o = plain(1);
+  o.padding_low = AXES(-2), o.padding_high = AXES(-3);
+  lxla_tensor out = convolved(x, k, &o), sum;
+  int64_t dims[3];
+  OK(lxla_tensor_dims(out, dims, 3));
+  CHECK(dims[0] == 1 && dims[1] == 2 && dims[2] == 0);
+  OK(lxla_reduce(LXLA_REDUCE_SUM, out, DIMS(2), 0, &sum));
+  VALUES(sum, F32, DIMS(1, 2), 0, 0);
+  RELEASE(x, k, out);
+}
+
 static void convolution_refusals(void) {
   lxla_tensor x = F32S(DIMS(1, 2, 4), 1, 2, 3, 4, 5, 6, 7, 8), k = F32S(DIMS(1, 2, 2), 1, 2, 3, 4), out = none;
   lxla_tensor v = F32S(DIMS(2), 1, 2), empty = array(F32, DIMS(1, 2, 0), NULL, 0);
@@ -151,4 +165,5 @@ static void convolution_refusals(void) {
 TEST(convolution_of_lines) { on_both(lines); }
 TEST(convolution_of_planes_and_groups) { on_both(planes); }
 TEST(convolution_of_all_kinds_of_numbers) { on_both(convolution_dtypes); }
+TEST(convolution_of_nothing) { on_both(nothing_left); }
 TEST(convolution_refuses_what_does_not_fit) { on_both(convolution_refusals); }

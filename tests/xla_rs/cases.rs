@@ -390,6 +390,7 @@ fn convolution(draw: &mut Draw) -> Both {
         out_dimensions: None,
         feature_groups: groups,
         batch_groups,
+        sums_batch: false,
         dtype: None,
     };
     both.ours(|trace| Ok(vec![ops::convolution(trace, l.node, r.node, &options)?]));

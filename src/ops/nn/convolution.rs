@@ -5,6 +5,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{Instruction, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, WindowAxis};
+use crate::ops::creation::constants::nothing;
 use crate::ops::definition::{Call, Definition, Native, OpenAxes};
 use crate::ops::distinct_axes;
 use crate::ops::elementwise::float8;
@@ -73,6 +74,10 @@ pub fn convolution(trace: &mut Trace, lhs: NodeId, rhs: NodeId, options: &Convol
         });
     }
     let (attributes, ty) = infer(&trace.ty(lhs), &trace.ty(rhs), options)?;
+    if ty.elements() == 0 {
+        // XLA refuses negative padding of more elements than there are.
+        return nothing(trace, &ty);
+    }
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::Convolution, ty.dtype, shape, &[lhs, rhs], &attributes))
 }

@@ -8,7 +8,7 @@ use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::control::regions::{begin, check_alike, combining, each, end};
-use crate::ops::creation::constants::constant;
+use crate::ops::creation::constants::{constant, nothing};
 use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
@@ -84,6 +84,10 @@ pub fn reduce_window(
     let (windows, dims) = infer(&types[0], windows)?;
     if windows.is_empty() {
         return Ok(arrays.to_vec());
+    }
+    if dims.contains(&0) {
+        let empty = |ty: &TensorType| nothing(trace, &TensorType { dtype: ty.dtype, dims: dims.clone() });
+        return types.iter().map(empty).collect();
     }
     if windows.iter().any(Window::cuts) {
         return without_cuts(trace, body, arrays, inits, &windows);
