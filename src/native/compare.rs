@@ -6,7 +6,7 @@ use super::element::unsupported;
 use super::element::{Element, by_integer_width, by_width};
 use super::elementwise::{Kernel2, Source, zip, zip_wide};
 use super::integer::Integer;
-use super::movement::broadcast_to;
+use super::shape::broadcast_to;
 use crate::error::Result;
 use crate::ir::CompareOp;
 use crate::types::{DType, Kind, TensorType};

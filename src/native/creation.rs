@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::convert::convert;
 use super::element::{by_width, element};
-use super::movement::broadcast_to;
+use super::shape::broadcast_to;
 use crate::error::Result;
 use crate::types::{DType, Dims, Scalar, TensorType};
 

@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::matmul::matmul;
-use super::movement::transpose;
+use super::shape::transpose;
 use crate::error::Result;
 use crate::types::{TensorType, count};
 

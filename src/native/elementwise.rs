@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::element::{Element, element};
 use super::halves::Half;
-use super::movement::broadcast_to;
+use super::shape::broadcast_to;
 use super::walk::Walk;
 use super::writer::Writer;
 use crate::error::Result;

@@ -2,8 +2,8 @@
 //! combined pairwise, all pairs at once, so that the computation is applied only a few times, to long rows.
 
 use super::array::Array;
-use super::movement::{broadcast_to, slice, transpose};
 use super::places::Each;
+use super::shape::{broadcast_to, slice, transpose};
 use crate::error::Result;
 use crate::types::{Dims, TensorType, count};
 

@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::element::{Element, unsupported};
 use super::fft_plans::{self, Float};
-use super::movement::transpose;
+use super::shape::transpose;
 use crate::error::Result;
 use crate::ir::FftOp;
 use crate::types::{DType, TensorType};

@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::element::by_width;
-use super::movement::{gather, scatter};
+use super::shape::{gather, scatter};
 use super::walk::{Walk, strides};
 use crate::error::Result;
 use crate::types::{DType, TensorType};

@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::element::by_width;
 use super::indexing::integers;
-use super::movement::scatter;
+use super::shape::scatter;
 use super::walk::{Walk, strides};
 use crate::error::Result;
 use crate::ir::DimensionNumbers;

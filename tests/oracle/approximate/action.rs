@@ -3,7 +3,7 @@
 use super::bounded::{Bounded, Host, Rounding};
 use super::functions::FUNCTIONS;
 use super::world::{Approximate, Outcome, Trio, wide};
-use crate::exact::{Movement, convolution, equation};
+use crate::exact::{Shape, convolution, equation};
 use crate::program::in_words;
 use crate::record::{binary, binary_scalar, on, reduce};
 use lazyxla::testing::device::TensorHandle;
@@ -97,16 +97,16 @@ const ON_MESH: (usize, Deed) = (10, Deed::Shard);
 
 const DTYPES: [DType; 8] =
     [DType::F32, DType::F32, DType::F32, DType::F64, DType::F64, DType::F16, DType::BF16, DType::C64];
-const MOVEMENTS: [Movement; 9] = [
-    Movement::Reshape,
-    Movement::BroadcastTo,
-    Movement::Transpose,
-    Movement::Slice,
-    Movement::Reverse,
-    Movement::Roll,
-    Movement::Repeat,
-    Movement::ExpandDims,
-    Movement::Tril,
+const SHAPE_OPERATIONS: [Shape; 9] = [
+    Shape::Reshape,
+    Shape::BroadcastTo,
+    Shape::Transpose,
+    Shape::Slice,
+    Shape::Reverse,
+    Shape::Roll,
+    Shape::Repeat,
+    Shape::ExpandDims,
+    Shape::Tril,
 ];
 
 pub fn action(is_on_mesh: bool) -> impl Strategy<Value = Action> {
@@ -201,9 +201,9 @@ impl Action {
                 })
             }
             Deed::Move => {
-                let movement = MOVEMENTS[third as usize % MOVEMENTS.len()];
+                let operation = SHAPE_OPERATIONS[third as usize % SHAPE_OPERATIONS.len()];
                 let wanted = world.home.shape(first);
-                let act = |x: TensorHandle| movement.of_one(x, &a.ty, wanted, self.numbers);
+                let act = |x: TensorHandle| operation.of_one(x, &a.ty, wanted, self.numbers);
                 world.both(dtype, x.moved(act), |n| act(a.of(n)))
             }
             Deed::Cumulative if rank > 0 => {

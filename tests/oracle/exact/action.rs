@@ -4,13 +4,13 @@
 use super::control::Control;
 use super::creation::Creation;
 use super::elementwise::Elementwise;
-use super::folding::Folding;
 use super::indexing::Indexing;
 use super::life::Life;
-use super::movement::Movement;
-use super::ordering::Ordering;
 use super::products::Product;
+use super::reduction::Reduction;
 use super::selection::Selection;
+use super::shape::Shape;
+use super::sorting::Sorting;
 use super::twin::{Outcome, Twin};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -31,11 +31,11 @@ pub enum Kind {
     Creation(Creation),
     Life(Life),
     Elementwise(Elementwise),
-    Movement(Movement),
+    Shape(Shape),
     Indexing(Indexing),
     Selection(Selection),
-    Ordering(Ordering),
-    Folding(Folding),
+    Sorting(Sorting),
+    Reduction(Reduction),
     Product(Product),
     Control(Control),
 }
@@ -60,11 +60,11 @@ impl Action {
             Kind::Creation(kind) => kind.act(twin, self),
             Kind::Life(kind) => kind.act(twin, self),
             Kind::Elementwise(kind) => kind.act(twin, self),
-            Kind::Movement(kind) => kind.act(twin, self),
+            Kind::Shape(kind) => kind.act(twin, self),
             Kind::Indexing(kind) => kind.act(twin, self),
             Kind::Selection(kind) => kind.act(twin, self),
-            Kind::Ordering(kind) => kind.act(twin, self),
-            Kind::Folding(kind) => kind.act(twin, self),
+            Kind::Sorting(kind) => kind.act(twin, self),
+            Kind::Reduction(kind) => kind.act(twin, self),
             Kind::Product(kind) => kind.act(twin, self),
             Kind::Control(kind) => kind.act(twin, self),
         }
@@ -88,25 +88,25 @@ const ON_SPECIALS: &[(usize, Kind)] = &[
     (4, Kind::Elementwise(Elementwise::Unary)),
     (4, Kind::Elementwise(Elementwise::Compare)),
     (4, Kind::Elementwise(Elementwise::Select)),
-    (3, Kind::Movement(Movement::Reshape)),
-    (3, Kind::Movement(Movement::BroadcastTo)),
-    (3, Kind::Movement(Movement::Transpose)),
-    (3, Kind::Movement(Movement::Slice)),
-    (2, Kind::Movement(Movement::Reverse)),
-    (2, Kind::Movement(Movement::Roll)),
-    (3, Kind::Movement(Movement::Pad)),
-    (4, Kind::Movement(Movement::Concatenate)),
-    (2, Kind::Movement(Movement::Stack)),
+    (3, Kind::Shape(Shape::Reshape)),
+    (3, Kind::Shape(Shape::BroadcastTo)),
+    (3, Kind::Shape(Shape::Transpose)),
+    (3, Kind::Shape(Shape::Slice)),
+    (2, Kind::Shape(Shape::Reverse)),
+    (2, Kind::Shape(Shape::Roll)),
+    (3, Kind::Shape(Shape::Pad)),
+    (4, Kind::Shape(Shape::Concatenate)),
+    (2, Kind::Shape(Shape::Stack)),
     (3, Kind::Indexing(Indexing::Take)),
     (4, Kind::Indexing(Indexing::DynamicSlice)),
     (4, Kind::Indexing(Indexing::UpdateSlice)),
     (3, Kind::Indexing(Indexing::Gather)),
-    (2, Kind::Ordering(Ordering::SortAlong)),
-    (3, Kind::Ordering(Ordering::ArgExtreme)),
-    (4, Kind::Ordering(Ordering::Cumulative)),
-    (10, Kind::Folding(Folding::Reduce)),
-    (4, Kind::Folding(Folding::ReduceWith)),
-    (4, Kind::Folding(Folding::ReduceWindow)),
+    (2, Kind::Sorting(Sorting::SortAlong)),
+    (3, Kind::Sorting(Sorting::ArgExtreme)),
+    (4, Kind::Sorting(Sorting::Cumulative)),
+    (10, Kind::Reduction(Reduction::Reduce)),
+    (4, Kind::Reduction(Reduction::ReduceWith)),
+    (4, Kind::Reduction(Reduction::ReduceWindow)),
     (5, Kind::Product(Product::Matmul)),
     (3, Kind::Product(Product::DotGeneral)),
     (3, Kind::Product(Product::Einsum)),
@@ -133,11 +133,11 @@ pub fn action(is_on_mesh: bool) -> impl Strategy<Value = Action> {
         weighed(Creation::TABLE, Kind::Creation),
         weighed(Life::TABLE, Kind::Life),
         weighed(Elementwise::TABLE, Kind::Elementwise),
-        weighed(Movement::TABLE, Kind::Movement),
+        weighed(Shape::TABLE, Kind::Shape),
         weighed(Indexing::TABLE, Kind::Indexing),
         weighed(Selection::TABLE, Kind::Selection),
-        weighed(Ordering::TABLE, Kind::Ordering),
-        weighed(Folding::TABLE, Kind::Folding),
+        weighed(Sorting::TABLE, Kind::Sorting),
+        weighed(Reduction::TABLE, Kind::Reduction),
         weighed(Product::TABLE, Kind::Product),
         weighed(Control::TABLE, Kind::Control),
     ]

@@ -10,7 +10,7 @@ use lazyxla::testing::ops;
 use lazyxla::testing::types::TensorType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Movement {
+pub enum Shape {
     Reshape,
     BroadcastTo,
     Transpose,
@@ -31,26 +31,26 @@ pub enum Movement {
     Split,
 }
 
-impl Movement {
-    pub const TABLE: &[(usize, Movement)] = &[
-        (3, Movement::Reshape),
-        (3, Movement::BroadcastTo),
-        (3, Movement::Transpose),
-        (3, Movement::Slice),
-        (2, Movement::SliceAxis),
-        (2, Movement::Reverse),
-        (1, Movement::Flip),
-        (2, Movement::Roll),
-        (1, Movement::Tile),
-        (1, Movement::Repeat),
-        (1, Movement::Squeeze),
-        (1, Movement::ExpandDims),
-        (1, Movement::Tril),
-        (1, Movement::Triu),
-        (3, Movement::Pad),
-        (3, Movement::Concatenate),
-        (2, Movement::Stack),
-        (2, Movement::Split),
+impl Shape {
+    pub const TABLE: &[(usize, Shape)] = &[
+        (3, Shape::Reshape),
+        (3, Shape::BroadcastTo),
+        (3, Shape::Transpose),
+        (3, Shape::Slice),
+        (2, Shape::SliceAxis),
+        (2, Shape::Reverse),
+        (1, Shape::Flip),
+        (2, Shape::Roll),
+        (1, Shape::Tile),
+        (1, Shape::Repeat),
+        (1, Shape::Squeeze),
+        (1, Shape::ExpandDims),
+        (1, Shape::Tril),
+        (1, Shape::Triu),
+        (3, Shape::Pad),
+        (3, Shape::Concatenate),
+        (2, Shape::Stack),
+        (2, Shape::Split),
     ];
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
@@ -58,19 +58,19 @@ impl Movement {
         let (ty, numbers) = (a.ty(), action.numbers);
         let axis = i64::from(numbers[0]) % ty.dims.len().max(1) as i64;
         match self {
-            Movement::Concatenate | Movement::Stack => {
+            Shape::Concatenate | Shape::Stack => {
                 let [b, c] = [1, 2].map(|i| twin.pick_like(action.tensors[i], a));
                 if [a, b, c].iter().map(|pair| pair.ty().elements()).sum::<usize>() > MOST_ELEMENTS {
                     return Ok(());
                 }
                 let bound = a.bound.max(b.bound).max(c.bound);
                 let list = |world: World| [a, b, c].map(|pair| world.of(pair));
-                if let Movement::Stack = self {
+                if let Shape::Stack = self {
                     return twin.moved(bound, |world| on(list(world), |t, list| ops::stack(t, &list, axis)));
                 }
                 twin.moved(bound, |world| on(list(world), |t, list| ops::concatenate(t, &list, axis)))
             }
-            Movement::Split => {
+            Shape::Split => {
                 let size = ty.dims.get(axis as usize).copied().unwrap_or(2);
                 let first = i64::from(numbers[1]) % (size + 1);
                 let sizes = [first, size - first];
@@ -84,7 +84,7 @@ impl Movement {
                 };
                 twin.several(act, |_, _| Some(a.bound))
             }
-            Movement::Pad => pad(twin, a, &ty, numbers),
+            Shape::Pad => pad(twin, a, &ty, numbers),
             _ => {
                 let wanted = twin.home.shape(numbers[0]);
                 twin.moved(a.bound, |world| self.of_one(world.of(a), &ty, wanted, numbers))
@@ -100,13 +100,13 @@ impl Movement {
         let some: Vec<i64> = (0..rank as i64).filter(|axis| second >> axis & 1 == 1).collect();
         let ones = || (0..rank as i64).filter(|&axis| ty.dims[axis as usize] == 1 || second == 0).collect::<Vec<_>>();
         match self {
-            Movement::Reshape => on([x], |t, [x]| ops::reshape(t, x, wanted)),
-            Movement::BroadcastTo => on([x], |t, [x]| ops::broadcast_to(t, x, wanted)),
-            Movement::Transpose => {
+            Shape::Reshape => on([x], |t, [x]| ops::reshape(t, x, wanted)),
+            Shape::BroadcastTo => on([x], |t, [x]| ops::broadcast_to(t, x, wanted)),
+            Shape::Transpose => {
                 let turned: Vec<i64> = (0..rank as i64).map(|i| (i + first) % rank as i64).collect();
                 on([x], |t, [x]| ops::transpose(t, x, &turned))
             }
-            Movement::Slice => {
+            Shape::Slice => {
                 let part = |axis: usize| i64::from(numbers[axis % 4]);
                 let starts: Vec<i64> = (0..rank).map(|i| part(i) % (ty.dims[i] + 1)).collect();
                 let limits: Vec<i64> =
@@ -114,22 +114,22 @@ impl Movement {
                 let strides: Vec<i64> = (0..rank).map(|i| 1 + part(i) % 3).collect();
                 on([x], |t, [x]| ops::slice(t, x, &starts, &limits, &strides))
             }
-            Movement::SliceAxis => {
+            Shape::SliceAxis => {
                 let (start, stop, step) = (second % 8 - 4, third % 8 - 2, [1, 2, -1, -2][first as usize / 64]);
                 on([x], |t, [x]| ops::slice_axis(t, x, axis, start, stop, step))
             }
-            Movement::Reverse => on([x], |t, [x]| ops::reverse(t, x, &some)),
-            Movement::Flip => on([x], |t, [x]| ops::flip(t, x, &some)),
-            Movement::Roll => on([x], |t, [x]| ops::roll(t, x, &vec![third % 9 - 4; some.len()], &some)),
-            Movement::Tile => {
+            Shape::Reverse => on([x], |t, [x]| ops::reverse(t, x, &some)),
+            Shape::Flip => on([x], |t, [x]| ops::flip(t, x, &some)),
+            Shape::Roll => on([x], |t, [x]| ops::roll(t, x, &vec![third % 9 - 4; some.len()], &some)),
+            Shape::Tile => {
                 let repeats: Vec<i64> = (0..rank as i64 + third % 2).map(|i| second >> (2 * (i % 4)) & 3).collect();
                 on([x], |t, [x]| ops::tile(t, x, &repeats))
             }
-            Movement::Repeat => on([x], |t, [x]| ops::repeat(t, x, second % 4, axis)),
-            Movement::Squeeze => on([x], |t, [x]| ops::squeeze(t, x, &ones())),
-            Movement::ExpandDims => on([x], |t, [x]| ops::expand_dims(t, x, &[first % (rank as i64 + 1)])),
-            Movement::Tril => on([x], |t, [x]| ops::tril(t, x, second % 5 - 2)),
-            Movement::Triu => on([x], |t, [x]| ops::triu(t, x, second % 5 - 2)),
+            Shape::Repeat => on([x], |t, [x]| ops::repeat(t, x, second % 4, axis)),
+            Shape::Squeeze => on([x], |t, [x]| ops::squeeze(t, x, &ones())),
+            Shape::ExpandDims => on([x], |t, [x]| ops::expand_dims(t, x, &[first % (rank as i64 + 1)])),
+            Shape::Tril => on([x], |t, [x]| ops::tril(t, x, second % 5 - 2)),
+            Shape::Triu => on([x], |t, [x]| ops::triu(t, x, second % 5 - 2)),
             _ => unreachable!("of several tensors"),
         }
     }

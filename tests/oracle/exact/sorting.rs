@@ -12,7 +12,7 @@ use lazyxla::testing::ops;
 use lazyxla::testing::types::{DType, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ordering {
+pub enum Sorting {
     SortAlong,
     Argsort,
     TopK,
@@ -21,14 +21,14 @@ pub enum Ordering {
     Cumulative,
 }
 
-impl Ordering {
-    pub const TABLE: &[(usize, Ordering)] = &[
-        (2, Ordering::SortAlong),
-        (2, Ordering::Argsort),
-        (2, Ordering::TopK),
-        (2, Ordering::ArgExtreme),
-        (2, Ordering::Sort),
-        (3, Ordering::Cumulative),
+impl Sorting {
+    pub const TABLE: &[(usize, Sorting)] = &[
+        (2, Sorting::SortAlong),
+        (2, Sorting::Argsort),
+        (2, Sorting::TopK),
+        (2, Sorting::ArgExtreme),
+        (2, Sorting::Sort),
+        (3, Sorting::Cumulative),
     ];
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
@@ -42,24 +42,24 @@ impl Ordering {
         let axis = i64::from(first) % rank - rank * i64::from(first >= 128);
         let (up, index) = (second < 128, [DType::S32, DType::S64, DType::U8][third as usize % 3]);
         match self {
-            Ordering::SortAlong => {
+            Sorting::SortAlong => {
                 twin.moved(a.bound, |world| on([world.of(a)], |t, [x]| ops::sort_along(t, x, axis, up, third >= 128)))
             }
             // In an order that is not stable, the indices of equal elements are not defined.
-            Ordering::Argsort => {
+            Sorting::Argsort => {
                 twin.computed(16.0, |world| on([world.of(a)], |t, [x]| ops::argsort(t, x, axis, up, true, index)))
             }
-            Ordering::ArgExtreme => twin.computed(16.0, |world| {
+            Sorting::ArgExtreme => twin.computed(16.0, |world| {
                 on([world.of(a)], |t, [x]| ops::arg_extreme(t, x, axis, third >= 128, up, index))
             }),
-            Ordering::TopK => {
+            Sorting::TopK => {
                 let k = i64::from(second) % 4;
                 let act =
                     |world: World| on([world.of(a)], |t, [x]| ops::top_k(t, x, k, axis, up, index)).map(Vec::from);
                 twin.several(act, |i, _| Some([a.bound, 16.0][i]))
             }
-            Ordering::Sort => sort(twin, action, a, axis, up),
-            Ordering::Cumulative => {
+            Sorting::Sort => sort(twin, action, a, axis, up),
+            Sorting::Cumulative => {
                 let op = ReduceOp::ALL[second as usize % ReduceOp::ALL.len()];
                 let length = ty.dims.get((axis.rem_euclid(rank)) as usize).copied().unwrap_or(1);
                 let bound = reduced(op, a, length as usize);

@@ -1,7 +1,7 @@
 //! Reductions over axes and windows.
 
 use super::action::Action;
-use super::ordering::reduced;
+use super::sorting::reduced;
 use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{limit, range};
 use crate::record::{binary, on, reduce};
@@ -14,7 +14,7 @@ use lazyxla::testing::ops;
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Folding {
+pub enum Reduction {
     Reduce,
     ReduceWith,
     ReduceTwo,
@@ -22,13 +22,13 @@ pub enum Folding {
     SelectAndScatter,
 }
 
-impl Folding {
-    pub const TABLE: &[(usize, Folding)] = &[
-        (6, Folding::Reduce),
-        (2, Folding::ReduceWith),
-        (2, Folding::ReduceTwo),
-        (4, Folding::ReduceWindow),
-        (2, Folding::SelectAndScatter),
+impl Reduction {
+    pub const TABLE: &[(usize, Reduction)] = &[
+        (6, Reduction::Reduce),
+        (2, Reduction::ReduceWith),
+        (2, Reduction::ReduceTwo),
+        (4, Reduction::ReduceWindow),
+        (2, Reduction::SelectAndScatter),
     ];
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
@@ -42,13 +42,13 @@ impl Folding {
         let in_a_window = 3usize.pow(ty.dims.len() as u32);
         let axes: Vec<i64> = (0..ty.dims.len() as i64).filter(|axis| second >> axis & 1 == 1).collect();
         match self {
-            Folding::Reduce => {
+            Reduction::Reduce => {
                 let op = ReduceOp::ALL[first as usize % ReduceOp::ALL.len()];
                 let bound = reduced(op, a, ty.elements());
                 twin.computed(bound, |world| reduce(op, world.of(a), &axes, third >= 128))
             }
-            Folding::ReduceTwo => reduce_two(twin, action, a, &axes),
-            Folding::ReduceWith => {
+            Reduction::ReduceTwo => reduce_two(twin, action, a, &axes),
+            Reduction::ReduceWith => {
                 let op = combiner(first, ty.dtype);
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
@@ -58,14 +58,14 @@ impl Folding {
                 let bound = folded(op, a, ty.elements());
                 twin.several(act, |_, dtype| exact(bound, dtype))
             }
-            Folding::ReduceWindow => {
+            Reduction::ReduceWindow => {
                 let op = combiner(first, ty.dtype);
                 let windows = windows(ty.dims.len(), action.numbers);
                 let act = |world: World| reduce_window(world, a, op, &windows);
                 let bound = folded(op, a, in_a_window);
                 twin.several(act, |_, dtype| exact(bound, dtype))
             }
-            Folding::SelectAndScatter => {
+            Reduction::SelectAndScatter => {
                 if ty.dtype.kind() == Kind::Complex || ty.dtype == DType::Pred {
                     return Ok(());
                 }

@@ -3,9 +3,9 @@
 use super::array::Array;
 use super::convert::convert;
 use super::element::{Element, unsupported};
-use super::movement::transpose;
 use super::parallel::each_piece;
 use super::places::{Each, elements_at};
+use super::shape::transpose;
 use crate::allocation::{collected, filled, with_room};
 use crate::error::Result;
 use crate::types::{DType, Dims, TensorType};
