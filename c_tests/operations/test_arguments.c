@@ -1,4 +1,4 @@
-// What holds of arguments in functions of every subject: lists of axes (NULL means all axes, a list of length 0 means
+// Arguments that functions of every subject take alike: lists of axes (NULL means all axes, a list of length 0 means
 // none), names of parameters in errors, and constants that are none.
 #include "both.h"
 

@@ -17,7 +17,7 @@ const SIZES: [i64; 7] = [1, 2, 3, 4, 6, 8, 12];
 /// Maximum number of elements of an operand.
 pub const MOST_ELEMENTS: i64 = 600;
 
-/// What an operation is recorded with: random numbers, operands, and the trace.
+/// A case: its random numbers, operands and trace.
 pub struct Case<'a> {
     pub random: &'a mut Random,
     pub trace: Trace,

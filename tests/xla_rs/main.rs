@@ -23,7 +23,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// What was found about one operation.
+/// Findings about one operation.
 #[derive(Default)]
 struct Tally {
     /// Both gave the same type; both refused.

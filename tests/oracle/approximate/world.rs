@@ -82,7 +82,7 @@ pub struct Approximate<'a> {
     is_done: bool,
     tally: &'a Tally,
     coverage: &'a Coverage<Deed>,
-    /// Where the values that are compared are noted, if anywhere.
+    /// Record of the compared values, if they are recorded.
     record: Option<&'a Record>,
 }
 

@@ -91,7 +91,7 @@ pub struct Twin<'a> {
     made: usize,
     story: Vec<Line>,
     coverage: &'a Coverage<Kind>,
-    /// Where the values that are compared are noted, if anywhere.
+    /// Record of the compared values, if they are recorded.
     record: Option<&'a Record>,
 }
 

@@ -133,7 +133,7 @@ fn named(run: &Run) -> String {
     format!("program {} in round {}", run.program, run.round)
 }
 
-/// What this process does with the values of its engine.
+/// Whether this process writes the values of its engine or compares them with those of another process.
 enum Side {
     Writes(Writer),
     Compares(Box<Comparison>),

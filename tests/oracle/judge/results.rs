@@ -16,7 +16,7 @@ use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"lxlaval1";
 
-/// What a file begins with.
+/// First bytes of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Header {
     pub seed: u64,
