@@ -47,6 +47,7 @@ const WE_REFUSE: &[Known] = &[
     ("takes pred, integers and floats, not", FEWER),
     ("takes floats, not", FEWER),
     ("takes pred, not", FEWER),
+    ("takes all other dtypes", FEWER),
     ("cannot be represented in f8e8m0fnu", NO_ZERO),
     ("value: it is", MIXED),
     ("want an integer scalar", STARTS),
