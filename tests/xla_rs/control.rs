@@ -66,7 +66,8 @@ impl Signature {
                 None => builder.zero(element_type(ty.dtype))?.broadcast(&ty.dims)?,
             });
         }
-        if bare.result { results[0].build() } else { builder.tuple(&results)?.build() }
+        // The crate builds the computation of the last operation, whichever it is called on.
+        if bare.result { results[0].reshape(&self.results[0].dims)?.build() } else { builder.tuple(&results)?.build() }
     }
 }
 

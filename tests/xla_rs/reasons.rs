@@ -52,7 +52,7 @@ const WE_REFUSE: &[Known] = &[
     ("value: it is", MIXED),
     ("want an integer scalar", STARTS),
     ("state: it is", STATE),
-    ("want 1 on an axis that the result has not", EMPTY_SLICE),
+    ("want 1 on a collapsed or batching axis", EMPTY_SLICE),
 ];
 
 const SIZES: &str =
