@@ -117,7 +117,7 @@ fn lower(e: &mut Emitter, at: usize) {
     if e.extent == Extent::Device {
         return e.one_operand(at, "fft", &attributes);
     }
-    // Collectives near the transform give it another layout, which XLA's CPU backend refuses when the program runs.
+    // XLA may assign the layout of a neighboring collective to the transform, and its CPU backend then fails at run time.
     let (operand, ty) = (value.operands[0], &e.values[value.operands[0]].ty);
     let x = e.name(operand);
     let x = e.stored_row_major(&x, ty);
