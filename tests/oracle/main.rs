@@ -65,6 +65,12 @@ fn is_xla_rs() -> bool {
     std::env::var("LXLA_ENGINE").is_ok_and(|name| name == "xla-rs")
 }
 
+/// Whether several arrays of floats of different dtypes are reduced together. The engine xla-rs does not (see
+/// docs/plugins.md), nor do programs whose values are compared with its values.
+fn reduces_mixed_floats() -> bool {
+    !is_xla_rs() && std::env::var_os("LXLA_JUDGE_READ").is_none()
+}
+
 /// An environment of which only the native device is used.
 fn native_environment(number: u64) -> Environment {
     let engine = Arc::new(OracleEngine::new(1, Arc::default()));

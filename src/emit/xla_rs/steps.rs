@@ -34,6 +34,12 @@ impl Site<'_> {
 
     /// Adds an elementwise instruction with a result of this type: XlaBuilder's, or, where it has none, HLO's.
     pub fn step(&self, op: &str, operands: &[&XlaOp], ty: &TensorType) -> Result<XlaOp> {
+        // XLA combines a minimum of a maximum into a clamp, which its CPU backend does not have for preds.
+        let op = match (op, ty.dtype) {
+            ("maximum", DType::Pred) => "or",
+            ("minimum", DType::Pred) => "and",
+            _ => op,
+        };
         let made = match operands {
             [x] => unary(op, x),
             [a, b] => binary(op, a, b),

@@ -7,6 +7,7 @@ use super::select_and_scatter::SelectAndScatterAttributes;
 use super::windows::{ReduceWindowAttributes, counts};
 use crate::emit::identity;
 use crate::emit::xla_rs::{Graph, Message, Site, element_type, failed};
+use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, CompareOp, DimensionNumbers, Op, Window};
 use crate::ops::control::regions::scalar;
@@ -36,7 +37,8 @@ pub(in crate::ops) fn reduce(g: &mut Graph, at: usize) -> Result<()> {
     Ok(())
 }
 
-/// Adds an instruction with arrays of these types as its results: a tuple, unless it is one.
+/// Adds a reduction with arrays of these types as its results: a tuple, unless it is one. UNIMPLEMENTED for floats of
+/// several dtypes, which XLA takes from StableHLO only.
 fn several(
     g: &Graph,
     opcode: &str,
@@ -45,6 +47,15 @@ fn several(
     attributes: Message,
     called: u64,
 ) -> Result<Vec<XlaOp>> {
+    let mut floats = types.iter().map(|ty| ty.dtype).filter(|dtype| dtype.is_float() || dtype.is_float8());
+    if let Some(first) = floats.next()
+        && let Some(other) = floats.find(|&dtype| dtype != first)
+    {
+        return Err(error!(
+            Unimplemented,
+            "{opcode} of arrays of {first} and {other}: the engine xla-rs takes floats of one dtype"
+        ));
+    }
     match types {
         [one] => Ok(vec![g.raw_applying(opcode, operands, one, attributes, &[called])?]),
         _ => g.raw_tuple(opcode, operands, types, attributes, &[called]),
