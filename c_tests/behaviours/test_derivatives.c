@@ -377,6 +377,20 @@ XLA_TEST(t10_a_path_through_several_programs_of_a_step_is_refused) {
   REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
 }
 
+// As in a training loop: all values are results of the last step.
+XLA_TEST(t10_a_path_between_results_of_one_step_is_refused) {
+  const lxla_tensor a = DATA(DIMS(2), 1, 2), x = mul(a, a), h = mul(x, x), apart = plus(a, 1);
+  step(env);
+  const lxla_tensor y = total(mul(h, apart)), z = total(mul(apart, x));
+  lxla_tensor out[2] = {{77}, {77}};
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
+  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(apart, x), out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys was computed by step ");
+  REFUSED(lxla_gradients(&z, 1, NULL, &a, 1, out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
+  EQUAL(out[0].id, 77);
+  IS(gradient(y, apart), DIMS(2), 1, 16);
+  IS(gradient(z, x), DIMS(2), 2, 3);
+}
+
 // Data that was uploaded, not computed, is on no path, even if it is gone.
 XLA_TEST(t10_data_that_is_gone_is_on_no_path) {
   const lxla_tensor w = DATA(DIMS(2), 3, 4), raw = F32S(DIMS(2), 1, 2), batch = mul(raw, raw);

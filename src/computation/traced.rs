@@ -1,13 +1,15 @@
 //! A traced computation and its application.
 
-use crate::device::{self, Device, DeviceState, MixedDevicePolicy, Place, TensorHandle, Value, common_device};
+use crate::device::{
+    self, Device, DeviceState, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
+};
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, take_body};
 use crate::ops::{self, Applied};
 use crate::stack::MOST_DEPTH;
-use crate::tensor::{self, brought, finish_all, to_record};
+use crate::tensor::{self, brought, finish_all, numbered, to_record};
 use crate::types::TensorType;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -56,7 +58,7 @@ impl Computation {
         if results.is_empty() {
             return Err(error!(InvalidArgument, "n_results: 0 given; want at least 1"));
         }
-        let device = common_place(&named(&[Given::List("params", params), Given::List("results", results)]))?;
+        let device = common_device_of_list(&named(&[Given::List("params", params), Given::List("results", results)]))?;
         let mut state = to_record(device)?;
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
@@ -143,7 +145,7 @@ impl Computation {
 
     /// Makes the captured values usable on another device: values captured on cpu are copied there once, subject to the
     /// option mixed_device_policy. Fails for values captured on any other device, or in another environment.
-    fn bring_to(&self, name: &str, device: &'static Device, named: &[(String, TensorHandle)]) -> Result<()> {
+    fn bring_to(&self, name: &str, device: &'static Device, first: Option<OperandName>) -> Result<()> {
         self.check_mesh(name, device)?;
         let Some(target) = device.state().place() else { return Ok(()) };
         let is_near = self.home.is_some_and(|home| home.0 == target.0);
@@ -153,7 +155,7 @@ impl Computation {
         let apart = error!(
             InvalidArgument,
             "{}: on another device, or in another environment, than {name}, which captured {} values there",
-            named.first().map_or("the first computation", |(name, _)| name),
+            first.unwrap_or(OperandName::Tensor("the first computation")),
             self.captured()
         );
         if !is_near || self.home.is_none_or(|home| home.1 != Place::Cpu) {
@@ -214,28 +216,25 @@ pub(super) enum Given<'a> {
 }
 
 /// Returns every operand with its name.
-fn named(given: &[Given]) -> Vec<(String, TensorHandle)> {
-    let of_one = |given: &Given| match *given {
-        Given::One(name, handle) => vec![(name.to_string(), handle)],
-        Given::List(name, list) => list.iter().enumerate().map(|(i, &handle)| (numbered(name, i), handle)).collect(),
-    };
-    given.iter().flat_map(of_one).collect()
-}
-
-/// Returns the common device of the tensors, or an error if there is none.
-fn common_place(named: &[(String, TensorHandle)]) -> Result<&'static Device> {
-    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    common_device(&named)
+fn named<'a>(given: &[Given<'a>]) -> Vec<(OperandName<'a>, TensorHandle)> {
+    let mut named = Vec::new();
+    for given in given {
+        match *given {
+            Given::One(name, handle) => named.push((OperandName::Tensor(name), handle)),
+            Given::List(name, list) => named.extend(numbered(name, list)),
+        }
+    }
+    named
 }
 
 /// Returns the device on which the computations are applied: the common device of the tensors, or the device of the
 /// first computation if there are none. A computation without captures can be applied on any device of its environment.
 pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> Result<&'static Device> {
     let named = named(given);
-    let device = if named.is_empty() { computations[0].1.device } else { common_place(&named)? };
+    let device = if named.is_empty() { computations[0].1.device } else { common_device_of_list(&named)? };
     let elsewhere = computations.iter().filter(|(_, computation)| !std::ptr::eq(computation.device, device));
     for (name, computation) in elsewhere {
-        computation.bring_to(name, device, &named)?;
+        computation.bring_to(name, device, named.first().map(|(first, _)| *first))?;
     }
     Ok(device)
 }
@@ -244,7 +243,8 @@ pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> R
 fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<NodeId>> {
     let mut leaves: Vec<NodeId> = Vec::with_capacity(params.len());
     for (i, &handle) in params.iter().enumerate() {
-        let slot = state.check(&numbered("params", i), handle)?;
+        let check = |name: &str| state.check(name, handle);
+        let slot = check("").or_else(|_| check(&OperandName::Element("params", i).to_string()))?;
         let is_placeholder = matches!(state.value(slot), Value::Data(data) if data.is_placeholder());
         if !is_placeholder {
             let ty = state.ty(slot);
@@ -259,15 +259,11 @@ fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<No
     Ok(leaves)
 }
 
-fn numbered(name: &str, i: usize) -> String {
-    format!("{name}[{i}]")
-}
-
 /// Returns the nodes of tensors that are on one device.
 pub(super) fn nodes(state: &mut DeviceState, name: &str, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
     let node = |(i, &handle): (usize, &TensorHandle)| {
-        // The indexed name is formatted only if there is an error.
-        state.operand(name, handle).or_else(|_| state.operand(&numbered(name, i), handle))
+        // The indexed name is formatted only for an error.
+        state.operand(name, handle).or_else(|_| state.operand(&OperandName::Element(name, i).to_string(), handle))
     };
     tensors.iter().enumerate().map(node).collect()
 }

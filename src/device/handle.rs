@@ -26,6 +26,30 @@ impl std::fmt::Display for Place {
     }
 }
 
+/// Name of an operand in error messages. It is formatted only for an error.
+#[derive(Clone, Copy, Debug)]
+pub enum OperandName<'a> {
+    /// An argument that is one tensor.
+    Tensor(&'a str),
+    /// An element of an argument that is a list.
+    Element(&'a str, usize),
+}
+
+impl std::fmt::Display for OperandName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            OperandName::Tensor(name) => f.write_str(name),
+            OperandName::Element(name, index) => write!(f, "{name}[{index}]"),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for OperandName<'a> {
+    fn from(name: &'a str) -> OperandName<'a> {
+        OperandName::Tensor(name)
+    }
+}
+
 /// Maximum number of tables at a time.
 pub const TABLES: usize = 1 << 10;
 /// Maximum number of XLA devices of an environment. Its `cpu` device and each mesh use one table, too.

@@ -15,11 +15,11 @@ mod table;
 mod unbound;
 mod work;
 
-pub use handle::{MOST_DEVICES, Place, TensorHandle};
+pub use handle::{MOST_DEVICES, OperandName, Place, TensorHandle};
 pub use lifetime::{release, release_many, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use owner::Owner;
-pub use registry::{common_device, device_of};
+pub use registry::{common_device, common_device_of_list, device_of, with_names};
 pub use shared::{Compiled, Runtime, Shared};
 pub use state::{DeviceState, Garbage};
 pub use table::Value;

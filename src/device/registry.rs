@@ -1,10 +1,11 @@
 //! All devices of the process, indexed by the table number in their tensors' handles.
 
 use super::handle::TABLES;
-use super::{Device, TensorHandle};
+use super::{Device, OperandName, TensorHandle};
 use crate::error;
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::sync::OnceLock;
 
 static DEVICES: [OnceLock<Device>; TABLES] = [const { OnceLock::new() }; TABLES];
@@ -69,6 +70,21 @@ pub fn common_device(operands: &[(&str, TensorHandle)]) -> Result<&'static Devic
         None => Ok(device),
         Some(&other) => Err(differs(operands[0], other)),
     }
+}
+
+/// Does what [`common_device`] does, for a list of any length.
+pub fn common_device_of_list(operands: &[(OperandName, TensorHandle)]) -> Result<&'static Device> {
+    let unnamed: SmallVec<[(&str, TensorHandle); 16]> = operands.iter().map(|&(_, handle)| ("", handle)).collect();
+    common_device(&unnamed).or_else(|_| with_names(operands, common_device))
+}
+
+/// Calls `action` with operands whose names are formatted, for functions that name them in their errors.
+#[cold]
+pub fn with_names<T>(operands: &[(OperandName, TensorHandle)], action: impl FnOnce(&[(&str, TensorHandle)]) -> T) -> T {
+    let names: Vec<String> = operands.iter().map(|(name, _)| name.to_string()).collect();
+    let named: Vec<(&str, TensorHandle)> =
+        names.iter().zip(operands).map(|(name, &(_, handle))| (name.as_str(), handle)).collect();
+    action(&named)
 }
 
 /// Returns the error for two tensors that cannot be combined: one is invalid, or they are on different devices or in

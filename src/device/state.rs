@@ -23,21 +23,23 @@ const COMPACT_FROM: usize = 1 << 16;
 /// Values released under the lock. The caller drops them after unlocking, because that may free memory.
 #[derive(Default)]
 pub struct Garbage {
-    data: Vec<Arc<dyn LeafData>>,
-    array: Option<Array>,
+    /// Data to which the trace referred.
+    leaves: Vec<Arc<dyn LeafData>>,
+    /// Value of a tensor.
+    value: Option<Value>,
 }
 
 impl Garbage {
     /// Whether there is nothing to drop.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.data.is_empty() && self.array.is_none()
+        self.leaves.is_empty() && self.value.is_none()
     }
 }
 
 impl From<Vec<Arc<dyn LeafData>>> for Garbage {
-    fn from(data: Vec<Arc<dyn LeafData>>) -> Garbage {
-        Garbage { data, array: None }
+    fn from(leaves: Vec<Arc<dyn LeafData>>) -> Garbage {
+        Garbage { leaves, value: None }
     }
 }
 
@@ -335,16 +337,13 @@ impl DeviceState {
     /// is pending.
     #[inline]
     fn garbage_of(&mut self, value: Value) -> Garbage {
-        if let Value::Native(array) = value {
+        if let Value::Native(_) = value {
             // Releasing an array does not affect the trace.
-            return Garbage { data: Vec::new(), array: Some(array) };
+            return Garbage { leaves: Vec::new(), value: Some(value) };
         }
         let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
-        let mut data = if idle { self.clear_trace() } else { Vec::new() };
-        if let Value::Data(own) = value {
-            data.push(own);
-        }
-        data.into()
+        let leaves = if idle { self.clear_trace() } else { Vec::new() };
+        Garbage { leaves, value: matches!(value, Value::Data(_)).then_some(value) }
     }
 
     /// Whether the tensor is marked as requiring gradients.

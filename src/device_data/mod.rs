@@ -82,8 +82,15 @@ impl Serials {
 impl Iterator for Serials {
     type Item = u64;
 
+    #[inline]
     fn next(&mut self) -> Option<u64> {
         self.0.next()
+    }
+
+    // What is collected with the numbers is allocated once, and not grown.
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
     }
 }
 

@@ -149,7 +149,8 @@ impl Dependencies {
     fn remembered(program: &Arc<Program>) -> Arc<Dependencies> {
         static LAST: LazyLock<Mutex<Vec<Arc<Dependencies>>>> = LazyLock::new(Default::default);
         const MOST: usize = 8;
-        let known = LAST.lock().iter().find(|known| known.program == *program).cloned();
+        let is_same = |known: &&Arc<Dependencies>| Arc::ptr_eq(&known.program, program) || known.program == *program;
+        let known = LAST.lock().iter().find(is_same).cloned();
         known.unwrap_or_else(|| {
             let made = Arc::new(Dependencies::of(program));
             let mut last = LAST.lock();
@@ -195,14 +196,65 @@ impl Visits {
     }
 }
 
+/// A sync that is older than none of the targets: the arguments of its program are older than its results, so that the
+/// only targets on a path through it are other results of the same program.
+struct Latest {
+    dependencies: Arc<Dependencies>,
+    /// The outputs that are targets: one bit for each, after those of the parameters.
+    targets: Vec<u64>,
+}
+
+impl Latest {
+    /// None if a target may be older than the sync, or if it ran several programs.
+    fn of(origin: &Arc<Origin>, targets: &[u64]) -> Option<Latest> {
+        let (Some(scheme), [run]) = (&origin.scheme, &*origin.runs) else { return None };
+        if targets.iter().any(|&serial| serial < origin.first_serial) {
+            return None;
+        }
+        let dependencies = Dependencies::remembered(&run.program);
+        let mut set = vec![0; (dependencies.parameters + dependencies.outputs.len()).div_ceil(64)];
+        for &serial in targets {
+            let root = scheme.roots.get((serial - origin.first_serial) as usize);
+            if let Some(&(_, output)) = root.filter(|(_, output)| *output < dependencies.outputs.len()) {
+                let at = dependencies.parameters + output;
+                set[at / 64] |= 1 << (at % 64);
+            }
+        }
+        Some(Latest { dependencies, targets: set })
+    }
+
+    /// Whether a path leads from a target to this output, of the only program.
+    fn is_reached(&self, output: usize) -> bool {
+        let Some(on_path) = self.dependencies.outputs.get(output) else { return true };
+        let itself = self.dependencies.parameters + output;
+        on_path.iter().zip(&self.targets).enumerate().any(|(word, (on_path, targets))| {
+            let itself = if word == itself / 64 { 1 << (itself % 64) } else { 0 };
+            on_path & targets & !itself != 0
+        })
+    }
+}
+
 /// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
 /// one. Data that was computed by a sync of whose results none is left, and that is younger than a target, may have
 /// been on a path, and counts as one.
 pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath> {
-    let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
     let oldest = *targets.iter().min()?;
     let mut visits = Visits::default();
-    leaves.iter().filter_map(|data| data.origin()).for_each(|(origin, output)| visits.add(origin, *output));
+    // In a training loop, all leaves and targets are results of the last step.
+    let mut last: Option<(&Arc<Origin>, Option<Latest>)> = None;
+    for (origin, output) in leaves.iter().filter_map(|data| data.origin()) {
+        let latest = match &mut last {
+            Some((known, latest)) if Arc::ptr_eq(known, origin) => latest,
+            other => &mut other.insert((origin, Latest::of(origin, targets))).1,
+        };
+        if latest.as_ref().is_none_or(|latest| latest.is_reached(*output)) {
+            visits.add(origin, *output);
+        }
+    }
+    if visits.pending.is_empty() {
+        return None;
+    }
+    let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
     while let Some((origin, outputs)) = visits.pending.pop() {
         if let Some(path) = through(&origin, outputs, &numbers, oldest, &mut visits) {
             return Some(path);

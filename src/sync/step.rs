@@ -20,8 +20,8 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         state.check_open()?;
         let owner = state.owner()?.clone();
         owner.shared.metrics.add(Counter::MarkStep, 1);
-        settle_lost(&mut state);
-        let plan = plan_step(&state, &mut planner, &owner);
+        let obstacles = settle_lost(&mut state);
+        let plan = plan_with(&state, &mut planner, &owner, &obstacles);
         if plan.scheme.roots.is_empty() {
             let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::default() };
             drop(state);
@@ -44,12 +44,16 @@ pub fn wait(device: &'static Device) -> Result<()> {
 
 /// Returns the plan of a step. A step that repeats an earlier one has its scheme.
 pub(super) fn plan_step(state: &DeviceState, planner: &mut Planner, owner: &Owner) -> Plan {
+    plan_with(state, planner, owner, &Obstacles::find(&state.trace))
+}
+
+/// Does what [`plan_step`] does, with the obstacles of the trace.
+fn plan_with(state: &DeviceState, planner: &mut Planner, owner: &Owner, obstacles: &Obstacles) -> Plan {
     let trace = &state.trace;
-    let obstacles = Obstacles::find(trace);
     let scheme = if obstacles.is_empty() {
         whole_scheme(trace, planner, owner)
     } else {
-        Arc::new(partial_scheme(trace, &mut planner.workspace, owner, &obstacles))
+        Arc::new(partial_scheme(trace, &mut planner.workspace, owner, obstacles))
     };
     Plan::new(trace, scheme)
 }
@@ -89,11 +93,11 @@ fn is_unreferenced(trace: &Trace, leaf: usize) -> bool {
     device_data::of_leaf(&trace.leaves()[leaf]).is_some_and(|data| data.tensors.get() == 0)
 }
 
-/// Marks pending values that depend on lost data as failed, with the same error.
-fn settle_lost(state: &mut DeviceState) {
+/// Marks pending values that depend on lost data as failed, with the same error. Returns the obstacles that are left.
+fn settle_lost(state: &mut DeviceState) -> Obstacles {
     let obstacles = Obstacles::find(&state.trace);
     if obstacles.is_empty() {
-        return;
+        return obstacles;
     }
     for id in state.trace.held_operations() {
         if let Some(Obstacle::Lost(leaf)) = obstacles.of(id) {
@@ -104,4 +108,5 @@ fn settle_lost(state: &mut DeviceState) {
             state.settle(id, data);
         }
     }
+    Obstacles::find(&state.trace)
 }

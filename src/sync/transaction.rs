@@ -4,7 +4,7 @@
 use super::plan::{Plan, Run, Source};
 use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner};
-use crate::device_data::{self, DeviceData, Origin, Ran, Serials, State};
+use crate::device_data::{DeviceData, Origin, Ran, Serials, State};
 use crate::engine::{self, Buffer};
 use crate::ir::{Node, NodeId, Scheme};
 use crate::metrics::Counter;
@@ -37,18 +37,15 @@ struct Root {
     recorded: Node,
     /// Number of the plan's output that is the root's result.
     output: usize,
+    /// Data of the leaf.
+    data: Arc<DeviceData>,
 }
 
 impl Root {
-    fn data(&self, state: &DeviceState) -> Arc<DeviceData> {
-        device_data::shared_of_node(&state.trace, state.trace.node(self.id)).expect("the node of a root is a leaf")
-    }
-
     /// Gives the root's data its buffer, and the root's tensors the data.
-    fn settle(&self, state: &mut DeviceState, buffer: Arc<dyn Buffer>) {
-        let data = self.data(state);
-        data.set_buffer(buffer);
-        state.settle(self.id, data);
+    fn settle(self, state: &mut DeviceState, buffer: Arc<dyn Buffer>) {
+        self.data.set_buffer(buffer);
+        state.settle(self.id, self.data);
     }
 }
 
@@ -71,7 +68,7 @@ impl Transaction {
         let origin = Arc::new(origin_of(&name, &plan, &serials));
         let roots = roots.iter().zip(serials).map(|(&(id, output), serial)| {
             let data = DeviceData::computed(state.trace.ty(id), step, serial, (origin.clone(), output));
-            Root { id, recorded: state.trace.replace_by_leaf(id, data), output }
+            Root { id, recorded: state.trace.replace_by_leaf(id, data.clone()), output, data }
         });
         let roots: Vec<Root> = roots.collect();
         let (made, recomputed) = (vec![None; outputs.len()], *recomputed);
@@ -84,7 +81,7 @@ impl Transaction {
         // Dropped after the lock: it has the values that only the plan's own runs needed.
         let mut made = std::mem::take(&mut self.made);
         let mut state = self.device.state();
-        for root in &self.roots {
+        for root in std::mem::take(&mut self.roots) {
             let buffer = made[root.output].take().expect("a run makes all its outputs, and roots are kept");
             root.settle(&mut state, buffer);
         }
@@ -101,18 +98,19 @@ impl Transaction {
     fn roll_back(&mut self) {
         self.ended = true;
         let mut state = self.device.state();
-        for root in &self.roots {
+        let mut is_root = vec![false; self.made.len()];
+        for root in std::mem::take(&mut self.roots) {
+            is_root[root.output] = true;
             if let Some(buffer) = &self.made[root.output] {
                 root.settle(&mut state, buffer.clone());
             } else {
-                root.data(&state).set_state(State::Abandoned);
+                root.data.set_state(State::Abandoned);
                 state.trace.restore(root.id, root.recorded);
             }
         }
-        let is_root = |number: usize| self.roots.iter().any(|root| root.output == number);
         for (number, &id) in self.plan.scheme.outputs.iter().enumerate() {
             if let Some(buffer) = &self.made[number]
-                && !is_root(number)
+                && !is_root[number]
             {
                 let data = DeviceData::with_origin(self.kept(buffer), self.origin.clone(), number);
                 state.trace.replace_by_leaf(id, data.clone());

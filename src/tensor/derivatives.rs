@@ -2,7 +2,7 @@
 
 use super::operands::{numbered, operand_list};
 use super::recording::{State, finish_all};
-use crate::device::{TensorHandle, common_device};
+use crate::device::{OperandName, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
@@ -65,9 +65,8 @@ pub fn gradients(
 /// Returns an error unless the tensors are on one device. The option `mixed_device_policy` would make a copy of one of
 /// `xs`, on which no y depends.
 fn check_device(ys: &[TensorHandle], xs: &[TensorHandle]) -> Result<()> {
-    let named: Vec<(String, TensorHandle)> = numbered("ys", ys).chain(numbered("xs", xs)).collect();
-    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    common_device(&named).map(|_| ())
+    let named: Vec<(OperandName, TensorHandle)> = numbered("ys", ys).chain(numbered("xs", xs)).collect();
+    common_device_of_list(&named).map(|_| ())
 }
 
 /// Returns an error if a step or read has computed a value on a path from one of `xs` to one of `ys`, or if the path goes

@@ -2,9 +2,10 @@
 
 use super::mixing::bring_together;
 use super::recording::{State, to_record};
-use crate::device::{TensorHandle, common_device};
+use crate::device::{OperandName, TensorHandle, common_device, common_device_of_list, with_names};
 use crate::error::Result;
 use crate::ir::NodeId;
+use smallvec::SmallVec;
 
 /// Returns the nodes of named operands, and the locked state of the one device that they are on.
 #[inline]
@@ -25,19 +26,28 @@ pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Sta
 }
 
 /// Names the elements of a list of operands, for messages.
-pub fn numbered<T: Copy>(name: &str, list: &[T]) -> impl Iterator<Item = (String, T)> {
-    list.iter().enumerate().map(move |(i, &operand)| (format!("{name}[{i}]"), operand))
+pub fn numbered<'a, T: Copy>(name: &'a str, list: &'a [T]) -> impl Iterator<Item = (OperandName<'a>, T)> {
+    list.iter().enumerate().map(move |(i, &operand)| (OperandName::Element(name, i), operand))
 }
 
 /// Does what [`operands`] does, for a list of any length.
-pub fn operand_list(named: impl Iterator<Item = (String, TensorHandle)>) -> Result<(State, Vec<NodeId>)> {
-    let named: Vec<(String, TensorHandle)> = named.collect();
-    let named: Vec<(&str, TensorHandle)> = named.iter().map(|(name, handle)| (name.as_str(), *handle)).collect();
-    let device = match common_device(&named) {
+pub fn operand_list<'a>(
+    named: impl Iterator<Item = (OperandName<'a>, TensorHandle)>,
+) -> Result<(State, SmallVec<[NodeId; 16]>)> {
+    let named: SmallVec<[(OperandName, TensorHandle); 16]> = named.collect();
+    let device = match common_device_of_list(&named) {
         Ok(device) => device,
-        Err(apart) => return bring_together(&named, apart),
+        Err(apart) => {
+            let (state, nodes) = with_names(&named, |named| bring_together(named, apart))?;
+            return Ok((state, nodes.into()));
+        }
     };
     let mut state = to_record(device)?;
-    let nodes = named.iter().map(|(name, handle)| state.operand(name, *handle)).collect::<Result<Vec<NodeId>>>()?;
+    let nodes = named.iter().map(|&(name, handle)| list_operand(&mut state, name, handle)).collect::<Result<_>>()?;
     Ok((state, nodes))
+}
+
+/// Returns the node of an operand, or an error with its name.
+fn list_operand(state: &mut State, name: OperandName, handle: TensorHandle) -> Result<NodeId> {
+    state.operand("", handle).or_else(|_| state.operand(&name.to_string(), handle))
 }

@@ -3,7 +3,7 @@
 
 use super::operands::{numbered, operand_list, operands};
 use super::recording::{Recorded, finish_in_place};
-use crate::device::TensorHandle;
+use crate::device::{OperandName, TensorHandle};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
 
@@ -35,7 +35,7 @@ pub fn record_list<const N: usize, R: Recorded>(
     (name, list): (&str, &[TensorHandle]),
     operation: impl FnOnce(&mut Trace, [NodeId; N], &[NodeId]) -> Result<R>,
 ) -> Result<R::Tensors> {
-    let first = named.map(|(name, handle)| (name.to_string(), handle));
+    let first = named.map(|(name, handle)| (OperandName::Tensor(name), handle));
     let (mut state, nodes) = operand_list(first.into_iter().chain(numbered(name, list)))?;
     let (first, list) = nodes.split_first_chunk().expect("a node for each operand");
     let made = operation(&mut state.trace, *first, list)?;
@@ -43,13 +43,13 @@ pub fn record_list<const N: usize, R: Recorded>(
 }
 
 /// Records an operation on named operands and further ones, some of which are left out: None.
-pub fn record_optional<const N: usize, S: Into<String>, R: Recorded>(
-    named: [(&str, TensorHandle); N],
+pub fn record_optional<'a, const N: usize, S: Into<OperandName<'a>>, R: Recorded>(
+    named: [(&'a str, TensorHandle); N],
     optional: impl IntoIterator<Item = (S, Option<TensorHandle>)>,
     operation: impl FnOnce(&mut Trace, [NodeId; N], &[Option<NodeId>]) -> Result<R>,
 ) -> Result<R::Tensors> {
     let (names, optional): (Vec<S>, Vec<Option<TensorHandle>>) = optional.into_iter().unzip();
-    let first = named.map(|(name, handle)| (name.to_string(), handle));
+    let first = named.map(|(name, handle)| (OperandName::Tensor(name), handle));
     let given = names.into_iter().zip(&optional).filter_map(|(name, handle)| Some((name.into(), (*handle)?)));
     let (mut state, nodes) = operand_list(first.into_iter().chain(given))?;
     let (first, given) = nodes.split_first_chunk().expect("a node for each operand");

@@ -5,8 +5,8 @@ use super::site::{backward, of_node, passes_tangents};
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::ops;
-use crate::ops::rules::{Tangent, add_tangents, is_differentiable, sum_dtype};
-use rustc_hash::FxHashMap;
+use crate::ops::rules::{Nodes, Tangent, add_tangents, is_differentiable, sum_dtype};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::{SmallVec, smallvec};
 
 /// Cotangents that arrived at one node.
@@ -40,7 +40,7 @@ pub fn pull_back_since(
     for id in (first..pass.end).rev() {
         let Some((results, cotangents)) = pass.arrived_at(trace, NodeId(id))? else { continue };
         let mut site = of_node(transformer, trace, NodeId(id), results);
-        let operands = site.operands.clone();
+        let operands = Nodes::from_slice(&site.operands);
         let wanted: SmallVec<[bool; 4]> = operands.iter().map(|&operand| pass.reaches(operand)).collect();
         if !wanted.contains(&true) {
             continue;
@@ -61,6 +61,12 @@ pub fn pull_back_since(
     inputs.iter().map(|&input| pass.total(trace, input)).collect()
 }
 
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    is_input: bool,
+    is_reached: bool,
+}
+
 /// One pass from outputs to inputs. Nodes are visited in descending order of their ids. Operands are recorded before
 /// their users, so this is a reverse topological order: all cotangents of a node have arrived when it is visited. Nodes
 /// that rules record have ids of at least `end`, or are appended results, and are not visited.
@@ -68,8 +74,8 @@ struct Pass<'a> {
     inputs: &'a [NodeId],
     first: u32,
     end: u32,
-    /// For each node from `first` on, whether a tangent of an input reaches it.
-    depends: Vec<bool>,
+    /// For each node from `first` on, whether it is an input, and whether a tangent of an input reaches it.
+    marks: Vec<Mark>,
     arrived: Vec<Arrived>,
     /// Cotangents that arrived at inputs before `first`.
     outside: FxHashMap<u32, Arrived>,
@@ -81,23 +87,24 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn new<'a>(trace: &Trace, outputs: &[(NodeId, NodeId)], inputs: &'a [NodeId], first: u32) -> Pass<'a> {
         let end = outputs.iter().map(|(id, _)| id.0 + 1).max().unwrap_or(0).max(first);
+        let count = (end - first) as usize;
         let mut pass = Pass {
             inputs,
             first,
             end,
-            depends: vec![false; (end - first) as usize],
-            arrived: vec![Arrived::new(); (end - first) as usize],
+            marks: vec![Mark::default(); count],
+            arrived: std::iter::repeat_with(Arrived::new).take(count).collect(),
             outside: FxHashMap::default(),
             of_results: FxHashMap::default(),
-            totals: FxHashMap::default(),
+            totals: FxHashMap::with_capacity_and_hasher(inputs.len(), FxBuildHasher),
         };
         for &input in inputs.iter().filter(|input| (first..end).contains(&input.0)) {
-            pass.depends[(input.0 - first) as usize] = true;
+            pass.marks[(input.0 - first) as usize] = Mark { is_input: true, is_reached: true };
         }
         for id in first..end {
             let operands = trace.operands(trace.node(NodeId(id)));
             let at = (id - first) as usize;
-            pass.depends[at] |=
+            pass.marks[at].is_reached |=
                 operands.iter().any(|&operand| pass.reaches(operand)) && passes_tangents(trace, NodeId(id));
         }
         for &(output, cotangent) in outputs {
@@ -111,7 +118,7 @@ impl Pass<'_> {
     /// Whether a tangent of an input reaches the node.
     fn reaches(&self, id: NodeId) -> bool {
         match id.0.checked_sub(self.first) {
-            Some(at) => self.depends.get(at as usize).is_some_and(|depends| *depends),
+            Some(at) => self.marks.get(at as usize).is_some_and(|mark| mark.is_reached),
             None => self.inputs.contains(&id),
         }
     }
@@ -131,12 +138,13 @@ impl Pass<'_> {
         if op.has_results() {
             return self.of_results.remove(&node.0).map(|found| listed(trace, &found)).transpose();
         }
-        let terms = std::mem::take(&mut self.arrived[(node.0 - self.first) as usize]);
+        let at = (node.0 - self.first) as usize;
+        let terms = std::mem::take(&mut self.arrived[at]);
         if terms.is_empty() {
             return Ok(None);
         }
         let total = accumulated(trace, &terms)?;
-        if self.inputs.contains(&node) {
+        if self.marks[at].is_input {
             self.totals.insert(node.0, total);
         }
         if op == Op::Result {

@@ -3,7 +3,7 @@
 
 use super::Transformer;
 use crate::error::Result;
-use crate::ir::{Instruction, NodeId, Op, Trace};
+use crate::ir::{Instruction, NodeId, Op, Trace, Words};
 use crate::ops::definition;
 use crate::ops::rules::{
     Derivative, Factor, Forward, Nodes, Site, Tangent, is_differentiable, no_derivative, scaled, to_operand, to_result,
@@ -29,7 +29,7 @@ pub fn of_node<'a>(
         ty: trace.ty(node),
         operands: Nodes::from_slice(trace.operands(&found)),
         results: results.into(),
-        words: trace.words(&found).into(),
+        words: Words::from_slice(trace.words(&found)),
         scalar: trace.scalar(&found),
         bodies: trace.bodies(&found).cloned().collect(),
         transforms: transformer,
