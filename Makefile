@@ -60,7 +60,7 @@ test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a millio
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
 	LXLA_MESH_SWEEP_CASES=20 cargo test --release --test meshes
 
-test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle and the demo on each CPU plugin.
+test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle, single operations on meshes and the demo on each CPU plugin.
 	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
 
 test-accelerators: build $(ACCELERATORS_STAMP)  ## What plugins for GPUs, TPUs and Tenstorrent's chips do, without these devices too.

@@ -12,6 +12,7 @@ use crate::stack::MOST_DEPTH;
 use crate::tensor::{self, brought, finish_all, numbered, to_record};
 use crate::types::TensorType;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A computation extracted from the trace. It belongs to one device. Its captured values are held by private tensors,
@@ -242,6 +243,7 @@ pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> R
 /// Returns the leaves of `params`. Fails for a tensor that is not a placeholder, or is given twice.
 fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<NodeId>> {
     let mut leaves: Vec<NodeId> = Vec::with_capacity(params.len());
+    let mut places = FxHashMap::default();
     for (i, &handle) in params.iter().enumerate() {
         let check = |name: &str| state.check(name, handle);
         let slot = check("").or_else(|_| check(&OperandName::Element("params", i).to_string()))?;
@@ -251,7 +253,7 @@ fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<No
             return Err(error!(InvalidArgument, "params: params[{i}], {ty}, has a value; want a placeholder"));
         }
         let leaf = state.operand("params", handle)?;
-        if let Some(first) = leaves.iter().position(|&known| known == leaf) {
+        if let Some(first) = places.insert(leaf.0, i) {
             return Err(error!(InvalidArgument, "params: params[{i}] is the same placeholder as params[{first}]"));
         }
         leaves.push(leaf);

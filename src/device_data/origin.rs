@@ -241,12 +241,9 @@ pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath
     let oldest = *targets.iter().min()?;
     let mut visits = Visits::default();
     // In a training loop, all leaves and targets are results of the last step.
-    let mut last: Option<(&Arc<Origin>, Option<Latest>)> = None;
+    let mut known: FxHashMap<*const Origin, Option<Latest>> = FxHashMap::default();
     for (origin, output) in leaves.iter().filter_map(|data| data.origin()) {
-        let latest = match &mut last {
-            Some((known, latest)) if Arc::ptr_eq(known, origin) => latest,
-            other => &mut other.insert((origin, Latest::of(origin, targets))).1,
-        };
+        let latest = known.entry(Arc::as_ptr(origin)).or_insert_with(|| Latest::of(origin, targets));
         if latest.as_ref().is_none_or(|latest| latest.is_reached(*output)) {
             visits.add(origin, *output);
         }

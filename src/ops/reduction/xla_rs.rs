@@ -47,13 +47,13 @@ fn several(
     attributes: Message,
     called: u64,
 ) -> Result<Vec<XlaOp>> {
-    let mut floats = types.iter().map(|ty| ty.dtype).filter(|dtype| dtype.is_float() || dtype.is_float8());
+    let mut floats = types.iter().map(|ty| ty.dtype).filter(|dtype| dtype.is_float());
     if let Some(first) = floats.next()
         && let Some(other) = floats.find(|&dtype| dtype != first)
     {
         return Err(error!(
             Unimplemented,
-            "{opcode} of arrays of {first} and {other}: the engine xla-rs takes floats of one dtype"
+            "{opcode} of {first} and {other}, arrays or captures: the engine xla-rs takes floats of one dtype"
         ));
     }
     match types {

@@ -50,10 +50,10 @@ impl Reduction {
             }
             Reduction::ReduceTwo => reduce_two(twin, action, a, &axes),
             Reduction::ReduceWith => {
-                let op = combiner(first, ty.dtype);
+                let (op, specials) = (combiner(first, ty.dtype), twin.specials);
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
-                    let init = scratch.value(world.device, ty.dtype, neutral(op, ty.dtype))?;
+                    let init = scratch.value(world.device, ty.dtype, neutral(op, ty.dtype, specials))?;
                     computation::reduce_with(&of_op(world, ty.dtype, op)?, &[world.of(a)], &[init], &axes)
                 };
                 let bound = folded(op, a, ty.elements());
@@ -61,8 +61,8 @@ impl Reduction {
             }
             Reduction::ReduceWindow => {
                 let op = combiner(first, ty.dtype);
-                let windows = windows(ty.dims.len(), action.numbers);
-                let act = |world: World| reduce_window(world, a, op, &windows);
+                let (windows, specials) = (windows(ty.dims.len(), action.numbers), twin.specials);
+                let act = |world: World| reduce_window(world, a, op, &windows, specials);
                 let bound = folded(op, a, in_a_window);
                 twin.several(act, |_, dtype| exact(bound, dtype))
             }
@@ -73,9 +73,11 @@ impl Reduction {
                 let op = [CompareOp::Ge, CompareOp::Gt, CompareOp::Le][third as usize % 3];
                 let windows = windows(ty.dims.len(), action.numbers).into_iter();
                 let windows: Vec<Window> = windows.map(|w| Window { base_dilation: 1, dilation: 1, ..w }).collect();
+                let specials = twin.specials;
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
-                    let source = scratch.keep(reduce_window(world, a, BinaryOp::Maximum, &windows)?.remove(0));
+                    let maxima = reduce_window(world, a, BinaryOp::Maximum, &windows, specials)?.remove(0);
+                    let source = scratch.keep(maxima);
                     let init = scratch.scalar(world.device, ty.dtype, 1)?;
                     let compare = |x, y| on([x, y], |t, [x, y]| ops::compare(t, op, x, y));
                     let select = of_two_scalars(world.device, ty.dtype, compare)?;
@@ -100,9 +102,13 @@ fn combiner(choice: u8, dtype: DType) -> BinaryOp {
     table[choice as usize % table.len()]
 }
 
-/// Identity element of an operation.
-fn neutral(op: BinaryOp, dtype: DType) -> ScalarValue {
-    let most = if dtype.is_integer() { range(dtype) } else { limit(dtype) };
+/// Identity element of an operation. Without `specials`, floats are finite and within their limit.
+fn neutral(op: BinaryOp, dtype: DType, specials: bool) -> ScalarValue {
+    let most = match dtype.kind() {
+        Kind::Float if specials => f64::INFINITY,
+        _ if dtype.is_integer() => range(dtype),
+        _ => limit(dtype),
+    };
     match (op, dtype.kind()) {
         (BinaryOp::Maximum, Kind::Unsigned) => ScalarValue::Unsigned(0),
         (BinaryOp::Minimum, Kind::Unsigned | Kind::Signed) => {
@@ -143,9 +149,10 @@ fn reduce_two(twin: &mut Twin, action: &Action, a: Pair, axes: &[i64]) -> Outcom
         return Ok(());
     }
     let scalars = [a, b, a, b].map(|pair| TensorType::new(pair.dtype(), &[]));
+    let specials = twin.specials;
     let act = |world: World| {
         let mut scratch = Scratch::default();
-        let least = neutral(BinaryOp::Maximum, b.dtype());
+        let least = neutral(BinaryOp::Maximum, b.dtype(), specials);
         let inits = [scratch.scalar(world.device, a.dtype(), 0)?, scratch.value(world.device, b.dtype(), least)?];
         let sum: Recorded = &|p| binary(BinaryOp::Add, p[0], p[2]);
         let most: Recorded = &|p| binary(BinaryOp::Maximum, p[1], p[3]);
@@ -173,8 +180,8 @@ fn windows(rank: usize, [_, second, third, fourth]: [u8; 4]) -> Vec<Window> {
     (0..rank).map(window).collect()
 }
 
-fn reduce_window(world: World, a: Pair, op: BinaryOp, windows: &[Window]) -> Result<Vec<TensorHandle>> {
+fn reduce_window(world: World, a: Pair, op: BinaryOp, windows: &[Window], specials: bool) -> Result<Vec<TensorHandle>> {
     let mut scratch = Scratch::default();
-    let init = scratch.value(world.device, a.dtype(), neutral(op, a.dtype()))?;
+    let init = scratch.value(world.device, a.dtype(), neutral(op, a.dtype(), specials))?;
     computation::reduce_window(&of_op(world, a.dtype(), op)?, &[world.of(a)], &[init], windows)
 }
