@@ -57,6 +57,30 @@ static void reductions(void) {
   RELEASE(x, zero, empty, parts[0], parts[1], parts[2], zeros[0], zeros[1], zeros[2]);
 }
 
+// Each result is read alone; see docs/plugins.md, "Known refusals". The engine xla-rs refuses floats of several dtypes; the
+// operands keep their values.
+static void floats_of_several_dtypes(void) {
+  lxla_tensor p[4], r[2], out[2];
+  for (int i = 0; i < 4; i++) p[i] = placeholder(env, i % 2 ? F64 : F32, NULL, 0);
+  r[0] = binary(ADD, p[0], p[2]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[3]);
+  lxla_computation both = traced(p, 4, r, 2);
+  lxla_tensor inputs[] = {F32S(DIMS(3), 1, 2, 4), ARRAY(F64, double, DIMS(3), 3, 9, 5)}, inits[] = {at(F32, 0), at(F64, -INFINITY)};
+  OK(lxla_reduce_with(both, inputs, inits, 2, (int64_t[]){0}, 1, out));
+  const char *engine = getenv("LXLA_ENGINE");
+  if (!is_native() && engine && !strcmp(engine, "xla-rs")) {
+    float sum, kept[3];
+    REFUSED(lxla_tensor_read(out[0], &sum, sizeof sum), LXLA_UNIMPLEMENTED, "takes floats of one dtype");
+    OK(lxla_tensor_read(inputs[0], kept, sizeof kept));
+    CHECK(kept[0] == 1 && kept[1] == 2 && kept[2] == 4);
+    RELEASE(out[0], out[1]);
+  } else {
+    HAS_F32(out[0], SCALAR, 7);
+    HAS(out[1], F64, double, SCALAR, 9);
+  }
+  DONE(both);
+  RELEASE(p[0], p[1], p[2], p[3], r[0], r[1], inputs[0], inputs[1], inits[0], inits[1]);
+}
+
 static lxla_window_options window(size_t rank, const int64_t *sizes) {
   lxla_window_options options;
   options.struct_size = sizeof options;
@@ -285,6 +309,7 @@ static void complex_reductions(void) {
 
 TEST(reductions_of_complex_numbers) { on_both(complex_reductions); }
 TEST(reductions_by_a_computation) { on_both(reductions); }
+TEST(floats_of_several_dtypes_are_reduced_together) { on_both(floats_of_several_dtypes); }
 TEST(negative_padding) { on_both(cuts); }
 TEST(reductions_window_by_window) { on_both(windows); }
 TEST(what_windows_select) { on_both(selections); }

@@ -87,7 +87,7 @@ impl Iterator for Serials {
         self.0.next()
     }
 
-    // What is collected with the numbers is allocated once, and not grown.
+    // `collect` on an iterator that is zipped with the numbers allocates once, because the length is known.
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.0.size_hint()

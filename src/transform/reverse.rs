@@ -61,9 +61,11 @@ pub fn pull_back_since(
     inputs.iter().map(|&input| pass.total(trace, input)).collect()
 }
 
+/// Role of a node in a pass.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     is_input: bool,
+    /// Whether a tangent of an input reaches the node.
     is_reached: bool,
 }
 
@@ -74,7 +76,7 @@ struct Pass<'a> {
     inputs: &'a [NodeId],
     first: u32,
     end: u32,
-    /// For each node from `first` on, whether it is an input, and whether a tangent of an input reaches it.
+    /// One mark for each node from `first` to `end`.
     marks: Vec<Mark>,
     arrived: Vec<Arrived>,
     /// Cotangents that arrived at inputs before `first`.

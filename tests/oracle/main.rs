@@ -65,8 +65,8 @@ fn is_xla_rs() -> bool {
     std::env::var("LXLA_ENGINE").is_ok_and(|name| name == "xla-rs")
 }
 
-/// Whether several arrays of floats of different dtypes are reduced together. The engine xla-rs does not (see
-/// docs/plugins.md), nor do programs whose values are compared with its values.
+/// Whether programs reduce arrays of floats of different dtypes together. The engine xla-rs refuses that (see
+/// docs/plugins.md); programs whose values are compared with its values leave it out, too.
 fn reduces_mixed_floats() -> bool {
     !is_xla_rs() && std::env::var_os("LXLA_JUDGE_READ").is_none()
 }

@@ -96,17 +96,22 @@ pub fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Returns the first value of `now` that equals `want`; after ten seconds without one, the last value. A plugin that was
-/// lent memory may say later, on a thread of its own, that it no longer reads it; the memory may be that of another
-/// buffer, which is freed then.
-fn settled<T: PartialEq>(now: impl Fn() -> T, want: T) -> T {
-    let end = Instant::now() + Duration::from_secs(10);
+/// Calls `now` until it returns `want`, for at most ten seconds, and returns its last value. Prints how long that took,
+/// unless the first call returned it. A plugin may run the callback that ends a loan of host memory after the call that
+/// destroyed the buffer has returned; the lent memory may be another buffer's, which is freed by that callback.
+fn settled<T: PartialEq + Debug>(now: impl Fn() -> T, want: T) -> T {
+    let first = now();
+    if first == want {
+        return first;
+    }
+    let start = Instant::now();
     loop {
+        std::thread::sleep(Duration::from_millis(1));
         let value = now();
-        if value == want || Instant::now() > end {
+        if value == want || start.elapsed() > Duration::from_secs(10) {
+            println!("{first:?} bytes and tensors at first, {value:?} after {:?}; want {want:?}", start.elapsed());
             return value;
         }
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

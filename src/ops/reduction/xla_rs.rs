@@ -38,7 +38,7 @@ pub(in crate::ops) fn reduce(g: &mut Graph, at: usize) -> Result<()> {
 }
 
 /// Adds a reduction with arrays of these types as its results: a tuple, unless it is one. UNIMPLEMENTED for floats of
-/// several dtypes, which XLA takes from StableHLO only.
+/// several dtypes, which XLA's verifier refuses.
 fn several(
     g: &Graph,
     opcode: &str,
