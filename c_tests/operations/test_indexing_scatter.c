@@ -233,6 +233,36 @@ static void scatters_of_equal_arrays(void) {
   RELEASE(x, where, u, zeros[0], zeros[1]);
 }
 
+// Floats of several dtypes, which are passed as unsigned integers: also beside an array with the same bits, and with
+// the bits of the indices. (a, b, c), (u, v, w) to (a + u, max(b, v), c | w).
+static void scatters_of_floats_of_several_dtypes(void) {
+  enum { U32 = LXLA_DTYPE_U32 };
+  const int32_t dtypes[] = {F64, F32, U32};
+  lxla_tensor p[6], r[3], out[3];
+  for (int i = 0; i < 6; i++) p[i] = placeholder(env, dtypes[i % 3], NULL, 0);
+  r[0] = binary(ADD, p[0], p[3]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[4]), r[2] = binary(LXLA_BINARY_OR, p[2], p[5]);
+  lxla_computation all = traced(p, 6, r, 3);
+  OK(lxla_tensor_release_many(p, 6));
+  OK(lxla_tensor_release_many(r, 3));
+  lxla_scatter_options options = scatter_options();
+  AXES(options, inserted_window_dims, 0);
+  AXES(options, scatter_dims_to_operand_dims, 0);
+  options.index_vector_dim = 1;
+  lxla_tensor where = ARRAY(U32, uint32_t, DIMS(3), 2, 0, 2), as_float, as_double;
+  OK(lxla_bitcast_convert(where, F32, &as_float));
+  OK(lxla_convert(where, F64, &as_double));
+  const lxla_tensor inputs[] = {as_double, as_float, where};
+  lxla_tensor updates[] = {ARRAY(F64, double, DIMS(3), 10, 20, 30), F32S(DIMS(3), 5, 7, 6), ARRAY(U32, uint32_t, DIMS(3), 4, 8, 16)};
+  OK(lxla_scatter(all, inputs, where, updates, 3, &options, out));
+  if (!is_native()) OK(lxla_mark_step(env, device, 1));
+  HAS(out[0], F64, double, DIMS(3), 20, 0, 42);
+  HAS_F32(out[1], DIMS(3), 7, 0, 6);
+  HAS(out[2], U32, uint32_t, DIMS(3), 10, 0, 22);
+  HAS(where, U32, uint32_t, DIMS(3), 2, 0, 2);
+  DONE(all);
+  RELEASE(as_float, as_double, updates[0], updates[1], updates[2]);
+}
+
 static void along_an_axis(void) {
   lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 4, 5, 6), out = none;
   lxla_tensor i = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(2, 4), 0, -1, 2, 99, -3, -4, 1, 1);
@@ -342,6 +372,7 @@ TEST(slices_from_where_indices_say) { on_both(gathers); }
 TEST(slices_to_where_indices_say) { on_both(scatters); }
 TEST(several_arrays_scattered_together) { on_both(scatters_of_several); }
 TEST(equal_arrays_scattered_together) { on_both(scatters_of_equal_arrays); }
+TEST(floats_of_several_dtypes_scattered_together) { on_both(scatters_of_floats_of_several_dtypes); }
 TEST(elements_along_an_axis) { on_both(along_an_axis); }
 TEST(slices_at_a_row_of_indices) { on_both(slices_at_indices); }
 

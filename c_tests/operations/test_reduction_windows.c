@@ -57,30 +57,6 @@ static void reductions(void) {
   RELEASE(x, zero, empty, parts[0], parts[1], parts[2], zeros[0], zeros[1], zeros[2]);
 }
 
-// Each result is read alone; see docs/plugins.md, "Known refusals". The engine xla-rs refuses floats of several dtypes; the
-// operands keep their values.
-static void floats_of_several_dtypes(void) {
-  lxla_tensor p[4], r[2], out[2];
-  for (int i = 0; i < 4; i++) p[i] = placeholder(env, i % 2 ? F64 : F32, NULL, 0);
-  r[0] = binary(ADD, p[0], p[2]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[3]);
-  lxla_computation both = traced(p, 4, r, 2);
-  lxla_tensor inputs[] = {F32S(DIMS(3), 1, 2, 4), ARRAY(F64, double, DIMS(3), 3, 9, 5)}, inits[] = {at(F32, 0), at(F64, -INFINITY)};
-  OK(lxla_reduce_with(both, inputs, inits, 2, (int64_t[]){0}, 1, out));
-  const char *engine = getenv("LXLA_ENGINE");
-  if (!is_native() && engine && !strcmp(engine, "xla-rs")) {
-    float sum, kept[3];
-    REFUSED(lxla_tensor_read(out[0], &sum, sizeof sum), LXLA_UNIMPLEMENTED, "takes floats of one dtype");
-    OK(lxla_tensor_read(inputs[0], kept, sizeof kept));
-    CHECK(kept[0] == 1 && kept[1] == 2 && kept[2] == 4);
-    RELEASE(out[0], out[1]);
-  } else {
-    HAS_F32(out[0], SCALAR, 7);
-    HAS(out[1], F64, double, SCALAR, 9);
-  }
-  DONE(both);
-  RELEASE(p[0], p[1], p[2], p[3], r[0], r[1], inputs[0], inputs[1], inits[0], inits[1]);
-}
-
 static lxla_window_options window(size_t rank, const int64_t *sizes) {
   lxla_window_options options;
   options.struct_size = sizeof options;
@@ -88,6 +64,31 @@ static lxla_window_options window(size_t rank, const int64_t *sizes) {
   options.rank = rank;
   options.window_dimensions = sizes;
   return options;
+}
+
+// XLA has no reductions of floats of several dtypes: all but those of the first dtype are passed as unsigned integers.
+// The second body captures a float of a third dtype. All results are kept by one step.
+static void floats_of_several_dtypes(void) {
+  lxla_tensor p[4], r[3], out[2], windows[2], limited[2];
+  for (int i = 0; i < 4; i++) p[i] = placeholder(env, i % 2 ? F64 : F32, NULL, 0);
+  lxla_tensor limit = at(F16, 8), wide;
+  OK(lxla_convert(limit, F64, &wide));
+  r[0] = binary(ADD, p[0], p[2]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[3]), r[2] = binary(LXLA_BINARY_MINIMUM, r[1], wide);
+  lxla_computation both = traced(p, 4, r, 2), capped = traced(p, 4, TENSORS(r[0], r[2]));
+  lxla_tensor inputs[] = {F32S(DIMS(3), 1, 2, 4), ARRAY(F64, double, DIMS(3), 3, 9, 5)}, inits[] = {at(F32, 0), at(F64, -INFINITY)};
+  OK(lxla_reduce_with(both, inputs, inits, 2, (int64_t[]){0}, 1, out));
+  OK(lxla_reduce_with(capped, inputs, inits, 2, (int64_t[]){0}, 1, limited));
+  lxla_window_options w = window(1, (int64_t[]){2});
+  OK(lxla_reduce_window(both, inputs, inits, 2, &w, windows));
+  if (!is_native()) OK(lxla_mark_step(env, device, 1));
+  HAS_F32(out[0], SCALAR, 7);
+  HAS(out[1], F64, double, SCALAR, 9);
+  HAS_F32(limited[0], SCALAR, 7);
+  HAS(limited[1], F64, double, SCALAR, 8);
+  HAS_F32(windows[0], DIMS(2), 3, 6);
+  HAS(windows[1], F64, double, DIMS(2), 9, 9);
+  DONE(both, capped);
+  RELEASE(p[0], p[1], p[2], p[3], r[0], r[1], r[2], limit, wide, inputs[0], inputs[1], inits[0], inits[1]);
 }
 
 static void windows(void) {

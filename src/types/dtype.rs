@@ -97,6 +97,16 @@ impl DType {
         }
     }
 
+    /// Unsigned integer type of the same width, for a type that is not complex.
+    pub fn bits(self) -> DType {
+        match self.size_bytes() {
+            1 => DType::U8,
+            2 => DType::U16,
+            4 => DType::U32,
+            _ => DType::U64,
+        }
+    }
+
     /// Category of the element type.
     #[inline]
     pub fn kind(self) -> Kind {

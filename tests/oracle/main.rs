@@ -65,12 +65,6 @@ fn is_xla_rs() -> bool {
     std::env::var("LXLA_ENGINE").is_ok_and(|name| name == "xla-rs")
 }
 
-/// Whether programs reduce arrays of floats of different dtypes together. The engine xla-rs refuses that (see
-/// docs/plugins.md); programs whose values are compared with its values leave it out, too.
-fn reduces_mixed_floats() -> bool {
-    !is_xla_rs() && std::env::var_os("LXLA_JUDGE_READ").is_none()
-}
-
 /// An environment of which only the native device is used.
 fn native_environment(number: u64) -> Environment {
     let engine = Arc::new(OracleEngine::new(1, Arc::default()));

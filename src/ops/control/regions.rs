@@ -75,21 +75,86 @@ pub fn comparing(e: &mut Emitter, position: usize, body: &Arc<Body>) {
     let explicit = body.parameters().len();
     let captured = (0..body.captures().len()).map(|i| names[explicit + 2 * i].clone());
     let arguments: Vec<String> = names[..explicit].iter().cloned().chain(captured).collect();
-    apply_and_return(e, position, body, &arguments, &[]);
+    let results = written_out(e, &format!("%next{position}"), body, &arguments);
+    let dtypes: Vec<DType> = body.results().iter().map(|ty| ty.dtype).collect();
+    return_values(e, &results, &dtypes);
+}
+
+/// A value that a reducer combines: a result of its body, or a capture.
+#[derive(Clone, Copy)]
+pub struct Passed {
+    /// Dtype of the value.
+    pub dtype: DType,
+    /// Dtype as which the operation passes it: see [`passed`].
+    pub as_dtype: DType,
+}
+
+/// Returns the values that a reducer combines: the results of its body, and its captures. XLA's verifier rejects
+/// reductions and scatters of floats of different dtypes. All floats but those of the first dtype are therefore passed
+/// as unsigned integers with the same bits.
+pub fn passed(body: &Body) -> Vec<Passed> {
+    let dtypes = || body.results().iter().chain(body.captures()).map(|ty| ty.dtype);
+    let first = dtypes().find(|dtype| dtype.is_float());
+    let as_dtype = |dtype: DType| match dtype.is_float() && Some(dtype) != first {
+        true => dtype.bits(),
+        false => dtype,
+    };
+    dtypes().map(|dtype| Passed { dtype, as_dtype: as_dtype(dtype) }).collect()
+}
+
+/// Reinterprets operands of the same dims, and their types, as the dtypes as which they are passed.
+pub fn pass(e: &mut Emitter, values: &[Passed], names: &mut [String], types: &mut [String], dims: &[i64]) {
+    for ((value, name), ty) in values.iter().zip(names).zip(types) {
+        let own = TensorType::new(value.dtype, dims);
+        *name = reinterpreted(e, name, &own, value.as_dtype);
+        *ty = mlir(&TensorType::new(value.as_dtype, dims));
+    }
+}
+
+/// Gives the results of the operation at `position`, which have these dims, their own dtypes again.
+pub fn restore_results(e: &mut Emitter, position: usize, values: &[Passed], dims: &[i64]) {
+    if values.iter().all(|value| value.dtype == value.as_dtype) {
+        return;
+    }
+    for (i, result) in e.values.iter().enumerate().filter(|(_, value)| value.op == Op::Result) {
+        if result.operands[0] == position {
+            let Passed { dtype, as_dtype } = values[result.attributes::<usize>()];
+            let (name, from) = (e.name(i), TensorType::new(as_dtype, dims));
+            let own = reinterpreted(e, &name, &from, dtype);
+            e.rename(i, own);
+        }
+    }
+}
+
+/// Reinterprets the bits of a value as another dtype of the same width. Returns the name of the result.
+fn reinterpreted(e: &mut Emitter, name: &str, from: &TensorType, dtype: DType) -> String {
+    if from.dtype == dtype {
+        return name.to_string();
+    }
+    let made = e.temporary();
+    let to = TensorType { dtype, dims: from.dims.clone() };
+    e.changing(&made, "bitcast_convert", &[name], from, &to);
+    made
 }
 
 /// Writes the region of a reducer: parameters are the accumulators and captures, then the next elements and captures.
 pub fn combining(e: &mut Emitter, position: usize, body: &Arc<Body>) {
-    let count = body.results().len();
-    let dtypes = |types: &[TensorType]| types.iter().map(|ty| ty.dtype).collect::<Vec<DType>>();
-    let captures = dtypes(body.captures());
-    let parameters = dtypes(body.parameters());
-    let (so_far, next) = parameters.split_at(count);
-    let names = open(e, position, &[so_far, &captures, next, &captures].concat());
-    let behind = count + captures.len();
-    let arguments = [&names[..count], &names[behind..]].concat();
-    let carried: Vec<(String, DType)> = names[behind + count..].iter().cloned().zip(captures).collect();
-    apply_and_return(e, position, body, &arguments, &carried);
+    let (values, count) = (passed(body), body.results().len());
+    let dtypes: Vec<DType> = values.iter().map(|value| value.as_dtype).collect();
+    let inside = open(e, position, &[&dtypes[..], &dtypes].concat());
+    let (so_far, next) = inside.split_at(values.len());
+    let combined = || values.iter().take(count);
+    let explicit = so_far.iter().zip(combined()).chain(next.iter().zip(&values));
+    let arguments: Vec<String> =
+        explicit.map(|(name, value)| reinterpreted(e, name, &scalar(value.as_dtype), value.dtype)).collect();
+    let made = written_out(e, &format!("%next{position}"), body, &arguments);
+    let mut results: Vec<String> = made
+        .iter()
+        .zip(combined())
+        .map(|(name, value)| reinterpreted(e, name, &scalar(value.dtype), value.as_dtype))
+        .collect();
+    results.extend_from_slice(&next[count..]);
+    return_values(e, &results, &dtypes);
 }
 
 /// Writes `({ ^bb0(parameters):` and returns the parameters' names.
@@ -116,20 +181,9 @@ pub fn written_out(e: &mut Emitter, name: &str, body: &Arc<Body>, arguments: &[S
     e.write_out(&values, body.scalars(), &format!("{}_", name.trim_start_matches('%')), arguments, &results)
 }
 
-/// Applies the body in a region and returns its results, followed by `carried`.
-fn apply_and_return(
-    e: &mut Emitter,
-    position: usize,
-    body: &Arc<Body>,
-    arguments: &[String],
-    carried: &[(String, DType)],
-) {
-    let mut results = written_out(e, &format!("%next{position}"), body, arguments);
-    let mut types: Vec<String> = body.results().iter().map(mlir).collect();
-    for (name, dtype) in carried {
-        results.push(name.clone());
-        types.push(mlir(&scalar(*dtype)));
-    }
+/// Ends a region with scalars of these dtypes as its results.
+fn return_values(e: &mut Emitter, results: &[String], dtypes: &[DType]) {
+    let types: Vec<String> = dtypes.iter().map(|&dtype| mlir(&scalar(dtype))).collect();
     emit!(e, "    stablehlo.return {} : {}", results.join(", "), types.join(", "));
 }
 

@@ -7,7 +7,7 @@ use crate::emit::xla_rs::{Building, Graph, Message, Site, apply, failed, inline}
 use crate::error::Result;
 use crate::ir::{Body, CompareOp, Instruction, Op};
 use crate::ops::control::apply::{CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
-use crate::ops::control::regions::{MOST_VALUES, scalar};
+use crate::ops::control::regions::{MOST_VALUES, Passed, passed, scalar};
 use crate::ops::elementwise::xla_rs::{with_zero, zero_of_all};
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
@@ -247,16 +247,32 @@ pub(in crate::ops) fn comparing(g: &Graph, body: &Arc<Body>) -> Result<u64> {
     })
 }
 
+/// Reinterprets values of the same dims as the dtypes as which a reducer's operation passes them.
+pub(in crate::ops) fn pass(s: &Site, values: &[Passed], arrays: &[XlaOp], dims: &[i64]) -> Result<Vec<XlaOp>> {
+    let pass = |(array, value): (&XlaOp, &Passed)| reinterpreted(s, array, dims, value.dtype, value.as_dtype);
+    arrays.iter().zip(values).map(pass).collect()
+}
+
+/// Gives results that are passed by a reducer's operation their own dtypes again.
+pub(in crate::ops) fn restored(s: &Site, values: &[Passed], results: &[XlaOp], dims: &[i64]) -> Result<Vec<XlaOp>> {
+    let restore = |(result, value): (&XlaOp, &Passed)| reinterpreted(s, result, dims, value.as_dtype, value.dtype);
+    results.iter().zip(values).map(restore).collect()
+}
+
+fn reinterpreted(s: &Site, x: &XlaOp, dims: &[i64], from: DType, to: DType) -> Result<XlaOp> {
+    if from == to { Ok(x.clone()) } else { s.bitcast(x, &TensorType::new(to, dims)) }
+}
+
 /// The computation of a reducer: parameters are the accumulators and captures, then the next elements and captures.
 pub(in crate::ops) fn combining(g: &Graph, body: &Arc<Body>) -> Result<u64> {
-    let (count, captures, building) = (body.results().len(), scalars(body.captures()), g.building());
-    let parameters = scalars(body.parameters());
-    let (so_far, next) = parameters.split_at(count);
-    g.region("reducer", &[so_far, &captures, next, &captures].concat(), |s, inside| {
-        let behind = count + captures.len();
-        let arguments = [&inside[..count], &inside[behind..]].concat();
-        let mut results = written_out(s, body, &arguments, building)?;
-        results.extend_from_slice(&inside[behind + count..]);
+    let (values, count, building) = (passed(body), body.results().len(), g.building());
+    let scalars: Vec<TensorType> = values.iter().map(|value| scalar(value.as_dtype)).collect();
+    g.region("reducer", &[&scalars[..], &scalars].concat(), |s, inside| {
+        let (so_far, next) = inside.split_at(values.len());
+        let arguments =
+            [restored(s, &values[..count], &so_far[..count], &[])?, restored(s, &values, next, &[])?].concat();
+        let mut results = pass(s, &values[..count], &written_out(s, body, &arguments, building)?, &[])?;
+        results.extend_from_slice(&next[count..]);
         Ok(results)
     })
 }

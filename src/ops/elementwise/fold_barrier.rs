@@ -5,13 +5,7 @@ use crate::types::{DType, Kind, TensorType};
 
 /// Unsigned integer type of the same width, for a type that is not complex.
 pub fn unsigned(ty: &TensorType) -> TensorType {
-    let dtype = match ty.dtype.size_bytes() {
-        1 => DType::U8,
-        2 => DType::U16,
-        4 => DType::U32,
-        _ => DType::U64,
-    };
-    TensorType { dtype, dims: ty.dims.clone() }
+    TensorType { dtype: ty.dtype.bits(), dims: ty.dims.clone() }
 }
 
 const NUMBER: &str = "tensor<ui32>";

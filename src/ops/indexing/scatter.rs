@@ -6,7 +6,9 @@ use crate::error::Result;
 use crate::ir::{BinaryOp, DimensionNumbers, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
-use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
+use crate::ops::control::regions::{
+    begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
+};
 use crate::ops::creation::constants::full;
 use crate::ops::definition::{Call, Definition, InPlace, Native, OpenAxes};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
@@ -200,42 +202,41 @@ fn lower(e: &mut Emitter, at: usize) {
     let count = body.results().len();
     let dims_of = |position: usize| e.values[value.operands[position]].ty.dims.clone();
     let (dims, side) = (dims_of(0), dims_of(count + 1));
-    let captures = &value.operands[2 * count + 1..];
-    let (mut names, mut types) = e.listed(&value.operands[..count]);
-    let mut add = |more: (Vec<String>, Vec<String>)| {
-        names.extend(more.0);
-        types.extend(more.1);
+    let (values, captures) = (passed(body), &value.operands[2 * count + 1..]);
+    let together = |(a, b): (Vec<String>, Vec<String>), (c, d)| ([a, c].concat(), [b, d].concat());
+    let spread_over = |e: &mut Emitter, arrays: &[usize], dims: &[i64]| {
+        let (mut names, mut types) = together(e.listed(arrays), spread(e, captures, dims));
+        pass(e, &values, &mut names, &mut types, dims);
+        (names, types)
     };
-    add(spread(e, captures, &dims));
-    let (indices, indices_ty) = indices_apart(e, &value.operands[..=count]);
-    add((vec![indices], vec![mlir(&indices_ty)]));
-    add(e.listed(&value.operands[count + 1..2 * count + 1]));
-    add(spread(e, captures, &side));
+    let (mut inputs, input_types) = spread_over(e, &value.operands[..count], &dims);
+    let arrays: Vec<TensorType> = values.iter().map(|value| TensorType::new(value.as_dtype, &dims)).collect();
+    let (indices, indices_ty) = indices_apart(e, value.operands[count], &arrays[..count]);
+    if e.platform == "cpu" {
+        tell_apart(e, &mut inputs, &arrays, (&indices, &indices_ty));
+    }
+    let updates = spread_over(e, &value.operands[count + 1..2 * count + 1], &side);
+    let (names, types) =
+        together(together((inputs, input_types.clone()), (vec![indices], vec![mlir(&indices_ty)])), updates);
     let attributes = format!(
         "scatter_dimension_numbers = {}, indices_are_sorted = {indices_are_sorted}, unique_indices = {unique_indices}",
         dimension_numbers::text(&NAMES, &numbers)
     );
-    let results = &types[..count + captures.len()];
-    if e.platform == "cpu" {
-        let into: Vec<usize> = [&value.operands[..count], captures].concat();
-        let dtypes: Vec<DType> = into.iter().map(|&position| e.values[position].ty.dtype).collect();
-        tell_apart(e, &mut names, &dtypes, &dims, &indices_ty);
-    }
-    begin(e, &format!("{}:{}", e.name_of(at), results.len()), "scatter", &names, &attributes);
+    begin(e, &format!("{}:{}", e.name_of(at), values.len()), "scatter", &names, &attributes);
     combining(e, at, body);
-    end(e, &types, results);
+    end(e, &types, &input_types);
+    restore_results(e, at, &values, &dims);
 }
 
-/// Makes operands distinct values. XLA's CPU backend keeps operands that are the same value in the same memory and
-/// updates them there, out of bounds. So each operand with the dtype of an earlier one passes through an identity that
-/// XLA cannot fold. In `names`, the indices follow the operands of `dtypes`.
-fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i64], indices: &TensorType) {
-    for i in 1..dtypes.len() {
-        if dtypes[..i].contains(&dtypes[i]) {
-            let ty = TensorType::new(dtypes[i], dims);
-            let known = [(names[i].clone(), &ty), (names[dtypes.len()].clone(), indices)];
+/// Makes inputs distinct values. XLA's CPU backend keeps operands that are the same value in the same memory and
+/// updates them there, out of bounds. So each input with the dtype of an earlier one passes through an identity that
+/// XLA cannot fold.
+fn tell_apart(e: &mut Emitter, inputs: &mut [String], types: &[TensorType], indices: (&String, &TensorType)) {
+    for i in 1..types.len() {
+        if types[..i].contains(&types[i]) {
+            let known = [(inputs[i].clone(), &types[i]), (indices.0.clone(), indices.1)];
             let zero = zero_of_all(e, &known, i as u128);
-            names[i] = with_zero(e, &names[i], &ty, &zero);
+            inputs[i] = with_zero(e, &inputs[i], &types[i], &zero);
         }
     }
 }
@@ -244,11 +245,9 @@ fn tell_apart(e: &mut Emitter, names: &mut [String], dtypes: &[DType], dims: &[i
 /// one, and updates it in place while it still reads indices from it. Only arrays with the indices' dtype and number of
 /// elements can be equal to them. In that case negative indices are clamped to -1, which is out of bounds too, and
 /// unsigned ones are converted to s64.
-fn indices_apart(e: &mut Emitter, operands: &[usize]) -> (String, TensorType) {
-    let (&position, arrays) = operands.split_last().expect("indices are there");
+fn indices_apart(e: &mut Emitter, position: usize, arrays: &[TensorType]) -> (String, TensorType) {
     let (indices, ty) = dimension_numbers::indices(e, position);
-    let is_alike =
-        |&array: &usize| e.values[array].ty.dtype == ty.dtype && e.values[array].ty.elements() == ty.elements();
+    let is_alike = |array: &TensorType| array.dtype == ty.dtype && array.elements() == ty.elements();
     if !arrays.iter().any(is_alike) {
         return (indices, ty);
     }

@@ -7,7 +7,8 @@ use super::scatter::ScatterAttributes;
 use crate::emit::xla_rs::{Graph, Message, failed};
 use crate::error::Result;
 use crate::ir::{CompareOp, DimensionNumbers};
-use crate::ops::control::xla_rs::{combining, spread};
+use crate::ops::control::regions::passed;
+use crate::ops::control::xla_rs::{combining, pass, restored, spread};
 use crate::ops::elementwise::xla_rs::{with, with_zero, zero_of_all};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 use xla::XlaOp;
@@ -120,25 +121,22 @@ pub(in crate::ops) fn scatter(g: &mut Graph, at: usize) -> Result<()> {
     let ScatterAttributes { indices_are_sorted, unique_indices, numbers } = value.attributes();
     let count = body.results().len();
     let dims_of = |i: usize| &g.ty(value.operands[i]).dims;
-    let captures = &value.operands[2 * count + 1..];
-    let types: Vec<TensorType> =
-        body.results().iter().chain(body.captures()).map(|ty| TensorType::new(ty.dtype, dims_of(0))).collect();
-    let mut into = [g.listed(&value.operands[..count])?, spread(g, captures, dims_of(0))?].concat();
-    let (indices, indices_ty) = indices_apart(g, &value.operands[..=count])?;
+    let (values, captures) = (passed(body), &value.operands[2 * count + 1..]);
+    let types: Vec<TensorType> = values.iter().map(|value| TensorType::new(value.as_dtype, dims_of(0))).collect();
+    let with_captures = |g: &Graph, arrays: &[usize], dims: &[i64]| {
+        pass(g, &values, &[g.listed(arrays)?, spread(g, captures, dims)?].concat(), dims)
+    };
+    let mut into = with_captures(g, &value.operands[..count], dims_of(0))?;
+    let (indices, indices_ty) = indices_apart(g, value.operands[count], &types[..count])?;
     // XLA's CPU backend merges equal operands into one.
     for i in 1..into.len() {
-        if types[..i].iter().any(|ty| ty.dtype == types[i].dtype) {
+        if types[..i].contains(&types[i]) {
             let zero = zero_of_all(g, &[(&into[i], &types[i]), (&indices, &indices_ty)], i as u128)?;
             into[i] = with_zero(g, &into[i], &types[i], &zero)?;
         }
     }
-    let operands = [
-        into,
-        vec![indices],
-        g.listed(&value.operands[count + 1..2 * count + 1])?,
-        spread(g, captures, dims_of(count + 1))?,
-    ]
-    .concat();
+    let updates = with_captures(g, &value.operands[count + 1..2 * count + 1], dims_of(count + 1))?;
+    let operands = [into, vec![indices], updates].concat();
     let attributes = scatter_numbers(&numbers)
         .number(field::INDICES_ARE_SORTED, indices_are_sorted.into())
         .number(field::UNIQUE_INDICES, unique_indices.into());
@@ -147,15 +145,15 @@ pub(in crate::ops) fn scatter(g: &mut Graph, at: usize) -> Result<()> {
         [one] => vec![g.raw_applying("scatter", &operands, one, attributes, &[reducer])?],
         several => g.raw_tuple("scatter", &operands, several, attributes, &[reducer])?,
     };
+    let results = restored(g, &values, &results, dims_of(0))?;
     g.define_all(at, results);
     Ok(())
 }
 
 /// Indices that are never the same value as an array, as in StableHLO.
-fn indices_apart(g: &Graph, operands: &[usize]) -> Result<(XlaOp, TensorType)> {
-    let (&position, arrays) = operands.split_last().expect("indices are there");
+fn indices_apart(g: &Graph, position: usize, arrays: &[TensorType]) -> Result<(XlaOp, TensorType)> {
     let (indices, ty) = indices(g, position)?;
-    let is_alike = |&array: &usize| g.ty(array).dtype == ty.dtype && g.ty(array).elements() == ty.elements();
+    let is_alike = |array: &TensorType| array.dtype == ty.dtype && array.elements() == ty.elements();
     if !arrays.iter().any(is_alike) {
         return Ok((indices, ty));
     }

@@ -92,12 +92,7 @@ pub(in crate::ops) fn unsigned(dtype: DType) -> Result<DType> {
             "dtype: {dtype} given; bits are made for integers and floats of at least 16 bits"
         ));
     }
-    Ok(match dtype.size_bytes() {
-        1 => DType::U8,
-        2 => DType::U16,
-        4 => DType::U32,
-        _ => DType::U64,
-    })
+    Ok(dtype.bits())
 }
 
 fn lower(e: &mut Emitter, at: usize) {

@@ -7,7 +7,9 @@ use crate::ir::{NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
-use crate::ops::control::regions::{begin, check_alike, check_scalars, combining, each, end, spread};
+use crate::ops::control::regions::{
+    begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
+};
 use crate::ops::creation::constants::{constant, full, iota};
 use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
 use crate::ops::distinct_axes;
@@ -176,15 +178,17 @@ fn lower(e: &mut Emitter, at: usize) {
     let listed: Vec<String> = axes.iter().map(i64::to_string).collect();
     let attributes = format!("dimensions = array<i64: {}>", listed.join(", "));
     let (names, operand_types) = operands(e, at);
-    let all = body.results().iter().chain(body.captures());
+    let (values, dims) = (passed(body), without(&types, &axes).dims);
     let results: Vec<String> =
-        all.map(|ty| mlir(&TensorType { dtype: ty.dtype, dims: without(&types, &axes).dims })).collect();
+        values.iter().map(|value| mlir(&TensorType { dtype: value.as_dtype, dims: dims.clone() })).collect();
     begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce", &names, &attributes);
     combining(e, at, body);
     end(e, &operand_types, &results);
+    restore_results(e, at, &values, &dims);
 }
 
-/// Operands of a reduction in StableHLO's order: arrays and broadcast captures, then the initial value of each.
+/// Operands of a reduction in StableHLO's order, as they are passed: arrays and broadcast captures, then the initial
+/// value of each.
 pub(in crate::ops) fn operands(e: &mut Emitter, at: usize) -> (Vec<String>, Vec<String>) {
     let value = e.instruction(at);
     let count = value.bodies[0].results().len();
@@ -197,5 +201,10 @@ pub(in crate::ops) fn operands(e: &mut Emitter, at: usize) -> (Vec<String>, Vec<
         e.listed(captures),
     ];
     let (names, types): (Vec<Vec<String>>, Vec<Vec<String>>) = parts.into_iter().unzip();
-    (names.concat(), types.concat())
+    let (mut names, mut types, values) = (names.concat(), types.concat(), passed(&value.bodies[0]));
+    let (arrays, inits) = names.split_at_mut(values.len());
+    let (array_types, init_types) = types.split_at_mut(values.len());
+    pass(e, &values, arrays, array_types, &dims);
+    pass(e, &values, inits, init_types, &[]);
+    (names, types)
 }

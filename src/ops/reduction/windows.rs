@@ -7,7 +7,7 @@ use crate::ir::{NodeId, Op, ReduceOp, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
-use crate::ops::control::regions::{begin, check_alike, combining, each, end};
+use crate::ops::control::regions::{begin, check_alike, combining, each, end, passed, restore_results};
 use crate::ops::creation::constants::{constant, nothing};
 use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
 use crate::ops::elementwise::convert::convert;
@@ -212,11 +212,13 @@ fn lower(e: &mut Emitter, at: usize) {
     let ReduceWindowAttributes { windows } = value.attributes();
     let dims = counts(&e.values[value.operands[0]].ty, &windows);
     let (names, types) = operands(e, at);
-    let all = body.results().iter().chain(body.captures());
-    let results: Vec<String> = all.map(|ty| mlir(&TensorType { dtype: ty.dtype, dims: dims.clone() })).collect();
+    let values = passed(body);
+    let results: Vec<String> =
+        values.iter().map(|value| mlir(&TensorType { dtype: value.as_dtype, dims: dims.clone() })).collect();
     begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce_window", &names, &text(&windows));
     combining(e, at, body);
     end(e, &types, &results);
+    restore_results(e, at, &values, &dims);
 }
 
 /// Writes windows as attributes of a reduce_window.

@@ -7,11 +7,10 @@ use super::select_and_scatter::SelectAndScatterAttributes;
 use super::windows::{ReduceWindowAttributes, counts};
 use crate::emit::identity;
 use crate::emit::xla_rs::{Graph, Message, Site, element_type, failed};
-use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, CompareOp, DimensionNumbers, Op, Window};
-use crate::ops::control::regions::scalar;
-use crate::ops::control::xla_rs::{combining, spread, written_out};
+use crate::ops::control::regions::{Passed, passed, scalar};
+use crate::ops::control::xla_rs::{combining, pass, restored, spread, written_out};
 use crate::ops::elementwise::xla_rs::with;
 use crate::ops::indexing::xla_rs::scatter_numbers;
 use crate::ops::infer::places_dtype;
@@ -37,61 +36,39 @@ pub(in crate::ops) fn reduce(g: &mut Graph, at: usize) -> Result<()> {
     Ok(())
 }
 
-/// Adds a reduction with arrays of these types as its results: a tuple, unless it is one. UNIMPLEMENTED for floats of
-/// several dtypes, which XLA's verifier refuses.
-fn several(
-    g: &Graph,
-    opcode: &str,
-    operands: &[XlaOp],
-    types: &[TensorType],
-    attributes: Message,
-    called: u64,
-) -> Result<Vec<XlaOp>> {
-    let mut floats = types.iter().map(|ty| ty.dtype).filter(|dtype| dtype.is_float());
-    if let Some(first) = floats.next()
-        && let Some(other) = floats.find(|&dtype| dtype != first)
-    {
-        return Err(error!(
-            Unimplemented,
-            "{opcode} of {first} and {other}, arrays or captures: the engine xla-rs takes floats of one dtype"
-        ));
-    }
-    match types {
-        [one] => Ok(vec![g.raw_applying(opcode, operands, one, attributes, &[called])?]),
-        _ => g.raw_tuple(opcode, operands, types, attributes, &[called]),
-    }
+/// Adds an instruction with a reducer, and gives the instruction at a position its results, which have these dims.
+fn reduce_jointly(g: &mut Graph, at: usize, opcode: &str, dims: &[i64], attributes: Message) -> Result<()> {
+    let body = &g.instruction(at).bodies[0];
+    let (values, reducer) = (passed(body), combining(g, body)?);
+    let operands = operands(g, at, &values)?;
+    let types: Vec<TensorType> = values.iter().map(|value| TensorType::new(value.as_dtype, dims)).collect();
+    let results = match &types[..] {
+        [one] => vec![g.raw_applying(opcode, &operands, one, attributes, &[reducer])?],
+        several => g.raw_tuple(opcode, &operands, several, attributes, &[reducer])?,
+    };
+    let results = restored(g, &values, &results, dims)?;
+    g.define_all(at, results);
+    Ok(())
 }
 
-/// Arrays, captures, initial values, captures: the operands of an instruction with a reducer.
-fn operands(g: &Graph, at: usize) -> Result<Vec<XlaOp>> {
+/// Arrays, captures, initial values, captures, as they are passed: the operands of an instruction with a reducer.
+fn operands(g: &Graph, at: usize, values: &[Passed]) -> Result<Vec<XlaOp>> {
     let value = g.instruction(at);
-    let count = value.bodies[0].results().len();
+    let (count, dims) = (value.bodies[0].results().len(), &g.ty(value.operands[0]).dims);
     let captures = &value.operands[2 * count..];
-    let parts = [
-        g.listed(&value.operands[..count])?,
-        spread(g, captures, &g.ty(value.operands[0]).dims)?,
-        g.listed(&value.operands[count..2 * count])?,
-        g.listed(captures)?,
-    ];
-    Ok(parts.concat())
-}
-
-/// Results of a reducer and its captures, as arrays of these dims.
-fn of_dims(body: &Body, dims: &[i64]) -> Vec<TensorType> {
-    body.results().iter().chain(body.captures()).map(|ty| TensorType::new(ty.dtype, dims)).collect()
+    let arrays = [g.listed(&value.operands[..count])?, spread(g, captures, dims)?].concat();
+    let inits = [g.listed(&value.operands[count..2 * count])?, g.listed(captures)?].concat();
+    Ok([pass(g, values, &arrays, dims)?, pass(g, values, &inits, &[])?].concat())
 }
 
 pub(in crate::ops) fn reduce_with(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
-    let body = &value.bodies[0];
     let ReduceWithAttributes { axes } = value.attributes();
     let from = g.ty(value.operands[0]);
     let kept = (0..from.dims.len()).filter(|&axis| !axes.contains(&(axis as i64)));
     let dims: Vec<i64> = kept.map(|axis| from.dims[axis]).collect();
     let attributes = Message::new().numbers(DIMENSIONS, axes.iter().copied());
-    let results = several(g, "reduce", &operands(g, at)?, &of_dims(body, &dims), attributes, combining(g, body)?)?;
-    g.define_all(at, results);
-    Ok(())
+    reduce_jointly(g, at, "reduce", &dims, attributes)
 }
 
 /// The field of windows: a `Window` of `WindowDimension`s.
@@ -111,13 +88,9 @@ fn windows_field(windows: &[Window]) -> Message {
 
 pub(in crate::ops) fn reduce_window(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
-    let body = &value.bodies[0];
     let ReduceWindowAttributes { windows } = value.attributes();
-    let types = of_dims(body, &counts(g.ty(value.operands[0]), &windows));
-    let attributes = windows_field(&windows);
-    let results = several(g, "reduce-window", &operands(g, at)?, &types, attributes, combining(g, body)?)?;
-    g.define_all(at, results);
-    Ok(())
+    let dims = counts(g.ty(value.operands[0]), &windows);
+    reduce_jointly(g, at, "reduce-window", &dims, windows_field(&windows))
 }
 
 /// As in StableHLO: the places of the selected elements by a reduction over windows, then a scatter.

@@ -5,7 +5,6 @@ use super::sorting::reduced;
 use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{limit, range};
 use crate::record::{binary, on, reduce};
-use crate::reduces_mixed_floats;
 use crate::scratch::{Recorded, Scratch, of_two_scalars, traced};
 use lazyxla::testing::computation::{self, Computation};
 use lazyxla::testing::device::TensorHandle;
@@ -142,10 +141,6 @@ fn reduce_two(twin: &mut Twin, action: &Action, a: Pair, axes: &[i64]) -> Outcom
     };
     let Some(b) = twin.pick_where(action.tensors[1], fits) else { return Ok(()) };
     if a.dtype() == DType::Pred {
-        return Ok(());
-    }
-    let are_floats = [a, b].iter().all(|pair| matches!(pair.dtype().kind(), Kind::Float | Kind::Float8));
-    if are_floats && a.dtype() != b.dtype() && !reduces_mixed_floats() {
         return Ok(());
     }
     let scalars = [a, b, a, b].map(|pair| TensorType::new(pair.dtype(), &[]));
