@@ -108,6 +108,28 @@ def check_sharing(env):
     assert sys.getrefcount(given) == references, "each deleter was called"
 
 
+def check_alignment(env):
+    """Memory that is not aligned for the element type, or not for the type as which it is reinterpreted."""
+    memory = np.zeros(256, dtype="uint8")
+    start = -memory.ctypes.data % 16
+    for offset in (0, 8):
+        given = memory[start + offset :][:64].view("complex128").reshape(2, 2)
+        given[...] = [[1 + 2j, 3], [4, 5j]]
+        tensor, turned = imported(env, cpu, given), Tensor()
+        ok(abi.lib.lxla_transpose(tensor, (ctypes.c_int64 * 2)(1, 0), 2, byref(turned)))
+        assert np.array_equal(read(turned, given), given.T)
+        release(tensor, turned)
+    for offset in (0, 1):
+        given = memory[start + offset :][:64].reshape(16, 4)
+        given[...] = np.arange(64).reshape(16, 4)
+        tensor, floats, sum = imported(env, cpu, given), Tensor(), Tensor()
+        ok(abi.lib.lxla_bitcast_convert(tensor, abi.F32, byref(floats)))
+        ok(abi.lib.lxla_binary(abi.ADD, floats, floats, byref(sum)))
+        want = given.copy().view("float32").reshape(16)
+        assert np.array_equal(read(sum, want), want + want)
+        release(tensor, floats, sum)
+
+
 def check_unversioned(env):
     for dtype in DTYPES:
         for shape in [(), (0,), (3, 5), (4, 1, 9)]:
@@ -173,6 +195,7 @@ def main():
     env = new_env()
     check_numpy(env)
     check_sharing(env)
+    check_alignment(env)
     check_unversioned(env)
     if "torch" in sys.argv[2:]:
         check_torch(env)

@@ -34,7 +34,8 @@ const PIECE_BYTES: usize = 1 << 18;
 /// Function that writes a range of elements. A trait object, so that the callers are compiled once per element type.
 pub(super) type Fill<'a, T> = dyn Fn(Range<usize>, &mut Writer<T>) + Sync + 'a;
 
-/// Elements of one dtype and shape in host memory. Immutable and shared: a clone is another reference.
+/// Elements of one dtype and shape in host memory, aligned to the size of an element. Immutable and shared: a clone is
+/// another reference.
 #[derive(Clone, Debug)]
 pub struct Array(Arc<Storage>);
 
@@ -185,12 +186,11 @@ impl Array {
     }
 
     /// Creates an array over shared memory, without a copy. The elements are in row-major order; pred elements must be
-    /// 0 or 1. Returns None if the memory is empty, has another size than `ty`, or is not aligned for the element type.
+    /// 0 or 1. Returns None if the memory is empty, has another size than `ty`, or is not aligned to the size of an
+    /// element: kernels that only move elements take complex numbers as integers of their width.
     pub fn shared(ty: &TensorType, memory: Arc<dyn SharedBytes>) -> Option<Array> {
         let bytes = memory.bytes();
-        // Complex numbers need only the alignment of their real and imaginary parts.
-        let alignment = ty.dtype.size_bytes().min(size_of::<u64>());
-        if bytes.len() != ty.size_bytes() || bytes.is_empty() || bytes.as_ptr().align_offset(alignment) != 0 {
+        if bytes.len() != ty.size_bytes() || bytes.is_empty() || !is_aligned(bytes.as_ptr(), ty.dtype) {
             return None;
         }
         Some(Array(Storage::shared(ty.clone(), memory)))
@@ -279,6 +279,12 @@ impl Array {
         &self.0.ty
     }
 
+    /// Number of bytes of all elements.
+    #[inline]
+    pub fn size_bytes(&self) -> usize {
+        self.0.bytes
+    }
+
     /// The elements in row-major order and native byte order.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
@@ -295,10 +301,14 @@ impl Array {
         self.with_type(self.reshaped(dims))
     }
 
-    /// Reinterprets the bytes as another type, without a copy. Panics if the number of bytes differs.
-    pub fn bitcast(&self, ty: &TensorType) -> Array {
-        assert_eq!(ty.size_bytes(), self.ty().size_bytes(), "{} as {ty}", self.ty());
-        self.with_type(ty.clone())
+    /// Reinterprets the bytes as another type. Copies them only if they belong to another object and are not aligned
+    /// for that type. Panics if the number of bytes differs.
+    pub fn bitcast(&self, ty: &TensorType) -> Result<Array> {
+        assert_eq!(ty.size_bytes(), self.size_bytes(), "{} as {ty}", self.ty());
+        if !is_aligned(self.address(), ty.dtype) {
+            return Array::write_bytes(ty, |out| out.copy(self.bytes()));
+        }
+        Ok(self.with_type(ty.clone()))
     }
 
     fn with_type(&self, ty: TensorType) -> Array {
@@ -329,9 +339,17 @@ impl Array {
     /// The elements as a slice of `T`. Panics unless `T` has the size of the dtype.
     #[inline]
     pub fn elements<T: Element>(&self) -> &[T] {
+        const { assert!(align_of::<T>() <= size_of::<T>()) };
         assert_eq!(size_of::<T>(), self.ty().dtype.size_bytes(), "elements of {}", self.ty());
-        bytemuck::cast_slice(self.bytes())
+        // SAFETY: the memory is aligned to the size of an element, which is that of `T` and at least its alignment; it
+        // has that many initialized bytes, and an element may have any bits.
+        unsafe { std::slice::from_raw_parts(self.0.start().cast::<T>().as_ptr(), self.0.bytes / size_of::<T>()) }
     }
+}
+
+/// Whether an address is a multiple of the size of an element.
+fn is_aligned(address: *const u8, dtype: DType) -> bool {
+    address.addr().is_multiple_of(dtype.size_bytes())
 }
 
 #[cfg(test)]
@@ -375,6 +393,27 @@ mod tests {
         let bytes = Array::shared(&TensorType::new(DType::U8, &[28]), Arc::new(Behind(other.memory()))).unwrap();
         assert_eq!(bytes.bytes(), &data[1..29]);
         assert!(Array::shared(&ty, bytes.memory()).is_none(), "28 bytes are not 32");
+    }
+
+    #[test]
+    fn elements_are_aligned_whatever_memory_is_shared() {
+        struct From(Array, usize);
+        // SAFETY: as for the memory that it is a part of.
+        unsafe impl SharedBytes for From {
+            fn bytes(&self) -> &[u8] {
+                &self.0.bytes()[self.1..][..32]
+            }
+        }
+        let all = Array::from_bytes(&TensorType::new(DType::U8, &[48]), &(0..48).collect::<Vec<u8>>()).unwrap();
+        let complex = TensorType::new(DType::C128, &[2]);
+        for start in 0..=16 {
+            let memory = Arc::new(From(all.clone(), start));
+            assert_eq!(Array::shared(&complex, memory.clone()).is_some(), start % 16 == 0);
+            let bytes = Array::shared(&TensorType::new(DType::U8, &[2, 16]), memory).unwrap();
+            let whole = bytes.bitcast(&complex).unwrap();
+            assert_eq!((whole.elements::<u128>().len(), whole.bytes()), (2, bytes.bytes()));
+            assert_eq!(whole.address() == bytes.address(), start % 16 == 0, "a copy only where it is needed");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(in crate::ops) const BITCAST_CONVERT: Definition = Definition {
     lower: |e, at| e.one_operand(at, "bitcast_convert", ""),
     #[cfg(feature = "engine-xla-rs")]
     build: crate::ops::elementwise::xla_rs::bitcast_convert,
-    native: Native::One(|call| Ok(call.operands[0].bitcast(call.ty))),
+    native: Native::One(|call| call.operands[0].bitcast(call.ty)),
     derivative: Derivative::Linear { jvp: derivative::no_bits, vjp: derivative::no_bits },
     batching: Batching::Rule(batch_bitcast),
     ..Definition::DEFAULT
