@@ -8,7 +8,7 @@ use super::table::{Table, Value};
 use super::work::Input;
 use super::{Device, Place, TensorHandle};
 use crate::call;
-use crate::device_data::{self, DeviceData};
+use crate::device_data::{self, DeviceData, Spares};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{LeafData, NONE, NodeId, Planner, Trace};
@@ -53,6 +53,8 @@ pub struct DeviceState {
     /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
     /// depend on them.
     pub(super) recorded: usize,
+    /// Empty objects of device data, for the results of the next sync.
+    pub spares: Spares,
     owner: Option<Owner>,
     /// Set after the environment was released. Tensors can then only be read and released.
     closed: bool,
@@ -69,6 +71,7 @@ impl DeviceState {
             trace: Trace::new(),
             evaluation: Evaluation::Lazy,
             recorded: 0,
+            spares: Spares::default(),
             owner: None,
             closed: false,
             syncing: false,
@@ -426,6 +429,7 @@ impl DeviceState {
         if !self.is_unused() {
             return (None, Garbage::default());
         }
+        self.spares = Spares::default();
         let garbage = self.clear_trace().into();
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)

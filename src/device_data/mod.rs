@@ -2,8 +2,10 @@
 //! its contents, shape or buffer address.
 
 mod origin;
+mod spares;
 
 pub use origin::{Origin, Ran, lost_path};
+pub use spares::{Spare, Spares};
 
 use crate::engine::Buffer;
 use crate::error;
@@ -41,8 +43,8 @@ pub enum State {
 /// Slot of one buffer, with its state. Shared by reference counting; compared by address.
 pub struct DeviceData {
     ty: TensorType,
-    /// Set once, before the kind becomes [`READY`]. Remains until the data is dropped, also if it is lost: then its memory was
-    /// consumed, or its computation failed.
+    /// Set once, before the kind becomes [`READY`]. Remains until the data is dropped or retired, also if it is lost: then
+    /// its memory was consumed, or its computation failed.
     buffer: OnceLock<Arc<dyn Buffer>>,
     /// State, unless the kind is [`READY`].
     other: Mutex<State>,
@@ -154,11 +156,6 @@ impl DeviceData {
     /// Creates data in this state.
     pub fn new(ty: TensorType, state: State) -> Arc<DeviceData> {
         Arc::new(DeviceData::with(ty, state, Serials::take(1).first()))
-    }
-
-    /// Creates data that the sync with number `step` is computing.
-    pub fn computed(ty: TensorType, step: u64, serial: u64, origin: (Arc<Origin>, usize)) -> Arc<DeviceData> {
-        Arc::new(DeviceData { origin: Some(origin), ..DeviceData::with(ty, State::InFlight(step), serial) })
     }
 
     #[inline]
@@ -276,7 +273,7 @@ impl DeviceData {
         drop(old);
     }
 
-    /// Changes the state to [`State::Ready`]. Data has at most one buffer ever. Data that is in flight changes only
+    /// Changes the state to [`State::Ready`]. Data has at most one buffer until it is retired. Data that is in flight changes only
     /// under the device's lock.
     pub fn set_buffer(&self, buffer: Arc<dyn Buffer>) {
         let is_first = self.buffer.set(buffer).is_ok();

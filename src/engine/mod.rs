@@ -241,6 +241,12 @@ pub fn free<T>(value: T) {
     pjrt::free(value);
 }
 
+/// Drops references to buffers. The content of buffers to which nothing else refers is freed now; the engine may keep
+/// the objects for new buffers.
+pub fn free_buffers(buffers: impl IntoIterator<Item = Arc<dyn Buffer>>) {
+    pjrt::free_buffers(buffers);
+}
+
 /// Result of one run.
 pub struct Execution {
     /// One buffer per output, whose computation may still be in progress.

@@ -4,7 +4,7 @@
 use super::plan::{Plan, Run, Source};
 use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner};
-use crate::device_data::{DeviceData, Origin, Ran, Serials, State};
+use crate::device_data::{DeviceData, Origin, Ran, Serials, Spare, State};
 use crate::engine::{self, Buffer};
 use crate::ir::{Node, NodeId, Scheme};
 use crate::metrics::Counter;
@@ -67,7 +67,7 @@ impl Transaction {
         let serials = Serials::take(roots.len());
         let origin = Arc::new(origin_of(&name, &plan, &serials));
         let roots = roots.iter().zip(serials).map(|(&(id, output), serial)| {
-            let data = DeviceData::computed(state.trace.ty(id), step, serial, (origin.clone(), output));
+            let data = state.spares.computed(state.trace.ty(id), step, serial, (origin.clone(), output));
             Root { id, recorded: state.trace.replace_by_leaf(id, data.clone()), output, data }
         });
         let roots: Vec<Root> = roots.collect();
@@ -143,15 +143,23 @@ impl Transaction {
         }
     }
 
-    /// Wakes the threads that wait for data in flight. Releases the lock before dropping data that is no longer needed.
+    /// Wakes the threads that wait for data in flight. Releases the lock before dropping data that is no longer needed,
+    /// because that may run foreign code; then takes it again, to keep the objects of the data for the next sync.
     fn leave(&mut self, mut state: MutexGuard<DeviceState>) {
         state.syncing = false;
         let garbage: Garbage = state.tidy();
         let unused = state.abandon_if_unused();
         self.device.notify_settled();
         drop(state);
-        engine::free((garbage, std::mem::take(&mut self.plan.runs)));
+        engine::free(garbage);
+        let spares = retired(std::mem::take(&mut self.plan.runs));
         drop(unused);
+        let mut state = self.device.state();
+        // Another thread may have released the environment meanwhile, and another environment may have the device.
+        if state.owner().is_ok_and(|owner| Arc::ptr_eq(&owner.shared, &self.owner.shared)) {
+            state.spares.adapt(self.plan.scheme.roots.len());
+            spares.into_iter().for_each(|spare| state.spares.add(spare));
+        }
     }
 }
 
@@ -161,6 +169,22 @@ impl Drop for Transaction {
             self.roll_back();
         }
     }
+}
+
+/// Frees the arguments of runs to which nothing else refers, and returns what can be used again.
+fn retired(runs: Vec<Run>) -> Vec<Spare> {
+    let most = runs.iter().map(|run| run.arguments.len()).sum();
+    let (mut spares, mut buffers) = (Vec::with_capacity(most), Vec::with_capacity(most));
+    for argument in runs.into_iter().flat_map(|run| run.arguments) {
+        if let Source::Data(data) = argument
+            && let Some((spare, buffer)) = DeviceData::retire(data)
+        {
+            spares.push(spare);
+            buffers.push(buffer);
+        }
+    }
+    engine::free_buffers(buffers);
+    spares
 }
 
 /// The origin of the roots of a plan, whose data gets these serial numbers.

@@ -20,7 +20,8 @@ type AxisOrder = SmallVec<[i64; 8]>;
 /// Owns a `PJRT_Buffer`. Its bytes are counted in the client's [`crate::engine::Memory`] until it is consumed or
 /// dropped.
 pub struct PjrtBuffer {
-    client: Arc<Client>,
+    /// None in a shell: a buffer that was destroyed, whose object is kept for a new one.
+    client: Option<Arc<Client>>,
     raw: *mut sys::PJRT_Buffer,
     ty: TensorType,
     device: usize,
@@ -38,7 +39,21 @@ impl PjrtBuffer {
     /// # Safety
     /// `raw` is a buffer of this client, with this type, that is not destroyed elsewhere.
     pub unsafe fn new(client: Arc<Client>, raw: *mut sys::PJRT_Buffer, ty: TensorType, device: usize) -> PjrtBuffer {
-        PjrtBuffer { client, raw, ty, device, counted: AtomicBool::new(true) }
+        PjrtBuffer { client: Some(client), raw, ty, device, counted: AtomicBool::new(true) }
+    }
+
+    /// Destroys the plugin's buffer. Returns the client; None if this is a shell.
+    fn destroy(&mut self) -> Option<Arc<Client>> {
+        let client = self.client.take()?;
+        if *self.counted.get_mut() {
+            client.count(0, self.ty.size_bytes() as u64);
+        }
+        if let Ok(_inside) = exit::enter() {
+            let mut args = Args::<sys::PJRT_Buffer_Destroy_Args>::new(client.api);
+            args.buffer = self.raw;
+            let _ = call!(client.api, PJRT_Buffer_Destroy, args);
+        }
+        Some(client)
     }
 
     pub(super) fn raw(&self) -> *mut sys::PJRT_Buffer {
@@ -46,14 +61,13 @@ impl PjrtBuffer {
     }
 
     /// Client of the buffer.
-    #[cfg(test)]
-    pub(super) fn client(&self) -> &Client {
-        &self.client
+    pub(super) fn client(&self) -> &Arc<Client> {
+        self.client.as_ref().expect("shells are not used")
     }
 
     /// Whether the buffer belongs to this client.
     pub(super) fn belongs_to(&self, client: &Arc<Client>) -> bool {
-        Arc::ptr_eq(&self.client, client)
+        Arc::ptr_eq(self.client(), client)
     }
 
     /// Stops counting the buffer's bytes. Returns their number, or 0 if they are no longer counted.
@@ -67,21 +81,21 @@ impl PjrtBuffer {
     }
 
     fn ready_event(&self) -> Result<Event> {
-        let mut args = Args::<sys::PJRT_Buffer_ReadyEvent_Args>::new(self.client.api);
+        let mut args = Args::<sys::PJRT_Buffer_ReadyEvent_Args>::new(self.client().api);
         args.buffer = self.raw;
-        call!(self.client.api, PJRT_Buffer_ReadyEvent, args)?;
+        call!(self.client().api, PJRT_Buffer_ReadyEvent, args)?;
         // SAFETY: the plugin transferred ownership of the event.
-        Ok(unsafe { Event::new(self.client.api, args.event) })
+        Ok(unsafe { Event::new(self.client().api, args.event) })
     }
 
     /// Pointer to the content, if it is row-major in readable host memory.
     pub(super) fn host_pointer(&self) -> Option<*const u8> {
-        if !self.client.host_readable || !self.is_row_major() {
+        if !self.client().host_readable || !self.is_row_major() {
             return None;
         }
-        let mut args = Args::<sys::PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>::new(self.client.api);
+        let mut args = Args::<sys::PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>::new(self.client().api);
         args.buffer = self.raw;
-        call!(self.client.api, PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args).ok()?;
+        call!(self.client().api, PJRT_Buffer_OpaqueDeviceMemoryDataPointer, args).ok()?;
         (!args.device_memory_ptr.is_null()).then_some(args.device_memory_ptr.cast_const().cast())
     }
 
@@ -91,9 +105,9 @@ impl PjrtBuffer {
 
     /// Minor-to-major order of the axes; None if the layout is tiled or the plugin does not report it.
     fn minor_to_major(&self) -> Option<AxisOrder> {
-        let mut args = Args::<sys::PJRT_Buffer_GetMemoryLayout_Args>::new(self.client.api);
+        let mut args = Args::<sys::PJRT_Buffer_GetMemoryLayout_Args>::new(self.client().api);
         args.buffer = self.raw;
-        call!(self.client.api, PJRT_Buffer_GetMemoryLayout, args).ok()?;
+        call!(self.client().api, PJRT_Buffer_GetMemoryLayout, args).ok()?;
         if args.layout.type_ != sys::PJRT_Buffer_MemoryLayout_Type_Tiled {
             return None;
         }
@@ -120,7 +134,7 @@ impl PjrtBuffer {
     /// Starts a `PJRT_Buffer_ToHostBuffer`. `minor_to_major` is the requested order; None keeps the order of the
     /// buffer. `destination` must stay valid until the event is ready.
     fn transfer_to_host(&self, destination: &mut [u8], minor_to_major: Option<&[i64]>) -> Result<Event> {
-        let api = self.client.api;
+        let api = self.client().api;
         let mut layout = Args::<sys::PJRT_Buffer_MemoryLayout>::new(api);
         let mut args = Args::<sys::PJRT_Buffer_ToHostBuffer_Args>::new(api);
         args.src = self.raw;
@@ -236,9 +250,9 @@ impl Buffer for PjrtBuffer {
         let Ok(_inside) = exit::enter() else {
             return false;
         };
-        let mut args = Args::<sys::PJRT_Buffer_IsDeleted_Args>::new(self.client.api);
+        let mut args = Args::<sys::PJRT_Buffer_IsDeleted_Args>::new(self.client().api);
         args.buffer = self.raw;
-        call!(self.client.api, PJRT_Buffer_IsDeleted, args).is_ok() && args.is_deleted
+        call!(self.client().api, PJRT_Buffer_IsDeleted, args).is_ok() && args.is_deleted
     }
 
     fn failure(&self) -> Option<Error> {
@@ -289,14 +303,14 @@ impl Buffer for PjrtBuffer {
 
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>> {
         let _inside = exit::enter()?;
-        let mut args = Args::<sys::PJRT_Buffer_CopyToDevice_Args>::new(self.client.api);
+        let mut args = Args::<sys::PJRT_Buffer_CopyToDevice_Args>::new(self.client().api);
         args.buffer = self.raw;
-        args.dst_device = self.client.device(device)?;
-        call!(self.client.api, PJRT_Buffer_CopyToDevice, args)?;
-        self.client.count(self.ty.size_bytes() as u64, 0);
+        args.dst_device = self.client().device(device)?;
+        call!(self.client().api, PJRT_Buffer_CopyToDevice, args)?;
+        self.client().count(self.ty.size_bytes() as u64, 0);
         // SAFETY: the plugin transferred ownership of a new buffer of the same type.
-        let copy = unsafe { PjrtBuffer::new(self.client.clone(), args.dst_buffer, self.ty.clone(), device) };
-        self.client.in_flight(device, copy.ready_event()?);
+        let copy = unsafe { PjrtBuffer::new(self.client().clone(), args.dst_buffer, self.ty.clone(), device) };
+        self.client().in_flight(device, copy.ready_event()?);
         Ok(Arc::new(copy))
     }
 
@@ -307,14 +321,60 @@ impl Buffer for PjrtBuffer {
 
 impl Drop for PjrtBuffer {
     fn drop(&mut self) {
-        if *self.counted.get_mut() {
-            self.client.count(0, self.ty.size_bytes() as u64);
+        self.destroy();
+    }
+}
+
+/// Drops references to buffers. Those to which nothing else refers are destroyed, and kept as shells for the next
+/// results of their client.
+pub fn free_buffers(buffers: impl IntoIterator<Item = Arc<dyn Buffer>>) {
+    let _inside = exit::enter();
+    let buffers = buffers.into_iter();
+    let mut shells: SmallVec<[Arc<PjrtBuffer>; 8]> = SmallVec::with_capacity(buffers.size_hint().0);
+    let mut last = None;
+    for buffer in buffers {
+        let any: Arc<dyn Any + Send + Sync> = buffer;
+        if let Ok(mut buffer) = any.downcast::<PjrtBuffer>()
+            && let Some(client) = Arc::get_mut(&mut buffer).and_then(PjrtBuffer::destroy)
+        {
+            shells.push(buffer);
+            last = Some(client);
         }
-        let Ok(_inside) = exit::enter() else {
-            return;
-        };
-        let mut args = Args::<sys::PJRT_Buffer_Destroy_Args>::new(self.client.api);
-        args.buffer = self.raw;
-        let _ = call!(self.client.api, PJRT_Buffer_Destroy, args);
+    }
+    if let Some(client) = last {
+        client.shells.lock().keep(shells);
+    }
+}
+
+/// Destroyed buffers to which nothing refers. A repeated step makes as many buffers as it frees, all at once, which is
+/// slow in most allocators.
+#[derive(Default)]
+pub struct Shells(Vec<Arc<PjrtBuffer>>);
+
+impl Shells {
+    /// Maximum number of shells that a client keeps: 2 MB.
+    const MOST: usize = 1 << 14;
+
+    fn keep(&mut self, shells: impl IntoIterator<Item = Arc<PjrtBuffer>>) {
+        self.0.extend(shells);
+        self.0.truncate(Shells::MOST);
+    }
+
+    /// Returns a buffer in a shell if there is one, or else in a new object.
+    ///
+    /// # Safety
+    /// As for [`PjrtBuffer::new`].
+    pub unsafe fn fill(
+        &mut self,
+        client: Arc<Client>,
+        raw: *mut sys::PJRT_Buffer,
+        ty: TensorType,
+        device: usize,
+    ) -> Arc<PjrtBuffer> {
+        // SAFETY: the caller's promise.
+        let buffer = unsafe { PjrtBuffer::new(client, raw, ty, device) };
+        let Some(mut shell) = self.0.pop() else { return Arc::new(buffer) };
+        *Arc::get_mut(&mut shell).expect("nothing else refers to a shell") = buffer;
+        shell
     }
 }

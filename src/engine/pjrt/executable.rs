@@ -199,9 +199,10 @@ impl Executable for PjrtExecutable {
         let consumed = self.consumed(&buffers, keep);
         let freed = consumed.iter().map(|&i| buffers[i].uncount()).sum();
         client.count(self.output_bytes, freed);
+        let mut shells = client.shells.lock();
         let outputs = raw_outputs.iter().zip(&signature.outputs).map(|(&raw, ty)| {
             // SAFETY: the plugin wrote one new buffer per output and transferred ownership.
-            Arc::new(unsafe { PjrtBuffer::new(client.clone(), raw, ty.clone(), device) }) as Arc<dyn Buffer>
+            unsafe { shells.fill(client.clone(), raw, ty.clone(), device) as Arc<dyn Buffer> }
         });
         Ok(Execution { outputs: outputs.collect(), consumed })
     }

@@ -40,6 +40,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use buffer::free_buffers;
 pub use exit::register_last_work;
 pub use listing::plugins;
 
