@@ -11,14 +11,19 @@ use crate::native::Array;
 use std::sync::Arc;
 
 impl DeviceState {
+    /// Whether operations that were evaluated or abandoned are still recorded.
+    #[inline]
+    pub fn has_leftovers(&self) -> bool {
+        match &self.evaluation {
+            Evaluation::Eager(eager) => self.trace.len() != eager.kept.nodes() || !eager.inputs.is_empty(),
+            Evaluation::Lazy => false,
+        }
+    }
+
     /// Discards operations that were evaluated or abandoned. Operations that placeholder-dependent tensors need are
     /// kept. Does nothing on a lazy device.
-    #[inline]
     pub fn clear_native(&mut self) -> Garbage {
         let Evaluation::Eager(eager) = &mut self.evaluation else { return Garbage::default() };
-        if self.trace.len() == eager.kept.nodes() && eager.inputs.is_empty() {
-            return Garbage::default();
-        }
         // An input may be the last reference to an array whose memory is owned by another library.
         if eager.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
             call::drop_later(std::mem::take(&mut eager.inputs));
@@ -56,8 +61,22 @@ impl DeviceState {
     #[inline]
     pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
         let made = work::at_once(&self.trace, self.inputs(), id)?;
-        drop(self.clear_native());
+        self.forget_evaluated();
         Some(made)
+    }
+
+    /// Discards what the current call recorded: without work if all of it is operations on tensors.
+    #[inline]
+    fn forget_evaluated(&mut self) {
+        if let Evaluation::Eager(eager) = &mut self.evaluation
+            && eager.kept.nodes() == 0
+            && eager.inputs.iter().all(|input| matches!(input, Input::Tensor(_)))
+            && self.trace.clear_operations()
+        {
+            eager.inputs.clear();
+        } else {
+            drop(self.clear_native());
+        }
     }
 
     /// On an eager device, takes the work that computes the values of the nodes, to be run without the lock.

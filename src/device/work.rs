@@ -99,15 +99,25 @@ const SMALL: usize = 1024;
 pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array>> {
     let node = trace.node(id);
     let ids = trace.operands(node);
-    let ty = trace.ty(id);
-    if node.op == Op::Leaf || node.op == Op::Result || ids.len() > 3 || ty.size_bytes() > SMALL {
+    if node.op == Op::Leaf || node.op == Op::Result || ids.len() > 3 {
         return None;
     }
     let mut operands: SmallVec<[&Array; 3]> = SmallVec::new();
+    let mut like = None;
     for &id in ids {
-        operands.push(inputs.get(id).filter(|array| array.ty().size_bytes() <= SMALL)?);
+        let array = inputs.get(id).filter(|array| array.size_bytes() <= SMALL)?;
+        let operand = trace.node(id);
+        if operand.shape == node.shape && operand.dtype == node.dtype {
+            like = Some(array.ty());
+        }
+        operands.push(array);
     }
-    Some(interpret::evaluate(node.op, &ty, trace.words(node), trace.scalar(node), &operands))
+    let evaluate = |ty| interpret::evaluate(node.op, ty, trace.words(node), trace.scalar(node), &operands);
+    if let Some(ty) = like {
+        return Some(evaluate(ty));
+    }
+    let ty = trace.ty(id);
+    (ty.size_bytes() <= SMALL).then(|| evaluate(&ty))
 }
 
 impl Work {

@@ -2,7 +2,7 @@
 //! its struct with [`attributes!`] beside its definition.
 
 use super::members::{FftOp, Transposition};
-use crate::types::{DType, Dims, TensorType};
+use crate::types::{DType, Dims, TensorType, dims_of};
 use smallvec::SmallVec;
 
 /// Encoded attributes.
@@ -148,13 +148,19 @@ impl<A: Attributes> Attributes for Vec<A> {
 }
 
 impl Attributes for Dims {
+    #[inline]
     fn write(&self, words: &mut Words) {
-        self.len().write(words);
-        words.extend_from_slice(self);
+        words.push(self.len() as i64);
+        // Word by word: a copy of variable length takes longer for so few.
+        self.iter().for_each(|&dim| words.push(dim));
     }
 
+    #[inline]
     fn read(words: &mut &[i64]) -> Dims {
-        (0..usize::read(words)).map(|_| next(words)).collect()
+        let length = next(words) as usize;
+        let (dims, rest) = words.split_at(length);
+        *words = rest;
+        dims_of(dims)
     }
 }
 

@@ -2,56 +2,52 @@
 
 use super::members::{BinaryFunction, BinaryOp, CompareOp, ReduceOp, SpecialOp, UnaryFunction, UnaryOp};
 
-/// Traits of an operation: the parts of its nodes.
+/// Traits of an operation: the parts of its nodes. One small number, so that [`Op::form`] compiles to a table: the number
+/// of operands in bits 0 to 3, the number of bodies in bits 4 and 5, and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
-    operands: Option<usize>,
-    bodies: usize,
-    counts_bodies: bool,
-    has_scalar: bool,
-    has_attributes: bool,
-    has_results: bool,
-}
+struct Form(u16);
 
 impl Form {
-    const NOTHING: Form = Form {
-        operands: None,
-        bodies: 0,
-        counts_bodies: false,
-        has_scalar: false,
-        has_attributes: false,
-        has_results: false,
-    };
+    /// Number of operands that stands for any number.
+    const ANY: u16 = 15;
+    const COUNTS_BODIES: u16 = 1 << 6;
+    const SCALAR: u16 = 1 << 7;
+    const ATTRIBUTES: u16 = 1 << 8;
+    const RESULTS: u16 = 1 << 9;
 
-    const fn of(operands: usize) -> Form {
-        Form { operands: Some(operands), ..Form::NOTHING }
+    const fn of(operands: u16) -> Form {
+        Form(operands)
     }
 
     /// Variable number of operands.
     const fn of_any() -> Form {
-        Form::NOTHING
+        Form(Form::ANY)
     }
 
     const fn scalar(self) -> Form {
-        Form { has_scalar: true, ..self }
+        Form(self.0 | Form::SCALAR)
     }
 
     const fn attributes(self) -> Form {
-        Form { has_attributes: true, ..self }
+        Form(self.0 | Form::ATTRIBUTES)
     }
 
     const fn results(self) -> Form {
-        Form { has_results: true, ..self }
+        Form(self.0 | Form::RESULTS)
     }
 
     /// An operation that applies traced computations has a list of results.
-    const fn bodies(self, bodies: usize) -> Form {
-        Form { bodies, has_results: true, ..self }
+    const fn bodies(self, bodies: u16) -> Form {
+        Form(self.0 | bodies << 4 | Form::RESULTS)
     }
 
     /// The number of applied computations is the first word of the attributes.
     const fn counted_bodies(self) -> Form {
-        Form { counts_bodies: true, has_attributes: true, has_results: true, ..self }
+        Form(self.0 | Form::COUNTS_BODIES | Form::ATTRIBUTES | Form::RESULTS)
+    }
+
+    const fn has(self, flag: u16) -> bool {
+        self.0 & flag != 0
     }
 }
 
@@ -264,26 +260,26 @@ impl Op {
     /// Whether the operation has a scalar, which is a scalar slot of the program.
     #[inline]
     pub fn has_scalar(self) -> bool {
-        self.form().has_scalar
+        self.form().has(Form::SCALAR)
     }
 
     /// Whether the operation has attributes.
     #[inline]
     pub fn has_attributes(self) -> bool {
-        self.form().has_attributes
+        self.form().has(Form::ATTRIBUTES)
     }
 
     /// Number of traced computations that the operation applies with these encoded attributes.
     #[inline]
     pub fn body_count(self, words: &[i64]) -> usize {
         let form = self.form();
-        if form.counts_bodies { words[0] as usize } else { form.bodies }
+        if form.has(Form::COUNTS_BODIES) { words[0] as usize } else { (form.0 >> 4 & 3) as usize }
     }
 
     /// Whether the operation has a list of results, each of which is a node of its own.
     #[inline]
     pub fn has_results(self) -> bool {
-        self.form().has_results
+        self.form().has(Form::RESULTS)
     }
 
     /// Whether the operation exchanges values between the devices of a mesh, or depends on the device. Only the body of
@@ -309,7 +305,8 @@ impl Op {
     /// Number of operands; None if it varies between nodes.
     #[inline]
     pub fn arity(self) -> Option<usize> {
-        self.form().operands
+        let operands = self.form().0 & Form::ANY;
+        (operands != Form::ANY).then_some(operands as usize)
     }
 }
 

@@ -271,6 +271,21 @@ impl Trace {
         self.nodes[id.0 as usize].computed = true;
     }
 
+    /// Removes everything if there are neither leaves with data nor bodies, and no operation is the value of a tensor.
+    /// Returns whether that was so. The epoch stays, because no data has a leaf in it.
+    #[inline]
+    pub fn clear_operations(&mut self) -> bool {
+        if !self.leaves.is_empty() || !self.bodies.is_empty() || self.pending > 0 {
+            return false;
+        }
+        self.nodes.clear();
+        self.spilled.clear();
+        self.attributes.clear();
+        self.scalars.clear();
+        self.has_collectives = false;
+        true
+    }
+
     /// Removes everything. The caller drops the returned data without holding a lock, because that may free buffers.
     #[must_use]
     pub fn clear(&mut self) -> Vec<Arc<dyn LeafData>> {

@@ -301,8 +301,8 @@ impl Array {
         self.with_type(self.reshaped(dims))
     }
 
-    /// Reinterprets the bytes as another type. Copies them only if they belong to another object and are not aligned
-    /// for that type. Panics if the number of bytes differs.
+    /// Reinterprets the bytes as another type. Copies them only if they are in shared memory that is not aligned for that
+    /// type. Panics if the number of bytes differs.
     pub fn bitcast(&self, ty: &TensorType) -> Result<Array> {
         assert_eq!(ty.size_bytes(), self.size_bytes(), "{} as {ty}", self.ty());
         if !is_aligned(self.address(), ty.dtype) {

@@ -68,6 +68,9 @@ impl<'a, A: Element> Operand<'a, A> {
 /// Applies a kernel with one operand to a whole array.
 pub fn map<A: Element, O: Element>(ty: &TensorType, x: &Array, kernel: Kernel1<A, O>) -> Result<Array> {
     let x = x.elements::<A>();
+    if x.len() <= BLOCK {
+        return Array::write(ty, |out| kernel(x, out));
+    }
     Array::write_elementwise(ty, &|range, out| kernel(&x[range], out))
 }
 
@@ -135,6 +138,10 @@ fn narrowed<H: Half>(count: usize, out: &mut Writer<H>, write: impl FnOnce(&mut 
 fn drive<A: Element, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: &Pairwise<A, O>) -> Result<Array> {
     let count = ty.elements();
     match (Operand::of(a, count), Operand::of(b, count), a, b) {
+        // The common case of small arrays, without the closure and the ranges of pieces.
+        (Some(Operand::All(a)), Some(Operand::All(b)), ..) if count <= BLOCK => {
+            Array::write(ty, |out| kernel(a, b, out))
+        }
         (Some(a), Some(b), ..) => Array::write_elementwise(ty, &|range, out| {
             let count = range.len();
             pair(a.part(range.clone()), b.part(range), count, kernel, out);

@@ -20,11 +20,7 @@ pub fn to_i32(x: f32) -> i32 {
 #[inline(always)]
 pub fn wide<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("popcnt")
-    {
+    if vectors::widest() >= vectors::AVX2 {
         // SAFETY: the processor has these features.
         return unsafe { with_avx2(run) };
     }
@@ -35,15 +31,54 @@ pub fn wide<R>(run: impl FnOnce() -> R) -> R {
 #[inline(always)]
 pub fn widest<R>(run: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("fma")
-    {
+    if vectors::widest() == vectors::AVX512 {
         // SAFETY: the processor has these features.
         return unsafe { with_avx512(run) };
     }
     wide(run)
+}
+
+/// Vector instructions of the processor. Asked once: each of the standard library's checks reads its cache again, which
+/// takes as long as the loop over a small array.
+#[cfg(target_arch = "x86_64")]
+mod vectors {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    const UNKNOWN: u8 = 0;
+    const BASELINE: u8 = 1;
+    /// AVX2, with fma, lzcnt and popcnt.
+    pub const AVX2: u8 = 2;
+    /// All of [`AVX2`], and AVX-512 (f, dq and vl).
+    pub const AVX512: u8 = 3;
+
+    static WIDEST: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    /// The widest of the vector instructions above that the processor has.
+    #[inline(always)]
+    pub fn widest() -> u8 {
+        match WIDEST.load(Ordering::Relaxed) {
+            UNKNOWN => detect(),
+            known => known,
+        }
+    }
+
+    #[cold]
+    fn detect() -> u8 {
+        let has_avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        let found = match (has_avx2, has_avx512) {
+            (true, true) => AVX512,
+            (true, false) => AVX2,
+            (false, _) => BASELINE,
+        };
+        WIDEST.store(found, Ordering::Relaxed);
+        found
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -20,15 +20,22 @@ pub fn to_record(device: &'static Device) -> Result<State> {
     if !state.has_room() {
         return make_room(device, state);
     }
-    if state.is_native() {
-        let garbage = state.clear_native();
-        if !garbage.is_empty() {
-            // Dropping this memory may call the deleter of the library that lent it.
-            MutexGuard::unlocked(&mut state, || drop(garbage));
-            state.check_open()?;
-        }
+    if state.has_leftovers() {
+        clear(&mut state)?;
     }
     Ok(state)
+}
+
+/// Discards what an earlier call recorded on an eager device and did not evaluate.
+#[cold]
+fn clear(state: &mut State) -> Result<()> {
+    let garbage = state.clear_native();
+    if !garbage.is_empty() {
+        // Dropping this memory may call the deleter of the library that lent it.
+        MutexGuard::unlocked(state, || drop(garbage));
+        state.check_open()?;
+    }
+    Ok(())
 }
 
 /// Result of recording an operation: one node, or several.

@@ -87,13 +87,19 @@ impl DType {
 
     /// Number of bytes of one element.
     #[inline]
-    pub fn size_bytes(self) -> usize {
+    pub const fn size_bytes(self) -> usize {
+        1 << self.log2_size_bytes()
+    }
+
+    /// Binary logarithm of the size: a small number for each variant, which compiles to a table.
+    #[inline]
+    const fn log2_size_bytes(self) -> u8 {
         match self {
-            DType::S16 | DType::U16 | DType::F16 | DType::BF16 => 2,
-            DType::S32 | DType::U32 | DType::F32 => 4,
-            DType::S64 | DType::U64 | DType::F64 | DType::C64 => 8,
-            DType::C128 => 16,
-            _ => 1,
+            DType::S16 | DType::U16 | DType::F16 | DType::BF16 => 1,
+            DType::S32 | DType::U32 | DType::F32 => 2,
+            DType::S64 | DType::U64 | DType::F64 | DType::C64 => 3,
+            DType::C128 => 4,
+            _ => 0,
         }
     }
 

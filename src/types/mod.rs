@@ -14,4 +14,6 @@ pub use encoding::Encoding;
 pub use limits::{FloatLimits, IntegerLimits, float_limits, integer_limits};
 pub use memory::SharedBytes;
 pub use scalar::{Scalar, ScalarValue};
-pub use shape::{Axes, Dims, MAX_RANK, TensorType, broadcast, check_rank, count, element_count, normalize_axis};
+pub use shape::{
+    Axes, Dims, MAX_RANK, TensorType, broadcast, check_rank, count, dims_of, element_count, normalize_axis,
+};

@@ -65,7 +65,7 @@ impl fmt::Display for TensorType {
 /// Copies dimensions. Ranks up to 4 are copied without a call of a general copy function, whose cost would be
 /// noticeable in every operation on small arrays.
 #[inline]
-fn dims_of(dims: &[i64]) -> Dims {
+pub fn dims_of(dims: &[i64]) -> Dims {
     let few = match *dims {
         [] => [0; 4],
         [a] => [a, 0, 0, 0],
