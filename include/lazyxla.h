@@ -3970,7 +3970,7 @@ lxla_status lxla_tensor_to_dlpack_unversioned(lxla_tensor tensor,
 
 /**
  * Returns a tensor with the values of a `DLManagedTensorVersioned` (dlpack.h 1.x) in host memory. With `copy` 0, the
- * memory is shared by an eager tensor if it is row-major and aligned for its dtype, and by a tensor on a device that
+ * memory is shared by an eager tensor if it is row-major and aligned to the size of an element, and by a tensor on a device that
  * computes in host memory (CPU plugins) if it is also aligned to 64 bytes; it must not be modified until the
  * `deleter` is called. Otherwise, and with `copy` 1, the values are copied.
  *
