@@ -9,6 +9,7 @@ use crate::engine::{Buffer, HostCopy};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::types::{SharedBytes, TensorType};
+use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
@@ -325,35 +326,38 @@ impl Drop for PjrtBuffer {
     }
 }
 
-/// Drops references to buffers. Those to which nothing else refers are destroyed, and kept as shells for the next
-/// results of their client.
+/// Drops references to buffers. Those to which nothing else refers are destroyed, and kept as shells.
 pub fn free_buffers(buffers: impl IntoIterator<Item = Arc<dyn Buffer>>) {
     let _inside = exit::enter();
     let buffers = buffers.into_iter();
     let mut shells: SmallVec<[Arc<PjrtBuffer>; 8]> = SmallVec::with_capacity(buffers.size_hint().0);
-    let mut last = None;
     for buffer in buffers {
         let any: Arc<dyn Any + Send + Sync> = buffer;
         if let Ok(mut buffer) = any.downcast::<PjrtBuffer>()
-            && let Some(client) = Arc::get_mut(&mut buffer).and_then(PjrtBuffer::destroy)
+            && Arc::get_mut(&mut buffer).and_then(PjrtBuffer::destroy).is_some()
         {
             shells.push(buffer);
-            last = Some(client);
         }
     }
-    if let Some(client) = last {
-        client.shells.lock().keep(shells);
+    if !shells.is_empty() {
+        Shells::lock().keep(shells);
     }
 }
 
 /// Destroyed buffers to which nothing refers. A repeated step makes as many buffers as it frees, all at once, which is
 /// slow in most allocators.
-#[derive(Default)]
 pub struct Shells(Vec<Arc<PjrtBuffer>>);
 
+static SHELLS: Mutex<Shells> = Mutex::new(Shells(Vec::new()));
+
 impl Shells {
-    /// Maximum number of shells that a client keeps: 2 MB.
+    /// Maximum number of shells of the process: 2 MB.
     const MOST: usize = 1 << 14;
+
+    /// The shells of all clients, which do not refer to their clients.
+    pub fn lock() -> MutexGuard<'static, Shells> {
+        SHELLS.lock()
+    }
 
     fn keep(&mut self, shells: impl IntoIterator<Item = Arc<PjrtBuffer>>) {
         self.0.extend(shells);

@@ -2,7 +2,6 @@
 //! bytes that its buffers hold.
 
 use super::api::{self, Api, Args, call, function};
-use super::buffer::Shells;
 use super::create::{Created, create};
 use super::event::Event;
 use super::key_value::SharedStore;
@@ -31,8 +30,6 @@ pub struct Client {
     /// all devices, or each would wait for the other in its first collective.
     pub(super) launching: Mutex<()>,
     in_flight: Vec<Mutex<InFlight>>,
-    /// Objects of destroyed buffers, without references to this client.
-    pub(super) shells: Mutex<Shells>,
     live: AtomicU64,
     peak: AtomicU64,
 }
@@ -69,7 +66,6 @@ impl Client {
             host_readable: false,
             launching: Mutex::new(()),
             in_flight: Vec::new(),
-            shells: Mutex::default(),
             live: AtomicU64::new(0),
             peak: AtomicU64::new(0),
         };

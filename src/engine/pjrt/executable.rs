@@ -1,7 +1,7 @@
 //! A compiled program of a PJRT client.
 
 use super::api::{Args, call, function};
-use super::buffer::PjrtBuffer;
+use super::buffer::{PjrtBuffer, Shells};
 use super::client::Client;
 use super::event::Event;
 use super::loaded::{Loaded, wrong_number, wrong_type};
@@ -199,7 +199,7 @@ impl Executable for PjrtExecutable {
         let consumed = self.consumed(&buffers, keep);
         let freed = consumed.iter().map(|&i| buffers[i].uncount()).sum();
         client.count(self.output_bytes, freed);
-        let mut shells = client.shells.lock();
+        let mut shells = Shells::lock();
         let outputs = raw_outputs.iter().zip(&signature.outputs).map(|(&raw, ty)| {
             // SAFETY: the plugin wrote one new buffer per output and transferred ownership.
             unsafe { shells.fill(client.clone(), raw, ty.clone(), device) as Arc<dyn Buffer> }
