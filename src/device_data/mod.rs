@@ -43,8 +43,8 @@ pub enum State {
 /// Slot of one buffer, with its state. Shared by reference counting; compared by address.
 pub struct DeviceData {
     ty: TensorType,
-    /// Set once, before the kind becomes [`READY`]. Remains until the data is dropped or retired, also if it is lost: then
-    /// its memory was consumed, or its computation failed.
+    /// Set once, before the kind becomes [`READY`]. Remains until the data is dropped or retired, also if it is lost:
+    /// then its memory was consumed, or its computation failed.
     buffer: OnceLock<Arc<dyn Buffer>>,
     /// State, unless the kind is [`READY`].
     other: Mutex<State>,
@@ -273,8 +273,8 @@ impl DeviceData {
         drop(old);
     }
 
-    /// Changes the state to [`State::Ready`]. Data has at most one buffer until it is retired. Data that is in flight changes only
-    /// under the device's lock.
+    /// Changes the state to [`State::Ready`]. Data has at most one buffer until it is retired. Data that is in flight
+    /// changes only under the device's lock.
     pub fn set_buffer(&self, buffer: Arc<dyn Buffer>) {
         let is_first = self.buffer.set(buffer).is_ok();
         debug_assert!(is_first, "{} has a buffer already", self.ty);
