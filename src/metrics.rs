@@ -25,6 +25,8 @@ counters! {
     MarkStep,
     /// Steps that repeated an earlier one, so that their programs did not have to be made again.
     RepeatedStep,
+    /// Gradients that an earlier call recorded at the end of an equal trace, so that their operations were copied.
+    RepeatedGradients,
     /// Programs found in the cache of compiled programs.
     CachedCompile,
     /// Programs compiled.

@@ -92,7 +92,7 @@ pub mod tensor {
 /// Derivatives and batching of programs.
 pub mod transform {
     pub use crate::transform::{
-        Checkpoint, Differentiated, Transformer, Wanted, batched, jvp, pull_back, vjp, with_room,
+        Checkpoint, Differentiated, Transformer, Wanted, batched, gradients_of, jvp, pull_back, vjp, with_room,
     };
 }
 

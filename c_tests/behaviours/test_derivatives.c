@@ -82,6 +82,29 @@ XLA_TEST(t1_gradients_through_calls_and_loops) {
   IS(g[1], DIMS(3, 2), 15, 32 * 24, 5, 32 * 12, 3, 32 * 8);
 }
 
+// A training loop: the third gradients of the same operations are those of the second, copied. The scan returns more
+// results for its gradient than it did before.
+XLA_TEST(t1_gradients_that_repeat_are_copied) {
+  const lxla_tensor h = HOLE(DIMS(2)), s = HOLE(DIMS(2));
+  const lxla_computation body = traces(TENSORS(h, s), (lxla_tensor[]){mul(h, s)}, 1);
+  for (int i = 0; i < 7; i++) {
+    const uint64_t before = counter(env, "RepeatedGradients");
+    const double scale = i == 4 ? 3 : 2;  // rules may look at scalars
+    const lxla_tensor x = DATA(DIMS(2), 1 + i, 2), w = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), unused = DATA(DIMS(1), 7);
+    lxla_tensor end, g[3];
+    scan(body, &x, 1, &w, 1, 3, 0, &end, NULL, 0);
+    // y = scale x w0 w1 w2, summed.
+    const lxla_tensor y = times(total(end), scale);
+    gradients(&y, 1, NULL, TENSORS(x, w, unused), g);
+    EQUAL(counter(env, "RepeatedGradients") - before, i == 2 || i == 3 || i == 5 || i == 6);
+    step(env);
+    IS(y, SCALAR, scale * (15 * (1 + i) + 96));
+    IS(g[0], DIMS(2), scale * 15, scale * 48);
+    IS(g[1], DIMS(3, 2), scale * 15 * (1 + i), scale * 48, scale * 5 * (1 + i), scale * 24, scale * 3 * (1 + i), scale * 16);
+    IS(g[2], DIMS(1), 0);
+  }
+}
+
 // Gradients of values that wait for a placeholder, natively as well, are part of the computation.
 BOTH_TEST(t1_gradients_of_what_waits_for_a_placeholder) {
   const lxla_tensor p = HOLE(DIMS(2)), w = DATA(DIMS(2), 3, 5), square = mul(p, p), y = total(mul(square, w));
@@ -365,6 +388,25 @@ XLA_TEST(t10_a_path_that_a_step_computed_is_refused) {
   IS(of_fixed, DIMS(2), 0, 0);
   IS(partly_fixed, DIMS(2), 1, 4);
   IS(of_other, DIMS(2), 9, 16);  // computed by the step, but not from x
+}
+
+// The operations are those of earlier gradients; a value that was given then is now computed.
+XLA_TEST(t10_a_path_that_a_step_computed_is_refused_where_gradients_repeat) {
+  lxla_tensor out[2];
+  for (int i = 0; i < 6; i++) {
+    const lxla_tensor x = DATA(DIMS(2), 1, 2), h = i == 4 ? mul(x, x) : DATA(DIMS(2), 3, 4);
+    step(env);
+    const lxla_tensor y = total(mul(h, x));
+    if (i == 4) {
+      REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(h, x), out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys was computed by step ");
+    } else {
+      gradients(&y, 1, NULL, TENSORS(h, x), out);
+      IS(out[0], DIMS(2), 1, 2);
+      IS(out[1], DIMS(2), 3, 4);
+    }
+    step(env);
+  }
+  EQUAL(counter(env, "RepeatedGradients"), 3);
 }
 
 // A step that is cut into several programs: the value that crosses from one to the next is held.

@@ -11,7 +11,7 @@ use crate::call;
 use crate::device_data::{self, DeviceData, Spares};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{LeafData, NONE, NodeId, Planner, Trace};
+use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Planner, Trace};
 use crate::mesh::Mesh;
 use crate::native::Array;
 use crate::types::TensorType;
@@ -49,6 +49,8 @@ pub struct DeviceState {
     /// Recorded operations. On an eager device: operations that depend on placeholders, followed by the operations that
     /// the current call is about to evaluate.
     pub trace: Trace,
+    /// Gradients that were recorded at the end of earlier traces.
+    pub gradients: GradientMemory,
     pub(super) evaluation: Evaluation,
     /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
     /// depend on them.
@@ -69,6 +71,7 @@ impl DeviceState {
         DeviceState {
             table: Table::new(table),
             trace: Trace::new(),
+            gradients: GradientMemory::default(),
             evaluation: Evaluation::Lazy,
             recorded: 0,
             spares: Spares::default(),
@@ -430,6 +433,7 @@ impl DeviceState {
             return (None, Garbage::default());
         }
         self.spares = Spares::default();
+        self.gradients = GradientMemory::default();
         let garbage = self.clear_trace().into();
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)

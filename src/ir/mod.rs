@@ -4,9 +4,11 @@
 
 mod attributes;
 mod body;
+mod copy;
 mod dimension_numbers;
 mod donors;
 mod encode;
+mod gradients;
 mod inferences;
 mod leaf;
 mod linear;
@@ -26,6 +28,7 @@ pub use attributes::{Attributes, Words, decode, encode};
 pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body};
 pub use dimension_numbers::DimensionNumbers;
+pub use gradients::{GradientMemory, Request};
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use members::numbered;

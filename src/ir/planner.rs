@@ -3,10 +3,10 @@
 //! nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
 //! nothing is assumed: the first difference, in any operation, makes the sync plan anew.
 
+use super::copy::TraceCopy;
 use super::linear::Workspace;
-use super::program::Body;
 use super::scheme::{Argument, Scheme};
-use super::trace::{NONE, Node, NodeId, Trace};
+use super::trace::{NONE, Node, Trace};
 use crate::types::{DType, Scalar};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -19,14 +19,11 @@ const MOST: usize = 4;
 /// Maximum number of nodes of a trace that is remembered; its copy takes about 12 MB.
 const MOST_NODES: usize = 1 << 18;
 
-/// A copy of a trace without data, and its scheme.
+/// A copy of a trace, and its scheme.
 struct Known {
-    nodes: Vec<Node>,
-    spilled: Vec<NodeId>,
-    attributes: Vec<i64>,
+    trace: TraceCopy,
     /// Dtypes of the scalars; their values may change.
     scalars: Vec<DType>,
-    bodies: Vec<Arc<Body>>,
     max_ops: usize,
     scheme: Arc<Scheme>,
 }
@@ -81,30 +78,20 @@ impl Planner {
 impl Known {
     fn new(trace: &Trace, max_ops: usize, scheme: Arc<Scheme>) -> Known {
         Known {
-            nodes: trace.nodes.clone(),
-            spilled: trace.spilled.clone(),
-            attributes: trace.attributes.clone(),
+            trace: TraceCopy::of(trace),
             scalars: trace.scalars.iter().map(|scalar| scalar.dtype()).collect(),
-            bodies: trace.bodies.clone(),
             max_ops,
             scheme,
         }
     }
 
-    /// Whether the trace has the same operations in the same order, of which the same are held. Equal leaves are equal
-    /// nodes, so that the data of the leaves follows the same pattern.
+    /// Whether the trace has the same operations in the same order, of which the same are held.
     fn is_of(&self, trace: &Trace) -> bool {
-        let is_same_body = |(a, b): (&Arc<Body>, &Arc<Body>)| Arc::ptr_eq(a, b) || a == b;
         let is_same_dtype = |(dtype, scalar): (&DType, &Scalar)| *dtype == scalar.dtype();
-        self.nodes.len() == trace.nodes.len()
-            && self.scheme.donatable.len() == trace.leaves.len()
+        self.scheme.donatable.len() == trace.leaves.len()
             && self.scalars.len() == trace.scalars.len()
-            && self.bodies.len() == trace.bodies.len()
-            && self.nodes.iter().zip(&trace.nodes).all(|(a, b)| is_same_node(a, b))
-            && self.attributes == trace.attributes
-            && self.spilled == trace.spilled
+            && self.trace.is_of(trace, is_as_held)
             && self.scalars.iter().zip(&trace.scalars).all(is_same_dtype)
-            && self.bodies.iter().zip(&trace.bodies).all(is_same_body)
     }
 
     /// Whether the same leaves of those that the scheme reads may be donated.
@@ -117,17 +104,8 @@ impl Known {
     }
 }
 
-/// Whether two nodes are the same operation on the same operands, and both or neither are held.
+/// Whether both nodes are held, or neither; and both were run by a partial sync, or neither.
 #[inline]
-fn is_same_node(a: &Node, b: &Node) -> bool {
-    // Combined without branches: all fields of almost all nodes are equal.
-    (a.op == b.op)
-        & (a.dtype == b.dtype)
-        & (a.computed == b.computed)
-        & (a.shape == b.shape)
-        & (a.arity == b.arity)
-        & (a.operands == b.operands)
-        & (a.payload == b.payload)
-        & (a.attributes == b.attributes)
-        & ((a.holder == NONE) == (b.holder == NONE))
+fn is_as_held(a: &Node, b: &Node) -> bool {
+    (a.computed == b.computed) & ((a.holder == NONE) == (b.holder == NONE))
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
     nodes: usize,
-    spilled: usize,
-    attributes: usize,
-    scalars: usize,
-    leaves: usize,
-    bodies: usize,
+    pub(super) spilled: usize,
+    pub(super) attributes: usize,
+    pub(super) scalars: usize,
+    pub(super) leaves: usize,
+    pub(super) bodies: usize,
 }
 
 impl Mark {

@@ -6,11 +6,10 @@ use crate::device::{OperandName, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
-use crate::ops;
-use crate::ops::rules::{is_differentiable, zeros};
-use crate::transform::{Transformer, passes_tangents, pull_back, with_room};
-use crate::types::ScalarValue;
+use crate::ir::{NodeId, Request, Trace};
+use crate::metrics::Counter;
+use crate::ops::rules::is_differentiable;
+use crate::transform::{gradients_of, recorded_gradients, sources, with_zeros};
 use std::sync::Arc;
 
 /// Records the gradients of `ys` with respect to `xs`, summed over `ys`, each with its cotangent. Without cotangents,
@@ -32,33 +31,21 @@ pub fn gradients(
     let (ys, rest) = nodes.split_at(ys.len());
     let (xs, given) = rest.split_at(xs.len());
     check(&state, ys, cotangents.map(|_| given), xs)?;
-    check_history(&state, ys, xs)?;
-    let mut outputs = Vec::with_capacity(ys.len());
-    for (i, &y) in ys.iter().enumerate() {
-        let ty = state.trace.ty(y);
-        let cotangent = match given.get(i) {
-            Some(&cotangent) => cotangent,
-            None => ops::full(&mut state.trace, &ty, ScalarValue::Signed(1))?,
-        };
-        outputs.push((y, cotangent));
-    }
-    let bodies = state.trace.all_bodies().to_vec();
-    let trace = &mut state.trace;
-    let found = with_room(&bodies, || pull_back(&Transformer::default(), trace, &outputs, xs));
-    if state.is_native() {
+    let request = Request { ys, cotangents: given, xs };
+    let check = |trace: &Trace, leaves: &[NodeId]| check_history(trace, leaves, xs);
+    let results = if state.is_native() {
+        check(&state.trace, &sources(&state.trace, request.ys))?;
+        let found = recorded_gradients(&mut state.trace, request);
         state.keep_recorded();
-    }
-    let found = found?;
-    let mut results = Vec::with_capacity(xs.len());
-    for (gradient, &x) in found.into_iter().zip(xs) {
-        results.push(match gradient {
-            Some(gradient) => gradient,
-            None => {
-                let ty = state.trace.ty(x);
-                zeros(&mut state.trace, &ty)?
-            }
-        });
-    }
+        with_zeros(&mut state.trace, found?, xs)?
+    } else {
+        let state = &mut *state;
+        let (gradients, is_repeated) = gradients_of(&mut state.trace, &mut state.gradients, request, check)?;
+        if is_repeated {
+            state.owner()?.shared.metrics.add(Counter::RepeatedGradients, 1);
+        }
+        gradients
+    };
     finish_all(state, &results)
 }
 
@@ -70,13 +57,13 @@ fn check_device(ys: &[TensorHandle], xs: &[TensorHandle]) -> Result<()> {
 }
 
 /// Returns an error if a step or read has computed a value on a path from one of `xs` to one of `ys`, or if the path goes
-/// through another device: its operations are not in the trace, and its part of the gradient would be missing.
-fn check_history(state: &State, ys: &[NodeId], xs: &[NodeId]) -> Result<()> {
-    let trace = &state.trace;
-    let leaves: Vec<Arc<DeviceData>> = leaves_below(trace, ys)
-        .into_iter()
-        .filter_map(|id| device_data::shared_of_node(trace, trace.node(id)))
-        .filter(|data| data.origin().is_some())
+/// through another device: its operations are not in the trace, and its part of the gradient would be missing. `leaves`
+/// are those from which a tangent reaches one of `ys`.
+fn check_history(trace: &Trace, leaves: &[NodeId], xs: &[NodeId]) -> Result<()> {
+    let leaves: Vec<Arc<DeviceData>> = leaves
+        .iter()
+        .filter(|&&id| device_data::of_node(trace, trace.node(id)).is_some_and(|data| data.origin().is_some()))
+        .filter_map(|&id| device_data::shared_of_node(trace, trace.node(id)))
         .collect();
     if leaves.is_empty() {
         return Ok(());
@@ -101,26 +88,6 @@ fn check_history(state: &State, ys: &[NodeId], xs: &[NodeId]) -> Result<()> {
         "xs: a path from xs[{x}] to ys was computed by {name}, and its operations are let go; take the gradient \
          before, or treat the computed value as a constant (lxla_stop_gradient)"
     ))
-}
-
-/// Leaves from which a tangent reaches one of `ys`.
-fn leaves_below(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
-    let mut seen = vec![false; trace.len()];
-    let (mut stack, mut leaves) = (ys.to_vec(), Vec::new());
-    while let Some(id) = stack.pop() {
-        if std::mem::replace(&mut seen[id.0 as usize], true) {
-            continue;
-        }
-        let node = trace.node(id);
-        if node.op == Op::Leaf {
-            if is_differentiable(node.dtype) {
-                leaves.push(id);
-            }
-        } else if passes_tangents(trace, id) {
-            stack.extend_from_slice(trace.operands(node));
-        }
-    }
-    leaves
 }
 
 /// Returns an error unless the tensors are differentiable, and the cotangents fit `ys`.

@@ -5,14 +5,15 @@
 mod batch;
 mod computations;
 mod forward;
+mod gradients;
 mod residuals;
 mod reverse;
 mod site;
 
 pub use computations::{Differentiated, Wanted, batched, jvp, value_and_grad, vjp};
+pub use gradients::{gradients_of, recorded_gradients, sources, with_zeros};
 pub use residuals::Checkpoint;
 pub use reverse::pull_back;
-pub use site::passes_tangents;
 
 use crate::error;
 use crate::error::Result;

@@ -20,6 +20,7 @@ mod devices;
 mod meshes;
 mod nested;
 mod programs;
+mod repeated;
 mod shard_maps;
 mod shared;
 

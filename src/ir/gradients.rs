@@ -1,0 +1,148 @@
+//! Recognition of repeated gradients. A training loop takes the same gradients of the same operations in every step.
+//! Gradients of a trace that equals an earlier one, except for the data of its leaves, are recorded by copying the
+//! operations that were recorded then; no rule is applied. The whole trace is compared, with the values of its
+//! scalars, which rules may look at. The first difference makes the rules record anew.
+
+use super::copy::TraceCopy;
+use super::program::Body;
+use super::rewind::Mark;
+use super::trace::{Node, NodeId, Trace};
+use crate::types::Scalar;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Number of gradients that are remembered, the most recently used first.
+const MOST: usize = 8;
+
+/// Maximum number of nodes of a trace, gradients included, that is remembered; copies take about 50 bytes a node.
+const MOST_NODES: usize = 1 << 17;
+
+/// What gradients are taken of: `ys`, their cotangents if they are given, and `xs`.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Values that are differentiated.
+    pub ys: &'a [NodeId],
+    /// Cotangents of `ys`; empty if none are given.
+    pub cotangents: &'a [NodeId],
+    /// Values with respect to which they are differentiated.
+    pub xs: &'a [NodeId],
+}
+
+/// The gradients of one device that were taken last.
+#[derive(Default)]
+pub struct GradientMemory {
+    known: Vec<Known>,
+    /// Hashes of the last requests and the lengths of their traces.
+    seen: [u64; 2 * MOST],
+}
+
+/// Trace before the gradients are recorded, and what they are, to be remembered.
+pub struct Before {
+    trace: TraceCopy,
+    scalars: Vec<Scalar>,
+    request: [Vec<NodeId>; 3],
+    leaves: Vec<NodeId>,
+    mark: Mark,
+}
+
+struct Known {
+    before: Before,
+    /// Operations that were recorded, with what they refer to.
+    nodes: Vec<Node>,
+    spilled: Vec<NodeId>,
+    attributes: Vec<i64>,
+    scalars: Vec<Scalar>,
+    bodies: Vec<Arc<Body>>,
+    /// Applications before the mark that were given more results.
+    extended: Vec<(NodeId, Node)>,
+    has_collectives: bool,
+    gradients: Vec<NodeId>,
+}
+
+impl GradientMemory {
+    /// If the same gradients of an equal trace are remembered, returns the leaves that [`GradientMemory::before`] got
+    /// with them, and [`GradientMemory::repeat`] records them.
+    pub fn find(&mut self, trace: &Trace, request: Request) -> Option<&[NodeId]> {
+        let found = self.known.iter().position(|known| known.before.is_of(trace, request))?;
+        self.known[..=found].rotate_right(1);
+        Some(&self.known[0].before.leaves)
+    }
+
+    /// Records the gradients that were found last. The trace has not changed since.
+    pub fn repeat(&self, trace: &mut Trace) -> Vec<NodeId> {
+        let known = self.known.first().expect("gradients were found");
+        for (id, extended) in &known.extended {
+            let node = &mut trace.nodes[id.0 as usize];
+            (node.payload, node.attributes) = (extended.payload, extended.attributes);
+        }
+        trace.nodes.extend_from_slice(&known.nodes);
+        trace.spilled.extend_from_slice(&known.spilled);
+        trace.attributes.extend_from_slice(&known.attributes);
+        trace.scalars.extend_from_slice(&known.scalars);
+        trace.bodies.extend_from_slice(&known.bodies);
+        trace.has_collectives |= known.has_collectives;
+        known.gradients.clone()
+    }
+
+    /// Copies the trace before the gradients are recorded, if the same ones may have been taken before: gradients that
+    /// do not repeat are not copied. `leaves` are those that tangents reach `ys` from.
+    pub fn before(&mut self, trace: &Trace, request: Request, leaves: &[NodeId]) -> Option<Before> {
+        let mut hasher = FxHasher::default();
+        let lists = [request.ys, request.cotangents, request.xs].map(|list| list.iter().map(|id| id.0));
+        lists.into_iter().for_each(|list| list.collect::<Vec<u32>>().hash(&mut hasher));
+        (trace.nodes.len(), trace.attributes.len(), trace.scalars.len()).hash(&mut hasher);
+        let hash = hasher.finish();
+        if !self.seen.contains(&hash) {
+            self.seen.rotate_right(1);
+            self.seen[0] = hash;
+            return None;
+        }
+        (trace.nodes.len() <= MOST_NODES).then(|| Before {
+            trace: TraceCopy::of(trace),
+            scalars: trace.scalars.clone(),
+            request: [request.ys.to_vec(), request.cotangents.to_vec(), request.xs.to_vec()],
+            leaves: leaves.to_vec(),
+            mark: trace.mark(),
+        })
+    }
+
+    /// Remembers the gradients that were recorded, and forgets the least recently used ones.
+    pub fn remember(&mut self, before: Before, trace: &Trace, gradients: &[NodeId]) {
+        let mark = before.mark;
+        if trace.nodes.len() > MOST_NODES || trace.leaves.len() > mark.leaves {
+            return;
+        }
+        let (earlier, nodes) = trace.nodes.split_at(mark.nodes());
+        let place = |node: &Node| (node.payload, node.attributes);
+        let extended: Vec<(NodeId, Node)> = (before.trace.nodes.iter().zip(earlier).enumerate())
+            .filter(|(_, (before, now))| place(before) != place(now))
+            .map(|(id, (_, now))| (NodeId(id as u32), *now))
+            .collect();
+        let has_collectives =
+            nodes.iter().chain(extended.iter().map(|(_, node)| node)).any(|node| trace.is_collective(node));
+        self.known.truncate(MOST - 1);
+        self.known.insert(
+            0,
+            Known {
+                nodes: nodes.to_vec(),
+                spilled: trace.spilled[mark.spilled..].to_vec(),
+                attributes: trace.attributes[mark.attributes..].to_vec(),
+                scalars: trace.scalars[mark.scalars..].to_vec(),
+                bodies: trace.bodies[mark.bodies..].to_vec(),
+                extended,
+                has_collectives,
+                gradients: gradients.to_vec(),
+                before,
+            },
+        );
+    }
+}
+
+impl Before {
+    fn is_of(&self, trace: &Trace, request: Request) -> bool {
+        self.request == [request.ys, request.cotangents, request.xs]
+            && self.scalars == trace.scalars
+            && self.trace.is_of(trace, |_, _| true)
+    }
+}

@@ -1,0 +1,83 @@
+//! Gradients of values of a trace, recorded by rules, or by copying operations if the same gradients were recorded at the
+//! end of an equal trace.
+
+use super::reverse::pull_back;
+use super::site::passes_tangents;
+use super::{Transformer, with_room};
+use crate::error::Result;
+use crate::ir::{GradientMemory, NodeId, Op, Request, Trace};
+use crate::ops;
+use crate::ops::rules::{is_differentiable, zeros};
+use crate::types::ScalarValue;
+
+/// Records gradients; zeros for one of `xs` on which none of `ys` depends. Before that, `check` gets the leaves from
+/// which a tangent reaches one of `ys`. Returns whether operations were copied from the memory as well.
+pub fn gradients_of(
+    trace: &mut Trace,
+    memory: &mut GradientMemory,
+    request: Request,
+    check: impl FnOnce(&Trace, &[NodeId]) -> Result<()>,
+) -> Result<(Vec<NodeId>, bool)> {
+    if let Some(leaves) = memory.find(trace, request) {
+        check(trace, leaves)?;
+        return Ok((memory.repeat(trace), true));
+    }
+    let leaves = sources(trace, request.ys);
+    check(trace, &leaves)?;
+    let before = memory.before(trace, request, &leaves);
+    let found = recorded_gradients(trace, request)?;
+    let gradients = with_zeros(trace, found, request.xs)?;
+    if let Some(before) = before {
+        memory.remember(before, trace, &gradients);
+    }
+    Ok((gradients, false))
+}
+
+/// Records the gradients by the rules of the operations. None for one of `xs` on which none of `ys` depends.
+pub fn recorded_gradients(trace: &mut Trace, request: Request) -> Result<Vec<Option<NodeId>>> {
+    let mut outputs = Vec::with_capacity(request.ys.len());
+    for (i, &y) in request.ys.iter().enumerate() {
+        let cotangent = match request.cotangents.get(i) {
+            Some(&cotangent) => cotangent,
+            None => {
+                let ty = trace.ty(y);
+                ops::full(trace, &ty, ScalarValue::Signed(1))?
+            }
+        };
+        outputs.push((y, cotangent));
+    }
+    let bodies = trace.all_bodies().to_vec();
+    with_room(&bodies, || pull_back(&Transformer::default(), trace, &outputs, request.xs))
+}
+
+/// Records zeros of the types of `xs` in place of absent gradients.
+pub fn with_zeros(trace: &mut Trace, gradients: Vec<Option<NodeId>>, xs: &[NodeId]) -> Result<Vec<NodeId>> {
+    let or_zeros = |(gradient, &x): (Option<NodeId>, &NodeId)| match gradient {
+        Some(gradient) => Ok(gradient),
+        None => {
+            let ty = trace.ty(x);
+            zeros(trace, &ty)
+        }
+    };
+    gradients.into_iter().zip(xs).map(or_zeros).collect()
+}
+
+/// Leaves from which a tangent reaches one of `ys`.
+pub fn sources(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
+    let mut seen = vec![false; trace.len()];
+    let (mut stack, mut leaves) = (ys.to_vec(), Vec::new());
+    while let Some(id) = stack.pop() {
+        if std::mem::replace(&mut seen[id.0 as usize], true) {
+            continue;
+        }
+        let node = trace.node(id);
+        if node.op == Op::Leaf {
+            if is_differentiable(node.dtype) {
+                leaves.push(id);
+            }
+        } else if passes_tangents(trace, id) {
+            stack.extend_from_slice(trace.operands(node));
+        }
+    }
+    leaves
+}
