@@ -2,16 +2,27 @@
 
     python jax_step_real.py examples/data/digits.csv FOLDER_OF_THE_PROGRAMS/bench_step_real
 
-The program prints its tables, and asks for a block of JAX's after each of its own; this script adds JAX's columns. The steps are
-jitted, parameters and momenta are donated. The call is that of the jitted function, which returns before the computation ends.
+The program prints its tables, and asks for a block of JAX's after each of its own; this script adds JAX's columns: on the CPU
+client in jaxlib, and on the plugin that the program runs on (LXLA_PJRT_PLUGIN, or the default one below build/), with one device.
+The steps are jitted, parameters and momenta are donated. The call is that of the jitted function, which returns before the
+computation ends.
 """
+import json
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
+DEFAULT = pathlib.Path(__file__).parents[1] / "build/plugins/fastatomstruct_xla_cpu/libpjrt_cpu.so"
+CLIENTS = "cpu", "plugin"  # jaxlib's, and the plugin's
+config = tempfile.NamedTemporaryFile("w", suffix=".json")
+json.dump({"library_path": os.environ.get("LXLA_PJRT_PLUGIN") or str(DEFAULT), "create_option": {"cpu_device_count": 1}}, config)
+config.flush()
+os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = "plugin:" + config.name
+os.environ["JAX_PLATFORMS"] = ",".join(CLIENTS)
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -101,12 +112,25 @@ def make_step(name, digits_file):
     return Step(network_loss, layers, pattern(0), pattern(1), 1e-3)
 
 
+class Peer:
+    """The same step on the client of JAX's with that name."""
+
+    def __init__(self, client, name, digits_file):
+        self.device = jax.devices(client)[0]
+        with jax.default_device(self.device):
+            self.step = make_step(name, digits_file)
+
+    def block(self):
+        with jax.default_device(self.device):
+            self.step.block()
+
+
 class Tables:
     """Adds JAX's columns to the lines of the program's two tables of steps."""
 
     def __init__(self):
         self.table = ""  # the first words of the head of the table that is printed
-        self.ours, self.peers = {}, {}  # by name of the step: recording and call, waited, unwaited; and JAX's medians
+        self.ours, self.peers = {}, {}  # by name of the step: recording and call, waited, unwaited; medians of both peers
 
     def columns(self, line):
         """JAX's cells for a line of a table."""
@@ -114,13 +138,14 @@ class Tables:
         if first == "step":
             self.table = cells[0]
             if self.table == "tensors made":
-                return [f"JAX {jax.__version__}: call", "waited", "unwaited"]
-            return ["recording and call / JAX's call", "waited / JAX", "unwaited / JAX"]
+                return [f"JAX {jax.__version__}: call", "waited", "unwaited", "JAX on the plugin: call", "waited", "unwaited"]
+            return ["recording and call / JAX's call", "waited / JAX", "unwaited / JAX",
+                    "recording and call / JAX's call on the plugin", "waited / JAX on the plugin", "unwaited / JAX on the plugin"]
         if self.table == "tensors made":
             recording, call, waited, unwaited = (float(cells[i]) for i in (3, 5, 7, 8))
             self.ours[first] = recording + call, waited, unwaited
-            return [f"{time:.1f}" for time in self.peers.get(first, [])] or [""] * 3
-        return [f"{ours / peer:.2f}" for ours, peer in zip(self.ours[first], self.peers.get(first, []))] or [""] * 3
+            return [f"{time:.1f}" for time in self.peers.get(first, [])] or [""] * 6
+        return [f"{ours / peer:.2f}" for ours, peer in zip(self.ours[first] * 2, self.peers.get(first, []))] or [""] * 6
 
     def extended(self, line):
         if line.startswith("| operations |"):
@@ -128,25 +153,26 @@ class Tables:
         if not line.startswith("|") or not (self.table or line.startswith("| step |")):
             return line
         if line.startswith("|---"):
-            return line + "---|" * 3
+            return line + "---|" * 6
         return f"{line} {' | '.join(self.columns(line))} |"
 
 
 def main():
     digits_file, program = sys.argv[1:]
     child = subprocess.Popen([program, digits_file, "--peer"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    tables, name, step = Tables(), None, None
+    tables, name, peers = Tables(), None, []
     for line in map(str.rstrip, child.stdout):
         if not line.startswith("> "):
             print(tables.extended(line), flush=True)
             continue
         if name != line[2:]:
             name = line[2:]
-            step = make_step(name, digits_file)
-        if step:
-            step.block()
-        if step and step.calls:
-            tables.peers[name] = step.medians()
+            peers = [Peer(client, name, digits_file) for client in CLIENTS]
+            peers = [peer for peer in peers if peer.step]
+        for peer in peers:
+            peer.block()
+        if peers and peers[0].step.calls:
+            tables.peers[name] = [median for peer in peers for median in peer.step.medians()]
         child.stdin.write("\n")
         child.stdin.flush()
     sys.exit(child.wait())
