@@ -105,6 +105,25 @@ XLA_TEST(t1_gradients_that_repeat_are_copied) {
   }
 }
 
+// Traces that differ in the position of a slice, or in the computation that is called, only.
+XLA_TEST(t1_gradients_of_other_attributes_and_computations_are_not_copied) {
+  const lxla_tensor h = HOLE(DIMS(2)), k = HOLE(DIMS(2));
+  const lxla_computation square = traces(&h, 1, (lxla_tensor[]){mul(h, h)}, 1);
+  const lxla_computation thrice = traces(&k, 1, (lxla_tensor[]){times(k, 3)}, 1);
+  for (int i = 0; i < 12; i++) {
+    const lxla_tensor x = DATA(DIMS(2, 2), 1, 2, 3, 4);
+    const int second = i % 2, is_square = i / 2 % 2;
+    const lxla_tensor taken = row(x, second);
+    lxla_tensor made;
+    apply(is_square ? square : thrice, &taken, 1, &made, 1);
+    const lxla_tensor g = gradient(total(made), x);
+    step(env);
+    const double a = is_square ? (second ? 6 : 2) : 3, b = is_square ? (second ? 8 : 4) : 3;
+    IS(g, DIMS(2, 2), second ? 0 : a, second ? 0 : b, second ? a : 0, second ? b : 0);
+  }
+  EQUAL(counter(env, "RepeatedGradients"), 4);
+}
+
 // Gradients of values that wait for a placeholder, natively as well, are part of the computation.
 BOTH_TEST(t1_gradients_of_what_waits_for_a_placeholder) {
   const lxla_tensor p = HOLE(DIMS(2)), w = DATA(DIMS(2), 3, 5), square = mul(p, p), y = total(mul(square, w));

@@ -50,7 +50,7 @@ pub struct DeviceState {
     /// the current call is about to evaluate.
     pub trace: Trace,
     /// Gradients that were recorded at the end of earlier traces.
-    pub gradients: GradientMemory,
+    pub gradients: Box<GradientMemory>,
     pub(super) evaluation: Evaluation,
     /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
     /// depend on them.
@@ -71,7 +71,7 @@ impl DeviceState {
         DeviceState {
             table: Table::new(table),
             trace: Trace::new(),
-            gradients: GradientMemory::default(),
+            gradients: Box::default(),
             evaluation: Evaluation::Lazy,
             recorded: 0,
             spares: Spares::default(),
@@ -418,6 +418,7 @@ impl DeviceState {
     /// Marks the environment as released. Its state is freed with the device's last tensor.
     pub fn close(&mut self) -> (Option<Owner>, Garbage) {
         self.closed = true;
+        *self.gradients = GradientMemory::default();
         self.abandon_if_unused()
     }
 
@@ -433,7 +434,6 @@ impl DeviceState {
             return (None, Garbage::default());
         }
         self.spares = Spares::default();
-        self.gradients = GradientMemory::default();
         let garbage = self.clear_trace().into();
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)

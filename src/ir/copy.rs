@@ -30,8 +30,8 @@ impl TraceCopy {
         let is_same_body = |(a, b): (&Arc<Body>, &Arc<Body>)| Arc::ptr_eq(a, b) || a == b;
         self.nodes.len() == trace.nodes.len()
             && self.bodies.len() == trace.bodies.len()
-            && self.nodes.iter().zip(&trace.nodes).all(|(a, b)| is_same_operation(a, b) & is_same(a, b))
             && self.attributes == trace.attributes
+            && self.nodes.iter().zip(&trace.nodes).all(|(a, b)| is_same_operation(a, b) & is_same(a, b))
             && self.spilled == trace.spilled
             && self.bodies.iter().zip(&trace.bodies).all(is_same_body)
     }

@@ -1,7 +1,7 @@
 //! Recognition of repeated gradients. A training loop takes the same gradients of the same operations in every step.
 //! Gradients of a trace that equals an earlier one, except for the data of its leaves, are recorded by copying the
-//! operations that were recorded then; no rule is applied. The whole trace is compared, with the values of its
-//! scalars, which rules may look at. The first difference makes the rules record anew.
+//! operations that were recorded then; no rule is applied. The whole trace is compared, dead nodes included, with the
+//! values of its scalars, which rules may look at. The first difference makes the rules record anew.
 
 use super::copy::TraceCopy;
 use super::program::Body;
@@ -15,8 +15,13 @@ use std::sync::Arc;
 /// Number of gradients that are remembered, the most recently used first.
 const MOST: usize = 8;
 
-/// Maximum number of nodes of a trace, gradients included, that is remembered; copies take about 50 bytes a node.
-const MOST_NODES: usize = 1 << 17;
+/// Maximum number of nodes of a trace with its gradients that is remembered. A node takes about 50 bytes, and 8 for each
+/// word of its attributes: all copies of one device take about 26 MB at most, and more if there are many attributes.
+const MOST_NODES: usize = 1 << 16;
+
+/// Maximum number of nodes of a trace before its gradients are recorded: few gradients have more than three times as many
+/// nodes, and are copied in vain.
+const MOST_NODES_BEFORE: usize = MOST_NODES / 4;
 
 /// What gradients are taken of: `ys`, their cotangents if they are given, and `xs`.
 #[derive(Clone, Copy)]
@@ -33,11 +38,12 @@ pub struct Request<'a> {
 #[derive(Default)]
 pub struct GradientMemory {
     known: Vec<Known>,
-    /// Hashes of the last requests and the lengths of their traces.
-    seen: [u64; 2 * MOST],
+    /// Hashes of the last requests, each with the attributes, scalars and bodies of its trace. As many as gradients are
+    /// remembered: if more take turns, none is found, and none is copied either.
+    seen: [u64; MOST],
 }
 
-/// Trace before the gradients are recorded, and what they are, to be remembered.
+/// A request, and a copy of the trace before its gradients are recorded.
 pub struct Before {
     trace: TraceCopy,
     scalars: Vec<Scalar>,
@@ -54,7 +60,7 @@ struct Known {
     attributes: Vec<i64>,
     scalars: Vec<Scalar>,
     bodies: Vec<Arc<Body>>,
-    /// Applications before the mark that were given more results.
+    /// Applications before the mark that were given more results, as they are since.
     extended: Vec<(NodeId, Node)>,
     has_collectives: bool,
     gradients: Vec<NodeId>,
@@ -86,19 +92,19 @@ impl GradientMemory {
     }
 
     /// Copies the trace before the gradients are recorded, if the same ones may have been taken before: gradients that
-    /// do not repeat are not copied. `leaves` are those that tangents reach `ys` from.
+    /// do not repeat are not copied. `leaves` are those from which a tangent reaches one of `ys`.
     pub fn before(&mut self, trace: &Trace, request: Request, leaves: &[NodeId]) -> Option<Before> {
         let mut hasher = FxHasher::default();
         let lists = [request.ys, request.cotangents, request.xs].map(|list| list.iter().map(|id| id.0));
         lists.into_iter().for_each(|list| list.collect::<Vec<u32>>().hash(&mut hasher));
-        (trace.nodes.len(), trace.attributes.len(), trace.scalars.len()).hash(&mut hasher);
+        (trace.nodes.len(), &trace.attributes, &trace.scalars, &trace.bodies).hash(&mut hasher);
         let hash = hasher.finish();
         if !self.seen.contains(&hash) {
             self.seen.rotate_right(1);
             self.seen[0] = hash;
             return None;
         }
-        (trace.nodes.len() <= MOST_NODES).then(|| Before {
+        (trace.nodes.len() <= MOST_NODES_BEFORE).then(|| Before {
             trace: TraceCopy::of(trace),
             scalars: trace.scalars.clone(),
             request: [request.ys.to_vec(), request.cotangents.to_vec(), request.xs.to_vec()],
@@ -114,9 +120,9 @@ impl GradientMemory {
             return;
         }
         let (earlier, nodes) = trace.nodes.split_at(mark.nodes());
-        let place = |node: &Node| (node.payload, node.attributes);
+        let reference = |node: &Node| (node.payload, node.attributes);
         let extended: Vec<(NodeId, Node)> = (before.trace.nodes.iter().zip(earlier).enumerate())
-            .filter(|(_, (before, now))| place(before) != place(now))
+            .filter(|(_, (before, now))| reference(before) != reference(now))
             .map(|(id, (_, now))| (NodeId(id as u32), *now))
             .collect();
         let has_collectives =

@@ -32,15 +32,15 @@ pub fn gradients(
     let (xs, given) = rest.split_at(xs.len());
     check(&state, ys, cotangents.map(|_| given), xs)?;
     let request = Request { ys, cotangents: given, xs };
-    let check = |trace: &Trace, leaves: &[NodeId]| check_history(trace, leaves, xs);
+    let check_path = |trace: &Trace, leaves: &[NodeId]| check_history(trace, leaves, xs);
     let results = if state.is_native() {
-        check(&state.trace, &sources(&state.trace, request.ys))?;
+        check_path(&state.trace, &sources(&state.trace, request.ys))?;
         let found = recorded_gradients(&mut state.trace, request);
         state.keep_recorded();
         with_zeros(&mut state.trace, found?, xs)?
     } else {
         let state = &mut *state;
-        let (gradients, is_repeated) = gradients_of(&mut state.trace, &mut state.gradients, request, check)?;
+        let (gradients, is_repeated) = gradients_of(&mut state.trace, &mut state.gradients, request, check_path)?;
         if is_repeated {
             state.owner()?.shared.metrics.add(Counter::RepeatedGradients, 1);
         }

@@ -111,6 +111,8 @@ fn gradients_that_repeat_are_those_of_the_rules() {
             case.changed = Some(position);
             let Some(first) = check(&mut trace, &mut memory, &case) else { continue };
             assert!(!first, "a change of {position} was not seen");
+            // It is remembered at once, or when it is seen again.
+            check(&mut trace, &mut memory, &case);
             assert_eq!(check(&mut trace, &mut memory, &case), Some(true), "a change of {position}, repeated");
             case.changed = None;
             changes.set(changes.get() + 1);
