@@ -215,8 +215,8 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
 ///
 /// - `MarkStep`: steps.
 /// - `RepeatedStep`: steps that recorded the same operations as an earlier one, so that their programs were known.
-/// - `RepeatedGradients`: calls of `lxla_gradients` that took the same gradients of the same operations as an earlier one,
-///   so that their operations were known.
+/// - `RepeatedGradients`: calls of `lxla_gradients` that took the same gradients of the same operations as an earlier
+///   call, and copied the operations that it had recorded.
 /// - `CachedCompile`, `UncachedCompile`: programs found in the memory cache, and programs compiled.
 /// - `CompileNanoseconds`: time spent compiling.
 /// - `PersistentCacheHit`, `PersistentCacheMiss`: programs found in the disk cache, and not found there.

@@ -23,7 +23,7 @@ const MOST_NODES: usize = 1 << 16;
 /// nodes, and are copied in vain.
 const MOST_NODES_BEFORE: usize = MOST_NODES / 4;
 
-/// What gradients are taken of: `ys`, their cotangents if they are given, and `xs`.
+/// Operands of one call of `lxla_gradients`.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// Values that are differentiated.

@@ -10,8 +10,9 @@ use crate::ops;
 use crate::ops::rules::{is_differentiable, zeros};
 use crate::types::ScalarValue;
 
-/// Records gradients; zeros for one of `xs` on which none of `ys` depends. Before that, `check` gets the leaves from
-/// which a tangent reaches one of `ys`. Returns whether operations were copied from the memory as well.
+/// Records gradients; zeros for one of `xs` on which none of `ys` depends. Calls `check` first, with the leaves from
+/// which a tangent reaches one of `ys`; nothing is recorded if it fails. Returns the gradients, and whether their
+/// operations were copied from the memory.
 pub fn gradients_of(
     trace: &mut Trace,
     memory: &mut GradientMemory,

@@ -13,11 +13,11 @@ use lazyxla::testing::types::{Scalar, ScalarValue, TensorType};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// What is differentiated: a program, with a change of one instruction.
+/// A program to differentiate, of which at most one instruction is changed.
 struct Case<'a> {
     body: &'a Arc<Body>,
     has_cotangents: bool,
-    /// Position of the instruction that is changed.
+    /// Position of the instruction to change.
     changed: Option<usize>,
     /// Number of the parameters to differentiate with respect to.
     wanted: usize,
@@ -77,11 +77,11 @@ fn differentiated(trace: &mut Trace, memory: &mut GradientMemory, case: &Case) -
         cotangents = types.into_iter().map(|ty| trace.parameter(ty)).collect();
         leaves.extend(&cotangents);
     } else {
-        let sum = |trace: &mut Trace, y: NodeId| {
+        let mean = |trace: &mut Trace, y: NodeId| {
             let axes: Vec<i64> = (0..trace.ty(y).dims.len() as i64).collect();
             ops::mean(trace, y, &axes, false).unwrap()
         };
-        ys.iter_mut().for_each(|y| *y = sum(trace, *y));
+        ys.iter_mut().for_each(|y| *y = mean(trace, *y));
     }
     let request = Request { ys: &ys, cotangents: &cotangents, xs: &xs };
     let (gradients, is_repeated) = gradients_of(trace, memory, request, |_, _| Ok(())).unwrap();
@@ -100,7 +100,8 @@ fn check(trace: &mut Trace, memory: &mut GradientMemory, case: &Case) -> Option<
 #[test]
 fn gradients_that_repeat_are_those_of_the_rules() {
     let (changes, copied) = (Cell::new(0), Cell::new(0));
-    each(number("LXLA_TRANSFORM_PROGRAMS", 250) / 5, 0, |body, random| {
+    let count = number("LXLA_TRANSFORM_PROGRAMS", 250).div_ceil(5);
+    each(count, 0, |body, random| {
         let (mut trace, mut memory) = (Trace::new(), GradientMemory::default());
         let all = body.parameters().len();
         let mut case = Case { body, has_cotangents: random.coin(), changed: None, wanted: all };
@@ -122,5 +123,10 @@ fn gradients_that_repeat_are_those_of_the_rules() {
         case.wanted = 1;
         assert_eq!(check(&mut trace, &mut memory, &case), Some(all == 1));
     });
-    assert!(changes.get() > 100 && copied.get() == changes.get(), "{} of {} were copied", copied.get(), changes.get());
+    assert!(
+        changes.get() > count && copied.get() == changes.get(),
+        "{} of {} were copied",
+        copied.get(),
+        changes.get()
+    );
 }
