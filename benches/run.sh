@@ -19,6 +19,8 @@ build/jax/bin/python benches/jax_step_real.py examples/data/digits.csv "$program
 echo
 "$programs/bench_scan"
 echo
+"$programs/bench_narrow"
+echo
 build/jax/bin/python benches/jax_llama.py "$programs/bench_llama"
 echo
 "$programs/bench_mesh"

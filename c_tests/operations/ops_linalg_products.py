@@ -1,7 +1,7 @@
 """Sums of products: of tensors by lists of axes and by equations, and of linear algebra, as ops_test.py compares them."""
 
 import numpy as np
-from ops_cases import Case, Operation, array_of, counted, ints, plain
+from ops_cases import Case, Operation, array_of, counted, ints, plain, release
 from ops_values import DTYPES, kind
 
 PRODUCTS = [
@@ -17,21 +17,37 @@ PRODUCTS = [
 ]
 
 
-def matmul():
-    def call(world, a, b):
-        return world.make("lxla_matmul", a, b)
+# A transposed matrix with many columns, and one with few, which have a lowering of their own.
+NARROW = [((7, 160), (7, 10)), ((3, 31), (3, 2)), ((0, 64), (0, 4))]
 
-    def product(a, b):
+
+def matmul():
+    def call(world, a, b, transposed=False):
+        if not transposed:
+            return world.make("lxla_matmul", a, b)
+        a = world.make("lxla_transpose", a, ints([1, 0]), 2)
+        result = world.make("lxla_matmul", a, b)
+        release(a)
+        return result
+
+    def product(a, b, transposed=False):
+        a = a.T if transposed else a
         if a.dtype.kind in "iu":
             return np.matmul(a, b, dtype=a.dtype)
         return np.matmul(a, b)
 
-    def size(a, b):
-        return np.matmul(np.abs(a), np.abs(b))
+    def size(a, b, **given):
+        return product(np.abs(a), np.abs(b), **given)
 
     def cases(dtype):
         pairs = PRODUCTS if dtype == "f32" else PRODUCTS[:2] if dtype in ("s8", "bf16", "c64") else PRODUCTS[:1]
-        return [Case([plain(dtype, a, 12), plain(dtype, b, 13)]) for a, b in pairs]
+        made = [Case([plain(dtype, a, 12), plain(dtype, b, 13)]) for a, b in pairs]
+        if dtype in ("f32", "f64", "bf16"):
+            made += [Case([plain(dtype, a, 14), plain(dtype, b, 15)], {"transposed": True}) for a, b in NARROW]
+        if dtype == "f32":
+            steep_rows = np.tile(steep(dtype), 16)
+            made.append(Case([steep_rows, counted(dtype, (4, 2))], {"transposed": True}))
+        return made
 
     return Operation("matmul", "number", call, product, cases, scale=size)
 
@@ -58,6 +74,12 @@ CONTRACTIONS = [
     ((1, 1), (1, 1), [[], []], [[0], [-2]]),
     ((), (3,), [[], []], [[], []]),
     ((33, 65), (65, 17), [[], []], [[1], [0]]),
+    # Narrow products, at the limits of their own lowering.
+    ((7, 160), (7, 10), [[], []], [[0], [0]]),
+    ((9, 512), (9, 32), [[], []], [[0], [-2]]),
+    ((5, 31), (5, 2), [[], []], [[0], [0]]),
+    ((5, 64), (5, 1), [[], []], [[0], [0]]),
+    ((0, 32), (0, 2), [[], []], [[0], [0]]),
 ]
 
 # Result dtypes other than the operands' own.

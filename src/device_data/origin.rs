@@ -149,8 +149,13 @@ impl Dependencies {
     fn remembered(program: &Arc<Program>) -> Arc<Dependencies> {
         static LAST: LazyLock<Mutex<Vec<Arc<Dependencies>>>> = LazyLock::new(Default::default);
         const MOST: usize = 8;
-        let is_same = |known: &&Arc<Dependencies>| Arc::ptr_eq(&known.program, program) || known.program == *program;
-        let known = LAST.lock().iter().find(is_same).cloned();
+        let is_it = |known: &&Arc<Dependencies>| Arc::ptr_eq(&known.program, program);
+        let is_equal = |known: &&Arc<Dependencies>| known.program == *program;
+        let known = {
+            let last = LAST.lock();
+            // By address first: steps often differ in their last words only, and are compared up to these.
+            last.iter().find(is_it).or_else(|| last.iter().find(is_equal)).cloned()
+        };
         known.unwrap_or_else(|| {
             let made = Arc::new(Dependencies::of(program));
             let mut last = LAST.lock();

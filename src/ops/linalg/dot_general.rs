@@ -7,7 +7,7 @@ use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::float8;
-use crate::ops::linalg::{batch, derivative};
+use crate::ops::linalg::{batch, derivative, narrow};
 use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{common_dtype, distinct_axes};
 use crate::types::{DType, Dims, TensorType, element_count};
@@ -152,9 +152,13 @@ fn lower(e: &mut Emitter, at: usize) {
     let name = e.name_of(at);
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
     let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
+    let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting } = value.attributes();
+    let contracts_rows = lhs_batching.is_empty() && lhs_contracting == [0] && rhs_contracting == [0];
+    if contracts_rows && narrow::is_narrow(e, dtype, &l_ty.dims, &r_ty.dims) {
+        return narrow::product(e, &name, value.operands[0], value.operands[1], &value.ty);
+    }
     let lhs = e.cast(value.operands[0], &l_ty);
     let rhs = e.cast(value.operands[1], &r_ty);
-    let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting } = value.attributes();
     emit!(
         e,
         "    {name} = stablehlo.dot_general {lhs}, {rhs}, batching_dims = {lhs_batching:?} x {rhs_batching:?}, contracting_dims = {lhs_contracting:?} x {rhs_contracting:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",

@@ -8,8 +8,8 @@ use crate::native;
 use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::elementwise::float8;
-use crate::ops::linalg::derivative;
 use crate::ops::linalg::dot_general::{DotAxes, dot_general};
+use crate::ops::linalg::{derivative, narrow};
 use crate::ops::rules::{Batching, Derivative, Site};
 use crate::ops::shape::axes::{broadcast_to, transpose};
 use crate::ops::{common_dtype, inferred};
@@ -82,6 +82,10 @@ fn lower(e: &mut Emitter, at: usize) {
     let (l, r) = (value.operands[0], value.operands[1]);
     let dtype = value.ty.dtype;
     let (l_dims, r_dims) = (e.values[l].ty.dims.clone(), e.values[r].ty.dims.clone());
+    let transposed = narrow::transposed_matrix(e, l);
+    if let Some(x) = transposed.filter(|&x| narrow::is_narrow(e, dtype, &e.values[x].ty.dims, &r_dims)) {
+        return narrow::product(e, &name, x, r, &value.ty);
+    }
     let batch = if l_dims.len() >= 2 && r_dims.len() > 2 { value.ty.dims.len() - 2 } else { 0 };
     let with_batch = |dims: &[i64]| {
         if batch == 0 {

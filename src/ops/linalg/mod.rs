@@ -7,6 +7,7 @@ pub mod einsum;
 pub mod factorization;
 pub mod fourier;
 pub mod matmul;
+pub mod narrow;
 pub mod norm;
 #[cfg(feature = "engine-xla-rs")]
 pub mod xla_rs;

@@ -6,9 +6,10 @@ use crate::record::on;
 use crate::scratch::Scratch;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
+use lazyxla::testing::ir::BinaryOp;
 use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes};
 use lazyxla::testing::tensor::snapshot;
-use lazyxla::testing::types::{DType, Kind, TensorType};
+use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Product {
@@ -16,11 +17,18 @@ pub enum Product {
     DotGeneral,
     Einsum,
     Convolution,
+    /// Gradient of the weights of a layer with many inputs and few outputs, which has a lowering of its own.
+    Narrow,
 }
 
 impl Product {
-    pub const TABLE: &[(usize, Product)] =
-        &[(4, Product::Matmul), (3, Product::DotGeneral), (3, Product::Einsum), (3, Product::Convolution)];
+    pub const TABLE: &[(usize, Product)] = &[
+        (4, Product::Matmul),
+        (3, Product::DotGeneral),
+        (3, Product::Einsum),
+        (3, Product::Convolution),
+        (1, Product::Narrow),
+    ];
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
         let Some(a) = twin.pick(action.tensors[0]) else { return Ok(()) };
@@ -31,7 +39,11 @@ impl Product {
         let (ta, tb, numbers) = (a.ty(), b.ty(), action.numbers);
         let parts = if [a, b].iter().any(|pair| pair.dtype().kind() == Kind::Complex) { 2.0 } else { 1.0 };
         let terms = ta.elements().max(tb.elements()).max(1) as f64;
-        twin.computed(parts * a.bound * b.bound * terms, |world| self.of_two(world, [a, b], [&ta, &tb], numbers))
+        let bound = match self {
+            Product::Narrow => a.bound * a.bound * 62.0,
+            _ => a.bound * b.bound,
+        };
+        twin.computed(parts * bound * terms, |world| self.of_two(world, [a, b], [&ta, &tb], numbers))
     }
 
     fn of_two(self, world: World, pairs: [Pair; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]) -> Result<TensorHandle> {
@@ -41,8 +53,27 @@ impl Product {
             Product::Einsum => on([a, b], |t, list| ops::einsum(t, equation(ta, tb, n[0]), &list)),
             Product::DotGeneral => dot_general([a, b], [ta, tb], n),
             Product::Convolution => convolution([a, b], [ta, tb], n),
+            Product::Narrow => narrow(a, ta, n),
         }
     }
+}
+
+/// `transpose(x) * g`, where the columns of x are 0 to 31 times the elements of `a`, and those of g 1 and 2 times.
+fn narrow(a: TensorHandle, ty: &TensorType, n: [u8; 4]) -> Result<TensorHandle> {
+    on([a], |t, [a]| {
+        let column = ops::reshape(t, a, &[ty.elements() as i64, 1])?;
+        let inputs = ops::iota(t, &TensorType::new(ty.dtype, &[1, 32]), 1)?;
+        let outputs = ops::iota(t, &TensorType::new(ty.dtype, &[1, 2]), 1)?;
+        let outputs = ops::binary_scalar(t, BinaryOp::Add, outputs, ScalarValue::Signed(1), false)?;
+        let x = ops::binary(t, BinaryOp::Multiply, column, inputs)?;
+        let g = ops::binary(t, BinaryOp::Multiply, column, outputs)?;
+        if n[0] < 128 {
+            let x = ops::transpose(t, x, &[1, 0])?;
+            return ops::matmul(t, x, g);
+        }
+        let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[0], rhs_contracting: &[0] };
+        ops::dot_general(t, x, g, &axes, None)
+    })
 }
 
 pub fn equation(a: &TensorType, b: &TensorType, choice: u8) -> &'static str {

@@ -1,0 +1,92 @@
+//! Products `transpose(x) * g` of a matrix with many columns and one with few: the gradient of the weights of an output
+//! layer. In f32, XLA's CPU backend takes up to 8 times as long for them as for `transpose(g) * x`, the transpose of the same
+//! product (`benches/README.md`, "Narrow products"); in f64, about as long.
+
+use crate::emit::{Emitter, Extent, emit, mlir};
+use crate::ir::Op;
+use crate::ops::shape::axes::TransposeAttributes;
+use crate::types::{DType, TensorType};
+
+/// Maximum number of columns of `g`.
+const MOST_COLUMNS: i64 = 32;
+
+/// Minimum number of columns of `x` for each column of `g`.
+const LEAST_RATIO: i64 = 16;
+
+/// If the value at `position` transposes a matrix, returns the position of the matrix.
+pub fn transposed_matrix(e: &Emitter, position: usize) -> Option<usize> {
+    let value = e.instruction(position);
+    let is_transpose = value.op == Op::Transpose && value.ty.dims.len() == 2;
+    (is_transpose && value.attributes::<TransposeAttributes>().permutation[..] == [1, 0]).then(|| value.operands[0])
+}
+
+/// Whether `transpose(x) * g` in `dtype` is faster as the transpose of `transpose(g) * x`. `x` and `g` are the dimensions
+/// of the operands; false unless both are matrices.
+pub fn is_narrow(e: &Emitter, dtype: DType, x: &[i64], g: &[i64]) -> bool {
+    let (&[_, inputs], &[_, outputs]) = (x, g) else { return false };
+    // On a mesh, XLA would have to pass shardings through the barrier.
+    let is_partitioned = matches!(e.extent, Extent::Whole(_));
+    e.platform == "cpu"
+        && !is_partitioned
+        && dtype == DType::F32
+        && (2..=MOST_COLUMNS).contains(&outputs)
+        && inputs / outputs >= LEAST_RATIO
+}
+
+/// Writes `name = transpose(x) * g` as the transpose of `transpose(g) * x`. The operands are matrices of the dtype of `ty`,
+/// the type of the result. The barrier keeps XLA from folding the transpose into the product.
+pub fn product(e: &mut Emitter, name: &str, x: usize, g: usize, ty: &TensorType) {
+    let [x_ty, g_ty] = [x, g].map(|i| TensorType { dtype: ty.dtype, dims: e.instruction(i).ty.dims.clone() });
+    let (x, g) = (e.cast(x, &x_ty), e.cast(g, &g_ty));
+    let turned = TensorType::new(ty.dtype, &[ty.dims[1], ty.dims[0]]);
+    let (product, kept) = (e.temporary(), e.temporary());
+    emit!(
+        e,
+        "    {product} = stablehlo.dot_general {g}, {x}, contracting_dims = [0] x [0], precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
+        mlir(&g_ty),
+        mlir(&x_ty),
+        mlir(&turned)
+    );
+    emit!(e, "    {kept} = stablehlo.optimization_barrier {product} : {}", mlir(&turned));
+    emit!(e, "    {name} = stablehlo.transpose {kept}, dims = [1, 0] : ({}) -> {}", mlir(&turned), mlir(ty));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::emit::Emitter;
+    use crate::ir::{NodeId, Trace, take_closed_body};
+    use crate::ops::{self, DotAxes, LOWERING};
+    use crate::types::{DType, TensorType};
+
+    /// Whether the product of matrices with these columns is written with a barrier, in each of its two forms.
+    fn is_turned(platform: &str, dtype: DType, inputs: i64, outputs: i64) -> bool {
+        let mut trace = Trace::new();
+        let [x, g] = [inputs, outputs].map(|columns| trace.parameter(TensorType::new(dtype, &[3, columns])));
+        let turned = ops::transpose(&mut trace, x, &[1, 0]).unwrap();
+        let product = ops::matmul(&mut trace, turned, g).unwrap();
+        let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[0], rhs_contracting: &[0] };
+        let dot = ops::dot_general(&mut trace, x, g, &axes, None).unwrap();
+        let [product, dot] = [product, dot].map(|result: NodeId| {
+            let body = take_closed_body(&trace, &[x, g], &[], &[result]);
+            let (values, _) = body.decode();
+            let mut e = Emitter::new(&values, &[], &[], platform, LOWERING);
+            e.lower_all();
+            e.text.contains("optimization_barrier")
+        });
+        assert_eq!(product, dot, "{platform}: {dtype}[3,{inputs}] and {dtype}[3,{outputs}]");
+        product
+    }
+
+    #[test]
+    fn only_narrow_products_in_f32_on_cpu_are_turned() {
+        for (inputs, outputs, want) in
+            [(160, 10, true), (159, 10, false), (512, 32, true), (528, 33, false), (32, 2, true), (64, 1, false)]
+        {
+            assert_eq!(is_turned("cpu", DType::F32, inputs, outputs), want, "{inputs} and {outputs} columns");
+        }
+        assert!(!is_turned("cuda", DType::F32, 160, 10));
+        assert!(!is_turned("", DType::F32, 160, 10));
+        assert!(!is_turned("cpu", DType::F64, 160, 10));
+        assert!(!is_turned("cpu", DType::BF16, 160, 10));
+    }
+}
