@@ -364,7 +364,7 @@ def fft(kind):
 
 
 PRODUCTS = {
-    "matmul": jnp.matmul,
+    "matmul": lambda a, b, transposed=False: jnp.matmul(a.T if transposed else a, b),
     "dot_general": lambda a, b, batching, contracting, dtype: lax.dot_general(
         a, b, [[[axis % x.ndim for axis in axes] for x, axes in zip((a, b), pair)] for pair in (contracting, batching)]
     ),
