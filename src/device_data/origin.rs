@@ -102,7 +102,6 @@ impl Ran {
 /// Which parameters and outputs of a program have a tangent that reaches an output: one bit for each parameter, then
 /// for each output, for every output.
 struct Dependencies {
-    program: Arc<Program>,
     parameters: usize,
     outputs: Vec<Vec<u64>>,
 }
@@ -141,30 +140,31 @@ impl Dependencies {
             sets.push(set);
         }
         let outputs = outputs.iter().map(|&output| sets[output].clone()).collect();
-        Dependencies { program: program.clone(), parameters, outputs }
+        Dependencies { parameters, outputs }
     }
 
     /// The dependencies of a program, remembered for the last few programs: a training loop asks for the same one in
     /// every step.
     fn remembered(program: &Arc<Program>) -> Arc<Dependencies> {
-        static LAST: LazyLock<Mutex<Vec<Arc<Dependencies>>>> = LazyLock::new(Default::default);
+        static LAST: Mutex<Vec<(Arc<Program>, Arc<Dependencies>)>> = Mutex::new(Vec::new());
         const MOST: usize = 8;
-        let is_it = |known: &&Arc<Dependencies>| Arc::ptr_eq(&known.program, program);
-        let is_equal = |known: &&Arc<Dependencies>| known.program == *program;
-        let known = {
-            let last = LAST.lock();
-            // By address first: steps often differ in their last words only, and are compared up to these.
-            last.iter().find(is_it).or_else(|| last.iter().find(is_equal)).cloned()
-        };
-        known.unwrap_or_else(|| {
-            let made = Arc::new(Dependencies::of(program));
-            let mut last = LAST.lock();
-            if last.len() == MOST {
-                last.remove(0);
-            }
-            last.push(made.clone());
-            made
-        })
+        let mut last = LAST.lock();
+        // By address first: comparing two programs reads all their words up to the first difference.
+        if let Some((_, known)) = last.iter().find(|(known, _)| Arc::ptr_eq(known, program)) {
+            return known.clone();
+        }
+        if let Some((address, known)) = last.iter_mut().find(|(known, _)| known == program) {
+            *address = program.clone();
+            return known.clone();
+        }
+        drop(last);
+        let made = Arc::new(Dependencies::of(program));
+        let mut last = LAST.lock();
+        if last.len() == MOST {
+            last.remove(0);
+        }
+        last.push((program.clone(), made.clone()));
+        made
     }
 }
 

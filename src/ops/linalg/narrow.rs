@@ -20,8 +20,8 @@ pub fn transposed_matrix(e: &Emitter, position: usize) -> Option<usize> {
     (is_transpose && value.attributes::<TransposeAttributes>().permutation[..] == [1, 0]).then(|| value.operands[0])
 }
 
-/// Whether `transpose(x) * g` in `dtype` is faster as the transpose of `transpose(g) * x`. `x` and `g` are the dimensions
-/// of the operands; false unless both are matrices.
+/// Whether `transpose(x) * g` in `dtype` is written as the transpose of `transpose(g) * x`, because that is faster. `x` and
+/// `g` are the dimensions of the operands. False unless both are matrices.
 pub fn is_narrow(e: &Emitter, dtype: DType, x: &[i64], g: &[i64]) -> bool {
     let (&[_, inputs], &[_, outputs]) = (x, g) else { return false };
     // On a mesh, XLA would have to pass shardings through the barrier.
@@ -53,13 +53,15 @@ pub fn product(e: &mut Emitter, name: &str, x: usize, g: usize, ty: &TensorType)
 
 #[cfg(test)]
 mod tests {
-    use crate::emit::Emitter;
+    use crate::emit::{Emitter, Extent};
     use crate::ir::{NodeId, Trace, take_closed_body};
+    use crate::mesh::MeshAxes;
     use crate::ops::{self, DotAxes, LOWERING};
     use crate::types::{DType, TensorType};
 
-    /// Whether the product of matrices with these columns is written with a barrier, in each of its two forms.
-    fn is_turned(platform: &str, dtype: DType, inputs: i64, outputs: i64) -> bool {
+    /// Whether the product of matrices with these numbers of columns is written with a barrier. Asserts the same of both
+    /// operations that record it.
+    fn is_turned_in(extent: Extent, platform: &str, dtype: DType, inputs: i64, outputs: i64) -> bool {
         let mut trace = Trace::new();
         let [x, g] = [inputs, outputs].map(|columns| trace.parameter(TensorType::new(dtype, &[3, columns])));
         let turned = ops::transpose(&mut trace, x, &[1, 0]).unwrap();
@@ -70,11 +72,23 @@ mod tests {
             let body = take_closed_body(&trace, &[x, g], &[], &[result]);
             let (values, _) = body.decode();
             let mut e = Emitter::new(&values, &[], &[], platform, LOWERING);
+            e.extent = extent;
             e.lower_all();
             e.text.contains("optimization_barrier")
         });
         assert_eq!(product, dot, "{platform}: {dtype}[3,{inputs}] and {dtype}[3,{outputs}]");
         product
+    }
+
+    fn is_turned(platform: &str, dtype: DType, inputs: i64, outputs: i64) -> bool {
+        is_turned_in(Extent::Device, platform, dtype, inputs, outputs)
+    }
+
+    #[test]
+    fn products_that_xla_partitions_are_not_turned() {
+        let axes = MeshAxes::new(&["data"], &[2]).unwrap();
+        assert!(!is_turned_in(Extent::Whole(&axes), "cpu", DType::F32, 160, 10));
+        assert!(is_turned_in(Extent::Pieces, "cpu", DType::F32, 160, 10));
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Product {
         (3, Product::DotGeneral),
         (3, Product::Einsum),
         (3, Product::Convolution),
-        (1, Product::Narrow),
+        (3, Product::Narrow),
     ];
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
@@ -58,21 +58,27 @@ impl Product {
     }
 }
 
-/// `transpose(x) * g`, where the columns of x are 0 to 31 times the elements of `a`, and those of g 1 and 2 times.
+/// Three rows of `transpose(x) * g`, where the columns of x are 0 to 31 times the elements of `a`, and those of g 1 and 2
+/// times. In f32 unless `a` is complex: the lowering is for f32 only.
 fn narrow(a: TensorHandle, ty: &TensorType, n: [u8; 4]) -> Result<TensorHandle> {
+    let dtype = if ty.dtype.kind() == Kind::Complex { ty.dtype } else { DType::F32 };
     on([a], |t, [a]| {
+        let a = ops::convert(t, a, dtype);
         let column = ops::reshape(t, a, &[ty.elements() as i64, 1])?;
-        let inputs = ops::iota(t, &TensorType::new(ty.dtype, &[1, 32]), 1)?;
-        let outputs = ops::iota(t, &TensorType::new(ty.dtype, &[1, 2]), 1)?;
+        let inputs = ops::iota(t, &TensorType::new(dtype, &[1, 32]), 1)?;
+        let outputs = ops::iota(t, &TensorType::new(dtype, &[1, 2]), 1)?;
         let outputs = ops::binary_scalar(t, BinaryOp::Add, outputs, ScalarValue::Signed(1), false)?;
         let x = ops::binary(t, BinaryOp::Multiply, column, inputs)?;
         let g = ops::binary(t, BinaryOp::Multiply, column, outputs)?;
-        if n[0] < 128 {
+        let product = if n[0] < 128 {
             let x = ops::transpose(t, x, &[1, 0])?;
-            return ops::matmul(t, x, g);
-        }
-        let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[0], rhs_contracting: &[0] };
-        ops::dot_general(t, x, g, &axes, None)
+            ops::matmul(t, x, g)?
+        } else {
+            let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[0], rhs_contracting: &[0] };
+            ops::dot_general(t, x, g, &axes, None)?
+        };
+        let first = i64::from(n[1]) % 30;
+        ops::slice(t, product, &[first, 0], &[first + 3, 2], &[1, 1])
     })
 }
 

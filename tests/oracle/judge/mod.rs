@@ -204,7 +204,7 @@ fn environment(number: u64, max_program_ops: &str) -> Environment {
 }
 
 #[test]
-#[ignore = "needs LXLA_JUDGE_WRITE or LXLA_JUDGE_READ: tools/test_xla_rs.sh"]
+#[ignore = "run by tools/test_xla_rs.sh, once for each engine: LXLA_JUDGE_WRITE, then LXLA_JUDGE_READ"]
 fn exact_programs_agree_on_two_engines() {
     let (native, lazy) = (native_environment(21), environment(20, "1024"));
     let (folder, coverage, record) = (Folder::new("two_engines"), Coverage::default(), Record::default());
@@ -218,7 +218,7 @@ fn exact_programs_agree_on_two_engines() {
 
 /// Half of the programs run with max_program_ops = 5, which splits them into small executables.
 #[test]
-#[ignore = "needs LXLA_JUDGE_WRITE or LXLA_JUDGE_READ: tools/test_xla_rs.sh"]
+#[ignore = "run by tools/test_xla_rs.sh, once for each engine: LXLA_JUDGE_WRITE, then LXLA_JUDGE_READ"]
 fn programs_of_real_numbers_agree_on_two_engines() {
     let native = native_environment(22);
     let (tally, coverage, record) = (Tally::default(), Coverage::default(), Record::default());
