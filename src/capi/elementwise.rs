@@ -8,7 +8,7 @@ use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{CompareOp, NodeId};
 use crate::ops::{BinaryMember, Side, SpecialOp, UnaryMember};
-use crate::tensor::{record, record_in_place, record_optional};
+use crate::tensor::{record, record_in_place, record_optional, record_uniform};
 use crate::types::{DType, ScalarValue};
 use crate::{error, ops};
 
@@ -26,7 +26,11 @@ pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lx
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_unary", unsafe { output("out_tensor", out_tensor) }, || {
         let op = UnaryMember::from_number(op)?;
-        record([("x", x.into())], |trace, [x]| ops::unary_member(trace, op, x))
+        record_uniform(
+            [("x", x.into())],
+            |dtype| ops::uniform_unary(op, dtype),
+            |trace, [x]| ops::unary_member(trace, op, x),
+        )
     })
 }
 
@@ -56,7 +60,11 @@ pub unsafe extern "C" fn lxla_binary(
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_binary", unsafe { output("out_tensor", out_tensor) }, || {
         let op = BinaryMember::from_number(op)?;
-        record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| ops::binary_member(trace, op, lhs, rhs))
+        record_uniform(
+            [("lhs", lhs.into()), ("rhs", rhs.into())],
+            |dtype| ops::uniform_binary(op, dtype),
+            |trace, [lhs, rhs]| ops::binary_member(trace, op, lhs, rhs),
+        )
     })
 }
 
@@ -82,7 +90,11 @@ pub unsafe extern "C" fn lxla_binary_scalar(
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_binary_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
-        record([("lhs", lhs.into())], |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, false))
+        record_uniform(
+            [("lhs", lhs.into())],
+            |dtype| ops::uniform_scalar(op, dtype, rhs, false),
+            |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, false),
+        )
     })
 }
 
@@ -109,7 +121,11 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
         // SAFETY: likewise.
         let (_, rhs) = unsafe { scalar("rhs", rhs)? };
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        record([("lhs", lhs.into())], |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, on_left))
+        record_uniform(
+            [("lhs", lhs.into())],
+            |dtype| ops::uniform_scalar(op, dtype, rhs, on_left),
+            |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, on_left),
+        )
     })
 }
 

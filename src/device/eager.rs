@@ -2,12 +2,16 @@
 //! them.
 
 use super::evaluation::Evaluation;
+use super::handle::TensorHandle;
 use super::state::{DeviceState, Garbage};
+use super::table::Value;
 use super::work::{self, Input, Inputs, Work};
 use crate::call;
 use crate::error::Result;
 use crate::ir::{LeafData, Mark, NodeId};
 use crate::native::Array;
+use crate::ops::Uniform;
+use crate::types::DType;
 use std::sync::Arc;
 
 impl DeviceState {
@@ -63,6 +67,25 @@ impl DeviceState {
         let made = work::at_once(&self.trace, self.inputs(), id)?;
         self.forget_evaluated();
         Some(made)
+    }
+
+    /// On an eager device, evaluates a uniform operation on small arrays of one type immediately, without recording it.
+    /// `operation` returns the operation for a dtype. Returns None for anything else, and for tensors that do not exist.
+    #[inline]
+    pub fn uniform_work<const N: usize>(
+        &self,
+        operands: [TensorHandle; N],
+        operation: impl FnOnce(DType) -> Option<Uniform>,
+    ) -> Option<Result<Array>> {
+        let array = |handle| match &self.table.slot(self.table.find(handle)?).value {
+            Value::Native(array) => Some(array),
+            Value::Pending(_) | Value::Data(_) => None,
+        };
+        let mut arrays = [array(operands[0])?; N];
+        for (known, &handle) in arrays.iter_mut().zip(&operands).skip(1) {
+            *known = array(handle)?;
+        }
+        work::uniform(arrays, operation)
     }
 
     /// Discards what the current call recorded: without work if all of it is operations on tensors.

@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::interpret;
 use crate::ir::{NodeId, Op, Segment, Trace, Words, Workspace};
 use crate::native::Array;
-use crate::types::{Scalar, TensorType};
+use crate::ops::Uniform;
+use crate::types::{DType, Scalar, TensorType};
 use smallvec::SmallVec;
 
 /// Result arrays, one for each requested node.
@@ -118,6 +119,21 @@ pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array
     }
     let ty = trace.ty(id);
     (ty.size_bytes() <= SMALL).then(|| evaluate(&ty))
+}
+
+/// Evaluates a uniform operation on small arrays of one type. `operation` returns the operation for a dtype. Returns
+/// None if an array is large or of another type, or if `operation` does.
+#[inline]
+pub fn uniform<const N: usize>(
+    arrays: [&Array; N],
+    operation: impl FnOnce(DType) -> Option<Uniform>,
+) -> Option<Result<Array>> {
+    let ty = arrays[0].ty();
+    if arrays[0].size_bytes() > SMALL || arrays[1..].iter().any(|array| array.ty() != ty) {
+        return None;
+    }
+    let Uniform { op, scalar } = operation(ty.dtype)?;
+    Some(interpret::evaluate(op, ty, &[], scalar, &arrays))
 }
 
 impl Work {

@@ -47,6 +47,7 @@ pub use elementwise::members::*;
 pub use elementwise::special::*;
 pub use elementwise::total_order::*;
 pub use elementwise::unary::*;
+pub use elementwise::uniform::*;
 pub use indexing::advanced::*;
 pub use indexing::along::*;
 pub use indexing::dynamic::*;

@@ -12,6 +12,6 @@ pub use derivatives::gradients;
 pub use mesh::{create_on_mesh, record_collective, record_on_mesh, shard};
 pub use mixing::brought;
 pub use operands::numbered;
-pub use record::{record, record_in_place, record_list, record_optional};
+pub use record::{record, record_in_place, record_list, record_optional, record_uniform};
 pub use recording::{Recorded, create, finish_all, to_record};
 pub use values::*;

@@ -18,11 +18,18 @@ pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Sta
         }
     };
     let mut state = to_record(device)?;
+    let nodes = nodes(&mut state, named)?;
+    Ok((state, nodes))
+}
+
+/// Returns the nodes of named operands, all on the device of this state.
+#[inline(always)]
+pub fn nodes<const N: usize>(state: &mut State, named: [(&str, TensorHandle); N]) -> Result<[NodeId; N]> {
     let mut nodes = [NodeId(0); N];
     for (node, (name, handle)) in nodes.iter_mut().zip(named) {
         *node = state.operand(name, handle)?;
     }
-    Ok((state, nodes))
+    Ok(nodes)
 }
 
 /// Names the elements of a list of operands, for messages.

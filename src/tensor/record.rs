@@ -1,11 +1,13 @@
 //! Records an operation of `ops` on tensors given by handles: looks up the nodes of the operands, locks their device,
 //! records, and makes tensors of the results. The names of operands are for messages.
 
-use super::operands::{numbered, operand_list, operands};
-use super::recording::{Recorded, finish_in_place};
-use crate::device::{OperandName, TensorHandle};
+use super::operands::{nodes, numbered, operand_list, operands};
+use super::recording::{Recorded, finish_in_place, to_record};
+use crate::device::{OperandName, TensorHandle, common_device};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
+use crate::ops::Uniform;
+use crate::types::DType;
 
 /// Records an operation on named operands.
 #[inline]
@@ -16,6 +18,25 @@ pub fn record<const N: usize, R: Recorded>(
     let (mut state, nodes) = operands(named)?;
     let made = operation(&mut state.trace, nodes)?;
     made.finish(state)
+}
+
+/// Does what [`record`] does. On cpu, if `uniform` returns an operation for the dtype of the operands, and these are small
+/// and have one type, computes that operation without recording it. `operation` must record the same one.
+#[inline]
+pub fn record_uniform<const N: usize>(
+    named: [(&str, TensorHandle); N],
+    uniform: impl FnOnce(DType) -> Option<Uniform>,
+    operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
+) -> Result<TensorHandle> {
+    let Ok(device) = common_device(&named) else { return record(named, operation) };
+    let mut state = to_record(device)?;
+    if state.is_native()
+        && let Some(made) = state.uniform_work(named.map(|(_, handle)| handle), uniform)
+    {
+        return state.new_tensor_of_array(made?);
+    }
+    let nodes = nodes(&mut state, named)?;
+    operation(&mut state.trace, nodes)?.finish(state)
 }
 
 /// Records an operation whose result becomes the value of its first operand, `dst`.

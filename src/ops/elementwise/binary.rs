@@ -112,7 +112,13 @@ pub(in crate::ops) fn scalar_operand(dtype: DType, scalar: ScalarValue) -> Resul
 /// Returns an error unless `op` supports `dtype`.
 #[inline]
 fn check(op: BinaryOp, dtype: DType) -> Result<()> {
-    if kinds(op).contains(&dtype.kind()) { Ok(()) } else { Err(refuse(op, dtype)) }
+    if supports(op, dtype) { Ok(()) } else { Err(refuse(op, dtype)) }
+}
+
+/// Whether `op` supports `dtype`, if need be (float8) in another dtype.
+#[inline]
+pub(in crate::ops) fn supports(op: BinaryOp, dtype: DType) -> bool {
+    kinds(op).contains(&dtype.kind())
 }
 
 /// Kinds of dtypes that an operation supports.
