@@ -69,8 +69,9 @@ impl DeviceState {
         Some(made)
     }
 
-    /// On an eager device, evaluates a uniform operation on small arrays of one type immediately, without recording it.
-    /// `operation` returns the operation for a dtype. Returns None for anything else, and for tensors that do not exist.
+    /// Evaluates a uniform operation on small arrays of one type immediately, without recording it. `operation` returns
+    /// the operation for a dtype. Returns None if `operation` does, if an operand is not a live tensor with an array as
+    /// its value, or if the arrays are large or differ in type.
     #[inline]
     pub fn uniform_work<const N: usize>(
         &self,

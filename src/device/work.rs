@@ -122,7 +122,7 @@ pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array
 }
 
 /// Evaluates a uniform operation on small arrays of one type. `operation` returns the operation for a dtype. Returns
-/// None if an array is large or of another type, or if `operation` does.
+/// None if `operation` does, or if the arrays are larger than [`SMALL`] or differ in type.
 #[inline]
 pub fn uniform<const N: usize>(
     arrays: [&Array; N],

@@ -20,14 +20,15 @@ pub fn record<const N: usize, R: Recorded>(
     made.finish(state)
 }
 
-/// Does what [`record`] does. On cpu, if `uniform` returns an operation for the dtype of the operands, and these are small
-/// and have one type, computes that operation without recording it. `operation` must record the same one.
+/// Like [`record`], but on cpu evaluates small operands of one type without recording, if `uniform` returns an operation
+/// for their dtype. `uniform` must return the operation that `operation` records.
 #[inline]
 pub fn record_uniform<const N: usize>(
     named: [(&str, TensorHandle); N],
     uniform: impl FnOnce(DType) -> Option<Uniform>,
     operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
 ) -> Result<TensorHandle> {
+    // Operands on different devices are brought together, or refused, by `record`.
     let Ok(device) = common_device(&named) else { return record(named, operation) };
     let mut state = to_record(device)?;
     if state.is_native()

@@ -115,7 +115,7 @@ fn check(op: BinaryOp, dtype: DType) -> Result<()> {
     if supports(op, dtype) { Ok(()) } else { Err(refuse(op, dtype)) }
 }
 
-/// Whether `op` supports `dtype`, if need be (float8) in another dtype.
+/// Whether `op` supports `dtype`. Operations on float8 are evaluated in f32.
 #[inline]
 pub(in crate::ops) fn supports(op: BinaryOp, dtype: DType) -> bool {
     kinds(op).contains(&dtype.kind())

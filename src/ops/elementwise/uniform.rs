@@ -1,22 +1,23 @@
-//! Uniform operations: elementwise ones whose operands and result have the same type. Small native tensors are computed by
-//! them without a trace (`device/eager.rs`), which takes longer than the computation.
+//! Uniform operations: elementwise operations whose operands and result have the same dtype and shape. On small native
+//! arrays they are evaluated without being recorded (`DeviceState::uniform_work` in `src/device/eager.rs`), because
+//! recording takes longer than evaluating.
 
 use crate::ir::{Op, UnaryOp};
 use crate::ops::elementwise::binary::{scalar_operand, supports};
 use crate::ops::elementwise::members::{BinaryMember, UnaryMember};
 use crate::types::{DType, Kind, Scalar, ScalarValue};
 
-/// A uniform operation, as [`crate::ops::evaluate`] takes it.
+/// A uniform operation and its scalar operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform {
     /// The operation.
     pub op: Op,
-    /// The scalar operand of an operation with a scalar, in the dtype of the other operand.
+    /// Scalar operand, converted to the dtype of the array; None if the operation has no scalar operand.
     pub scalar: Option<Scalar>,
 }
 
-/// Returns the operation that `unary_member` records for an operand of this dtype, if it is a single uniform one of
-/// floats; None for anything else.
+/// Returns the operation that `unary_member` records for an operand of this dtype. None if the dtype is not a float, if
+/// the result has another dtype, or if the member is recorded as several operations.
 #[inline]
 pub fn uniform_unary(member: UnaryMember, dtype: DType) -> Option<Uniform> {
     use UnaryOp::*;
@@ -25,8 +26,8 @@ pub fn uniform_unary(member: UnaryMember, dtype: DType) -> Option<Uniform> {
     (is_of_floats && dtype.kind() == Kind::Float).then_some(Uniform { op: Op::Unary(op), scalar: None })
 }
 
-/// Returns the operation that `binary_member` records for two operands of this dtype and one shape, if it is a single
-/// uniform one; None for anything else, and for dtypes that the operation does not support.
+/// Returns the operation that `binary_member` records for two operands of this dtype and of equal shapes. None if the
+/// member is not a StableHLO operation, does not support the dtype, or is evaluated in another dtype (float8).
 #[inline]
 pub fn uniform_binary(member: BinaryMember, dtype: DType) -> Option<Uniform> {
     let BinaryMember::Operation(op) = member else { return None };
@@ -34,8 +35,8 @@ pub fn uniform_binary(member: BinaryMember, dtype: DType) -> Option<Uniform> {
     is_uniform.then_some(Uniform { op: Op::Binary(op), scalar: None })
 }
 
-/// Returns the operation that `binary_member_scalar` records for an operand of this dtype, if it is a single uniform
-/// one; None for anything else, for dtypes that the operation does not support, and for scalars that do not convert.
+/// Returns the operation that `binary_member_scalar` records for an operand of this dtype. None in the cases of
+/// [`uniform_binary`], and if the scalar cannot be converted to the dtype; recording then returns the error.
 #[inline]
 pub fn uniform_scalar(member: BinaryMember, dtype: DType, scalar: ScalarValue, on_left: bool) -> Option<Uniform> {
     let BinaryMember::Operation(op) = member else { return None };
@@ -55,8 +56,8 @@ mod tests {
     use crate::ops::{binary_member, binary_member_scalar, unary_member};
     use crate::types::TensorType;
 
-    /// The operation that `record` records on `N` operands of one type, if it is a single one on these operands, with a
-    /// result of their type.
+    /// Returns what `record` records on `N` operands of one type. None if it fails, if it records more than one
+    /// operation, or if the result has another type.
     fn recorded<const N: usize>(
         dtype: DType,
         record: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
