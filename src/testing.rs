@@ -84,8 +84,8 @@ pub mod sync {
 /// Recording of operations, values and metadata of tensors.
 pub mod tensor {
     pub use crate::tensor::{
-        Recorded, assign, create, numbered, placeholder, placeholder_like, record, record_in_place, record_list,
-        record_optional, shard, snapshot, ty,
+        Recorded, assign, binary, binary_scalar, create, numbered, placeholder, placeholder_like, record,
+        record_in_place, record_list, record_optional, shard, snapshot, ty, unary,
     };
 }
 

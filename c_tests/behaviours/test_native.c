@@ -274,6 +274,43 @@ TEST(native_tensors_are_saved_and_loaded_with_others) {
   OK(lxla_env_release(env));
 }
 
+// Results of small arrays of one type, which are not recorded, beside those of large ones: the same bits. 256 elements
+// are the most that are small.
+TEST(small_and_large_arrays_have_the_same_results) {
+  enum { LARGE = 300, OPERATIONS = 6 };
+  lxla_env env = new_env();
+  float x[LARGE], y[LARGE], want[OPERATIONS][LARGE], got[LARGE];
+  for (int i = 0; i < LARGE; i++) x[i] = (float)(i % 17) - 8.25f, y[i] = (float)(i % 5) + 0.375f;
+  const lxla_scalar three = {.dtype = LXLA_DTYPE_F64, .value.f = 3};
+  const int64_t sizes[] = {LARGE, 1, 8, 256, 257};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    lxla_tensor a = on(env, cpu, DIMS(sizes[s]), x), b = on(env, cpu, DIMS(sizes[s]), y), r[OPERATIONS];
+    OK(lxla_binary(LXLA_BINARY_SUBTRACT, a, b, &r[0]));
+    OK(lxla_binary(LXLA_BINARY_DIVIDE, a, b, &r[1]));
+    OK(lxla_binary_scalar(LXLA_BINARY_SUBTRACT, a, 3, &r[2]));
+    OK(lxla_binary_with_scalar(LXLA_BINARY_SUBTRACT, a, &three, 1, &r[3]));
+    OK(lxla_unary(LXLA_UNARY_EXPONENTIAL, a, &r[4]));
+    OK(lxla_unary(LXLA_UNARY_FLOOR, a, &r[5]));
+    for (int k = 0; k < OPERATIONS; k++) {
+      read_f32(r[k], s == 0 ? want[k] : got, (size_t)sizes[s]);
+      if (s > 0) CHECK(memcmp(got, want[k], (size_t)sizes[s] * sizeof *got) == 0);
+      OK(lxla_tensor_release(r[k]));
+    }
+    // A released operand is an error that names it, and makes nothing.
+    OK(lxla_tensor_release(b));
+    REFUSED(lxla_binary(LXLA_BINARY_SUBTRACT, a, b, &r[0]), LXLA_INVALID_HANDLE, "rhs");
+    RELEASE(a);
+  }
+  for (int i = 0; i < LARGE; i++) {
+    EQUAL(want[0][i], x[i] - y[i]);
+    EQUAL(want[1][i], x[i] / y[i]);
+    EQUAL(want[2][i], x[i] - 3);
+    EQUAL(want[3][i], 3 - x[i]);
+    EQUAL(want[5][i], floorf(x[i]));
+  }
+  OK(lxla_env_release(env));
+}
+
 // Updates by several threads: none is lost.
 static lxla_tensor shared;
 static void *add_many(void *unused) {

@@ -8,9 +8,9 @@ use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{CompareOp, NodeId};
 use crate::ops::{BinaryMember, Side, SpecialOp, UnaryMember};
-use crate::tensor::{record, record_in_place, record_optional, record_uniform};
+use crate::tensor::{record, record_in_place, record_optional};
 use crate::types::{DType, ScalarValue};
-use crate::{error, ops};
+use crate::{error, ops, tensor};
 
 /// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
 /// complex tensor is real, and IS_FINITE, IS_NAN, IS_INF and SIGNBIT return pred. docs/operations.md lists the dtypes
@@ -26,11 +26,7 @@ pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lx
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_unary", unsafe { output("out_tensor", out_tensor) }, || {
         let op = UnaryMember::from_number(op)?;
-        record_uniform(
-            [("x", x.into())],
-            |dtype| ops::uniform_unary(op, dtype),
-            |trace, [x]| ops::unary_member(trace, op, x),
-        )
+        tensor::unary(op, x.into())
     })
 }
 
@@ -60,11 +56,7 @@ pub unsafe extern "C" fn lxla_binary(
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_binary", unsafe { output("out_tensor", out_tensor) }, || {
         let op = BinaryMember::from_number(op)?;
-        record_uniform(
-            [("lhs", lhs.into()), ("rhs", rhs.into())],
-            |dtype| ops::uniform_binary(op, dtype),
-            |trace, [lhs, rhs]| ops::binary_member(trace, op, lhs, rhs),
-        )
+        tensor::binary(op, lhs.into(), rhs.into())
     })
 }
 
@@ -90,11 +82,7 @@ pub unsafe extern "C" fn lxla_binary_scalar(
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_binary_scalar", unsafe { output("out_tensor", out_tensor) }, || {
         let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
-        record_uniform(
-            [("lhs", lhs.into())],
-            |dtype| ops::uniform_scalar(op, dtype, rhs, false),
-            |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, false),
-        )
+        tensor::binary_scalar(op, lhs.into(), rhs, false)
     })
 }
 
@@ -121,11 +109,7 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
         // SAFETY: likewise.
         let (_, rhs) = unsafe { scalar("rhs", rhs)? };
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        record_uniform(
-            [("lhs", lhs.into())],
-            |dtype| ops::uniform_scalar(op, dtype, rhs, on_left),
-            |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, on_left),
-        )
+        tensor::binary_scalar(op, lhs.into(), rhs, on_left)
     })
 }
 

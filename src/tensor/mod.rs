@@ -1,6 +1,7 @@
 //! Tensors, by their handles: recording of operations on them, gradients of pending ones, values and metadata.
 
 mod derivatives;
+mod elementwise;
 mod mesh;
 mod mixing;
 mod operands;
@@ -9,9 +10,10 @@ mod recording;
 mod values;
 
 pub use derivatives::gradients;
+pub use elementwise::{binary, binary_scalar, unary};
 pub use mesh::{create_on_mesh, record_collective, record_on_mesh, shard};
 pub use mixing::brought;
 pub use operands::numbered;
-pub use record::{record, record_in_place, record_list, record_optional, record_uniform};
+pub use record::{record, record_in_place, record_list, record_optional};
 pub use recording::{Recorded, create, finish_all, to_record};
 pub use values::*;

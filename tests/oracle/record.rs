@@ -4,7 +4,7 @@ use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{NodeId, ReduceOp, Trace};
 use lazyxla::testing::ops::{self, BinaryMember, UnaryMember};
-use lazyxla::testing::tensor::{Recorded, record};
+use lazyxla::testing::tensor::{self, Recorded, record};
 use lazyxla::testing::types::ScalarValue;
 
 /// Records an operation on tensors.
@@ -16,11 +16,11 @@ pub fn on<const N: usize, R: Recorded>(
 }
 
 pub fn unary(op: impl Into<UnaryMember>, x: TensorHandle) -> Result<TensorHandle> {
-    on([x], |t, [x]| ops::unary_member(t, op.into(), x))
+    tensor::unary(op.into(), x)
 }
 
 pub fn binary(op: impl Into<BinaryMember>, a: TensorHandle, b: TensorHandle) -> Result<TensorHandle> {
-    on([a, b], |t, [a, b]| ops::binary_member(t, op.into(), a, b))
+    tensor::binary(op.into(), a, b)
 }
 
 /// Records `x (op) scalar`, or `scalar (op) x`.
@@ -30,7 +30,7 @@ pub fn binary_scalar(
     scalar: ScalarValue,
     scalar_on_left: bool,
 ) -> Result<TensorHandle> {
-    on([x], |t, [x]| ops::binary_member_scalar(t, op.into(), x, scalar, scalar_on_left))
+    tensor::binary_scalar(op.into(), x, scalar, scalar_on_left)
 }
 
 pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
