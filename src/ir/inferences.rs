@@ -1,6 +1,7 @@
-//! Remembered result types: for operations whose result type depends on the types of their operands alone. A training
-//! step repeats the same few combinations of types, and shapes of a trace are interned, so that a lookup compares some
-//! integers where inference builds shapes.
+//! Remembered results of inference. Two kinds of operations are remembered: those whose result type depends on the types
+//! of their operands alone, and those with one operand whose result type and attributes depend on the operand's type and
+//! on integer arguments, such as axes. A training step repeats the same few combinations, and shapes of a trace are
+//! interned, so that a lookup compares some integers where inference builds shapes.
 
 use super::op::Op;
 use crate::types::DType;
@@ -8,7 +9,11 @@ use crate::types::DType;
 /// Maximum number of operands of an operation that is remembered.
 const MOST_OPERANDS: usize = 3;
 
-/// Number of entries. An inference replaces the one whose hash is the same.
+/// Maximum number of arguments in a list, and of words of the attributes, of an operation that is remembered.
+const MOST_ARGUMENTS: usize = 4;
+const MOST_WORDS: usize = 1 + MOST_ARGUMENTS;
+
+/// Number of entries of each table. An inference replaces the one whose hash is the same.
 const ENTRIES: usize = 128;
 
 /// Dtype of a node, and number of its shape in the trace.
@@ -21,26 +26,98 @@ struct Inference {
     result: Type,
 }
 
-/// Result types by operation and types of the operands. Empty until the first is remembered.
+/// Integer arguments of an operation, as the caller gives them.
+#[derive(Clone, Copy, Default)]
+pub struct Arguments<'a> {
+    /// A list: axes, or dimensions.
+    pub list: &'a [i64],
+    /// A flag; false for an operation that has none.
+    pub flag: bool,
+}
+
+/// [`Arguments`] that are remembered: the list is padded with zeros.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    list: [i64; MOST_ARGUMENTS],
+    length: u8,
+    flag: bool,
+}
+
+/// Result type and encoded attributes of an operation with arguments.
+#[derive(Clone, Copy)]
+struct Detailed {
+    op: Op,
+    operand: Type,
+    arguments: Key,
+    result: Type,
+    words: [i64; MOST_WORDS],
+    word_count: u8,
+}
+
+/// Results by operation, types of the operands, and arguments. Both tables are empty until the first result is
+/// remembered.
 #[derive(Default)]
-pub struct Inferences(Vec<Option<Inference>>);
+pub struct Inferences {
+    plain: Vec<Option<Inference>>,
+    detailed: Vec<Option<Detailed>>,
+}
 
 impl Inferences {
     /// Result type of an operation on operands of these types, if it was remembered.
     #[inline]
     pub fn get<const N: usize>(&self, op: Op, operands: [Type; N]) -> Option<Type> {
         let operands = padded(operands);
-        let entry = self.0.get(index(op, operands))?.as_ref()?;
+        let entry = self.plain.get(index(op, operands))?.as_ref()?;
         (entry.op == op && entry.operands == operands).then_some(entry.result)
     }
 
     /// Remembers the result type of an operation.
     pub fn insert<const N: usize>(&mut self, op: Op, operands: [Type; N], result: Type) {
         let operands = padded(operands);
-        if self.0.is_empty() {
-            self.0.resize(ENTRIES, None);
+        if self.plain.is_empty() {
+            self.plain.resize(ENTRIES, None);
         }
-        self.0[index(op, operands)] = Some(Inference { op, operands, result });
+        self.plain[index(op, operands)] = Some(Inference { op, operands, result });
+    }
+
+    /// Result type and encoded attributes of an operation with these arguments, if they were remembered.
+    #[inline]
+    pub fn get_detailed(&self, op: Op, operand: Type, arguments: Arguments) -> Option<(Type, &[i64])> {
+        let arguments = Key::new(arguments)?;
+        let entry = self.detailed.get(detailed_index(op, operand, &arguments))?.as_ref()?;
+        let is_known = entry.op == op && entry.operand == operand && entry.arguments == arguments;
+        is_known.then(|| (entry.result, &entry.words[..entry.word_count.into()]))
+    }
+
+    /// Remembers the result type and the encoded attributes of an operation with these arguments, unless there are too
+    /// many arguments or words.
+    pub fn insert_detailed(&mut self, op: Op, operand: Type, arguments: Arguments, result: Type, given: &[i64]) {
+        let Some(arguments) = Key::new(arguments).filter(|_| given.len() <= MOST_WORDS) else { return };
+        if self.detailed.is_empty() {
+            self.detailed.resize(ENTRIES, None);
+        }
+        let mut words = [0; MOST_WORDS];
+        words[..given.len()].copy_from_slice(given);
+        let word_count = given.len() as u8;
+        self.detailed[detailed_index(op, operand, &arguments)] =
+            Some(Detailed { op, operand, arguments, result, words, word_count });
+    }
+}
+
+impl Key {
+    /// None if the list is too long to be remembered.
+    #[inline]
+    fn new(arguments: Arguments) -> Option<Key> {
+        // Element by element: a copy of variable length costs a call.
+        let list = match *arguments.list {
+            [] => [0; 4],
+            [a] => [a, 0, 0, 0],
+            [a, b] => [a, b, 0, 0],
+            [a, b, c] => [a, b, c, 0],
+            [a, b, c, d] => [a, b, c, d],
+            _ => return None,
+        };
+        Some(Key { list, length: arguments.list.len() as u8, flag: arguments.flag })
     }
 }
 
@@ -54,10 +131,29 @@ fn padded<const N: usize>(operands: [Type; N]) -> [Option<Type>; MOST_OPERANDS] 
 
 #[inline]
 fn index(op: Op, operands: [Option<Type>; MOST_OPERANDS]) -> usize {
-    let mut hash = op.code();
-    for (dtype, shape) in operands.into_iter().flatten() {
-        hash = (hash.rotate_left(5) ^ (shape << 5 | dtype as u32)).wrapping_mul(0x9E37_79B9);
-    }
+    place(operands.into_iter().flatten().fold(op.code(), |hash, ty| mixed(hash, type_bits(ty))))
+}
+
+#[inline]
+fn detailed_index(op: Op, operand: Type, arguments: &Key) -> usize {
+    let start = mixed(op.code(), type_bits(operand) ^ u32::from(arguments.flag) << 31);
+    // Arguments that differ in the high half only share an entry.
+    place(arguments.list.iter().fold(start, |hash, &argument| mixed(hash, argument as u32)))
+}
+
+#[inline]
+fn type_bits((dtype, shape): Type) -> u32 {
+    shape << 5 | dtype as u32
+}
+
+#[inline]
+fn mixed(hash: u32, bits: u32) -> u32 {
+    (hash.rotate_left(5) ^ bits).wrapping_mul(0x9E37_79B9)
+}
+
+/// Index of the entry for a hash.
+#[inline]
+fn place(hash: u32) -> usize {
     hash as usize >> (u32::BITS - ENTRIES.trailing_zeros())
 }
 
@@ -79,6 +175,28 @@ mod tests {
         assert_eq!(known.get(add, [c, b]), None);
         assert_eq!(known.get(add, [a]), None);
         assert_eq!(known.get(add, [a, b, b]), None);
+    }
+
+    #[test]
+    fn a_result_is_remembered_for_its_operation_operand_and_arguments() {
+        fn list(list: &[i64]) -> Arguments<'_> {
+            Arguments { list, flag: false }
+        }
+        let mut known = Inferences::default();
+        let (a, b) = ((DType::F32, 0), (DType::F32, 1));
+        assert_eq!(known.get_detailed(Op::Transpose, a, list(&[1, 0])), None);
+        known.insert_detailed(Op::Transpose, a, list(&[1, 0]), b, &[2, 1, 0]);
+        assert_eq!(known.get_detailed(Op::Transpose, a, list(&[1, 0])), Some((b, &[2, 1, 0][..])));
+        assert_eq!(known.get_detailed(Op::Transpose, a, Arguments { list: &[1, 0], flag: true }), None);
+        assert_eq!(known.get_detailed(Op::Reverse, a, list(&[1, 0])), None);
+        assert_eq!(known.get_detailed(Op::Transpose, b, list(&[1, 0])), None);
+        for other in [&[][..], &[1], &[0, 1], &[1, 0, 0], &[1, 0, 0, 0], &[1, 0, 0, 0, 0], &[1 | 1 << 32, 0]] {
+            assert_eq!(known.get_detailed(Op::Transpose, a, list(other)), None, "{other:?}");
+        }
+        known.insert_detailed(Op::Transpose, b, list(&[4, 3, 2, 1, 0]), b, &[5, 4, 3, 2, 1, 0]);
+        known.insert_detailed(Op::Transpose, b, list(&[1]), b, &[0; MOST_WORDS + 1]);
+        assert_eq!(known.get_detailed(Op::Transpose, b, list(&[4, 3, 2, 1, 0])), None);
+        assert_eq!(known.get_detailed(Op::Transpose, b, list(&[1])), None);
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body};
 pub use dimension_numbers::DimensionNumbers;
 pub use gradients::{GradientMemory, Request};
+pub use inferences::Arguments;
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use members::numbered;

@@ -1,7 +1,7 @@
 //! Recording: the nodes of operations, leaves and results.
 
-use super::attributes::{Attributes, encode};
-use super::inferences;
+use super::attributes::{Attributes, Words, encode};
+use super::inferences::{self, Arguments};
 use super::leaf::{LeafData, LeafPlace, Parameter};
 use super::op::Op;
 use super::program::Body;
@@ -69,6 +69,33 @@ impl Trace {
     pub fn remember_inference<const N: usize>(&mut self, op: Op, operands: [NodeId; N], result: (DType, ShapeId)) {
         let operands = operands.map(|id| self.type_of(id));
         self.inferences.insert(op, operands, (result.0, result.1.0));
+    }
+
+    /// Records an operation whose result type and attributes were remembered for these arguments. Returns None if they
+    /// were not.
+    #[inline]
+    pub fn remembered_operation(&mut self, op: Op, x: NodeId, arguments: Arguments) -> Option<NodeId> {
+        let ((dtype, shape), words) = self.inferences.get_detailed(op, self.type_of(x), arguments)?;
+        let (payload, count) = (self.attributes.len() as u32, words.len() as u32);
+        // One by one: a copy of variable length costs a call.
+        words.iter().for_each(|&word| self.attributes.push(word));
+        let id = self.operation(op, dtype, ShapeId(shape), &[x]);
+        if count > 0 {
+            let new = &mut self.nodes[id.0 as usize];
+            (new.payload, new.attributes) = (payload, count);
+        }
+        Some(id)
+    }
+
+    /// Remembers the result type and the attributes of a node, which depend only on its operation, the type of its only
+    /// operand, and `arguments`.
+    pub fn remember_operation(&mut self, id: NodeId, arguments: Arguments) {
+        let node = self.node(id);
+        debug_assert!(node.arity == 1 && !node.op.has_scalar() && !node.op.has_results() && !node.op.is_collective());
+        let (op, operand) = (node.op, self.type_of(node.operands[0]));
+        let words = Words::from_slice(self.words(node));
+        debug_assert_eq!(op.has_attributes(), !words.is_empty());
+        self.inferences.insert_detailed(op, operand, arguments, self.type_of(id), &words);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{Arguments, Attributes, NodeId, Op, Trace};
 use crate::types::{
     Axes, DType, Dims, MAX_RANK, Scalar, ScalarValue, TensorType, broadcast, element_count, normalize_axis,
 };
@@ -68,6 +68,31 @@ pub fn inferred<const N: usize>(
         }
     };
     Ok(trace.operation(op, dtype, shape, &operands))
+}
+
+/// Records an operation of one operand whose result type and attributes depend only on the operand's type and on
+/// `arguments`. `infer` returns both, or None if the result is the operand. It is called unless the trace remembers the
+/// result for an operand of this type and these arguments.
+#[inline]
+pub fn inferred_with_arguments<A: Attributes>(
+    trace: &mut Trace,
+    op: Op,
+    x: NodeId,
+    arguments: Arguments,
+    infer: impl FnOnce(&TensorType) -> Result<Option<(TensorType, A)>>,
+) -> Result<NodeId> {
+    if let Some(id) = trace.remembered_operation(op, x, arguments) {
+        return Ok(id);
+    }
+    let Some((ty, attributes)) = infer(&trace.ty(x))? else { return Ok(x) };
+    let shape = trace.intern(&ty.dims);
+    let id = if op.has_attributes() {
+        trace.operation_with_attributes(op, ty.dtype, shape, &[x], &attributes)
+    } else {
+        trace.operation(op, ty.dtype, shape, &[x])
+    };
+    trace.remember_operation(id, arguments);
+    Ok(id)
 }
 
 /// Integer dtype of positions on an axis of this size.

@@ -86,4 +86,4 @@ pub use sorting::unique::*;
 pub use table::build;
 pub use table::{COMPOSED, LOWERING, definition, evaluate};
 
-use infer::{axis_set, common_dims, common_dtype, distinct_axes, inferred, refuse, typed};
+use infer::{axis_set, common_dims, common_dtype, distinct_axes, inferred, inferred_with_arguments, refuse, typed};

@@ -2,14 +2,14 @@
 
 use crate::emit::{Emitter, Extent, emit, identity, mlir};
 use crate::error::Result;
-use crate::ir::{NodeId, Op, ReduceOp, Trace, attributes};
+use crate::ir::{Arguments, NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::{batch, derivative};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{axis_set, refuse};
+use crate::ops::{axis_set, inferred_with_arguments, refuse};
 use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
 /// Definition of the reductions in [`ReduceOp`].
@@ -41,24 +41,25 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
         return float8::in_f32(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
     }
     let x = counted(trace, op, x);
-    let ty = trace.ty(x);
-    check(op, &ty)?;
-    let reduced = axis_set("axes", axes, ty.dims.len())?;
-    if reduced == 0 {
-        return Ok(x);
-    }
+    inferred_with_arguments(trace, Op::Reduce(op), x, Arguments { list: axes, flag: keep_dims }, |ty| {
+        check(op, ty)?;
+        let reduced = axis_set("axes", axes, ty.dims.len())?;
+        Ok((reduced != 0).then(|| infer(ty, reduced, keep_dims)))
+    })
+}
+
+/// Returns the result type and the attributes of a reduction over a set of axes.
+fn infer(x: &TensorType, reduced: u64, keep_dims: bool) -> (TensorType, ReduceAttributes) {
     let (mut axes, mut dims) = (Axes::new(), Dims::new());
-    for (axis, &dim) in ty.dims.iter().enumerate() {
-        match (reduced >> axis & 1 == 1, keep_dims) {
-            (false, _) => dims.push(dim),
-            (true, keep_dims) => {
-                axes.push(axis as i64);
-                dims.extend(keep_dims.then_some(1));
-            }
+    for (axis, &dim) in x.dims.iter().enumerate() {
+        if reduced >> axis & 1 == 0 {
+            dims.push(dim);
+        } else {
+            axes.push(axis as i64);
+            dims.extend(keep_dims.then_some(1));
         }
     }
-    let shape = trace.intern(&dims);
-    Ok(trace.operation_with_attributes(Op::Reduce(op), ty.dtype, shape, &[x], &ReduceAttributes { axes }))
+    (TensorType { dtype: x.dtype, dims }, ReduceAttributes { axes })
 }
 
 /// Converts pred to s64 before sums and products, which treat it as 0 and 1, as NumPy does.

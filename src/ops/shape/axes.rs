@@ -3,12 +3,12 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, attributes};
+use crate::ir::{Arguments, NodeId, Op, Trace, attributes};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::rules::Batching;
 use crate::ops::shape::rules;
-use crate::ops::{distinct_axes, typed};
+use crate::ops::{distinct_axes, inferred_with_arguments};
 use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
 
 /// Definition of `reshape`: elements in row-major order, in the node's shape.
@@ -91,31 +91,27 @@ attributes! {
 
 /// Records a reshape to `dims`, which have the same number of elements.
 pub fn reshape(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
-    let ty = trace.ty(x);
-    check_reshape(&ty, dims)?;
-    Ok(if ty.dims.as_slice() == dims { x } else { typed(trace, Op::Reshape, &TensorType::new(ty.dtype, dims), &[x]) })
+    inferred_with_arguments(trace, Op::Reshape, x, Arguments { list: dims, flag: false }, |ty| {
+        check_reshape(ty, dims)?;
+        Ok((ty.dims.as_slice() != dims).then(|| (TensorType::new(ty.dtype, dims), ())))
+    })
 }
 
 /// Records a broadcast to `dims`, by NumPy's rules.
 pub fn broadcast_to(trace: &mut Trace, x: NodeId, dims: &[i64]) -> Result<NodeId> {
-    let ty = trace.ty(x);
-    check_broadcast_to(&ty, dims)?;
-    Ok(if ty.dims.as_slice() == dims {
-        x
-    } else {
-        typed(trace, Op::BroadcastTo, &TensorType::new(ty.dtype, dims), &[x])
+    inferred_with_arguments(trace, Op::BroadcastTo, x, Arguments { list: dims, flag: false }, |ty| {
+        check_broadcast_to(ty, dims)?;
+        Ok((ty.dims.as_slice() != dims).then(|| (TensorType::new(ty.dtype, dims), ())))
     })
 }
 
 /// Records a transpose: axis i of the result is axis `permutation[i]` of `x`.
 pub fn transpose(trace: &mut Trace, x: NodeId, permutation: &[i64]) -> Result<NodeId> {
-    let ty = trace.ty(x);
-    let (permutation, dims) = infer_transpose(&ty, permutation)?;
-    if permutation.iter().copied().eq(0..permutation.len() as i64) {
-        return Ok(x);
-    }
-    let shape = trace.intern(&dims);
-    Ok(trace.operation_with_attributes(Op::Transpose, ty.dtype, shape, &[x], &TransposeAttributes { permutation }))
+    inferred_with_arguments(trace, Op::Transpose, x, Arguments { list: permutation, flag: false }, |ty| {
+        let (permutation, dims) = infer_transpose(ty, permutation)?;
+        let moves = !permutation.iter().copied().eq(0..permutation.len() as i64);
+        Ok(moves.then(|| (TensorType { dtype: ty.dtype, dims }, TransposeAttributes { permutation })))
+    })
 }
 
 /// Records a reversal of axes.
