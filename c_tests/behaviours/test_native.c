@@ -274,10 +274,10 @@ TEST(native_tensors_are_saved_and_loaded_with_others) {
   OK(lxla_env_release(env));
 }
 
-// Results of small arrays of one type, which are not recorded, beside those of large ones: the same bits. 256 elements
+// Results of small arrays of one shape, which are not recorded, beside those of large ones: the same bits. 256 elements
 // are the most that are small.
 TEST(small_and_large_arrays_have_the_same_results) {
-  enum { LARGE = 300, OPERATIONS = 6 };
+  enum { LARGE = 300, OPERATIONS = 9 };
   lxla_env env = new_env();
   float x[LARGE], y[LARGE], want[OPERATIONS][LARGE], got[LARGE];
   for (int i = 0; i < LARGE; i++) x[i] = (float)(i % 17) - 8.25f, y[i] = (float)(i % 5) + 0.375f;
@@ -291,6 +291,17 @@ TEST(small_and_large_arrays_have_the_same_results) {
     OK(lxla_binary_with_scalar(LXLA_BINARY_SUBTRACT, a, &three, 1, &r[3]));
     OK(lxla_unary(LXLA_UNARY_EXPONENTIAL, a, &r[4]));
     OK(lxla_unary(LXLA_UNARY_FLOOR, a, &r[5]));
+    lxla_tensor greater, before;
+    OK(lxla_compare(LXLA_COMPARE_GT, a, b, &greater));
+    OK(lxla_select(greater, a, b, &r[6]));
+    r[7] = on(env, cpu, DIMS(sizes[s]), x), r[8] = on(env, cpu, DIMS(sizes[s]), x);
+    OK(lxla_tensor_snapshot(r[7], &before));
+    OK(lxla_binary_inplace(LXLA_BINARY_SUBTRACT, r[7], b));
+    OK(lxla_binary_scalar_inplace(LXLA_BINARY_SUBTRACT, r[8], 3));
+    read_f32(before, got, (size_t)sizes[s]);
+    CHECK(memcmp(got, x, (size_t)sizes[s] * sizeof *got) == 0);
+    REFUSED(lxla_binary_inplace(LXLA_BINARY_SUBTRACT, greater, b), LXLA_INVALID_ARGUMENT, "lhs is pred");
+    RELEASE(greater, before);
     for (int k = 0; k < OPERATIONS; k++) {
       read_f32(r[k], s == 0 ? want[k] : got, (size_t)sizes[s]);
       if (s > 0) CHECK(memcmp(got, want[k], (size_t)sizes[s] * sizeof *got) == 0);
@@ -299,6 +310,9 @@ TEST(small_and_large_arrays_have_the_same_results) {
     // A released operand is an error that names it, and makes nothing.
     OK(lxla_tensor_release(b));
     REFUSED(lxla_binary(LXLA_BINARY_SUBTRACT, a, b, &r[0]), LXLA_INVALID_HANDLE, "rhs");
+    REFUSED(lxla_compare(LXLA_COMPARE_LT, a, b, &r[0]), LXLA_INVALID_HANDLE, "rhs");
+    REFUSED(lxla_select(b, a, a, &r[0]), LXLA_INVALID_HANDLE, "pred");
+    REFUSED(lxla_binary_inplace(LXLA_BINARY_ADD, b, a), LXLA_INVALID_HANDLE, "dst");
     RELEASE(a);
   }
   for (int i = 0; i < LARGE; i++) {
@@ -307,6 +321,42 @@ TEST(small_and_large_arrays_have_the_same_results) {
     EQUAL(want[2][i], x[i] - 3);
     EQUAL(want[3][i], 3 - x[i]);
     EQUAL(want[5][i], floorf(x[i]));
+    EQUAL(want[6][i], fmaxf(x[i], y[i]));
+    EQUAL(want[7][i], want[0][i]);
+    EQUAL(want[8][i], want[2][i]);
+  }
+  OK(lxla_env_release(env));
+}
+
+// A reduction of a small array, which is not recorded, beside that of each row of a large one: the same bits.
+TEST(small_and_large_arrays_have_the_same_reductions) {
+  enum { ROWS = 300, COLUMNS = 256 };
+  const int32_t reductions[] = {LXLA_REDUCE_SUM, LXLA_REDUCE_PRODUCT, LXLA_REDUCE_MAX, LXLA_REDUCE_MIN};
+  lxla_env env = new_env();
+  float x[COLUMNS], one, all[ROWS];
+  for (int i = 0; i < COLUMNS; i++) x[i] = (float)(i % 17) * 0.1f + 0.3f;
+  for (int64_t columns = 1; columns <= COLUMNS; columns = columns * 3 + columns % 2) {
+    lxla_tensor row = on(env, cpu, DIMS(columns), x), rows, kept, of_row, of_rows;
+    OK(lxla_broadcast_to(row, DIMS(ROWS, columns), &rows));
+    for (size_t k = 0; k < sizeof reductions / sizeof *reductions; k++) {
+      OK(lxla_reduce(reductions[k], row, (const int64_t[]){-1}, 1, 0, &of_row));
+      OK(lxla_reduce(reductions[k], row, (const int64_t[]){0}, 1, 1, &kept));
+      OK(lxla_reduce(reductions[k], rows, (const int64_t[]){1}, 1, 0, &of_rows));
+      read_f32(of_rows, all, ROWS);
+      read_f32(of_row, &one, 1);
+      for (int i = 0; i < ROWS; i++) CHECK(memcmp(&all[i], &one, sizeof one) == 0);
+      read_f32(kept, all, 1);
+      CHECK(memcmp(all, &one, sizeof one) == 0);
+      size_t rank;
+      OK(lxla_tensor_rank(kept, &rank));
+      EQUAL(rank, 1);
+      OK(lxla_tensor_rank(of_row, &rank));
+      EQUAL(rank, 0);
+      RELEASE(of_row, kept, of_rows);
+    }
+    REFUSED(lxla_reduce(LXLA_REDUCE_SUM, row, (const int64_t[]){1}, 1, 0, &of_row), LXLA_INVALID_ARGUMENT, "axes: axis 1");
+    REFUSED(lxla_reduce(LXLA_REDUCE_ALL, row, (const int64_t[]){0}, 1, 0, &of_row), LXLA_INVALID_ARGUMENT, "takes pred");
+    RELEASE(row, rows);
   }
   OK(lxla_env_release(env));
 }

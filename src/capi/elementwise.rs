@@ -8,7 +8,7 @@ use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{CompareOp, NodeId};
 use crate::ops::{BinaryMember, Side, SpecialOp, UnaryMember};
-use crate::tensor::{record, record_in_place, record_optional};
+use crate::tensor::{record, record_optional};
 use crate::types::{DType, ScalarValue};
 use crate::{error, ops, tensor};
 
@@ -66,8 +66,7 @@ pub unsafe extern "C" fn lxla_binary(
 pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tensor) -> lxla_status {
     guard("lxla_binary_inplace", || {
         let op = BinaryMember::from_number(op)?;
-        let operands = [("dst", dst.into()), ("rhs", rhs.into())];
-        record_in_place(operands, |trace, [dst, rhs]| ops::binary_member_in_place(trace, op, dst, rhs))
+        tensor::binary_in_place(op, dst.into(), rhs.into())
     })
 }
 
@@ -91,7 +90,7 @@ pub unsafe extern "C" fn lxla_binary_scalar(
 pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64) -> lxla_status {
     guard("lxla_binary_scalar_inplace", || {
         let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
-        record_in_place([("dst", dst.into())], |trace, [dst]| ops::binary_member_scalar(trace, op, dst, rhs, false))
+        tensor::binary_scalar_in_place(op, dst.into(), rhs, false)
     })
 }
 
@@ -125,7 +124,7 @@ pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
         // SAFETY: the caller's promise, see `capi`.
         let (_, rhs) = unsafe { scalar("rhs", rhs)? };
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        record_in_place([("dst", dst.into())], |trace, [dst]| ops::binary_member_scalar(trace, op, dst, rhs, on_left))
+        tensor::binary_scalar_in_place(op, dst.into(), rhs, on_left)
     })
 }
 
@@ -141,7 +140,7 @@ pub unsafe extern "C" fn lxla_compare(
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_compare", unsafe { output("out_tensor", out_tensor) }, || {
         let op = CompareOp::from_number(op)?;
-        record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| ops::compare(trace, op, lhs, rhs))
+        tensor::compare(op, lhs.into(), rhs.into())
     })
 }
 
@@ -210,8 +209,7 @@ pub unsafe extern "C" fn lxla_select(
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_select", unsafe { output("out_tensor", out_tensor) }, || {
-        let operands = [("pred", pred.into()), ("on_true", on_true.into()), ("on_false", on_false.into())];
-        record(operands, |trace, [pred, on_true, on_false]| ops::select(trace, pred, on_true, on_false))
+        tensor::select(pred.into(), on_true.into(), on_false.into())
     })
 }
 

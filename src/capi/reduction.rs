@@ -10,7 +10,7 @@ use super::types::*;
 use crate::error::Result;
 use crate::ir::{ReduceOp, Window};
 use crate::tensor::record;
-use crate::{computation, ops};
+use crate::{computation, ops, tensor};
 
 /// Records a reduction over axes, one of `LXLA_REDUCE_*`. SUM and PRODUCT keep the dtype, except that pred is summed
 /// and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn lxla_reduce(
         // SAFETY: likewise.
         let axes = unsafe { axes_of(x, axes, n_axes)? };
         let (op, keep_dims) = (ReduceOp::from_number(op)?, flag("keep_dims", keep_dims)?);
-        record([("x", x.into())], |trace, [x]| ops::reduce(trace, op, x, &axes, keep_dims))
+        tensor::reduce(op, x.into(), &axes, keep_dims)
     })
 }
 

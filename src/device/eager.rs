@@ -10,8 +10,6 @@ use crate::call;
 use crate::error::Result;
 use crate::ir::{LeafData, Mark, NodeId};
 use crate::native::Array;
-use crate::ops::Uniform;
-use crate::types::DType;
 use std::sync::Arc;
 
 impl DeviceState {
@@ -69,24 +67,19 @@ impl DeviceState {
         Some(made)
     }
 
-    /// Evaluates a uniform operation on small arrays of one type immediately, without recording it. `operation` returns
-    /// the operation for a dtype. Returns None if `operation` does, if an operand is not a live tensor with an array as
-    /// its value, or if the arrays are large or differ in type.
+    /// Returns the arrays of small tensors, whose operations are evaluated under the lock. Returns None if a handle is
+    /// not that of a live tensor with an array as its value, or if an array is large.
     #[inline]
-    pub fn uniform_work<const N: usize>(
-        &self,
-        operands: [TensorHandle; N],
-        operation: impl FnOnce(DType) -> Option<Uniform>,
-    ) -> Option<Result<Array>> {
-        let array = |handle| match &self.table.slot(self.table.find(handle)?).value {
-            Value::Native(array) => Some(array),
-            Value::Pending(_) | Value::Data(_) => None,
+    pub fn small_arrays<const N: usize>(&self, tensors: [TensorHandle; N]) -> Option<[&Array; N]> {
+        let array = |tensor| match &self.table.slot(self.table.find(tensor)?).value {
+            Value::Native(array) if array.size_bytes() <= work::SMALL => Some(array),
+            Value::Native(_) | Value::Pending(_) | Value::Data(_) => None,
         };
-        let mut arrays = [array(operands[0])?; N];
-        for (known, &handle) in arrays.iter_mut().zip(&operands).skip(1) {
-            *known = array(handle)?;
+        let mut arrays = [array(tensors[0])?; N];
+        for (known, &tensor) in arrays.iter_mut().zip(&tensors).skip(1) {
+            *known = array(tensor)?;
         }
-        work::uniform(arrays, operation)
+        Some(arrays)
     }
 
     /// Discards what the current call recorded: without work if all of it is operations on tensors.

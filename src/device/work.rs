@@ -6,8 +6,7 @@ use crate::error::Result;
 use crate::interpret;
 use crate::ir::{NodeId, Op, Segment, Trace, Words, Workspace};
 use crate::native::Array;
-use crate::ops::Uniform;
-use crate::types::{DType, Scalar, TensorType};
+use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
 /// Result arrays, one for each requested node.
@@ -93,7 +92,7 @@ enum Asked {
 }
 
 /// Maximum size in bytes of the operands and the result of an operation that is evaluated under the lock.
-const SMALL: usize = 1024;
+pub(super) const SMALL: usize = 1024;
 
 /// Evaluates one small operation on leaves. Returns None for anything else.
 #[inline]
@@ -119,21 +118,6 @@ pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array
     }
     let ty = trace.ty(id);
     (ty.size_bytes() <= SMALL).then(|| evaluate(&ty))
-}
-
-/// Evaluates a uniform operation on small arrays of one type. `operation` returns the operation for a dtype. Returns
-/// None if `operation` does, or if the arrays are larger than [`SMALL`] or differ in type.
-#[inline]
-pub fn uniform<const N: usize>(
-    arrays: [&Array; N],
-    operation: impl FnOnce(DType) -> Option<Uniform>,
-) -> Option<Result<Array>> {
-    let ty = arrays[0].ty();
-    if arrays[0].size_bytes() > SMALL || arrays[1..].iter().any(|array| array.ty() != ty) {
-        return None;
-    }
-    let Uniform { op, scalar } = operation(ty.dtype)?;
-    Some(interpret::evaluate(op, ty, &[], scalar, &arrays))
 }
 
 impl Work {

@@ -2,12 +2,11 @@
 //! records, and makes tensors of the results. The names of operands are for messages.
 
 use super::operands::{nodes, numbered, operand_list, operands};
-use super::recording::{Recorded, finish_in_place, to_record};
+use super::recording::{Recorded, State, finish_in_place, replace_array, to_record};
 use crate::device::{OperandName, TensorHandle, common_device};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
-use crate::ops::Uniform;
-use crate::types::DType;
+use crate::native::Array;
 
 /// Records an operation on named operands.
 #[inline]
@@ -20,20 +19,18 @@ pub fn record<const N: usize, R: Recorded>(
     made.finish(state)
 }
 
-/// Like [`record`], but on cpu evaluates small operands of one type without recording, if `uniform` returns an operation
-/// for their dtype. `uniform` must return the operation that `operation` records.
+/// Like [`record`], but asks `direct` first, if the operands are small arrays on cpu: it returns the result that
+/// evaluating the recorded operation would have, or None if the operation has to be recorded.
 #[inline]
-pub fn record_uniform<const N: usize>(
+pub fn record_direct<const N: usize>(
     named: [(&str, TensorHandle); N],
-    uniform: impl FnOnce(DType) -> Option<Uniform>,
+    direct: impl FnOnce([&Array; N]) -> Option<Result<Array>>,
     operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
 ) -> Result<TensorHandle> {
     // Operands on different devices are brought together, or refused, by `record`.
     let Ok(device) = common_device(&named) else { return record(named, operation) };
     let mut state = to_record(device)?;
-    if state.is_native()
-        && let Some(made) = state.uniform_work(named.map(|(_, handle)| handle), uniform)
-    {
+    if let Some(made) = directly(&state, &named, direct) {
         return state.new_tensor_of_array(made?);
     }
     let nodes = nodes(&mut state, named)?;
@@ -42,13 +39,42 @@ pub fn record_uniform<const N: usize>(
 
 /// Records an operation whose result becomes the value of its first operand, `dst`.
 #[inline]
-pub fn record_in_place<const N: usize>(
+fn record_in_place<const N: usize>(
     named: [(&str, TensorHandle); N],
     operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
 ) -> Result<()> {
     let (mut state, nodes) = operands(named)?;
     let id = operation(&mut state.trace, nodes)?;
     finish_in_place(state, named[0].1, id)
+}
+
+/// Like [`record_in_place`], but asks `direct` first, as [`record_direct`] does. The result of `direct` has the type of
+/// `dst`.
+#[inline]
+pub fn record_direct_in_place<const N: usize>(
+    named: [(&str, TensorHandle); N],
+    direct: impl FnOnce([&Array; N]) -> Option<Result<Array>>,
+    operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
+) -> Result<()> {
+    let Ok(device) = common_device(&named) else { return record_in_place(named, operation) };
+    let mut state = to_record(device)?;
+    if let Some(made) = directly(&state, &named, direct) {
+        return replace_array(state, named[0].1, made?);
+    }
+    let nodes = nodes(&mut state, named)?;
+    let id = operation(&mut state.trace, nodes)?;
+    finish_in_place(state, named[0].1, id)
+}
+
+/// Returns the result of `direct` if the operands are small arrays on cpu.
+#[inline]
+fn directly<const N: usize>(
+    state: &State,
+    named: &[(&str, TensorHandle); N],
+    direct: impl FnOnce([&Array; N]) -> Option<Result<Array>>,
+) -> Option<Result<Array>> {
+    let arrays = if state.is_native() { state.small_arrays(named.map(|(_, tensor)| tensor)) } else { None };
+    arrays.and_then(direct)
 }
 
 /// Records an operation on named operands and a list of further ones.

@@ -5,6 +5,7 @@ use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, Tens
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
+use crate::native::Array;
 use crate::sync;
 use crate::types::check_rank;
 use parking_lot::MutexGuard;
@@ -205,6 +206,16 @@ pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Resul
     } else {
         state.set_value(slot, id)
     };
+    drop(state);
+    drop(garbage);
+    Ok(())
+}
+
+/// Gives the tensor `dst` on cpu an array as its value.
+#[inline]
+pub fn replace_array(mut state: State, dst: TensorHandle, array: Array) -> Result<()> {
+    let slot = state.check("dst", dst)?;
+    let garbage = state.replace_value(slot, Value::Native(array));
     drop(state);
     drop(garbage);
     Ok(())

@@ -3,7 +3,7 @@
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{NodeId, ReduceOp, Trace};
-use lazyxla::testing::ops::{self, BinaryMember, UnaryMember};
+use lazyxla::testing::ops::{BinaryMember, UnaryMember};
 use lazyxla::testing::tensor::{self, Recorded, record};
 use lazyxla::testing::types::ScalarValue;
 
@@ -34,5 +34,5 @@ pub fn binary_scalar(
 }
 
 pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
-    on([x], |t, [x]| ops::reduce(t, op, x, axes, keep_dims))
+    tensor::reduce(op, x, axes, keep_dims)
 }

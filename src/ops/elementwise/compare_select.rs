@@ -110,10 +110,16 @@ pub fn select_sides(trace: &mut Trace, pred: NodeId, sides: [Side; 2]) -> Result
 /// Infers the result type of a comparison, whose dtype is pred.
 fn infer_compare(op: CompareOp, lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
     let dtype = common_dtype(lhs, rhs)?;
-    if dtype.kind() == Kind::Complex && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
+    if !is_ordered(op, dtype) {
         return Err(error!(InvalidArgument, "lhs is {lhs} and rhs is {rhs}: complex numbers have no order"));
     }
     Ok(TensorType { dtype: DType::Pred, dims: common_dims(lhs, rhs)? })
+}
+
+/// Whether `op` supports `dtype`: complex numbers have no order.
+#[inline]
+pub(in crate::ops) fn is_ordered(op: CompareOp, dtype: DType) -> bool {
+    dtype.kind() != Kind::Complex || matches!(op, CompareOp::Eq | CompareOp::Ne)
 }
 
 fn infer_select(pred: &TensorType, on_true: &TensorType, on_false: &TensorType) -> Result<TensorType> {

@@ -9,7 +9,7 @@ use crate::record::{binary, binary_scalar, on, reduce};
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp};
-use lazyxla::testing::tensor::{assign, create, record_in_place, shard, snapshot};
+use lazyxla::testing::tensor::{self, assign, create, shard, snapshot};
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 use lazyxla::testing::{ops, sync};
 use proptest::prelude::*;
@@ -195,10 +195,7 @@ impl Action {
                 if let Deed::Scalar = self.kind {
                     return world.both(dtype, bounded, |n| binary_scalar(op, a.of(n), scalar, false));
                 }
-                world.in_place(a, bounded, |n| {
-                    let operands = [("dst", a.of(n))];
-                    record_in_place(operands, |t, [x]| ops::binary_member_scalar(t, op.into(), x, scalar, false))
-                })
+                world.in_place(a, bounded, |n| tensor::binary_scalar_in_place(op.into(), a.of(n), scalar, false))
             }
             Deed::Move => {
                 let operation = SHAPE_OPERATIONS[third as usize % SHAPE_OPERATIONS.len()];
@@ -327,10 +324,7 @@ impl Action {
                 if dtype != a.ty.dtype {
                     return Ok(());
                 }
-                world.in_place(a, bounded, |n| {
-                    let operands = [("dst", a.of(n)), ("rhs", b.of(n))];
-                    record_in_place(operands, |t, [x, y]| ops::binary_member_in_place(t, op.into(), x, y))
-                })
+                world.in_place(a, bounded, |n| tensor::binary_in_place(op.into(), a.of(n), b.of(n)))
             }
         }
     }
@@ -346,8 +340,8 @@ impl Action {
         let bounded = a.bounded.where_greater(&b.bounded, [&x.bounded, &y.bounded], Rounding::of(compared));
         let bounded = bounded.and_then(|bounded| bounded.rounded(0.0, Rounding::of(dtype)));
         world.both(dtype, bounded, |n| {
-            let pred = Host::new(on([x.of(n), y.of(n)], |t, [x, y]| ops::compare(t, CompareOp::Gt, x, y)))?;
-            on([pred.handle(), a.of(n), b.of(n)], |t, [pred, a, b]| ops::select(t, pred, a, b))
+            let pred = Host::new(tensor::compare(CompareOp::Gt, x.of(n), y.of(n)))?;
+            tensor::select(pred.handle(), a.of(n), b.of(n))
         })
     }
 }

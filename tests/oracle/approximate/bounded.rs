@@ -176,7 +176,7 @@ impl Bounded {
         let pred = on([difference.0], |t, [x]| ops::compare_scalar(t, CompareOp::Gt, x, zero, false));
         let value = selected(&Host::new(pred)?, &self.value, &other.value)?;
         let doubt = x.error.plus(&y.error)?.shifted(2.0 * r.tiny)?;
-        let undecided = on([difference.size()?.0, doubt.0], |t, [x, y]| ops::compare(t, CompareOp::Le, x, y));
+        let undecided = tensor::compare(CompareOp::Le, difference.size()?.0, doubt.0);
         let gap = self.value.minus(&other.value)?.size()?;
         let none = gap.scaled(0.0)?;
         let gap = selected(&Host::new(undecided)?, &gap, &none)?;
@@ -211,5 +211,5 @@ impl Bounded {
 }
 
 fn selected(pred: &Host, on_true: &Host, on_false: &Host) -> Result<Host> {
-    Host::new(on([pred.0, on_true.0, on_false.0], |t, [pred, a, b]| ops::select(t, pred, a, b)))
+    Host::new(tensor::select(pred.0, on_true.0, on_false.0))
 }

@@ -9,7 +9,7 @@ use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
 use lazyxla::testing::ops::{self, ActivationOp, BinaryFunction, Side, UnaryFunction, UnaryMember};
-use lazyxla::testing::tensor::{record_in_place, record_optional};
+use lazyxla::testing::tensor::{self, record_optional};
 use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,10 +151,9 @@ impl Elementwise {
             return twin.computed(bound, |world| binary(op, world.of(a), world.of(b)));
         }
         match exact(bound, dtypes[0]) {
-            Some(bound) => twin.in_place(a, bound, |world| {
-                let operands = [("dst", world.of(a)), ("rhs", world.of(b))];
-                record_in_place(operands, |t, [a, b]| ops::binary_member_in_place(t, op.into(), a, b))
-            }),
+            Some(bound) => {
+                twin.in_place(a, bound, |world| tensor::binary_in_place(op.into(), world.of(a), world.of(b)))
+            }
             None => Ok(()),
         }
     }
@@ -170,10 +169,9 @@ impl Elementwise {
             return twin.computed(bound, |world| binary_scalar(op, world.of(a), value, left));
         }
         match exact(bound, dtype) {
-            Some(bound) => twin.in_place(a, bound, |world| {
-                let operands = [("dst", world.of(a))];
-                record_in_place(operands, |t, [x]| ops::binary_member_scalar(t, op.into(), x, value, left))
-            }),
+            Some(bound) => {
+                twin.in_place(a, bound, |world| tensor::binary_scalar_in_place(op.into(), world.of(a), value, left))
+            }
             None => Ok(()),
         }
     }
@@ -186,7 +184,7 @@ impl Elementwise {
         match self {
             Elementwise::Compare => {
                 let op = member(CompareOp::ALL, action.numbers[0]);
-                twin.computed(1.0, |world| on([world.of(a), world.of(b)], |t, [a, b]| ops::compare(t, op, a, b)))
+                twin.computed(1.0, |world| tensor::compare(op, world.of(a), world.of(b)))
             }
             Elementwise::Complex => twin.computed(a.bound.max(b.bound), |world| {
                 on([world.of(a), world.of(b)], |t, [a, b]| ops::complex(t, a, b))
@@ -330,8 +328,7 @@ fn select(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
     };
     let Some(b) = twin.pick(action.tensors[1]) else { return Ok(()) };
     let c = twin.pick_like(action.tensors[2], b);
-    let operands = |world: World| [pred, b, c].map(|pair| world.of(pair));
-    let act = |world: World| on(operands(world), |t, [pred, b, c]| ops::select(t, pred, b, c));
+    let act = |world: World| tensor::select(world.of(pred), world.of(b), world.of(c));
     let bound = b.bound.max(c.bound);
     if b.dtype() == c.dtype() {
         return twin.moved(bound, act);
