@@ -90,6 +90,9 @@ impl Ran {
     /// from one step; an origin may therefore be there twice.
     fn number_of(&mut self, origin: &Arc<Origin>) -> u32 {
         let is_it = |known: &Weak<Origin>| std::ptr::eq(known.as_ptr(), Arc::as_ptr(origin));
+        if self.origins.last().is_some_and(is_it) {
+            return self.origins.len() as u32 - 1;
+        }
         let back = self.origins.iter().rev().take(4).position(is_it);
         let number = back.map_or(self.origins.len(), |back| self.origins.len() - 1 - back);
         if back.is_none() {

@@ -197,7 +197,8 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     // the key; no new one can begin now, because a donor is no longer the value of a live tensor.
     let donors = &compiled.executable.signature().donors;
     let is_held = |donor: usize| matches!(&run.arguments[donor], Source::Data(data) if data.is_held());
-    let withheld = |donor: &usize| stage.donors.binary_search(donor).is_err() || is_held(*donor);
+    let is_for_others = *donors != stage.donors;
+    let withheld = |donor: &usize| is_for_others && stage.donors.binary_search(donor).is_err() || is_held(*donor);
     let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
     let execute = || compiled.executable.execute(device, &arguments, &keep);
     let execution = match compiled.depth {
@@ -205,8 +206,13 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
         depth => with_stack(compiler_stack(depth), depth, execute)?,
     };
 
-    let of_tensors =
-        |indices: &[usize]| indices.iter().filter(|&&i| matches!(run.arguments[i], Source::Data(_))).count() as u64;
+    let is_of_tensor = |&&i: &&usize| matches!(run.arguments[i], Source::Data(_));
+    // The first run has no outputs of earlier ones as arguments.
+    let is_first = stage.first_output == 0;
+    let of_tensors = |indices: &[usize]| match is_first {
+        true => indices.len() as u64,
+        false => indices.iter().filter(is_of_tensor).count() as u64,
+    };
     shared.metrics.add(Counter::ExecuteComputation, 1);
     shared.metrics.add(Counter::DonorsRequested, of_tensors(donors) - of_tensors(&keep));
     shared.metrics.add(Counter::DonatedBuffers, of_tensors(&execution.consumed));

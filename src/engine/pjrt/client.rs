@@ -11,6 +11,7 @@ use crate::error;
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,6 +21,8 @@ pub struct Client {
     raw: *mut sys::PJRT_Client,
     /// Devices of this process.
     devices: Vec<*mut sys::PJRT_Device>,
+    /// Global id of the device of this process, if there is exactly one.
+    only_device: Option<i32>,
     /// Key-value store of the client's processes, if there are several.
     store: Option<Arc<SharedStore>>,
     /// Number of this process, from 0.
@@ -61,6 +64,7 @@ impl Client {
             api,
             raw,
             devices: Vec::new(),
+            only_device: None,
             store,
             process_index: 0,
             host_readable: false,
@@ -80,6 +84,9 @@ impl Client {
                 "device_count: asked for {device_count} devices, the plugin has {}",
                 client.devices.len()
             ));
+        }
+        if client.devices.len() == 1 {
+            client.only_device = Some(client.device_id(0)?);
         }
         client.host_readable = client.platform_name()? == "cpu";
         client.process_index = client.find_process_index();
@@ -134,6 +141,16 @@ impl Client {
             .get(index)
             .copied()
             .ok_or_else(|| error!(InvalidArgument, "device: there is no device {index}, only {}", self.devices.len()))
+    }
+
+    /// Global id of the client's device, if it has exactly one. Programs are then compiled for this device.
+    pub fn only_device(&self) -> Option<i32> {
+        self.only_device
+    }
+
+    /// Device to name in an execution; null if the client has exactly one.
+    pub(super) fn device_to_name(&self, index: usize) -> Result<*mut sys::PJRT_Device> {
+        self.device(index).map(|device| if self.only_device.is_some() { null_mut() } else { device })
     }
 
     /// Id of a device, which is unique among the devices of all processes.

@@ -31,12 +31,20 @@ mod build {
     pub const USE_SHARDY_PARTITIONER: u32 = 19;
 }
 
-/// Encodes options for one replica and one partition of a portable executable, with the options in `switched_off` set
-/// to false.
-pub fn encode(switched_off: &[&str]) -> Vec<u8> {
-    let mut options = Vec::new();
-    bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build_options(1));
-    varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
+/// Encodes options for one replica and one partition, with the options in `switched_off` set to false. The executable
+/// runs on the device with the global id `device_id` only, or on the device that each execution names if it is None.
+///
+/// An execution that names a device is slower: the PJRT C API's wrapper copies the executable's compile options, which
+/// include the shapes of all parameters, to find out whether it is portable.
+pub fn encode(switched_off: &[&str], device_id: Option<i32>) -> Vec<u8> {
+    let (mut options, mut build) = (Vec::new(), build_options(1));
+    if let Some(id) = device_id {
+        bytes_field(&mut build, build::DEVICE_ASSIGNMENT, &device_assignment(&[id]));
+    }
+    bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build);
+    if device_id.is_none() {
+        varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
+    }
     switch_off(&mut options, switched_off);
     options
 }
@@ -135,7 +143,7 @@ fn packed_field(out: &mut Vec<u8>, field: u32, varints: &[u8]) {
 mod tests {
     #[test]
     fn bytes_are_the_wire_format() {
-        let bytes = super::encode(&super::SWITCHED_OFF);
+        let bytes = super::encode(&super::SWITCHED_OFF, None);
         let build = [&[0x08][..], &[0xFF; 9], &[0x01, 0x20, 1, 0x28, 1]].concat();
         assert_eq!(bytes[..2], [0x1A, build.len() as u8]);
         assert_eq!(bytes[2..2 + build.len()], build);
@@ -150,6 +158,17 @@ mod tests {
             entries = &entries[2 + size..];
         }
         assert!(entries.is_empty());
+    }
+
+    #[test]
+    fn an_executable_of_one_device_has_an_assignment_and_is_not_portable() {
+        let assignment = [0x08, 1, 0x10, 1, 0x1A, 3, 0x0A, 1, 5];
+        let build = [&[0x08][..], &[0xFF; 9], &[0x01, 0x20, 1, 0x28, 1, 0x4A, assignment.len() as u8], &assignment];
+        let build = build.concat();
+        let bytes = super::encode(&["x"], Some(5));
+        assert_eq!(bytes[..2], [0x1A, build.len() as u8]);
+        assert_eq!(bytes[2..2 + build.len()], build);
+        assert_eq!(bytes[2 + build.len()..], [0x3A, 7, 0x0A, 1, b'x', 0x12, 2, 0x10, 0]);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct PjrtEngine {
     /// Bytes that differ whenever the caller's options of the client do.
     options: Vec<u8>,
     settings: Settings,
+    /// `CompileOptionsProto` of programs of one device.
+    compile_options: Vec<u8>,
     /// Folder of the disk cache, in which the hash of the plugin's file may be remembered.
     cache_folder: Option<PathBuf>,
 }
@@ -45,8 +47,11 @@ impl PjrtEngine {
         let (platform, version) = (client.platform_name()?, client.platform_version()?);
         let EngineOptions { cache_folder, plugin_options, .. } = options;
         let (options, settings) = (plugin_options.fingerprint(), Settings::default());
-        let mut engine = PjrtEngine { client, plugin, platform, version, options, settings, cache_folder };
-        engine.settings = plugin.settings(|| engine.find_settings())?.clone();
+        let compile_options = Vec::new();
+        let mut engine =
+            PjrtEngine { client, plugin, platform, version, options, settings, compile_options, cache_folder };
+        let settings = plugin.settings(|| engine.find_settings())?.clone();
+        engine.set_settings(settings);
         // Buffers of the checks do not count in the peak.
         engine.client.reset_peak();
         Ok(engine)
@@ -59,11 +64,17 @@ impl PjrtEngine {
         let (parameters, outputs) = (vec![scalar.clone()], vec![scalar]);
         let signature = Signature { parameters, outputs, donors: vec![], partitions: None };
         let options = settings::accepted_options(|names| {
-            self.compile_with(&compile_options::encode(names), WARM_UP, signature.clone()).map(drop)
+            let encoded = compile_options::encode(names, self.client.only_device());
+            self.compile_with(&encoded, WARM_UP, signature.clone()).map(drop)
         });
-        self.settings = Settings { compile_options: compile_options::encode(&options), switched_off: options, flags };
+        self.set_settings(Settings { switched_off: options, flags });
         check::run_once(self, self.plugin.path(), || self.fingerprint())?;
         Ok(self.settings.clone())
+    }
+
+    fn set_settings(&mut self, settings: Settings) {
+        self.compile_options = compile_options::encode(&settings.switched_off, self.client.only_device());
+        self.settings = settings;
     }
 
     fn compile_with(&self, options: &[u8], text: &str, signature: Signature) -> Result<Arc<dyn Executable>> {
@@ -165,7 +176,7 @@ impl Engine for PjrtEngine {
         // A partitioned executable names devices by ids, which differ in every process.
         field(&self.client.process_index().to_le_bytes());
         field(&self.settings.flags);
-        field(&self.settings.compile_options);
+        field(&self.compile_options);
         if !self.options.is_empty() {
             field(&self.options);
         }
@@ -210,7 +221,7 @@ impl Engine for PjrtEngine {
             Some(partitions) => Some(self.partitioned_options(partitions)?),
             None => None,
         };
-        let options = partitioned.as_deref().unwrap_or(&self.settings.compile_options);
+        let options = partitioned.as_deref().unwrap_or(&self.compile_options);
         self.compile_with(options, text, signature)
     }
 

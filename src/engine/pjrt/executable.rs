@@ -185,7 +185,7 @@ impl Executable for PjrtExecutable {
         args.num_args = raw_arguments.len();
         args.output_lists = &output_list;
         args.device_complete_events = &mut complete;
-        args.execute_device = client.device(device)?;
+        args.execute_device = client.device_to_name(device)?;
         call!(api, PJRT_LoadedExecutable_Execute, args).inspect_err(|_| {
             // A failed run may have consumed its donors.
             let lost = buffers.iter().filter(|buffer| buffer.is_deleted()).map(|buffer| buffer.uncount()).sum();

@@ -6,11 +6,9 @@ use crate::error::Error;
 use crate::log::{Level, log};
 use std::path::Path;
 
-/// Compile options of a plugin, and the flags in effect.
+/// Options and flags that a plugin compiles all programs with.
 #[derive(Clone, Default)]
 pub struct Settings {
-    /// `CompileOptionsProto` of every program of one device.
-    pub compile_options: Vec<u8>,
     /// Options that every program switches off, see [`SWITCHED_OFF`].
     pub switched_off: Vec<&'static str>,
     /// `XLA_FLAGS`, and the content of files that it names, at the first use of the plugin: XLA reads them once.
