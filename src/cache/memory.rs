@@ -32,6 +32,28 @@ struct Inner<T> {
     families: LruCache<Encoding, Family, FxBuildHasher>,
     variants: LruCache<VariantKey, Arc<Flight<T>>, FxBuildHasher>,
     next_family: u64,
+    /// The last lookup, if it found a program. That program and its family were used last, so that finding them again
+    /// changes neither LRU cache.
+    last: Option<Found<T>>,
+}
+
+/// A lookup that found a program.
+struct Found<T> {
+    encoding: Encoding,
+    scalars: Box<[Scalar]>,
+    donors: Box<[usize]>,
+    flight: Arc<Flight<T>>,
+}
+
+impl<T> Found<T> {
+    fn of(wanted: &Lookup, flight: Arc<Flight<T>>) -> Found<T> {
+        let Lookup { encoding, scalars, donors } = *wanted;
+        Found { encoding: encoding.clone(), scalars: scalars.into(), donors: donors.into(), flight }
+    }
+
+    fn is_for(&self, wanted: &Lookup) -> bool {
+        self.encoding == *wanted.encoding && *self.scalars == *wanted.scalars && *self.donors == *wanted.donors
+    }
 }
 
 /// A program with all its variants.
@@ -76,11 +98,12 @@ struct Removal<'a, T> {
 impl<T> Drop for Removal<'_, T> {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            let variants = &mut self.cache.inner.lock().variants;
+            let mut inner = self.cache.inner.lock();
             // The variant may have been evicted, and requested again, in the meantime.
-            if variants.peek(key).is_some_and(|found| Arc::ptr_eq(found, self.flight)) {
-                variants.pop(key);
+            if inner.variants.peek(key).is_some_and(|found| Arc::ptr_eq(found, self.flight)) {
+                inner.variants.pop(key);
             }
+            inner.last = None;
         }
     }
 }
@@ -88,7 +111,9 @@ impl<T> Drop for Removal<'_, T> {
 impl<T> ProgramCache<T> {
     /// Creates an empty cache with a capacity for `capacity` compiled programs.
     pub fn new(capacity: NonZeroUsize) -> ProgramCache<T> {
-        ProgramCache { inner: Mutex::new(Inner { families: lru(capacity), variants: lru(capacity), next_family: 0 }) }
+        ProgramCache {
+            inner: Mutex::new(Inner { families: lru(capacity), variants: lru(capacity), next_family: 0, last: None }),
+        }
     }
 
     /// Returns the compiled program, and whether this call compiled it. On a miss, `make` compiles the variant passed
@@ -97,16 +122,24 @@ impl<T> ProgramCache<T> {
     pub fn get_or_make(&self, wanted: &Lookup, make: impl FnOnce(&Variant) -> Result<T>) -> Result<(Arc<T>, bool)> {
         let (flight, key, variant) = {
             let mut inner = self.inner.lock();
+            if let Some(last) = inner.last.as_ref().filter(|last| last.is_for(wanted)) {
+                let flight = last.flight.clone();
+                drop(inner);
+                return flight.wait().map(|made| (made, false));
+            }
+            let last = inner.last.take();
             let (key, variant) = inner.key(wanted);
             if let Some(flight) = inner.variants.get(&key).cloned() {
+                inner.last = Some(Found::of(wanted, flight.clone()));
                 drop(inner);
+                drop(last);
                 return flight.wait().map(|made| (made, false));
             }
             let flight = Flight::new();
             let evicted = inner.variants.push(key.clone(), flight.clone());
             drop(inner);
-            // This may be the last owner of an executable, which is freed without the lock.
-            drop(evicted);
+            // These may be the last owners of an executable, which is freed without the lock.
+            drop((evicted, last));
             (flight, key, variant)
         };
         let mut unless_made = Removal { cache: self, flight: &flight, key: Some(key) };
@@ -280,6 +313,34 @@ mod tests {
         }
         assert!(!get(&cache, &[7], &[1.0], &[]).1);
         assert!(get(&cache, &[0], &[1.0], &[]).1);
+    }
+
+    #[test]
+    fn k9_repeated_lookups_count_as_use() {
+        let cache = cache(2);
+        for word in [1, 2] {
+            assert!(get(&cache, &[word], &[1.0], &[]).1);
+        }
+        for _ in 0..3 {
+            assert!(!get(&cache, &[1], &[1.0], &[]).1);
+        }
+        assert!(get(&cache, &[3], &[1.0], &[]).1);
+        assert!(!get(&cache, &[1], &[1.0], &[]).1);
+        assert!(get(&cache, &[2], &[1.0], &[]).1);
+    }
+
+    #[test]
+    fn k5_a_lookup_that_differs_from_the_last_in_one_part_finds_its_own_program() {
+        let cache = cache(8);
+        for _ in 0..2 {
+            get(&cache, &[1], &[1.0], &[0]);
+        }
+        assert_eq!(get(&cache, &[1], &[1.0], &[]), (vec![false], true));
+        assert_eq!(get(&cache, &[1], &[1.0], &[0]), (vec![false], false));
+        assert_eq!(get(&cache, &[1], &[2.0], &[0]), (vec![true], true));
+        assert_eq!(get(&cache, &[2], &[2.0], &[0]), (vec![false], true));
+        assert_eq!(get(&cache, &[1], &[1.0], &[0]), (vec![true], false));
+        assert_eq!(get(&cache, &[1], &[1.0], &[0]), (vec![true], false));
     }
 
     #[test]

@@ -16,9 +16,13 @@ use crate::native::Array;
 use crate::types::TensorType;
 use parking_lot::Mutex;
 use std::any::Any;
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Name of a sync, or of a copy between devices. It is formatted only for a message.
+pub type Name = Arc<dyn Display + Send + Sync>;
 
 /// Current state of device data.
 #[derive(Clone)]
@@ -32,7 +36,7 @@ pub enum State {
     /// Has a buffer, whose computation may still be in progress.
     Ready(Arc<dyn Buffer>),
     /// The buffer was consumed by the step with this name.
-    Donated(Arc<str>),
+    Donated(Name),
     /// The computation failed with this error.
     Failed(Error),
     /// The sync that was computing it failed, and restored the recorded values of its tensors. Only waiters still refer
@@ -391,7 +395,7 @@ mod tests {
         assert_eq!(unbound.code, Code::FailedPrecondition);
         assert!(unbound.message.contains("f32[2,3]"), "{unbound}");
         assert!(data.failure().is_none());
-        data.set_state(State::Donated("step 7 on xla:0".into()));
+        data.set_state(State::Donated(Arc::new("step 7 on xla:0")));
         assert!(data.buffer().err().unwrap().message.contains("step 7 on xla:0"));
         data.set_state(State::Failed(error!(ResourceExhausted, "no room")));
         assert_eq!(data.failure().unwrap().code, Code::ResourceExhausted);

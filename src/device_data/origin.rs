@@ -2,7 +2,7 @@
 //! another device. Gradients of pending values ask whether a path to them was computed already, or goes through another
 //! device, and can then not be followed.
 
-use super::DeviceData;
+use super::{DeviceData, Name};
 use crate::ir::{Op, Program, Scheme, Trace, take_closed_body};
 use crate::ops::definition;
 use crate::ops::rules::{Derivative, is_differentiable};
@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock, Weak};
 /// A sync that computed data, or a copy of data from another device.
 pub struct Origin {
     /// Name of the sync or the copy, for messages.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Programs that it ran.
     pub runs: Vec<Ran>,
     /// The values that the sync computed; its roots were kept. None for a copy.
@@ -33,7 +33,7 @@ static COPY: LazyLock<Arc<Program>> = LazyLock::new(|| {
 
 impl Origin {
     /// Origin of a copy of this data. Its only output has number 0.
-    pub fn of_copy(source: &DeviceData, name: Arc<str>) -> Arc<Origin> {
+    pub fn of_copy(source: &DeviceData, name: Name) -> Arc<Origin> {
         let mut run = Ran::new(COPY.clone(), 0, 1);
         run.add_data(source);
         Arc::new(Origin { name, runs: vec![run], scheme: None, first_serial: 0 })
@@ -176,7 +176,7 @@ pub struct LostPath {
     /// Index of the target.
     pub target: usize,
     /// Name of the sync or the copy.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Whether it is a copy.
     pub is_copy: bool,
 }

@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn origin() -> Arc<Origin> {
-        Arc::new(Origin { name: "step 1".into(), runs: Vec::new(), scheme: None, first_serial: 0 })
+        Arc::new(Origin { name: Arc::new("step 1"), runs: Vec::new(), scheme: None, first_serial: 0 })
     }
 
     #[test]

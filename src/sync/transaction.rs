@@ -3,12 +3,13 @@
 
 use super::plan::{Plan, Run, Source};
 use super::run::Made;
-use crate::device::{Device, DeviceState, Garbage, Owner};
-use crate::device_data::{DeviceData, Origin, Ran, Serials, Spare, State};
+use crate::device::{Device, DeviceState, Garbage, Owner, Place};
+use crate::device_data::{DeviceData, Name, Origin, Ran, Serials, Spare, State};
 use crate::engine::{self, Buffer};
 use crate::ir::{Node, NodeId, Scheme};
 use crate::metrics::Counter;
 use parking_lot::MutexGuard;
+use std::fmt;
 use std::sync::Arc;
 
 /// State of a sync in progress.
@@ -17,7 +18,7 @@ pub struct Transaction {
     /// Keeps the environment alive.
     pub owner: Owner,
     /// Name used in error messages.
-    pub name: Arc<str>,
+    pub name: Name,
     /// Plan that is run.
     pub plan: Plan,
     /// Outputs made so far, by number.
@@ -29,6 +30,19 @@ pub struct Transaction {
     ended: bool,
     /// Origin of the outputs.
     origin: Arc<Origin>,
+}
+
+/// Name of a sync: "step 7 on xla:0".
+struct SyncName {
+    kind: &'static str,
+    step: u64,
+    place: Place,
+}
+
+impl fmt::Display for SyncName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} on {}", self.kind, self.step, self.place)
+    }
 }
 
 /// A held operation that the plan computes. Its node is a leaf until the sync has ended; the leaf's data is in flight.
@@ -56,12 +70,12 @@ impl Transaction {
         device: &'static Device,
         state: &mut DeviceState,
         owner: Owner,
-        kind: &str,
+        kind: &'static str,
         plan: Plan,
         passed: Vec<NodeId>,
     ) -> Transaction {
         let step = state.next_step();
-        let name: Arc<str> = format!("{kind} {step} on {}", owner.place).into();
+        let name: Name = Arc::new(SyncName { kind, step, place: owner.place });
         state.syncing = true;
         let Scheme { roots, outputs, recomputed, .. } = &*plan.scheme;
         let serials = Serials::take(roots.len());
@@ -188,7 +202,7 @@ fn retired(runs: Vec<Run>) -> Vec<Spare> {
 }
 
 /// The origin of the roots of a plan, whose data gets these serial numbers.
-fn origin_of(name: &Arc<str>, plan: &Plan, serials: &Serials) -> Origin {
+fn origin_of(name: &Name, plan: &Plan, serials: &Serials) -> Origin {
     let ran = |run: &Run| {
         let mut ran = Ran::new(run.stage.program.clone(), run.stage.first_output, run.arguments.len());
         for argument in &run.arguments {

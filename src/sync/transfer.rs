@@ -223,7 +223,7 @@ pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
 
 /// Origin of a copy of the data that is held. Gradients cannot be followed through it.
 pub(super) fn origin_of_copy(hold: &Hold, from: &Owner, to: &Owner) -> Arc<Origin> {
-    Origin::of_copy(hold.shared(), format!("a copy from {} to {}", from.place, to.place).into())
+    Origin::of_copy(hold.shared(), Arc::new(format!("a copy from {} to {}", from.place, to.place)))
 }
 
 /// Makes an array available as data of an XLA device: aliases the host memory if the device can use it, and copies it
