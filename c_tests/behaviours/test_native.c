@@ -361,6 +361,20 @@ TEST(small_and_large_arrays_have_the_same_reductions) {
   OK(lxla_env_release(env));
 }
 
+// The result of a reduction of no elements, of any size, is the identity.
+TEST(reductions_of_no_elements) {
+  lxla_env env = new_env();
+  float got[1000];
+  for (int64_t columns = 1; columns <= 1000; columns *= 10) {
+    lxla_tensor x = on(env, cpu, DIMS(0, columns), (float[]){0}), out;
+    OK(lxla_reduce(LXLA_REDUCE_PRODUCT, x, (const int64_t[]){0}, 1, 0, &out));
+    read_f32(out, got, (size_t)columns);
+    for (int64_t i = 0; i < columns; i++) EQUAL(got[i], 1);
+    RELEASE(x, out);
+  }
+  OK(lxla_env_release(env));
+}
+
 // Updates by several threads: none is lost.
 static lxla_tensor shared;
 static void *add_many(void *unused) {

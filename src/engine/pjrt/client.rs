@@ -21,7 +21,7 @@ pub struct Client {
     raw: *mut sys::PJRT_Client,
     /// Devices of this process.
     devices: Vec<*mut sys::PJRT_Device>,
-    /// Global id of the device of this process, if there is exactly one.
+    /// Global id of the device of this process, if there is exactly one and the plugin reports its id.
     only_device: Option<i32>,
     /// Key-value store of the client's processes, if there are several.
     store: Option<Arc<SharedStore>>,
@@ -86,7 +86,8 @@ impl Client {
             ));
         }
         if client.devices.len() == 1 {
-            client.only_device = Some(client.device_id(0)?);
+            // A plugin that does not report the id gets portable executables.
+            client.only_device = client.device_id(0).ok();
         }
         client.host_readable = client.platform_name()? == "cpu";
         client.process_index = client.find_process_index();
@@ -143,12 +144,13 @@ impl Client {
             .ok_or_else(|| error!(InvalidArgument, "device: there is no device {index}, only {}", self.devices.len()))
     }
 
-    /// Global id of the client's device, if it has exactly one. Programs are then compiled for this device.
+    /// Global id of the client's device, if it has exactly one and the plugin reports its id. Programs are then compiled
+    /// for this device.
     pub fn only_device(&self) -> Option<i32> {
         self.only_device
     }
 
-    /// Device to name in an execution; null if the client has exactly one.
+    /// Device to name in an execution; null if programs are compiled for [`Client::only_device`].
     pub(super) fn device_to_name(&self, index: usize) -> Result<*mut sys::PJRT_Device> {
         self.device(index).map(|device| if self.only_device.is_some() { null_mut() } else { device })
     }

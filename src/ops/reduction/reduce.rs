@@ -49,10 +49,11 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
 }
 
 /// Evaluates the operation that [`reduce`] records for this array. None if `reduce` records anything but one
-/// reduction, or returns an error.
+/// reduction, or returns an error, or if the array has no elements.
 pub fn direct_reduce(op: ReduceOp, x: &Array, axes: &[i64], keep_dims: bool) -> Option<Result<Array>> {
     let ty = x.ty();
-    if ty.dtype.is_float8() || is_counted(op, ty.dtype) || !supports(op, ty.dtype) {
+    // The result of a reduction of no elements may be larger than x.
+    if x.size_bytes() == 0 || ty.dtype.is_float8() || is_counted(op, ty.dtype) || !supports(op, ty.dtype) {
         return None;
     }
     let reduced = axis_set("axes", axes, ty.dims.len()).ok().filter(|&set| set != 0)?;
@@ -182,6 +183,13 @@ mod tests {
         assert!(run(ReduceOp::Sum, &[0, -3], false).is_err());
         assert!(run(ReduceOp::All, &[0], false).is_err());
         assert_eq!(reduce(&mut trace, ReduceOp::Sum, x, &[], false).unwrap(), x);
+    }
+
+    #[test]
+    fn a_reduction_of_no_elements_is_not_direct() {
+        let x = crate::native::testing::array::<f32>(&[0, 1000], &[]);
+        assert!(direct_reduce(ReduceOp::Sum, &x, &[0], false).is_none());
+        assert!(direct_reduce(ReduceOp::Sum, &x, &[1], false).is_none());
     }
 
     #[test]
