@@ -9,8 +9,10 @@ use crate::types::DType;
 /// Maximum number of operands of an operation that is remembered.
 const MOST_OPERANDS: usize = 3;
 
-/// Maximum number of arguments in a list, and of words of the attributes, of an operation that is remembered.
+/// Maximum number of arguments in the list of an operation that is remembered.
 const MOST_ARGUMENTS: usize = 4;
+
+/// Maximum number of words of its attributes: a list of axes is preceded by its length.
 const MOST_WORDS: usize = 1 + MOST_ARGUMENTS;
 
 /// Number of entries of each table. An inference replaces the one whose hash is the same.
@@ -137,7 +139,7 @@ fn index(op: Op, operands: [Option<Type>; MOST_OPERANDS]) -> usize {
 #[inline]
 fn detailed_index(op: Op, operand: Type, arguments: &Key) -> usize {
     let start = mixed(op.code(), type_bits(operand) ^ u32::from(arguments.flag) << 31);
-    // Arguments that differ in the high half only share an entry.
+    // Arguments that differ only in their high halves share an entry; they are compared in full.
     place(arguments.list.iter().fold(start, |hash, &argument| mixed(hash, argument as u32)))
 }
 

@@ -34,8 +34,8 @@ mod build {
 /// Encodes options for one replica and one partition, with the options in `switched_off` set to false. The executable
 /// runs on the device with the global id `device_id` only, or on the device that each execution names if it is None.
 ///
-/// An execution that names a device is slower: the PJRT C API's wrapper copies the executable's compile options, which
-/// include the shapes of all parameters, to find out whether it is portable.
+/// An execution that names a device is slower: XLA's plugins then copy the executable's compile options, which include
+/// the shapes of all parameters.
 pub fn encode(switched_off: &[&str], device_id: Option<i32>) -> Vec<u8> {
     let (mut options, mut build) = (Vec::new(), build_options(1));
     if let Some(id) = device_id {
