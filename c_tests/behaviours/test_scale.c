@@ -148,3 +148,23 @@ TEST(cut_programs_keep_what_later_segments_need) {
   EQUAL(counter(env, "LiveBytes"), 0);
   OK(lxla_env_release(env));
 }
+
+TEST(h2_starts_of_s32_in_an_axis_of_more_than_2_to_the_31_elements) {
+  const int64_t n = ((int64_t)1 << 31) + 100;
+  lxla_env env = new_env();
+  uint8_t part[10], got[10];
+  for (int i = 0; i < 10; i++) part[i] = (uint8_t)(i + 1);
+  for (int32_t dtype = LXLA_DTYPE_S32; dtype <= LXLA_DTYPE_S64; dtype++) {
+    lxla_tensor x, update, start, out, slice;
+    OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_U8, &n, 1, 0, &x));
+    OK(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_U8, DIMS(10), part, 10, &update));
+    OK(lxla_tensor_full(env, XLA(0), dtype, NULL, 0, 5, &start));
+    OK(lxla_dynamic_update_slice(x, update, &start, 1, &out));
+    OK(lxla_dynamic_slice(out, &start, (int64_t[]){10}, 1, &slice));
+    OK(lxla_sync(&out, 1));
+    OK(lxla_tensor_read(slice, got, sizeof got));
+    CHECK(memcmp(got, part, sizeof got) == 0);
+    RELEASE(x, update, start, out, slice);
+  }
+  OK(lxla_env_release(env));
+}

@@ -63,5 +63,38 @@ static void takes(void) {
   RELEASE(x, signed_at, low, unsigned_at, last, none_at, empty);
 }
 
+// Starts and indices that the dtype can hold, in an axis that is longer than the dtype can count.
+static void narrow_indices(void) {
+  static const int32_t dtypes[] = {S8, U8, S16, U16};
+  static const int64_t greatest[] = {127, 255, 32767, 65535};
+  for (int i = 0; i < 4; i++) {
+    // A slice that is longer than `greatest`, also measured from the end.
+    const int64_t limit = greatest[i], n = 2 * limit + 90, half = limit + 45, start = 44;
+    float *x = calloc((size_t)n, sizeof *x), *want = calloc((size_t)n, sizeof *want), *part = malloc((size_t)half * sizeof *part);
+    for (int64_t j = 0; j < half; j++) part[j] = want[start + j] = (float)(j + 1);
+    const lxla_tensor zeros = array(F32, DIMS(n), x, (size_t)n * sizeof *x), s = at(dtypes[i], (double)start);
+    const lxla_tensor update = array(F32, DIMS(half), part, (size_t)half * sizeof *part);
+    lxla_tensor out = none, slice;
+    OK(lxla_dynamic_update_slice(zeros, update, &s, 1, &out));
+    OK(lxla_dynamic_slice(out, &s, (int64_t[]){half}, 1, &slice));
+    has(__FILE__, __LINE__, out, F32, DIMS(n), want, (size_t)n * sizeof *want);
+    has(__FILE__, __LINE__, slice, F32, DIMS(half), part, (size_t)half * sizeof *part);
+    // One index.
+    memset(want, 0, (size_t)n * sizeof *want);
+    want[100] = 5;
+    lxla_tensor hundred = at(dtypes[i], 100), index, five = F32S(DIMS(1), 5);
+    OK(lxla_reshape(hundred, (int64_t[]){1}, 1, &index));
+    lxla_tensor made[4];
+    OK(lxla_index_add(zeros, 0, index, five, &made[0]));
+    OK(lxla_index_copy(zeros, 0, index, five, &made[1]));
+    OK(lxla_scatter_along(LXLA_SCATTER_SUM, zeros, index, five, 0, &made[2]));
+    OK(lxla_index_put(LXLA_SCATTER_COPY, zeros, &index, 1, five, &made[3]));
+    for (int j = 0; j < 4; j++) has(__FILE__, __LINE__, made[j], F32, DIMS(n), want, (size_t)n * sizeof *want);
+    RELEASE(zeros, s, update, hundred, index, five);
+    free(x), free(want), free(part);
+  }
+}
+
+TEST(narrow_indices_of_long_axes) { on_both(narrow_indices); }
 TEST(slices_at_computed_places) { on_both(dynamic_slices); }
 TEST(take_along_an_axis) { on_both(takes); }

@@ -5,7 +5,7 @@ use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{NodeId, ScatterOp};
 use lazyxla::testing::ops;
-use lazyxla::testing::types::DType;
+use lazyxla::testing::types::{DType, Kind};
 
 const OPERATIONS: &[Operation] = &[
     ("dynamic_slice", 2, dynamic_slice),
@@ -26,21 +26,29 @@ fn indexing_agrees_on_meshes() {
     sweep(OPERATIONS);
 }
 
-/// Indices of an axis with `dim` elements, of which some are outside.
+/// Dtypes of indices.
+const INTEGERS: &[DType] =
+    &[DType::S32, DType::S32, DType::S64, DType::S8, DType::U8, DType::S16, DType::U16, DType::U32, DType::U64];
+
+/// Indices of an axis with `dim` elements, of which some are outside: at both ends, or, in an unsigned dtype, at the
+/// end.
+fn indices_of(case: &mut Case, dtype: DType, dims: &[i64], dim: i64, margin: i64) -> NodeId {
+    let below = if dtype.kind() == Kind::Unsigned { 0 } else { margin };
+    let end = (dim + margin + below) as usize;
+    case.operand_of(dtype, dims, |random| random.below(end) as f64 - below as f64)
+}
+
 fn indices(case: &mut Case, dims: &[i64], dim: i64) -> NodeId {
-    let dtype = case.pick(&[DType::S32, DType::S32, DType::S64, DType::S8]);
-    let margin = case.pick(&[0, 0, 3]);
-    let end = (dim + 2 * margin) as usize;
-    case.operand_of(dtype, dims, |random| random.below(end) as f64 - margin as f64)
+    let (dtype, margin) = (case.pick(INTEGERS), case.pick(&[0, 0, 3]));
+    indices_of(case, dtype, dims, dim, margin)
 }
 
 /// One start for each axis, and sizes of a part.
 fn part(case: &mut Case, dims: &[i64]) -> (Vec<NodeId>, Vec<i64>) {
-    let dtype = case.pick(&[DType::S32, DType::S64]);
+    let dtype = case.pick(INTEGERS);
     let (mut starts, mut sizes) = (Vec::new(), Vec::new());
     for &dim in dims {
-        let end = dim as usize + 6;
-        starts.push(case.operand_of(dtype, &[], |random| random.below(end) as f64 - 3.0));
+        starts.push(indices_of(case, dtype, &[], dim, 3));
         let is_whole = case.one_in(3);
         sizes.push(if is_whole { dim } else { case.between(1, dim) });
     }

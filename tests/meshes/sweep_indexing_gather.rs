@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{BinaryOp, Body, DimensionNumbers, NodeId, Trace, take_closed_body};
 use lazyxla::testing::ops::{self, Applied, Promises};
-use lazyxla::testing::types::{DType, TensorType};
+use lazyxla::testing::types::{DType, Kind, TensorType};
 use std::sync::Arc;
 
 const OPERATIONS: &[Operation] = &[("gather", 4, gather), ("scatter", 4, scatter), ("scatter_set", 2, scatter_set)];
@@ -87,8 +87,8 @@ fn places(case: &mut Case, once: bool) -> Places {
 
 /// Indices, of which some are outside of some axis.
 fn indices(case: &mut Case, places: &Places) -> NodeId {
-    let dtype = case.pick(&[DType::S32, DType::S32, DType::S64, DType::U8]);
-    let lowest = if dtype == DType::U8 { 0 } else { 1 };
+    let dtype = case.pick(&[DType::S32, DType::S32, DType::S64, DType::U8, DType::S8, DType::U16, DType::U32]);
+    let lowest = if dtype.kind() == Kind::Unsigned { 0 } else { 1 };
     let end = *places.dims.iter().max().expect("two axes") as usize;
     let end = if case.random.coin() { end + 2 } else { end.div_ceil(2) };
     case.operand_of(dtype, &places.indices, |random| random.below(end) as f64 - lowest as f64)

@@ -1,6 +1,6 @@
 //! Shared by gather and scatter: checks of dimension numbers, their StableHLO, and the StableHLO of the indices.
 
-use crate::emit::{Emitter, Extent, emit, mlir};
+use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::DimensionNumbers;
@@ -168,28 +168,47 @@ pub fn text(names: &Names, numbers: &DimensionNumbers) -> String {
     )
 }
 
-/// Returns the name of the indices and their type. u64 indices are clamped to the greatest s64 and converted to s64,
-/// because XLA's constant folding treats greater ones as negative. On a mesh, other indices are converted to s32 or
-/// s64, because XLA's partitioner aborts the process for u8.
-pub fn indices(e: &mut Emitter, position: usize) -> (String, TensorType) {
-    let ty = e.values[position].ty.clone();
-    let is_partitioned = e.extent != Extent::Device;
-    let converted = match ty.dtype {
-        DType::S8 | DType::S16 | DType::U8 | DType::U16 if is_partitioned => Some(DType::S32),
-        DType::U32 if is_partitioned => Some(DType::S64),
-        _ => None,
-    };
-    if let Some(dtype) = converted {
-        let to = TensorType { dtype, dims: ty.dims };
-        return (e.cast(position, &to), to);
+/// Dtype in which XLA gets indices of dtype `given` into an array with `dims`: s32 or s64. XLA computes with indices in
+/// their own dtype, and truncates to it what it compares or combines them with: limits of slices, positions on batching
+/// axes, positions in the flattened array. So an array of more than `i32::MAX` elements takes s64.
+pub fn index_dtype(given: DType, dims: &[i64]) -> DType {
+    let is_large = dims.iter().fold(1_i64, |elements, &dim| elements.saturating_mul(dim)) > i64::from(i32::MAX);
+    match given {
+        DType::U32 | DType::S64 | DType::U64 => DType::S64,
+        _ if is_large => DType::S64,
+        _ => DType::S32,
     }
+}
+
+/// Writes indices into an array with `dims`, converted to [`index_dtype`]. u64 indices are first clamped to the greatest
+/// s64, which is out of bounds as well. Returns the name and the type of the result.
+pub fn indices(e: &mut Emitter, position: usize, dims: &[i64]) -> (String, TensorType) {
+    let ty = e.values[position].ty.clone();
+    let to = TensorType { dtype: index_dtype(ty.dtype, dims), dims: ty.dims.clone() };
     if ty.dtype != DType::U64 {
-        return (e.name(position), ty);
+        return (e.cast(position, &to), to);
     }
     let greatest = e.constant(&ty, i64::MAX as u128);
     let (least, signed) = (e.temporary(), e.temporary());
-    let to = TensorType { dtype: DType::S64, dims: ty.dims.clone() };
     emit!(e, "    {least} = stablehlo.minimum {}, {greatest} : {}", e.name(position), mlir(&ty));
     emit!(e, "    {signed} = stablehlo.convert {least} : ({}) -> {}", mlir(&ty), mlir(&to));
     (signed, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_s32_where_that_counts_the_array_and_represents_them() {
+        let greatest = i64::from(i32::MAX);
+        for given in [DType::S8, DType::U8, DType::S16, DType::U16, DType::S32] {
+            assert_eq!(index_dtype(given, &[greatest]), DType::S32);
+            assert_eq!(index_dtype(given, &[greatest + 1]), DType::S64);
+            assert_eq!(index_dtype(given, &[1 << 20, 1 << 11]), DType::S64);
+        }
+        for given in [DType::U32, DType::S64, DType::U64] {
+            assert_eq!(index_dtype(given, &[3]), DType::S64);
+        }
+    }
 }

@@ -167,13 +167,11 @@ fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize, sizes: &[i64]
     let (mut names, mut types) = e.listed(&operands[..arrays]);
     let (dims, sizes) = (e.values[operands[0]].ty.dims.clone(), sizes.to_vec());
     for (axis, &start) in operands[arrays..].iter().enumerate() {
-        let (mut name, ty) = dimension_numbers::indices(e, start);
+        let (mut name, ty) = dimension_numbers::indices(e, start, &dims);
         if e.extent != Extent::Device {
             // On a mesh, starts are clamped here: XLA adds the offset of a piece to the start of the slice before it
             // clamps the start.
-            // An s32 start is never greater than the greatest s32.
-            let greatest = if ty.dtype == DType::S32 { i64::from(i32::MAX) } else { i64::MAX };
-            let last = (dims[axis] - sizes[axis]).min(greatest);
+            let last = dims[axis] - sizes[axis];
             let (zero, last, clamped) = (e.constant(&ty, 0), e.constant(&ty, last as u128), e.temporary());
             emit!(e, "    {clamped} = stablehlo.clamp {zero}, {name}, {last} : {}", mlir(&ty));
             name = clamped;
@@ -206,7 +204,7 @@ fn lower_take(e: &mut Emitter, at: usize) {
     let (x, indices) = (value.operands[0], value.operands[1]);
     let TakeAttributes { axis } = value.attributes();
     let (from, at_ty) = (e.values[x].ty.clone(), e.values[indices].ty.clone());
-    let (indices, indices_ty) = nonnegative(e, indices, from.dims[axis]);
+    let (indices, indices_ty) = nonnegative(e, indices, &from.dims, axis);
     let rank = at_ty.dims.len();
     let offsets: Vec<usize> = (0..axis).chain(axis + rank..value.ty.dims.len()).collect();
     let sizes: Vec<String> =
@@ -222,16 +220,14 @@ fn lower_take(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Writes indices into an axis of size `dim`, with `dim` added to negative ones, in a dtype that can represent the sum.
-fn nonnegative(e: &mut Emitter, position: usize, dim: i64) -> (String, TensorType) {
-    let given = e.values[position].ty.clone();
-    if given.dtype.kind() != Kind::Signed {
-        return dimension_numbers::indices(e, position);
+/// Writes indices into an axis of an array with `dims`, with the axis's size added to negative ones.
+fn nonnegative(e: &mut Emitter, position: usize, dims: &[i64], axis: usize) -> (String, TensorType) {
+    let is_signed = e.values[position].ty.dtype.kind() == Kind::Signed;
+    let (indices, ty) = dimension_numbers::indices(e, position, dims);
+    if !is_signed {
+        return (indices, ty);
     }
-    let wide = if given.dtype == DType::S64 || dim > i64::from(i32::MAX) { DType::S64 } else { DType::S32 };
-    let ty = TensorType { dtype: wide, dims: given.dims };
-    let indices = e.cast(position, &ty);
-    let (zero, size) = (e.constant(&ty, 0), e.constant(&ty, dim as u128));
+    let (zero, size) = (e.constant(&ty, 0), e.constant(&ty, dims[axis] as u128));
     let (is_negative, moved, result) = (e.temporary(), e.temporary(), e.temporary());
     let (text, pred) = (mlir(&ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
     emit!(e, "    {is_negative} = stablehlo.compare LT, {indices}, {zero}, SIGNED : ({text}, {text}) -> {pred}");

@@ -10,7 +10,7 @@ use crate::ops::definition::{Definition, Native};
 use crate::ops::indexing::dimension_numbers::{self, GATHER as NAMES};
 use crate::ops::indexing::{batch, derivative};
 use crate::ops::rules::{Batching, Derivative};
-use crate::types::{DType, Dims, TensorType, element_count};
+use crate::types::{Dims, TensorType, element_count};
 
 /// Definition of `gather`: slices of the first operand at the indices in the second.
 pub(in crate::ops) const GATHER: Definition = Definition {
@@ -117,9 +117,7 @@ fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
 /// offset of a piece to an index before it clamps it. Returns the name of the result.
 fn clamped(e: &mut Emitter, indices: &str, ty: &TensorType, attributes: &GatherAttributes, dims: &[i64]) -> String {
     let GatherAttributes { slice_sizes, numbers, .. } = attributes;
-    // An s32 index is never greater than the greatest s32.
-    let greatest = if ty.dtype == DType::S32 { i64::from(i32::MAX) } else { i64::MAX };
-    let last_of = |&axis: &i64| (dims[axis as usize] - slice_sizes[axis as usize]).min(greatest);
+    let last_of = |&axis: &i64| dims[axis as usize] - slice_sizes[axis as usize];
     let last: Vec<i64> = numbers.index_map.iter().map(last_of).collect();
     let zeros = e.constant(ty, 0);
     let most = match last[..] {
@@ -143,7 +141,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (x, from) = (value.operands[0], e.values[value.operands[0]].ty.clone());
     let attributes: GatherAttributes = value.attributes();
-    let (mut indices, indices_ty) = dimension_numbers::indices(e, value.operands[1]);
+    let (mut indices, indices_ty) = dimension_numbers::indices(e, value.operands[1], &from.dims);
     if e.extent != Extent::Device {
         indices = clamped(e, &indices, &indices_ty, &attributes, &from.dims);
     }
@@ -166,6 +164,7 @@ fn lower(e: &mut Emitter, at: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::DType;
 
     fn rows() -> DimensionNumbers {
         DimensionNumbers {

@@ -16,7 +16,7 @@ use crate::ops::indexing::dimension_numbers::{self, SCATTER as NAMES};
 use crate::ops::indexing::{batch, scatter_derivative};
 use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::axes::reshape;
-use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+use crate::types::{DType, Scalar, ScalarValue, TensorType};
 
 /// Definition of `scatter`: arrays with slices of updates combined into them.
 pub(in crate::ops) const SCATTER: Definition = Definition {
@@ -243,23 +243,17 @@ fn tell_apart(e: &mut Emitter, inputs: &mut [String], types: &[TensorType], indi
 
 /// Writes the indices such that they are never the same value as an array: XLA's CPU backend merges equal operands into
 /// one, and updates it in place while it still reads indices from it. Only arrays with the indices' dtype and number of
-/// elements can be equal to them. In that case negative indices are clamped to -1, which is out of bounds too, and
-/// unsigned ones are converted to s64.
+/// elements can be equal to them. In that case negative indices are clamped to -1, which is out of bounds too.
 fn indices_apart(e: &mut Emitter, position: usize, arrays: &[TensorType]) -> (String, TensorType) {
-    let (indices, ty) = dimension_numbers::indices(e, position);
+    let (indices, ty) = dimension_numbers::indices(e, position, &arrays[0].dims);
     let is_alike = |array: &TensorType| array.dtype == ty.dtype && array.elements() == ty.elements();
     if !arrays.iter().any(is_alike) {
         return (indices, ty);
     }
     let apart = e.temporary();
-    if ty.dtype.kind() == Kind::Signed {
-        let outside = e.constant(&ty, Scalar::new(ty.dtype, ScalarValue::Signed(-1)).expect("it is signed").bits());
-        emit!(e, "    {apart} = stablehlo.maximum {indices}, {outside} : {}", mlir(&ty));
-        return (apart, ty);
-    }
-    let signed = TensorType { dtype: DType::S64, dims: ty.dims.clone() };
-    emit!(e, "    {apart} = stablehlo.convert {indices} : ({}) -> {}", mlir(&ty), mlir(&signed));
-    (apart, signed)
+    let outside = e.constant(&ty, Scalar::new(ty.dtype, ScalarValue::Signed(-1)).expect("it is signed").bits());
+    emit!(e, "    {apart} = stablehlo.maximum {indices}, {outside} : {}", mlir(&ty));
+    (apart, ty)
 }
 
 #[cfg(test)]

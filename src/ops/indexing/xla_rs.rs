@@ -1,6 +1,7 @@
 //! Indexing with the crate `xla`. XlaBuilder's gather and scatter know no batching axes, and its scatter takes one array;
 //! the others are instructions of HLO.
 
+use super::dimension_numbers::index_dtype;
 use super::dynamic::TakeAttributes;
 use super::gather::GatherAttributes;
 use super::scatter::ScatterAttributes;
@@ -22,30 +23,32 @@ mod field {
     pub const UNIQUE_INDICES: u64 = 69;
 }
 
-/// The indices at a position: u64 becomes s64, with indices that do not fit at its end.
-fn indices(g: &Graph, position: usize) -> Result<(XlaOp, TensorType)> {
-    let (ty, x) = (g.ty(position), g.value(position)?);
+/// The indices at a position into an array with `dims`, in the dtype of StableHLO's.
+fn indices(g: &Graph, position: usize, dims: &[i64]) -> Result<(XlaOp, TensorType)> {
+    let ty = g.ty(position);
+    let to = with(index_dtype(ty.dtype, dims), ty);
     if ty.dtype != DType::U64 {
-        return Ok((x, ty.clone()));
+        return Ok((g.cast(position, &to)?, to));
     }
-    let least = g.step("minimum", &[&x, &g.constant(ty, i64::MAX as u128)?], ty)?;
-    Ok((g.convert(&least, DType::S64)?, with(DType::S64, ty)))
+    let least = g.step("minimum", &[&g.value(position)?, &g.constant(ty, i64::MAX as u128)?], ty)?;
+    Ok((g.convert(&least, DType::S64)?, to))
 }
 
-fn starts(g: &Graph, positions: &[usize]) -> Result<Vec<XlaOp>> {
-    positions.iter().map(|&position| Ok(indices(g, position)?.0)).collect()
+fn starts(g: &Graph, positions: &[usize], dims: &[i64]) -> Result<Vec<XlaOp>> {
+    positions.iter().map(|&position| Ok(indices(g, position, dims)?.0)).collect()
 }
 
 pub(in crate::ops) fn dynamic_slice(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
-    let starts = starts(g, &value.operands[1..])?;
+    let starts = starts(g, &value.operands[1..], &g.ty(value.operands[0]).dims)?;
     let made = g.operand(at, 0)?.dynamic_slice(&starts, &value.ty.dims).map_err(failed)?;
     g.define(at, made);
     Ok(())
 }
 
 pub(in crate::ops) fn dynamic_update_slice(g: &mut Graph, at: usize) -> Result<()> {
-    let starts = starts(g, &g.instruction(at).operands[2..])?;
+    let value = g.instruction(at);
+    let starts = starts(g, &value.operands[2..], &g.ty(value.operands[0]).dims)?;
     let made = g.operand(at, 0)?.dynamic_update_slice(&g.operand(at, 1)?, &starts).map_err(failed)?;
     g.define(at, made);
     Ok(())
@@ -56,7 +59,7 @@ pub(in crate::ops) fn take(g: &mut Graph, at: usize) -> Result<()> {
     let TakeAttributes { axis } = value.attributes();
     let dims = &g.ty(value.operands[0]).dims;
     let rank = g.ty(value.operands[1]).dims.len();
-    let (indices, _) = nonnegative(g, value.operands[1], dims[axis])?;
+    let (indices, _) = nonnegative(g, value.operands[1], dims, axis)?;
     let offsets: Vec<i64> = (0..axis as i64).chain((axis + rank) as i64..value.ty.dims.len() as i64).collect();
     let mut sizes = dims.to_vec();
     sizes[axis] = 1;
@@ -66,17 +69,14 @@ pub(in crate::ops) fn take(g: &mut Graph, at: usize) -> Result<()> {
     Ok(())
 }
 
-/// Indices of which negative ones count from the end of an axis of this size.
-fn nonnegative(g: &Graph, position: usize, dim: i64) -> Result<(XlaOp, TensorType)> {
-    let given = g.ty(position);
-    if given.dtype.kind() != Kind::Signed {
-        return indices(g, position);
+/// Indices of which negative ones count from the end of an axis.
+fn nonnegative(g: &Graph, position: usize, dims: &[i64], axis: usize) -> Result<(XlaOp, TensorType)> {
+    let (x, ty) = indices(g, position, dims)?;
+    if g.ty(position).dtype.kind() != Kind::Signed {
+        return Ok((x, ty));
     }
-    let is_wide = given.dtype == DType::S64 || dim > i64::from(i32::MAX);
-    let ty = with(if is_wide { DType::S64 } else { DType::S32 }, given);
-    let x = g.cast(position, &ty)?;
     let is_negative = g.compare(CompareOp::Lt, &x, &g.constant(&ty, 0)?)?;
-    let moved = g.step("add", &[&x, &g.constant(&ty, dim as u128)?], &ty)?;
+    let moved = g.step("add", &[&x, &g.constant(&ty, dims[axis] as u128)?], &ty)?;
     Ok((g.select(&is_negative, &moved, &x)?, ty))
 }
 
@@ -99,7 +99,7 @@ pub(in crate::ops) fn scatter_numbers(numbers: &DimensionNumbers) -> Message {
 pub(in crate::ops) fn gather(g: &mut Graph, at: usize) -> Result<()> {
     let value = g.instruction(at);
     let GatherAttributes { indices_are_sorted, slice_sizes, numbers } = value.attributes();
-    let (x, (indices, _)) = (g.operand(at, 0)?, indices(g, value.operands[1])?);
+    let (x, (indices, _)) = (g.operand(at, 0)?, indices(g, value.operands[1], &g.ty(value.operands[0]).dims)?);
     let made = if numbers.batching_dims.is_empty() && !indices_are_sorted {
         let DimensionNumbers { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &numbers;
         x.gather(&indices, window_dims, collapsed_dims, index_map, Some(*index_vector_dim), &slice_sizes)
@@ -152,14 +152,11 @@ pub(in crate::ops) fn scatter(g: &mut Graph, at: usize) -> Result<()> {
 
 /// Indices that are never the same value as an array, as in StableHLO.
 fn indices_apart(g: &Graph, position: usize, arrays: &[TensorType]) -> Result<(XlaOp, TensorType)> {
-    let (indices, ty) = indices(g, position)?;
+    let (indices, ty) = indices(g, position, &arrays[0].dims)?;
     let is_alike = |array: &TensorType| array.dtype == ty.dtype && array.elements() == ty.elements();
     if !arrays.iter().any(is_alike) {
         return Ok((indices, ty));
     }
-    if ty.dtype.kind() == Kind::Signed {
-        let outside = g.constant(&ty, Scalar::new(ty.dtype, ScalarValue::Signed(-1))?.bits())?;
-        return Ok((g.step("maximum", &[&indices, &outside], &ty)?, ty));
-    }
-    Ok((g.convert(&indices, DType::S64)?, with(DType::S64, &ty)))
+    let outside = g.constant(&ty, Scalar::new(ty.dtype, ScalarValue::Signed(-1))?.bits())?;
+    Ok((g.step("maximum", &[&indices, &outside], &ty)?, ty))
 }

@@ -12,7 +12,7 @@ use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, DimensionNumbers, ScatterOp};
 use lazyxla::testing::ops::{self, Promises};
 use lazyxla::testing::tensor::{record_list, snapshot};
-use lazyxla::testing::types::{DType, Kind, TensorType};
+use lazyxla::testing::types::{DType, Kind, TensorType, integer_limits};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Indexing {
@@ -191,12 +191,12 @@ fn converted(x: TensorHandle, to: DType) -> Result<TensorHandle> {
 
 /// A tensor that is the start index of the first axis, in half of the cases where there is one.
 fn given_start(twin: &mut Twin, action: &Action) -> Option<Pair> {
-    let scalar = TensorType::new(DType::S32, &[]);
-    if action.numbers[2] < 128 { twin.pick_where(action.tensors[2], |pair| pair.ty() == scalar) } else { None }
+    let fits = |pair: Pair| pair.dtype().is_integer() && pair.ty().dims.is_empty();
+    if action.numbers[2] < 128 { twin.pick_where(action.tensors[2], fits) } else { None }
 }
 
-/// One start index for each axis: within the array, a little before or behind it, or far outside. Those that are not
-/// within are clamped.
+/// One start index for each axis, in a dtype that varies: within the array, a little before or behind it, or far outside.
+/// Those that are not within are clamped.
 fn starts(
     world: World,
     scratch: &mut Scratch,
@@ -204,13 +204,20 @@ fn starts(
     at: u8,
     given: Option<Pair>,
 ) -> Result<Vec<TensorHandle>> {
+    const DTYPES: [DType; 6] = [DType::S32, DType::S64, DType::S8, DType::U8, DType::S16, DType::U16];
+    let dtype = given.map_or(DTYPES[at as usize % DTYPES.len()], |given| given.dtype());
+    let limits = integer_limits(dtype).expect("starts are integers");
     let mut starts = Vec::with_capacity(ty.dims.len());
     for axis in 0..ty.dims.len() {
         let part = at.rotate_right(3 * axis as u32);
         let start = (i64::from(part % 12) - 5) * if part % 8 == 7 { 1000 } else { 1 };
         starts.push(match given {
             Some(given) if axis == 0 => world.of(given),
-            _ => scratch.scalar(world.device, DType::S32, start)?,
+            _ => scratch.scalar(
+                world.device,
+                dtype,
+                start.max(limits.min).min(i64::try_from(limits.max).unwrap_or(i64::MAX)),
+            )?,
         });
     }
     Ok(starts)
