@@ -74,6 +74,7 @@ test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSIO
 
 soak: build $(JAX_STAMP)  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 5,000 on meshes; 20,000 programs differentiated and batched; 50,000 single operations on meshes.
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
+	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/index_sweep.py $(TREE)/lib/liblazyxla.so --all
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 LXLA_ORACLE_MESH_PROGRAMS=5000 cargo test --release --test oracle -- --nocapture
 	LXLA_TRANSFORM_PROGRAMS=20000 LXLA_TRANSFORM_PLUGIN_PROGRAMS=500 LXLA_TRANSFORM_MESH_PROGRAMS=500 cargo test --release --test transforms
 	LXLA_MESH_SWEEP_CASES=400 cargo test --release --test meshes

@@ -44,7 +44,9 @@
  * Precision  f16, bf16 and 8-bit floats: functions, sums, matrix products and composed operations compute in f32 and
  *            round once to the dtype. Matrix products of f32 have full precision on every device. XLA compiles whole
  *            programs: it may contract a*b+c into one rounding, simplify (x + c) - c to x, divide by a constant by
- *            multiplying, and flush denormals. bf16 and f16 intermediates are rounded as recorded.
+ *            multiplying, and flush denormals. bf16 and f16 intermediates are rounded as recorded. Results are as
+ *            documented in the default floating-point environment (round to nearest, no flags that trap): eager
+ *            functions are wrong by up to 150 units in the last place on a thread that called fesetround.
  * Frontends  To trace a user's function, call it with placeholders, and pass its results to lxla_computation_trace;
  *            frontends build scans, checkpoints and vmaps this way (see docs/frontends.md). Tracing moves no data and runs
  *            nothing.
@@ -53,6 +55,8 @@
  *            own size. NULL options select the defaults. Fields are only ever appended. Switches are int32_t: 0
  *            default, 1 on, 2 off.
  * Strings    UTF-8, NUL-terminated. The caller frees those returned through char **out_text with lxla_string_free.
+ * Variables  A process that has more rights than its caller (set-user-id) ignores environment variables, and does not
+ *            start a plugin while XLA_FLAGS is set: docs/plugins.md.
  * Exit       A process may return from main or call exit with work in flight: the library waits for the plugin,
  *            unless another thread is starting the plugin (the first use of an XLA device does). If work does not
  *            end, and no save writes any byte, for 60 seconds (or LXLA_EXIT_TIMEOUT_SECONDS, a variable), the process

@@ -22,7 +22,7 @@
 //! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementations |
 //! | [`io`] | files, and arrays of other libraries |
 //! | [`mesh`] | meshes of devices, shardings, pieces of arrays |
-//! | [`types`], [`metrics`], [`allocation`], [`stack`] | dtypes and shapes; counters; fallible allocation; deep stacks |
+//! | [`types`], [`metrics`], [`allocation`], [`stack`], [`variables`] | dtypes and shapes; counters; fallible allocation; deep stacks; environment variables |
 //! | [`log`], [`call`], [`error`](mod@error) | the log callback; the ABI call of a thread; the error type |
 
 // The documentation is built with private items: `make check`.
@@ -55,3 +55,4 @@ mod tensor;
 pub mod testing;
 mod transform;
 mod types;
+mod variables;

@@ -22,7 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["engine"],
     &["io"],
     &["mesh"],
-    &["types", "metrics", "allocation", "stack"],
+    &["types", "metrics", "allocation", "stack", "variables"],
     &["log", "call"],
     &["error"],
 ];
@@ -111,6 +111,15 @@ fn a_layer_uses_only_layers_below_it() {
     }
     assert!(seen > 500, "only {seen} uses found");
     assert!(wrong.is_empty(), "upwards:\n{}", wrong.join("\n"));
+}
+
+/// A privileged process must ignore its caller's variables: `variables.rs` does. XLA reads `XLA_FLAGS` by itself.
+#[test]
+fn environment_variables_are_read_in_one_place() {
+    let reads = |code: &str| code.contains("env::var") || code.contains("getenv(") || code.contains("env::vars");
+    let sources = sources();
+    let readers: Vec<&str> = sources.iter().filter(|(_, code)| reads(code)).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(readers, ["engine/pjrt/settings", "variables"]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 """Indices of every integer dtype into axes around the limits of the dtypes: python index_sweep.py /path/to/liblazyxla.so
-[operation] [--sizes=300,70000]
+[operation] [--all]
 
 XLA computes with indices in their own dtype, and truncates to it whatever it compares or combines them with. So each
 operation that takes indices is tried with each integer dtype, on axes just below and above what the dtype can count, with
 one index and with several, some of them out of bounds. The indices are arguments, constants of the program, results of
 the program, slices of a scan and elements of a batch; and the operation is differentiated. On `cpu`, on `xla:0` and on a
-mesh of 2 devices; against NumPy."""
+mesh of 2 devices; against NumPy. --all tries more sizes."""
 
 import random
 import sys
@@ -25,14 +25,16 @@ from ops_cases import World, array_of, ints, release
 from ops_values import DTYPES, NAMES
 
 INTEGERS = "s8 u8 s16 u16 s32 u32 s64 u64".split()
-# Axis sizes for each dtype of indices. All are even, so that the mesh splits them.
+# Axis sizes for each dtype of indices, and more of them. All are even, so that the mesh splits them.
 SIZES = {
-    "s8": [100, 128, 130, 200, 256, 300],
-    "u8": [128, 200, 256, 258, 300, 600],
-    "s16": [300, 32768, 33000, 70000],
-    "u16": [300, 65536, 65600, 70000],
+    "s8": ([128, 130, 256, 300], [100, 200]),
+    "u8": ([200, 256, 258, 600], [128, 300]),
+    "s16": ([32768, 70000], [300, 33000]),
+    "u16": ([65600, 70000], [300, 65536]),
 }
-WIDE_SIZES = [300, 70000]
+WIDE_SIZES = ([300], [70000])
+# The size for each dtype on the mesh.
+MESH_SIZES = {"s8": 256, "u8": 600, "s16": 70000, "u16": 65600}
 BATCHES = {True: 300, False: 3}  # for axes of at most 600 elements, and for longer ones
 MOST_SMALL = 600
 ITERATIONS = 3
@@ -304,7 +306,11 @@ def failures(world, operation, size, dtype, count, draw, numbers):
     x = numbers.permutation(size).astype(np.float32)
     updates = [numbers.integers(1, 99, operation.updates(size, count)).astype(np.float32)] if operation.updates else []
     batch = BATCHES[size <= MOST_SMALL]
-    for way, tensor, want in Ways(world, operation, [x, at, *updates], batch, numbers).all():
+    made = list(Ways(world, operation, [x, at, *updates], batch, numbers).all())
+    # In one program, which compiles faster than one for each way.
+    tensors = array_of([tensor for _, tensor, _ in made])
+    abi.ok(abi.lib.lxla_sync(tensors, len(tensors)))
+    for way, tensor, want in made:
         got = world.read(tensor)
         release(tensor)
         if got.shape != want.shape or not (got == want).all():
@@ -314,7 +320,7 @@ def failures(world, operation, size, dtype, count, draw, numbers):
 
 def main(path, *given):
     abi.load(path)
-    sizes = [int(size) for each in given if each.startswith("--sizes=") for size in each[8:].split(",")]
+    parts = 2 if "--all" in given else 1
     names = [each for each in given if not each.startswith("--")]
     env, draw, numbers = abi.new_env(device_count=8), random.Random(1), np.random.default_rng(1)
     mesh = SplitWorld(env, created(env, {"a": 2}, draw), draw)
@@ -322,11 +328,13 @@ def main(path, *given):
     worlds = [World(env, abi.cpu(), "cpu"), World(env, abi.xla(), "xla:0"), mesh]
     count = wrong = 0
     for dtype in INTEGERS:
-        for size in sizes or SIZES.get(dtype, WIDE_SIZES):
+        for size in sum(SIZES.get(dtype, WIDE_SIZES)[:parts], []):
             for operation in operations(size):
                 if names and operation.name not in names:
                     continue
                 for world in worlds:
+                    if world is mesh and size != MESH_SIZES.get(dtype, WIDE_SIZES[0][0]):
+                        continue
                     for n in operation.counts:
                         count += 1
                         for failure in failures(world, operation, size, dtype, n, draw, numbers):

@@ -7,6 +7,7 @@ use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, MeshAxes};
 use crate::metrics::{Counter, Metrics};
+use crate::variables;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -93,8 +94,8 @@ fn engine_kind(options: &EnvironmentOptions) -> Result<EngineKind> {
         )),
         (Some(kind), _) => Ok(kind),
         (None, Some(_)) => Ok(EngineKind::Pjrt),
-        (None, None) => match std::env::var("LXLA_ENGINE") {
-            Ok(name) if !name.is_empty() => EngineKind::named("LXLA_ENGINE", &name),
+        (None, None) => match variables::text("LXLA_ENGINE") {
+            Some(name) if !name.is_empty() => EngineKind::named("LXLA_ENGINE", &name),
             _ => Ok(EngineKind::Pjrt),
         },
     }
@@ -105,7 +106,7 @@ impl Environment {
     /// `options`. A plugin given by path is started immediately, so that its errors are returned here; otherwise the
     /// first use of an XLA device finds and starts one.
     pub fn new(number: u64, options: EnvironmentOptions) -> Result<Environment> {
-        let from_variable = || std::env::var_os("LXLA_CACHE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let from_variable = || variables::nonempty("LXLA_CACHE_DIR").map(PathBuf::from);
         let default = NonZeroUsize::new(DEFAULT_CACHE_CAPACITY).expect("not zero");
         let shared = Arc::new(Shared {
             number,
@@ -336,7 +337,7 @@ fn set_options(named: &[(&'static str, String)]) -> Result<Options> {
     let options = Options::default();
     for name in OPTION_NAMES.split(", ") {
         let variable = format!("LXLA_{}", name.to_uppercase());
-        if let Ok(value) = std::env::var(&variable) {
+        if let Some(value) = variables::text(&variable) {
             options.set(name, &value).map_err(|e| e.context(format_args!("environment variable {variable}")))?;
         }
     }

@@ -11,6 +11,7 @@ use crate::error;
 use crate::error::{Code, Error, Result};
 use crate::log::{Level, log};
 use crate::types::{DType, TensorType};
+use crate::variables;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ const ARITHMETIC: &str = "module @check_arithmetic { \
 /// Runs the checks unless they are off or are known to pass. `subject` returns bytes that differ whenever the plugin or
 /// its options do.
 pub fn run_once(engine: &dyn Engine, path: &Path, subject: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
-    let mode = std::env::var("LXLA_PLUGIN_CHECK").unwrap_or_default();
+    let mode = variables::text("LXLA_PLUGIN_CHECK").unwrap_or_default();
     if mode == "off" {
         return Ok(());
     }

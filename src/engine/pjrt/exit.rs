@@ -10,6 +10,7 @@
 use crate::error;
 use crate::error::Result;
 use crate::log::{Level, log};
+use crate::variables;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -150,7 +151,7 @@ extern "C" fn leave(status: c_int, _: *mut c_void) {
 
 /// Time limit: the number of seconds in the variable if it is valid, or else the default.
 fn limit() -> Duration {
-    let given = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.trim().parse().ok());
+    let given = variables::text(LIMIT_VARIABLE).and_then(|text| text.trim().parse().ok());
     given.map_or(DEFAULT_LIMIT, Duration::from_secs)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error;
 use crate::error::{Error, Result};
+use crate::variables;
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ pub fn find(asked: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = asked {
         return Ok(path.to_path_buf());
     }
-    if let Some(path) = std::env::var_os("LXLA_PJRT_PLUGIN").filter(|p| !p.is_empty()) {
+    if let Some(path) = variables::nonempty("LXLA_PJRT_PLUGIN") {
         return Ok(path.into());
     }
     let mut looked = Vec::new();
@@ -25,7 +26,7 @@ pub fn find(asked: Option<&Path>) -> Result<PathBuf> {
         looked.push(folder.join("lazyxla").join(DEFAULT_PLUGIN));
         looked.extend(plugins_of_build(&folder).map(|plugins| plugins.join(DEFAULT_PLUGIN)));
     }
-    let named = std::env::var("PJRT_NAMES_AND_LIBRARY_PATHS").unwrap_or_default();
+    let named = variables::text("PJRT_NAMES_AND_LIBRARY_PATHS").unwrap_or_default();
     looked.extend(named_plugins(&named).map(|(_, path)| path));
     looked.iter().find(|path| path.is_file()).cloned().ok_or_else(|| not_found(&looked))
 }

@@ -2,7 +2,7 @@
 
 use super::api::{Api, Args, call, function};
 use super::plugin_file::PluginFile;
-use super::settings::Settings;
+use super::settings::{self, Settings};
 use super::sys;
 use crate::error;
 use crate::error::Result;
@@ -35,6 +35,7 @@ impl Plugin {
             return Ok(plugin);
         }
         let named = |e: error::Error| e.context(format_args!("plugin {}", path.display()));
+        settings::check_flags()?;
         let file = PluginFile::open(&path).map_err(named)?;
         let api = open(&path).map_err(named)?;
         file.check_is_at(&path).map_err(named)?;

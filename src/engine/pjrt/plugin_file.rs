@@ -4,6 +4,7 @@
 use super::remembered::Facts;
 use crate::error;
 use crate::error::Result;
+use crate::io;
 use parking_lot::Mutex;
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -69,11 +70,7 @@ impl PluginFile {
     /// upgrade replaces the file at this path.
     pub fn open(path: &Path) -> Result<PluginFile> {
         let failed = |e: std::io::Error| error!(FailedPrecondition, "not a loadable plugin: {e}");
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
-            return Err(error!(FailedPrecondition, "not a loadable plugin: not a regular file"));
-        }
+        let (file, metadata) = io::open_regular(path).map_err(failed)?;
         Ok(PluginFile { file, identity: Identity::of(&metadata), hash: OnceLock::new(), finding: Mutex::new(()) })
     }
 

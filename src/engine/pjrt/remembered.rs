@@ -4,6 +4,7 @@
 
 use crate::io;
 use crate::log::{Level, log};
+use crate::variables;
 use std::fs::{self, DirBuilder};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -28,7 +29,7 @@ impl Facts {
     /// Facts in `LXLA_STATE_DIR`, `$XDG_CACHE_HOME/lazyxla` or `$HOME/.cache/lazyxla`, the first that is set. Creates
     /// the folder if necessary. None if `LXLA_STATE_DIR` is empty, or if others could write to the folder.
     pub fn of_user() -> Option<Facts> {
-        let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        let variable = |name: &str| variables::variable(name).map(PathBuf::from);
         let folder = match variable("LXLA_STATE_DIR") {
             Some(folder) => folder,
             None => match variable("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()) {

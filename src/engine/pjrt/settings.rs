@@ -2,8 +2,12 @@
 //! program.
 
 use super::compile_options::SWITCHED_OFF;
-use crate::error::Error;
+use crate::error;
+use crate::error::Result;
+use crate::io;
 use crate::log::{Level, log};
+use crate::variables::{self, is_privileged};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Options and flags that a plugin compiles all programs with.
@@ -19,8 +23,8 @@ pub struct Settings {
 /// options. An option whose name appears in the plugin's error is omitted with a warning. Options listed in
 /// `LXLA_OMIT_COMPILE_OPTIONS` (names, separated by commas) are also omitted, for plugins whose error does not name the
 /// option.
-pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<(), Error>) -> Vec<&'static str> {
-    let omitted = std::env::var("LXLA_OMIT_COMPILE_OPTIONS").unwrap_or_default();
+pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<()>) -> Vec<&'static str> {
+    let omitted = variables::text("LXLA_OMIT_COMPILE_OPTIONS").unwrap_or_default();
     let mut names = SWITCHED_OFF.to_vec();
     names.retain(|name| omitted.split(',').all(|omitted| omitted.trim() != *name));
     while let Err(error) = compile(&names) {
@@ -33,31 +37,68 @@ pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<(), Error>) -> Vec<&
     names
 }
 
+/// The variable from which XLA reads its flags. It has flags, or names a file with flags. XLA reads it by itself, so that
+/// its value counts even where the library ignores the variables of its caller.
+fn variable() -> Vec<u8> {
+    std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes()
+}
+
+/// File that `XLA_FLAGS` names, if it has no flags itself.
+fn file_of(variable: &str) -> Option<&Path> {
+    let text = variable.trim();
+    (!text.is_empty() && !text.starts_with('-')).then(|| Path::new(text))
+}
+
+/// Returns an error if XLA must not read `XLA_FLAGS`: in a process that has more rights than its caller, whose flags
+/// could make XLA write files; or if the variable names a FIFO or a device, whose reading may never end.
+pub fn check_flags() -> Result<()> {
+    let value = variable();
+    if !value.is_empty() && is_privileged() {
+        return Err(error!(
+            FailedPrecondition,
+            "environment variable XLA_FLAGS: it is set in a process that has more rights than its caller, and XLA would \
+             follow it; unset it first"
+        ));
+    }
+    let value = String::from_utf8_lossy(&value);
+    match file_of(&value).map(io::open_regular) {
+        Some(Err(e)) if e.kind() == ErrorKind::InvalidInput => {
+            Err(error!(FailedPrecondition, "environment variable XLA_FLAGS: {:?}: {e}, or flags", value.trim()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the flags in `XLA_FLAGS`, which has them or names a file with them.
 pub fn text() -> String {
-    let variable = std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes();
-    let text = String::from_utf8_lossy(&variable).into_owned();
-    match text.trim_start().starts_with('-') || text.trim().is_empty() {
-        true => text,
-        false => String::from_utf8_lossy(&std::fs::read(text.trim()).unwrap_or_default()).into_owned(),
+    let variable = String::from_utf8_lossy(&variable()).into_owned();
+    match file_of(&variable) {
+        None => variable,
+        Some(path) => String::from_utf8_lossy(&content(path).unwrap_or_default()).into_owned(),
     }
+}
+
+/// Content of a regular file.
+fn content(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::open_regular(path)?.0.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns the content of `XLA_FLAGS`: flags, or the name of a file with flags. If the value of a flag is the name of a
 /// file, a hash of the file's content is included.
 pub fn flags() -> Vec<u8> {
-    let variable = std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes();
+    let variable = variable();
     let mut out = field(&variable);
     let text = text();
     if text.as_bytes() != variable {
         out.extend(field(text.as_bytes()));
     }
     for value in text.split_whitespace().filter_map(|flag| flag.split_once('=')).map(|(_, value)| value) {
-        let path = Path::new(value.trim_matches(['"', '\'']));
-        if path.is_file() {
+        if let Ok((file, _)) = io::open_regular(Path::new(value.trim_matches(['"', '\'']))) {
             let mut hasher = blake3::Hasher::new();
-            let content = std::fs::File::open(path).and_then(|file| hasher.update_reader(file).map(|_| ()));
-            out.extend(field(content.map_or_else(|_| vec![], |()| hasher.finalize().as_bytes().to_vec()).as_slice()));
+            let hash = hasher.update_reader(file).map(|hasher| hasher.finalize().as_bytes().to_vec());
+            out.extend(field(&hash.unwrap_or_default()));
         }
     }
     out
@@ -71,7 +112,7 @@ fn field(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use crate::error::{Code, Error};
 
     #[test]
     fn refused_options_are_left_out_and_other_failures_are_not() {

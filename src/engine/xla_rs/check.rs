@@ -9,6 +9,7 @@ use crate::error;
 use crate::error::Result;
 use crate::log::{Level, log};
 use crate::types::{DType, TensorType};
+use crate::variables;
 use std::sync::Arc;
 use xla::{ElementType, PjRtLoadedExecutable, XlaBuilder, XlaOp};
 
@@ -21,7 +22,7 @@ const FLAGS: [(&str, &str); 3] = [
 
 /// Returns FAILED_PRECONDITION unless `given`, the content of `XLA_FLAGS`, has all of [`FLAGS`].
 pub(super) fn flags(given: &str) -> Result<()> {
-    let mode = std::env::var("LXLA_PLUGIN_CHECK").unwrap_or_default();
+    let mode = variables::text("LXLA_PLUGIN_CHECK").unwrap_or_default();
     let given: Vec<&str> = given.split_whitespace().collect();
     let Some((_, without)) = FLAGS.iter().find(|(flag, _)| !given.contains(flag)) else { return Ok(()) };
     let all = FLAGS.map(|(flag, _)| flag).join(" ");

@@ -11,7 +11,7 @@ mod probe;
 use super::find;
 use crate::engine::PluginInfo;
 use crate::error::Result;
-use std::ffi::OsString;
+use crate::variables::nonempty;
 use std::path::PathBuf;
 
 /// A file that may be a plugin, and where it was found.
@@ -29,21 +29,16 @@ pub struct Found {
     package: Option<String>,
 }
 
-/// Returns an environment variable; None if it is unset or empty.
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
-}
-
 /// Finds the plugins and loads each in a process of its own, several at a time. In the order of the search; a file that
 /// is found twice is listed where it was found first.
 pub fn plugins() -> Result<Vec<PluginInfo>> {
     let library_folder = find::library_folder();
-    let found = places::search(&variable, library_folder.as_deref());
+    let found = places::search(&nonempty, library_folder.as_deref());
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let limit = probe::limit(variable(probe::LIMIT_VARIABLE).as_deref())?;
-    let program = probe::program(variable(probe::PROGRAM_VARIABLE), library_folder.as_deref())?;
+    let limit = probe::limit(nonempty(probe::LIMIT_VARIABLE).as_deref())?;
+    let program = probe::program(nonempty(probe::PROGRAM_VARIABLE), library_folder.as_deref())?;
     let paths: Vec<PathBuf> = found.iter().map(|found| found.path.clone()).collect();
     let answers = probe::run_all(&program, limit, &paths)?;
     let default = find::find(None).map(|path| path.canonicalize().unwrap_or(path)).ok();
