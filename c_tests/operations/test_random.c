@@ -1,6 +1,8 @@
 // Random bits and numbers made of them: equal on an XLA device and natively, and equal to JAX's.
 #include "both.h"
 
+#include <unistd.h>
+
 #define THREE_FRY LXLA_RNG_THREE_FRY
 #define PHILOX LXLA_RNG_PHILOX
 
@@ -249,6 +251,33 @@ TEST(normal_numbers_agree_and_are_normal) {
     CHECK(fabs(beyond / (double)MANY - 0.05) < 4 * sqrt(0.05 * 0.95 / MANY));
   }
   OK(lxla_env_release(env));
+}
+
+// LLVM took minutes to compile the rounds of several generators in one kernel. Against the native values.
+static void numbers_of_several_keys_in_one_expression(void) {
+  lxla_tensor parts[4], a, b, zero, padded, out;
+  for (int i = 0; i < 4; i++) {
+    lxla_tensor key = key_of(1, (uint32_t)i);
+    parts[i] = uniform(THREE_FRY, key, F32, DIMS(40, 40), 0, 1);
+    RELEASE(key);
+  }
+  OK(lxla_complex(parts[0], parts[1], &a));
+  OK(lxla_complex(parts[2], parts[3], &b));
+  lxla_tensor product = binary(MUL, a, b);
+  OK(lxla_tensor_full(env, device, C64, NULL, 0, 0, &zero));
+  OK(lxla_pad(product, zero, (int64_t[]){1, 1}, (int64_t[]){1, 1}, (int64_t[]){0, 0}, 2, &padded));
+  OK(lxla_binary_scalar(ADD, padded, 1, &out));
+  static float lazily[2 * 42 * 42], got[2 * 42 * 42];
+  OK(lxla_tensor_read(out, is_native() ? got : lazily, sizeof got));
+  if (is_native())
+    for (int i = 0; i < 2 * 42 * 42; i++) CHECK(fabsf(got[i] - lazily[i]) <= 1e-6f * (1 + fabsf(got[i])));
+  RELEASE(parts[0], parts[1], parts[2], parts[3], a, b, product, zero, padded, out);
+}
+
+TEST(several_generators_in_one_expression_compile) {
+  alarm(100);
+  on_both(numbers_of_several_keys_in_one_expression);
+  alarm(0);
 }
 
 // A step does not change a key: numbers recorded with it later are the same; splitting gives new keys.

@@ -5,6 +5,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
+use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::ops::rules::Derivative;
 use crate::types::{DType, TensorType};
 
@@ -47,36 +48,76 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Writes the generator inline, so that XLA can fuse it with its users, on a flat vector that is reshaped at the end.
+/// Writes the generator on a flat vector that is reshaped at the end: on cpu as a loop that runs once, elsewhere inline, so
+/// that XLA can fuse it with its users. XLA's CPU backend copies a producer into each of its users, and LLVM takes minutes
+/// for a kernel with several copies of the twenty rounds.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
-    let name = e.name_of(at);
-    let count = value.ty.elements() as i64;
-    let ty = TensorType::new(DType::U32, &[count]);
-    let keys = [key(e, value.operands[0], 0, &ty), key(e, value.operands[0], 1, &ty)];
-    let counter = counter(e, count, &ty);
-    let mut w = Writer { e, text: mlir(&ty), ty };
-    let words = threefry(&mut w, keys, counter);
-    let (made, made_ty) = match value.ty.dtype {
-        DType::U64 => joined(w.e, &words, count),
-        _ => (w.binary("xor", &words[0], &words[1]), w.ty),
-    };
-    let narrow = TensorType::new(value.ty.dtype, &[count]);
-    let mut bits = made;
-    if narrow != made_ty {
-        let converted = e.temporary();
-        emit!(e, "    {converted} = stablehlo.convert {bits} : ({}) -> {}", mlir(&made_ty), mlir(&narrow));
-        bits = converted;
-    }
+    let (name, key) = (e.name_of(at), e.name(value.operands[0]));
+    let narrow = TensorType::new(value.ty.dtype, &[value.ty.elements() as i64]);
+    let bits = if e.platform == "cpu" { in_loop(e, &name, &key, &narrow) } else { bits(e, &key, &narrow) };
     emit!(e, "    {name} = stablehlo.reshape {bits} : ({}) -> {}", mlir(&narrow), mlir(&value.ty));
 }
 
+/// Type of a key.
+fn key_ty() -> TensorType {
+    TensorType::new(DType::U32, &[2])
+}
+
+/// Writes the generator as the body of a loop that runs once. The body depends on the loop's counter, and XLA cannot prove
+/// that the counter starts at 0: otherwise it would unroll the loop, or move the rounds out of it.
+fn in_loop(e: &mut Emitter, name: &str, key: &str, ty: &TensorType) -> String {
+    let key_ty = key_ty();
+    let own = name.replace(['%', '#'], "_");
+    let (counter, made) = (format!("%counter{own}"), format!("%made{own}"));
+    let (counter_ty, key_text) = (mlir(&TensorType::new(DType::U32, &[])), mlir(&key_ty));
+    let types = format!("{counter_ty}, {key_text}, {}", mlir(ty));
+    let start = zero_of_all(e, &[(key.to_string(), &key_ty)], 0);
+    let (nothing, end, loops, goes_on) = (e.constant(ty, 0), e.temporary(), e.temporary(), e.temporary());
+    let given = format!("%key{own}");
+    emit!(
+        e,
+        "    {loops}:3 = stablehlo.while({counter} = {start}, {given} = {key}, {made} = {nothing}) : {types}\n    cond {{"
+    );
+    emit!(e, "    {end} = stablehlo.constant dense<1> : {counter_ty}");
+    emit!(
+        e,
+        "    {goes_on} = stablehlo.compare LT, {counter}, {end}, UNSIGNED : ({counter_ty}, {counter_ty}) -> tensor<i1>"
+    );
+    emit!(e, "    stablehlo.return {goes_on} : tensor<i1>\n    }} do {{");
+    let same = with_zero(e, &given, &key_ty, &counter);
+    let bits = bits(e, &same, ty);
+    let (one, next) = (e.constant(&TensorType::new(DType::U32, &[]), 1), e.temporary());
+    emit!(e, "    {next} = stablehlo.add {counter}, {one} : {counter_ty}");
+    emit!(e, "    stablehlo.return {next}, {given}, {bits} : {types}\n    }}");
+    format!("{loops}#2")
+}
+
+/// Writes bits of a flat type.
+fn bits(e: &mut Emitter, key: &str, narrow: &TensorType) -> String {
+    let count = narrow.elements() as i64;
+    let ty = TensorType::new(DType::U32, &[count]);
+    let keys = [word(e, key, 0, &ty), word(e, key, 1, &ty)];
+    let counter = counter(e, count, &ty);
+    let mut w = Writer { e, text: mlir(&ty), ty };
+    let words = threefry(&mut w, keys, counter);
+    let (made, made_ty) = match narrow.dtype {
+        DType::U64 => joined(w.e, &words, count),
+        _ => (w.binary("xor", &words[0], &words[1]), w.ty),
+    };
+    if *narrow == made_ty {
+        return made;
+    }
+    let converted = e.temporary();
+    emit!(e, "    {converted} = stablehlo.convert {made} : ({}) -> {}", mlir(&made_ty), mlir(narrow));
+    converted
+}
+
 /// Writes one word of the key, broadcast to all elements.
-fn key(e: &mut Emitter, position: usize, word: usize, ty: &TensorType) -> String {
-    let (key, from) = (e.name(position), mlir(&e.values[position].ty));
+fn word(e: &mut Emitter, key: &str, word: usize, ty: &TensorType) -> String {
     let (cell, wide) = (e.temporary(), e.temporary());
     let cell_ty = TensorType::new(DType::U32, &[1]);
-    emit!(e, "    {cell} = stablehlo.slice {key} [{word}:{}] : ({from}) -> {}", word + 1, mlir(&cell_ty));
+    emit!(e, "    {cell} = stablehlo.slice {key} [{word}:{}] : ({}) -> {}", word + 1, mlir(&key_ty()), mlir(&cell_ty));
     e.broadcast(&wide, &cell, &cell_ty, ty);
     wide
 }
