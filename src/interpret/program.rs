@@ -4,7 +4,7 @@ use crate::allocation::with_room;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
-use crate::native::{Array, broadcast_to, row, stack};
+use crate::native::{Array, BLOCK, broadcast_to, in_blocks, row, stack};
 use crate::ops::{self, Call, Native};
 use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
@@ -18,7 +18,13 @@ const ROOM: usize = 8 << 20;
 /// Runs a program and returns its outputs. `scalars` fill the program's scalar slots in order; `inputs` has one array
 /// for each parameter, in order.
 pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Vec<Array>> {
-    let call = || Function::new(program.decode(), scalars).call(inputs);
+    let call = || {
+        let function = Function::new(program.decode(), scalars);
+        match function.one_shape() {
+            Some(ty) => Ok(vec![function.call_in_blocks(ty, inputs)?]),
+            None => function.call(inputs),
+        }
+    };
     match program.depth() {
         0..=SHALLOW => call(),
         depth => with_stack(ROOM + depth * LEVEL, depth, call),
@@ -76,12 +82,53 @@ impl<'a> Function<'a> {
     /// Returns true if all values are scalars and all operations are elementwise: then one run on vectors is equivalent
     /// to a run for each element.
     fn is_elementwise(&self) -> bool {
-        let is = |op: Op| matches!(op, Op::Leaf | Op::Full) || ops::definition(op).is_elementwise();
+        // A bitcast of a scalar to a scalar keeps the width.
+        let is =
+            |op: Op| matches!(op, Op::Leaf | Op::Full | Op::BitcastConvert) || ops::definition(op).is_elementwise();
         self.values.iter().all(|value| is(value.op) && value.ty.dims.is_empty())
     }
 
+    /// Returns the type of the only output, if all operations are elementwise, on arrays of its shape and on single elements
+    /// that broadcast to it: then the program can be evaluated block by block. None for small arrays, too.
+    fn one_shape(&self) -> Option<&TensorType> {
+        let [output] = self.outputs[..] else { return None };
+        let ty = &self.values[output].ty;
+        let fits = |value: &Instruction| {
+            let is_kept = || {
+                let operand = &self.values[value.operands[0]].ty;
+                operand.elements() == 1 || operand.dims == value.ty.dims
+            };
+            let is_same = match value.op {
+                Op::Leaf | Op::Full => true,
+                Op::BroadcastTo | Op::Reshape => is_kept(),
+                Op::BitcastConvert => self.values[value.operands[0]].ty.dims == value.ty.dims,
+                op => ops::definition(op).is_elementwise(),
+            };
+            is_same && (value.ty.dims == ty.dims || value.ty.elements() == 1)
+        };
+        (ty.elements() > BLOCK && self.values.iter().all(fits)).then_some(ty)
+    }
+
+    /// Evaluates a program for which [`Function::one_shape`] returned `ty`.
+    fn call_in_blocks(&self, ty: &TensorType, inputs: &[Array]) -> Result<Array> {
+        let count = ty.elements() as i64;
+        let is_whole = |x: &&Array| x.ty().dims == ty.dims;
+        let whole: Vec<Array> = inputs.iter().filter(is_whole).map(|x| x.reshape(&[count])).collect();
+        let apply = |parts: &[Array], length: i64| {
+            let mut parts = parts.iter();
+            let of_block = |x: &Array| match is_whole(&x) {
+                true => Ok(parts.next().expect("a part of each array").clone()),
+                false => broadcast_to(&x.reshape(&[]), &TensorType::new(x.ty().dtype, &[length])),
+            };
+            let inputs: Vec<Array> = inputs.iter().map(of_block).collect::<Result<_>>()?;
+            let made = self.run(&inputs, Some(length))?;
+            Ok(made.into_iter().next().expect("the program has one output"))
+        };
+        Ok(in_blocks(&TensorType::new(ty.dtype, &[count]), &whole, &apply)?.reshape(&ty.dims))
+    }
+
     /// Evaluates all values and returns the outputs. With a length, every value is a vector of that length instead of a
-    /// scalar.
+    /// scalar or an array, and broadcasts and reshapes change nothing.
     fn run(&self, inputs: &[Array], length: Option<i64>) -> Result<Vec<Array>> {
         let mut known: Vec<Results> = Vec::with_capacity(self.values.len());
         let (mut inputs, mut scalars) = (inputs.iter(), self.scalars.iter());
@@ -92,7 +139,7 @@ impl<'a> Function<'a> {
                 Op::Leaf => SmallVec::from_elem(next_input(&mut inputs, ty)?, 1),
                 op => {
                     let scalar = if op.has_scalar() { scalars.next().copied() } else { None };
-                    self.value(value, ty, scalar, &known)?
+                    self.value(value, ty, scalar, &known, length.is_some())?
                 }
             };
             known.push(made);
@@ -109,12 +156,16 @@ impl<'a> Function<'a> {
         ty: &TensorType,
         scalar: Option<Scalar>,
         known: &[Results],
+        is_row: bool,
     ) -> Result<Results> {
         if value.op == Op::Result {
             let of = &known[value.operands[0]];
             return Ok(SmallVec::from_elem(of[value.attributes::<usize>()].clone(), 1));
         }
         let operands: SmallVec<[&Array; 4]> = value.operands.iter().map(|&i| &known[i][0]).collect();
+        if is_row && matches!(value.op, Op::BroadcastTo | Op::Reshape) {
+            return Ok(SmallVec::from_elem(operands[0].clone(), 1));
+        }
         let bodies: Vec<Function> = value.bodies.iter().map(|body| Function::of(body)).collect();
         let call = Call {
             op: value.op,
@@ -147,8 +198,13 @@ fn formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
         Ok(wide.reshape(&[length]))
     };
     let inputs: Vec<Array> = operands.iter().map(flat).collect::<Result<_>>()?;
-    let made = Function::of(&body).call_each(&inputs, length)?;
-    Ok(made[0].reshape(&ty.dims))
+    let function = Function::of(&body);
+    let apply = |parts: &[Array], length: i64| {
+        let made = function.call_each(parts, length)?;
+        Ok(made.into_iter().next().expect("a function has one result"))
+    };
+    let row = TensorType::new(ty.dtype, &[length]);
+    Ok(in_blocks(&row, &inputs, &apply)?.reshape(&ty.dims))
 }
 
 /// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar
@@ -171,7 +227,9 @@ fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &Tens
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, Workspace, take_body};
+    use crate::ir::{
+        BinaryFunction, BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryFunction, Workspace, take_body,
+    };
     use crate::native::testing::{array, counted, row as line};
     use crate::ops::{self, Applied};
     use crate::types::{DType, ScalarValue};
@@ -212,6 +270,67 @@ mod tests {
         let segment = workspace.linearize(&t, &[y]).segments(&t, usize::MAX).remove(0);
         assert!(run(&segment.program, &t.scalars_at(&segment.scalars), &[]).is_err());
         assert!(run(&segment.program, &t.scalars_at(&segment.scalars), &[counted(&[3])]).is_err());
+    }
+
+    /// Records a program of elementwise operations and functions on an array and a single element of f32.
+    fn elementwise(t: &mut Trace, dims: &[i64], single: &[i64]) -> NodeId {
+        let [x, one] = [dims, single].map(|dims| t.parameter(TensorType::new(DType::F32, dims)));
+        let wide = ops::broadcast_to(t, one, dims).unwrap();
+        let sum = ops::binary(t, BinaryOp::Add, x, wide).unwrap();
+        let sinh = ops::unary_function(t, UnaryFunction::Sinh, sum).unwrap();
+        let quotient = ops::binary_function(t, BinaryFunction::FloorDivide, sinh, x).unwrap();
+        let bits = ops::bitcast_convert(t, quotient, DType::S32).unwrap();
+        let is_less = ops::compare(t, CompareOp::Lt, x, wide).unwrap();
+        let half = ops::full(t, &TensorType::new(DType::F32, &[]), ScalarValue::Float(0.5)).unwrap();
+        let kept = ops::select(t, is_less, half, sinh).unwrap();
+        let whole = ops::convert(t, kept, DType::S32);
+        ops::binary(t, BinaryOp::Xor, bits, whole).unwrap()
+    }
+
+    #[test]
+    fn long_arrays_are_evaluated_in_blocks_with_the_same_results() {
+        let (columns, rows) = (7, 3 * BLOCK as i64 / 7);
+        let data: Vec<f32> = (0..rows * columns).map(|i| (i * 37 % 1000) as f32 / 77.0 - 5.0).collect();
+        let one = array(&[1, 1], &[0.25f32]);
+        let evaluate = |rows: i64, data: &[f32]| {
+            let mut t = Trace::new();
+            let root = elementwise(&mut t, &[rows, columns], &[1, 1]);
+            let program = Workspace::default().linearize(&t, &[root]).segments(&t, usize::MAX).remove(0);
+            let scalars = t.scalars_at(&program.scalars);
+            let function = Function::new(program.program.decode(), &scalars);
+            assert_eq!(function.one_shape().is_some(), data.len() > BLOCK);
+            let of = |&id: &NodeId| match t.ty(id).elements() {
+                1 => one.clone(),
+                _ => array(&[rows, columns], data),
+            };
+            let inputs: Vec<Array> = program.parameters.iter().map(of).collect();
+            run(&program.program, &scalars, &inputs).unwrap()[0].elements::<i32>().to_vec()
+        };
+        let want: Vec<i32> = data.chunks(columns as usize).flat_map(|row| evaluate(1, row)).collect();
+        assert_eq!(evaluate(rows, &data), want);
+    }
+
+    #[test]
+    fn only_elementwise_programs_of_one_shape_are_evaluated_in_blocks() {
+        let long = 2 * BLOCK as i64;
+        let is_blocked = |t: &Trace, roots: &[NodeId]| {
+            let program = Workspace::default().linearize(t, roots).segments(t, usize::MAX).remove(0);
+            let scalars = t.scalars_at(&program.scalars);
+            Function::new(program.program.decode(), &scalars).one_shape().is_some()
+        };
+        let mut t = Trace::new();
+        let (x, row) = (leaf(&mut t, &[long, 2]), leaf(&mut t, &[2]));
+        let twice = scaled(&mut t, BinaryOp::Multiply, x, 2);
+        assert!(is_blocked(&t, &[twice]));
+        let more = scaled(&mut t, BinaryOp::Add, twice, 1);
+        assert!(!is_blocked(&t, &[twice, more]));
+        let wide = ops::broadcast_to(&mut t, row, &[long, 2]).unwrap();
+        let sum = ops::binary(&mut t, BinaryOp::Add, twice, wide).unwrap();
+        assert!(!is_blocked(&t, &[sum]));
+        let turned = ops::transpose(&mut t, twice, &[1, 0]).unwrap();
+        assert!(!is_blocked(&t, &[turned]));
+        let flat = ops::reshape(&mut t, twice, &[2 * long]).unwrap();
+        assert!(!is_blocked(&t, &[flat]));
     }
 
     #[test]
@@ -261,7 +380,7 @@ mod tests {
     fn loops_carry_values_until_the_condition_fails() {
         let mut t = Trace::new();
         let (i, x, limit) = (leaf(&mut t, &[]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
-        let more = ops::compare(&mut t, crate::ir::CompareOp::Lt, i, limit).unwrap();
+        let more = ops::compare(&mut t, CompareOp::Lt, i, limit).unwrap();
         let (next, doubled) = (scaled(&mut t, BinaryOp::Add, i, 1), scaled(&mut t, BinaryOp::Multiply, x, 2));
         let (condition, of_condition) = take_body(&t, &[i, x], &[more]);
         let (body, of_body) = take_body(&t, &[i, x], &[next, doubled]);

@@ -14,17 +14,29 @@ const ROUND: f32 = 12_582_912.0;
 /// 1.5 * 2^52: like [`ROUND`], for f64.
 pub const ROUND_64: f64 = 6_755_399_441_055_744.0;
 
-/// `c[0] + c[1] x + ...`, by Horner's method.
-#[inline(always)]
-fn polynomial<const N: usize>(x: f32, c: [f32; N]) -> f32 {
-    c.into_iter().rev().reduce(|sum, c| sum.mul_add(x, c)).unwrap_or(0.0)
+/// `c[0] + c[1] x + ...`, by Horner's method. With an iterator over the coefficients, LLVM unrolls the sum only after it
+/// has tried to vectorize the loop around it.
+macro_rules! polynomials {
+    ($(#[$doc:meta])* $visibility:vis $name:ident, $T:ident) => {
+        $(#[$doc])*
+        #[inline(always)]
+        $visibility fn $name<const N: usize>(x: $T, c: [$T; N]) -> $T {
+            let mut sum = c[N - 1];
+            let mut i = N - 1;
+            while i > 0 {
+                i -= 1;
+                sum = sum.mul_add(x, c[i]);
+            }
+            sum
+        }
+    };
 }
 
-/// Like [`polynomial`], for f64.
-#[inline(always)]
-pub fn polynomial64<const N: usize>(x: f64, c: [f64; N]) -> f64 {
-    c.into_iter().rev().reduce(|sum, c| sum.mul_add(x, c)).unwrap_or(0.0)
-}
+polynomials!(polynomial, f32);
+polynomials!(
+    /// Like [`polynomial`], for f64.
+    pub polynomial64, f64
+);
 
 /// Clamps `x` to the bounds; NaN stays NaN.
 #[inline(always)]

@@ -7,6 +7,7 @@
 
 mod array;
 mod binary;
+mod blocks;
 mod combine;
 mod compare;
 mod complex;
@@ -48,6 +49,7 @@ mod writer;
 
 pub use array::Array;
 pub use binary::binary;
+pub use blocks::{BLOCK, in_blocks};
 pub use compare::{compare, select};
 pub use complex::{complex, imag, real};
 pub use convert::convert;

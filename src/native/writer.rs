@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::wide::{wide, widest};
 use std::mem::MaybeUninit;
+use std::ops::{BitAnd, BitOr, Not};
 
 /// Initializes slots from the front. `written` is increased only here, and only after the slots are initialized, so
 /// that [`Writer::finish`] proves that none was left out.
@@ -82,15 +83,19 @@ impl<'a, T: Element> Writer<'a, T> {
     }
 
     /// Writes the element of `a` where `pred` is not 0, else that of `b`. Panics unless all slices have the same
-    /// length.
-    pub fn choose(&mut self, pred: &[u8], a: &[T], b: &[T]) {
+    /// length. The bits of both are combined by a mask: LLVM compiles a choice between two elements to a branch.
+    pub fn choose(&mut self, pred: &[u8], a: &[T], b: &[T])
+    where
+        T: BitAnd<Output = T> + BitOr<Output = T> + Not<Output = T>,
+    {
         assert!(pred.len() == a.len() && a.len() == b.len(), "elements of the operands");
         let out = self.next(a.len());
         wide(
             #[inline(always)]
             || {
                 for (out, (&pred, (&a, &b))) in out.iter_mut().zip(pred.iter().zip(a.iter().zip(b))) {
-                    out.write(if pred != 0 { a } else { b });
+                    let mask = if pred != 0 { !T::zeroed() } else { T::zeroed() };
+                    out.write((a & mask) | (b & !mask));
                 }
             },
         );
