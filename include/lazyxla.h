@@ -1223,6 +1223,11 @@ typedef struct {
 } lxla_tensor;
 
 /**
+ * Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it.
+ */
+typedef void (*lxla_release_fn)(void *user);
+
+/**
  * Value of a `lxla_scalar`; its dtype selects the member.
  */
 typedef union {
@@ -1902,6 +1907,28 @@ lxla_status lxla_tensor_from_host(lxla_env env,
                                   const void *data,
                                   size_t size_bytes,
                                   lxla_tensor *out_tensor);
+
+/**
+ * As `lxla_tensor_from_host`, without a copy where that is possible: an eager tensor uses the memory itself if it is
+ * aligned to the size of an element (16 bytes for c128), a tensor on a device that computes in host memory (CPU
+ * plugins) if it is also aligned to 64 bytes. Elsewhere the values are copied. No step donates memory that is used in
+ * place, so parameters that steps update are better copied.
+ *
+ * On success the library calls `release(user)` once, when it no longer needs the memory, on any thread, holding no
+ * lock of the library, so that `release` may call the library; possibly before this function returns. Until then the
+ * memory must neither be modified nor freed. On failure `release` is not called. NULL `release`: the memory is never
+ * modified or freed.
+ */
+lxla_status lxla_tensor_from_host_borrowed(lxla_env env,
+                                           lxla_device device,
+                                           int32_t dtype,
+                                           const int64_t *dims,
+                                           size_t rank,
+                                           const void *data,
+                                           size_t size_bytes,
+                                           lxla_release_fn release,
+                                           void *user,
+                                           lxla_tensor *out_tensor);
 
 /**
  * Returns a tensor with a dtype and a shape, but without a value. Operations that depend on it are recorded, also on

@@ -327,6 +327,7 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_from_dlpack),
     FUNCTION(lxla_tensor_from_dlpack_unversioned),
     FUNCTION(lxla_tensor_from_host),
+    FUNCTION(lxla_tensor_from_host_borrowed),
     FUNCTION(lxla_tensor_from_host_sharded),
     FUNCTION(lxla_tensor_full),
     FUNCTION(lxla_tensor_full_with_scalar),

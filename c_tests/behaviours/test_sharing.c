@@ -243,3 +243,60 @@ TEST(what_cannot_be_imported_stays_its_owners) {
   EQUAL(deleted, 0);
   OK(lxla_env_release(env));
 }
+
+static int releases;
+static lxla_tensor kept_for_release;
+
+// Calls the library: a release function may.
+static void count_release(void *user) {
+  releases += *(int *)user;
+  if (kept_for_release.id) OK(lxla_tensor_release(kept_for_release));
+  kept_for_release.id = 0;
+}
+
+static void borrowed_on(lxla_env env, lxla_device device, int is_shared) {
+  static _Alignas(64) float memory[N + 1];
+  int one = 1;
+  for (int i = 0; i < N; i++) memory[i] = (float)i;
+  releases = 0;
+  lxla_tensor t, sum;
+  OK(lxla_tensor_from_host_borrowed(env, device, F32, DIMS(N), memory, sizeof(float) * N, count_release, &one, &t));
+  EQUAL(releases, !is_shared);
+  holds(t, 0, 1);
+  // What depends on the memory keeps it; a step does not write to it.
+  OK(lxla_binary_scalar(ADD, t, 1, &sum));
+  OK(lxla_binary_scalar_inplace(MUL, t, 2));
+  if (device.kind == LXLA_DEVICE_XLA) EQUAL(step(env), 0);
+  holds(sum, 1, 1);
+  holds(t, 0, 2);
+  for (int i = 0; i < N; i++) EQUAL(memory[i], i);
+  OK(lxla_iota(env, device, F32, DIMS(4), 0, &kept_for_release));
+  RELEASE(t, sum);
+  if (device.kind == LXLA_DEVICE_XLA) OK(lxla_mark_step(env, device, 1));
+  for (int i = 0; i < 2000 && !releases; i++) usleep(1000);
+  EQUAL(releases, 1);
+  // Memory of no alignment is copied, and released at once; of a failed call it stays the caller's.
+  OK(lxla_tensor_from_host_borrowed(env, device, F32, DIMS(2), (char *)memory + 1, 8, count_release, &one, &t));
+  EQUAL(releases, 2);
+  RELEASE(t);
+  lxla_tensor none_made = {0};
+  REFUSED(lxla_tensor_from_host_borrowed(env, device, F32, DIMS(2), memory, 4, count_release, &one, &none_made),
+          LXLA_INVALID_ARGUMENT, "size_bytes: 4 given; f32[2] has 8 bytes");
+  memory[0] = 2;
+  REFUSED(lxla_tensor_from_host_borrowed(env, device, LXLA_DTYPE_PRED, DIMS(4), memory, 4, count_release, &one, &none_made),
+          LXLA_INVALID_ARGUMENT, "pred takes 0 or 1");
+  EQUAL(releases, 2);
+  // Without a function, nothing is called.
+  memory[0] = 0;
+  OK(lxla_tensor_from_host_borrowed(env, device, F32, DIMS(N), memory, sizeof(float) * N, NULL, NULL, &t));
+  holds(t, 0, 1);
+  RELEASE(t);
+}
+
+TEST(d5_borrowed_memory_is_used_in_place_and_released_once) {
+  lxla_env env = new_env();
+  borrowed_on(env, cpu, 1);
+  borrowed_on(env, XLA(0), 1);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}

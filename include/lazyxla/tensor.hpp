@@ -59,6 +59,12 @@ class Tensor {
   static Tensor from_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype, const Place &at = {}) {
     return make<lxla_tensor_from_host>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes);
   }
+  /// Uses row-major bytes in place where that is possible, and calls `release(user)` when they are no longer needed.
+  static Tensor borrow_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype, lxla_release_fn release,
+                             void *user, const Place &at = {}) {
+    return make<lxla_tensor_from_host_borrowed>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes, release,
+                                                user);
+  }
   /// Creates a tensor from `count` row-major elements.
   template <class T> static Tensor from_host(const T *data, size_t count, const Dims &dims, const Place &at = {}) {
     return from_bytes(data, count * sizeof(T), dims, dtype_of<T>(), at);

@@ -8,8 +8,13 @@ use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA, device};
 use crate::device::{Place, TensorHandle, release, release_many, retain};
 use crate::error::Result;
-use crate::{env, error, sync, tensor};
+use crate::native::Array;
+use crate::sync::{check_pred, check_size};
+use crate::types::SharedBytes;
+use crate::{call, env, error, sync, tensor};
 use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 impl From<lxla_tensor> for TensorHandle {
     fn from(tensor: lxla_tensor) -> TensorHandle {
@@ -61,14 +66,87 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
     guard_into("lxla_tensor_from_host", unsafe { output("out_tensor", out_tensor) }, || {
         // SAFETY: likewise.
         let ty = unsafe { tensor_type(dtype, dims, rank)? };
-        if ty.size_bytes() != size_bytes {
-            return Err(error!(InvalidArgument, "size_bytes: {size_bytes} given; {ty} has {} bytes", ty.size_bytes()));
-        }
+        check_size(&ty, size_bytes)?;
         // SAFETY: likewise.
         let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
         let target = kept_device(env, device)?;
         sync::from_host(target.device, &ty, bytes)
     })
+}
+
+/// As `lxla_tensor_from_host`, without a copy where that is possible: an eager tensor uses the memory itself if it is
+/// aligned to the size of an element (16 bytes for c128), a tensor on a device that computes in host memory (CPU
+/// plugins) if it is also aligned to 64 bytes. Elsewhere the values are copied. No step donates memory that is used in
+/// place, so parameters that steps update are better copied.
+///
+/// On success the library calls `release(user)` once, when it no longer needs the memory, on any thread, holding no
+/// lock of the library, so that `release` may call the library; possibly before this function returns. Until then the
+/// memory must neither be modified nor freed. On failure `release` is not called. NULL `release`: the memory is never
+/// modified or freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_from_host_borrowed(
+    env: lxla_env,
+    device: lxla_device,
+    dtype: i32,
+    dims: *const i64,
+    rank: usize,
+    data: *const c_void,
+    size_bytes: usize,
+    release: lxla_release_fn,
+    user: *mut c_void,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_from_host_borrowed", unsafe { output("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+        check_size(&ty, size_bytes)?;
+        // SAFETY: likewise.
+        let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
+        check_pred(&ty, bytes)?;
+        let target = kept_device(env, device)?;
+        let memory = Arc::new(Borrowed { bytes, release, user, is_taken: AtomicBool::new(false) });
+        let tensor = match Array::shared(&ty, memory.clone()) {
+            Some(array) => sync::from_array(target.device, array)?,
+            None => sync::from_host(target.device, &ty, bytes)?,
+        };
+        memory.is_taken.store(true, Ordering::Relaxed);
+        Ok(tensor)
+    })
+}
+
+/// Memory of the caller, which the library uses in place once the call has succeeded (`is_taken`).
+struct Borrowed {
+    bytes: *const [u8],
+    release: lxla_release_fn,
+    user: *mut c_void,
+    is_taken: AtomicBool,
+}
+
+// SAFETY: the memory is only read, and the caller promises that `release` may be called on any thread.
+unsafe impl Send for Borrowed {}
+// SAFETY: as above.
+unsafe impl Sync for Borrowed {}
+
+// SAFETY: the caller promises that the memory does not change until `release` is called, when this is dropped.
+unsafe impl SharedBytes for Borrowed {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: as above.
+        unsafe { &*self.bytes }
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if self.is_taken.load(Ordering::Relaxed)
+            && let Some(release) = self.release
+        {
+            // Deferred: this thread may hold a lock, and the function may call the library.
+            let user = self.user;
+            // SAFETY: the caller's promise, see `capi`.
+            call::run_later(move || unsafe { release(user) });
+        }
+    }
 }
 
 /// Returns a tensor with a dtype and a shape, but without a value. Operations that depend on it are recorded, also on

@@ -416,6 +416,9 @@ pub struct lxla_scalar {
     pub value: lxla_scalar_value,
 }
 
+/// Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it.
+pub type lxla_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
+
 /// Log callback. `level` is 1 (error), 2 (warning) or 3 (information). `message` is valid during the call only.
 /// `user` is the pointer passed to `lxla_set_log_callback`.
 pub type lxla_log_fn = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut c_void)>;

@@ -22,6 +22,13 @@ const ALIGNMENT: usize = 64;
 /// over-allocated and aligned here.
 const GIVEN_ALIGNMENT: usize = 16;
 
+/// Allocations of at least this many bytes ask the system for huge pages: the first touch of 4 KiB pages takes several
+/// times as long as writing them. NumPy does so, too.
+const HUGE_BYTES: usize = 1 << 22;
+
+/// Size of a page.
+const PAGE_BYTES: usize = 4096;
+
 /// Arrays of at most this many bytes are stored inline, beside the reference count, in a single allocation.
 const NEAR_BYTES: usize = 64;
 
@@ -136,6 +143,12 @@ impl Block {
         // SAFETY: aligning an address that is a multiple of GIVEN_ALIGNMENT skips at most the difference, which was
         // added to the size.
         let start = unsafe { base.add(base.align_offset(ALIGNMENT)) };
+        if size >= HUGE_BYTES {
+            let skipped = base.align_offset(PAGE_BYTES);
+            // SAFETY: the whole pages from there on are in the allocation, and the advice does not change their content. It
+            // is no error if the system does not take it.
+            unsafe { libc::madvise(base.add(skipped).as_ptr().cast(), size - skipped, libc::MADV_HUGEPAGE) };
+        }
         Some(Block { base, start, layout })
     }
 }

@@ -22,4 +22,6 @@ pub use save::{load, save, save_async};
 pub use saver::Ticket;
 pub use sharded::{Piece, from_host_sharded, piece, shard, sharding_of};
 pub use step::{mark_step, wait};
-pub use transfer::{from_array, from_host, read, settled, to_array, to_device, value_on, write};
+pub use transfer::{
+    check_pred, check_size, from_array, from_host, read, settled, to_array, to_device, value_on, write,
+};

@@ -74,7 +74,7 @@ pub(super) fn upload(
 }
 
 /// A PJRT plugin accepts any byte as a bool, and computes nonsense with bytes other than 0 and 1.
-pub(super) fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
+pub fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
     if ty.dtype == DType::Pred
         && let Some(at) = data.iter().position(|&byte| byte > 1)
     {
@@ -83,7 +83,8 @@ pub(super) fn check_pred(ty: &TensorType, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn check_size(ty: &TensorType, size_bytes: usize) -> Result<()> {
+/// Returns an error unless the size is that of the type.
+pub fn check_size(ty: &TensorType, size_bytes: usize) -> Result<()> {
     if ty.size_bytes() != size_bytes {
         return Err(error!(InvalidArgument, "size_bytes: {size_bytes} given; {ty} has {} bytes", ty.size_bytes()));
     }
