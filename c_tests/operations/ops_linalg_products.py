@@ -136,6 +136,16 @@ EQUATIONS = [
     ("a,ab,bc,c->", (3,), (3, 4), (4, 2), (2,)),
 ]
 
+# Indices that occur several times in a tensor, on every dtype.
+REPEATED = [
+    ("ijij->ij", (2, 3, 2, 3)),
+    ("ijji->ji", (2, 3, 3, 2)),
+    ("iiijj->j", (2, 2, 2, 3, 3)),
+    ("ijkijk", (2, 3, 1, 2, 3, 1)),
+    ("ijij,jkk->ik", (0, 2, 0, 2), (2, 3, 3)),
+    ("jij...i->...i", (2, 3, 2, 2, 3)),
+]
+
 
 def einsum():
     def call(world, *tensors, equation):
@@ -148,7 +158,7 @@ def einsum():
         return total(*map(np.abs, arrays), equation=equation)
 
     def cases(name):
-        rows = EQUATIONS if name == "f32" else EQUATIONS[:2]
+        rows = (EQUATIONS if name == "f32" else EQUATIONS[:2]) + REPEATED
         return [
             Case([plain(name, shape, 55 + i) for i, shape in enumerate(shapes)], {"equation": equation})
             for equation, *shapes in rows

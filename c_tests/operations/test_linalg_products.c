@@ -161,13 +161,49 @@ static void einsums(void) {
   RELEASE(a, v, w, s, two, row, cube, odd, nothing, bytes, ubytes, z);
 }
 
+// Element [i,j,k,l] of `numbers` is 1000 i + 100 j + 10 k + l.
+static void repeated_indices(void) {
+  float numbers[16], threes[32];
+  for (int n = 0; n < 16; n++) numbers[n] = 1000 * (n >> 3) + 100 * (n >> 2 & 1) + 10 * (n >> 1 & 1) + (n & 1);
+  for (int n = 0; n < 32; n++) threes[n] = n;
+  lxla_tensor x = array(F32, DIMS(2, 2, 2, 2), numbers, sizeof numbers), y = array(F32, DIMS(2, 2, 2, 2, 2), threes, sizeof threes);
+  lxla_tensor v = F32S(DIMS(2), 1, -1), s = F32S(DIMS(2, 2), 1, 2, 3, 4);
+  VALUES(EINSUM("ijij->ij", x), F32, DIMS(2, 2), 0, 101, 1010, 1111);
+  VALUES(EINSUM("ijij->ji", x), F32, DIMS(2, 2), 0, 1010, 101, 1111);
+  VALUES(EINSUM("ijji->ij", x), F32, DIMS(2, 2), 0, 110, 1001, 1111);
+  VALUES(EINSUM("iijj->ij", x), F32, DIMS(2, 2), 0, 11, 1100, 1111);
+  VALUES(EINSUM("iijk->jk", x), F32, DIMS(2, 2), 1100, 1102, 1120, 1122);
+  VALUES(EINSUM("ijij->", x), F32, SCALAR, 2222);
+  VALUES(EINSUM("iiij->j", x), F32, DIMS(2), 1110, 1112);
+  VALUES(EINSUM("jiij->j", x), F32, DIMS(2), 110, 2112);
+  VALUES(EINSUM("iiii", x), F32, SCALAR, 1111);
+  VALUES(EINSUM("iiijj->j", y), F32, DIMS(2), 28, 34);
+  VALUES(EINSUM("ijiji->ji", y), F32, DIMS(2, 2), 0, 21, 10, 31);
+  VALUES(EINSUM("i...i->...", s), F32, SCALAR, 5);
+  VALUES(EINSUM("ijij,j->i", x, v), F32, DIMS(2), -101, -101);
+  VALUES(EINSUM("ijij,jiji->ij", x, x), F32, DIMS(2, 2), 0, 102010, 102010, 1234321);
+  VALUES(EINSUM("ijji,ii,j->", x, s, v), F32, SCALAR, -550);
+  // Sizes 0 and 1. An axis of size 1 broadcasts to the other tensors.
+  lxla_tensor none_of = array(F32, DIMS(0, 2, 0, 2), NULL, 0), one = F32S(DIMS(1, 1, 1, 1), 3);
+  VALUES(EINSUM("ijij->j", none_of), F32, DIMS(2), 0, 0);
+  VALUES(EINSUM("ijij->ij", none_of), F32, DIMS(0, 2), 0);
+  VALUES(EINSUM("ijij,i->i", one, v), F32, DIMS(2), 3, -3);
+  VALUES(EINSUM("ijji", one), F32, SCALAR, 3);
+  lxla_tensor bytes = ARRAY(S8, int8_t, DIMS(2, 2, 2), 1, 2, 3, 4, 5, 6, 7, 127), z = C64S(DIMS(2, 2), 0, 1, 2, 0, 3, 0, 4, 5);
+  VALUES(EINSUM("iii->", bytes), S8, SCALAR, -128);
+  VALUES(EINSUM("ii,ii->i", z, z), C64, DIMS(2), -1, 0, -9, 40);
+  RELEASE(x, y, v, s, none_of, one, bytes, z);
+}
+
 static void einsum_refusals(void) {
   lxla_tensor a = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6), pred = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 1), out = none;
-  lxla_tensor whole = ARRAY(S32, int32_t, DIMS(2), 1, 2);
+  lxla_tensor whole = ARRAY(S32, int32_t, DIMS(2), 1, 2), four = array(F32, DIMS(2, 3, 3, 2), (float[36]){0}, 144);
 #define WRONG(equation, words, ...) \
   REFUSED(lxla_einsum(equation, (lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor), &out), BAD, words)
   WRONG("ij,jk->ik", "equation \"ij,jk->ik\": 'j' is 2 in tensors[1], which is f32[2,3], and 3 in tensors[0]", a, a);
   WRONG("ii", "equation \"ii\": 'i' is 3 in tensors[0], which is f32[2,3], and 2 in tensors[0]", a);
+  WRONG("ijij->ij", "equation \"ijij->ij\": 'i' is 3 in tensors[0], which is f32[2,3,3,2], and 2 in tensors[0]", four);
+  WRONG("ijjk->ij,k", "',' is no letter", four);
   WRONG("ij,jk", "it has 2 operands; 1 tensors given", a);
   WRONG("i", "tensors[0] has 2 axes; its indices are 'i', which are 1", a);
   WRONG("ij->ijk", "'k' occurs only after '->'", a);
@@ -180,7 +216,7 @@ static void einsum_refusals(void) {
   REFUSED(lxla_einsum("", NULL, 0, &out), BAD, "n: 0 tensors given");
   REFUSED(lxla_einsum(NULL, &a, 1, &out), LXLA_NULL_ARGUMENT, "equation: it is NULL");
   REFUSED(lxla_einsum("ij", &none, 1, &out), LXLA_INVALID_HANDLE, "tensors[0]");
-  RELEASE(a, pred, whole);
+  RELEASE(a, pred, whole, four);
 }
 
 TEST(matmul_follows_numpy) { on_both(matmuls); }
@@ -188,4 +224,5 @@ TEST(dot_general_of_any_axes) { on_both(dot_axes); }
 TEST(dot_general_of_all_kinds_of_numbers) { on_both(dot_dtypes); }
 TEST(dot_general_refuses_what_does_not_fit) { on_both(dot_refusals); }
 TEST(einsum_is_numpys) { on_both(einsums); }
+TEST(einsum_takes_diagonals_of_all_repeated_indices) { on_both(repeated_indices); }
 TEST(einsum_refuses_what_does_not_fit) { on_both(einsum_refusals); }

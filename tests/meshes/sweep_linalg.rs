@@ -74,7 +74,8 @@ fn dot_general(case: &mut Case) -> Vec<NodeId> {
 }
 
 fn einsum(case: &mut Case) -> Vec<NodeId> {
-    let equation = case.pick(&["ij,jk->ki", "bij,bjk->bik", "ii->i", "ij->ji", "ij,ij->", "bi,bj->bij", "iij->j"]);
+    let equation =
+        case.pick(&["ij,jk->ki", "bij,bjk->bik", "ii->i", "ij->ji", "ij,ij->", "bi,bj->bij", "iij->j", "ijij->ji"]);
     let sizes = [(); 4].map(|()| case.size(8));
     let (inputs, _) = equation.split_once("->").expect("an output");
     let mut operands = Vec::new();

@@ -13,7 +13,7 @@ use crate::ops::linalg::dot_general::{DotAxes, dot_general};
 use crate::ops::reduction::reduce::reduce;
 use crate::ops::shape::axes::{reshape, transpose};
 use crate::ops::shape::slicing::slice;
-use crate::types::{DType, TensorType};
+use crate::types::{DType, TensorType, element_count};
 use equation::{Equation, Index};
 
 /// Table entries of the composed operations.
@@ -38,6 +38,8 @@ fn evaluate(trace: &mut Trace, text: &str, tensors: &[NodeId]) -> Result<NodeId>
     let equation = Equation::parse(text, &ranks)?;
     let dtype = common_dtype(&types)?;
     let sizes = sizes(&equation, &types)?;
+    let dims: Vec<i64> = equation.output.iter().map(|&index| size(&sizes, index)).collect();
+    element_count(&dims).map_err(|e| e.context("its result"))?;
     let mut factors = Vec::with_capacity(tensors.len());
     for (&node, indices) in tensors.iter().zip(equation.operands) {
         let node = convert(trace, node, dtype);
@@ -103,14 +105,18 @@ fn size(sizes: &[(Index, i64)], index: Index) -> i64 {
 
 /// Records the diagonals of axes that share an index, so that each index of the factor occurs once.
 fn diagonals(trace: &mut Trace, mut factor: Factor) -> Result<Factor> {
-    let mut axis = 0;
-    while axis < factor.indices.len() {
-        match factor.indices[..axis].iter().position(|&index| index == factor.indices[axis]) {
-            Some(first) => factor = diagonal(trace, factor, first, axis)?,
-            None => axis += 1,
-        }
+    while let Some((first, second)) = repeated(&factor.indices) {
+        factor = diagonal(trace, factor, first, second)?;
     }
     Ok(factor)
+}
+
+/// Returns the first two axes that share an index; None if there are none.
+fn repeated(indices: &[Index]) -> Option<(usize, usize)> {
+    (1..indices.len()).find_map(|second| {
+        let first = indices[..second].iter().position(|&index| index == indices[second])?;
+        Some((first, second))
+    })
 }
 
 /// Records the diagonal of two axes of equal size, by merging them into one axis and slicing it with a stride: nothing
@@ -243,8 +249,27 @@ mod tests {
         assert_eq!(ops("i,i->i", &[&[2], &[2]]), (vec![2], vec![multiply]));
         assert_eq!(ops("i,j->ij", &[&[2], &[3]]), (vec![2, 3], vec![Reshape, Reshape, multiply]));
         assert_eq!(ops("ii", &[&[3, 3]]), (vec![], vec![Reshape, Slice, sum]));
+        assert_eq!(ops("iij->j", &[&[3, 3, 2]]), (vec![2], vec![Transpose, Reshape, Slice, sum]));
         assert_eq!(ops("ij,j->i", &[&[2, 1], &[4]]).0, [2]);
         assert_eq!(ops("...ij,...jk", &[&[7, 1, 2, 3], &[5, 3, 4]]).0, [7, 5, 2, 4]);
+    }
+
+    #[test]
+    fn any_indices_may_repeat_in_a_tensor() {
+        // Each repetition of an index takes one diagonal, wherever its axes are; of size 0, that is the axis itself.
+        let slices = |equation: &str, shape: &[i64]| {
+            let (dims, recorded) = ops(equation, &[shape]);
+            (dims, recorded.iter().filter(|&&op| op == Op::Slice).count())
+        };
+        assert_eq!(slices("ijij->ij", &[2, 3, 2, 3]), (vec![2, 3], 2));
+        assert_eq!(slices("ijji->ij", &[2, 3, 3, 2]), (vec![2, 3], 2));
+        assert_eq!(slices("iiijj->j", &[2, 2, 2, 3, 3]), (vec![3], 3));
+        assert_eq!(slices("iijjkk", &[2, 2, 3, 3, 4, 4]), (vec![], 3));
+        assert_eq!(slices("ijkijk->kji", &[2, 3, 4, 2, 3, 4]), (vec![4, 3, 2], 3));
+        assert_eq!(slices("i...ij->j...", &[2, 5, 2, 3]), (vec![3, 5], 1));
+        assert_eq!(slices("ijij->ji", &[0, 1, 0, 1]), (vec![1, 0], 1));
+        let large = 1 << 25;
+        assert_eq!(slices("ijji->", &[large, 0, 0, large]), (vec![], 1));
     }
 
     #[test]
@@ -272,5 +297,16 @@ mod tests {
         );
         assert!(message("...,...", &[x, y]).contains("axis -2 of '...' is 4 in tensors[1]"));
         assert!(message("i", &[pred]).contains("einsum takes numbers"));
+        let square = trace.parameter(TensorType::new(DType::F32, &[2, 3, 3, 2]));
+        assert_eq!(
+            &*einsum(&mut trace, "ijij->ij", &[square]).unwrap_err().message,
+            "equation \"ijij->ij\": 'i' is 3 in tensors[0], which is f32[2,3,3,2], and 2 in tensors[0]"
+        );
+        let long = trace.parameter(TensorType::new(DType::F32, &[1 << 40]));
+        let message = &einsum(&mut trace, "i,j", &[long, long]).unwrap_err().message;
+        assert!(
+            message.starts_with("equation \"i,j\": its result: dims: [1099511627776, 1099511627776] has"),
+            "{message}"
+        );
     }
 }
