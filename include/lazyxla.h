@@ -1616,6 +1616,33 @@ typedef struct {
 } lxla_memory_stats;
 
 /**
+ * Options of `lxla_save_with_options` and `lxla_save_async_with_options`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_save_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Keys of the file's metadata (`__metadata__` of the format), distinct, UTF-8. The strings are copied during the
+   * call.
+   */
+  const char *const *metadata_keys;
+  /**
+   * Value of each key, UTF-8.
+   */
+  const char *const *metadata_values;
+  /**
+   * Length of `metadata_keys` and `metadata_values`. Default: no metadata is given.
+   */
+  size_t n_metadata;
+  /**
+   * Switch: if no metadata is given, that of the replaced file is kept. Default on.
+   */
+  int32_t keep_metadata;
+} lxla_save_options;
+
+/**
  * Handle of an asynchronous save. id 0 is the null handle.
  */
 typedef struct {
@@ -3901,11 +3928,19 @@ lxla_status lxla_compiled_memory(lxla_env env,
 /* ---- Files: saving and loading. ---- */
 
 /**
+ * Sets all fields after `struct_size` to their defaults.
+ */
+lxla_status lxla_save_options_init(lxla_save_options *options);
+
+/**
  * Writes `n` tensors under their names to a safetensors file, and returns when the file and its directory entry are
  * on disk. The tensors may be on several devices and environments; pending ones are computed first, as by
  * `lxla_sync`. Never donates. The file is replaced atomically: it is written under a temporary name in the same
  * directory (`.NAME.*.tmp`), then renamed. Temporary files of the same name left by killed processes are removed.
  * Background saves to the same path finish first.
+ *
+ * The file's metadata is that of the file that it replaces, if that is a safetensors file which can be read; its key
+ * `lazyxla_version` has the version of this library. `lxla_save_with_options` gives other metadata.
  *
  * Symbolic links are followed. A replaced file keeps its mode, its access control list, and, where this process may
  * change them, its owner and group; if the group cannot be kept, group and others keep the permissions that both
@@ -3922,6 +3957,18 @@ lxla_status lxla_save(const char *path,
                       size_t n);
 
 /**
+ * As `lxla_save`, with options (NULL: the defaults). The metadata given replaces that of the previous file; with
+ * `keep_metadata` off and none given, the file has only the key `lazyxla_version`, which is also added to metadata
+ * that lacks it. INVALID_ARGUMENT for a duplicate key, and for metadata that does not fit into the header of the
+ * format (100 MB). Read it with `lxla_file_metadata`.
+ */
+lxla_status lxla_save_with_options(const char *path,
+                                   const char *const *names,
+                                   const lxla_tensor *tensors,
+                                   size_t n,
+                                   const lxla_save_options *options);
+
+/**
  * As `lxla_save`, but the file is written by a background thread, with the current values: the caller may step,
  * overwrite and release the tensors immediately. Blocks while earlier saves have more than 4 GB outstanding. Invalid
  * arguments are reported by this call, later failures by `lxla_save_wait`. On normal exit the process waits for the
@@ -3932,6 +3979,17 @@ lxla_status lxla_save_async(const char *path,
                             const lxla_tensor *tensors,
                             size_t n,
                             lxla_save_ticket *out_ticket);
+
+/**
+ * As `lxla_save_async`, with options (NULL: the defaults), as in `lxla_save_with_options`. The metadata is copied during
+ * the call; metadata to keep is that of the file which is there when the background thread replaces it.
+ */
+lxla_status lxla_save_async_with_options(const char *path,
+                                         const char *const *names,
+                                         const lxla_tensor *tensors,
+                                         size_t n,
+                                         const lxla_save_options *options,
+                                         lxla_save_ticket *out_ticket);
 
 /**
  * Returns 1 if a save has finished, successfully or not, else 0. Does not wait.
@@ -3978,6 +4036,13 @@ lxla_status lxla_load(lxla_env env,
  */
 lxla_status lxla_file_names(const char *path,
                             char **out_json);
+
+/**
+ * Returns the metadata of a safetensors file: a JSON object that maps keys to strings, in the order of the keys; `{}` if
+ * there is none. Errors are those of `lxla_load`. The caller frees `out_json` with `lxla_string_free`.
+ */
+lxla_status lxla_file_metadata(const char *path,
+                               char **out_json);
 
 /* ---- DLPack: arrays shared with other libraries. ---- */
 

@@ -79,6 +79,12 @@ SAME(offsetof(lxla_vjp_options, checkpoint), 28);
 SAME(offsetof(lxla_vjp_options, saved_names), 32);
 SAME(offsetof(lxla_vjp_options, n_saved_names), 40);
 _Static_assert(sizeof(lxla_vjp_options) >= 48, "fields were taken away");
+SAME(offsetof(lxla_save_options, struct_size), 0);
+SAME(offsetof(lxla_save_options, metadata_keys), 8);
+SAME(offsetof(lxla_save_options, metadata_values), 16);
+SAME(offsetof(lxla_save_options, n_metadata), 24);
+SAME(offsetof(lxla_save_options, keep_metadata), 32);
+_Static_assert(sizeof(lxla_save_options) >= 40, "fields were taken away");
 SAME(offsetof(lxla_gather_options, struct_size), 0);
 SAME(offsetof(lxla_gather_options, offset_dims), 8);
 SAME(offsetof(lxla_gather_options, n_offset_dims), 16);
@@ -231,6 +237,7 @@ static const function functions[] = {
     FUNCTION(lxla_expand_dims),
     FUNCTION(lxla_eye),
     FUNCTION(lxla_fft),
+    FUNCTION(lxla_file_metadata),
     FUNCTION(lxla_file_names),
     FUNCTION(lxla_flip),
     FUNCTION(lxla_gather),
@@ -284,11 +291,14 @@ static const function functions[] = {
     FUNCTION(lxla_roll),
     FUNCTION(lxla_save),
     FUNCTION(lxla_save_async),
+    FUNCTION(lxla_save_async_with_options),
     FUNCTION(lxla_save_done),
+    FUNCTION(lxla_save_options_init),
     FUNCTION(lxla_save_progress),
     FUNCTION(lxla_save_ticket_release),
     FUNCTION(lxla_save_ticket_retain),
     FUNCTION(lxla_save_wait),
+    FUNCTION(lxla_save_with_options),
     FUNCTION(lxla_scan),
     FUNCTION(lxla_scatter),
     FUNCTION(lxla_scatter_along),

@@ -16,7 +16,7 @@ import safetensors.numpy
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 from ctypes_test import Tensor, dims, give, new_env, ok, refused, release, text, xla
-from header import constants, family
+from header import constants, family, types
 
 INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED = abi.INVALID_ARGUMENT, abi.NOT_FOUND, abi.UNIMPLEMENTED
 DATA_LOSS = constants.DATA_LOSS
@@ -103,6 +103,21 @@ def check_tensor(tensor, array, name):
 def save(path, tensors):
     names = (c_char_p * len(tensors))(*(name.encode() for name in tensors))
     return abi.lib.lxla_save(path.encode(), names, (Tensor * len(tensors))(*tensors.values()), len(tensors))
+
+
+def save_with(path, tensors, metadata=(), keep=0):
+    """Saves with options; `metadata` is a list of keys and values."""
+    options = types.lxla_save_options(struct_size=ctypes.sizeof(types.lxla_save_options))
+    ok(abi.lib.lxla_save_options_init(byref(options)))
+    lists = [(c_char_p * len(metadata))(*each) for each in zip(*metadata)] or [None, None]
+    options.metadata_keys, options.metadata_values = (ctypes.cast(each, ctypes.POINTER(c_char_p)) for each in lists)
+    options.n_metadata, options.keep_metadata = len(metadata), keep
+    names = (c_char_p * len(tensors))(*(name.encode() for name in tensors))
+    return abi.lib.lxla_save_with_options(path.encode(), names, (Tensor * len(tensors))(*tensors.values()), len(tensors), byref(options))
+
+
+def metadata_of(path):
+    return json.loads(text(abi.lib.lxla_file_metadata, path.encode()))
 
 
 def load(env, path, name):
@@ -279,6 +294,78 @@ def test_the_name_that_the_format_keeps_for_itself(folder):
     ok(save(path, {"a": tensor}))
     refused(save(path, {"__metadata__": tensor}), INVALID_ARGUMENT, "__metadata__")
     check_file(path, {"a": array})
+    release(tensor, env)
+
+
+METADATA = {"": "", "format": "np", "note": 'é😀 " \\ \n \t \x01', "a.b": "{}", "long": "x" * 200000, "__metadata__": "1"}
+
+
+def test_metadata_goes_both_ways(folder):
+    env, path = new_env(), os.path.join(folder, "metadata")
+    array = np.arange(3, dtype=np.float32)
+    tensor = to_device(env, array)
+    version = {"lazyxla_version": abi.lib.lxla_version().decode()}
+    for metadata in ({}, METADATA):
+        ok(save_with(path, {"a": tensor}, [(key.encode(), value.encode()) for key, value in metadata.items()]))
+        check_file(path, {"a": array})
+        with safetensors.safe_open(path, "np") as file:
+            assert file.metadata() == metadata | version
+        assert metadata_of(path) == metadata | version
+    with open(path, "rb") as file:
+        first = file.read()
+    ok(save_with(path, {"a": tensor}, [(key.encode(), value.encode()) for key, value in reversed(METADATA.items())]))
+    with open(path, "rb") as file:
+        assert file.read() == first, "equal metadata makes equal files"
+    for metadata, wanted in ((None, {}), ({}, {}), (METADATA, METADATA)):
+        safetensors.numpy.save_file({"a": array}, path, metadata)
+        assert metadata_of(path) == wanted
+    release(tensor, env)
+
+
+def test_metadata_of_a_replaced_file_is_kept(folder):
+    env, path = new_env(), os.path.join(folder, "kept")
+    array = np.arange(3, dtype=np.float32)
+    tensor = to_device(env, array)
+    version = {"lazyxla_version": abi.lib.lxla_version().decode()}
+    safetensors.numpy.save_file({"b": array, "c": array}, path, METADATA | {"lazyxla_version": "0.0.1"})
+    for saved in (lambda: save(path, {"a": tensor}), lambda: save_with(path, {"a": tensor}), lambda: save_with(path, {"a": tensor}, keep=1)):
+        ok(saved())
+        check_file(path, {"a": array})
+        assert metadata_of(path) == METADATA | version
+    # Metadata that is given replaces all of it; a given version stays.
+    ok(save_with(path, {"a": tensor}, [(b"x", b"y"), (b"lazyxla_version", b"z")]))
+    assert metadata_of(path) == {"x": "y", "lazyxla_version": "z"}
+    ok(save_with(path, {"a": tensor}, keep=2))
+    assert metadata_of(path) == version
+    # Files of another kind have none, nor have damaged ones.
+    header = b'{"__metadata__":{"a":"b"},"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
+    for foreign in (b"", b"text", bytes(8), b"\xff" * 100, len(header).to_bytes(8, "little") + header):
+        with open(path, "wb") as file:
+            file.write(foreign)
+        refused(abi.lib.lxla_file_metadata(path.encode(), byref(c_void_p())), DATA_LOSS, path)
+        ok(save(path, {"a": tensor}))
+        assert metadata_of(path) == version
+    os.unlink(path)
+    refused(abi.lib.lxla_file_metadata(path.encode(), byref(c_void_p())), NOT_FOUND, path)
+    release(tensor, env)
+
+
+def test_wrong_metadata_is_refused(folder):
+    env, path = new_env(), os.path.join(folder, "refused")
+    tensor = to_device(env, np.array([3], np.int32))
+    ok(save_with(path, {"a": tensor}, [(b"x", b"y")]))
+    for metadata, given, code, words in [
+        ([(b"k", b"1"), (b"l", b"2"), (b"k", b"1")], {}, INVALID_ARGUMENT, 'options.metadata_keys: "k" is given twice'),
+        ([(b"k", b"1"), (None, b"2")], {}, constants.NULL_ARGUMENT, "options.metadata_keys[1]: it is NULL"),
+        ([(b"k", None)], {}, constants.NULL_ARGUMENT, "options.metadata_values[0]: it is NULL"),
+        ([(b"\xff", b"")], {}, INVALID_ARGUMENT, "options.metadata_keys[0]: it is not UTF-8"),
+        ([(b"k", b"\xff")], {}, INVALID_ARGUMENT, "options.metadata_values[0]: it is not UTF-8"),
+        ([], {"keep": 3}, INVALID_ARGUMENT, "options.keep_metadata: 3 given; want 0, 1 or 2"),
+        ([(b"k", b"x" * 100000001)], {}, INVALID_ARGUMENT, "options.metadata_values: keys and values have 100000002 bytes"),
+        ([(b"k", b"x" * 99999950)], {}, INVALID_ARGUMENT, "of them metadata; the safetensors format allows 100000000"),
+    ]:
+        refused(save_with(path, {"a": tensor}, metadata, **given), code, words)
+    assert metadata_of(path)["x"] == "y"
     release(tensor, env)
 
 

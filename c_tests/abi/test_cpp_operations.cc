@@ -248,6 +248,15 @@ TEST(what_runs_and_what_it_takes) {
   lazyxla::AsyncSave save("test_cpp_names.safetensors", {{"x", x}});
   save.wait();
   CHECK(save.progress() == (std::pair<uint64_t, uint64_t>{8, 8}));
+  const std::string version = "\"lazyxla_version\":\"" + std::string(lazyxla::version()) + "\"";
+  lazyxla::save("test_cpp_names.safetensors", {{"x", x}}, {{{"step", "7"}, {"a", "\""}}});
+  CHECK(lazyxla::file_metadata("test_cpp_names.safetensors") == "{\"a\":\"\\\"\"," + version + ",\"step\":\"7\"}");
+  lazyxla::AsyncSave kept("test_cpp_names.safetensors", {{"x", x}}, lazyxla::SaveOptions{});
+  kept.wait();
+  CHECK(lazyxla::file_metadata("test_cpp_names.safetensors").find("\"step\":\"7\"") != std::string::npos);
+  lazyxla::AsyncSave without("test_cpp_names.safetensors", {{"x", x}}, {{}, false});
+  without.wait();
+  CHECK(lazyxla::file_metadata("test_cpp_names.safetensors") == "{" + version + "}");
   std::remove("test_cpp_names.safetensors");
   REFUSED(LXLA_NOT_FOUND, "no_such_target", lazyxla::custom_call("no_such_target", {x}, {{LXLA_DTYPE_F32, {2}}})[0].read<float>());
   CHECK(lazyxla::version() == lxla_version());

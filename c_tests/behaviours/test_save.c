@@ -347,3 +347,74 @@ TEST(a_saved_file_has_the_permissions_of_a_new_file) {
   RELEASE(t);
   OK(lxla_env_release(env));
 }
+
+static void metadata_is(const char *want) {
+  char *json, all[200];
+  OK(lxla_file_metadata(FILE_NAME, &json));
+  snprintf(all, sizeof all, "{%s\"lazyxla_version\":\"%s\"}", want, lxla_version());
+  CHECK(strcmp(json, all) == 0);
+  lxla_string_free(json);
+}
+
+TEST(metadata_is_written_and_kept) {
+  start();
+  lxla_tensor t = one(env, 1);
+  char key[8] = "epoch", text[8] = "3";
+  const char *names[] = {"t"}, *keys[] = {key, "a"}, *values[] = {text, "x\"y"};
+  lxla_save_options options = {.struct_size = sizeof options, .keep_metadata = 77};
+  OK(lxla_save_options_init(&options));
+  CHECK(options.metadata_keys == NULL && options.metadata_values == NULL && options.n_metadata == 0 && options.keep_metadata == 0);
+  options.metadata_keys = keys, options.metadata_values = values, options.n_metadata = 2;
+  // Saves in the background have copies of the strings.
+  lxla_save_ticket tickets[3];
+  OK(lxla_save_async_with_options(FILE_NAME, names, &t, 1, &options, &tickets[0]));
+  strcpy(key, "gone"), strcpy(text, "gone"), keys[1] = values[1] = NULL;
+  OK(lxla_save_wait(tickets[0]));
+  metadata_is("\"a\":\"x\\\"y\",\"epoch\":\"3\",");
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  OK(lxla_save_async(FILE_NAME, names, &t, 1, &tickets[1]));
+  OK(lxla_save_wait(tickets[1]));
+  file_has("t", 2);
+  metadata_is("\"a\":\"x\\\"y\",\"epoch\":\"3\",");
+  // What is kept is read when the file is written: this save comes after the one before it.
+  keys[1] = "b", values[1] = "";
+  OK(lxla_save_async_with_options(FILE_NAME, names, &t, 1, &options, &tickets[2]));
+  OK(lxla_save_with_options(FILE_NAME, names, &t, 1, NULL));
+  metadata_is("\"b\":\"\",\"gone\":\"gone\",");
+  OK(lxla_save_wait(tickets[2]));
+  options = (lxla_save_options){.struct_size = sizeof options, .keep_metadata = 2};
+  OK(lxla_save_with_options(FILE_NAME, names, &t, 1, &options));
+  metadata_is("");
+  for (int i = 0; i < 3; i++) OK(lxla_save_ticket_release(tickets[i]));
+  RELEASE(t);
+  finish();
+}
+
+TEST(options_of_saves_are_checked) {
+  start();
+  lxla_tensor t = one(env, 1);
+  const char *names[] = {"t"}, *keys[] = {"k", "k"}, *values[] = {"1", "2"};
+  lxla_save_ticket ticket = {77};
+  lxla_save_options options = {.struct_size = sizeof options, .metadata_keys = keys, .metadata_values = values, .n_metadata = 2};
+  REFUSED(lxla_save_async_with_options(FILE_NAME, names, &t, 1, &options, &ticket), LXLA_INVALID_ARGUMENT, "options.metadata_keys: \"k\" is given twice");
+  EQUAL(ticket.id, 77);
+  options.metadata_values = NULL;
+  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_NULL_ARGUMENT, "options.metadata_values: it is NULL");
+  options.n_metadata = SIZE_MAX;
+  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_INVALID_ARGUMENT, "more than an address space holds");
+  options.struct_size = 4;
+  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_INVALID_ARGUMENT, "options: struct_size is 4");
+  REFUSED(lxla_save_options_init(NULL), LXLA_NULL_ARGUMENT, "options");
+  EQUAL(files(), 0);
+  // Callers of an earlier version have a smaller struct: the fields that they lack have their defaults.
+  options = (lxla_save_options){.struct_size = offsetof(lxla_save_options, n_metadata), .n_metadata = SIZE_MAX, .keep_metadata = 77};
+  OK(lxla_save_with_options(FILE_NAME, names, &t, 1, &options));
+  metadata_is("");
+  REFUSED(lxla_file_metadata(FILE_NAME, NULL), LXLA_NULL_ARGUMENT, "out_json");
+  char *json = NULL;
+  REFUSED(lxla_file_metadata(NULL, &json), LXLA_NULL_ARGUMENT, "path");
+  REFUSED(lxla_file_metadata("/", &json), LXLA_INVALID_ARGUMENT, "a directory");
+  CHECK(json == NULL);
+  RELEASE(t);
+  finish();
+}

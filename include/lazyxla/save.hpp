@@ -5,6 +5,8 @@
 
 #include "tensor.hpp"
 
+#include <map>
+
 namespace lazyxla {
 
 /// Names and handles of the tensors to be saved.
@@ -18,10 +20,38 @@ inline std::pair<std::vector<const char *>, std::vector<lxla_tensor>> lists(cons
 }
 }  // namespace detail
 
-/// Writes a safetensors file atomically, and returns when it is durable. Donates nothing.
+/// Options of a save, as in lxla_save_options.
+struct SaveOptions {
+  std::map<std::string, std::string> metadata;  ///< Metadata of the file. If it is empty, none is given.
+  bool keep_metadata = true;  ///< Whether the metadata of the replaced file is kept if none is given.
+};
+
+namespace detail {
+// Calls a function with options of a save, which point into `given`.
+template <class Call> void with_save_options(const SaveOptions &given, Call call) {
+  auto options = defaults<lxla_save_options, lxla_save_options_init>();
+  std::vector<const char *> keys, values;
+  for (const auto &[key, value] : given.metadata) keys.push_back(key.c_str()), values.push_back(value.c_str());
+  options.metadata_keys = keys.data();
+  options.metadata_values = values.data();
+  options.n_metadata = keys.size();
+  options.keep_metadata = given.keep_metadata ? 1 : 2;
+  check(call(&options));
+}
+}  // namespace detail
+
+/// Writes a safetensors file atomically, and returns when it is durable. Donates nothing. The metadata of a replaced file
+/// is kept.
 inline void save(const std::string &path, const Named &named) {
   const auto [names, tensors] = detail::lists(named);
   check(lxla_save(path.c_str(), names.data(), tensors.data(), names.size()));
+}
+/// Writes a safetensors file with options.
+inline void save(const std::string &path, const Named &named, const SaveOptions &options) {
+  const auto lists = detail::lists(named);
+  detail::with_save_options(options, [&](const lxla_save_options *given) {
+    return lxla_save_with_options(path.c_str(), lists.first.data(), lists.second.data(), named.size(), given);
+  });
 }
 
 /// A save in the background. The file gets the values at construction; the destructor does not wait for it.
@@ -31,6 +61,13 @@ class AsyncSave {
   AsyncSave(const std::string &path, const Named &named) {
     const auto [names, tensors] = detail::lists(named);
     check(lxla_save_async(path.c_str(), names.data(), tensors.data(), names.size(), &ticket_));
+  }
+  /// Starts the save, with options.
+  AsyncSave(const std::string &path, const Named &named, const SaveOptions &options) {
+    const auto lists = detail::lists(named);
+    detail::with_save_options(options, [&](const lxla_save_options *given) {
+      return lxla_save_async_with_options(path.c_str(), lists.first.data(), lists.second.data(), named.size(), given, &ticket_);
+    });
   }
   AsyncSave(const AsyncSave &) = delete;
   AsyncSave &operator=(const AsyncSave &) = delete;
@@ -55,6 +92,9 @@ class AsyncSave {
 
 /// Returns the contents of a safetensors file: a JSON object that maps names to dtypes and dims.
 inline std::string file_names(const std::string &path) { return detail::text<lxla_file_names>(path.c_str()); }
+
+/// Returns the metadata of a safetensors file: a JSON object that maps keys to strings.
+inline std::string file_metadata(const std::string &path) { return detail::text<lxla_file_metadata>(path.c_str()); }
 
 }  // namespace lazyxla
 

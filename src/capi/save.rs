@@ -2,15 +2,17 @@
 
 use super::abi::arguments::{owned_text, slice, text};
 use super::abi::guard::{guard, guard_into};
+use super::abi::options::{self, Options};
 use super::abi::references::References;
 use super::abi::results::output;
 use super::device::kept_device;
 use super::tensor::handles;
 use super::types::*;
 use crate::device::TensorHandle;
-use crate::error::Result;
-use crate::sync::Ticket;
-use crate::{io, sync};
+use crate::error;
+use crate::error::{Result, quoted};
+use crate::io::{self, About};
+use crate::sync::{self, Ticket};
 use std::ffi::c_char;
 use std::path::Path;
 
@@ -30,11 +32,55 @@ unsafe fn listed<'a>(
     Ok((names.collect::<Result<_>>()?, tensors))
 }
 
+// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL, 0 or the default of a switch.
+unsafe impl Options for lxla_save_options {
+    const NAME: &'static str = "lxla_save_options";
+}
+
+/// Sets all fields after `struct_size` to their defaults.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_save_options_init(options: *mut lxla_save_options) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard("lxla_save_options_init", || unsafe { options::init(options) })
+}
+
+/// Copies the metadata of a save; None if that of the replaced file is to be kept.
+unsafe fn metadata(options: *const lxla_save_options) -> Result<Option<About>> {
+    // SAFETY: the caller's promise, see `capi`.
+    let given = unsafe { options::read(options)? };
+    let (keys, values) = ("options.metadata_keys", "options.metadata_values");
+    // SAFETY: likewise.
+    let lists = unsafe {
+        (slice(keys, given.metadata_keys, given.n_metadata)?, slice(values, given.metadata_values, given.n_metadata)?)
+    };
+    let keeps = match given.keep_metadata {
+        0 | 1 => true,
+        2 => false,
+        other => return Err(error!(InvalidArgument, "options.keep_metadata: {other} given; want 0, 1 or 2")),
+    };
+    if given.n_metadata == 0 && keeps {
+        return Ok(None);
+    }
+    let mut about = About::new();
+    for (i, (&key, &value)) in lists.0.iter().zip(lists.1).enumerate() {
+        // SAFETY: likewise.
+        let (key, value) = unsafe { (text(&format!("{keys}[{i}]"), key)?, text(&format!("{values}[{i}]"), value)?) };
+        if about.insert(key.to_string(), value.to_string()).is_some() {
+            return Err(error!(InvalidArgument, "{keys}: {} is given twice", quoted(key)));
+        }
+    }
+    io::check_metadata(&about).map_err(|e| e.context(values))?;
+    Ok(Some(about))
+}
+
 /// Writes `n` tensors under their names to a safetensors file, and returns when the file and its directory entry are
 /// on disk. The tensors may be on several devices and environments; pending ones are computed first, as by
 /// `lxla_sync`. Never donates. The file is replaced atomically: it is written under a temporary name in the same
 /// directory (`.NAME.*.tmp`), then renamed. Temporary files of the same name left by killed processes are removed.
 /// Background saves to the same path finish first.
+///
+/// The file's metadata is that of the file that it replaces, if that is a safetensors file which can be read; its key
+/// `lazyxla_version` has the version of this library. `lxla_save_with_options` gives other metadata.
 ///
 /// Symbolic links are followed. A replaced file keeps its mode, its access control list, and, where this process may
 /// change them, its owner and group; if the group cannot be kept, group and others keep the permissions that both
@@ -54,7 +100,28 @@ pub unsafe extern "C" fn lxla_save(
     guard("lxla_save", || {
         // SAFETY: the caller's promise, see `capi`.
         let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
-        sync::save(Path::new(path), &names, &tensors)
+        sync::save(Path::new(path), &names, &tensors, None)
+    })
+}
+
+/// As `lxla_save`, with options (NULL: the defaults). The metadata given replaces that of the previous file; with
+/// `keep_metadata` off and none given, the file has only the key `lazyxla_version`, which is also added to metadata
+/// that lacks it. INVALID_ARGUMENT for a duplicate key, and for metadata that does not fit into the header of the
+/// format (100 MB). Read it with `lxla_file_metadata`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_save_with_options(
+    path: *const c_char,
+    names: *const *const c_char,
+    tensors: *const lxla_tensor,
+    n: usize,
+    options: *const lxla_save_options,
+) -> lxla_status {
+    guard("lxla_save_with_options", || {
+        // SAFETY: the caller's promise, see `capi`.
+        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
+        // SAFETY: likewise.
+        let metadata = unsafe { metadata(options)? };
+        sync::save(Path::new(path), &names, &tensors, metadata)
     })
 }
 
@@ -74,7 +141,29 @@ pub unsafe extern "C" fn lxla_save_async(
     guard_into("lxla_save_async", unsafe { output("out_ticket", out_ticket) }, || {
         // SAFETY: likewise.
         let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
-        let ticket = sync::save_async(Path::new(path), &names, &tensors)?;
+        let ticket = sync::save_async(Path::new(path), &names, &tensors, None)?;
+        Ok(lxla_save_ticket { id: TICKETS.insert(ticket) })
+    })
+}
+
+/// As `lxla_save_async`, with options (NULL: the defaults), as in `lxla_save_with_options`. The metadata is copied during
+/// the call; metadata to keep is that of the file which is there when the background thread replaces it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_save_async_with_options(
+    path: *const c_char,
+    names: *const *const c_char,
+    tensors: *const lxla_tensor,
+    n: usize,
+    options: *const lxla_save_options,
+    out_ticket: *mut lxla_save_ticket,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_save_async_with_options", unsafe { output("out_ticket", out_ticket) }, || {
+        // SAFETY: likewise.
+        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
+        // SAFETY: likewise.
+        let metadata = unsafe { metadata(options)? };
+        let ticket = sync::save_async(Path::new(path), &names, &tensors, metadata)?;
         Ok(lxla_save_ticket { id: TICKETS.insert(ticket) })
     })
 }
@@ -149,5 +238,17 @@ pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mu
         // SAFETY: likewise.
         let path = unsafe { text("path", path)? };
         io::names(Path::new(path)).map(owned_text)
+    })
+}
+
+/// Returns the metadata of a safetensors file: a JSON object that maps keys to strings, in the order of the keys; `{}` if
+/// there is none. Errors are those of `lxla_load`. The caller frees `out_json` with `lxla_string_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_file_metadata(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_file_metadata", unsafe { output("out_json", out_json) }, || {
+        // SAFETY: likewise.
+        let path = unsafe { text("path", path)? };
+        io::metadata(Path::new(path)).map(|about| owned_text(serde_json::json!(about).to_string()))
     })
 }

@@ -237,6 +237,22 @@ pub struct lxla_custom_call_options {
     pub has_side_effect: i32,
 }
 
+/// Options of `lxla_save_with_options` and `lxla_save_async_with_options`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_save_options {
+    /// sizeof(lxla_save_options), set by the caller.
+    pub struct_size: usize,
+    /// Keys of the file's metadata (`__metadata__` of the format), distinct, UTF-8. The strings are copied during the
+    /// call.
+    pub metadata_keys: *const *const c_char,
+    /// Value of each key, UTF-8.
+    pub metadata_values: *const *const c_char,
+    /// Length of `metadata_keys` and `metadata_values`. Default: no metadata is given.
+    pub n_metadata: usize,
+    /// Switch: if no metadata is given, that of the replaced file is kept. Default on.
+    pub keep_metadata: i32,
+}
+
 /// Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
 #[repr(C)]
 pub struct lxla_vjp_options {

@@ -10,6 +10,6 @@ mod temporary;
 
 pub use access::user;
 pub use atomic_file::{open_regular, replace_privately};
-pub use header::METADATA_NAME;
-pub use safetensors::{Entry, check_type, io_error, names, read, write};
+pub use header::{About, METADATA_NAME};
+pub use safetensors::{Entry, Metadata, check_metadata, check_type, io_error, metadata, names, read, write};
 pub use temporary::remove_abandoned;

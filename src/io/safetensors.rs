@@ -2,13 +2,12 @@
 //! atomically.
 
 use super::atomic_file::{open_regular, replace_durably};
-use super::header;
+use super::header::{self, About};
 use crate::allocation::zeroed_bytes;
 use crate::error;
 use crate::error::{Code, Error, Result, quoted, shortened};
 use crate::types::{DType, MAX_RANK, TensorType};
-use safetensors::tensor::{Dtype, Metadata, TensorInfo};
-use std::collections::HashMap;
+use safetensors::tensor::{Dtype, TensorInfo};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -19,6 +18,9 @@ const PIECE_BYTES: usize = 8 << 20;
 
 /// Maximum length of a header; the format's own limit.
 const MOST_HEADER_BYTES: u64 = 100_000_000;
+
+/// Key of the metadata under which the version of the library is written.
+const VERSION_KEY: &str = "lazyxla_version";
 
 /// Maximum number of names listed in a message, and maximum length of each.
 const MOST_NAMES_LISTED: usize = 10;
@@ -35,14 +37,59 @@ pub struct Entry<'a> {
     pub ty: &'a TensorType,
 }
 
+/// Metadata of a file to write.
+pub enum Metadata<'a> {
+    /// These entries.
+    Given(&'a About),
+    /// The entries of the file that is replaced; none if there is no file, or no safetensors file that can be read.
+    OfReplaced,
+}
+
+impl Metadata<'_> {
+    /// Returns the entries of a file to write at a path, with the version of this library. A given version stays.
+    fn entries(&self, path: &Path) -> Result<About> {
+        let mut entries = match self {
+            Metadata::Given(entries) => (*entries).clone(),
+            Metadata::OfReplaced => match metadata(path) {
+                Ok(mut entries) => {
+                    entries.remove(VERSION_KEY);
+                    entries
+                }
+                Err(e) if e.code == Code::ResourceExhausted => return Err(e),
+                Err(_) => About::new(),
+            },
+        };
+        entries.entry(VERSION_KEY.to_string()).or_insert_with(|| env!("CARGO_PKG_VERSION").to_string());
+        Ok(entries)
+    }
+}
+
+/// Returns an error if metadata is too long for a header.
+pub fn check_metadata(entries: &About) -> Result<()> {
+    let length: u64 = entries.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum();
+    if length > MOST_HEADER_BYTES {
+        return Err(error!(
+            InvalidArgument,
+            "keys and values have {length} bytes; the safetensors format allows {MOST_HEADER_BYTES} in a file's header"
+        ));
+    }
+    Ok(())
+}
+
 /// Passes the elements of an entry, in row-major order and in one or more pieces, to a function.
 pub type Content<'a> = dyn FnMut(usize, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a;
 
 /// Writes a file atomically, see `replace_durably`. `content` is called once with the index of each entry, in the order
 /// of the file, so that the values of one entry at a time need to be in memory. `written` counts the bytes of tensors
 /// written so far. On an error of `content`, the previous file stays.
-pub fn write(path: &Path, entries: &[Entry], content: &mut Content, written: &AtomicU64) -> Result<()> {
-    let (header, in_order) = header(entries)?;
+pub fn write(
+    path: &Path,
+    entries: &[Entry],
+    metadata: &Metadata,
+    content: &mut Content,
+    written: &AtomicU64,
+) -> Result<()> {
+    let (header, in_order) = header(entries, &metadata.entries(path)?)?;
     let mut failure = None;
     let fill = |file: &mut File| {
         file.write_all(&(header.len() as u64).to_le_bytes())?;
@@ -68,7 +115,7 @@ pub fn write(path: &Path, entries: &[Entry], content: &mut Content, written: &At
 
 /// Returns the file's header, and the indices of the entries in the order of their content. As in the safetensors
 /// crate, entries are sorted by decreasing element size, then by name, so that every element is aligned.
-fn header(entries: &[Entry]) -> Result<(Vec<u8>, Vec<usize>)> {
+fn header(entries: &[Entry], about: &About) -> Result<(Vec<u8>, Vec<usize>)> {
     let mut in_order: Vec<usize> = (0..entries.len()).collect();
     in_order.sort_by_key(|&i| (std::cmp::Reverse(entries[i].ty.dtype.size_bytes()), entries[i].name));
     let mut infos = Vec::with_capacity(entries.len());
@@ -80,16 +127,15 @@ fn header(entries: &[Entry]) -> Result<(Vec<u8>, Vec<usize>)> {
         let dtype = check_dtype(entry.name, entry.ty)?;
         infos.push((entry.name.to_string(), TensorInfo { dtype, shape, data_offsets: (start, end) }));
     }
-    let about = HashMap::from([("lazyxla_version".to_string(), env!("CARGO_PKG_VERSION").to_string())]);
-    let failed = |e: &dyn std::fmt::Display| error!(Internal, "a safetensors header cannot be made: {e}");
-    let metadata = Metadata::new(Some(about), infos).map_err(|e| failed(&e))?;
-    let mut header = serde_json::to_vec(&metadata).map_err(|e| failed(&e))?;
+    let mut header =
+        header::written(infos, about).map_err(|e| error!(Internal, "a safetensors header cannot be made: {e}"))?;
     header.resize(header.len().next_multiple_of(8), b' ');
     if header.len() as u64 > MOST_HEADER_BYTES {
-        let length = header.len();
+        let (length, of_metadata) = (header.len(), header::written(Vec::new(), about).map_or(0, |alone| alone.len()));
         return Err(error!(
             InvalidArgument,
-            "names: they would take {length} bytes of the file's header; the safetensors format allows {MOST_HEADER_BYTES}"
+            "names: the file's header would have {length} bytes, {of_metadata} of them metadata; the safetensors format \
+             allows {MOST_HEADER_BYTES}"
         ));
     }
     Ok((header, in_order))
@@ -109,20 +155,25 @@ fn check_dtype(name: &str, ty: &TensorType) -> Result<Dtype> {
 
 /// Names of a file's tensors, in the order of their content, with dtype and shape, as a JSON object.
 pub fn names(path: &Path) -> Result<String> {
-    let (_, metadata, _) = open(path)?;
-    let entries = metadata.offset_keys().into_iter().map(|name| {
-        let info = metadata.info(&name).expect("it is one of its keys");
+    let Opened { tensors, .. } = open(path)?;
+    let entries = tensors.offset_keys().into_iter().map(|name| {
+        let info = tensors.info(&name).expect("it is one of its keys");
         let dtype = from_format(info.dtype).map_or_else(|| info.dtype.to_string(), |dtype| dtype.to_string());
         format!("{}:{}", serde_json::json!(name), serde_json::json!({ "dtype": dtype, "dims": info.shape }))
     });
     Ok(format!("{{{}}}", entries.collect::<Vec<_>>().join(",")))
 }
 
+/// Metadata of a file; empty if it has none.
+pub fn metadata(path: &Path) -> Result<About> {
+    open(path).map(|opened| opened.about)
+}
+
 /// Reads one tensor of a file: its type and its row-major bytes. Reads only the header and that tensor.
 pub fn read(path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
-    let (mut file, metadata, start) = open(path)?;
-    let info = metadata.info(name).ok_or_else(|| {
-        let (path, name, there) = (shown(path), quoted(name), listed(&metadata.offset_keys()));
+    let Opened { mut file, tensors, start, .. } = open(path)?;
+    let info = tensors.info(name).ok_or_else(|| {
+        let (path, name, there) = (shown(path), quoted(name), listed(&tensors.offset_keys()));
         error!(NotFound, "name: {path} has no tensor {name}; it has {there}")
     })?;
     let named = |e: Error| e.context(format_args!("{}, tensor {}", shown(path), quoted(name)));
@@ -159,8 +210,17 @@ fn type_of(info: &TensorInfo) -> Result<TensorType> {
     Ok(TensorType::new(dtype, &dims))
 }
 
-/// Opens a file and validates its header. Returns the file, the parsed header, and the offset of the content.
-fn open(path: &Path) -> Result<(File, Metadata, u64)> {
+/// A file whose header is valid.
+struct Opened {
+    file: File,
+    tensors: safetensors::tensor::Metadata,
+    about: About,
+    /// Offset of the content.
+    start: u64,
+}
+
+/// Opens a file and validates its header.
+fn open(path: &Path) -> Result<Opened> {
     let (mut file, about) = open_regular(path).map_err(|e| io_error(path, &e))?;
     let size = about.len();
     let mut length = [0; 8];
@@ -176,14 +236,14 @@ fn open(path: &Path) -> Result<(File, Metadata, u64)> {
     let mut header = zeroed_bytes(length as usize).map_err(exhausted)?;
     file.read_exact(&mut header).map_err(|e| read_error(path, &e))?;
     let parsed = header::parse(&header).map_err(exhausted)?;
-    let metadata =
+    let (tensors, about) =
         parsed.map_err(|e| damaged(path, format_args!("its header is wrong: {}", shortened(&e, MOST_BYTES_SHOWN))))?;
-    let content = metadata.data_len() as u64;
+    let content = tensors.data_len() as u64;
     if size - (8 + length) != content {
         let has = size - (8 + length);
         return Err(damaged(path, format_args!("it has {has} bytes of tensors; its header says {content}")));
     }
-    Ok((file, metadata, 8 + length))
+    Ok(Opened { file, tensors, about, start: 8 + length })
 }
 
 /// Maps a read error. A file that was truncated after it was opened is reported as damaged.
@@ -267,7 +327,7 @@ mod tests {
             0 => bytes.chunks(3).try_for_each(put),
             _ => Ok(()),
         };
-        write(&path, &entries, &mut content, &written).unwrap();
+        write(&path, &entries, &Metadata::OfReplaced, &mut content, &written).unwrap();
         assert_eq!(written.into_inner(), 8);
         assert_eq!(read(&path, "a").unwrap(), (a, bytes.to_vec()));
         assert_eq!(read(&path, "b").unwrap(), (b, vec![]));
@@ -281,10 +341,10 @@ mod tests {
         let path = scratch("damaged");
         let ty = TensorType::new(DType::F32, &[2]);
         let entry = [Entry { name: "a", ty: &ty }];
-        write(&path, &entry, &mut |_, put| put(&[0; 8]), &AtomicU64::new(0)).unwrap();
+        write(&path, &entry, &Metadata::OfReplaced, &mut |_, put| put(&[0; 8]), &AtomicU64::new(0)).unwrap();
         let good = std::fs::read(&path).unwrap();
         let failing = &mut |_: usize, _: &mut dyn FnMut(&[u8]) -> Result<()>| Err(error!(DataLoss, "no content"));
-        let failure = write(&path, &entry, failing, &AtomicU64::new(0)).unwrap_err();
+        let failure = write(&path, &entry, &Metadata::OfReplaced, failing, &AtomicU64::new(0)).unwrap_err();
         assert_eq!((failure.code, std::fs::read(&path).unwrap()), (Code::DataLoss, good.clone()));
         let mut garbled = good.clone();
         garbled[12] = b'~';
@@ -294,6 +354,27 @@ mod tests {
             std::fs::write(&path, bad).unwrap();
             assert_eq!(read(&path, "a").unwrap_err().code, Code::DataLoss);
         }
+        std::fs::remove_file(&path).unwrap();
+    }
+    #[test]
+    fn metadata_of_a_replaced_file_is_kept() {
+        let path = scratch("metadata");
+        let save = |metadata: &Metadata| {
+            write(&path, &[], metadata, &mut |_, _| Ok(()), &AtomicU64::new(0)).unwrap();
+            super::metadata(&path).unwrap()
+        };
+        let about = |entries: &[(&str, &str)]| -> About {
+            entries.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+        };
+        let ours = (VERSION_KEY, env!("CARGO_PKG_VERSION"));
+        assert_eq!(super::metadata(&path).unwrap_err().code, Code::NotFound);
+        assert_eq!(save(&Metadata::OfReplaced), about(&[ours]));
+        let given = about(&[("step", "7"), (VERSION_KEY, "of another")]);
+        assert_eq!(save(&Metadata::Given(&given)), given);
+        assert_eq!(save(&Metadata::OfReplaced), about(&[("step", "7"), ours]));
+        std::fs::write(&path, b"something else").unwrap();
+        assert_eq!(save(&Metadata::OfReplaced), about(&[ours]));
+        assert_eq!(save(&Metadata::Given(&About::new())), about(&[ours]));
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -11,7 +11,7 @@ use crate::device_data::Hold;
 use crate::engine::HostCopy;
 use crate::error;
 use crate::error::{Error, Result, quoted};
-use crate::io::{self, Entry};
+use crate::io::{self, About, Entry, Metadata};
 use crate::metrics::Counter;
 use crate::native::Array;
 use crate::types::TensorType;
@@ -23,6 +23,8 @@ use std::sync::atomic::AtomicU64;
 struct Save {
     path: PathBuf,
     items: Vec<Item>,
+    /// Metadata to write; None keeps that of the file that is replaced.
+    metadata: Option<About>,
 }
 
 struct Item {
@@ -70,9 +72,9 @@ impl Content {
 }
 
 /// Writes tensors to a file, and returns when it is durable. Waits first for earlier saves to the same path, because
-/// they would replace this one.
-pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()> {
-    let save = Save::start(path, names, tensors)?;
+/// they would replace this one. Without `metadata`, that of the replaced file is kept.
+pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle], metadata: Option<About>) -> Result<()> {
+    let save = Save::start(path, names, tensors, metadata)?;
     if let Ok(path) = std::path::absolute(path) {
         saver::wait_for(&path);
     }
@@ -80,11 +82,16 @@ pub fn save(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<()>
 }
 
 /// Like [`save`], but the file is written in the background. It contains the values at the time of the call, regardless
-/// of later writes to the tensors.
-pub fn save_async(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Arc<Ticket>> {
+/// of later writes to the tensors; metadata is kept from the file that is there when it is written.
+pub fn save_async(
+    path: &Path,
+    names: &[&str],
+    tensors: &[TensorHandle],
+    metadata: Option<About>,
+) -> Result<Arc<Ticket>> {
     // The working directory may change before the file is written.
     let path = std::path::absolute(path).map_err(|e| io::io_error(path, &e))?;
-    let save = Save::start(&path, names, tensors)?;
+    let save = Save::start(&path, names, tensors, metadata)?;
     saver::enqueue(path, save.size_bytes(), Box::new(move |written| save.staged()?.write(written)))
 }
 
@@ -127,7 +134,7 @@ impl Drop for Snapshots {
 
 impl Save {
     /// Computes the tensors and starts all copies.
-    fn start(path: &Path, names: &[&str], tensors: &[TensorHandle]) -> Result<Save> {
+    fn start(path: &Path, names: &[&str], tensors: &[TensorHandle], metadata: Option<About>) -> Result<Save> {
         check_names(names)?;
         let snapshots = Snapshots::take(tensors, names)?;
         for (i, &handle) in snapshots.0.iter().enumerate() {
@@ -142,7 +149,7 @@ impl Save {
             let (ty, content) = Content::start(value)?;
             items.push(Item { name: name.to_string(), ty, content });
         }
-        Ok(Save { path: path.to_path_buf(), items })
+        Ok(Save { path: path.to_path_buf(), items, metadata })
     }
 
     /// Copies all values to memory of the save, and releases the tensors' buffers: while a save holds them, steps
@@ -165,7 +172,7 @@ impl Save {
 
     /// Writes the file. Waits for one copy after the other, and frees each once it is written.
     fn write(self, written: &AtomicU64) -> Result<()> {
-        let Save { path, items } = self;
+        let Save { path, items, metadata } = self;
         let (types, mut contents): (Vec<(String, TensorType)>, Vec<Option<Content>>) =
             items.into_iter().map(|item| ((item.name, item.ty), Some(item.content))).unzip();
         let entries: Vec<Entry> = types.iter().map(|(name, ty)| Entry { name, ty }).collect();
@@ -173,7 +180,8 @@ impl Save {
             let mut content = contents[index].take().expect("each content is written once");
             put(content.bytes().map_err(|e| e.context(format_args!("tensor {}", quoted(&types[index].0))))?)
         };
-        io::write(&path, &entries, &mut content, written)
+        let metadata = metadata.as_ref().map_or(Metadata::OfReplaced, Metadata::Given);
+        io::write(&path, &entries, &metadata, &mut content, written)
     }
 }
 

@@ -146,7 +146,7 @@ fn can_be_saved(dtype: DType) -> bool {
 /// Saves two tensors, loads the first one and assigns it to itself.
 fn save(twin: &mut Twin, a: Pair, b: Pair) -> Outcome {
     let path = twin.folder.join("saved");
-    let saved = sync::save_async(&path, &["a", "b"], &[a.lazy, b.lazy]).map_err(in_words)?;
+    let saved = sync::save_async(&path, &["a", "b"], &[a.lazy, b.lazy], None).map_err(in_words)?;
     // Steps between the call and the end of the write must not affect the file.
     sync::mark_step(twin.lazy.device).map_err(in_words)?;
     saved.wait().map_err(in_words)?;
