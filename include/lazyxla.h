@@ -1040,6 +1040,46 @@ typedef struct {
 } lxla_dtype_limits;
 
 /**
+ * Value of a `lxla_scalar`; its dtype selects the member.
+ */
+typedef union {
+  /**
+   * Floats.
+   */
+  double f;
+  /**
+   * Signed integers.
+   */
+  int64_t i;
+  /**
+   * Unsigned integers and pred (0 or 1).
+   */
+  uint64_t u;
+  /**
+   * Complex numbers: real part, imaginary part.
+   */
+  double c[2];
+} lxla_scalar_value;
+
+/**
+ * Scalar with its own dtype, for values that a double cannot represent.
+ */
+typedef struct {
+  /**
+   * Dtype of the scalar, one of `LXLA_DTYPE_*`; selects the member of `value`.
+   */
+  int32_t dtype;
+  /**
+   * Must be 0.
+   */
+  int32_t reserved;
+  /**
+   * Value of the scalar.
+   */
+  lxla_scalar_value value;
+} lxla_scalar;
+
+/**
  * Function that receives the reply of a function of `lxla_key_value_store`. Call it as `reply(to, bytes, size)`, with
  * the `to` that the function was passed, on the same thread, before the function returns. The bytes are copied: the
  * value if the function returns `LXLA_OK`, otherwise the error message (UTF-8). The last of several replies counts. A
@@ -1226,46 +1266,6 @@ typedef struct {
  * Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it.
  */
 typedef void (*lxla_release_fn)(void *user);
-
-/**
- * Value of a `lxla_scalar`; its dtype selects the member.
- */
-typedef union {
-  /**
-   * Floats.
-   */
-  double f;
-  /**
-   * Signed integers.
-   */
-  int64_t i;
-  /**
-   * Unsigned integers and pred (0 or 1).
-   */
-  uint64_t u;
-  /**
-   * Complex numbers: real part, imaginary part.
-   */
-  double c[2];
-} lxla_scalar_value;
-
-/**
- * Scalar with its own dtype, for values that a double cannot represent.
- */
-typedef struct {
-  /**
-   * Dtype of the scalar, one of `LXLA_DTYPE_*`; selects the member of `value`.
-   */
-  int32_t dtype;
-  /**
-   * Must be 0.
-   */
-  int32_t reserved;
-  /**
-   * Value of the scalar.
-   */
-  lxla_scalar_value value;
-} lxla_scalar;
 
 /**
  * Dimension numbers of `lxla_gather`, named as in StableHLO. Each list is followed by its length. Axes must not be
@@ -1702,7 +1702,7 @@ void lxla_string_free(char *text);
 lxla_status lxla_set_log_callback(lxla_log_fn fn_,
                                   void *user);
 
-/* ---- Dtypes: sizes, limits and promotion of element types. ---- */
+/* ---- Dtypes: sizes, limits and promotion of element types, casts of scalars. ---- */
 
 /**
  * Returns the size of one element in bytes.
@@ -1739,6 +1739,24 @@ lxla_status lxla_dtype_can_cast(int32_t from, int32_t to, int32_t *out_flag);
  */
 lxla_status lxla_dtype_info(int32_t dtype,
                             lxla_dtype_limits *out_limits);
+
+/**
+ * Returns a scalar converted to another dtype, as NumPy's astype does it, for frontends whose scalars may overflow:
+ * operations with scalars return INVALID_ARGUMENT for a value that the dtype cannot represent. The result is that of
+ * `lxla_convert` of a tensor on cpu with this value:
+ *
+ * - Integers to integers: modulo 2^bits.
+ * - Numbers to floats: rounded to nearest, ties to even; overflow gives infinity, or NaN if the dtype has none.
+ * - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
+ * - Complex numbers to other numbers: the real part.
+ * - All to pred: 1 if the value is not 0.
+ *
+ * The scalar first takes its own dtype by the same rules: f32 0.1 to f64 is 0.1 rounded to f32, s8 300 is 44.
+ * `out_scalar` may be `scalar`.
+ */
+lxla_status lxla_scalar_cast(const lxla_scalar *scalar,
+                             int32_t dtype,
+                             lxla_scalar *out_scalar);
 
 /* ---- Environments: options, scopes, counters. ---- */
 

@@ -299,6 +299,7 @@ static const function functions[] = {
     FUNCTION(lxla_save_ticket_retain),
     FUNCTION(lxla_save_wait),
     FUNCTION(lxla_save_with_options),
+    FUNCTION(lxla_scalar_cast),
     FUNCTION(lxla_scan),
     FUNCTION(lxla_scatter),
     FUNCTION(lxla_scatter_along),

@@ -52,6 +52,10 @@ TEST(dtypes) {
   CHECK(lazyxla::dtype_size(LXLA_DTYPE_C128) == 16 && lazyxla::dtype_promote(LXLA_DTYPE_S64, LXLA_DTYPE_F16) == LXLA_DTYPE_F16);
   CHECK(lazyxla::dtype_can_cast(LXLA_DTYPE_U8, LXLA_DTYPE_S16) && !lazyxla::dtype_can_cast(LXLA_DTYPE_F64, LXLA_DTYPE_F32));
   CHECK(lazyxla::dtype_info(LXLA_DTYPE_F32).digits == 6);
+  const lazyxla::Scalar wrapped = lazyxla::Scalar(300).cast(LXLA_DTYPE_S8), infinite = lazyxla::Scalar(-1e300).cast(LXLA_DTYPE_F32);
+  CHECK(wrapped.get()->dtype == LXLA_DTYPE_S8 && wrapped.get()->value.i == 44);
+  CHECK(infinite.get()->dtype == LXLA_DTYPE_F32 && infinite.get()->value.f == -HUGE_VAL);
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_scalar_cast: dtype: 99", lazyxla::Scalar(1).cast(99));
 }
 
 TEST(arrangements) {

@@ -1,4 +1,4 @@
-"""Limits and promotions of all dtypes against NumPy, ml_dtypes and JAX's lattice: python dtypes_test.py /path/to/liblazyxla.so"""
+"""Limits and promotions of all dtypes against NumPy, ml_dtypes and JAX's lattice; casts of scalars against lxla_convert and NumPy: python dtypes_test.py /path/to/liblazyxla.so"""
 
 import ctypes
 import sys
@@ -10,7 +10,7 @@ import ctypes_test as abi
 import ml_dtypes
 import numpy as np
 from header import constants, types
-from ops_values import DTYPES, FLOAT8
+from ops_values import DTYPES, FLOAT8, special
 
 ALL = {name: number for name, (number, _) in DTYPES.items()} | FLOAT8
 NUMPY = {number: dtype for number, dtype in DTYPES.values()}
@@ -93,11 +93,99 @@ def limits():
         assert (got.has_infinity, got.has_nan, got.has_negative_zero) == has, f"{dtype}: {has}"
 
 
+def member(dtype):
+    """Returns the member of lxla_scalar_value that holds values of a dtype."""
+    return {"b": "u", "u": "u", "i": "i", "c": "c"}.get(dtype.kind, "f")
+
+
+def scalar(number, value):
+    dtype = NUMPY[number]
+    if dtype.kind == "c":
+        return abi.Scalar(dtype=number, value=abi.ScalarValue(c=(ctypes.c_double * 2)(value.real, value.imag)))
+    of = float if member(dtype) == "f" else int
+    return abi.Scalar(dtype=number, value=abi.ScalarValue(**{member(dtype): of(value)}))
+
+
+def value_of(given):
+    """Returns the value of a scalar in NumPy's dtype. The scalar must hold a value that the dtype represents."""
+    dtype, value = NUMPY[given.dtype], getattr(given.value, member(NUMPY[given.dtype]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = np.array(complex(*value) if dtype.kind == "c" else value).astype(dtype)
+    back = made.astype(np.complex128 if dtype.kind == "c" else np.float64) if dtype.kind not in "iub" else made
+    wanted = complex(*value) if dtype.kind == "c" else value
+    assert np.array_equal(back, np.array(wanted), equal_nan=True), f"{dtype}: {value}"
+    return made
+
+
+def same(a, b):
+    """Whether two arrays of one dtype have equal bits, where they are not both NaN."""
+    if a.dtype.kind in "iub":
+        return np.array_equal(a, b)
+    parts = (lambda x: x.view(np.empty(0, x.dtype).real.dtype)) if a.dtype.kind == "c" else (lambda x: x)
+    a, b = (parts(np.ascontiguousarray(x)).ravel().astype(np.float64) for x in (a, b))
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a[a == a]), np.signbit(b[b == b]))
+
+
+def values(name):
+    dtype = NUMPY[ALL[name]]
+    if name in FLOAT8:
+        return np.arange(256, dtype=np.uint8).view(dtype)
+    if dtype == bool:
+        return np.array([False, True])
+    rng = np.random.default_rng(7)
+    wide = rng.integers(0, 256, 16 * dtype.itemsize, dtype=np.uint8).view(dtype)
+    if dtype.kind == "i" or dtype.kind == "u":
+        return np.concatenate([special(name), wide])
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = np.array([127.9, -128.9, 255.5, 256, 65519.9, 65520, 2**31 - 0.5, 2.0**31, 2.0**63, 2.0**64, 1e300, 1 + 2**-11 + 2**-40, 448, 464.5]).astype(dtype)
+    return np.concatenate([special(name), wide, near, -near])
+
+
+def numpys(x, dtype):
+    """Returns NumPy's result and where it is defined: not for floats that an integer cannot hold."""
+    with np.errstate(all="ignore"):
+        real = x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x
+        made = (real != 0) if dtype == bool else real.astype(dtype)
+    if dtype.kind in "iu" and real.dtype.kind not in "iub":
+        info, wide = np.iinfo(dtype), np.trunc(real.astype(np.float64))
+        return made, (wide >= float(info.min)) & (wide <= float(info.max)) & (np.abs(wide) < 2.0**63)
+    return made, np.ones(x.shape, bool)
+
+
+def casts():
+    env, count = abi.new_env(), 0
+    for name, number in ALL.items():
+        x = values(name)
+        sizes = (ctypes.c_int64 * 1)(len(x))
+        tensor = abi.give(abi.lib.lxla_tensor_from_host, abi.Tensor, env, abi.cpu(), number, sizes, 1, x.ctypes.data, x.nbytes)
+        for to, wanted in ALL.items():
+            got = []
+            for value in x:
+                out = abi.Scalar()
+                abi.ok(abi.lib.lxla_scalar_cast(byref(scalar(number, value)), wanted, byref(out)))
+                assert out.dtype == wanted and out.reserved == 0
+                got.append(value_of(out))
+            got = np.array(got, NUMPY[wanted])
+            converted = abi.give(abi.lib.lxla_convert, abi.Tensor, tensor, wanted)
+            native = np.empty(len(x), NUMPY[wanted])
+            abi.ok(abi.lib.lxla_tensor_read(converted, native.ctypes.data, native.nbytes))
+            assert same(got, native), f"{name} to {to}: {got} where lxla_convert has {native}"
+            # ml_dtypes rounds numbers to its 8-bit floats through other types.
+            if to not in FLOAT8:
+                made, defined = numpys(x, NUMPY[wanted])
+                assert same(got[defined], made[defined]), f"{name} to {to}: {got} where NumPy has {made} of {x}"
+            abi.release(converted)
+            count += len(x)
+        abi.release(tensor)
+    abi.release(env)
+    return count
+
+
 def main():
     abi.load(sys.argv[1])
     promotions()
     limits()
-    print(f"{len(ALL)} dtypes")
+    print(f"{len(ALL)} dtypes, {casts()} casts")
 
 
 if __name__ == "__main__":

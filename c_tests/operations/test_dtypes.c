@@ -65,3 +65,38 @@ TEST(dtypes_have_names) {
   CHECK(strcmp(lxla_dtype_name(0), "unknown") == 0);
   CHECK(strcmp(lxla_dtype_name(99), "unknown") == 0);
 }
+
+TEST(scalars_are_cast_as_numpy_casts_them) {
+  lxla_scalar x = {.dtype = S64, .value.i = 300}, out;
+  memset(&out, 0x55, sizeof out);
+  OK(lxla_scalar_cast(&x, S8, &out));
+  CHECK(out.dtype == S8 && out.reserved == 0 && out.value.i == 44 && out.value.c[1] == 0);
+  x = (lxla_scalar){.dtype = F64, .value.f = 1e300};
+  OK(lxla_scalar_cast(&x, F32, &out));
+  CHECK(out.dtype == F32 && out.value.f == HUGE_VAL && out.value.c[1] == 0);
+  OK(lxla_scalar_cast(&x, U8, &out));
+  CHECK(out.dtype == U8 && out.value.u == 255);
+  OK(lxla_scalar_cast(&x, C128, &x));
+  CHECK(x.dtype == C128 && x.value.c[0] == 1e300 && x.value.c[1] == 0);
+  x.value.c[0] = 0, x.value.c[1] = -1;
+  OK(lxla_scalar_cast(&x, LXLA_DTYPE_PRED, &out));
+  CHECK(out.dtype == LXLA_DTYPE_PRED && out.value.u == 1);
+  // The result is taken wherever the number itself would be refused.
+  lxla_scalar large = {.dtype = S64, .value.i = 300};
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor t = at(S8, 3), sum = none;
+  REFUSED(lxla_binary_with_scalar(ADD, t, &large, 0, &sum), BAD, "300");
+  OK(lxla_scalar_cast(&large, S8, &large));
+  OK(lxla_binary_with_scalar(ADD, t, &large, 0, &sum));
+  HAS(sum, S8, int8_t, SCALAR, 47);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+  out.dtype = 77;
+  REFUSED(lxla_scalar_cast(&x, 99, &out), BAD, "dtype: 99 is no LXLA_DTYPE_* constant");
+  REFUSED(lxla_scalar_cast(NULL, S8, &out), LXLA_NULL_ARGUMENT, "scalar: it is NULL");
+  REFUSED(lxla_scalar_cast(&x, S8, NULL), LXLA_NULL_ARGUMENT, "out_scalar");
+  x.dtype = 0;
+  REFUSED(lxla_scalar_cast(&x, S8, &out), BAD, "scalar: dtype: 0 is no");
+  EQUAL(out.dtype, 77);
+}

@@ -26,9 +26,15 @@ class Scalar {
     scalar_.value.c[0] = static_cast<double>(value.real());
     scalar_.value.c[1] = static_cast<double>(value.imag());
   }
+  /// Returns this number converted to a dtype, as NumPy's astype does it: integers wrap, floats overflow to infinity.
+  Scalar cast(int32_t dtype) const {
+    Scalar out;
+    return check(lxla_scalar_cast(&scalar_, dtype, &out.scalar_)), out;
+  }
   const lxla_scalar *get() const noexcept { return &scalar_; }  ///< As lazyxla.h takes it.
 
  private:
+  Scalar() = default;
   lxla_scalar scalar_{};
 };
 

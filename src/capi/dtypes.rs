@@ -1,13 +1,14 @@
-//! Chapter Dtypes: sizes, limits and promotion of element types.
+//! Chapter Dtypes: sizes, limits and promotion of element types, casts of scalars.
 
-use super::abi::arguments::out;
+use super::abi::arguments::{out, scalar};
 use super::abi::guard::{guard, guard_into};
 use super::abi::results::output;
 use super::constants::*;
 use super::types::*;
 use crate::error;
 use crate::error::Result;
-use crate::types::{DType, FloatLimits, Kind, float_limits, integer_limits};
+use crate::native;
+use crate::types::{DType, FloatLimits, Kind, ScalarValue, float_limits, integer_limits};
 
 /// Returns the size of one element in bytes.
 #[unsafe(no_mangle)]
@@ -76,6 +77,44 @@ pub unsafe extern "C" fn lxla_dtype_info(dtype: i32, out_limits: *mut lxla_dtype
         unsafe { std::ptr::copy_nonoverlapping((&raw const limits).cast::<u8>(), out_limits.cast::<u8>(), known) };
         Ok(())
     })
+}
+
+/// Returns a scalar converted to another dtype, as NumPy's astype does it, for frontends whose scalars may overflow:
+/// operations with scalars return INVALID_ARGUMENT for a value that the dtype cannot represent. The result is that of
+/// `lxla_convert` of a tensor on cpu with this value:
+///
+/// - Integers to integers: modulo 2^bits.
+/// - Numbers to floats: rounded to nearest, ties to even; overflow gives infinity, or NaN if the dtype has none.
+/// - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
+/// - Complex numbers to other numbers: the real part.
+/// - All to pred: 1 if the value is not 0.
+///
+/// The scalar first takes its own dtype by the same rules: f32 0.1 to f64 is 0.1 rounded to f32, s8 300 is 44.
+/// `out_scalar` may be `scalar`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_scalar_cast(
+    scalar: *const lxla_scalar,
+    dtype: i32,
+    out_scalar: *mut lxla_scalar,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_scalar_cast", unsafe { output("out_scalar", out_scalar) }, || {
+        // SAFETY: likewise.
+        let (from, value) = unsafe { self::scalar("scalar", scalar)? };
+        native::cast(from, value, DType::from_number(dtype)?).map(|value| scalar_of(dtype, value))
+    })
+}
+
+/// Scalar of a dtype to which the value's kind belongs. Bytes that the dtype does not select are 0.
+fn scalar_of(dtype: i32, value: ScalarValue) -> lxla_scalar {
+    let mut scalar = lxla_scalar { dtype, reserved: 0, value: lxla_scalar_value { c: [0.0; 2] } };
+    match value {
+        ScalarValue::Float(f) => scalar.value.f = f,
+        ScalarValue::Signed(i) => scalar.value.i = i,
+        ScalarValue::Unsigned(u) => scalar.value.u = u,
+        ScalarValue::Complex(re, im) => scalar.value.c = [re, im],
+    }
+    scalar
 }
 
 fn limits(dtype: DType, struct_size: usize) -> lxla_dtype_limits {

@@ -8,6 +8,7 @@
 mod array;
 mod binary;
 mod blocks;
+mod cast;
 mod combine;
 mod compare;
 mod complex;
@@ -50,6 +51,7 @@ mod writer;
 pub use array::Array;
 pub use binary::binary;
 pub use blocks::{BLOCK, in_blocks};
+pub use cast::cast;
 pub use compare::{compare, select};
 pub use complex::{complex, imag, real};
 pub use convert::convert;
