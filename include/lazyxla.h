@@ -3471,8 +3471,10 @@ lxla_status lxla_custom_call_options_init(lxla_custom_call_options *options);
  * `SPMD`, ...), whose passes terminate the process if such a call is malformed. Exceptions, which XLA expands on
  * every device, are `Qr`, `Eigh` and `ProductOfElementaryHouseholderReflectors`, for f32 or f64 matrices and results
  * of their documented shapes; `Sharding`, with one operand and a result of its type; and `__gpu$xla.gpu.triton`, a
- * Triton kernel, which is passed through unchecked. If the plugin does not know the target, the step or sync that
- * compiles the call fails and changes nothing. UNIMPLEMENTED for eager tensors.
+ * Triton kernel, which is passed through unchecked. INVALID_ARGUMENT also for a `backend_config` that they cannot
+ * read: that of `Eigh` is text, "LOWER,SORT,ITERATIONS,TOLERANCE", such as "1,1,100,1e-6", with an `api_version` other
+ * than TYPED_FFI. If the plugin does not know the target, the sync that compiles the call fails and changes nothing;
+ * a step fails too. UNIMPLEMENTED for eager tensors.
  */
 lxla_status lxla_custom_call(const char *target,
                              const lxla_tensor *operands,

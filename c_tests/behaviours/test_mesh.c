@@ -24,6 +24,16 @@ MESH_TEST(m1_a_tensor_from_the_host_has_a_copy_on_each_device, "data=2,model=4")
   HAS_SHARDING(scalar_tensor, "");
 }
 
+// Without a sharding attribute, Shardy refuses the call. With the configuration of the typed FFI it ended the process.
+MESH_TEST(m1_a_custom_call_of_sharding_is_refused_or_computed, "data=2,model=4") {
+  lxla_tensor t = own(array(F32, DIMS(2, 3), numbers(), 6 * sizeof(float))), out;
+  OK(lxla_custom_call("Sharding", &t, 1, (int32_t[]){F32}, (size_t[]){2}, (int64_t[]){2, 3}, 1, NULL, &out));
+  const lxla_status status = lxla_sync(&out, 1);
+  EQUAL(state_of(out), status == LXLA_OK ? LXLA_STATE_READY : LXLA_STATE_PENDING);
+  RELEASE(out);
+  HAS_VALUES(t, numbers(), 6);
+}
+
 static const char *const SHARDINGS[] = {"data,model", "model,data", "data+model,-", "model+data,-", "-,data+model",
                                         "-,model+data", "data,-", "-,model", "-,data", "-,-"};
 

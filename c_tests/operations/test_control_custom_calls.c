@@ -64,6 +64,37 @@ TEST(custom_calls_reach_the_plugin) {
   OK(lxla_env_release(env));
 }
 
+// XLA reports a configuration that it cannot read when the program is compiled, or ends the process.
+TEST(configurations_of_xlas_targets_are_checked) {
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor matrix = ARRAY(F32, float, DIMS(2, 2), 2, 1, 1, 2), out[2] = {none, none};
+  lxla_custom_call_options options = {.struct_size = sizeof options, .api_version = LXLA_CUSTOM_CALL_ORIGINAL};
+#define EIGH(given) lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, given, out)
+#define WANTED "Eigh takes \"LOWER,SORT,ITERATIONS,TOLERANCE\", such as \"1,1,100,1e-6\", with api_version 1 to 3"
+  REFUSED(EIGH(NULL), LXLA_INVALID_ARGUMENT, "backend_config: \"\" given with api_version 4; " WANTED);
+  REFUSED(EIGH(&options), LXLA_INVALID_ARGUMENT, "backend_config: \"\" given; " WANTED);
+  options.backend_config = "1,100,1e-6";
+  REFUSED(EIGH(&options), LXLA_INVALID_ARGUMENT, "backend_config: \"1,100,1e-6\" given; " WANTED);
+  options.backend_config = "1,1,100,nan";
+  REFUSED(EIGH(&options), LXLA_INVALID_ARGUMENT, WANTED);
+  options.backend_config = "{a = 1 : i64}", options.api_version = LXLA_CUSTOM_CALL_TYPED_FFI;
+  REFUSED(EIGH(&options), LXLA_INVALID_ARGUMENT, WANTED);
+#define SHARDING(given) lxla_custom_call("Sharding", &matrix, 1, (int32_t[]){F32}, (size_t[]){2}, (int64_t[]){2, 2}, 1, given, out)
+  REFUSED(SHARDING(&options), LXLA_INVALID_ARGUMENT, "backend_config: \"{a = 1 : i64}\" given with api_version 4; Sharding takes none");
+  options.backend_config = "unspecified_dims=[2]", options.api_version = LXLA_CUSTOM_CALL_ORIGINAL;
+  REFUSED(SHARDING(&options), LXLA_INVALID_ARGUMENT, "Sharding takes none, or \"unspecified_dims=[0,1]\"");
+  EQUAL(out[0].id, 0);
+  options.backend_config = "unspecified_dims=[0,1]";
+  OK(SHARDING(&options));
+  HAS(out[0], F32, float, DIMS(2, 2), 2, 1, 1, 2);
+  options.backend_config = "0, 1, 15, 1e-7";
+  OK(EIGH(&options));
+  OK(lxla_mark_step(env, XLA(0), 1));
+  RELEASE(out[0], out[1], matrix);
+  OK(lxla_env_release(env));
+}
+
 TEST(custom_calls_are_checked) {
   env = new_env();
   device = XLA(0);

@@ -78,6 +78,16 @@ pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) ->
     }
     let types: Vec<TensorType> = operands.iter().map(|&id| trace.ty(id)).collect();
     custom_targets::check(&call.target, &types, &call.results)?;
+    let is_text = call.api_version != ApiVersion::TypedFfi;
+    let text = is_text.then_some(&*call.backend_config);
+    custom_targets::check_config(&call.target, text, &call.backend_config, &types)?;
+    // Shardy reads the configuration of a sharding as text, whatever it is, and ends the process at a dictionary.
+    let of_sharding = (call.target == "Sharding" && !is_text).then(|| CustomCall {
+        api_version: ApiVersion::Original,
+        backend_config: String::new(),
+        ..call.clone()
+    });
+    let call = of_sharding.as_ref().unwrap_or(call);
     Ok(trace.application(Op::CustomCall, operands, call, &[], &call.results))
 }
 

@@ -3,7 +3,7 @@
 //! are refused, except for those whose signatures are checked here.
 
 use crate::error;
-use crate::error::Result;
+use crate::error::{Result, quoted};
 use crate::types::{DType, TensorType};
 
 /// Targets known to XLA's passes: exact names here, prefixes in `OWN_PREFIXES`. Taken from XLA's sources and from
@@ -73,6 +73,49 @@ pub fn check(target: &str, operands: &[TensorType], results: &[TensorType]) -> R
         listed(operands),
         listed(results)
     ))
+}
+
+/// Returns an error for a configuration with which XLA's expansion of the target fails or ends the process. `text` is
+/// the configuration of the calling conventions with `api_version` 1 to 3, or None for the dictionary `given` of the
+/// typed FFI. The others of XLA's targets do not read theirs.
+pub fn check_config(target: &str, text: Option<&str>, given: &str, operands: &[TensorType]) -> Result<()> {
+    let wanted = match target {
+        "Eigh" if !text.is_some_and(is_eigh_config) => {
+            "\"LOWER,SORT,ITERATIONS,TOLERANCE\", such as \"1,1,100,1e-6\", with api_version 1 to 3"
+        }
+        "Sharding" if !text.map_or_else(|| is_empty_dictionary(given), |text| is_sharding_config(text, operands)) => {
+            "none, or \"unspecified_dims=[0,1]\" of the operand's axes with api_version 1 to 3"
+        }
+        _ => return Ok(()),
+    };
+    let with = if text.is_none() { " with api_version 4" } else { "" };
+    Err(error!(InvalidArgument, "backend_config: {} given{with}; {target} takes {wanted}", quoted(given)))
+}
+
+/// Whether a text is Eigh's configuration: two flags, the maximum number of sweeps, and the tolerance.
+fn is_eigh_config(text: &str) -> bool {
+    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+    let [lower, sort, sweeps, tolerance] = fields[..] else { return false };
+    let is_flag = |field: &str| matches!(field, "0" | "1");
+    is_flag(lower)
+        && is_flag(sort)
+        && sweeps.parse::<i32>().is_ok_and(|sweeps| sweeps >= 0)
+        && tolerance.parse::<f32>().is_ok_and(|tolerance| tolerance.is_finite() && tolerance >= 0.0)
+}
+
+/// Whether a text is empty or lists axes of the operand whose sharding is left open.
+fn is_sharding_config(text: &str, operands: &[TensorType]) -> bool {
+    let rank = operands.first().map_or(0, |x| x.dims.len());
+    let axes = text.strip_prefix("unspecified_dims=[").and_then(|rest| rest.strip_suffix(']'));
+    let is_axis = |axis: &str| axis.trim().parse::<usize>().is_ok_and(|axis| axis < rank);
+    text.is_empty() || axes.is_some_and(|axes| axes.split(',').all(is_axis))
+}
+
+/// Whether a configuration of the typed FFI has no entries.
+pub fn is_empty_dictionary(config: &str) -> bool {
+    let config = config.trim();
+    let inside = config.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    config.is_empty() || inside.is_some_and(|inside| inside.trim().is_empty())
 }
 
 /// Batch dims, rows and columns of a batch of f32 or f64 matrices; None for other types and if there are no elements.
@@ -146,5 +189,52 @@ mod tests {
         assert!(!ok(reflectors, std::slice::from_ref(&tall), std::slice::from_ref(&tall)));
         assert!(ok("Sharding", std::slice::from_ref(&square), std::slice::from_ref(&square)));
         assert!(!ok("Sharding", &[square.clone(), square.clone()], &[square]));
+    }
+
+    #[test]
+    fn configurations_are_checked() {
+        let x = [TensorType::new(DType::F32, &[3, 3])];
+        let ok = |target, text: Option<&str>, given: &str| check_config(target, text, given, &x).is_ok();
+        let text = |target, config: &str| ok(target, Some(config), config);
+        for config in ["1,1,100,1e-6", "0,0,0,0", " 1 , 1 ,15, .5", "1,0,2147483647,1e-30"] {
+            assert!(text("Eigh", config), "{config}");
+            assert!(!ok("Eigh", None, config), "{config}");
+        }
+        for config in [
+            "",
+            "1,100,1e-6",
+            "1,1,100,1e-6,",
+            "2,1,100,1e-6",
+            "1,-1,100,1e-6",
+            "1,1,-1,1e-6",
+            "1,1,2147483648,1e-6",
+            "1,1,1e2,1e-6",
+            "1,1,100,nan",
+            "1,1,100,inf",
+            "1,1,100,1e39",
+            "1,1,100,-1",
+            "1,1,100,1e-6f",
+            "true,true,100,1e-6",
+        ] {
+            assert!(!text("Eigh", config), "{config}");
+        }
+        for config in ["", "unspecified_dims=[0]", "unspecified_dims=[1, 0]"] {
+            assert!(text("Sharding", config), "{config}");
+        }
+        for config in [
+            "x",
+            "unspecified_dims=",
+            "unspecified_dims=[]",
+            "unspecified_dims=[2]",
+            "unspecified_dims=[-1]",
+            "unspecified_dims=[0];",
+            "{}",
+        ] {
+            assert!(!text("Sharding", config), "{config}");
+        }
+        assert!(ok("Sharding", None, "") && ok("Sharding", None, " { } ") && !ok("Sharding", None, "{a = 1 : i64}"));
+        assert!(text("Qr", "anything") && text("my_target", "anything"));
+        let message = check_config("Eigh", None, "", &x).unwrap_err().message.to_string();
+        assert!(message.starts_with("backend_config: \"\" given with api_version 4; Eigh takes"), "{message}");
     }
 }
