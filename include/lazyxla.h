@@ -3036,11 +3036,11 @@ lxla_status lxla_dot_general(lxla_tensor lhs,
                              lxla_tensor *out_tensor);
 
 /**
- * Records the sum of products of `n` tensors (at least 1) that an equation in NumPy's notation describes:
- * "ij,jk->ik" is a matrix product, "ii->i" a diagonal, "...ij->...ji" transposes the last two axes. Indices that do
- * not follow the arrow are summed over. Without an arrow, the result has the axes of the ellipses, then the indices
- * that occur once, in alphabetical order. Indices that occur several times in one tensor take its diagonal: "ijji->ij",
- * "iij->j". Ellipses broadcast, and an index of size 1 broadcasts to its size in other tensors; spaces are ignored.
+ * Records the sum of products of `n` tensors (at least 1) that an equation in NumPy's notation describes: "ij,jk->ik"
+ * is a matrix product, "ii->i" a diagonal, "...ij->...ji" transposes the last two axes. Indices that do not follow the
+ * arrow are summed over. Without an arrow, the result has the axes of the ellipses, then the indices that occur once,
+ * in alphabetical order. Indices that occur several times in one tensor take its diagonal: "ijji->ij", "iij->j".
+ * Ellipses broadcast, and an index of size 1 broadcasts to its size in other tensors; spaces are ignored.
  *
  * All tensors are converted to their promoted dtype (not pred). Three or more tensors are multiplied pairwise, small
  * intermediate results first; f16 and bf16 are rounded after each product. INVALID_ARGUMENT, with the equation in
@@ -3474,7 +3474,7 @@ lxla_status lxla_custom_call_options_init(lxla_custom_call_options *options);
  * Triton kernel, which is passed through unchecked. INVALID_ARGUMENT also for a `backend_config` that they cannot
  * read: that of `Eigh` is text, "LOWER,SORT,ITERATIONS,TOLERANCE", such as "1,1,100,1e-6", with an `api_version` other
  * than TYPED_FFI. If the plugin does not know the target, the sync that compiles the call fails and changes nothing;
- * a step fails too. UNIMPLEMENTED for eager tensors.
+ * a step fails, too, and names the call. UNIMPLEMENTED for eager tensors.
  */
 lxla_status lxla_custom_call(const char *target,
                              const lxla_tensor *operands,
@@ -3879,10 +3879,12 @@ lxla_status lxla_axis_index(lxla_env env,
  * has finished and returns its failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued. At
  * most 16 runs and copies are in flight on a device: a further step first waits for the oldest.
  *
- * If compiling or enqueuing fails, no tensor changes, and the next step tries again; a buffer that the plugin
- * consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported by the
- * next wait, or by the next read of any affected tensor. Steps of one device run one after another; other threads
- * may record meanwhile.
+ * If compiling fails, the values that cannot be compiled are searched for by compiling parts of the step (at most 64):
+ * they and what depends on them stay pending, the others are computed, and the error names them with dtype, shape and
+ * operation. If none fails alone, or if enqueuing fails, no tensor changes. The next step tries again; a buffer that
+ * the plugin consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported
+ * by the next wait, or by the next read of any affected tensor. Steps of one device run one after another; other
+ * threads may record meanwhile.
  */
 lxla_status lxla_mark_step(lxla_env env,
                            lxla_device device,
@@ -4001,8 +4003,8 @@ lxla_status lxla_save_async(const char *path,
                             lxla_save_ticket *out_ticket);
 
 /**
- * As `lxla_save_async`, with options (NULL: the defaults), as in `lxla_save_with_options`. The metadata is copied during
- * the call; metadata to keep is that of the file which is there when the background thread replaces it.
+ * As `lxla_save_async`, with options (NULL: the defaults), as in `lxla_save_with_options`. The metadata is copied
+ * during the call; metadata to keep is that of the file which is there when the background thread replaces it.
  */
 lxla_status lxla_save_async_with_options(const char *path,
                                          const char *const *names,
@@ -4058,8 +4060,8 @@ lxla_status lxla_file_names(const char *path,
                             char **out_json);
 
 /**
- * Returns the metadata of a safetensors file: a JSON object that maps keys to strings, in the order of the keys; `{}` if
- * there is none. Errors are those of `lxla_load`. The caller frees `out_json` with `lxla_string_free`.
+ * Returns the metadata of a safetensors file: a JSON object that maps keys to strings, in the order of the keys; `{}`
+ * if there is none. Errors are those of `lxla_load`. The caller frees `out_json` with `lxla_string_free`.
  */
 lxla_status lxla_file_metadata(const char *path,
                                char **out_json);

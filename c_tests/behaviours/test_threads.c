@@ -97,6 +97,49 @@ static void *failing_step(void *status) {
   return NULL;
 }
 
+// A step that fails is compiled in parts. Meanwhile, another thread records, changes and releases its values, and
+// leaves so many dead operations that the trace would be compacted.
+TEST(f1_a_failing_step_is_divided_while_others_record) {
+  env = fault_env();
+  enum { N = 16, DEAD = 200000 };
+  lxla_tensor t[N], x = one(env, 1), bad;
+  for (int i = 0; i < N; i++) t[i] = scalar(ADD, x, i);
+  OK(lxla_custom_call("no_such_target", &t[5], 1, (int32_t[]){LXLA_DTYPE_F32}, (size_t[]){0}, NULL, 1, NULL, &bad));
+  // The first compile is that of the whole step, the second that of a half.
+  FAULT(arm)("Client_Compile", 2, FAULT_HOLD, 0);
+  pthread_t stepper;
+  lxla_status status = LXLA_OK;
+  CHECK(pthread_create(&stepper, NULL, failing_step, &status) == 0);
+  while (FAULT(held)() == 0) usleep(1000);
+  EQUAL(state_of(t[0]), LXLA_STATE_PENDING);
+  for (int i = 0; i < DEAD; i++) {
+    lxla_tensor dead = scalar(ADD, x, i);
+    RELEASE(dead);
+  }
+  lxla_tensor on_it = scalar(MUL, t[1], 10), on_bad = scalar(ADD, bad, 1), old = snapshot(t[2]);
+  OK(lxla_binary_scalar_inplace(ADD, t[2], 100));
+  RELEASE(t[3]);
+  EQUAL(state_of(on_it), LXLA_STATE_PENDING);
+  FAULT(let_go)();
+  CHECK(pthread_join(stepper, NULL) == 0);
+  EQUAL(status, LXLA_NOT_FOUND);
+  EQUAL(state_of(t[0]), LXLA_STATE_READY);
+  EQUAL(state_of(bad), LXLA_STATE_PENDING);
+  EQUAL(state_of(on_bad), LXLA_STATE_PENDING);
+  for (int i = 0; i < N; i++)
+    if (i != 3) EQUAL(value(t[i]), 1 + i + (i == 2 ? 100 : 0));
+  EQUAL(value(on_it), 20);
+  EQUAL(value(old), 3);
+  REFUSED(lxla_sync(&on_bad, 1), LXLA_NOT_FOUND, "no_such_target");
+  RELEASE(bad, on_bad);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  for (int i = 0; i < N; i++)
+    if (i != 3) RELEASE(t[i]);
+  RELEASE(x, on_it, old);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 TEST(f1_what_was_recorded_while_a_failing_step_compiled_is_right) {
   env = fault_env();
   lxla_tensor t = one(env, 1);
@@ -120,8 +163,8 @@ TEST(f1_what_was_recorded_while_a_failing_step_compiled_is_right) {
   OK(lxla_env_release(env));
 }
 
-// The second of two programs of a step fails, after the first computed `inner`, which no tensor held when the step began. A
-// computation captured it meanwhile.
+// The second of two programs of a step fails, after the first computed `inner`, which no tensor held when the step
+// began. A computation captured it meanwhile.
 TEST(f1_what_was_captured_while_a_failing_step_compiled_is_right) {
   env = fault_env();
   OK(lxla_env_set_option(env, "max_program_ops", "1"));

@@ -42,6 +42,52 @@ TEST(f1_work_goes_on_upon_what_a_failed_step_gave_back) {
   OK(lxla_env_release(env));
 }
 
+// A compile that fails again and again is searched for culprits; one that fails once leaves everything pending. So does
+// a plugin that does not answer, which is not asked again.
+TEST(f1_a_failing_compile_is_divided_and_nothing_is_lost) {
+  lxla_env env = fault_env();
+  lxla_tensor t[8];
+  for (int i = 0; i < 8; i++) {
+    t[i] = one(env, (float)i);
+    OK(lxla_binary_scalar_inplace(ADD, t[i], 1 + i));
+  }
+  FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_INTERNAL);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_INTERNAL, "no value was found that fails alone");
+  for (int i = 0; i < 8; i++) EQUAL(state_of(t[i]), LXLA_STATE_PENDING);
+  FAULT(refuse)("Client_Compile", LXLA_UNAVAILABLE);
+  int calls = FAULT(calls)("Client_Compile");
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_UNAVAILABLE, PLANTED);
+  EQUAL(FAULT(calls)("Client_Compile"), calls + 1);
+  // Of other operations, no parts are compiled yet.
+  for (int i = 0; i < 8; i++) OK(lxla_binary_scalar_inplace(MUL, t[i], 2));
+  FAULT(refuse)("Client_Compile", LXLA_RESOURCE_EXHAUSTED);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_RESOURCE_EXHAUSTED, "f32[1] by multiply, f32[1] by multiply and 3 more cannot be compiled: release them, or sync others");
+  for (int i = 0; i < 8; i++) EQUAL(state_of(t[i]), LXLA_STATE_PENDING);
+  FAULT(refuse)("Client_Compile", 0);
+  EQUAL(counter(env, "DonatedBuffers"), 0);
+  EQUAL(step(env), 8);
+  for (int i = 0; i < 8; i++) EQUAL(value(t[i]), 2 * (1 + 2 * i));
+  for (int i = 0; i < 8; i++) RELEASE(t[i]);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(f1_the_rest_of_a_divided_step_fails_too) {
+  lxla_env env = fault_env();
+  lxla_tensor x = one(env, 1), t = one(env, 2), bad;
+  OK(lxla_custom_call("no_such_target", &x, 1, (int32_t[]){LXLA_DTYPE_F32}, (size_t[]){0}, NULL, 1, NULL, &bad));
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_FAIL, LXLA_ABORTED);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND, "; the other values were not computed: planted by the fault plugin");
+  EQUAL(state_of(t), LXLA_STATE_PENDING);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND, "; the other value was computed");
+  EQUAL(state_of(t), LXLA_STATE_READY);
+  EQUAL(value(t), 3);
+  RELEASE(x, t, bad);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 TEST(f1_a_failed_count_of_outputs_is_a_failed_compile) {
   lxla_env env = fault_env();
   lxla_tensor t = one(env, 1);

@@ -64,6 +64,167 @@ TEST(custom_calls_reach_the_plugin) {
   OK(lxla_env_release(env));
 }
 
+static lxla_tensor unknown(const char *target, lxla_tensor x) {
+  lxla_tensor out;
+  custom(target, x, (int32_t[]){F32}, (size_t[]){1}, (int64_t[]){1}, 1, NULL, 0, 0, &out);
+  return out;
+}
+
+// Marks a step that fails, and checks that its message has all of these words.
+#define STEP_NAMES(...)                                                                                 \
+  do {                                                                                                  \
+    EQUAL(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND);                                              \
+    const char *words_[] = {__VA_ARGS__}, *message_ = lxla_last_error_message();                        \
+    for (size_t i_ = 0; i_ < sizeof words_ / sizeof *words_; i_++)                                      \
+      if (!strstr(message_, words_[i_])) FAIL("\"%s\" is not in: %s", words_[i_], message_);            \
+  } while (0)
+
+TEST(a_step_computes_what_does_not_need_what_cannot_be_compiled) {
+  env = new_env();
+  device = XLA(0);
+  OK(lxla_env_set_option(env, "donation", "true"));
+  lxla_tensor x = one(env, 1), y = one(env, 10), apart = one(env, 5), kept = scalar(MUL, x, 3), both = binary(ADD, kept, y);
+  lxla_tensor bad = unknown("no_such_target", kept), on_it = scalar(ADD, bad, 1), on_both = binary(ADD, on_it, both);
+  OK(lxla_binary_scalar_inplace(ADD, x, 1));
+  OK(lxla_binary_scalar_inplace(ADD, y, 1));
+  OK(lxla_binary_scalar_inplace(ADD, apart, 1));
+  lxla_tensor p = placeholder(env, F32, DIMS(1)), on_p = binary(ADD, p, kept);
+  // Reads and partial syncs of unrelated values work before any step.
+  EQUAL(value(both), 13);
+  uint64_t donated = counter(env, "DonatedBuffers");
+  STEP_NAMES("lxla_mark_step: step ", "no_such_target", "; f32[1] by custom_call of \"no_such_target\" cannot be compiled, nor 2 that depend on them",
+             "release them, or sync others; the 3 other values were computed");
+  // The buffers that only the other values need are donated all the same.
+  EQUAL(counter(env, "DonatedBuffers") - donated, 3);
+  EQUAL(state_of(x), LXLA_STATE_READY);
+  EQUAL(state_of(y), LXLA_STATE_READY);
+  EQUAL(state_of(apart), LXLA_STATE_READY);
+  EQUAL(state_of(bad), LXLA_STATE_PENDING);
+  EQUAL(state_of(on_it), LXLA_STATE_PENDING);
+  EQUAL(state_of(on_both), LXLA_STATE_PENDING);
+  EQUAL(state_of(on_p), LXLA_STATE_PENDING);
+  EQUAL(value(x), 2);
+  EQUAL(value(y), 11);
+  EQUAL(value(apart), 6);
+  // Further steps do the same, until the value is released.
+  lxla_tensor later = binary(MUL, x, y);
+  STEP_NAMES("cannot be compiled", "; the other value was computed");
+  EQUAL(state_of(later), LXLA_STATE_READY);
+  EQUAL(value(later), 22);
+  STEP_NAMES("or sync others");
+  CHECK(!strstr(lxla_last_error_message(), "computed"));
+  REFUSED(lxla_sync(&on_it, 1), LXLA_NOT_FOUND, "no_such_target");
+  RELEASE(bad, on_it, on_both);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  EQUAL(value(kept), 3);
+  RELEASE(x, y, apart, kept, both, p, on_p, later);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+// Values that share operations with the one that fails are computed one by one, as far as they do not need it.
+TEST(a_step_finds_values_that_fail_among_many) {
+  env = new_env();
+  device = XLA(0);
+  enum { N = 100 };
+  lxla_tensor x = one(env, 2), shared = scalar(MUL, x, 3), t[N], bad[2];
+  for (int i = 0; i < N; i++) {
+    t[i] = scalar(ADD, i % 2 ? shared : x, i);
+    if (i == 30 || i == 77) bad[i == 77] = unknown(i == 77 ? "another" : "one", t[i]);
+  }
+  RELEASE(shared);
+  uint64_t compiled = counter(env, "UncachedCompile");
+  STEP_NAMES("f32[1] by custom_call of \"one\", f32[1] by custom_call of \"another\" cannot be compiled: ", "the 100 other values were computed");
+  CHECK(counter(env, "UncachedCompile") - compiled < 32);
+  for (int i = 0; i < N; i++) {
+    EQUAL(state_of(t[i]), LXLA_STATE_READY);
+    EQUAL(value(t[i]), (i % 2 ? 6 : 2) + i);
+  }
+  RELEASE(bad[0]);
+  STEP_NAMES("f32[1] by custom_call of \"another\" cannot be compiled");
+  RELEASE(bad[1]);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  for (int i = 0; i < N; i++) RELEASE(t[i]);
+  // More culprits than compiles: the rest stays pending, and the message is bounded.
+  char name[16];
+  for (int i = 0; i < N; i++) snprintf(name, sizeof name, "target %d", i), t[i] = unknown(name, x);
+  STEP_NAMES("of \"target 4\" and ", " more cannot be compiled", " values were not tried alone");
+  CHECK(strlen(lxla_last_error_message()) < 1000);
+  for (int i = 0; i < N; i++) EQUAL(state_of(t[i]), LXLA_STATE_PENDING);
+  for (int i = 0; i < N; i++) RELEASE(t[i]);
+  // A call within a computation, and two results of one operation.
+  lxla_tensor p = placeholder(env, F32, DIMS(1)), inside = unknown("in a computation", p), outside = scalar(ADD, inside, 1);
+  lxla_computation f = traced(TENSORS(p), TENSORS(outside, p)), g;
+  RELEASE(p, inside, outside);
+  lxla_tensor q = placeholder(env, F32, DIMS(1)), results[2];
+  OK(lxla_computation_call(f, &q, 1, results, 2));
+  g = traced(TENSORS(q), results, 2);
+  RELEASE(q, results[0], results[1]);
+  OK(lxla_computation_call(g, &x, 1, results, 2));
+  lxla_tensor other = scalar(ADD, x, 1);
+  STEP_NAMES("f32[1] by ", "with custom calls of \"in a computation\"", "the other value was computed");
+  EQUAL(value(other), 3);
+  RELEASE(x, results[0], results[1], other);
+  OK(lxla_computation_release(f));
+  OK(lxla_computation_release(g));
+  OK(lxla_env_release(env));
+}
+
+// Random programs with donation, some of whose values cannot be compiled. The host has the values of all others.
+TEST(random_steps_with_values_that_cannot_be_compiled) {
+  env = new_env();
+  device = XLA(0);
+  OK(lxla_env_set_option(env, "donation", "true"));
+  enum { N = 8, ROUNDS = 40, OPERATIONS = 5 };
+  lxla_tensor t[N];
+  float want[N];
+  int spoiled[N] = {0}, failed = 0;
+  uint64_t seed = 7;
+#define RANDOM(n) (int)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33) % (n)
+  for (int i = 0; i < N; i++) t[i] = one(env, want[i] = (float)i);
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int turn = 0; turn < OPERATIONS; turn++) {
+      const int to = RANDOM(N), a = RANDOM(N), b = RANDOM(N), kind = RANDOM(20), by = RANDOM(5);
+      lxla_tensor made;
+      if (kind < 9) {
+        OK(lxla_binary_scalar_inplace(ADD, t[to], by));
+        want[to] += (float)by;
+        continue;
+      }
+      if (kind == 9) {
+        made = unknown("no_such_target", t[a]);
+        spoiled[to] = 1;
+      } else if (kind < 14) {
+        made = one(env, want[to] = (float)by);
+        spoiled[to] = 0;
+      } else {
+        const int32_t op = kind % 2 ? LXLA_BINARY_MAXIMUM : LXLA_BINARY_MINIMUM;
+        made = binary(op, t[a], t[b]);
+        spoiled[to] = spoiled[a] || spoiled[b];
+        want[to] = (op == LXLA_BINARY_MAXIMUM) == (want[a] > want[b]) ? want[a] : want[b];
+      }
+      RELEASE(t[to]);
+      t[to] = made;
+    }
+    int bad = 0;
+    for (int i = 0; i < N; i++) bad += spoiled[i];
+    failed += bad > 0;
+    EQUAL(lxla_mark_step(env, XLA(0), RANDOM(2)), bad ? LXLA_NOT_FOUND : LXLA_OK);
+    for (int i = 0; i < N; i++) {
+      EQUAL(state_of(t[i]), spoiled[i] ? LXLA_STATE_PENDING : LXLA_STATE_READY);
+      if (!spoiled[i] && RANDOM(3) == 0) EQUAL(value(t[i]), want[i]);
+    }
+  }
+  CHECK(failed > ROUNDS / 4 && failed < ROUNDS);
+  CHECK(counter(env, "DonatedBuffers") > 20);
+  for (int i = 0; i < N; i++) {
+    if (!spoiled[i]) EQUAL(value(t[i]), want[i]);
+    RELEASE(t[i]);
+  }
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 // XLA reports a configuration that it cannot read when the program is compiled, or ends the process.
 TEST(configurations_of_xlas_targets_are_checked) {
   env = new_env();

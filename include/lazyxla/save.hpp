@@ -40,8 +40,8 @@ template <class Call> void with_save_options(const SaveOptions &given, Call call
 }
 }  // namespace detail
 
-/// Writes a safetensors file atomically, and returns when it is durable. Donates nothing. The metadata of a replaced file
-/// is kept.
+/// Writes a safetensors file atomically, and returns when it is durable. Donates nothing. The metadata of a replaced
+/// file is kept.
 inline void save(const std::string &path, const Named &named) {
   const auto [names, tensors] = detail::lists(named);
   check(lxla_save(path.c_str(), names.data(), tensors.data(), names.size()));

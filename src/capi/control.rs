@@ -193,7 +193,7 @@ pub unsafe extern "C" fn lxla_custom_call_options_init(options: *mut lxla_custom
 /// Triton kernel, which is passed through unchecked. INVALID_ARGUMENT also for a `backend_config` that they cannot
 /// read: that of `Eigh` is text, "LOWER,SORT,ITERATIONS,TOLERANCE", such as "1,1,100,1e-6", with an `api_version` other
 /// than TYPED_FFI. If the plugin does not know the target, the sync that compiles the call fails and changes nothing;
-/// a step fails too. UNIMPLEMENTED for eager tensors.
+/// a step fails, too, and names the call. UNIMPLEMENTED for eager tensors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_custom_call(
     target: *const c_char,

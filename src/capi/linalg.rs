@@ -63,11 +63,11 @@ pub unsafe extern "C" fn lxla_dot_general(
     })
 }
 
-/// Records the sum of products of `n` tensors (at least 1) that an equation in NumPy's notation describes:
-/// "ij,jk->ik" is a matrix product, "ii->i" a diagonal, "...ij->...ji" transposes the last two axes. Indices that do
-/// not follow the arrow are summed over. Without an arrow, the result has the axes of the ellipses, then the indices
-/// that occur once, in alphabetical order. Indices that occur several times in one tensor take its diagonal: "ijji->ij",
-/// "iij->j". Ellipses broadcast, and an index of size 1 broadcasts to its size in other tensors; spaces are ignored.
+/// Records the sum of products of `n` tensors (at least 1) that an equation in NumPy's notation describes: "ij,jk->ik"
+/// is a matrix product, "ii->i" a diagonal, "...ij->...ji" transposes the last two axes. Indices that do not follow the
+/// arrow are summed over. Without an arrow, the result has the axes of the ellipses, then the indices that occur once,
+/// in alphabetical order. Indices that occur several times in one tensor take its diagonal: "ijji->ij", "iij->j".
+/// Ellipses broadcast, and an index of size 1 broadcasts to its size in other tensors; spaces are ignored.
 ///
 /// All tensors are converted to their promoted dtype (not pred). Three or more tensors are multiplied pairwise, small
 /// intermediate results first; f16 and bf16 are rounded after each product. INVALID_ARGUMENT, with the equation in

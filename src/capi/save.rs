@@ -146,8 +146,8 @@ pub unsafe extern "C" fn lxla_save_async(
     })
 }
 
-/// As `lxla_save_async`, with options (NULL: the defaults), as in `lxla_save_with_options`. The metadata is copied during
-/// the call; metadata to keep is that of the file which is there when the background thread replaces it.
+/// As `lxla_save_async`, with options (NULL: the defaults), as in `lxla_save_with_options`. The metadata is copied
+/// during the call; metadata to keep is that of the file which is there when the background thread replaces it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_save_async_with_options(
     path: *const c_char,
@@ -241,8 +241,8 @@ pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mu
     })
 }
 
-/// Returns the metadata of a safetensors file: a JSON object that maps keys to strings, in the order of the keys; `{}` if
-/// there is none. Errors are those of `lxla_load`. The caller frees `out_json` with `lxla_string_free`.
+/// Returns the metadata of a safetensors file: a JSON object that maps keys to strings, in the order of the keys; `{}`
+/// if there is none. Errors are those of `lxla_load`. The caller frees `out_json` with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_file_metadata(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.

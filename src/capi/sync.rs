@@ -29,10 +29,12 @@ fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Dev
 /// has finished and returns its failure, as `lxla_wait`; with `wait` 0, returns when the work is enqueued. At
 /// most 16 runs and copies are in flight on a device: a further step first waits for the oldest.
 ///
-/// If compiling or enqueuing fails, no tensor changes, and the next step tries again; a buffer that the plugin
-/// consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported by the
-/// next wait, or by the next read of any affected tensor. Steps of one device run one after another; other threads
-/// may record meanwhile.
+/// If compiling fails, the values that cannot be compiled are searched for by compiling parts of the step (at most 64):
+/// they and what depends on them stay pending, the others are computed, and the error names them with dtype, shape and
+/// operation. If none fails alone, or if enqueuing fails, no tensor changes. The next step tries again; a buffer that
+/// the plugin consumed nevertheless is lost, and reading it returns the error. A failure during execution is reported
+/// by the next wait, or by the next read of any affected tensor. Steps of one device run one after another; other
+/// threads may record meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) -> lxla_status {
     guard("lxla_mark_step", || {

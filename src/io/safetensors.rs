@@ -134,8 +134,8 @@ fn header(entries: &[Entry], about: &About) -> Result<(Vec<u8>, Vec<usize>)> {
         let (length, of_metadata) = (header.len(), header::written(Vec::new(), about).map_or(0, |alone| alone.len()));
         return Err(error!(
             InvalidArgument,
-            "names: the file's header would have {length} bytes, {of_metadata} of them metadata; the safetensors format \
-             allows {MOST_HEADER_BYTES}"
+            "names: the file's header would have {length} bytes, {of_metadata} of them metadata; the safetensors \
+             format allows {MOST_HEADER_BYTES}"
         ));
     }
     Ok((header, in_order))

@@ -3,6 +3,7 @@
 //! [`sync`] are separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
 
 mod collect;
+mod culprits;
 mod exhausted;
 mod inspect;
 mod key;

@@ -1,8 +1,10 @@
 //! The plan of one sync: the programs to run, with the data of their arguments. Planning has no side effects, so that a
 //! plan can also be made to inspect its text or hash.
 
+use super::collect::needed_data;
+use crate::device::Owner;
 use crate::device_data::{self, DeviceData};
-use crate::ir::{Argument, Scheme, Stage, Trace};
+use crate::ir::{Argument, NodeId, Scheme, Stage, Trace, Workspace};
 use crate::types::Scalar;
 use std::sync::Arc;
 
@@ -50,4 +52,31 @@ impl Plan {
         let runs = scheme.stages.iter().map(run).collect();
         Plan { scheme, runs }
     }
+}
+
+/// Scheme of the held operations for which `is_root` returns true. The others stay pending.
+pub fn partial_scheme(
+    trace: &Trace,
+    workspace: &mut Workspace,
+    owner: &Owner,
+    is_root: impl Fn(NodeId) -> bool,
+) -> Scheme {
+    let (roots, left): (Vec<NodeId>, Vec<NodeId>) = trace.held_operations().into_iter().partition(|&id| is_root(id));
+    // Operations that stay pending still need their data, even if no tensor refers to it.
+    let mut needed = needed_data(trace, &left);
+    needed.sort_unstable_by_key(Arc::as_ptr);
+    let is_needed = |leaf: usize| {
+        let data = device_data::of_leaf(&trace.leaves()[leaf]);
+        data.is_some_and(|data| needed.binary_search_by_key(&std::ptr::from_ref(data), Arc::as_ptr).is_ok())
+    };
+    let options = &owner.shared.options;
+    let donation = options.donation();
+    Scheme::of(trace, workspace.linearize(trace, &roots), options.max_program_ops(), |leaf| {
+        donation && is_unreferenced(trace, leaf) && !is_needed(leaf)
+    })
+}
+
+/// Whether no tensor has the data of a leaf as its value.
+pub fn is_unreferenced(trace: &Trace, leaf: usize) -> bool {
+    device_data::of_leaf(&trace.leaves()[leaf]).is_some_and(|data| data.tensors.get() == 0)
 }

@@ -20,18 +20,28 @@ use std::time::Instant;
 /// Outputs of a plan, by number. Intermediate outputs are dropped after their last use.
 pub type Made = Vec<Option<Arc<dyn Buffer>>>;
 
-/// Compiles and runs a plan. On failure, `made` holds the outputs of the runs that finished. Called without locks. The
-/// stages that can fail without consuming an argument come first: compiling, and transferring scalars.
+/// Compiles and runs a plan. On failure, `made` holds the outputs of the runs that finished. Called without locks.
 pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
-    let mut ready = Vec::with_capacity(plan.runs.len());
+    let compiled = compile_all(owner, plan)?;
+    run_compiled(owner, plan, &compiled, made)
+}
+
+/// Compiles the programs of a plan. Called without locks.
+pub fn compile_all(owner: &Owner, plan: &Plan) -> Result<Vec<Arc<Compiled>>> {
     let mut shardings = Vec::new();
-    for run in &plan.runs {
-        let compiled = compile(owner, run, &mut shardings)?;
+    plan.runs.iter().map(|run| compile(owner, run, &mut shardings)).collect()
+}
+
+/// Does what [`run`] does, with programs that are compiled. Scalars are transferred first, because that can fail
+/// without consuming an argument.
+pub fn run_compiled(owner: &Owner, plan: &Plan, compiled: &[Arc<Compiled>], made: &mut Made) -> Result<()> {
+    let mut ready = Vec::with_capacity(plan.runs.len());
+    for (run, compiled) in plan.runs.iter().zip(compiled) {
         let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
         ready.push((run, compiled, packs));
     }
     ready.iter().try_for_each(|(_, compiled, _)| check_memory(owner, compiled))?;
-    ready.into_iter().try_for_each(|(run, compiled, packs)| execute(owner, run, &compiled, packs, made))
+    ready.into_iter().try_for_each(|(run, compiled, packs)| execute(owner, run, compiled, packs, made))
 }
 
 /// Returns an error if the device can never provide the memory that a program needs in addition to its arguments.

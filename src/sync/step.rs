@@ -1,18 +1,20 @@
 //! The step: computes all live pending tensors of a device. The only sync that donates.
 
-use super::collect::{Obstacle, Obstacles, needed_data};
+use super::collect::{Obstacle, Obstacles};
+use super::culprits::step_without_culprits;
 use super::exhausted::explain;
-use super::plan::Plan;
-use super::run::run;
+use super::plan::{Plan, is_unreferenced, partial_scheme};
+use super::run::{compile_all, run_compiled};
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Garbage, Owner};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
-use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
+use crate::ir::{Planner, Scheme, Trace};
 use crate::metrics::Counter;
 use std::sync::Arc;
 
-/// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it.
+/// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it. If it
+/// cannot be compiled as a whole, enqueues what does not depend on what cannot be compiled, and returns the error.
 pub fn mark_step(device: &'static Device) -> Result<()> {
     let mut planner = device.order();
     let mut transaction = {
@@ -31,7 +33,15 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         Transaction::start(device, &mut state, owner, "step", plan, Vec::new())
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(name))?;
+    let named = |e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name);
+    match compile_all(owner, plan) {
+        Ok(compiled) => run_compiled(owner, plan, &compiled, made).map_err(named)?,
+        Err(e) => {
+            let failure = named(e);
+            drop(transaction);
+            return Err(step_without_culprits(device, &mut planner, failure));
+        }
+    }
     transaction.commit();
     Ok(())
 }
@@ -53,7 +63,7 @@ fn plan_with(state: &DeviceState, planner: &mut Planner, owner: &Owner, obstacle
     let scheme = if obstacles.is_empty() {
         whole_scheme(trace, planner, owner)
     } else {
-        Arc::new(partial_scheme(trace, &mut planner.workspace, owner, obstacles))
+        Arc::new(partial_scheme(trace, &mut planner.workspace, owner, |id| obstacles.of(id).is_none()))
     };
     Plan::new(trace, scheme)
 }
@@ -68,29 +78,6 @@ fn whole_scheme(trace: &Trace, planner: &mut Planner, owner: &Owner) -> Arc<Sche
         owner.shared.metrics.add(Counter::RepeatedStep, 1);
     }
     scheme
-}
-
-/// Scheme of the pending work that has no obstacle.
-fn partial_scheme(trace: &Trace, workspace: &mut Workspace, owner: &Owner, obstacles: &Obstacles) -> Scheme {
-    let (roots, left): (Vec<NodeId>, Vec<NodeId>) =
-        trace.held_operations().into_iter().partition(|&id| obstacles.of(id).is_none());
-    // Operations that stay pending still need their data, even if no tensor refers to it.
-    let mut needed = needed_data(trace, &left);
-    needed.sort_unstable_by_key(Arc::as_ptr);
-    let is_needed = |leaf: usize| {
-        let data = device_data::of_leaf(&trace.leaves()[leaf]);
-        data.is_some_and(|data| needed.binary_search_by_key(&std::ptr::from_ref(data), Arc::as_ptr).is_ok())
-    };
-    let options = &owner.shared.options;
-    let donation = options.donation();
-    Scheme::of(trace, workspace.linearize(trace, &roots), options.max_program_ops(), |leaf| {
-        donation && is_unreferenced(trace, leaf) && !is_needed(leaf)
-    })
-}
-
-/// Whether no tensor has the data of a leaf as its value.
-fn is_unreferenced(trace: &Trace, leaf: usize) -> bool {
-    device_data::of_leaf(&trace.leaves()[leaf]).is_some_and(|data| data.tensors.get() == 0)
 }
 
 /// Marks pending values that depend on lost data as failed, with the same error. Returns the obstacles that are left.

@@ -32,6 +32,30 @@ pub struct Transaction {
     origin: Arc<Origin>,
 }
 
+/// Keeps the ids of a device's nodes valid while no sync is in flight: the trace is not compacted. Made and dropped
+/// under the lock that serializes the syncs.
+pub struct Pinned(&'static Device);
+
+impl Pinned {
+    /// Pins the nodes of the device's trace.
+    pub fn new(device: &'static Device, state: &mut DeviceState) -> Pinned {
+        state.syncing = true;
+        Pinned(device)
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.syncing = false;
+        let garbage: Garbage = state.tidy();
+        let unused = state.abandon_if_unused();
+        drop(state);
+        engine::free(garbage);
+        drop(unused);
+    }
+}
+
 /// Name of a sync: "step 7 on xla:0".
 struct SyncName {
     kind: &'static str,
