@@ -262,6 +262,76 @@ BOTH_TEST(t7_a_batching_and_a_vjp_of_the_callers) {
   }
 }
 
+// sin x. Reverse mode says 10 x ct, with the residual x; forward mode says 100 x t. `kind`: vjp over jvp, jvp over vjp,
+// with a batching rule (2 sin x, for a batch of three) between the two or over both, each in both orders.
+enum { RULED_KINDS = 6 };
+static lxla_computation with_both_rules(int kind) {
+  const lxla_tensor x = HOLE(DIMS(2)), r = HOLE(DIMS(2)), c = HOLE(DIMS(2)), wide = HOLE(DIMS(3, 2)), y = unary(LXLA_UNARY_SINE, x);
+  lxla_computation made = traces(&x, 1, &y, 1);
+  const lxla_computation forward = traces(&x, 1, TENSORS(y, x)), jvp_rule = traces(TENSORS(x, c), TENSORS(y, times(mul(x, c), 100)));
+  const lxla_computation backward = traces(TENSORS(r, c), (lxla_tensor[]){times(mul(r, c), 10)}, 1);
+  const lxla_computation batched = traces(&wide, 1, (lxla_tensor[]){times(unary(LXLA_UNARY_SINE, wide), 2)}, 1);
+  for (int i = 0; i < 2; i++) {
+    if (i == kind % 2) OK(lxla_computation_with_jvp(made, jvp_rule, &made));
+    else OK(lxla_computation_with_vjp(made, forward, backward, &made));
+    owned(made);
+    if (i + 1 == kind / 2) made = with_batching(made, batched);
+  }
+  return made;
+}
+
+BOTH_TEST(t7_a_vjp_and_a_jvp_of_the_callers) {
+  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), by = DATA(DIMS(2), 1, 10);
+  const lxla_tensor rows = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), of_rows = DATA(DIMS(3, 2), 1, 1, 1, 10, 1, 10), wide = HOLE(DIMS(3, 2));
+  for (int kind = 0; kind < RULED_KINDS; kind++) {
+    const lxla_computation g = with_both_rules(kind);
+    lxla_tensor y, v[6];
+    apply(g, &x, 1, &y, 1);
+    const lxla_computation loss = traces(TENSORS(x, c), (lxla_tensor[]){total(mul(y, c))}, 1), df = value_and_grad(loss);
+    apply(df, TENSORS(a, by), v, 3);
+    IS(v[1], DIMS(2), 10, 200);
+    const size_t first = 0;
+    const lxla_computation pushed = jvp(g, NULL, 0), of_loss = jvp(loss, &first, 1);
+    apply(pushed, TENSORS(a, by), v, 2);
+    IS(v[1], DIMS(2), 100, 2000);
+    apply(of_loss, TENSORS(a, by, a), v, 2);
+    IS(v[1], SCALAR, 100 + 100 * 2 * 2 * 10);
+    // Forward over reverse: of 10 x c by x, in the direction `by`.
+    apply(jvp(df, &first, 1), TENSORS(a, by, by), v, 6);
+    IS(v[4], DIMS(2), 10, 1000);
+    // Reverse over forward: of the sum of 100 x t by x and t.
+    apply(pushed, TENSORS(x, c), v, 2);
+    apply(value_and_grad(traces(TENSORS(x, c), (lxla_tensor[]){total(v[1])}, 1)), TENSORS(a, by), v, 3);
+    IS(v[1], DIMS(2), 100, 1000);
+    IS(v[2], DIMS(2), 100, 200);
+    // Scanned twice.
+    lxla_tensor end;
+    scan(g, &x, 1, NULL, 0, 2, 0, &end, NULL, 0);
+    const lxla_computation looped = traces(&x, 1, &end, 1);
+    apply(jvp(looped, NULL, 0), TENSORS(a, by), v, 2);
+    IS_NEAR(v[1], DIMS(2), 100 * sin(1) * 100, 100 * sin(2) * 2000);
+    apply(value_and_grad(traces(&x, 1, (lxla_tensor[]){total(end)}, 1)), &a, 1, v, 2);
+    IS_NEAR(v[1], DIMS(2), 10 * sin(1) * 10, 10 * sin(2) * 20);
+    // Over a batch: both rules are batched.
+    apply(vmap(df, LIST(int64_t, 0, 0), LIST(int64_t, 0, 0, 0), 3), TENSORS(rows, of_rows), v, 3);
+    IS(v[1], DIMS(3, 2), 10, 20, 30, 400, 50, 600);
+    apply(vmap(pushed, LIST(int64_t, 0, 0), LIST(int64_t, 0, 0), 3), TENSORS(rows, of_rows), v, 2);
+    IS(v[1], DIMS(3, 2), 100, 200, 300, 4000, 500, 6000);
+    // Derivatives of the batch. Those of a batching rule are its own.
+    apply(vmap(g, LIST(int64_t, 0), LIST(int64_t, 0), 3), &wide, 1, &y, 1);
+    apply(value_and_grad(traces(&wide, 1, (lxla_tensor[]){total(y)}, 1)), &rows, 1, v, 2);
+    if (kind < 4) IS(v[1], DIMS(3, 2), 10, 20, 30, 40, 50, 60);
+    else IS_NEAR(v[1], DIMS(3, 2), 2 * cos(1), 2 * cos(2), 2 * cos(3), 2 * cos(4), 2 * cos(5), 2 * cos(6));
+    apply(jvp(traces(&wide, 1, &y, 1), NULL, 0), TENSORS(rows, rows), v, 2);
+    if (kind < 4) IS(v[1], DIMS(3, 2), 100, 400, 900, 1600, 2500, 3600);
+    // Of pending tensors.
+    if (!is_native()) {
+      apply(g, &a, 1, &y, 1);
+      IS(gradient(total(mul(y, by)), a), DIMS(2), 10, 200);
+    }
+  }
+}
+
 BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), wide = HOLE(DIMS(3)), many = HOLE(DIMS(3, 2));
   const lxla_computation batch = traces(&many, 1, &many, 1), total_of_batch = traces(&many, 1, (lxla_tensor[]){total(many)}, 1);

@@ -76,11 +76,13 @@ inline Computation vmap(const Computation &f, const Dims &in_axes, const Dims &o
   return Computation::adopt(detail::get<lxla_computation_vmap>(f.handle(), in_axes.data(), in_axes.size(), out_axes.data(),
                                                                out_axes.size(), size));
 }
-/// Returns primal with a custom reverse-mode derivative: backward, applied to the residuals that forward returns.
+/// Returns primal with a custom reverse-mode derivative: backward, applied to the residuals that forward returns. A
+/// custom forward-mode derivative of primal stays.
 inline Computation with_vjp(const Computation &primal, const Computation &forward, const Computation &backward) {
   return Computation::adopt(detail::get<lxla_computation_with_vjp>(primal.handle(), forward.handle(), backward.handle()));
 }
-/// Returns primal with a custom forward-mode derivative; reverse mode transposes it.
+/// Returns primal with a custom forward-mode derivative; reverse mode transposes it, unless primal has a custom
+/// reverse-mode derivative, which stays.
 inline Computation with_jvp(const Computation &primal, const Computation &derivative) {
   return Computation::adopt(detail::get<lxla_computation_with_jvp>(primal.handle(), derivative.handle()));
 }

@@ -137,7 +137,13 @@ pub unsafe extern "C" fn lxla_computation_vmap(
 /// Returns `primal` with a custom reverse-mode derivative. `forward` takes the parameters of `primal`, and returns its
 /// results, then residuals. `backward` takes the residuals, then one cotangent for each result of a float or complex
 /// dtype, and returns one gradient for each parameter of such a dtype. The rule applies wherever the computation is
-/// called, scanned or differentiated. UNIMPLEMENTED for forward mode, and for derivatives by captured values.
+/// called, scanned or differentiated. A rule that `lxla_computation_with_jvp` gave to `primal` stays: it is used in
+/// forward mode, and this rule in reverse mode. UNIMPLEMENTED for forward mode, unless there is such a rule, and for
+/// derivatives by captured values.
+///
+/// Forward mode of a derivative that reverse mode made (forward over reverse) differentiates `forward` and `backward`;
+/// reverse mode of one that forward mode made (reverse over forward) differentiates the computation of
+/// `lxla_computation_with_jvp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_with_vjp(
     primal: lxla_computation,
@@ -158,8 +164,9 @@ pub unsafe extern "C" fn lxla_computation_with_vjp(
 
 /// Returns `primal` with a custom forward-mode derivative. `jvp` takes the parameters of `primal`, then one tangent for
 /// each parameter of a float or complex dtype; it returns the results of `primal`, then one tangent for each result of
-/// such a dtype. These tangents must be linear in the given tangents: reverse mode transposes them. UNIMPLEMENTED for
-/// derivatives by captured values.
+/// such a dtype. These tangents must be linear in the given tangents: reverse mode transposes them, unless `primal` has
+/// a rule by `lxla_computation_with_vjp`, which stays and is used in reverse mode. UNIMPLEMENTED for derivatives by
+/// captured values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_with_jvp(
     primal: lxla_computation,

@@ -5,7 +5,7 @@ use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{Body, Trace, take_closed_body};
 use crate::ops::rules::is_differentiable;
-use crate::ops::{self, Applied, CustomKind};
+use crate::ops::{self, Applied, CustomKind, FoundRule};
 use crate::transform::{self, Transformer, Wanted};
 use crate::types::{TensorType, check_rank, element_count};
 use std::sync::Arc;
@@ -154,7 +154,8 @@ fn of(types: &[TensorType]) -> Vec<TensorType> {
     differentiable(types).into_iter().map(|i| types[i].clone()).collect()
 }
 
-/// Returns `primal` with a reverse-mode derivative: `backward`, applied to the residuals that `forward` returns.
+/// Returns `primal` with a reverse-mode derivative: `backward`, applied to the residuals that `forward` returns. A
+/// forward-mode derivative of `primal` stays.
 pub fn with_vjp(primal: &Computation, forward: &Computation, backward: &Computation) -> Result<Computation> {
     let results = primal.results();
     if forward.parameters() != primal.parameters() {
@@ -176,10 +177,13 @@ pub fn with_vjp(primal: &Computation, forward: &Computation, backward: &Computat
     if backward.results() != gradients {
         return Err(misfit("backward", "results", backward.results(), &gradients));
     }
-    with_rules(CustomKind::Vjp, &[primal, forward, backward], &["primal", "forward", "backward"])
+    let jvp = ops::derivative_rules(primal.body()).jvp;
+    let kind = if jvp.is_empty() { CustomKind::Vjp } else { CustomKind::Both };
+    with_rules(kind, &[primal, forward, backward], &["primal", "forward", "backward"], &jvp, 3)
 }
 
-/// Returns `primal` with the forward-mode derivative `jvp`. Reverse mode transposes it.
+/// Returns `primal` with the forward-mode derivative `jvp`. A reverse-mode derivative of `primal` stays; if there is
+/// none, reverse mode transposes `jvp`.
 pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> {
     let wanted = [primal.parameters(), &of(primal.parameters())].concat();
     if jvp.parameters() != wanted {
@@ -189,7 +193,9 @@ pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> 
     if jvp.results() != wanted {
         return Err(misfit("jvp", "results", jvp.results(), &wanted));
     }
-    with_rules(CustomKind::Jvp, &[primal, jvp], &["primal", "jvp"])
+    let vjp = ops::derivative_rules(primal.body()).vjp;
+    let kind = if vjp.is_empty() { CustomKind::Jvp } else { CustomKind::Both };
+    with_rules(kind, &[primal, jvp], &["primal", "jvp"], &vjp, 1)
 }
 
 /// Returns `primal` with the batching rule `batched`, which maps the parameters, each with a leading batch axis, to the
@@ -219,12 +225,18 @@ pub fn with_vmap(primal: &Computation, batched: &Computation) -> Result<Computat
             ));
         }
     }
-    with_rules(CustomKind::Vmap, &[primal, batched], &["primal", "batched"])
+    with_rules(CustomKind::Vmap, &[primal, batched], &["primal", "batched"], &[], 2)
 }
 
 /// Returns a computation that applies the first of these computations, with the others as its rules. Its captured
-/// values are those of each of them, in order.
-fn with_rules(kind: CustomKind, computations: &[&Computation], names: &[&str]) -> Result<Computation> {
+/// values are those of each of them, in order. `found` are rules of the first computation, which are inserted at `at`.
+fn with_rules(
+    kind: CustomKind,
+    computations: &[&Computation],
+    names: &[&str],
+    found: &[FoundRule],
+    at: usize,
+) -> Result<Computation> {
     let mut trace = Trace::new();
     let primal = computations[0];
     let leaf = |trace: &mut Trace, types: &[TensorType]| -> Vec<_> {
@@ -233,11 +245,15 @@ fn with_rules(kind: CustomKind, computations: &[&Computation], names: &[&str]) -
     let parameters = leaf(&mut trace, primal.parameters());
     let captures: Vec<Vec<_>> =
         computations.iter().map(|computation| leaf(&mut trace, computation.body().captures())).collect();
-    let applied: Vec<Applied> = computations
+    let of_found: Vec<Vec<_>> =
+        found.iter().map(|rule| rule.captures.iter().map(|&i| captures[0][i]).collect()).collect();
+    let mut applied: Vec<Applied> = computations
         .iter()
         .zip(&captures)
         .map(|(computation, captures)| Applied { body: computation.body(), captures })
         .collect();
+    let kept = found.iter().zip(&of_found).map(|(rule, captures)| Applied { body: &rule.body, captures });
+    applied.splice(at..at, kept);
     let results = ops::custom_call_of(&mut trace, kind, &applied, &parameters)?;
     let body: Arc<Body> = take_closed_body(&trace, &parameters, &captures.concat(), &results);
     Computation::of_several(computations, names, body)

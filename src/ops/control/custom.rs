@@ -6,7 +6,7 @@ use super::custom_rules as rules;
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{Body, NodeId, Op, Trace, attributes, members, numbered};
+use crate::ir::{Body, Instruction, NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::lower;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
@@ -81,6 +81,8 @@ numbered! {
         Vmap = 3 => "vmap",
         // No rule: the batching rule was dropped because the computation was differentiated. Equivalent to a call.
         Plain = 4 => "none",
+        // A vjp (bodies 1 and 2) and a jvp (body 3).
+        Both = 5 => "vjp and jvp",
     }
 }
 
@@ -127,6 +129,68 @@ pub fn custom_call_of(
     let all: Vec<&Arc<Body>> = bodies.iter().map(|applied| applied.body).collect();
     let attributes = CustomAttributes { captured, kind, applied: 0 };
     Ok(trace.application(Op::Custom, &operands, &attributes, &all, bodies[0].body.results()))
+}
+
+/// A rule of a computation.
+pub struct FoundRule {
+    /// The rule.
+    pub body: Arc<Body>,
+    /// Indices of its captures among those of the computation.
+    pub captures: Vec<usize>,
+}
+
+/// Rules for derivatives that a computation has.
+#[derive(Default)]
+pub struct FoundRules {
+    /// Forward and backward pass.
+    pub vjp: Vec<FoundRule>,
+    /// Forward mode, alone.
+    pub jvp: Vec<FoundRule>,
+}
+
+/// Returns the rules for derivatives of a computation that a function for rules made: its body is one application of
+/// another one, with the rules. The body of any other computation has none of its own.
+pub fn derivative_rules(body: &Body) -> FoundRules {
+    let (values, results) = body.decode();
+    let explicit = body.parameters().len();
+    let leaves = explicit + body.captures().len();
+    let Some(value) = values.get(leaves).filter(|value| value.op == Op::Custom) else { return FoundRules::default() };
+    let attributes: CustomAttributes = value.attributes();
+    let is_leaf = |at: usize, value: &Instruction| (value.op == Op::Leaf) == (at < leaves);
+    let is_result = |(i, &at): (usize, &usize)| values[at].op == Op::Result && values[at].attributes::<usize>() == i;
+    let (arguments, captures) =
+        value.operands.split_at(value.operands.len() - attributes.captured.iter().sum::<usize>());
+    let is_whole = values[leaves + 1..].iter().all(|value| value.op == Op::Result)
+        && values.iter().enumerate().all(|(at, value)| is_leaf(at, value))
+        && results.iter().enumerate().all(is_result)
+        && results.len() == value.bodies[0].results().len()
+        && arguments.iter().copied().eq(0..explicit)
+        && captures.iter().all(|at| (explicit..leaves).contains(at));
+    if !is_whole || attributes.applied != 0 {
+        return FoundRules::default();
+    }
+    let rule = |number: usize| {
+        let start = attributes.captured[..number].iter().sum();
+        let own = captures[start..].iter().take(attributes.captured[number]);
+        FoundRule { body: value.bodies[number].clone(), captures: own.map(|at| at - explicit).collect() }
+    };
+    let numbers: [&[usize]; 2] = match attributes.kind {
+        CustomKind::Vjp => [&[1, 2], &[]],
+        CustomKind::Jvp => [&[], &[1]],
+        CustomKind::Both => [&[1, 2], &[3]],
+        CustomKind::Vmap => {
+            let (inner, outer) = (derivative_rules(&value.bodies[0]), rule(0).captures);
+            let of_outer = |found: Vec<FoundRule>| {
+                let moved =
+                    |rule: FoundRule| FoundRule { captures: rule.captures.iter().map(|&i| outer[i]).collect(), ..rule };
+                found.into_iter().map(moved).collect()
+            };
+            return FoundRules { vjp: of_outer(inner.vjp), jvp: of_outer(inner.jvp) };
+        }
+        CustomKind::Plain => [&[], &[]],
+    };
+    let [vjp, jvp] = numbers.map(|numbers| numbers.iter().map(|&number| rule(number)).collect());
+    FoundRules { vjp, jvp }
 }
 
 /// Positions of the operands of the applied body: the arguments, then its captures.

@@ -32,38 +32,42 @@ fn operands_taken(site: &Site, attributes: &CustomAttributes) -> (Vec<usize>, Ve
     (positions, nodes)
 }
 
-/// Records the tangents, by the custom rule if it is one for forward mode.
+/// Records the tangents, by the custom rule for forward mode if there is one.
 pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
-    let (attributes, arguments, captures) = parts(site);
-    let explicit = arguments.len();
+    let attributes: CustomAttributes = site.attributes();
     match attributes.kind {
         // The forward pass of a custom derivative, which is differentiated again.
-        CustomKind::Vjp if attributes.applied == 1 => jvp_of_taken(site, &attributes, tangents),
+        CustomKind::Vjp | CustomKind::Both if attributes.applied == 1 => jvp_of_taken(site, &attributes, tangents),
         CustomKind::Vjp => Err(no_derivative("forward mode of a computation with a custom vjp")),
-        CustomKind::Jvp => {
-            let with_tangent: Vec<bool> = tangents[explicit..].iter().map(Option::is_some).collect();
-            check_captures(&with_tangent)?;
-            let mut all = arguments.clone();
-            for (i, &argument) in arguments.iter().enumerate() {
-                let ty = site.trace.ty(argument);
-                if is_differentiable(ty.dtype) {
-                    all.push(match tangents[i] {
-                        Some(tangent) => tangent,
-                        None => zeros(site.trace, &ty)?,
-                    });
-                }
-            }
-            let rule = Applied { body: &site.bodies[1].clone(), captures: &captures[1] };
-            let mut results = apply::call(site.trace, &rule, &all)?;
-            let count = site.bodies[0].results().len();
-            let mut made = results.split_off(count).into_iter();
-            let of = |ty: &TensorType| if is_differentiable(ty.dtype) { made.next() } else { None };
-            let tangents = site.bodies[0].results().iter().map(of).collect();
-            Ok(Forward { results: Some(results), tangents })
-        }
+        CustomKind::Jvp => jvp_by_rule(site, tangents, 1),
+        CustomKind::Both => jvp_by_rule(site, tangents, 3),
         // The derivative is that of the computation, regardless of the captures of the batching rule.
         CustomKind::Vmap | CustomKind::Plain => jvp_of_taken(site, &attributes, tangents),
     }
+}
+
+/// Records a call of the custom rule for forward mode, which is the body with this number.
+fn jvp_by_rule(site: &mut Site, tangents: &[Tangent], number: usize) -> Result<Forward> {
+    let (_, arguments, captures) = parts(site);
+    let with_tangent: Vec<bool> = tangents[arguments.len()..].iter().map(Option::is_some).collect();
+    check_captures(&with_tangent)?;
+    let mut all = arguments.clone();
+    for (i, &argument) in arguments.iter().enumerate() {
+        let ty = site.trace.ty(argument);
+        if is_differentiable(ty.dtype) {
+            all.push(match tangents[i] {
+                Some(tangent) => tangent,
+                None => zeros(site.trace, &ty)?,
+            });
+        }
+    }
+    let rule = Applied { body: &site.bodies[number].clone(), captures: &captures[number] };
+    let mut results = apply::call(site.trace, &rule, &all)?;
+    let count = site.bodies[0].results().len();
+    let mut made = results.split_off(count).into_iter();
+    let of = |ty: &TensorType| if is_differentiable(ty.dtype) { made.next() } else { None };
+    let tangents = site.bodies[0].results().iter().map(of).collect();
+    Ok(Forward { results: Some(results), tangents })
 }
 
 /// Records the tangents of the applied body, as those of a call.
@@ -92,10 +96,10 @@ fn check_captures(differentiated: &[bool]) -> Result<()> {
 /// computation, and the backward pass to its residuals.
 pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<Vec<Tangent>> {
     match site.attributes::<CustomAttributes>().kind {
-        CustomKind::Vjp if cotangents.len() > site.bodies[0].results().len() => {
+        CustomKind::Vjp | CustomKind::Both if cotangents.len() > site.bodies[0].results().len() => {
             vjp_of_forward_pass(site, cotangents, wanted)
         }
-        CustomKind::Vjp => vjp_by_backward_pass(site, cotangents, wanted),
+        CustomKind::Vjp | CustomKind::Both => vjp_by_backward_pass(site, cotangents, wanted),
         CustomKind::Jvp => vjp_by_transpose(site, cotangents, wanted),
         CustomKind::Vmap | CustomKind::Plain => vjp_of_computation(site, cotangents, wanted),
     }
@@ -116,12 +120,12 @@ fn vjp_by_backward_pass(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]
     let (attributes, arguments, captures) = parts(site);
     let explicit = arguments.len();
     check_captures(&wanted[explicit..])?;
-    let primal = site.bodies[0].clone();
-    let (forward, backward) = (site.bodies[1].clone(), site.bodies[2].clone());
+    let all = site.bodies.clone();
+    let (primal, forward, backward) = (&all[0], &all[1], &all[2]);
     let count = primal.results().len();
     let residuals = forward.results()[count..].to_vec();
     let applied = CustomAttributes { applied: 1, ..attributes };
-    let bodies = [&primal, &forward, &backward];
+    let bodies: Vec<&Arc<Body>> = all.iter().collect();
     let mut given = site.trace.extend_results(site.node, &applied, &bodies, count, &residuals);
     for (i, ty) in primal.results().iter().enumerate().filter(|(_, ty)| is_differentiable(ty.dtype)) {
         given.push(match cotangents.get(i).copied().flatten() {
@@ -129,7 +133,7 @@ fn vjp_by_backward_pass(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]
             None => zeros(site.trace, ty)?,
         });
     }
-    let rule = Applied { body: &backward, captures: &captures[2] };
+    let rule = Applied { body: backward, captures: &captures[2] };
     let mut made = apply::call(site.trace, &rule, &given)?.into_iter();
     let mut gradients = Vec::with_capacity(wanted.len());
     for (i, wanted) in wanted.iter().enumerate() {
