@@ -3559,7 +3559,7 @@ lxla_status lxla_computation_value_and_grad(lxla_computation f,
  * condition of a while loop is mapped, the loop runs until the condition is false for the whole batch, and finished
  * elements keep their values. Random generators and custom calls run once for each element of the batch, in a loop.
  * UNIMPLEMENTED if a mapped value is captured by the comparator of a sort, by the combiner of a scatter or reduction,
- * or by a computation with a custom derivative or batching rule.
+ * or by a computation with a custom batching rule.
  */
 lxla_status lxla_computation_vmap(lxla_computation f,
                                   const int64_t *in_axes,
@@ -3567,6 +3567,19 @@ lxla_status lxla_computation_vmap(lxla_computation f,
                                   const int64_t *out_axes,
                                   size_t n_out,
                                   int64_t size,
+                                  lxla_computation *out_computation);
+
+/**
+ * Returns `f` with its captured values as further parameters, after its own, in the order of
+ * `lxla_computation_captured` (closure conversion). The result captures nothing. It can be applied to other values than
+ * those that `f` captured, on every device of the environment, and differentiated and batched by them. A rule of the
+ * caller's gives derivatives by parameters alone: to differentiate by what its computations captured, lift each of
+ * them, and make a rule of computations that take the captured values as parameters.
+ *
+ * The rules of `f` and of the computations that it calls stay in the result, for the parameters that `f` had.
+ * UNIMPLEMENTED for derivatives of a rule by values that were captured, and for batches of a batching rule over them.
+ */
+lxla_status lxla_computation_lift(lxla_computation f,
                                   lxla_computation *out_computation);
 
 /**

@@ -9,7 +9,7 @@ import ctypes_test as abi
 from ctypes_test import Computation, Tensor
 from header import constants, family
 
-TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp", "with_vmap"]
+TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp", "with_vmap", "lift"]
 FLOATS = [number for name, number in family("DTYPE").items() if name[0] in "fbc"]  # and complex numbers
 OK, RESOURCE_EXHAUSTED, INTERNAL = constants.OK, constants.RESOURCE_EXHAUSTED, constants.INTERNAL
 INVALID_HANDLE, PANIC = constants.INVALID_HANDLE, constants.PANIC
@@ -97,6 +97,18 @@ class Transformations:
         self.alive += [made, wrt, names]
         return byref(made)
 
+    def captured(self, f):
+        """Returns the types of the captured values."""
+        count = c_size_t()
+        abi.ok(abi.lib.lxla_computation_info(f.handle, byref(c_size_t()), byref(c_size_t()), byref(count)))
+        types = []
+        for i in range(count.value):
+            tensor = Tensor()
+            abi.ok(abi.lib.lxla_computation_captured(f.handle, i, byref(tensor)))
+            types.append(self.type_of(tensor))
+            abi.release(tensor)
+        return types
+
     def transform(self):
         """Transforms a random computation and calls the result; returns the error found, if any."""
         r, lib = self.rng, abi.lib
@@ -127,6 +139,9 @@ class Transformations:
             status = function(f.handle, into, n_in, out, n_out, size, byref(made))
             shaped = lambda dims, axis: dims if axis < 0 else (*dims[:axis], size, *dims[axis:])
             parameters = [(dtype, shaped(dims, axis)) for (dtype, dims), axis in zip(f.parameters, into)]
+        elif name == "lift":
+            status = function(f.handle, byref(made))
+            parameters = f.parameters + (self.captured(f) if status == OK else [])
         elif name == "with_vmap":
             # The batching that the library has itself, or another computation.
             into, out = [(c_int64 * max(n, 1))() for n in (len(f.parameters), f.results)]

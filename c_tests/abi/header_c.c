@@ -191,6 +191,7 @@ static const function functions[] = {
     FUNCTION(lxla_computation_captured),
     FUNCTION(lxla_computation_info),
     FUNCTION(lxla_computation_jvp),
+    FUNCTION(lxla_computation_lift),
     FUNCTION(lxla_computation_release),
     FUNCTION(lxla_computation_retain),
     FUNCTION(lxla_computation_stablehlo),

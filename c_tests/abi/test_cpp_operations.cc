@@ -216,6 +216,9 @@ TEST(derivatives_and_batching) {
     const auto mapped = over({matrix({0, 1, 2, 3, 4, 5}, {2, 3}, at), n});
     CHECK(near(mapped[0], {90, 161, 254}) && near(mapped[1], {0, 1, 2, 3, 4, 5}));
     REFUSED(LXLA_INVALID_ARGUMENT, "in_axes", lazyxla::vmap(f, {0}, {0, 0}, 3));
+    // What f captured, as a parameter: w.
+    const lazyxla::Computation open = lazyxla::lift(f);
+    CHECK(open.params() == 3 && open.captured() == 0 && near(open({x, n, x})[0], {35}));
     // Derivatives of the caller's: 7 times the cotangent or tangent.
     const lazyxla::Computation same({p}, {p + 0}), keeping({p}, {p + 0, p});
     const Tensor t = Tensor::placeholder({2}, LXLA_DTYPE_F32, at);

@@ -186,10 +186,11 @@ BOTH_TEST(t9_what_cannot_be_batched_is_named) {
   const lxla_computation at_least = owned(comparison(LXLA_COMPARE_GE, F32)), multiply = owned(of_two(MUL, F32)), sum = owned(of_two(ADD, F32));
   OK(lxla_select_and_scatter(at_least, multiply, DATA(DIMS(3), 1, 3, 2), DATA(DIMS(1), 5), k, &windows, &out));
   BY_K(own(out), "select_and_scatter cannot be batched over an initial value, unless its combiner is a sum");
-  const lxla_computation scaled = traces(&x, 1, (lxla_tensor[]){mul(x, k)}, 1), same = traces(&x, 1, &x, 1);
-  OK(lxla_computation_with_vjp(scaled, scaled, same, &ruled));
+  const lxla_tensor pair = HOLE(DIMS(2, 3));
+  const lxla_computation scaled = traces(&x, 1, (lxla_tensor[]){mul(x, k)}, 1), over_two = traces(&pair, 1, &pair, 1);
+  OK(lxla_computation_with_vmap(scaled, over_two, &ruled));
   apply(owned(ruled), &x, 1, &out, 1);
-  BY_K(out, "a computation with a custom rule cannot be batched over its captured values");
+  BY_K(out, "a computation with a custom batching rule cannot be batched over its captured values");
   EQUAL(made.id, 77);
   // An initial value of a sum has no such limit.
   lxla_tensor v;

@@ -76,6 +76,8 @@ inline Computation vmap(const Computation &f, const Dims &in_axes, const Dims &o
   return Computation::adopt(detail::get<lxla_computation_vmap>(f.handle(), in_axes.data(), in_axes.size(), out_axes.data(),
                                                                out_axes.size(), size));
 }
+/// Returns f with its captured values as further parameters, after its own.
+inline Computation lift(const Computation &f) { return Computation::adopt(detail::get<lxla_computation_lift>(f.handle())); }
 /// Returns primal with a custom reverse-mode derivative: backward, applied to the residuals that forward returns. A
 /// custom forward-mode derivative of primal stays.
 inline Computation with_vjp(const Computation &primal, const Computation &forward, const Computation &backward) {

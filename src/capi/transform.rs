@@ -115,7 +115,7 @@ pub unsafe extern "C" fn lxla_computation_value_and_grad(
 /// condition of a while loop is mapped, the loop runs until the condition is false for the whole batch, and finished
 /// elements keep their values. Random generators and custom calls run once for each element of the batch, in a loop.
 /// UNIMPLEMENTED if a mapped value is captured by the comparator of a sort, by the combiner of a scatter or reduction,
-/// or by a computation with a custom derivative or batching rule.
+/// or by a computation with a custom batching rule.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_computation_vmap(
     f: lxla_computation,
@@ -131,6 +131,25 @@ pub unsafe extern "C" fn lxla_computation_vmap(
         // SAFETY: likewise.
         let (in_axes, out_axes) = unsafe { (slice("in_axes", in_axes, n_in)?, slice("out_axes", out_axes, n_out)?) };
         computation::vmap(&*computation_of("f", f)?, in_axes, out_axes, size).map(new_computation)
+    })
+}
+
+/// Returns `f` with its captured values as further parameters, after its own, in the order of
+/// `lxla_computation_captured` (closure conversion). The result captures nothing. It can be applied to other values than
+/// those that `f` captured, on every device of the environment, and differentiated and batched by them. A rule of the
+/// caller's gives derivatives by parameters alone: to differentiate by what its computations captured, lift each of
+/// them, and make a rule of computations that take the captured values as parameters.
+///
+/// The rules of `f` and of the computations that it calls stay in the result, for the parameters that `f` had.
+/// UNIMPLEMENTED for derivatives of a rule by values that were captured, and for batches of a batching rule over them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_lift(
+    f: lxla_computation,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_lift", unsafe { output("out_computation", out_computation) }, || {
+        computation::lift(&*computation_of("f", f)?).map(new_computation)
     })
 }
 

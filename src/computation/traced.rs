@@ -113,6 +113,13 @@ impl Computation {
         Ok(Computation { device: self.device, body, captures, home: self.home, brought: Mutex::default() })
     }
 
+    /// Creates a computation with another body, which has no captures.
+    pub(super) fn with_closed_body(&self, body: Arc<Body>) -> Result<Computation> {
+        check_depth(&body)?;
+        let captures = Tensors(Vec::new());
+        Ok(Computation { device: self.device, body, captures, home: self.home, brought: Mutex::default() })
+    }
+
     /// Creates a computation whose captured values are those of each of several computations, in order.
     pub(super) fn of_several(computations: &[&Computation], names: &[&str], body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;

@@ -97,6 +97,11 @@ pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computati
     f.with_body(transformed(f, || transform::value_and_grad(&transformer, f.body(), &wanted))?)
 }
 
+/// Returns `f` with its captured values as further parameters, after its own.
+pub fn lift(f: &Computation) -> Result<Computation> {
+    f.with_closed_body(transform::lifted(f.body()))
+}
+
 /// Checks a list of batch axes, one for each value: -1, or an axis of the value with the batch axis.
 fn check_axes(name: &str, axes: &[i64], types: &[TensorType], what: &str) -> Result<()> {
     if axes.len() != types.len() {

@@ -79,6 +79,14 @@ pub fn jvp(transformer: &Transformer, body: &Body, wrt: &[usize]) -> Result<Arc<
     Ok(take_closed_body(&trace, &parameters, &leaves.captures, &results))
 }
 
+/// Returns the body without captures whose parameters are those of `body`, then its captures.
+pub fn lifted(body: &Body) -> Arc<Body> {
+    let mut trace = Trace::new();
+    let leaves = Leaves::of(&mut trace, body).all();
+    let results = trace.replay(body, &leaves);
+    take_closed_body(&trace, &leaves, &[], &results)
+}
+
 fn or_zeros(trace: &mut Trace, tangent: Option<NodeId>, ty: &TensorType) -> Result<NodeId> {
     tangent.map_or_else(|| zeros(trace, ty), Ok)
 }

@@ -10,7 +10,7 @@ mod residuals;
 mod reverse;
 mod site;
 
-pub use computations::{Differentiated, Wanted, batched, jvp, value_and_grad, vjp};
+pub use computations::{Differentiated, Wanted, batched, jvp, lifted, value_and_grad, vjp};
 pub use gradients::{gradients_of, recorded_gradients, sources, with_zeros};
 pub use residuals::Checkpoint;
 pub use reverse::pull_back;

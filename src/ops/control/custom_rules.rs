@@ -86,7 +86,8 @@ fn check_captures(differentiated: &[bool]) -> Result<()> {
     if differentiated.contains(&true) {
         return Err(error!(
             Unimplemented,
-            "a computation with a custom derivative has none by its captured values; make them parameters"
+            "a computation with a custom derivative has none by its captured values; make them parameters \
+             (lxla_computation_lift)"
         ));
     }
     Ok(())
@@ -217,24 +218,23 @@ pub fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeI
         let body = site.bodies[0].clone();
         return batch::applied(site, &body, &operands, &mask, size);
     }
-    if mapped[arguments.len()..].contains(&true) {
-        return Err(error!(
-            Unimplemented,
-            "a computation with a custom rule cannot be batched over its captured values; make them parameters"
-        ));
-    }
-    let of_rule = attributes.kind == CustomKind::Vmap;
-    if of_rule {
-        check_size(&site.bodies[1], size)?;
-    }
+    let of_captures = &mapped[arguments.len()..];
     for (argument, _) in arguments.iter_mut().zip(mapped).filter(|(_, mapped)| !**mapped) {
         *argument = with_batch_axis(site.trace, *argument, size)?;
     }
-    let results = if of_rule {
+    let results = if attributes.kind == CustomKind::Vmap {
+        if of_captures.contains(&true) {
+            return Err(error!(
+                Unimplemented,
+                "a computation with a custom batching rule cannot be batched over its captured values; make them \
+                 parameters (lxla_computation_lift)"
+            ));
+        }
+        check_size(&site.bodies[1], size)?;
         let rule = Applied { body: &site.bodies[1].clone(), captures: &captures[1] };
         apply::call(site.trace, &rule, &arguments)?
     } else {
-        over_batch(site, attributes, &arguments, &captures, size)?
+        over_batch(site, attributes, &arguments, &captures, of_captures, size)?
     };
     Ok(results.into_iter().map(|id| (id, true)).collect())
 }
@@ -251,19 +251,22 @@ fn check_size(rule: &Body, size: i64) -> Result<()> {
     Ok(())
 }
 
-/// Records the application of the computation and its custom derivative over a batch; all arguments have the batch
-/// axis.
+/// Records the application of the computation and its custom derivative over a batch; all arguments, and the captures in
+/// the mask, have the batch axis.
 fn over_batch(
     site: &mut Site,
     attributes: CustomAttributes,
     arguments: &[NodeId],
     captures: &[Vec<NodeId>],
+    mapped: &[bool],
     size: i64,
 ) -> Result<Vec<NodeId>> {
     let mut made = Vec::with_capacity(site.bodies.len());
+    let mut rest = mapped;
     for body in &site.bodies {
-        let mut mask = vec![true; body.parameters().len()];
-        mask.resize(mask.len() + body.captures().len(), false);
+        let (own, others) = rest.split_at(body.captures().len());
+        rest = others;
+        let mask = [&vec![true; body.parameters().len()], own].concat();
         let everywhere = vec![true; body.results().len()];
         made.push(batch::batched(site.transforms, body, &mask, Some(&everywhere), size)?.body.clone());
     }
