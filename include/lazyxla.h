@@ -3583,6 +3583,21 @@ lxla_status lxla_computation_lift(lxla_computation f,
                                   lxla_computation *out_computation);
 
 /**
+ * Returns `f` with a checkpoint policy of its own. The result computes what `f` does. Wherever it is differentiated
+ * (within another computation, in a scan, by `lxla_gradients`), the forward pass saves those values of the inside of `f`
+ * that the policy, one of LXLA_CHECKPOINT_*, says, and the backward pass computes the others again, behind an
+ * optimization barrier. `saved_names` lists `n_saved_names` names for SAVE_NAMED; it is empty for other policies. The
+ * policy holds inside of `f` whatever policy the enclosing derivative has (`lxla_vjp_options.checkpoint`), except within
+ * computations that have a policy of their own. Parameters and results of the result are treated as those of a call.
+ * Batches and tangents of it have the same policy, and rules of `f` stay.
+ */
+lxla_status lxla_computation_checkpoint(lxla_computation f,
+                                        int32_t policy,
+                                        const char *const *saved_names,
+                                        size_t n_saved_names,
+                                        lxla_computation *out_computation);
+
+/**
  * Returns `primal` with a custom reverse-mode derivative. `forward` takes the parameters of `primal`, and returns its
  * results, then residuals. `backward` takes the residuals, then one cotangent for each result of a float or complex
  * dtype, and returns one gradient for each parameter of such a dtype. The rule applies wherever the computation is

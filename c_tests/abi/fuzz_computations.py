@@ -9,7 +9,7 @@ import ctypes_test as abi
 from ctypes_test import Computation, Tensor
 from header import constants, family
 
-TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp", "with_vmap", "lift"]
+TRANSFORMATIONS = ["jvp", "vjp", "value_and_grad", "vmap", "with_vjp", "with_jvp", "with_vmap", "lift", "checkpoint"]
 FLOATS = [number for name, number in family("DTYPE").items() if name[0] in "fbc"]  # and complex numbers
 OK, RESOURCE_EXHAUSTED, INTERNAL = constants.OK, constants.RESOURCE_EXHAUSTED, constants.INTERNAL
 INVALID_HANDLE, PANIC = constants.INVALID_HANDLE, constants.PANIC
@@ -142,6 +142,10 @@ class Transformations:
         elif name == "lift":
             status = function(f.handle, byref(made))
             parameters = f.parameters + (self.captured(f) if status == OK else [])
+        elif name == "checkpoint":
+            policy, names = r.choice([1, 2, 2, 3, 4, 5]), (ctypes.c_char_p * 2)(b"a", b"b")
+            status = function(f.handle, policy, names, 2 if policy == constants.CHECKPOINT_SAVE_NAMED else 0, byref(made))
+            parameters = f.parameters
         elif name == "with_vmap":
             # The batching that the library has itself, or another computation.
             into, out = [(c_int64 * max(n, 1))() for n in (len(f.parameters), f.results)]

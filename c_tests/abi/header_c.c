@@ -189,6 +189,7 @@ static const function functions[] = {
     FUNCTION(lxla_complex),
     FUNCTION(lxla_computation_call),
     FUNCTION(lxla_computation_captured),
+    FUNCTION(lxla_computation_checkpoint),
     FUNCTION(lxla_computation_info),
     FUNCTION(lxla_computation_jvp),
     FUNCTION(lxla_computation_lift),

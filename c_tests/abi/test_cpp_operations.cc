@@ -216,6 +216,10 @@ TEST(derivatives_and_batching) {
     const auto mapped = over({matrix({0, 1, 2, 3, 4, 5}, {2, 3}, at), n});
     CHECK(near(mapped[0], {90, 161, 254}) && near(mapped[1], {0, 1, 2, 3, 4, 5}));
     REFUSED(LXLA_INVALID_ARGUMENT, "in_axes", lazyxla::vmap(f, {0}, {0, 0}, 3));
+    // A policy of f's own.
+    for (const auto &kept : {lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE), lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, {"square"})})
+      CHECK(near(lazyxla::value_and_grad(kept)({x, n})[2], {4, 60}) && near(kept({x, n})[0], {94}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "saved_names", lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, {"square"}));
     // What f captured, as a parameter: w.
     const lazyxla::Computation open = lazyxla::lift(f);
     CHECK(open.params() == 3 && open.captured() == 0 && near(open({x, n, x})[0], {35}));

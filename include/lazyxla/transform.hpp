@@ -23,6 +23,13 @@ struct Vjp {
 };
 
 namespace detail {
+// Returns pointers to the names, which must outlive them.
+inline std::vector<const char *> pointers(const std::vector<std::string> &names) {
+  std::vector<const char *> made;
+  for (const std::string &name : names) made.push_back(name.c_str());
+  return made;
+}
+
 // Returns a pointer to the list of indices that is never NULL, because NULL would select all.
 inline const size_t *indices_of(const std::vector<size_t> &indices) {
   static constexpr size_t none = 0;
@@ -32,8 +39,7 @@ inline const size_t *indices_of(const std::vector<size_t> &indices) {
 // Calls a function with options of reverse mode, which point into `given`.
 template <class Call> void with_vjp_options(const VjpOptions &given, Call call) {
   auto options = defaults<lxla_vjp_options, lxla_vjp_options_init>();
-  std::vector<const char *> names;
-  for (const std::string &name : given.saved_names) names.push_back(name.c_str());
+  const std::vector<const char *> names = pointers(given.saved_names);
   if (given.wrt) options.wrt = indices_of(*given.wrt), options.n_wrt = given.wrt->size();
   options.captured = given.captured ? 1 : 2;
   options.checkpoint = given.checkpoint;
@@ -75,6 +81,12 @@ inline Computation value_and_grad(const Computation &f, const VjpOptions &option
 inline Computation vmap(const Computation &f, const Dims &in_axes, const Dims &out_axes, int64_t size) {
   return Computation::adopt(detail::get<lxla_computation_vmap>(f.handle(), in_axes.data(), in_axes.size(), out_axes.data(),
                                                                out_axes.size(), size));
+}
+/// Returns f with a checkpoint policy of its own, one of LXLA_CHECKPOINT_*: its derivatives save what the policy says of
+/// its inside. saved_names are for LXLA_CHECKPOINT_SAVE_NAMED.
+inline Computation checkpoint(const Computation &f, int32_t policy, const std::vector<std::string> &saved_names = {}) {
+  const std::vector<const char *> names = detail::pointers(saved_names);
+  return Computation::adopt(detail::get<lxla_computation_checkpoint>(f.handle(), policy, names.data(), names.size()));
 }
 /// Returns f with its captured values as further parameters, after its own.
 inline Computation lift(const Computation &f) { return Computation::adopt(detail::get<lxla_computation_lift>(f.handle())); }

@@ -5,6 +5,7 @@ use super::abi::guard::{guard, guard_into};
 use super::abi::options::{self, Options};
 use super::abi::results::{output, output_tensors};
 use super::computation::{computation_of, new_computation};
+use super::constants::*;
 use super::tensor::handles;
 use super::types::*;
 use crate::computation::{self, Checkpoint, VjpOptions};
@@ -153,6 +154,33 @@ pub unsafe extern "C" fn lxla_computation_lift(
     })
 }
 
+/// Returns `f` with a checkpoint policy of its own. The result computes what `f` does. Wherever it is differentiated
+/// (within another computation, in a scan, by `lxla_gradients`), the forward pass saves those values of the inside of `f`
+/// that the policy, one of LXLA_CHECKPOINT_*, says, and the backward pass computes the others again, behind an
+/// optimization barrier. `saved_names` lists `n_saved_names` names for SAVE_NAMED; it is empty for other policies. The
+/// policy holds inside of `f` whatever policy the enclosing derivative has (`lxla_vjp_options.checkpoint`), except within
+/// computations that have a policy of their own. Parameters and results of the result are treated as those of a call.
+/// Batches and tangents of it have the same policy, and rules of `f` stay.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_computation_checkpoint(
+    f: lxla_computation,
+    policy: i32,
+    saved_names: *const *const c_char,
+    n_saved_names: usize,
+    out_computation: *mut lxla_computation,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_computation_checkpoint", unsafe { output("out_computation", out_computation) }, || {
+        let f = computation_of("f", f)?;
+        // SAFETY: likewise.
+        let policy = unsafe {
+            let names = slice("saved_names", saved_names, n_saved_names)?;
+            policy_of("policy", policy, "saved_names", names)?
+        };
+        computation::checkpoint(&f, &policy).map(new_computation)
+    })
+}
+
 /// Returns `primal` with a custom reverse-mode derivative. `forward` takes the parameters of `primal`, and returns its
 /// results, then residuals. `backward` takes the residuals, then one cotangent for each result of a float or complex
 /// dtype, and returns one gradient for each parameter of such a dtype. The rule applies wherever the computation is
@@ -295,6 +323,27 @@ unsafe fn optional_list(name: &str, start: *const usize, length: usize) -> Resul
     Ok(Some(unsafe { slice(name, start, length)? }.to_vec()))
 }
 
+/// Reads a checkpoint policy and the names of the values that it saves.
+unsafe fn policy_of(argument: &str, policy: i32, list: &str, names: &[*const c_char]) -> Result<Checkpoint> {
+    let known = match policy {
+        LXLA_CHECKPOINT_SAVE_ALL => Checkpoint::SaveAll,
+        LXLA_CHECKPOINT_SAVE_NONE => Checkpoint::SaveNone,
+        LXLA_CHECKPOINT_SAVE_DOTS => Checkpoint::SaveDots,
+        LXLA_CHECKPOINT_SAVE_NAMED => {
+            // SAFETY: the caller's promise, see `capi`.
+            let name = |&name: &*const c_char| unsafe { text(list, name) }.map(str::to_string);
+            return names.iter().map(name).collect::<Result<_>>().map(Checkpoint::SaveNamed);
+        }
+        other => {
+            return Err(error!(InvalidArgument, "{argument}: {other} is no LXLA_CHECKPOINT_* constant (1 to 4)"));
+        }
+    };
+    match names {
+        [] => Ok(known),
+        _ => Err(error!(InvalidArgument, "{list}: given without the policy LXLA_CHECKPOINT_SAVE_NAMED")),
+    }
+}
+
 /// Reads the options of reverse mode.
 unsafe fn vjp_options(options: *const lxla_vjp_options) -> Result<VjpOptions> {
     // SAFETY: the caller's promise, see `capi`.
@@ -310,27 +359,8 @@ unsafe fn vjp_options(options: *const lxla_vjp_options) -> Result<VjpOptions> {
         0 | 2 => false,
         other => flag("options.captured", other)?,
     };
-    let checkpoint = match given.checkpoint {
-        0 | 1 => Checkpoint::SaveAll,
-        2 => Checkpoint::SaveNone,
-        3 => Checkpoint::SaveDots,
-        4 => {
-            // SAFETY: the caller's promise, see `capi`.
-            let name = |&name: &*const c_char| unsafe { text("options.saved_names", name) }.map(str::to_string);
-            Checkpoint::SaveNamed(names.iter().map(name).collect::<Result<_>>()?)
-        }
-        other => {
-            return Err(error!(
-                InvalidArgument,
-                "options.checkpoint: {other} is no LXLA_CHECKPOINT_* constant (1 to 4)"
-            ));
-        }
-    };
-    if !names.is_empty() && given.checkpoint != 4 {
-        return Err(error!(
-            InvalidArgument,
-            "options.saved_names: given without the policy LXLA_CHECKPOINT_SAVE_NAMED"
-        ));
-    }
+    let policy = if given.checkpoint == 0 { LXLA_CHECKPOINT_SAVE_ALL } else { given.checkpoint };
+    // SAFETY: the caller's promise, see `capi`.
+    let checkpoint = unsafe { policy_of("options.checkpoint", policy, "options.saved_names", names)? };
     Ok(VjpOptions { wrt, captured, checkpoint })
 }

@@ -9,4 +9,6 @@ mod transform;
 pub use control::{branch, case, scan, shard_map, while_loop};
 pub use regions::{reduce_window, reduce_with, scatter, select_and_scatter, sort};
 pub use traced::Computation;
-pub use transform::{Checkpoint, VjpOptions, jvp, lift, value_and_grad, vjp, vmap, with_jvp, with_vjp, with_vmap};
+pub use transform::{
+    Checkpoint, VjpOptions, checkpoint, jvp, lift, value_and_grad, vjp, vmap, with_jvp, with_vjp, with_vmap,
+};

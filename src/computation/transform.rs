@@ -102,6 +102,17 @@ pub fn lift(f: &Computation) -> Result<Computation> {
     f.with_closed_body(transform::lifted(f.body()))
 }
 
+/// Returns `f` with a checkpoint policy: wherever it is differentiated, the forward pass saves what the policy says of its
+/// inside, and the backward pass recomputes the rest.
+pub fn checkpoint(f: &Computation, policy: &Checkpoint) -> Result<Computation> {
+    let mut trace = Trace::new();
+    let mut leaf = |types: &[TensorType]| -> Vec<_> { types.iter().map(|ty| trace.parameter(ty.clone())).collect() };
+    let (parameters, captures) = (leaf(f.parameters()), leaf(f.body().captures()));
+    let applied = Applied { body: f.body(), captures: &captures };
+    let results = ops::checkpoint_call_of(&mut trace, policy, &applied, &parameters);
+    f.with_body(take_closed_body(&trace, &parameters, &captures, &results))
+}
+
 /// Checks a list of batch axes, one for each value: -1, or an axis of the value with the batch axis.
 fn check_axes(name: &str, axes: &[i64], types: &[TensorType], what: &str) -> Result<()> {
     if axes.len() != types.len() {

@@ -27,6 +27,7 @@ mod table;
 pub use crate::ir::{BinaryFunction, SpecialOp, UnaryFunction};
 pub use control::apply::*;
 pub use control::barrier::*;
+pub use control::checkpoint::*;
 pub use control::custom::*;
 pub use control::custom_call::*;
 pub use control::memo::*;

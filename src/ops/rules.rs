@@ -8,7 +8,7 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Attributes, BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, Words, decode};
-use crate::ops::{self, Memo};
+use crate::ops::{self, Checkpoint, Memo};
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -135,6 +135,9 @@ pub trait Transforms {
     /// masks that the rule passes, and on the checkpoint policy, which is constant during a transformation.
     fn memo(&self) -> &Memo;
 
+    /// Returns the transformation with another checkpoint policy, for a body that is applied under one of its own.
+    fn with_policy(&self, checkpoint: &Checkpoint) -> Box<dyn Transforms>;
+
     /// Records `body` on primals and tangents of its parameters and captures. Returns its results and their tangents.
     fn jvp(
         &self,
@@ -180,6 +183,11 @@ pub trait Transforms {
         cotangents: &[NodeId],
         gradients: &[NodeId],
     ) -> Vec<NodeId>;
+
+    /// For each of the values that a backward pass is given besides the cotangents, whether it passes an optimization
+    /// barrier, so that what is recomputed is not merged with the forward pass. Always false under SAVE_ALL, which
+    /// recomputes only what is cheap.
+    fn held(&self, trace: &Trace, given: &[NodeId], cotangents: &[NodeId], gradients: &[NodeId]) -> Vec<bool>;
 }
 
 /// Whether values of the dtype have tangents.

@@ -3,13 +3,13 @@
 use super::Transformer;
 use super::batch::{batch_at, batch_body, move_axis};
 use super::forward::push_body;
-use super::residuals::{Checkpoint, recomputed_from, residuals};
+use super::residuals::{recomputed_from, residuals};
 use super::reverse::pull_back;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
-use crate::ops;
 use crate::ops::rules::{is_differentiable, zeros};
+use crate::ops::{self, Checkpoint};
 use crate::types::{ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -155,31 +155,14 @@ fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize)
         backward
     } else {
         let captures = &joint.leaves.captures;
-        let held = recomputed_from(&joint.trace, &saved, captures, &joint.cotangents, &joint.gradients);
-        held_back(&backward, &held)?
+        let mut held = recomputed_from(&joint.trace, &saved, captures, &joint.cotangents, &joint.gradients);
+        // Without residuals, everything is recomputed from the captures.
+        let from_captures = held.is_empty();
+        held.resize(parameters.len(), true);
+        held.resize(parameters.len() + captures.len(), from_captures);
+        if joint.cotangents.is_empty() { backward } else { ops::held_back(&backward, &held)? }
     };
     Ok(Differentiated { forward, backward, residuals: saved.len() })
-}
-
-/// Returns `backward` with an optimization barrier: the residuals in the mask pass it together with the cotangents. So
-/// XLA neither merges the recomputation from these residuals with the forward pass, nor starts it before the cotangents
-/// are known. Without residuals, everything is recomputed from the captures, which then pass the barrier.
-fn held_back(backward: &Arc<Body>, held: &[bool]) -> Result<Arc<Body>> {
-    let mut trace = Trace::new();
-    let Leaves { parameters, captures } = Leaves::of(&mut trace, backward);
-    let mut arguments = [&parameters[..], &captures].concat();
-    if parameters.len() == held.len() {
-        return Ok(backward.clone());
-    }
-    let passes =
-        |i: &usize| if held.is_empty() { true } else { held.get(*i).copied().unwrap_or(*i < parameters.len()) };
-    let passing: Vec<usize> = (0..arguments.len()).filter(passes).collect();
-    let values: Vec<NodeId> = passing.iter().map(|&i| arguments[i]).collect();
-    for (&i, passed) in passing.iter().zip(ops::optimization_barrier(&mut trace, &values)?) {
-        arguments[i] = passed;
-    }
-    let results = trace.replay(backward, &arguments);
-    Ok(take_closed_body(&trace, &parameters, &captures, &results))
 }
 
 /// Returns the body that maps the parameters to the results, then the gradients of the first result, a scalar.

@@ -10,9 +10,9 @@ mod residuals;
 mod reverse;
 mod site;
 
+pub use crate::ops::Checkpoint;
 pub use computations::{Differentiated, Wanted, batched, jvp, lifted, value_and_grad, vjp};
 pub use gradients::{gradients_of, recorded_gradients, sources, with_zeros};
-pub use residuals::Checkpoint;
 pub use reverse::pull_back;
 
 use crate::error;
@@ -21,6 +21,7 @@ use crate::ir::{Body, NodeId, Trace};
 use crate::ops::Memo;
 use crate::ops::rules::Transforms;
 use crate::stack::{SHALLOW, with_stack};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Stack size for each level of nested bodies: several times the size of its frames.
@@ -55,28 +56,48 @@ pub fn with_room<'a, T: Send>(
 }
 
 /// One transformation of a body or a trace, with a memo of the bodies that rules derive in it.
-#[derive(Default)]
 pub struct Transformer {
     /// Values that the backward pass of a body reads from the forward pass; it recomputes all others.
     checkpoint: Checkpoint,
-    memo: Memo,
+    memo: Arc<Memo>,
+    /// The memo of each policy: bodies that are applied under a policy of their own have another one.
+    memos: Arc<Mutex<Vec<(Checkpoint, Arc<Memo>)>>>,
+}
+
+impl Default for Transformer {
+    fn default() -> Transformer {
+        Transformer::new(Checkpoint::default())
+    }
 }
 
 impl Transformer {
     /// Creates a transformation with this policy for all bodies that operations apply.
     pub fn new(checkpoint: Checkpoint) -> Transformer {
-        Transformer { checkpoint, memo: Memo::default() }
+        let memo = Arc::<Memo>::default();
+        let memos = Arc::new(Mutex::new(vec![(checkpoint.clone(), memo.clone())]));
+        Transformer { checkpoint, memo, memos }
     }
 
     /// Number of bodies that rules have derived so far.
     pub fn derived(&self) -> usize {
-        self.memo.derived()
+        self.memos.lock().iter().map(|(_, memo)| memo.derived()).sum()
     }
 }
 
 impl Transforms for Transformer {
     fn memo(&self) -> &Memo {
         &self.memo
+    }
+
+    fn with_policy(&self, checkpoint: &Checkpoint) -> Box<dyn Transforms> {
+        let mut memos = self.memos.lock();
+        let found = memos.iter().find(|(policy, _)| policy == checkpoint).map(|(_, memo)| memo.clone());
+        let memo = found.unwrap_or_else(|| {
+            let memo = Arc::<Memo>::default();
+            memos.push((checkpoint.clone(), memo.clone()));
+            memo
+        });
+        Box::new(Transformer { checkpoint: checkpoint.clone(), memo, memos: self.memos.clone() })
     }
 
     fn jvp(
@@ -123,5 +144,12 @@ impl Transforms for Transformer {
         gradients: &[NodeId],
     ) -> Vec<NodeId> {
         residuals::residuals(&self.checkpoint, trace, free, invariant, cotangents, gradients)
+    }
+
+    fn held(&self, trace: &Trace, given: &[NodeId], cotangents: &[NodeId], gradients: &[NodeId]) -> Vec<bool> {
+        match self.checkpoint {
+            Checkpoint::SaveAll => vec![false; given.len()],
+            _ => residuals::held(trace, given, cotangents, gradients),
+        }
     }
 }

@@ -1,24 +1,7 @@
 //! Selects the values that a forward pass saves for its backward pass.
 
 use crate::ir::{NodeId, Op, Trace};
-use crate::ops;
-
-/// Checkpoint policy: the values that a forward pass saves if the backward pass needs them. The backward pass
-/// recomputes the others. Results of operations with several results (loops, branches, calls, sorts, scatters,
-/// reductions by bodies, barriers) are always saved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Checkpoint {
-    /// All values, except results of reshapes, broadcasts, other rearrangements and widening conversions, which are
-    /// cheap to compute again.
-    #[default]
-    SaveAll,
-    /// Only parameters.
-    SaveNone,
-    /// Parameters, and results of dot products and convolutions.
-    SaveDots,
-    /// Parameters, and values with these names (`lxla_checkpoint_name`).
-    SaveNamed(Vec<String>),
-}
+use crate::ops::{self, Checkpoint};
 
 impl Checkpoint {
     /// Whether the policy saves an operation's result that the backward pass needs.
@@ -106,6 +89,64 @@ pub fn recomputed_from(
         stack.extend_from_slice(operands);
     }
     saved.iter().map(|id| used[id.0 as usize]).collect()
+}
+
+/// For each value that a backward pass is given, whether it passes an optimization barrier, so that each value that is
+/// recomputed from them depends on one that does. Values that are not recomputed otherwise are left out, because a barrier
+/// copies on cpu; where there is a choice, the smallest value passes.
+pub fn held(trace: &Trace, given: &[NodeId], cotangents: &[NodeId], gradients: &[NodeId]) -> Vec<bool> {
+    let (late, constant) = (dependents(trace, cotangents), constants(trace, &[]));
+    // The given value that a node is, or whose elements it rearranges.
+    let mut source: Vec<Option<usize>> = vec![None; trace.len()];
+    given.iter().enumerate().for_each(|(k, id)| source[id.0 as usize] = Some(k));
+    let mut seen = vec![false; trace.len()];
+    let mut stack = gradients.to_vec();
+    while let Some(id) = stack.pop() {
+        let i = id.0 as usize;
+        if source[i].is_none() && !constant[i] && !std::mem::replace(&mut seen[i], true) {
+            stack.extend_from_slice(trace.operands(trace.node(id)));
+        }
+    }
+    let mut recomputed = Vec::new();
+    for i in (0..trace.len()).filter(|&i| seen[i] && !late[i]) {
+        let node = trace.node(NodeId(i as u32));
+        let is_moved = matches!(node.op, Op::Reshape | Op::BroadcastTo | Op::Transpose | Op::Reverse);
+        source[i] = if is_moved { source[trace.operands(node)[0].0 as usize] } else { None };
+        if source[i].is_none() {
+            recomputed.push(i);
+        }
+    }
+    let operands = |i: usize| trace.operands(trace.node(NodeId(i as u32))).iter().map(|id| id.0 as usize);
+    let sources = |i: usize| {
+        let mut found: Vec<usize> = operands(i).filter_map(|operand| source[operand]).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    let mut held = vec![false; given.len()];
+    for &i in &recomputed {
+        // Nothing else makes this value differ from that of the forward pass.
+        if let [only] = sources(i)[..]
+            && operands(i).all(|operand| source[operand].is_some() || constant[operand])
+        {
+            held[only] = true;
+        }
+    }
+    let bytes = |k: &usize| {
+        let ty = trace.ty(given[*k]);
+        ty.dims.iter().fold(ty.dtype.size_bytes() as i64, |size, &dim| size.saturating_mul(dim))
+    };
+    let mut differs = vec![false; trace.len()];
+    for &i in &recomputed {
+        differs[i] = operands(i).any(|operand| differs[operand] || source[operand].is_some_and(|k| held[k]));
+        if !differs[i]
+            && let Some(smallest) = sources(i).into_iter().min_by_key(bytes)
+        {
+            held[smallest] = true;
+            differs[i] = true;
+        }
+    }
+    held
 }
 
 fn marked(trace: &Trace, ids: &[NodeId]) -> Vec<bool> {

@@ -3,12 +3,13 @@
 use crate::emit::{Emitter, emit};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace};
+use crate::ir::{Body, NodeId, Op, Trace, take_closed_body};
 use crate::ops::control::{batch, derivative};
 use crate::ops::definition::{Definition, InPlace, Native};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::ops::rules::{Batching, Derivative};
 use crate::types::TensorType;
+use std::sync::Arc;
 
 /// Definition of `optimization_barrier`: returns its operands unchanged.
 pub(in crate::ops) const OPTIMIZATION_BARRIER: Definition = Definition {
@@ -33,6 +34,24 @@ pub fn optimization_barrier(trace: &mut Trace, tensors: &[NodeId]) -> Result<Vec
     }
     let types: Vec<TensorType> = tensors.iter().map(|&id| trace.ty(id)).collect();
     Ok(trace.application(Op::OptimizationBarrier, tensors, &(), &[], &types))
+}
+
+/// Returns `backward`, a backward pass, with an optimization barrier: the operands in the mask (parameters, then
+/// captures) pass it together. With the cotangents in the mask, and with the values from which something is recomputed,
+/// XLA neither merges the recomputation with the forward pass, nor starts it before the cotangents are known.
+pub fn held_back(backward: &Arc<Body>, held: &[bool]) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let types = backward.parameters().iter().chain(backward.captures());
+    let leaves: Vec<NodeId> = types.map(|ty| trace.parameter(ty.clone())).collect();
+    let passing: Vec<usize> = (0..leaves.len()).filter(|&i| held[i]).collect();
+    let values: Vec<NodeId> = passing.iter().map(|&i| leaves[i]).collect();
+    let mut arguments = leaves.clone();
+    for (&i, passed) in passing.iter().zip(optimization_barrier(&mut trace, &values)?) {
+        arguments[i] = passed;
+    }
+    let results = trace.replay(backward, &arguments);
+    let (parameters, captures) = leaves.split_at(backward.parameters().len());
+    Ok(take_closed_body(&trace, parameters, captures, &results))
 }
 
 /// Writes the StableHLO of a barrier. XLA's CPU backend removes barriers and merges equal computations afterwards

@@ -2,6 +2,7 @@
 //! names.
 
 use super::apply::Applied;
+use super::checkpoint::Checkpoint;
 use super::custom_rules as rules;
 use crate::emit::Emitter;
 use crate::error;
@@ -70,6 +71,8 @@ attributes! {
         pub kind: CustomKind,
         /// Index of the body that is applied: the computation itself, or its forward pass.
         pub applied: usize,
+        /// Checkpoint policy of a computation that has one.
+        pub checkpoint: Checkpoint,
     }
 }
 
@@ -83,6 +86,8 @@ numbered! {
         Plain = 4 => "none",
         // A vjp (bodies 1 and 2) and a jvp (body 3).
         Both = 5 => "vjp and jvp",
+        // A checkpoint policy, and no rule: a call, whose derivative saves what the policy says.
+        Checkpoint = 6 => "checkpoint",
     }
 }
 
@@ -127,8 +132,22 @@ pub fn custom_call_of(
     let mut operands = arguments.to_vec();
     bodies.iter().for_each(|applied| operands.extend_from_slice(applied.captures));
     let all: Vec<&Arc<Body>> = bodies.iter().map(|applied| applied.body).collect();
-    let attributes = CustomAttributes { captured, kind, applied: 0 };
+    let attributes = CustomAttributes { captured, kind, applied: 0, checkpoint: Checkpoint::SaveAll };
     Ok(trace.application(Op::Custom, &operands, &attributes, &all, bodies[0].body.results()))
+}
+
+/// Records the application of a computation to arguments. Its derivatives save what the checkpoint policy says.
+pub fn checkpoint_call_of(
+    trace: &mut Trace,
+    checkpoint: &Checkpoint,
+    applied: &Applied,
+    arguments: &[NodeId],
+) -> Vec<NodeId> {
+    let captured = vec![applied.captures.len()];
+    let checkpoint = checkpoint.clone();
+    let attributes = CustomAttributes { captured, kind: CustomKind::Checkpoint, applied: 0, checkpoint };
+    let operands = [arguments, applied.captures].concat();
+    trace.application(Op::Custom, &operands, &attributes, &[applied.body], applied.body.results())
 }
 
 /// A rule of a computation.
@@ -178,7 +197,7 @@ pub fn derivative_rules(body: &Body) -> FoundRules {
         CustomKind::Vjp => [&[1, 2], &[]],
         CustomKind::Jvp => [&[], &[1]],
         CustomKind::Both => [&[1, 2], &[3]],
-        CustomKind::Vmap => {
+        CustomKind::Vmap | CustomKind::Checkpoint => {
             let (inner, outer) = (derivative_rules(&value.bodies[0]), rule(0).captures);
             let of_outer = |found: Vec<FoundRule>| {
                 let moved =

@@ -2,6 +2,7 @@
 
 use super::apply::{self, Applied};
 use super::batch;
+use super::checkpoint_rules;
 use super::custom::{CustomAttributes, CustomKind, taken};
 use super::derivative::{jvp_of_applied, vjp_of_applied, with_cotangents};
 use crate::error;
@@ -43,6 +44,7 @@ pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
         CustomKind::Both => jvp_by_rule(site, tangents, 3),
         // The derivative is that of the computation, regardless of the captures of the batching rule.
         CustomKind::Vmap | CustomKind::Plain => jvp_of_taken(site, &attributes, tangents),
+        CustomKind::Checkpoint => checkpoint_rules::jvp(site, tangents),
     }
 }
 
@@ -103,6 +105,7 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
         CustomKind::Vjp | CustomKind::Both => vjp_by_backward_pass(site, cotangents, wanted),
         CustomKind::Jvp => vjp_by_transpose(site, cotangents, wanted),
         CustomKind::Vmap | CustomKind::Plain => vjp_of_computation(site, cotangents, wanted),
+        CustomKind::Checkpoint => checkpoint_rules::vjp(site, cotangents, wanted),
     }
 }
 
@@ -212,6 +215,9 @@ fn pulled(
 /// Batches the computation: by its batching rule, or together with its other rules.
 pub fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
     let (attributes, mut arguments, captures) = parts(site);
+    if attributes.kind == CustomKind::Checkpoint {
+        return checkpoint_rules::batched(site, mapped, size);
+    }
     if attributes.kind == CustomKind::Plain {
         let (positions, operands) = operands_taken(site, &attributes);
         let mask: Vec<bool> = positions.iter().map(|&i| mapped[i]).collect();

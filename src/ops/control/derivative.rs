@@ -6,6 +6,7 @@ use super::memo::Derivation;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::ops;
+use crate::ops::Checkpoint;
 use crate::ops::rules::{Forward, Site, Transforms, reached, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -344,12 +345,13 @@ pub(super) struct CallPasses {
 }
 
 /// Returns the passes for the cotangents that arrive and the operands that are wanted; `None` if no operand has a
-/// gradient.
+/// gradient. With `is_held`, what the backward pass recomputes stands behind an optimization barrier.
 fn call_passes(
     transforms: &dyn Transforms,
     body: &Body,
     arriving: &[bool],
     wanted: &[bool],
+    is_held: bool,
 ) -> Result<Option<CallPasses>> {
     let mut trace = Trace::new();
     let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
@@ -365,7 +367,14 @@ fn call_passes(
     let (residuals, all) = Residuals::among(&trace, &results, 0, &saved);
     let explicit = body.parameters().len();
     let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &all);
-    let backward = take_closed_body(&trace, &[&primals[..], &saved, &late].concat(), &[], &gradients);
+    let mut backward = take_closed_body(&trace, &[&primals[..], &saved, &late].concat(), &[], &gradients);
+    if is_held {
+        let mut held = transforms.held(&trace, &[&primals[..], &saved].concat(), &late, &gradients);
+        if held.contains(&true) {
+            held.resize(held.len() + late.len(), true);
+            backward = ops::held_back(&backward, &held)?;
+        }
+    }
     let mut found = found.into_iter();
     let has_gradient = wanted.iter().map(|wanted| *wanted && found.next().flatten().is_some()).collect();
     Ok(Some(CallPasses { forward, backward, residuals, has_gradient }))
@@ -390,10 +399,26 @@ pub(super) fn vjp_of_applied(
     wanted: &[bool],
     extend: impl FnOnce(&mut Site, &Arc<Body>, &[TensorType]) -> Vec<NodeId>,
 ) -> Result<Vec<Option<NodeId>>> {
-    let transforms = site.transforms;
+    vjp_by_policy(site, None, body, operands, cotangents, wanted, extend)
+}
+
+/// Like [`vjp_of_applied`], under a checkpoint policy of the applied body's own.
+pub(super) fn vjp_by_policy(
+    site: &mut Site,
+    policy: Option<&Checkpoint>,
+    body: &Arc<Body>,
+    operands: &[NodeId],
+    cotangents: &[Option<NodeId>],
+    wanted: &[bool],
+    extend: impl FnOnce(&mut Site, &Arc<Body>, &[TensorType]) -> Vec<NodeId>,
+) -> Result<Vec<Option<NodeId>>> {
+    let inner = policy.map(|policy| site.transforms.with_policy(policy));
+    let transforms = inner.as_deref().unwrap_or(site.transforms);
+    let is_held = inner.is_some();
     let arriving = arriving(body, cotangents);
-    let derivation = Derivation::of(body, &[], &[&arriving, wanted]);
-    let made = transforms.memo().calls.find_or(derivation, || call_passes(transforms, body, &arriving, wanted))?;
+    let derivation = Derivation::of(body, &[i64::from(is_held)], &[&arriving, wanted]);
+    let derive = || call_passes(transforms, body, &arriving, wanted, is_held);
+    let made = transforms.memo().calls.find_or(derivation, derive)?;
     let Some(passes) = &*made else { return Ok(vec![None; wanted.len()]) };
     let CallPasses { forward, backward, residuals, has_gradient } = passes;
     let is_same = residuals.added.is_empty() && forward == body;

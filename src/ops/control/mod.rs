@@ -4,6 +4,8 @@ pub mod apply;
 pub mod barrier;
 pub mod batch;
 pub mod bodies;
+pub mod checkpoint;
+pub mod checkpoint_rules;
 pub mod custom;
 pub mod custom_call;
 pub mod custom_rules;
