@@ -2,6 +2,7 @@
 
 import array
 import sys
+import tempfile
 
 # [recipe]
 import ctypes
@@ -46,6 +47,8 @@ def load(path):
         "lxla_binary": [c_int32, Tensor, Tensor, POINTER(Tensor)],
         "lxla_binary_scalar": [c_int32, Tensor, c_double, POINTER(Tensor)],
         "lxla_mark_step": [Env, Device, c_int32],
+        "lxla_stack": [POINTER(Tensor), c_size_t, c_int64, POINTER(Tensor)],
+        "lxla_save": [c_char_p, POINTER(c_char_p), POINTER(Tensor), c_size_t],
         "lxla_stablehlo": [POINTER(Tensor), c_size_t, POINTER(c_void_p)],
     }.items():
         function = getattr(lib, name)
@@ -60,6 +63,31 @@ def stablehlo(tensor):  # a string to be freed is a c_void_p: ctypes converts a 
         return ctypes.string_at(text).decode()
     finally:
         lib.lxla_string_free(text)
+# [recipe end]
+
+
+# [recipe]
+class Owned:  # a tensor that is released with its Python object
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        lib.lxla_tensor_release(self.handle)
+
+
+def handles_of(tensors):  # copies of the handles, which keep nothing alive: the caller keeps the Owned objects
+    return (Tensor * len(tensors))(*[tensor.handle for tensor in tensors])
+
+
+def stack(tensors):
+    tensors, out = list(tensors), Tensor()  # a generator's temporaries would be released before the call
+    lib.lxla_stack(handles_of(tensors), len(tensors), 0, byref(out))
+    return Owned(out)
+
+
+def save(path, tensors):
+    names = [name.encode() for name in tensors]  # const char *const *: pointers into bytes, kept until the call ends
+    lib.lxla_save(path.encode(), (c_char_p * len(names))(*names), handles_of(list(tensors.values())), len(names))
 # [recipe end]
 
 
@@ -86,6 +114,21 @@ except Error as error:
     assert error.status == 3 and "INVALID_ARGUMENT" in str(error) and failed.id == 0, error
 else:
     raise AssertionError("f32[3] + f32[2] was accepted")
+# A list of handles outlives the objects that it was made of.
+gone = (Tensor * 2)(*[Owned(tensor([i, i])).handle for i in range(2)])
+try:
+    lib.lxla_stack(gone, 2, 0, byref(failed))
+except Error as error:
+    assert "INVALID_HANDLE" in str(error), error
+else:
+    raise AssertionError("released tensors were stacked")
+rows = stack(Owned(tensor([i, i + 1])) for i in range(2))
+values = array.array("f", [0] * 4)
+lib.lxla_tensor_read(rows.handle, values.buffer_info()[0], 16)
+assert list(values) == [0, 1, 1, 2]
+with tempfile.TemporaryDirectory() as folder:
+    save(folder + "/two.safetensors", {"rows": rows, "ones": Owned(tensor([1, 1]))})
+    assert b'"ones"' in open(folder + "/two.safetensors", "rb").read()
 for handle in (a, b, doubled):
     lib.lxla_tensor_release(handle)
 print("ok")
