@@ -55,13 +55,16 @@ pub fn with_room<'a, T: Send>(
     }
 }
 
+/// Memos by checkpoint policy.
+type Memos = Vec<(Checkpoint, Arc<Memo>)>;
+
 /// One transformation of a body or a trace, with a memo of the bodies that rules derive in it.
 pub struct Transformer {
     /// Values that the backward pass of a body reads from the forward pass; it recomputes all others.
     checkpoint: Checkpoint,
     memo: Arc<Memo>,
     /// The memo of each policy: bodies that are applied under a policy of their own have another one.
-    memos: Arc<Mutex<Vec<(Checkpoint, Arc<Memo>)>>>,
+    memos: Arc<Mutex<Memos>>,
 }
 
 impl Default for Transformer {

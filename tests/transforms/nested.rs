@@ -2,7 +2,7 @@
 
 use crate::programs::{Maker, SHAPES, f64s};
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, take_body};
-use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::ops::{self, Applied, Checkpoint};
 use lazyxla::testing::types::{ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -48,7 +48,14 @@ impl Maker<'_> {
         let (types, results) = (self.some_types(), self.some_types());
         let (body, captures) = self.traced(&types, &results);
         let arguments = self.arguments(&types);
-        ops::call(&mut self.trace, &Applied { body: &body, captures: &captures }, &arguments).unwrap()
+        let applied = Applied { body: &body, captures: &captures };
+        let policy = match self.random.below(6) {
+            0 => Checkpoint::SaveAll,
+            1 => Checkpoint::SaveNone,
+            2 => Checkpoint::SaveDots,
+            _ => return ops::call(&mut self.trace, &applied, &arguments).unwrap(),
+        };
+        ops::checkpoint_call_of(&mut self.trace, &policy, &applied, &arguments)
     }
 
     pub(super) fn branches(&mut self) -> Vec<NodeId> {

@@ -55,6 +55,46 @@ fn loops_in_loops_are_derived_a_linear_number_of_times() {
     .unwrap();
 }
 
+/// The same loops, whose bodies have checkpoint policies that alternate: each policy has a memo of its own.
+#[test]
+fn loops_under_policies_of_their_own_are_derived_a_linear_number_of_times() {
+    const DEPTH: usize = 16;
+    let of_depth = |depth: usize| {
+        let mut body = nested(0, 1);
+        for level in 0..depth {
+            let policy = [Checkpoint::SaveNone, Checkpoint::SaveAll][level % 2].clone();
+            let mut t = Trace::new();
+            let both = [t.parameter(f64s(&[])), t.parameter(f64s(&[]))];
+            let applied = Applied { body: &body, captures: &[] };
+            let inner = ops::checkpoint_call_of(&mut t, &policy, &applied, &both);
+            let inner = take_closed_body(&t, &both, &[], &inner);
+            let mut t = Trace::new();
+            let (a, b) = (t.parameter(f64s(&[])), t.parameter(f64s(&[])));
+            let applied = Applied { body: &inner, captures: &[] };
+            let carried = ops::scan(&mut t, &applied, &[a, b], &[], 1, false).unwrap()[0];
+            let product = ops::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
+            let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
+            body = take_closed_body(&t, &[a, b], &[], &[product, half]);
+        }
+        body
+    };
+    let body = of_depth(DEPTH);
+    let both = all(body.parameters());
+    let pushed = derived(&body, |t| transform::jvp(t, &body, &[1]).map(drop));
+    let pulled = derived(&body, |t| transform::vjp(t, &body, &wanted(&both)).map(drop));
+    let batched = derived(&body, |t| transform::batched(t, &body, &[-1, 0], &[0, 0], 2).map(drop));
+    for (what, count) in [("jvp", pushed), ("vjp", pulled), ("vmap", batched)] {
+        assert!((DEPTH..=5 * DEPTH).contains(&count), "{what} of {DEPTH} loops derives {count} bodies");
+    }
+    let shallow = of_depth(6);
+    transform::with_room([&shallow], || {
+        assert!(check_identity("nested policies", &shallow, &mut Random(1)));
+        check_batch("nested policies", &shallow, &mut Random(2));
+        Ok(())
+    })
+    .unwrap();
+}
+
 #[test]
 fn calls_of_one_computation_have_one_derivative() {
     let mut layer = Trace::new();
