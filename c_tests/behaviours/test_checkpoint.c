@@ -197,6 +197,50 @@ XLA_TEST(t13_memory_falls_by_what_is_computed_again) {
   ARE_NEAR(d[2], d[0]);
 }
 
+// Results that are parameters, integers, and a parameter without a gradient.
+BOTH_TEST(t13_results_that_are_parameters_and_integers_pass) {
+  const lxla_tensor x = HOLE(DIMS(2)), n = hole_of(S32, DIMS(2)), unused = HOLE(DIMS(2)), a = DATA(DIMS(2), 3, 4), k = own(ARRAY(S32, int32_t, DIMS(2), 5, 6));
+  lxla_tensor as_float, y[4], v[6];
+  OK(lxla_convert(n, F32, &as_float));
+  const lxla_computation f = traces(TENSORS(x, n, unused), TENSORS(x, n, mul(mul(x, x), own(as_float)), tanh_of(x)));
+  const lxla_computation g = checkpointed(f, LXLA_CHECKPOINT_SAVE_NONE, NULL);
+  apply(g, TENSORS(a, k, a), y, 4);
+  IS(y[0], DIMS(2), 3, 4);
+  OK(lxla_tensor_retain(y[1]));
+  HAS(y[1], S32, int32_t, DIMS(2), 5, 6);
+  apply(g, TENSORS(x, n, unused), y, 4);
+  const lxla_computation loss = traces(TENSORS(x, n, unused), (lxla_tensor[]){total(add(times(y[0], 100), y[2])), y[1]}, 2), df = value_and_grad(loss);
+  apply(df, TENSORS(a, k, a), v, 4);
+  IS(v[2], DIMS(2), 100 + 30, 100 + 48);
+  IS(v[3], DIMS(2), 0, 0);
+  // One tensor as two arguments.
+  const lxla_computation product_of = checkpointed(traces(TENSORS(x, unused), (lxla_tensor[]){mul(x, tanh_of(unused))}, 1), LXLA_CHECKPOINT_SAVE_NONE, NULL);
+  apply(product_of, TENSORS(x, x), y, 1);
+  apply(value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y[0])}, 1)), (lxla_tensor[]){DATA(DIMS(2), 0.5, 0)}, 1, v, 2);
+  IS_NEAR(v[1], DIMS(2), tanh(0.5) + 0.5 * (1 - tanh(0.5) * tanh(0.5)), 0);
+}
+
+// Steps of training by gradients of pending calls, which are copied from the second step on.
+XLA_TEST(t13_gradients_of_calls_with_a_policy_in_steps) {
+  const lxla_tensor hole = HOLE(DIMS(2, 2)), by = HOLE(DIMS(2, 2)), x = DATA(DIMS(2, 2), 1, 2, -0.5, 0.75);
+  const lxla_computation f = traces(TENSORS(hole, by), (lxla_tensor[]){tanh_of(product(tanh_of(hole), by))}, 1);
+  const lxla_computation each[] = {f, checkpointed(f, LXLA_CHECKPOINT_SAVE_NONE, NULL)};
+  lxla_tensor w[2];
+  for (int i = 0; i < 2; i++) w[i] = DATA(DIMS(2, 2), 0.5, -1, 0.25, 2);
+  for (int step = 0; step < 4; step++) {
+    for (int i = 0; i < 2; i++) {
+      lxla_tensor y = x, loss;
+      for (int k = 0; k < 3; k++) {
+        OK(lxla_computation_call(each[i], (lxla_tensor[]){y, w[i]}, 2, &loss, 1));
+        y = own(loss);
+      }
+      OK(lxla_binary_inplace(SUB, w[i], times(gradient(total(mul(y, y)), w[i]), 0.1)));
+    }
+    OK(lxla_mark_step(env, device, 0));
+    ARE_NEAR(w[1], w[0]);
+  }
+}
+
 BOTH_TEST(t13_bad_policies_are_named) {
   const lxla_tensor x = HOLE(SCALAR);
   const lxla_computation f = traces(&x, 1, (lxla_tensor[]){times(x, 2)}, 1), none_c = {0};
