@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -201,6 +202,42 @@ TEST(e10_a_host_that_ignores_its_children_gets_the_list) {
   has(json, broken("abort"), "\"error\":\"it ended its process while the library was loaded; it printed: no chips");
   lxla_string_free(json);
   CHECK(unsetenv("TPU_LIBRARY_PATH") == 0);
+}
+
+// With every number of descriptors that are left: the whole list, or an error, and never a shorter list.
+TEST(e10_without_file_descriptors_there_is_no_list_instead_of_an_empty_one) {
+  char root[] = "/tmp/lxla_list_XXXXXX", path[PATH_MAX];
+  CHECK(mkdtemp(root));
+  snprintf(path, sizeof path, "%s/version.so", root);
+  CHECK(symlink(broken("version"), path) == 0);
+  CHECK(setenv("LXLA_PLUGIN_DIRS", root, 1) == 0);
+  char *json = list();
+  has(json, broken("version"), "\"found\":\"folder\"");
+  lxla_string_free(json);
+
+  struct rlimit before, limited;
+  CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  limited = before;
+  int refused = 0, listed = 0;
+  for (limited.rlim_cur = 3; !listed; limited.rlim_cur++) {
+    CHECK(limited.rlim_cur < 1000);
+    json = NULL;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limited) == 0);
+    lxla_status status = lxla_plugin_list(&json);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    if (status == LXLA_OK) {
+      has(json, broken("version"), "\"found\":\"folder\"");
+      lxla_string_free(json);
+      listed = 1;
+    } else {
+      if (status != LXLA_RESOURCE_EXHAUSTED) FAIL("%s: %s", lxla_status_name(status), lxla_last_error_message());
+      CHECK(strstr(lxla_last_error_message(), "cannot be searched for plugins: ") ||
+            strstr(lxla_last_error_message(), "cannot be started: "));
+      refused++;
+    }
+  }
+  CHECK(refused >= 2);
+  CHECK(unlink(path) == 0 && rmdir(root) == 0 && unsetenv("LXLA_PLUGIN_DIRS") == 0);
 }
 
 TEST(e10_a_missing_probe_is_told) {

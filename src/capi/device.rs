@@ -101,6 +101,7 @@ fn statistics_json(statistics: &[(&'static str, i64)]) -> Map<String, Value> {
 /// - `platform`: "cuda" or "rocm" if its attributes say so; null otherwise: PJRT tells the platform of clients only.
 /// - `error`: why it cannot be used; null if it was loaded and initialized. Creating a client may fail all the same.
 ///
+/// RESOURCE_EXHAUSTED if the process has no file descriptors left to search with.
 /// NOT_FOUND if a plugin was found, but not `lazyxla-probe`: it is named by `LXLA_PROBE`, or is beside the library. The
 /// caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]

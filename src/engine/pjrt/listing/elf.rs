@@ -1,6 +1,8 @@
 //! Tells whether a shared library has the function of a plugin, without loading it: folders of plugins have other
 //! libraries as well, whose initializers should not run.
 
+use super::readable::readable;
+use crate::error::Result;
 use crate::io;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,12 +26,11 @@ const DT_STRSZ: u64 = 10;
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Whether the dynamic symbols of a library include the plugin's function. None if the file cannot be read as a library
-/// for 64 bits; the loader says why.
-pub fn has_plugin(path: &Path) -> Option<bool> {
-    let (file, metadata) = io::open_regular(path).ok()?;
-    let library = Library { file, size: metadata.len() };
-    let names = library.names()?;
-    Some(names.windows(NAME.len()).any(|window| window == NAME))
+/// for 64 bits; the loader says why. Fails if the process has no file descriptors left.
+pub fn has_plugin(path: &Path) -> Result<Option<bool>> {
+    let Some((file, metadata)) = readable(path, io::open_regular(path))? else { return Ok(None) };
+    let names = Library { file, size: metadata.len() }.names();
+    Ok(names.map(|names| names.windows(NAME.len()).any(|window| window == NAME)))
 }
 
 struct Library {
@@ -101,11 +102,11 @@ mod tests {
     fn plugins_are_told_from_other_libraries() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let plugin = root.join("build/plugins/fastatomstruct_xla_cpu/libpjrt_cpu.so");
-        assert_eq!(has_plugin(&plugin), Some(true), "run `make plugin` first");
-        assert_eq!(has_plugin(&std::env::current_exe().unwrap()), Some(false));
-        assert_eq!(has_plugin(&root.join("Cargo.toml")), None);
-        assert_eq!(has_plugin(root), None);
-        assert_eq!(has_plugin(&root.join("missing.so")), None);
+        assert_eq!(has_plugin(&plugin).unwrap(), Some(true), "run `make plugin` first");
+        assert_eq!(has_plugin(&std::env::current_exe().unwrap()).unwrap(), Some(false));
+        assert_eq!(has_plugin(&root.join("Cargo.toml")).unwrap(), None);
+        assert_eq!(has_plugin(root).unwrap(), None);
+        assert_eq!(has_plugin(&root.join("missing.so")).unwrap(), None);
     }
 
     #[test]
@@ -117,14 +118,14 @@ mod tests {
             let mut bytes = page.clone();
             change(&mut bytes);
             std::fs::write(&path, bytes).unwrap();
-            has_plugin(&path)
+            has_plugin(&path).unwrap()
         };
-        assert_eq!(after(&|bytes| bytes.truncate(0)), None);
-        assert_eq!(after(&|bytes| bytes.truncate(63)), None);
-        assert_eq!(after(&|bytes| bytes[4] = 1), None);
+        assert_eq!(after(&|bytes| bytes.truncate(0)).unwrap(), None);
+        assert_eq!(after(&|bytes| bytes.truncate(63)).unwrap(), None);
+        assert_eq!(after(&|bytes| bytes[4] = 1).unwrap(), None);
         // The table of segments is beyond the end, or overflows.
-        assert_eq!(after(&|bytes| bytes[32..40].fill(0xff)), None);
-        assert_eq!(after(&|bytes| bytes[56..58].fill(0xff)), None);
+        assert_eq!(after(&|bytes| bytes[32..40].fill(0xff)).unwrap(), None);
+        assert_eq!(after(&|bytes| bytes[56..58].fill(0xff)).unwrap(), None);
         // Every other number of the first page.
         for at in 0..256 {
             after(&|bytes| bytes[at * 8..at * 8 + 8].fill(0xff));

@@ -7,6 +7,7 @@ mod elf;
 mod packages;
 mod places;
 mod probe;
+mod readable;
 
 use super::find;
 use crate::engine::PluginInfo;
@@ -30,10 +31,10 @@ pub struct Found {
 }
 
 /// Finds the plugins and loads each in a process of its own, several at a time. In the order of the search; a file that
-/// is found twice is listed where it was found first.
+/// is found twice is listed where it was found first. Fails if the process has no file descriptors left to search with.
 pub fn plugins() -> Result<Vec<PluginInfo>> {
     let library_folder = find::library_folder();
-    let found = places::search(&nonempty, library_folder.as_deref());
+    let found = places::search(&nonempty, library_folder.as_deref())?;
     if found.is_empty() {
         return Ok(Vec::new());
     }

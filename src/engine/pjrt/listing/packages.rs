@@ -1,7 +1,9 @@
 //! Finds the plugins in a folder of Python packages, without Python: by the entry points and file lists of the
 //! installed distributions, and by the namespace packages in which plugins are put.
 
+use super::readable::readable;
 use super::{Found, elf};
+use crate::error::Result;
 use crate::io;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,41 +26,42 @@ struct EntryPoint {
 
 /// Adds the plugins in a folder of packages: libraries in the folder itself, those of distributions, those in the
 /// namespaces.
-pub fn search(folder: &Path, found: &mut Vec<Found>) {
-    add_libraries(folder, folder, found);
-    for (path, name) in entries(folder) {
+pub fn search(folder: &Path, found: &mut Vec<Found>) -> Result<()> {
+    add_libraries(folder, folder, found)?;
+    for (path, name) in entries(folder)? {
         if let Some(package) = name.strip_suffix(".dist-info").or_else(|| name.strip_suffix(".egg-info")) {
-            add_distribution(folder, &path, &package.replacen('-', " ", 1), found);
+            add_distribution(folder, &path, &package.replacen('-', " ", 1), found)?;
         }
     }
     for group in GROUPS {
-        for (package, name) in entries(&folder.join(group)) {
-            add(files_below(&package, 0), found, |path| Found {
+        for (package, name) in entries(&folder.join(group))? {
+            add(files_below(&package, 0)?, found, |path| Found {
                 path,
                 how: "namespace",
                 folder: Some(folder.to_path_buf()),
                 name: Some(name.clone()),
                 package: None,
-            });
+            })?;
         }
     }
+    Ok(())
 }
 
 /// Adds the plugins that lie in a folder, as parts of what `searched` has.
-pub fn add_libraries(folder: &Path, searched: &Path, found: &mut Vec<Found>) {
-    add(entries(folder).into_iter().map(|(path, _)| path).collect(), found, |path| Found {
+pub fn add_libraries(folder: &Path, searched: &Path, found: &mut Vec<Found>) -> Result<()> {
+    add(entries(folder)?.into_iter().map(|(path, _)| path).collect(), found, |path| Found {
         path,
         how: "folder",
         folder: Some(searched.to_path_buf()),
         name: None,
         package: None,
-    });
+    })
 }
 
 /// Adds the plugins of a distribution whose files are described in the folder `about`.
-fn add_distribution(folder: &Path, about: &Path, package: &str, found: &mut Vec<Found>) {
-    let points = entry_points(&text(&about.join("entry_points.txt")).unwrap_or_default());
-    let listed = text(&about.join("RECORD"));
+fn add_distribution(folder: &Path, about: &Path, package: &str, found: &mut Vec<Found>) -> Result<()> {
+    let points = entry_points(&text(&about.join("entry_points.txt"))?.unwrap_or_default());
+    let listed = text(&about.join("RECORD"))?;
     let mut files: Vec<PathBuf> =
         recorded(listed.as_deref().unwrap_or_default()).map(|file| folder.join(file)).collect();
     if points.is_empty() {
@@ -66,7 +69,10 @@ fn add_distribution(folder: &Path, about: &Path, package: &str, found: &mut Vec<
         files.retain(|file| is_named_so(file));
     }
     if listed.is_none() {
-        files = points.iter().flat_map(|point| files_of_module(folder, &point.module)).collect();
+        files.clear();
+        for point in &points {
+            files.extend(files_of_module(folder, &point.module)?);
+        }
     }
     add(files, found, |path| {
         let is_of = |point: &&EntryPoint| path.starts_with(folder.join(point.module.replace('.', "/")));
@@ -78,13 +84,17 @@ fn add_distribution(folder: &Path, about: &Path, package: &str, found: &mut Vec<
             package: Some(package.to_string()),
             path,
         }
-    });
+    })
 }
 
 /// Adds the files that are plugins, or libraries that cannot be read, which the loader has to judge.
-fn add(files: Vec<PathBuf>, found: &mut Vec<Found>, describe: impl Fn(PathBuf) -> Found) {
-    let is_plugin = |path: &PathBuf| is_library(path) && path.is_file() && elf::has_plugin(path) != Some(false);
-    found.extend(files.into_iter().filter(is_plugin).map(describe));
+fn add(files: Vec<PathBuf>, found: &mut Vec<Found>, describe: impl Fn(PathBuf) -> Found) -> Result<()> {
+    for path in files.into_iter().filter(|path| is_library(path) && path.is_file()) {
+        if elf::has_plugin(&path)? != Some(false) {
+            found.push(describe(path));
+        }
+    }
+    Ok(())
 }
 
 fn is_library(path: &Path) -> bool {
@@ -98,45 +108,49 @@ fn is_named_so(path: &Path) -> bool {
     name.contains("pjrt") || name == "libtpu.so"
 }
 
-/// Entries of a folder with their names, sorted; nothing for a folder that cannot be read.
-pub fn entries(folder: &Path) -> Vec<(PathBuf, String)> {
-    let listed = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut all: Vec<(PathBuf, String)> =
-        listed.map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned())).collect();
+/// Entries of a folder with their names, sorted; nothing for a folder that cannot be read. Fails if the process has no
+/// file descriptors or memory left to read it.
+pub fn entries(folder: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let mut all = Vec::new();
+    for entry in readable(folder, std::fs::read_dir(folder))?.into_iter().flatten() {
+        if let Some(entry) = readable(folder, entry)? {
+            all.push((entry.path(), entry.file_name().to_string_lossy().into_owned()));
+        }
+    }
     all.sort();
-    all
+    Ok(all)
 }
 
-fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
+fn files_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for (path, _) in entries(folder) {
+    for (path, _) in entries(folder)? {
         // Links to folders may lead back.
         let is_folder = path.is_dir() && !path.is_symlink();
         if is_folder && depth < MOST_DEPTH {
-            files.extend(files_below(&path, depth + 1));
+            files.extend(files_below(&path, depth + 1)?);
         } else if !is_folder {
             files.push(path);
         }
     }
-    files
+    Ok(files)
 }
 
 /// Files of a module: those below its folder, or those beside its file.
-fn files_of_module(folder: &Path, module: &str) -> Vec<PathBuf> {
+fn files_of_module(folder: &Path, module: &str) -> Result<Vec<PathBuf>> {
     let path = folder.join(module.replace('.', "/"));
     if path.is_dir() {
         return files_below(&path, 0);
     }
     let parent = path.parent().filter(|parent| *parent != folder && parent.is_dir());
-    parent.map(|parent| files_below(parent, 0)).unwrap_or_default()
+    parent.map_or(Ok(Vec::new()), |parent| files_below(parent, 0))
 }
 
-/// Content of a text file; None if it is none, or cannot be read.
-pub fn text(path: &Path) -> Option<String> {
-    let (file, _) = io::open_regular(path).ok()?;
+/// Content of a text file; None if it is none, or cannot be read. Fails like [`entries`].
+pub fn text(path: &Path) -> Result<Option<String>> {
+    let Some((file, _)) = readable(path, io::open_regular(path))? else { return Ok(None) };
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    let read = readable(path, file.take(MOST_BYTES).read_to_end(&mut bytes))?;
+    Ok(read.map(|_| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Parses the entry points of plugins in an `entry_points.txt`: sections `[group]` with lines `name = module:object`.
@@ -228,7 +242,7 @@ mod tests {
         ];
         let root = folder("kinds", &files);
         let mut found = Vec::new();
-        search(&root, &mut found);
+        search(&root, &mut found).unwrap();
         let shown = |found: &Found| {
             let path = found.path.strip_prefix(&root).unwrap().to_str().unwrap().to_string();
             assert_eq!(found.folder.as_deref(), Some(&*root));
@@ -253,9 +267,9 @@ mod tests {
     fn folders_without_plugins_have_none() {
         let root = folder("none", &[("x-1.dist-info/RECORD", "\n,,\n\"\n\"\",\n../../etc/pjrt.so,,\n")]);
         let mut found = Vec::new();
-        search(&root, &mut found);
-        search(&root.join("missing"), &mut found);
-        search(&root.join("x-1.dist-info/RECORD"), &mut found);
+        for folder in ["", "missing", "x-1.dist-info/RECORD"] {
+            search(&root.join(folder), &mut found).unwrap();
+        }
         assert!(found.is_empty(), "{found:?}");
         std::fs::remove_dir_all(&root).unwrap();
     }

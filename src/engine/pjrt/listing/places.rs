@@ -3,6 +3,7 @@
 
 use super::{Found, packages};
 use crate::engine::pjrt::find;
+use crate::error::Result;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,13 +15,13 @@ type Variable<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 const PYTHONS: [&str; 2] = ["python3", "python"];
 
 /// Returns the plugins that are found, each once.
-pub fn search(variable: Variable, library_folder: Option<&Path>) -> Vec<Found> {
+pub fn search(variable: Variable, library_folder: Option<&Path>) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     found.extend(named_by("LXLA_PJRT_PLUGIN", variable));
     if let Some(folder) = library_folder {
-        search_beside(&folder.join("lazyxla"), &mut found);
+        search_beside(&folder.join("lazyxla"), &mut found)?;
         if let Some(plugins) = find::plugins_of_build(folder) {
-            packages::search(&plugins, &mut found);
+            packages::search(&plugins, &mut found)?;
         }
     }
     let list = variable("PJRT_NAMES_AND_LIBRARY_PATHS").unwrap_or_default();
@@ -33,10 +34,10 @@ pub fn search(variable: Variable, library_folder: Option<&Path>) -> Vec<Found> {
     }));
     // JAX's variable for libtpu.
     found.extend(named_by("TPU_LIBRARY_PATH", variable));
-    for folder in folders(variable) {
-        packages::search(&folder, &mut found);
+    for folder in folders(variable)? {
+        packages::search(&folder, &mut found)?;
     }
-    each_once(found)
+    Ok(each_once(found))
 }
 
 /// The plugin whose file a variable names.
@@ -46,11 +47,12 @@ fn named_by(name: &'static str, variable: Variable) -> Option<Found> {
 }
 
 /// Searches the folder of plugins beside the installed library, which has packages, or folders with the files of one.
-fn search_beside(own: &Path, found: &mut Vec<Found>) {
-    packages::search(own, found);
-    for (package, _) in packages::entries(own) {
-        packages::add_libraries(&package, own, found);
+fn search_beside(own: &Path, found: &mut Vec<Found>) -> Result<()> {
+    packages::search(own, found)?;
+    for (package, _) in packages::entries(own)? {
+        packages::add_libraries(&package, own, found)?;
     }
+    Ok(())
 }
 
 /// Keeps the first of those that are one file, and resolves links.
@@ -63,75 +65,92 @@ fn each_once(found: Vec<Found>) -> Vec<Found> {
 }
 
 /// Folders of Python packages, each once. Only absolute paths count.
-fn folders(variable: Variable) -> Vec<PathBuf> {
+fn folders(variable: Variable) -> Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for name in ["LXLA_PLUGIN_DIRS", "PYTHONPATH"] {
         folders.extend(std::env::split_paths(&variable(name).unwrap_or_default()));
     }
-    for site in prefixes(variable).iter().flat_map(|prefix| sites(prefix)) {
-        let linked = linked_folders(&site);
-        folders.push(site);
-        folders.extend(linked);
+    for prefix in prefixes(variable)? {
+        for site in sites(&prefix)? {
+            let linked = linked_folders(&site)?;
+            folders.push(site);
+            folders.extend(linked);
+        }
     }
     let mut seen = HashSet::new();
     let there = folders.into_iter().filter(|folder| folder.is_absolute() && folder.is_dir());
-    there.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| seen.insert(folder.clone())).collect()
+    Ok(there.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| seen.insert(folder.clone())).collect())
 }
 
 /// Folders in which a Python is installed: those of virtual environments that are active, of the programs in `PATH`,
 /// and the user's.
-fn prefixes(variable: Variable) -> Vec<PathBuf> {
+fn prefixes(variable: Variable) -> Result<Vec<PathBuf>> {
     let mut prefixes = Vec::new();
     for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
-        prefixes.extend(variable(name).map(PathBuf::from).map(with_base).unwrap_or_default());
+        if let Some(prefix) = variable(name) {
+            prefixes.extend(with_base(PathBuf::from(prefix))?);
+        }
     }
     for folder in std::env::split_paths(&variable("PATH").unwrap_or_default()) {
         let programs = PYTHONS.map(|name| folder.join(name));
-        prefixes.extend(programs.iter().filter(|program| program.is_file()).flat_map(|program| prefixes_of(program)));
+        for program in programs.iter().filter(|program| program.is_file()) {
+            prefixes.extend(prefixes_of(program)?);
+        }
     }
     if variable("PYTHONNOUSERSITE").is_none() {
         let of_home = || variable("HOME").map(|home| PathBuf::from(home).join(".local"));
         prefixes.extend(variable("PYTHONUSERBASE").map(PathBuf::from).or_else(of_home));
     }
-    prefixes
+    Ok(prefixes)
 }
 
 /// Folders to which a program belongs: that of its virtual environment, or those of the program and of the file to
 /// which it links.
-fn prefixes_of(program: &Path) -> Vec<PathBuf> {
+fn prefixes_of(program: &Path) -> Result<Vec<PathBuf>> {
     let prefix_of = |program: &Path| program.parent().and_then(Path::parent).map(Path::to_path_buf);
     match prefix_of(program) {
         Some(prefix) if prefix.join("pyvenv.cfg").is_file() => with_base(prefix),
-        prefix => prefix.into_iter().chain(program.canonicalize().ok().and_then(|file| prefix_of(&file))).collect(),
+        prefix => {
+            let linked = program.canonicalize().ok().and_then(|file| prefix_of(&file));
+            Ok(prefix.into_iter().chain(linked).collect())
+        }
     }
 }
 
 /// A folder, and that of the Python from which it was made if it is a virtual environment that uses the packages there.
-fn with_base(prefix: PathBuf) -> Vec<PathBuf> {
-    let settings = packages::text(&prefix.join("pyvenv.cfg")).unwrap_or_default();
+fn with_base(prefix: PathBuf) -> Result<Vec<PathBuf>> {
+    let settings = packages::text(&prefix.join("pyvenv.cfg"))?.unwrap_or_default();
     let setting = |name: &str| {
         let pairs = settings.lines().filter_map(|line| line.split_once('='));
         pairs.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name).map(|(_, value)| value)
     };
     let uses_base = setting("include-system-site-packages").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let base = setting("home").filter(|_| uses_base).and_then(|home| Path::new(home).parent()).map(Path::to_path_buf);
-    std::iter::once(prefix).chain(base).collect()
+    Ok(std::iter::once(prefix).chain(base).collect())
 }
 
 /// Folders of packages of an installed Python, of each version.
-fn sites(prefix: &Path) -> Vec<PathBuf> {
-    let libraries = ["lib", "lib64", "local/lib"].map(|library| prefix.join(library));
-    let versions = libraries.iter().flat_map(|library| packages::entries(library));
-    let versions = versions.filter(|(_, name)| name.starts_with("python")).map(|(version, _)| version);
-    versions.flat_map(|version| ["site-packages", "dist-packages"].map(|name| version.join(name))).collect()
+fn sites(prefix: &Path) -> Result<Vec<PathBuf>> {
+    let mut sites = Vec::new();
+    for library in ["lib", "lib64", "local/lib"] {
+        for (version, name) in packages::entries(&prefix.join(library))? {
+            if name.starts_with("python") {
+                sites.extend(["site-packages", "dist-packages"].map(|name| version.join(name)));
+            }
+        }
+    }
+    Ok(sites)
 }
 
 /// Folders that `.pth` files add to a folder of packages. Lines with code are not run.
-fn linked_folders(site: &Path) -> Vec<PathBuf> {
-    let files = packages::entries(site).into_iter().filter(|(_, name)| name.ends_with(".pth"));
-    let texts = files.filter_map(|(path, _)| packages::text(&path));
-    let linked = |text: String| text.lines().map(|line| site.join(line.trim())).collect::<Vec<_>>();
-    texts.flat_map(linked).filter(|folder| folder != site && folder.is_dir()).collect()
+fn linked_folders(site: &Path) -> Result<Vec<PathBuf>> {
+    let mut linked = Vec::new();
+    for (path, _) in packages::entries(site)?.into_iter().filter(|(_, name)| name.ends_with(".pth")) {
+        let text = packages::text(&path)?.unwrap_or_default();
+        let folders = text.lines().map(|line| site.join(line.trim()));
+        linked.extend(folders.filter(|folder| folder != site && folder.is_dir()));
+    }
+    Ok(linked)
 }
 
 #[cfg(test)]
@@ -160,7 +179,7 @@ mod tests {
             known.map(|(_, value)| value.as_os_str().to_os_string()).filter(|value| !value.is_empty())
         };
         let shown = |found: Found| (found.path.strip_prefix(root).unwrap().display().to_string(), found.how);
-        search(&variable, library_folder).into_iter().map(shown).collect()
+        search(&variable, library_folder).unwrap().into_iter().map(shown).collect()
     }
 
     #[test]

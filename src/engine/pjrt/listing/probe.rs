@@ -2,8 +2,9 @@
 //! together with the processes of its group.
 
 use super::answer::{self, Answer, End};
+use super::readable::is_exhausted;
 use crate::error;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
@@ -105,9 +106,10 @@ fn run(program: &Path, limit: Duration, plugin: &Path) -> Result<Answer> {
     let deadline = Instant::now() + limit;
     let mut command = Command::new(program);
     command.arg(plugin).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command
-        .spawn()
-        .map_err(|e| error!(FailedPrecondition, "the program {} cannot be started: {e}", program.display()))?;
+    let mut child = command.spawn().map_err(|e| {
+        let code = if is_exhausted(&e) { Code::ResourceExhausted } else { Code::FailedPrecondition };
+        Error::new(code, format!("the program {} cannot be started: {e}", program.display()))
+    })?;
     let mut text = Stream::new(child.stdout.take().map(OwnedFd::from));
     let mut printed = Stream::new(child.stderr.take().map(OwnedFd::from));
     let is_in_time = listen(&mut text, &mut printed, deadline) && (text.is_answer() || wait(&child, deadline));
