@@ -4,6 +4,10 @@
 use crate::error;
 use crate::error::Result;
 use std::fmt::Display;
+use std::hint::black_box;
+
+/// Number of bytes below which [`probe`] does not test: as in any program, there is memory for small things.
+const LEAST_PROBED: usize = 1 << 20;
 
 /// Creates an empty vector with capacity for `count` elements. If there is no memory, returns RESOURCE_EXHAUSTED with a
 /// message that has the number of bytes and `purpose`.
@@ -45,6 +49,19 @@ pub fn zeroed_bytes(size: usize) -> Result<Vec<u8>> {
     bytes.ok_or_else(|| error!(ResourceExhausted, "no host memory for {size} bytes"))
 }
 
+/// Returns RESOURCE_EXHAUSTED if `bytes` of memory cannot be allocated: they are allocated as a test, and freed. For
+/// work that takes many small allocations in proportion to something from outside, through hash maps or crates that
+/// abort the process without memory. What other threads allocate meanwhile is not counted.
+pub fn probe(bytes: usize, purpose: impl Display) -> Result<()> {
+    if bytes < LEAST_PROBED {
+        return Ok(());
+    }
+    let test =
+        zeroed_bytes(bytes).map_err(|_| error!(ResourceExhausted, "no host memory for {purpose}: {bytes} bytes"));
+    // The compiler may not remove an allocation that it cannot see through.
+    test.map(|test| drop(black_box(test)))
+}
+
 /// Bytes of memory and swap of the machine; `u64::MAX` if the system does not report them.
 fn memory_of_machine() -> u64 {
     let info = rustix::system::sysinfo();
@@ -67,5 +84,7 @@ mod tests {
         assert!(with_room::<u64>(usize::MAX, "a test").is_err());
         assert_eq!(copied(&[1, 2], "a test").unwrap(), [1, 2]);
         assert_eq!(collected(0..3, "a test").unwrap(), [0, 1, 2]);
+        assert!(probe(1 << 61, "a test").unwrap_err().message.contains(&(1u64 << 61).to_string()));
+        assert!(probe(0, "a test").is_ok() && probe(1 << 21, "a test").is_ok());
     }
 }

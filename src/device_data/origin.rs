@@ -3,6 +3,8 @@
 //! device, and can then not be followed.
 
 use super::{DeviceData, Name};
+use crate::allocation::{collected, filled, probe, with_room};
+use crate::error::Result;
 use crate::ir::{Op, Program, Scheme, Trace, take_closed_body};
 use crate::ops::definition;
 use crate::ops::rules::{Derivative, is_differentiable};
@@ -10,6 +12,7 @@ use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, LazyLock, Weak};
 
 /// A sync that computed data, or a copy of data from another device.
@@ -102,72 +105,129 @@ impl Ran {
     }
 }
 
-/// Which parameters and outputs of a program have a tangent that reaches an output: one bit for each parameter, then
-/// for each output, for every output.
+/// The values of a program from which tangents reach its values: a graph. Its memory is linear in the program.
 struct Dependencies {
-    parameters: usize,
-    outputs: Vec<Vec<u64>>,
+    /// For each value, the end of its operands in `operands`. They start where those of the value before end.
+    ends: Vec<u32>,
+    /// Operands, by position, whose tangents a value has.
+    operands: Vec<u32>,
+    /// Position of each parameter.
+    parameters: Vec<u32>,
+    /// Position of each output.
+    outputs: Vec<u32>,
+    /// The last set of outputs that [`Dependencies::reached_from`] was asked for, ascending, and its answer: a training
+    /// loop asks for the same ones in every step.
+    last: Mutex<Option<(Vec<u32>, Arc<Marks>)>>,
 }
 
-fn bit(set: &[u64], at: usize) -> bool {
-    set[at / 64] >> (at % 64) & 1 == 1
+/// For each value, which one of a set of outputs is connected to it: [`NO_OUTPUT`], [`SEVERAL`], or a number.
+type Marks = Vec<u32>;
+
+const NO_OUTPUT: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX - 1;
+
+fn joined(a: u32, b: u32) -> u32 {
+    match (a, b) {
+        (NO_OUTPUT, other) | (other, NO_OUTPUT) => other,
+        _ if a == b => a,
+        _ => SEVERAL,
+    }
+}
+
+/// Whether a mark says that another output than this one is connected.
+fn is_another(mark: u32, output: usize) -> bool {
+    mark != NO_OUTPUT && mark != output as u32
 }
 
 impl Dependencies {
-    fn of(program: &Arc<Program>) -> Dependencies {
+    fn of(program: &Arc<Program>) -> Result<Dependencies> {
+        const PURPOSE: &str = "the dependencies of a program";
+        probe(program.decoded_bytes(), PURPOSE)?;
         let (values, outputs) = program.decode();
-        let parameters = values.iter().filter(|value| value.op == Op::Leaf).count();
-        let words = (parameters + outputs.len()).div_ceil(64);
-        let mut of_position: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        for (number, &output) in outputs.iter().enumerate() {
-            of_position.entry(output).or_default().push(number);
-        }
-        let mut sets: Vec<Vec<u64>> = Vec::with_capacity(values.len());
-        let mut parameter = 0;
+        let (mut ends, mut parameters) = (with_room(values.len(), PURPOSE)?, Vec::new());
+        let mut operands = with_room(values.iter().map(|value| value.operands.len()).sum(), PURPOSE)?;
         for (position, value) in values.iter().enumerate() {
-            let mut set = vec![0; words];
+            let is_zero = matches!(definition(value.op).derivative, Derivative::Zero);
+            let passes = value.op.has_results() || is_differentiable(value.ty.dtype) && !is_zero;
             if value.op == Op::Leaf {
-                set[parameter / 64] |= 1 << (parameter % 64);
-                parameter += 1;
-            } else {
-                let is_zero = matches!(definition(value.op).derivative, Derivative::Zero);
-                let passes = value.op.has_results() || is_differentiable(value.ty.dtype) && !is_zero;
-                for &operand in value.operands.iter().filter(|_| passes) {
-                    set.iter_mut().zip(&sets[operand]).for_each(|(to, from)| *to |= from);
+                parameters.push(position as u32);
+            } else if passes {
+                operands.extend(value.operands.iter().map(|&operand| operand as u32));
+            }
+            ends.push(operands.len() as u32);
+        }
+        let outputs = collected(outputs.iter().map(|&output| output as u32), PURPOSE)?;
+        Ok(Dependencies { ends, operands, parameters, outputs, last: Mutex::default() })
+    }
+
+    fn operands(&self, position: usize) -> &[u32] {
+        let start = if position == 0 { 0 } else { self.ends[position - 1] };
+        &self.operands[start as usize..self.ends[position] as usize]
+    }
+
+    /// Marks at the positions of these outputs alone.
+    fn marks(&self, outputs: &[u32]) -> Result<Marks> {
+        let mut marks = filled(NO_OUTPUT, self.ends.len(), "the dependencies of a program")?;
+        for &output in outputs {
+            let mark = &mut marks[self.outputs[output as usize] as usize];
+            *mark = joined(*mark, output);
+        }
+        Ok(marks)
+    }
+
+    /// For each value, the outputs of these on which it depends. `outputs` is ascending.
+    fn reached_from(&self, outputs: Vec<u32>) -> Result<Arc<Marks>> {
+        if let Some((_, marks)) = self.last.lock().as_ref().filter(|(known, _)| *known == outputs) {
+            return Ok(marks.clone());
+        }
+        let mut marks = self.marks(&outputs)?;
+        for position in 0..marks.len() {
+            let own = marks[position];
+            marks[position] =
+                self.operands(position).iter().fold(own, |mark, &operand| joined(mark, marks[operand as usize]));
+        }
+        let marks = Arc::new(marks);
+        *self.last.lock() = Some((outputs, marks.clone()));
+        Ok(marks)
+    }
+
+    /// For each value, the outputs of these that depend on it.
+    fn leading_to(&self, outputs: &[u32]) -> Result<Marks> {
+        let mut marks = self.marks(outputs)?;
+        for position in (0..marks.len()).rev().filter(|_| !outputs.is_empty()) {
+            let mark = marks[position];
+            if mark != NO_OUTPUT {
+                for &operand in self.operands(position) {
+                    let of_operand = &mut marks[operand as usize];
+                    *of_operand = joined(*of_operand, mark);
                 }
             }
-            for number in of_position.get(&position).into_iter().flatten() {
-                let at = parameters + number;
-                set[at / 64] |= 1 << (at % 64);
-            }
-            sets.push(set);
         }
-        let outputs = outputs.iter().map(|&output| sets[output].clone()).collect();
-        Dependencies { parameters, outputs }
+        Ok(marks)
     }
 
     /// The dependencies of a program, remembered for the last few programs: a training loop asks for the same one in
     /// every step.
-    fn remembered(program: &Arc<Program>) -> Arc<Dependencies> {
+    fn remembered(program: &Arc<Program>) -> Result<Arc<Dependencies>> {
         static LAST: Mutex<Vec<(Arc<Program>, Arc<Dependencies>)>> = Mutex::new(Vec::new());
         const MOST: usize = 8;
         let mut last = LAST.lock();
         // By address first: comparing two programs reads all their words up to the first difference.
         if let Some((_, known)) = last.iter().find(|(known, _)| Arc::ptr_eq(known, program)) {
-            return known.clone();
+            return Ok(known.clone());
         }
         if let Some((address, known)) = last.iter_mut().find(|(known, _)| known == program) {
             *address = program.clone();
-            return known.clone();
+            return Ok(known.clone());
         }
         drop(last);
-        let made = Arc::new(Dependencies::of(program));
+        let made = Arc::new(Dependencies::of(program)?);
         let mut last = LAST.lock();
         if last.len() == MOST {
             last.remove(0);
         }
         last.push((program.clone(), made.clone()));
-        made
+        Ok(made)
     }
 }
 
@@ -208,64 +268,64 @@ impl Visits {
 /// only targets on a path through it are other results of the same program.
 struct Latest {
     dependencies: Arc<Dependencies>,
-    /// The outputs that are targets: one bit for each, after those of the parameters.
-    targets: Vec<u64>,
+    /// The targets on which each value depends.
+    reached: Arc<Marks>,
 }
 
 impl Latest {
     /// None if a target may be older than the sync, or if it ran several programs.
-    fn of(origin: &Arc<Origin>, targets: &[u64]) -> Option<Latest> {
-        let (Some(scheme), [run]) = (&origin.scheme, &*origin.runs) else { return None };
+    fn of(origin: &Arc<Origin>, targets: &[u64]) -> Result<Option<Latest>> {
+        let (Some(scheme), [run]) = (&origin.scheme, &*origin.runs) else { return Ok(None) };
         if targets.iter().any(|&serial| serial < origin.first_serial) {
-            return None;
+            return Ok(None);
         }
-        let dependencies = Dependencies::remembered(&run.program);
-        let mut set = vec![0; (dependencies.parameters + dependencies.outputs.len()).div_ceil(64)];
-        for &serial in targets {
+        let dependencies = Dependencies::remembered(&run.program)?;
+        let output = |&serial: &u64| {
             let root = scheme.roots.get((serial - origin.first_serial) as usize);
-            if let Some(&(_, output)) = root.filter(|(_, output)| *output < dependencies.outputs.len()) {
-                let at = dependencies.parameters + output;
-                set[at / 64] |= 1 << (at % 64);
-            }
-        }
-        Some(Latest { dependencies, targets: set })
+            root.map(|&(_, output)| output as u32).filter(|&output| (output as usize) < dependencies.outputs.len())
+        };
+        let mut outputs: Vec<u32> = with_room(targets.len(), "the targets of gradients")?;
+        outputs.extend(targets.iter().filter_map(output));
+        outputs.sort_unstable();
+        let reached = dependencies.reached_from(outputs)?;
+        Ok(Some(Latest { dependencies, reached }))
     }
 
     /// Whether a path leads from a target to this output, of the only program.
     fn is_reached(&self, output: usize) -> bool {
-        let Some(on_path) = self.dependencies.outputs.get(output) else { return true };
-        let itself = self.dependencies.parameters + output;
-        on_path.iter().zip(&self.targets).enumerate().any(|(word, (on_path, targets))| {
-            let itself = if word == itself / 64 { 1 << (itself % 64) } else { 0 };
-            on_path & targets & !itself != 0
-        })
+        // An output is not on a path to itself.
+        let position = self.dependencies.outputs.get(output);
+        position.is_none_or(|&position| is_another(self.reached[position as usize], output))
     }
 }
 
 /// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
 /// one. Data that was computed by a sync of whose results none is left, and that is younger than a target, may have
 /// been on a path, and counts as one.
-pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Option<LostPath> {
-    let oldest = *targets.iter().min()?;
+pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Result<Option<LostPath>> {
+    let Some(&oldest) = targets.iter().min() else { return Ok(None) };
     let mut visits = Visits::default();
     // In a training loop, all leaves and targets are results of the last step.
     let mut known: FxHashMap<*const Origin, Option<Latest>> = FxHashMap::default();
     for (origin, output) in leaves.iter().filter_map(|data| data.origin()) {
-        let latest = known.entry(Arc::as_ptr(origin)).or_insert_with(|| Latest::of(origin, targets));
+        let latest = match known.entry(Arc::as_ptr(origin)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Latest::of(origin, targets)?),
+        };
         if latest.as_ref().is_none_or(|latest| latest.is_reached(*output)) {
             visits.add(origin, *output);
         }
     }
     if visits.pending.is_empty() {
-        return None;
+        return Ok(None);
     }
     let numbers: FxHashMap<u64, usize> = targets.iter().enumerate().map(|(i, &serial)| (serial, i)).collect();
     while let Some((origin, outputs)) = visits.pending.pop() {
-        if let Some(path) = through(&origin, outputs, &numbers, oldest, &mut visits) {
-            return Some(path);
+        if let Some(path) = through(&origin, outputs, &numbers, oldest, &mut visits)? {
+            return Ok(Some(path));
         }
     }
-    None
+    Ok(None)
 }
 
 /// Looks for a target among what these outputs of a sync were computed from. Adds the origins of the arguments to
@@ -276,30 +336,26 @@ fn through(
     targets: &FxHashMap<u64, usize>,
     oldest: u64,
     visits: &mut Visits,
-) -> Option<LostPath> {
+) -> Result<Option<LostPath>> {
     let is_copy = origin.scheme.is_none();
-    let lost = |target: usize| Some(LostPath { target, name: origin.name.clone(), is_copy });
+    let lost = |target: usize| Ok(Some(LostPath { target, name: origin.name.clone(), is_copy }));
     let kept: FxHashMap<usize, u64> = origin.kept().collect();
     let mut wanted: FxHashSet<usize> = outputs.into_iter().collect();
     for run in origin.runs.iter().rev() {
-        let dependencies = Dependencies::remembered(&run.program);
+        let dependencies = Dependencies::remembered(&run.program)?;
         let first_output = run.first_output;
         let own = |output: usize| output.checked_sub(first_output).filter(|&at| at < dependencies.outputs.len());
-        let mut set = vec![0; (dependencies.parameters + dependencies.outputs.len()).div_ceil(64)];
-        for at in wanted.iter().filter_map(|&output| own(output)) {
-            let mut on_path = dependencies.outputs[at].clone();
-            // An output is not on a path to itself.
-            let itself = dependencies.parameters + at;
-            on_path[itself / 64] &= !(1 << (itself % 64));
-            set.iter_mut().zip(on_path).for_each(|(to, from)| *to |= from);
-        }
+        let own_wanted: Vec<u32> = wanted.iter().filter_map(|&output| own(output)).map(|at| at as u32).collect();
+        let marks = dependencies.leading_to(&own_wanted)?;
         for (&output, serial) in &kept {
-            let is_on_path = own(output).is_some_and(|at| bit(&set, dependencies.parameters + at));
+            // An output is not on a path to itself.
+            let is_on_path = own(output).is_some_and(|at| is_another(marks[dependencies.outputs[at] as usize], at));
             if let Some(&target) = targets.get(serial).filter(|_| is_on_path) {
                 return lost(target);
             }
         }
-        for (_, argument) in run.arguments.iter().enumerate().filter(|(i, _)| bit(&set, *i)) {
+        let is_on_path = |i: usize| marks[dependencies.parameters[i] as usize] != NO_OUTPUT;
+        for (_, argument) in run.arguments.iter().enumerate().filter(|(i, _)| is_on_path(*i)) {
             match argument {
                 Argument::Made(output) => {
                     if let Some(&target) = kept.get(output).and_then(|serial| targets.get(serial)) {
@@ -321,5 +377,61 @@ fn through(
             }
         }
     }
-    None
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
+    use crate::ops;
+
+    /// The program of these results of parameters, all f32.
+    fn program(parameters: usize, results: impl FnOnce(&mut Trace, &[NodeId]) -> Vec<NodeId>) -> Arc<Program> {
+        let mut trace = Trace::new();
+        let ty = TensorType::new(DType::F32, &[]);
+        let parameters: Vec<NodeId> = (0..parameters).map(|_| trace.parameter(ty.clone())).collect();
+        let results = results(&mut trace, &parameters);
+        Arc::new(take_closed_body(&trace, &parameters, &[], &results).program().clone())
+    }
+
+    #[test]
+    fn outputs_depend_on_others_but_not_on_themselves() {
+        let program = program(2, |trace, p| {
+            let double = ops::binary(trace, BinaryOp::Add, p[0], p[0]).unwrap();
+            let sum = ops::binary(trace, BinaryOp::Add, double, p[1]).unwrap();
+            let is_less = ops::compare(trace, CompareOp::Lt, double, sum).unwrap();
+            vec![double, sum, is_less, double]
+        });
+        let dependencies = Dependencies::of(&program).unwrap();
+        let reached = |from: &[u32]| {
+            let marks = dependencies.reached_from(from.to_vec()).unwrap();
+            [0, 1, 2, 3].map(|output| is_another(marks[dependencies.outputs[output] as usize], output))
+        };
+        assert_eq!(reached(&[0]), [false, true, false, true]);
+        assert_eq!(reached(&[1]), [false; 4]);
+        assert_eq!(reached(&[0, 3]), [true, true, false, true]);
+        assert_eq!(reached(&[2]), [false; 4]);
+        assert_eq!(reached(&[]), [false; 4]);
+        let needed = |by: &[u32]| {
+            let marks = dependencies.leading_to(by).unwrap();
+            [0, 1].map(|i| marks[dependencies.parameters[i] as usize] != NO_OUTPUT)
+        };
+        assert_eq!(
+            (needed(&[0]), needed(&[1]), needed(&[2]), needed(&[])),
+            ([true, false], [true; 2], [false; 2], [false; 2])
+        );
+    }
+
+    #[test]
+    fn the_memory_of_dependencies_is_linear_in_the_program() {
+        let many = 20_000;
+        let program =
+            program(many, |trace, p| p.iter().map(|&x| ops::unary(trace, UnaryOp::Tanh, x).unwrap()).collect());
+        let dependencies = Dependencies::of(&program).unwrap();
+        assert_eq!((dependencies.parameters.len(), dependencies.outputs.len()), (many, many));
+        assert_eq!((dependencies.ends.len(), dependencies.operands.len()), (2 * many, many));
+        let marks = dependencies.reached_from((0..many as u32).collect()).unwrap();
+        assert!((0..many).all(|at| !is_another(marks[dependencies.outputs[at] as usize], at)));
+    }
 }

@@ -1,12 +1,11 @@
 //! Parses the header of a safetensors file. serde parses the JSON, and the safetensors crate validates offsets and
 //! shapes; the contents are used only after that.
 
-use crate::allocation::zeroed_bytes;
+use crate::allocation::probe;
 use safetensors::tensor::{Metadata, TensorInfo};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::hint::black_box;
 
 /// Name reserved by the format for metadata of the whole file.
 pub const METADATA_NAME: &str = "__metadata__";
@@ -25,8 +24,8 @@ struct Tensors(Vec<(String, TensorInfo)>, About);
 /// not enough memory.
 pub fn parse(json: &[u8]) -> crate::error::Result<Result<(Metadata, About), String>> {
     // serde aborts the process if an allocation fails. So the largest amount of memory that it may need is allocated
-    // here as a test, and freed. The compiler may not remove an allocation that it cannot see through.
-    drop(black_box(zeroed_bytes(json.len().saturating_mul(MEMORY_PER_BYTE))?));
+    // here as a test, and freed.
+    probe(json.len().saturating_mul(MEMORY_PER_BYTE), "the header of a file")?;
     let parsed: Result<Tensors, _> = serde_json::from_slice(json);
     Ok(parsed.map_err(|e| e.to_string()).and_then(|Tensors(mut tensors, about)| {
         tensors.sort_by_key(|(_, info)| info.data_offsets);

@@ -75,6 +75,11 @@ impl Program {
         parameters.nth(index).expect("a parameter of the program").ty
     }
 
+    /// Upper bound on the memory that [`Program::decode`] takes. An instruction has at least 3 words.
+    pub fn decoded_bytes(&self) -> usize {
+        self.words().len().saturating_mul(DECODED_BYTES)
+    }
+
     /// Returns the values in order, and the positions of the outputs.
     pub fn decode(&self) -> (Vec<Instruction>, Vec<usize>) {
         let mut reader = Reader { program: self, at: 0, shapes: Vec::new() };
@@ -86,6 +91,9 @@ impl Program {
         (values, outputs)
     }
 }
+
+/// Memory of a decoded program for each of its words: an instruction in a list of instructions that grows.
+const DECODED_BYTES: usize = 2 * size_of::<Instruction>() / 3 + 1;
 
 struct Reader<'a> {
     program: &'a Program,

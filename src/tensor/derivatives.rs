@@ -74,7 +74,7 @@ fn check_history(trace: &Trace, leaves: &[NodeId], xs: &[NodeId]) -> Result<()> 
         .filter_map(|(i, &x)| device_data::of_node(trace, trace.node(x)).map(|data| (i, data.serial())))
         .collect();
     let targets: Vec<u64> = data.iter().map(|(_, serial)| *serial).collect();
-    let Some(path) = device_data::lost_path(&leaves, &targets) else { return Ok(()) };
+    let Some(path) = device_data::lost_path(&leaves, &targets)? else { return Ok(()) };
     let (x, name) = (data[path.target].0, path.name);
     if path.is_copy {
         return Err(error!(
