@@ -436,6 +436,9 @@ impl DeviceState {
         }
         self.spares = Spares::default();
         let garbage = self.clear_trace().into();
+        // A trace keeps its memory for the next step; that of another environment may be much smaller.
+        self.trace.release_memory();
+        self.compact_at = COMPACT_FROM;
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)
     }

@@ -4,10 +4,11 @@ use super::program::Body;
 use super::trace::{Node, NodeId, Trace};
 use std::sync::Arc;
 
-/// A copy of a trace without the data of its leaves and the values of its scalars. The ids of shapes stay the same as
-/// long as the trace exists, so that they need no copy.
+/// A copy of a trace without the data of its leaves and the values of its scalars. It has the ids of shapes, and is equal
+/// to no trace any more after these changed.
 pub(super) struct TraceCopy {
     pub nodes: Vec<Node>,
+    shape_generation: u32,
     spilled: Vec<NodeId>,
     attributes: Vec<i64>,
     bodies: Vec<Arc<Body>>,
@@ -17,6 +18,7 @@ impl TraceCopy {
     pub fn of(trace: &Trace) -> TraceCopy {
         TraceCopy {
             nodes: trace.nodes.clone(),
+            shape_generation: trace.shape_generation(),
             spilled: trace.spilled.clone(),
             attributes: trace.attributes.clone(),
             bodies: trace.bodies.clone(),
@@ -29,6 +31,7 @@ impl TraceCopy {
     pub fn is_of(&self, trace: &Trace, is_same: impl Fn(&Node, &Node) -> bool) -> bool {
         let is_same_body = |(a, b): (&Arc<Body>, &Arc<Body>)| Arc::ptr_eq(a, b) || a == b;
         self.nodes.len() == trace.nodes.len()
+            && self.shape_generation == trace.shape_generation()
             && self.bodies.len() == trace.bodies.len()
             && self.attributes == trace.attributes
             && self.nodes.iter().zip(&trace.nodes).all(|(a, b)| is_same_operation(a, b) & is_same(a, b))

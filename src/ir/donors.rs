@@ -1,7 +1,8 @@
 //! Selects the parameters that a program may donate. The selection is made before the cache lookup, and is part of the
 //! key.
 
-use super::trace::{NodeId, ShapeId, Trace};
+use super::shapes::ShapeId;
+use super::trace::{NodeId, Trace};
 use crate::types::{DType, count};
 use rustc_hash::FxHashMap;
 

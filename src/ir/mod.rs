@@ -21,6 +21,7 @@ mod record;
 mod replay;
 mod rewind;
 mod scheme;
+mod shapes;
 mod trace;
 mod window;
 
@@ -41,5 +42,6 @@ pub use planner::Planner;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;
 pub use scheme::{Argument, Scheme, Stage};
-pub use trace::{NONE, Node, NodeId, ShapeId, Trace};
+pub use shapes::ShapeId;
+pub use trace::{NONE, Node, NodeId, Trace};
 pub use window::Window;

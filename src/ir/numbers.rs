@@ -1,7 +1,8 @@
 //! Value numbering: equal numbers for nodes that apply the same operation to the same values.
 
 use super::op::Op;
-use super::trace::{NodeId, ShapeId, Trace};
+use super::shapes::ShapeId;
+use super::trace::{NodeId, Trace};
 use crate::types::DType;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -28,8 +28,7 @@ struct Known {
     scheme: Arc<Scheme>,
 }
 
-/// Makes the schemes of one device's syncs, and remembers those of the last different traces. The ids of shapes stay
-/// the same as long as the device exists.
+/// Makes the schemes of one device's syncs, and remembers those of the last different traces.
 #[derive(Default)]
 pub struct Planner {
     /// Memory of linearizations.

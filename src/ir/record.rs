@@ -5,7 +5,8 @@ use super::inferences::{self, Arguments};
 use super::leaf::{LeafData, LeafPlace, Parameter};
 use super::op::Op;
 use super::program::Body;
-use super::trace::{NONE, Node, NodeId, ShapeId, Trace, node};
+use super::shapes::ShapeId;
+use super::trace::{NONE, Node, NodeId, Trace, node};
 use crate::types::{DType, Scalar, TensorType};
 use std::sync::Arc;
 

@@ -45,6 +45,7 @@ impl Trace {
         self.attributes.truncate(mark.attributes);
         self.scalars.truncate(mark.scalars);
         self.bodies.truncate(mark.bodies);
+        self.forget_shapes();
         self.leaves.split_off(mark.leaves)
     }
 }

@@ -6,17 +6,13 @@ use super::inferences::Inferences;
 use super::leaf::LeafData;
 use super::op::Op;
 use super::program::Body;
+use super::shapes::{ShapeId, Shapes};
 use crate::types::{DType, Dims, Scalar, TensorType};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Id of a node in the trace. Valid until the trace is compacted or cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId(pub u32);
-
-/// Id of an interned shape: equal shapes of one trace have equal ids. Shapes are never removed, because there are few.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ShapeId(pub u32);
 
 /// Number of leaves up to which a new list of leaves starts empty.
 const FEW_LEAVES: usize = 16;
@@ -65,19 +61,6 @@ pub struct Trace {
     pending: usize,
     /// Whether an operation exchanges values between the devices of a mesh outside `shard_map`.
     pub(super) has_collectives: bool,
-}
-
-struct Shapes {
-    ids: FxHashMap<Dims, ShapeId>,
-    dims: Vec<Dims>,
-    /// The two shapes that were used last.
-    last: [ShapeId; 2],
-}
-
-impl Default for Shapes {
-    fn default() -> Shapes {
-        Shapes { ids: FxHashMap::default(), dims: Vec::new(), last: [ShapeId(0); 2] }
-    }
 }
 
 impl Trace {
@@ -203,32 +186,28 @@ impl Trace {
     /// Dimensions of a shape.
     #[inline]
     pub fn dims(&self, shape: ShapeId) -> &Dims {
-        &self.shapes.dims[shape.0 as usize]
+        self.shapes.dims(shape)
     }
 
     /// Returns the id of a shape, and interns it if it is new.
     #[inline]
     pub fn intern(&mut self, dims: &[i64]) -> ShapeId {
-        // Fast path for the two shapes used last. They are compared element by element, because a call to memcmp takes
-        // longer for so few.
-        let is = |id: ShapeId| self.shapes.dims.get(id.0 as usize).is_some_and(|known| known.iter().eq(dims));
-        let [last, before] = self.shapes.last;
-        if is(last) {
-            return last;
-        }
-        let id = if is(before) { before } else { self.look_up(dims) };
-        self.shapes.last = [id, last];
-        id
+        self.shapes.intern(dims)
     }
 
-    fn look_up(&mut self, dims: &[i64]) -> ShapeId {
-        if let Some(&id) = self.shapes.ids.get(dims) {
-            return id;
+    /// Removes shapes that no node has, if there are many. Ids of shapes change, and what was remembered by them is
+    /// forgotten.
+    #[inline]
+    pub(super) fn forget_shapes(&mut self) {
+        if self.shapes.are_many() {
+            self.shapes.keep(self.nodes.iter_mut().map(|node| &mut node.shape));
+            self.inferences = Inferences::default();
         }
-        let id = ShapeId(self.shapes.dims.len() as u32);
-        self.shapes.dims.push(Dims::from_slice(dims));
-        self.shapes.ids.insert(Dims::from_slice(dims), id);
-        id
+    }
+
+    /// Number of times that ids of shapes changed.
+    pub(super) fn shape_generation(&self) -> u32 {
+        self.shapes.generation
     }
 
     /// First tensor with this node as its value, or [`NONE`].
@@ -283,6 +262,7 @@ impl Trace {
         self.attributes.clear();
         self.scalars.clear();
         self.has_collectives = false;
+        self.forget_shapes();
         true
     }
 
@@ -297,6 +277,7 @@ impl Trace {
         self.epoch = self.epoch.wrapping_add(1);
         self.pending = 0;
         self.has_collectives = false;
+        self.forget_shapes();
         // The next step of a loop has as many leaves.
         let leaves = Vec::with_capacity(if self.leaves.len() > FEW_LEAVES { self.leaves.len() } else { 0 });
         std::mem::replace(&mut self.leaves, leaves)
@@ -346,7 +327,13 @@ impl Trace {
                 moved(kept.holder, id);
             }
         }
+        self.forget_shapes();
         old.leaves
+    }
+
+    /// Removes everything, and frees the memory of the trace, shapes included. Data with a leaf is dropped.
+    pub fn release_memory(&mut self) {
+        *self = Trace { epoch: self.epoch.wrapping_add(1), ..Trace::new() };
     }
 
     /// Number of nodes that held nodes need, which a compaction would keep.
