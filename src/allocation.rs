@@ -9,6 +9,11 @@ use std::hint::black_box;
 /// Number of bytes below which [`probe`] does not test: as in any program, there is memory for small things.
 const LEAST_PROBED: usize = 1 << 20;
 
+/// Bytes that have to be left beside those that are tested for. An allocation of so many is a mapping of its own, which
+/// costs two system calls and no memory, and does not change how the system's allocator treats others (glibc adapts to
+/// sizes up to 32 MB).
+const RESERVE: usize = 33 << 20;
+
 /// Creates an empty vector with capacity for `count` elements. If there is no memory, returns RESOURCE_EXHAUSTED with a
 /// message that has the number of bytes and `purpose`.
 pub fn with_room<T>(count: usize, purpose: impl Display) -> Result<Vec<T>> {
@@ -49,17 +54,22 @@ pub fn zeroed_bytes(size: usize) -> Result<Vec<u8>> {
     bytes.ok_or_else(|| error!(ResourceExhausted, "no host memory for {size} bytes"))
 }
 
-/// Returns RESOURCE_EXHAUSTED if `bytes` of memory cannot be allocated: they are allocated as a test, and freed. For
-/// work that takes many small allocations in proportion to something from outside, through hash maps or crates that
-/// abort the process without memory. What other threads allocate meanwhile is not counted.
+/// Returns RESOURCE_EXHAUSTED unless `bytes` of memory, and a reserve, can be allocated: they are allocated as a test, and
+/// freed. For work that takes many small allocations in proportion to something from outside, through lists, hash maps
+/// or crates that abort the process without memory. What other threads allocate meanwhile is not counted.
 pub fn probe(bytes: usize, purpose: impl Display) -> Result<()> {
     if bytes < LEAST_PROBED {
         return Ok(());
     }
-    let test =
-        zeroed_bytes(bytes).map_err(|_| error!(ResourceExhausted, "no host memory for {purpose}: {bytes} bytes"));
+    let exhausted = || error!(ResourceExhausted, "no host memory for {purpose}: {bytes} bytes");
+    if bytes as u64 > memory_of_machine() {
+        return Err(exhausted());
+    }
+    let mut test: Vec<u8> = Vec::new();
+    test.try_reserve_exact(bytes + RESERVE).map_err(|_| exhausted())?;
     // The compiler may not remove an allocation that it cannot see through.
-    test.map(|test| drop(black_box(test)))
+    drop(black_box(test));
+    Ok(())
 }
 
 /// Bytes of memory and swap of the machine; `u64::MAX` if the system does not report them.

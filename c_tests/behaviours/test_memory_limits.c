@@ -91,3 +91,165 @@ TEST(h6_values_of_many_shapes_are_right_after_others_were_removed) {
   OK(lxla_env_release(env));
 }
 
+// --- Memory that is used up ---
+
+#define EXHAUSTED LXLA_RESOURCE_EXHAUSTED
+
+// Limits the address space to what is in use now and `megabytes` more.
+static void limit_memory(size_t megabytes) {
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+  limit.rlim_cur = (rlim_t)bytes_of(0) + ((rlim_t)megabytes << 20);
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+static void lift_limit(void) {
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+  limit.rlim_cur = limit.rlim_max;
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+// Runs the test `name` in a process of its own, and returns 1 there. Elsewhere, returns 0 when it has succeeded.
+static int in_child(const char *name) {
+  if (getenv("LXLA_MEMORY_CHILD")) return 1;
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    setenv("LXLA_MEMORY_CHILD", "1", 1);
+    execl("/proc/self/exe", "test_memory_limits", name, (char *)NULL);
+    _exit(127);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child);
+  if (WIFSIGNALED(status)) FAIL("%s ended by signal %d", name, WTERMSIG(status));
+  if (WEXITSTATUS(status)) FAIL("%s failed", name);
+  return 0;
+}
+
+#define LIMITED(test_name)                    \
+  static void test_name##_limited(void);      \
+  TEST(test_name) {                           \
+    if (in_child(#test_name)) test_name##_limited(); \
+  }                                           \
+  static void test_name##_limited(void)
+
+// Repeats a call with ever more memory until it succeeds; before, it has to be refused at least once, and never to end
+// the process.
+#define LADDER(first, megabytes, call)                                                         \
+  do {                                                                                         \
+    int refused_ = 0;                                                                          \
+    for (size_t more_ = (first);; more_ += (megabytes)) {                                      \
+      CHECK(more_ < 8192);                                                                     \
+      limit_memory(more_);                                                                     \
+      lxla_status status_ = (call);                                                            \
+      lift_limit();                                                                            \
+      if (status_ == LXLA_OK) break;                                                           \
+      if (status_ != EXHAUSTED) FAIL("%s: %s", lxla_status_name(status_), lxla_last_error_message()); \
+      refused_++;                                                                              \
+    }                                                                                          \
+    if (!refused_) FAIL("%s was never refused", #call);                                        \
+  } while (0)
+
+static lxla_tensor full(lxla_env env, lxla_device device, int64_t n, double x) {
+  lxla_tensor out;
+  OK(lxla_tensor_full(env, device, LXLA_DTYPE_F32, DIMS(n), x, &out));
+  return out;
+}
+
+static void all_are(lxla_tensor x, int64_t n, float want) {
+  float *values = malloc((size_t)n * sizeof *values);
+  CHECK(values);
+  read_f32(x, values, (size_t)n);
+  for (int64_t i = 0; i < n; i++) EQUAL(values[i], want);
+  free(values);
+}
+
+LIMITED(h7_sorts_take_as_much_memory_as_their_arrays) {
+  enum { N = 4 << 20 };
+  lxla_env env = new_env();
+  lxla_tensor x = full(env, cpu, N, 3), out = none;
+  // The result, and as much again.
+  limit_memory(N * 4 / (1 << 20) * 2 + 8);
+  OK(lxla_sort_along(x, 0, 0, 1, &out));
+  lift_limit();
+  all_are(out, N, 3);
+  RELEASE(out);
+  LADDER(1, 9, lxla_sort_along(x, 0, 1, 1, &out));
+  all_are(out, N, 3);
+  RELEASE(out);
+  LADDER(1, 9, lxla_argsort(x, 0, 0, 1, LXLA_DTYPE_S32, &out));
+  RELEASE(out);
+  lxla_tensor places;
+  LADDER(1, 9, lxla_topk(x, 5, 0, 1, LXLA_DTYPE_S32, &out, &places));
+  all_are(out, 5, 3);
+  all_are(x, N, 3);
+  RELEASE(x, out, places);
+  OK(lxla_env_release(env));
+}
+
+// Makes tensors by `make` of the last one until there is no memory, and checks that all of them are still there.
+static void until_exhausted(lxla_env env, lxla_tensor first, lxla_status (*make)(lxla_tensor, lxla_tensor *), size_t megabytes) {
+  enum { MOST = 20 * MILLION };
+  lxla_tensor *list = malloc(MOST * sizeof *list);
+  CHECK(list);
+  list[0] = first;
+  size_t n = 1;
+  limit_memory(megabytes);
+  lxla_status status = LXLA_OK;
+  for (; n < MOST && (status = make(list[n - 1], &list[n])) == LXLA_OK; n++) {
+  }
+  if (status != EXHAUSTED) FAIL("%zu: %s: %s", n, lxla_status_name(status), lxla_last_error_message());
+  CHECK(n > 10000);
+  CHECK(strstr(lxla_last_error_message(), "no host memory"));
+  lxla_device device;
+  OK(lxla_tensor_device(list[n / 2], &device));
+  OK(lxla_tensor_release_many(list + 2000, n - 2000));
+  if (device.kind == LXLA_DEVICE_CPU) OK(make(list[1999], &list[2000]));
+  lift_limit();
+  if (device.kind == LXLA_DEVICE_XLA) OK(make(list[1999], &list[2000]));
+  EQUAL(value(list[0]), 0);
+  EQUAL(value(list[1000]), 1000);
+  EQUAL(value(list[2000]), 2000);
+  OK(lxla_tensor_release_many(list, 2001));
+  free(list);
+  OK(lxla_env_release(env));
+}
+
+static lxla_status add_one(lxla_tensor x, lxla_tensor *out) { return lxla_binary_scalar(LXLA_BINARY_ADD, x, 1, out); }
+
+static lxla_status add_joined(lxla_tensor x, lxla_tensor *out) {
+  lxla_tensor joined, half, one;
+  lxla_status status = lxla_concatenate((lxla_tensor[]){x, x, x, x}, 4, 0, &joined);
+  if (status != LXLA_OK) return status;
+  status = lxla_slice_axis(joined, 0, 2, 3, 1, &half);
+  OK(lxla_tensor_release(joined));
+  if (status != LXLA_OK) return status;
+  status = lxla_binary_scalar(LXLA_BINARY_ADD, half, 1, &one);
+  OK(lxla_tensor_release(half));
+  *out = one;
+  return status;
+}
+
+static lxla_env large_env(void) {
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "max_pending_ops", "1000000000"));
+  OK(lxla_env_set_option(env, "max_program_ops", "100"));
+  return env;
+}
+
+LIMITED(h7_recording_without_steps_is_refused_when_memory_is_used_up) {
+  lxla_env env = large_env();
+  until_exhausted(env, full(env, XLA(0), 1, 0), add_one, 200);
+}
+
+LIMITED(h7_recording_of_lists_and_attributes_is_refused_when_memory_is_used_up) {
+  lxla_env env = large_env();
+  until_exhausted(env, full(env, XLA(0), 1, 0), add_joined, 150);
+}
+
+LIMITED(h7_eager_tensors_are_refused_when_memory_is_used_up) {
+  lxla_env env = new_env();
+  until_exhausted(env, full(env, cpu, 1, 0), add_one, 200);
+}
+

@@ -7,6 +7,7 @@ use super::shared::Shared;
 use super::table::{Table, Value};
 use super::work::Input;
 use super::{Device, Place, TensorHandle};
+use crate::allocation::probe;
 use crate::call;
 use crate::device_data::{self, DeviceData, Spares};
 use crate::error;
@@ -94,11 +95,13 @@ impl DeviceState {
         if self.closed || self.owner.is_none() { Err(released()) } else { Ok(()) }
     }
 
-    /// Whether one more operation may be recorded.
+    /// Whether one more operation may be recorded, and there is memory for it.
     #[inline]
     pub fn has_room(&self) -> bool {
         match &self.owner {
-            Some(owner) => !self.closed && self.trace.len() < owner.shared.options.max_pending_ops(),
+            Some(owner) => {
+                !self.closed && self.trace.len() < owner.shared.options.max_pending_ops() && self.trace.has_room()
+            }
             None => false,
         }
     }
@@ -224,7 +227,7 @@ impl DeviceState {
 
     #[cold]
     fn compact_if_mostly_dead(&mut self) {
-        if self.trace.count_needed() > self.trace.len() / 2 {
+        if !self.can_compact() || self.trace.count_needed() > self.trace.len() / 2 {
             self.compact_at = 2 * self.trace.len();
         } else {
             call::drop_later(self.compact());
@@ -393,7 +396,16 @@ impl DeviceState {
         if self.trace.pending() == 0 { self.clear_trace().into() } else { self.compact() }
     }
 
+    /// Whether there is memory to compact the trace.
+    fn can_compact(&self) -> bool {
+        probe(3 * self.trace.size_bytes(), "the compaction of recorded operations").is_ok()
+    }
+
+    /// Removes dead nodes. Without memory for that, the trace stays as it is.
     fn compact(&mut self) -> Garbage {
+        if !self.can_compact() {
+            return Garbage::default();
+        }
         let table = &mut self.table;
         let data = self.trace.compact(|mut slot, id| {
             while slot != NONE {

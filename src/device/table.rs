@@ -1,6 +1,7 @@
 //! Tensor table: reference-counted slots behind generational handles.
 
 use super::handle::{LAST_GENERATION, SLOTS, TensorHandle};
+use crate::allocation::probe;
 use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::Result;
@@ -40,6 +41,12 @@ pub(super) struct Slot {
     pub next: u32,
     pub requires_grad: bool,
 }
+
+/// Number of new slots after which it is checked again that there is memory for the values of so many tensors.
+const CHECKED: usize = 1 << 12;
+
+/// Bytes of the values of [`CHECKED`] tensors: those of large arrays are allocated fallibly.
+const VALUES: usize = CHECKED * 2048;
 
 /// Tensors of one device.
 pub(super) struct Table {
@@ -117,6 +124,9 @@ impl Table {
         let index = self.slots.len();
         if index >= SLOTS {
             return Err(error!(ResourceExhausted, "{SLOTS} tensors are alive on this device; release some"));
+        }
+        if self.slots.try_reserve(1).is_err() || (index % CHECKED == 0 && probe(VALUES, "values of tensors").is_err()) {
+            return Err(error!(ResourceExhausted, "no host memory for more than {index} tensors; release some"));
         }
         self.slots.push(Slot {
             generation: 0,

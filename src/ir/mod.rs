@@ -20,6 +20,7 @@ mod program;
 mod record;
 mod replay;
 mod rewind;
+mod room;
 mod scheme;
 mod shapes;
 mod trace;

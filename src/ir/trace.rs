@@ -6,6 +6,7 @@ use super::inferences::Inferences;
 use super::leaf::LeafData;
 use super::op::Op;
 use super::program::Body;
+use super::room::FEW_NODES;
 use super::shapes::{ShapeId, Shapes};
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::sync::Arc;
@@ -53,7 +54,7 @@ pub struct Trace {
     pub(super) scalars: Vec<Scalar>,
     pub(super) leaves: Vec<Arc<dyn LeafData>>,
     pub(super) bodies: Vec<Arc<Body>>,
-    shapes: Shapes,
+    pub(super) shapes: Shapes,
     pub(super) inferences: Inferences,
     /// Number of compactions and clears, by which stale leaf indices stored in device data are detected.
     pub(super) epoch: u32,
@@ -61,6 +62,8 @@ pub struct Trace {
     pending: usize,
     /// Whether an operation exchanges values between the devices of a mesh outside `shard_map`.
     pub(super) has_collectives: bool,
+    /// Number of nodes up to which there is memory, see [`Trace::make_room`].
+    pub(super) room_until: usize,
 }
 
 impl Trace {
@@ -79,6 +82,7 @@ impl Trace {
             epoch: 0,
             pending: 0,
             has_collectives: false,
+            room_until: FEW_NODES,
         }
     }
 
@@ -279,7 +283,12 @@ impl Trace {
         self.has_collectives = false;
         self.forget_shapes();
         // The next step of a loop has as many leaves.
-        let leaves = Vec::with_capacity(if self.leaves.len() > FEW_LEAVES { self.leaves.len() } else { 0 });
+        let mut leaves = Vec::new();
+        if self.leaves.len() > FEW_LEAVES {
+            // Without memory, they find it when they come, or report that there is none.
+            let _ = leaves.try_reserve_exact(self.leaves.len());
+        }
+        self.room_until = FEW_NODES;
         std::mem::replace(&mut self.leaves, leaves)
     }
 

@@ -1,6 +1,7 @@
 //! Begin and end of recording an operation: checks that the device has room for it, and creates tensors for its
 //! results. An operation without operands is recorded here.
 
+use crate::allocation::with_room;
 use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
 use crate::error;
 use crate::error::Result;
@@ -112,7 +113,7 @@ fn check_ranks(state: &State, ids: &[NodeId]) -> Result<()> {
 /// Creates a tensor for each of several recorded results; on an error, creates none.
 pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
     check_ranks(&state, ids)?;
-    let mut tensors = Unfinished(Vec::with_capacity(ids.len()));
+    let mut tensors = Unfinished(with_room(ids.len(), "the handles of results")?);
     let made = if state.is_native() {
         let waits: Vec<bool> = ids.iter().map(|&id| state.waits(id)).collect();
         if waits.contains(&true) {
@@ -224,7 +225,13 @@ pub fn replace_array(mut state: State, dst: TensorHandle, array: Array) -> Resul
 #[cold]
 fn make_room(device: &'static Device, mut state: State) -> Result<State> {
     state.check_open()?;
+    state.trace.check_room()?;
+    if state.has_room() {
+        return Ok(state);
+    }
     state.forget_dead();
+    // A compacted trace has no room beside its operations.
+    state.trace.check_room()?;
     let shared = state.owner()?.shared.clone();
     if !state.has_room() && shared.options.pending_limit_policy() == PendingLimitPolicy::Step {
         drop(state);
@@ -233,6 +240,7 @@ fn make_room(device: &'static Device, mut state: State) -> Result<State> {
         state = device.state();
         state.check_open()?;
     }
+    state.trace.check_room()?;
     if state.has_room() {
         return Ok(state);
     }
