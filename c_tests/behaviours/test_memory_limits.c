@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +99,7 @@ TEST(h6_values_of_many_shapes_are_right_after_others_were_removed) {
 // Limits the address space to what is in use now and `megabytes` more.
 static void limit_memory(size_t megabytes) {
   struct rlimit limit;
+  malloc_trim(0);
   CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
   limit.rlim_cur = (rlim_t)bytes_of(0) + ((rlim_t)megabytes << 20);
   CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
@@ -253,3 +255,127 @@ LIMITED(h7_eager_tensors_are_refused_when_memory_is_used_up) {
   until_exhausted(env, full(env, cpu, 1, 0), add_one, 200);
 }
 
+// Records a chain of operations on a placeholder, and returns both ends.
+static void chain(lxla_env env, lxla_device device, int length, lxla_tensor *p, lxla_tensor *end) {
+  OK(lxla_tensor_placeholder(env, device, LXLA_DTYPE_F32, NULL, 0, p));
+  OK(lxla_unary(LXLA_UNARY_TANH, *p, end));
+  for (int i = 1; i < length; i++) {
+    lxla_tensor next;
+    if (i % 2) {
+      OK(lxla_binary_scalar(LXLA_BINARY_ADD, *end, 1e-9, &next));
+    } else {
+      OK(lxla_binary(LXLA_BINARY_MULTIPLY, *end, *p, &next));
+    }
+    RELEASE(*end);
+    *end = next;
+  }
+}
+
+static float called(lxla_env env, lxla_computation f, float x) {
+  lxla_tensor arg, out;
+  OK(lxla_tensor_full(env, cpu, LXLA_DTYPE_F32, NULL, 0, x, &arg));
+  OK(lxla_computation_call(f, &arg, 1, &out, 1));
+  float got = value(out);
+  RELEASE(arg, out);
+  return got;
+}
+
+LIMITED(h7_computations_of_many_operations_are_refused_without_memory) {
+  enum { LENGTH = 50000 };
+  lxla_env env = large_env();
+  lxla_tensor p, end;
+  chain(env, cpu, LENGTH, &p, &end);
+  lxla_computation f = {0}, g = {0};
+  LADDER(2, 13, lxla_computation_trace(&p, 1, &end, 1, &f));
+  EQUAL(called(env, f, 0), called(env, f, 0));
+  LADDER(2, 37, lxla_computation_jvp(f, NULL, 0, &g));
+  OK(lxla_computation_release(g));
+  lxla_vjp_options options = {.struct_size = sizeof options};
+  OK(lxla_vjp_options_init(&options));
+  LADDER(2, 37, lxla_computation_value_and_grad(f, &options, &g));
+  OK(lxla_computation_release(g));
+  int64_t axis = 0;
+  LADDER(2, 37, lxla_computation_vmap(f, &axis, 1, &axis, 1, 3, &g));
+  OK(lxla_computation_release(g));
+  char *text;
+  LADDER(2, 17, lxla_computation_stablehlo(f, &text));
+  CHECK(strstr(text, "return"));
+  lxla_string_free(text);
+  OK(lxla_computation_release(f));
+  RELEASE(p, end);
+  OK(lxla_env_release(env));
+}
+
+LIMITED(h7_gradients_and_texts_of_many_operations_are_refused_without_memory) {
+  // Threads of the plugin have reserved address space, which the allocator uses before it asks for more.
+  enum { LENGTH = 400000 };
+  lxla_env env = large_env();
+  OK(lxla_env_set_option(env, "max_program_ops", "1000000"));
+  lxla_tensor p, end, gradient;
+  chain(env, XLA(0), LENGTH, &p, &end);
+  LADDER(2, 43, lxla_gradients(&end, 1, NULL, &p, 1, &gradient));
+  char *text;
+  LADDER(2, 83, lxla_stablehlo(&end, 1, &text));
+  CHECK(strstr(text, "return"));
+  lxla_string_free(text);
+  RELEASE(p, end, gradient);
+  OK(lxla_env_release(env));
+}
+
+LIMITED(h7_lists_of_many_tensors_are_refused_without_memory) {
+  enum { COUNT = 300000 };
+  lxla_env env = large_env();
+  const lxla_device devices[] = {cpu, XLA(0)};
+  lxla_tensor *list = malloc(COUNT * sizeof *list), out;
+  CHECK(list);
+  for (int d = 0; d < 2; d++) {
+    lxla_tensor x = full(env, devices[d], 1, 2);
+    for (int i = 0; i < COUNT; i++) {
+      if (i % 3) {
+        OK(lxla_tensor_full(env, devices[d], LXLA_DTYPE_F32, DIMS(1), i, &list[i]));
+      } else {
+        OK(lxla_tensor_retain(x));
+        list[i] = x;
+      }
+    }
+    LADDER(2, 23, lxla_concatenate(list, COUNT, 0, &out));
+    int64_t dim;
+    OK(lxla_tensor_dims(out, &dim, 1));
+    EQUAL(dim, COUNT);
+    RELEASE(out);
+    EQUAL(value(x), 2);
+    OK(lxla_tensor_release_many(list, COUNT));
+    RELEASE(x);
+  }
+  free(list);
+  OK(lxla_env_release(env));
+}
+
+LIMITED(h7_files_of_many_names_are_refused_without_memory) {
+  enum { COUNT = 40000 };
+  char root[] = "/tmp/lxla_names_XXXXXX", path[64];
+  CHECK(mkdtemp(root));
+  snprintf(path, sizeof path, "%s/many.safetensors", root);
+  lxla_env env = new_env();
+  lxla_tensor *list = malloc(COUNT * sizeof *list), out;
+  char **names = malloc(COUNT * sizeof *names);
+  CHECK(list && names);
+  for (int i = 0; i < COUNT; i++) {
+    OK(lxla_tensor_full(env, cpu, LXLA_DTYPE_F32, DIMS(1), i, &list[i]));
+    CHECK(asprintf(&names[i], "model.layers.%d.attention.weight", i) > 0);
+  }
+  LADDER(2, 11, lxla_save(path, (const char *const *)names, list, COUNT));
+  LADDER(2, 11, lxla_load(env, cpu, path, names[COUNT - 1], &out));
+  EQUAL(value(out), COUNT - 1);
+  char *json;
+  LADDER(2, 11, lxla_file_names(path, &json));
+  CHECK(strstr(json, names[COUNT - 1]));
+  lxla_string_free(json);
+  RELEASE(out);
+  for (int i = 0; i < COUNT; i++) free(names[i]);
+  OK(lxla_tensor_release_many(list, COUNT));
+  free(names);
+  free(list);
+  CHECK(unlink(path) == 0 && rmdir(root) == 0);
+  OK(lxla_env_release(env));
+}

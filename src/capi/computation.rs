@@ -106,6 +106,6 @@ pub unsafe extern "C" fn lxla_computation_stablehlo(
 ) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_computation_stablehlo", unsafe { output("out_text", out_text) }, || {
-        Ok(owned_text(lower::lower_body(computation_of("computation", computation)?.body())))
+        owned_text(lower::lower_body(computation_of("computation", computation)?.body())?)
     })
 }

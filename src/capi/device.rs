@@ -64,7 +64,7 @@ pub unsafe extern "C" fn lxla_device_memory_stats(
         let mut all = owner.memory_statistics()?;
         if !matches!(owner.place, Place::Mesh(_)) {
             let (_, statistics) = all.remove(0);
-            return Ok(owned_text(Value::from(statistics_json(&statistics)).to_string()));
+            return owned_text(Value::from(statistics_json(&statistics)).to_string());
         }
         let with_name = |(ordinal, statistics): &(usize, MemoryStatistics)| {
             let mut map = statistics_json(statistics);
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn lxla_device_memory_stats(
             Value::from(map)
         };
         let devices: Vec<Value> = all.iter().map(with_name).collect();
-        Ok(owned_text(json!({ "devices": devices }).to_string()))
+        owned_text(json!({ "devices": devices }).to_string())
     })
 }
 
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn lxla_plugin_list(out_json: *mut *mut c_char) -> lxla_st
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_plugin_list", unsafe { output("out_json", out_json) }, || {
         let plugins: Vec<Value> = engine::plugins()?.iter().map(plugin_json).collect();
-        Ok(owned_text(Value::from(plugins).to_string()))
+        owned_text(Value::from(plugins).to_string())
     })
 }
 

@@ -196,7 +196,7 @@ pub unsafe extern "C" fn lxla_env_get_option(
     guard_into("lxla_env_get_option", unsafe { output("out_text", out_text) }, || {
         // SAFETY: likewise.
         let name = unsafe { text("name", name)? };
-        Ok(owned_text(env::resolve(env.id)?.options().get(name)?))
+        owned_text(env::resolve(env.id)?.options().get(name)?)
     })
 }
 
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, ou
 pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status {
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_env_metrics_json", unsafe { output("out_text", out_text) }, || {
-        Ok(owned_text(env::resolve(env.id)?.metrics_json()))
+        owned_text(env::resolve(env.id)?.metrics_json())
     })
 }
 

@@ -48,7 +48,7 @@ pub unsafe extern "C" fn lxla_stablehlo(
     guard_into("lxla_stablehlo", unsafe { output("out_text", out_text) }, || {
         // SAFETY: likewise.
         let tensors = unsafe { handles("tensors", tensors, n)? };
-        sync::stablehlo(&tensors).map(owned_text)
+        sync::stablehlo(&tensors).and_then(owned_text)
     })
 }
 
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn lxla_step_stablehlo(
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_step_stablehlo", unsafe { output("out_text", out_text) }, || {
         let target = one_device(env, device)?;
-        sync::step_stablehlo(target.device).map(owned_text)
+        sync::step_stablehlo(target.device).and_then(owned_text)
     })
 }
 

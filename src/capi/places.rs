@@ -119,7 +119,7 @@ pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_c
         let axes: Vec<serde_json::Value> =
             mesh.axes.axes().iter().map(|axis| serde_json::json!({ "name": axis.name, "size": axis.size })).collect();
         let info = serde_json::json!({ "axes": axes, "ordinals": mesh.ordinals, "devices": mesh.ordinals.len() });
-        Ok(owned_text(info.to_string()))
+        owned_text(info.to_string())
     })
 }
 
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mu
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_tensor_sharding", unsafe { output("out_text", out_text) }, || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
-        Ok(owned_text(sharding.text(&mesh.axes)))
+        owned_text(sharding.text(&mesh.axes))
     })
 }
 
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: 
     // SAFETY: the caller's promise, see `capi`.
     guard_into("lxla_tensor_sharding_picture", unsafe { output("out_text", out_text) }, || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
-        Ok(owned_text(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims)))
+        owned_text(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims))
     })
 }
 

@@ -237,7 +237,7 @@ pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mu
     guard_into("lxla_file_names", unsafe { output("out_json", out_json) }, || {
         // SAFETY: likewise.
         let path = unsafe { text("path", path)? };
-        io::names(Path::new(path)).map(owned_text)
+        io::names(Path::new(path)).and_then(owned_text)
     })
 }
 
@@ -249,6 +249,6 @@ pub unsafe extern "C" fn lxla_file_metadata(path: *const c_char, out_json: *mut 
     guard_into("lxla_file_metadata", unsafe { output("out_json", out_json) }, || {
         // SAFETY: likewise.
         let path = unsafe { text("path", path)? };
-        io::metadata(Path::new(path)).map(|about| owned_text(serde_json::json!(about).to_string()))
+        io::metadata(Path::new(path)).and_then(|about| owned_text(serde_json::json!(about).to_string()))
     })
 }

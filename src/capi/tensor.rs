@@ -6,6 +6,7 @@ use super::abi::results::output;
 use super::device::kept_device;
 use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA, device};
+use crate::allocation::{collected, probe};
 use crate::device::{Place, TensorHandle, release, release_many, retain};
 use crate::error::Result;
 use crate::native::Array;
@@ -28,10 +29,16 @@ impl From<TensorHandle> for lxla_tensor {
     }
 }
 
-/// Converts a list of tensor handles.
+/// Bytes that an operation takes for each tensor of a list: its node, its type, and its name in messages.
+const LISTED_BYTES: usize = 384;
+
+/// Converts a list of tensor handles. RESOURCE_EXHAUSTED if there is no memory for an operation on so many.
 pub(super) unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
     // SAFETY: the caller's promise, see `capi`.
-    Ok(unsafe { slice(name, start, n)? }.iter().map(|&tensor| tensor.into()).collect())
+    let tensors = unsafe { slice(name, start, n)? };
+    let purpose = format_args!("{n} tensors of a list");
+    probe(n.saturating_mul(LISTED_BYTES), purpose).map_err(|e| e.context(name))?;
+    collected(tensors.iter().map(|&tensor| tensor.into()), purpose)
 }
 
 /// Converts `tensors`, a list of at least one tensor handle, whose length is the argument `n`.

@@ -63,7 +63,7 @@ impl Computation {
         let mut state = to_record(device)?;
         let params = parameters(&mut state, params)?;
         let results = nodes(&mut state, "results", results)?;
-        let (body, captured) = take_body(&state.trace, &params, &results);
+        let (body, captured) = take_body(&state.trace, &params, &results)?;
         check_depth(&body).map_err(|e| e.context("results"))?;
         for &id in &captured {
             if let Some(failure) =
@@ -200,6 +200,7 @@ impl Computation {
         let mut state = to_record(device)?;
         let arguments = nodes(&mut state, "args", arguments)?;
         let captures = self.captures(&mut state)?;
+        state.trace.check_room_for(self.results().len())?;
         let results = ops::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
         finish_all(state, &results)
     }
@@ -250,6 +251,7 @@ pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> R
 /// Returns the leaves of `params`. Fails for a tensor that is not a placeholder, or is given twice.
 fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<NodeId>> {
     let mut leaves: Vec<NodeId> = Vec::with_capacity(params.len());
+    state.trace.check_room_for(params.len())?;
     let mut places = FxHashMap::default();
     for (i, &handle) in params.iter().enumerate() {
         let check = |name: &str| state.check(name, handle);
@@ -270,6 +272,7 @@ fn parameters(state: &mut DeviceState, params: &[TensorHandle]) -> Result<Vec<No
 
 /// Returns the nodes of tensors that are on one device.
 pub(super) fn nodes(state: &mut DeviceState, name: &str, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
+    state.trace.check_room_for(tensors.len())?;
     let node = |(i, &handle): (usize, &TensorHandle)| {
         // The indexed name is formatted only for an error.
         state.operand(name, handle).or_else(|_| state.operand(&OperandName::Element(name, i).to_string(), handle))

@@ -99,7 +99,7 @@ pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computati
 
 /// Returns `f` with its captured values as further parameters, after its own.
 pub fn lift(f: &Computation) -> Result<Computation> {
-    f.with_closed_body(transform::lifted(f.body()))
+    f.with_closed_body(transform::lifted(f.body())?)
 }
 
 /// Returns `f` with a checkpoint policy: wherever it is differentiated, the forward pass saves what the policy says of its
@@ -110,7 +110,7 @@ pub fn checkpoint(f: &Computation, policy: &Checkpoint) -> Result<Computation> {
     let (parameters, captures) = (leaf(f.parameters()), leaf(f.body().captures()));
     let applied = Applied { body: f.body(), captures: &captures };
     let results = ops::checkpoint_call_of(&mut trace, policy, &applied, &parameters);
-    f.with_body(take_closed_body(&trace, &parameters, &captures, &results))
+    f.with_body(take_closed_body(&trace, &parameters, &captures, &results)?)
 }
 
 /// Checks a list of batch axes, one for each value: -1, or an axis of the value with the batch axis.
@@ -271,6 +271,6 @@ fn with_rules(
     let kept = found.iter().zip(&of_found).map(|(rule, captures)| Applied { body: &rule.body, captures });
     applied.splice(at..at, kept);
     let results = ops::custom_call_of(&mut trace, kind, &applied, &parameters)?;
-    let body: Arc<Body> = take_closed_body(&trace, &parameters, &captures.concat(), &results);
+    let body: Arc<Body> = take_closed_body(&trace, &parameters, &captures.concat(), &results)?;
     Computation::of_several(computations, names, body)
 }

@@ -125,7 +125,8 @@ impl Table {
         if index >= SLOTS {
             return Err(error!(ResourceExhausted, "{SLOTS} tensors are alive on this device; release some"));
         }
-        if self.slots.try_reserve(1).is_err() || (index % CHECKED == 0 && probe(VALUES, "values of tensors").is_err()) {
+        let is_checked = index.is_multiple_of(CHECKED);
+        if self.slots.try_reserve(1).is_err() || (is_checked && probe(VALUES, "values of tensors").is_err()) {
             return Err(error!(ResourceExhausted, "no host memory for more than {index} tensors; release some"));
         }
         self.slots.push(Slot {

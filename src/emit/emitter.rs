@@ -5,6 +5,7 @@
 use super::emit;
 use super::pack::Pack;
 use super::text::{literal, mlir, row_major};
+use super::written::Written;
 use crate::ir::{Body, Instruction, Op};
 use crate::mesh::MeshAxes;
 use crate::types::{DType, Scalar, TensorType};
@@ -25,7 +26,7 @@ pub struct Emitter<'a> {
     /// Bodies that the function calls, each with whether it is applied to pieces.
     pub called: Vec<(Arc<Body>, bool)>,
     /// Text written so far.
-    pub text: String,
+    pub text: Written,
     temporaries: usize,
     next_slot: usize,
     lowering: Lowering,
@@ -70,7 +71,7 @@ impl<'a> Emitter<'a> {
         platform: &'a str,
         lowering: Lowering,
     ) -> Emitter<'a> {
-        let text = String::with_capacity(values.len() * 80);
+        let text = Written::with_room(values.len() * 80);
         let (prefix, arguments, renamed) = (String::new(), &[][..], FxHashMap::default());
         Emitter {
             values,
@@ -112,7 +113,7 @@ impl<'a> Emitter<'a> {
         let extent = if self.extent == Extent::Device { Extent::Device } else { Extent::Pieces };
         let mut inner = Emitter { prefix, arguments, extent, ..new };
         inner.lower_all();
-        self.text += &inner.text;
+        self.text.append(std::mem::take(&mut inner.text));
         self.called.append(&mut inner.called);
         results.iter().map(|&position| inner.name(position)).collect()
     }

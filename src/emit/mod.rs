@@ -3,10 +3,11 @@
 mod emitter;
 mod pack;
 mod text;
+mod written;
 #[cfg(feature = "engine-xla-rs")]
 pub mod xla_rs;
 
-/// Appends a line to an emitter's text. Writing to a string cannot fail.
+/// Appends a line to an emitter's text. Exhausted memory is reported when the text is finished.
 macro_rules! emit {
     ($emitter:expr, $($message:tt)*) => {{
         use std::fmt::Write as _;
@@ -20,3 +21,4 @@ pub use pack::{Pack, gather};
 #[cfg(test)]
 pub use text::literal;
 pub use text::{identity, mlir, row_major};
+pub use written::Written;

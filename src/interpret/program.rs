@@ -339,8 +339,8 @@ mod tests {
         let (p, data, pred) = (leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
         let sum = ops::binary(&mut t, BinaryOp::Add, p, data).unwrap();
         let difference = ops::binary(&mut t, BinaryOp::Subtract, p, data).unwrap();
-        let (add, add_captures) = take_body(&t, &[p], &[sum, p]);
-        let (subtract, subtract_captures) = take_body(&t, &[p], &[difference, sum]);
+        let (add, add_captures) = take_body(&t, &[p], &[sum, p]).unwrap();
+        let (subtract, subtract_captures) = take_body(&t, &[p], &[difference, sum]).unwrap();
         let add = Applied { body: &add, captures: &add_captures };
         let subtract = Applied { body: &subtract, captures: &subtract_captures };
         let x = leaf(&mut t, &[2]);
@@ -359,7 +359,11 @@ mod tests {
         let (p, data, index) = (leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
         let (sum, double) =
             (ops::binary(&mut t, BinaryOp::Add, p, data).unwrap(), scaled(&mut t, BinaryOp::Multiply, p, 2));
-        let bodies = [take_body(&t, &[p], &[sum]), take_body(&t, &[p], &[double]), take_body(&t, &[p], &[data])];
+        let bodies = [
+            take_body(&t, &[p], &[sum]).unwrap(),
+            take_body(&t, &[p], &[double]).unwrap(),
+            take_body(&t, &[p], &[data]).unwrap(),
+        ];
         let branches: Vec<Applied> = bodies.iter().map(|(body, captures)| Applied { body, captures }).collect();
         let x = leaf(&mut t, &[2]);
         let mut chosen = ops::case(&mut t, index, &branches, &[x]).unwrap();
@@ -382,8 +386,8 @@ mod tests {
         let (i, x, limit) = (leaf(&mut t, &[]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
         let more = ops::compare(&mut t, CompareOp::Lt, i, limit).unwrap();
         let (next, doubled) = (scaled(&mut t, BinaryOp::Add, i, 1), scaled(&mut t, BinaryOp::Multiply, x, 2));
-        let (condition, of_condition) = take_body(&t, &[i, x], &[more]);
-        let (body, of_body) = take_body(&t, &[i, x], &[next, doubled]);
+        let (condition, of_condition) = take_body(&t, &[i, x], &[more]).unwrap();
+        let (body, of_body) = take_body(&t, &[i, x], &[next, doubled]).unwrap();
         let (start, data) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
         let condition = Applied { body: &condition, captures: &of_condition };
         let results =
@@ -400,7 +404,7 @@ mod tests {
             let (sum, slice) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
             let of_slice = ops::reduce(&mut t, ReduceOp::Sum, slice, &[0], false).unwrap();
             let next = ops::binary(&mut t, BinaryOp::Add, sum, of_slice).unwrap();
-            let (body, captures) = take_body(&t, &[sum, slice], &[next, sum]);
+            let (body, captures) = take_body(&t, &[sum, slice], &[next, sum]).unwrap();
             let (start, stack) = (leaf(&mut t, &[]), leaf(&mut t, &[3, 2]));
             let body = Applied { body: &body, captures: &captures };
             let results = ops::scan(&mut t, &body, &[start], &[stack], 3, reverse).unwrap();

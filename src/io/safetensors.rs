@@ -3,7 +3,7 @@
 
 use super::atomic_file::{open_regular, replace_durably};
 use super::header::{self, About};
-use crate::allocation::zeroed_bytes;
+use crate::allocation::{probe, zeroed_bytes};
 use crate::error;
 use crate::error::{Code, Error, Result, quoted, shortened};
 use crate::types::{DType, MAX_RANK, TensorType};
@@ -21,6 +21,11 @@ const MOST_HEADER_BYTES: u64 = 100_000_000;
 
 /// Key of the metadata under which the version of the library is written.
 const VERSION_KEY: &str = "lazyxla_version";
+
+/// Memory that the header takes for each tensor while it is made, besides its name, and number of copies of the name: in
+/// a list, in a hash map, and as JSON, where a byte may become six, in a text that grows.
+const ENTRY_BYTES: usize = 768;
+const NAME_COPIES: usize = 16;
 
 /// Maximum number of names listed in a message, and maximum length of each.
 const MOST_NAMES_LISTED: usize = 10;
@@ -116,6 +121,9 @@ pub fn write(
 /// Returns the file's header, and the indices of the entries in the order of their content. As in the safetensors
 /// crate, entries are sorted by decreasing element size, then by name, so that every element is aligned.
 fn header(entries: &[Entry], about: &About) -> Result<(Vec<u8>, Vec<usize>)> {
+    let bytes =
+        entries.iter().fold(0usize, |sum, entry| sum.saturating_add(ENTRY_BYTES + NAME_COPIES * entry.name.len()));
+    probe(bytes, "the header of a file")?;
     let mut in_order: Vec<usize> = (0..entries.len()).collect();
     in_order.sort_by_key(|&i| (std::cmp::Reverse(entries[i].ty.dtype.size_bytes()), entries[i].name));
     let mut infos = Vec::with_capacity(entries.len());

@@ -1,7 +1,7 @@
 //! Encodes programs as u32 words.
 
 use super::op::Op;
-use super::program::{Body, END, Program};
+use super::program::{Body, DECODED_BYTES, DIGEST_WORDS, END, Program};
 use super::trace::{NONE, NodeId, Trace};
 use crate::types::Encoding;
 use std::sync::Arc;
@@ -39,6 +39,21 @@ pub struct Encoded {
 }
 
 impl<'a> Encoder<'a> {
+    /// Upper bound on the memory of encoding these operations, and a number of parameters and results, as a body, which
+    /// decodes them.
+    pub fn bytes(trace: &Trace, operations: &[NodeId], others: usize) -> usize {
+        let words = |id: &NodeId| {
+            let node = trace.node(*id);
+            let bodies = if node.op.has_results() { trace.bodies(node).count() } else { 0 };
+            // An operand may be a parameter of its own.
+            4 + 4 * trace.operands(node).len() + 2 * trace.words(node).len() + bodies * DIGEST_WORDS
+        };
+        let words: usize = operations.iter().map(words).sum();
+        // Words in a list that grows and in their final place, positions of the nodes, and what is decoded.
+        let of_words = (words + 4 * others).saturating_mul(4 * size_of::<u32>() + DECODED_BYTES);
+        of_words.saturating_add(trace.len().saturating_mul(2 * size_of::<u32>()))
+    }
+
     /// Creates an empty program, with a hint of its number of operations.
     pub fn new(trace: &'a Trace, tables: &'a mut Tables, operations: usize) -> Encoder<'a> {
         tables.positions.resize(trace.len().max(tables.positions.len()), NONE);

@@ -41,6 +41,11 @@ struct Mark {
 }
 
 impl Workspace {
+    /// Upper bound on the memory of linearizing a trace.
+    pub fn bytes(trace: &Trace) -> usize {
+        trace.len().saturating_mul(size_of::<Mark>() + size_of::<NodeId>() + 2 * size_of::<(NodeId, u32)>())
+    }
+
     /// Collects the operations that `roots` need in post-order: roots in order, operands left to right. Uses an
     /// explicit stack, so that chains of any length are possible.
     pub fn linearize(&mut self, trace: &Trace, roots: &[NodeId]) -> Linear<'_> {

@@ -93,7 +93,7 @@ impl Program {
 }
 
 /// Memory of a decoded program for each of its words: an instruction in a list of instructions that grows.
-const DECODED_BYTES: usize = 2 * size_of::<Instruction>() / 3 + 1;
+pub(super) const DECODED_BYTES: usize = 2 * size_of::<Instruction>() / 3 + 1;
 
 struct Reader<'a> {
     program: &'a Program,

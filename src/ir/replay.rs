@@ -2,16 +2,20 @@
 
 use super::program::{Body, Instruction};
 use super::trace::{NodeId, Trace};
+use crate::allocation::probe;
+use crate::error::Result;
 use crate::types::Scalar;
 
 impl Trace {
     /// Records the operations of `body` on `arguments` (its parameters, then its captures). Returns its results.
-    pub fn replay(&mut self, body: &Body, arguments: &[NodeId]) -> Vec<NodeId> {
+    pub fn replay(&mut self, body: &Body, arguments: &[NodeId]) -> Result<Vec<NodeId>> {
+        probe(2 * body.program().decoded_bytes(), "the body of a computation")?;
         let (values, results) = body.decode();
         let mut arguments = arguments.iter().copied();
         let mut scalars = body.scalars().iter().copied();
         let mut nodes: Vec<NodeId> = Vec::with_capacity(values.len());
         for value in &values {
+            self.check_room()?;
             let id = if value.op == super::Op::Leaf {
                 arguments.next().expect("one argument for each parameter and capture")
             } else {
@@ -21,7 +25,7 @@ impl Trace {
             };
             nodes.push(id);
         }
-        results.iter().map(|&result| nodes[result]).collect()
+        Ok(results.iter().map(|&result| nodes[result]).collect())
     }
 
     /// Records the operation of an instruction on operands of the same types. The node of an application precedes its

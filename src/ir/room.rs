@@ -5,9 +5,6 @@ use crate::allocation::probe;
 use crate::error;
 use crate::error::Result;
 
-/// Number of nodes up to which a trace grows unchecked.
-pub(super) const FEW_NODES: usize = 512;
-
 /// Number of nodes that may be recorded until room is checked again.
 const STRIDE: usize = 256;
 
@@ -28,6 +25,11 @@ impl Trace {
     #[inline]
     pub fn check_room(&mut self) -> Result<()> {
         if self.has_room() { Ok(()) } else { self.make_room(0) }
+    }
+
+    /// Makes room to record an operation on, or with the results of, a list of `count` operands.
+    pub fn check_room_for(&mut self, count: usize) -> Result<()> {
+        if count < STRIDE { Ok(()) } else { self.make_room(count) }
     }
 
     /// Makes room for at least `operations` more nodes, as many operands in lists, and as many leaves. Fails with

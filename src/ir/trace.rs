@@ -6,7 +6,6 @@ use super::inferences::Inferences;
 use super::leaf::LeafData;
 use super::op::Op;
 use super::program::Body;
-use super::room::FEW_NODES;
 use super::shapes::{ShapeId, Shapes};
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::sync::Arc;
@@ -17,6 +16,9 @@ pub struct NodeId(pub u32);
 
 /// Number of leaves up to which a new list of leaves starts empty.
 const FEW_LEAVES: usize = 16;
+
+/// Number of nodes up to which a trace grows unchecked, see [`Trace::make_room`].
+const FEW_NODES: usize = 512;
 
 /// Marks an absent holder or node.
 pub const NONE: u32 = u32::MAX;

@@ -1,6 +1,6 @@
 //! Lowers one function to StableHLO.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::{Emitter, Written, emit, mlir};
 use crate::ir::{Body, Op};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Annotations {
 pub type Called = Vec<(Arc<Body>, bool)>;
 
 /// Returns the text of the function, and what it calls.
-pub fn function(mut e: Emitter, name: &str, results: &[usize], annotations: &Annotations) -> (String, Called) {
+pub fn function(mut e: Emitter, name: &str, results: &[usize], annotations: &Annotations) -> (Written, Called) {
     let of = |list: &[String], i: usize| list.get(i).cloned().unwrap_or_default();
     let parameters = (0..e.values.len()).filter(|&i| e.values[i].op == Op::Leaf);
     let mut arguments: Vec<String> = parameters

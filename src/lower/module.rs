@@ -4,8 +4,10 @@
 use super::aliasing::{Donation, pair};
 use super::function::{self, Annotations, Called};
 use super::partition::Layout;
-use crate::emit::{Emitter, Extent, Pack, function_name, gather};
+use crate::allocation::probe;
+use crate::emit::{Emitter, Extent, Pack, Written, function_name, gather};
 use crate::engine::{Partitions, Signature};
+use crate::error::Result;
 use crate::ir::{Body, Op, Program};
 use crate::mesh::{MeshAxes, Sharding};
 use crate::ops;
@@ -36,8 +38,15 @@ pub struct Target<'a> {
 }
 
 /// Lowers `program`. `scalars` are written as constants, except those that are `varying`, which become parameters.
-/// `donors` are ascending indices of parameters.
-pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[usize], target: Target) -> Module {
+/// `donors` are ascending indices of parameters. Fails with RESOURCE_EXHAUSTED if there is no memory for the text.
+pub fn lower(
+    program: &Program,
+    scalars: &[Scalar],
+    varying: &[bool],
+    donors: &[usize],
+    target: Target,
+) -> Result<Module> {
+    probe_decoded(program)?;
     let (values, outputs) = program.decode();
     let parameters: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
     let packs = gather(scalars, varying);
@@ -53,7 +62,7 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
     let axes = target.layout.map(|layout| &layout.mesh.axes);
     emitter.extent = extent(axes, false);
     let (main, called) = function::function(emitter, "public @main", &outputs, &annotations);
-    let text = module(main, called, target.platform, axes);
+    let text = module(main, called, target.platform, axes)?;
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
     types.extend(packs.iter().map(Pack::ty));
@@ -63,7 +72,12 @@ pub fn lower(program: &Program, scalars: &[Scalar], varying: &[bool], donors: &[
         donors: donors.to_vec(),
         partitions,
     };
-    Module { text, signature, program: program.clone(), scalars: scalars.to_vec(), packs }
+    Ok(Module { text, signature, program: program.clone(), scalars: scalars.to_vec(), packs })
+}
+
+/// Tests that there is memory for the instructions of a program, and their names and types.
+fn probe_decoded(program: &Program) -> Result<()> {
+    probe(program.decoded_bytes().saturating_mul(3), "the instructions of a program")
 }
 
 /// Attributes of `main`: donations and shardings.
@@ -109,23 +123,25 @@ fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
 
 /// Lowers a traced computation as a module of its own, for any platform. `main` takes the parameters, then the
 /// captures. A body of collectives has pieces.
-pub fn lower_body(body: &Arc<Body>) -> String {
+pub fn lower_body(body: &Arc<Body>) -> Result<String> {
+    probe_decoded(body.program())?;
     let axes = ops::mesh_of(&body.decode().0);
-    let (main, called) = function(body, "public @main", "", extent(axes.as_ref(), body.has_collectives()));
+    let (main, called) = function(body, "public @main", "", extent(axes.as_ref(), body.has_collectives()))?;
     module(main, called, "", axes.as_ref())
 }
 
 /// Returns `main`, followed by one function for each body that is called, directly or indirectly. A partitioned module
 /// declares the axes of its mesh.
-fn module(main: String, called: Called, platform: &str, axes: Option<&MeshAxes>) -> String {
+fn module(main: Written, called: Called, platform: &str, axes: Option<&MeshAxes>) -> Result<String> {
     let partitions = axes.map_or(1, MeshAxes::device_count);
-    let mut text = format!(
+    let mut text = Written::default();
+    text.push(&format!(
         "module @lazyxla attributes {{mhlo.num_partitions = {partitions} : i32, mhlo.num_replicas = 1 : i32}} {{\n"
-    );
+    ));
     if let Some(axes) = axes {
-        text.push_str(&format!("  sdy.mesh @mesh = {}\n", axes.sdy()));
+        text.push(&format!("  sdy.mesh @mesh = {}\n", axes.sdy()));
     }
-    text.push_str(&main);
+    text.append(main);
     let mut functions: Called = Vec::new();
     let add = |functions: &mut Called, called: Called| {
         for call in called {
@@ -139,18 +155,19 @@ fn module(main: String, called: Called, platform: &str, axes: Option<&MeshAxes>)
     while next < functions.len() {
         let (body, is_of_pieces) = functions[next].clone();
         let name = format!("private @{}", function_name(&body, is_of_pieces));
-        let (inner, called) = function(&body, &name, platform, extent(axes, is_of_pieces));
-        text.push_str(&inner);
+        let (inner, called) = function(&body, &name, platform, extent(axes, is_of_pieces))?;
+        text.append(inner);
         add(&mut functions, called);
         next += 1;
     }
-    text.push_str("}\n");
-    text
+    text.push("}\n");
+    text.finish()
 }
 
-fn function(body: &Body, name: &str, platform: &str, extent: Extent) -> (String, Called) {
+fn function(body: &Body, name: &str, platform: &str, extent: Extent) -> Result<(Written, Called)> {
+    probe_decoded(body.program())?;
     let (values, results) = body.decode();
     let mut emitter = Emitter::new(&values, body.scalars(), &[], platform, ops::LOWERING);
     emitter.extent = extent;
-    function::function(emitter, name, &results, &Annotations::default())
+    Ok(function::function(emitter, name, &results, &Annotations::default()))
 }

@@ -2,7 +2,7 @@
 
 use super::key;
 use super::partial::{by_device, plan_partial};
-use super::plan::Plan;
+use super::plan::{Plan, check_memory};
 use super::run::{compile, layout};
 use super::step::plan_step;
 use crate::cache::Lookup;
@@ -17,14 +17,15 @@ use crate::lower::{Target, lower};
 /// become parameters.
 pub fn stablehlo(tensors: &[TensorHandle]) -> Result<String> {
     let (owner, plan) = plan_of(tensors)?;
-    Ok(text(&owner, &plan))
+    text(&owner, &plan)
 }
 
 /// Returns the StableHLO text that a step would compile now, with donors marked.
 pub fn step_stablehlo(device: &'static Device) -> Result<String> {
     let state = device.state();
     let owner = state.owner()?.clone();
-    Ok(text(&owner, &plan_step(&state, &mut Planner::default(), &owner)))
+    check_memory(&state.trace)?;
+    text(&owner, &plan_step(&state, &mut Planner::default(), &owner))
 }
 
 /// Compiles the programs that a sync of these tensors would run, and returns their memory use.
@@ -37,6 +38,7 @@ pub fn memory(tensors: &[TensorHandle]) -> Result<ProgramMemory> {
 pub fn step_memory(device: &'static Device) -> Result<ProgramMemory> {
     let state = device.state();
     let owner = state.owner()?.clone();
+    check_memory(&state.trace)?;
     let plan = plan_step(&state, &mut Planner::default(), &owner);
     drop(state);
     memory_of(&owner, &plan)
@@ -69,6 +71,7 @@ pub fn graph_hash(tensors: &[TensorHandle]) -> Result<[u8; 32]> {
 pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
     let state = device.state();
     let owner = state.owner()?.clone();
+    check_memory(&state.trace)?;
     let plan = plan_step(&state, &mut Planner::default(), &owner);
     drop(state);
     hash(&owner, &plan)
@@ -86,6 +89,7 @@ fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
         return Err(error!(InvalidArgument, "tensors: they are native; on cpu nothing is compiled"));
     }
     let owner = state.owner()?.clone();
+    check_memory(&state.trace)?;
     let roots = nodes(&state, tensors)?;
     let (plan, _) = plan_partial(&state, &mut Workspace::default(), &owner, &roots);
     Ok((owner, plan))
@@ -103,17 +107,20 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
 
 /// Returns one module for each run; there is more than one only above `max_program_ops`. On a mesh, values passed
 /// between the runs are shown as replicated, although the compiler chooses their shardings.
-fn text(owner: &Owner, plan: &Plan) -> String {
-    let texts = plan.runs.iter().map(|run| {
+fn text(owner: &Owner, plan: &Plan) -> Result<String> {
+    let mut text = String::new();
+    for run in &plan.runs {
         let layout = layout(owner, run, &[]);
         let encoding = key::encoding(&run.stage.program, layout.as_ref());
         let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         let runtime = owner.shared.runtime();
         let variant = runtime.programs.peek(&lookup);
         let target = Target { platform: runtime.engine.platform(), layout: layout.as_ref() };
-        lower(&run.stage.program, &run.scalars, &variant.varying, &variant.donors, target).text
-    });
-    texts.collect()
+        let one = lower(&run.stage.program, &run.scalars, &variant.varying, &variant.donors, target)?.text;
+        text.try_reserve(one.len()).map_err(|_| error!(ResourceExhausted, "no host memory for the StableHLO text"))?;
+        text += &one;
+    }
+    Ok(text)
 }
 
 /// Hashes the keys of all runs of the plan.

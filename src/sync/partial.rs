@@ -3,7 +3,7 @@
 
 use super::collect::{Obstacles, is_pending};
 use super::exhausted::explain;
-use super::plan::Plan;
+use super::plan::{Plan, check_memory};
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
@@ -52,6 +52,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
         if roots.is_empty() {
             return Ok(());
         }
+        check_memory(&state.trace)?;
         let (plan, passed) = plan_partial(&state, &mut planner.workspace, &owner, &roots);
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };

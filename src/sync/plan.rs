@@ -2,8 +2,10 @@
 //! plan can also be made to inspect its text or hash.
 
 use super::collect::needed_data;
+use crate::allocation::probe;
 use crate::device::Owner;
 use crate::device_data::{self, DeviceData};
+use crate::error::Result;
 use crate::ir::{Argument, NodeId, Scheme, Stage, Trace, Workspace};
 use crate::types::Scalar;
 use std::sync::Arc;
@@ -32,6 +34,16 @@ pub struct Plan {
     pub scheme: Arc<Scheme>,
     /// Runs, in execution order.
     pub runs: Vec<Run>,
+}
+
+/// Bytes that planning takes for each recorded operation, and a sync for each value that it computes.
+const PLANNED_BYTES: usize = 256;
+const COMPUTED_BYTES: usize = 512;
+
+/// Tests that there is memory to plan and commit a sync of a trace.
+pub fn check_memory(trace: &Trace) -> Result<()> {
+    let planned = trace.len().saturating_mul(PLANNED_BYTES).saturating_add(trace.size_bytes());
+    probe(planned.saturating_add(trace.pending().saturating_mul(COMPUTED_BYTES)), "the plan of a sync")
 }
 
 impl Plan {

@@ -91,7 +91,7 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
     let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
         let job = Job { shared, run, variant, layout: layout.as_ref(), depth: program.depth() };
-        let module = job.lower(job.layout);
+        let module = job.lower(job.layout)?;
         let executable = match &shared.runtime().disk {
             None => job.build(&module)?,
             Some(disk) => {
@@ -129,7 +129,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Lowers the program with the job's layout, or with one that also states the shardings of the outputs.
-    fn lower(&self, layout: Option<&Layout>) -> Module {
+    fn lower(&self, layout: Option<&Layout>) -> Result<Module> {
         let target = Target { platform: self.shared.runtime().engine.platform(), layout };
         lower(&self.run.stage.program, &self.run.scalars, &self.variant.varying, &self.variant.donors, target)
     }
@@ -176,7 +176,7 @@ impl Job<'_> {
         }
         let outputs = Some(executable.output_shardings().to_vec());
         let layout = self.layout.cloned().map(|layout| Layout { outputs, ..layout });
-        self.compile(&self.lower(layout.as_ref()))
+        self.compile(&self.lower(layout.as_ref())?)
     }
 
     /// Compiles one module, and counts it.

@@ -5,7 +5,7 @@
 use super::partial::sync;
 use super::saver::{self, Ticket};
 use super::transfer::{Settled, from_host, settled};
-use crate::allocation::zeroed_bytes;
+use crate::allocation::{probe, zeroed_bytes};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of, release};
 use crate::device_data::Hold;
 use crate::engine::HostCopy;
@@ -18,6 +18,9 @@ use crate::types::TensorType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+/// Bytes that a save takes for each tensor besides its values and its name: a tensor of its own, and a copy in flight.
+const SAVED_BYTES: usize = 1024;
 
 /// Values to be written to a file.
 struct Save {
@@ -135,6 +138,8 @@ impl Drop for Snapshots {
 impl Save {
     /// Computes the tensors and starts all copies.
     fn start(path: &Path, names: &[&str], tensors: &[TensorHandle], metadata: Option<About>) -> Result<Save> {
+        let bytes = names.iter().fold(names.len() * SAVED_BYTES, |sum, name| sum.saturating_add(name.len()));
+        probe(bytes, "the tensors of a file")?;
         check_names(names)?;
         let snapshots = Snapshots::take(tensors, names)?;
         for (i, &handle) in snapshots.0.iter().enumerate() {

@@ -3,7 +3,7 @@
 use super::collect::{Obstacle, Obstacles};
 use super::culprits::step_without_culprits;
 use super::exhausted::explain;
-use super::plan::{Plan, is_unreferenced, partial_scheme};
+use super::plan::{Plan, check_memory, is_unreferenced, partial_scheme};
 use super::run::{compile_all, run_compiled};
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Garbage, Owner};
@@ -22,6 +22,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         state.check_open()?;
         let owner = state.owner()?.clone();
         owner.shared.metrics.add(Counter::MarkStep, 1);
+        check_memory(&state.trace)?;
         let obstacles = settle_lost(&mut state);
         let plan = plan_with(&state, &mut planner, &owner, &obstacles);
         if plan.scheme.roots.is_empty() {

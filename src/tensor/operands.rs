@@ -50,6 +50,7 @@ pub fn operand_list<'a>(
         }
     };
     let mut state = to_record(device)?;
+    state.trace.check_room_for(named.len())?;
     let nodes = named.iter().map(|&(name, handle)| list_operand(&mut state, name, handle)).collect::<Result<_>>()?;
     Ok((state, nodes))
 }

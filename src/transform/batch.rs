@@ -2,6 +2,7 @@
 
 use super::Transformer;
 use super::site::{name, of_instruction};
+use crate::allocation::probe;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
@@ -23,12 +24,15 @@ pub fn batch_body(
     mapped: &[bool],
     size: i64,
 ) -> Result<Vec<Mapped>> {
+    // Instructions, and what is known of each of them.
+    probe(body.program().decoded_bytes().saturating_mul(3), "the batching of a computation")?;
     let (values, results) = body.decode();
     let mut scalars = body.scalars().iter().copied();
     let mut arguments = arguments.iter().copied().zip(mapped.iter().copied());
     let mut known: Vec<Mapped> = Vec::with_capacity(values.len());
     let mut applied: FxHashMap<usize, Vec<Mapped>> = FxHashMap::default();
     for (position, value) in values.iter().enumerate() {
+        trace.check_room()?;
         let made = match value.op {
             Op::Leaf => arguments.next().expect("one argument for each parameter and capture"),
             Op::Result => match applied.get(&value.operands[0]) {
@@ -42,7 +46,8 @@ pub fn batch_body(
                 if !mask.contains(&true) {
                     (trace.record_again(value, &operands, scalar), false)
                 } else {
-                    let used = used_results(&values, position);
+                    // The search takes time in proportion to the body.
+                    let used = if op.has_results() { used_results(&values, position) } else { Vec::new() };
                     let mut site = of_instruction(transformer, trace, value, scalar, operands);
                     let made = batch_one(&mut site, value, &used, &mask, size)?;
                     if op.has_results() {
@@ -114,7 +119,7 @@ fn expanded_body(
         transforms: site.transforms,
     };
     let result = expand(&mut plain)?;
-    Ok(take_closed_body(&inner, &parameters, &[], &[result]))
+    take_closed_body(&inner, &parameters, &[], &[result])
 }
 
 /// Records an elementwise operation with broadcasting: mapped operands of lower rank than the result get axes of size 1
@@ -159,7 +164,7 @@ fn looped(
     let of = |is: bool| (0..mapped.len()).filter(move |&operand| mapped[operand] == is);
     let slices: Vec<NodeId> = of(true).map(|operand| leaves[operand]).collect();
     let captures: Vec<NodeId> = of(false).map(|operand| leaves[operand]).collect();
-    let body = take_closed_body(&inner, &slices, &captures, &results);
+    let body = take_closed_body(&inner, &slices, &captures, &results)?;
     let arrays: Vec<NodeId> = of(true).map(|operand| site.operands[operand]).collect();
     let given: Vec<NodeId> = of(false).map(|operand| site.operands[operand]).collect();
     let made = ops::scan(site.trace, &Applied { body: &body, captures: &given }, &[], &arrays, size, false)?;

@@ -76,14 +76,14 @@ pub fn jvp(transformer: &Transformer, body: &Body, wrt: &[usize]) -> Result<Arc<
             results.push(or_zeros(&mut trace, tangent, ty)?);
         }
     }
-    Ok(take_closed_body(&trace, &parameters, &leaves.captures, &results))
+    take_closed_body(&trace, &parameters, &leaves.captures, &results)
 }
 
 /// Returns the body without captures whose parameters are those of `body`, then its captures.
-pub fn lifted(body: &Body) -> Arc<Body> {
+pub fn lifted(body: &Body) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let leaves = Leaves::of(&mut trace, body).all();
-    let results = trace.replay(body, &leaves);
+    let results = trace.replay(body, &leaves)?;
     take_closed_body(&trace, &leaves, &[], &results)
 }
 
@@ -106,7 +106,7 @@ impl Joint {
     fn of(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Joint> {
         let mut trace = Trace::new();
         let leaves = Leaves::of(&mut trace, body);
-        let results = trace.replay(body, &leaves.all());
+        let results = trace.replay(body, &leaves.all())?;
         let mut cotangents = Vec::new();
         let mut outputs = Vec::new();
         for (&result, ty) in results.iter().zip(body.results()).take(count) {
@@ -148,9 +148,9 @@ fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize)
     let policy = &transformer.checkpoint;
     let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &[], &joint.cotangents, &joint.gradients);
     let results = [&joint.results[..], &saved].concat();
-    let forward = take_closed_body(&joint.trace, &joint.leaves.parameters, &joint.leaves.captures, &results);
+    let forward = take_closed_body(&joint.trace, &joint.leaves.parameters, &joint.leaves.captures, &results)?;
     let parameters = [&saved[..], &joint.cotangents].concat();
-    let backward = take_closed_body(&joint.trace, &parameters, &joint.leaves.captures, &joint.gradients);
+    let backward = take_closed_body(&joint.trace, &parameters, &joint.leaves.captures, &joint.gradients)?;
     let backward = if *policy == Checkpoint::SaveAll {
         backward
     } else {
@@ -171,20 +171,20 @@ pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -
     let leaves = Leaves::of(&mut trace, body);
     let mut results;
     if transformer.checkpoint == Checkpoint::SaveAll {
-        results = trace.replay(body, &leaves.all());
+        results = trace.replay(body, &leaves.all())?;
         let one = ops::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?;
         let inputs = leaves.wanted(&trace, wanted);
         let first = results[0];
         results.extend(gradients(transformer, &mut trace, &[(first, one)], &inputs)?);
     } else {
         let made = passes(transformer, body, wanted, 1)?;
-        results = trace.replay(&made.forward, &leaves.all());
+        results = trace.replay(&made.forward, &leaves.all())?;
         let mut arguments = results.split_off(body.results().len());
         arguments.push(ops::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?);
         arguments.extend_from_slice(&leaves.captures);
-        results.extend(trace.replay(&made.backward, &arguments));
+        results.extend(trace.replay(&made.backward, &arguments)?);
     }
-    Ok(take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results))
+    take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results)
 }
 
 /// Returns the body over a batch of this size. `in_axes` lists the batch axis of each parameter (-1: not mapped),
@@ -225,5 +225,5 @@ pub fn batched(
             results.push(result.0);
         }
     }
-    Ok(take_closed_body(&trace, &parameters, &captures, &results))
+    take_closed_body(&trace, &parameters, &captures, &results)
 }

@@ -2,6 +2,7 @@
 
 use super::Transformer;
 use super::site::{forward, of_node};
+use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
 use crate::ops::definition;
@@ -19,6 +20,8 @@ pub fn push_body(
     primals: &[NodeId],
     tangents: &[Option<NodeId>],
 ) -> Result<(Vec<NodeId>, Vec<Option<NodeId>>)> {
+    // Instructions, and what is known of each of them.
+    probe(body.program().decoded_bytes().saturating_mul(3), "the derivative of a computation")?;
     let (values, results) = body.decode();
     let needed = results_of_applications(&values);
     let mut scalars = body.scalars().iter().copied();
@@ -26,6 +29,7 @@ pub fn push_body(
     let mut duals: Vec<Dual> = Vec::with_capacity(values.len());
     let mut applied: FxHashMap<usize, Vec<Option<Dual>>> = FxHashMap::default();
     for (position, value) in values.iter().enumerate() {
+        trace.check_room()?;
         let dual = match value.op {
             Op::Leaf => arguments.next().expect("one argument for each parameter and capture"),
             Op::Result => {
@@ -121,7 +125,7 @@ fn push_expanded(
             known.push(*tangent);
         }
     }
-    let body = take_closed_body(trace, &operands, &[], &[result]);
+    let body = take_closed_body(trace, &operands, &[], &[result])?;
     let (results, tangents) = push_body(transformer, trace, &body, &operands, &known)?;
     Ok((results[0], tangents[0]))
 }

@@ -4,11 +4,15 @@
 use super::reverse::pull_back;
 use super::site::passes_tangents;
 use super::{Transformer, with_room};
+use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{GradientMemory, NodeId, Op, Request, Trace};
 use crate::ops;
 use crate::ops::rules::{is_differentiable, zeros};
 use crate::types::ScalarValue;
+
+/// Bytes that gradients take for each operation, besides what they record: a copy of the trace, and what reaches it.
+const GRADIENT_BYTES: usize = 128;
 
 /// Records gradients; zeros for one of `xs` on which none of `ys` depends. Calls `check` first, with the leaves from
 /// which a tangent reaches one of `ys`; nothing is recorded if it fails. Returns the gradients, and whether their
@@ -23,6 +27,7 @@ pub fn gradients_of(
         check(trace, leaves)?;
         return Ok((memory.repeat(trace), true));
     }
+    probe(trace.len().saturating_mul(GRADIENT_BYTES), "the gradients of recorded operations")?;
     let leaves = sources(trace, request.ys);
     check(trace, &leaves)?;
     let before = memory.before(trace, request, &leaves);

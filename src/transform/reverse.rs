@@ -2,6 +2,7 @@
 
 use super::Transformer;
 use super::site::{backward, of_node, passes_tangents};
+use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::ops;
@@ -36,8 +37,9 @@ pub fn pull_back_since(
 ) -> Result<Vec<Option<NodeId>>> {
     let varying: Vec<NodeId> =
         inputs.iter().copied().filter(|&input| is_differentiable(trace.node(input).dtype)).collect();
-    let mut pass = Pass::new(trace, outputs, &varying, first);
+    let mut pass = Pass::new(trace, outputs, &varying, first)?;
     for id in (first..pass.end).rev() {
+        trace.check_room()?;
         let Some((results, cotangents)) = pass.arrived_at(trace, NodeId(id))? else { continue };
         let mut site = of_node(transformer, trace, NodeId(id), results);
         let operands = Nodes::from_slice(&site.operands);
@@ -87,9 +89,10 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn new<'a>(trace: &Trace, outputs: &[(NodeId, NodeId)], inputs: &'a [NodeId], first: u32) -> Pass<'a> {
+    fn new<'a>(trace: &Trace, outputs: &[(NodeId, NodeId)], inputs: &'a [NodeId], first: u32) -> Result<Pass<'a>> {
         let end = outputs.iter().map(|(id, _)| id.0 + 1).max().unwrap_or(0).max(first);
         let count = (end - first) as usize;
+        probe(count.saturating_mul(2 * size_of::<Arrived>()), "the cotangents of operations")?;
         let mut pass = Pass {
             inputs,
             first,
@@ -114,7 +117,7 @@ impl Pass<'_> {
                 pass.add(output, cotangent);
             }
         }
-        pass
+        Ok(pass)
     }
 
     /// Whether a tangent of an input reaches the node.

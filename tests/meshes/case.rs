@@ -227,13 +227,13 @@ impl<'a> Case<'a> {
         let leaves: Vec<NodeId> = operands.iter().map(|&id| inner.parameter(self.trace.ty(id))).collect();
         let result = record(&mut inner, &leaves);
         let ty = inner.ty(result);
-        let body = take_closed_body(&inner, &leaves, &[], &[result]);
+        let body = take_closed_body(&inner, &leaves, &[], &[result]).unwrap();
         let all: Vec<usize> = (0..operands.len()).collect();
         let wanted = Wanted { parameters: &all, captures: false };
         let made = transform::vjp(&Transformer::default(), &body, &wanted).unwrap();
         let cotangent = self.operand(ty.dtype, &ty.dims);
-        let passed = self.trace.replay(&made.forward, operands).split_off(1);
-        self.trace.replay(&made.backward, &[&passed[..], &[cotangent]].concat())
+        let passed = self.trace.replay(&made.forward, operands).unwrap().split_off(1);
+        self.trace.replay(&made.backward, &[&passed[..], &[cotangent]].concat()).unwrap()
     }
 
     /// The case whose operation has these results.
@@ -241,7 +241,7 @@ impl<'a> Case<'a> {
         self.note("results");
         let results: Vec<NodeId> = results.iter().map(|&id| self.result(id)).collect();
         Made {
-            body: take_closed_body(&self.trace, &self.parameters, &[], &results),
+            body: take_closed_body(&self.trace, &self.parameters, &[], &results).unwrap(),
             inputs: self.inputs,
             shardings: self.shardings,
             tolerance: self.tolerance,

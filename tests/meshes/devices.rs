@@ -42,7 +42,7 @@ impl Devices {
         shardings: &[Sharding],
     ) -> Result<Vec<Array>> {
         let whole: Vec<Sharding> = body.results().iter().map(|ty| Sharding::replicated(ty.dims.len())).collect();
-        let text = stated(&lower_body(body), &mesh.axes, shardings, &whole);
+        let text = stated(&lower_body(body).unwrap(), &mesh.axes, shardings, &whole);
         let partitions = Partitions {
             mesh: mesh.clone(),
             parameters: shardings.to_vec(),

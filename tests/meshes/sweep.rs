@@ -54,7 +54,7 @@ fn run(devices: &Devices, name: &str, seed: u64, record: impl FnOnce(&mut Case) 
         writeln!(std::io::stderr(), "{what}:{}", made.text).expect("standard error is open");
     }
     compare(devices, mesh, &made).map_err(|failure| {
-        println!("{what}:{}\n{failure}\n{}", made.text, lower_body(&made.body));
+        println!("{what}:{}\n{failure}\n{}", made.text, lower_body(&made.body).unwrap());
         format!("{what}: {}", failure.lines().next().unwrap_or_default())
     })
 }

@@ -45,7 +45,7 @@ fn step(case: &mut Case, ty: &TensorType, variant: usize) -> Arc<Body> {
     };
     let made = inside(case, &mut t, made);
     let result = ops::unary(&mut t, UnaryOp::Negate, made).unwrap();
-    take_closed_body(&t, &[x], &[], &[result])
+    take_closed_body(&t, &[x], &[], &[result]).unwrap()
 }
 
 /// An operand and its type.
@@ -94,7 +94,7 @@ fn scan(case: &mut Case) -> Vec<NodeId> {
     let sum = ops::binary(&mut t, BinaryOp::Add, sum, captured).unwrap();
     let row = ops::binary(&mut t, BinaryOp::Maximum, given, slice).unwrap();
     let [sum, row] = [inside(case, &mut t, sum), inside(case, &mut t, row)];
-    let body = take_closed_body(&t, &[carried, slice], &[captured], &[sum, row]);
+    let body = take_closed_body(&t, &[carried, slice], &[captured], &[sum, row]).unwrap();
     let reverse = case.random.coin();
     case.note(&format!("length {length}, reverse {reverse}"));
     let applied = Applied { body: &body, captures: &[outside] };
@@ -112,13 +112,13 @@ fn while_loop(case: &mut Case) -> Vec<NodeId> {
     let mut t = Trace::new();
     let leaves = [t.parameter(counter.clone()), t.parameter(ty.clone())];
     let is_left = ops::compare_scalar(&mut t, CompareOp::Gt, leaves[0], ScalarValue::Signed(0), false).unwrap();
-    let condition = take_closed_body(&t, &leaves, &[], &[is_left]);
+    let condition = take_closed_body(&t, &leaves, &[], &[is_left]).unwrap();
 
     let mut t = Trace::new();
     let leaves = [t.parameter(counter), t.parameter(ty)];
     let left = ops::binary_scalar(&mut t, BinaryOp::Subtract, leaves[0], ScalarValue::Signed(1), false).unwrap();
-    let next = t.replay(&step, &leaves[1..])[0];
-    let body = take_closed_body(&t, &leaves, &[], &[left, next]);
+    let next = t.replay(&step, &leaves[1..]).unwrap()[0];
+    let body = take_closed_body(&t, &leaves, &[], &[left, next]).unwrap();
 
     let [condition, body] = [&condition, &body].map(|body| Applied { body, captures: &[] });
     ops::while_loop(&mut case.trace, &condition, &body, &[count, x]).unwrap()

@@ -107,7 +107,7 @@ fn combiner(op: Option<BinaryOp>, dtype: DType) -> Arc<Body> {
     let mut trace = Trace::new();
     let [a, b] = [(); 2].map(|()| trace.parameter(TensorType::new(dtype, &[])));
     let result = op.map_or(b, |op| ops::binary(&mut trace, op, a, b).unwrap());
-    take_closed_body(&trace, &[a, b], &[], &[result])
+    take_closed_body(&trace, &[a, b], &[], &[result]).unwrap()
 }
 
 fn scattered(case: &mut Case, op: Option<BinaryOp>, dtype: DType, places: &Places) -> Vec<NodeId> {

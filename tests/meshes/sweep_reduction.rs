@@ -62,7 +62,7 @@ fn reduce_with(case: &mut Case) -> Vec<NodeId> {
     let [a, b, x, y] = [DType::F64, DType::S32, DType::F64, DType::S32].map(|d| t.parameter(TensorType::new(d, &[])));
     let sum = ops::binary(&mut t, BinaryOp::Add, a, x).unwrap();
     let greatest = ops::binary(&mut t, BinaryOp::Maximum, b, y).unwrap();
-    let body = take_closed_body(&t, &[a, b, x, y], &[], &[sum, greatest]);
+    let body = take_closed_body(&t, &[a, b, x, y], &[], &[sum, greatest]).unwrap();
     case.note(&format!("over {axes:?}"));
     let applied = Applied { body: &body, captures: &[] };
     ops::reduce_with(&mut case.trace, &applied, &arrays, &inits, &axes).unwrap()

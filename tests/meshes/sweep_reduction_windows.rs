@@ -66,7 +66,7 @@ fn of_two(record: impl FnOnce(&mut Trace, NodeId, NodeId) -> NodeId) -> Arc<Body
     let mut trace = Trace::new();
     let [a, b] = [(); 2].map(|()| trace.parameter(TensorType::new(DType::F64, &[])));
     let result = record(&mut trace, a, b);
-    take_closed_body(&trace, &[a, b], &[], &[result])
+    take_closed_body(&trace, &[a, b], &[], &[result]).unwrap()
 }
 
 fn combiner(op: BinaryOp) -> Arc<Body> {

@@ -81,9 +81,9 @@ fn gradient(body: &Arc<Body>, policy: Checkpoint) -> Arc<Body> {
     let mut leaves =
         |types: &[TensorType]| -> Vec<NodeId> { types.iter().map(|ty| trace.parameter(ty.clone())).collect() };
     let (parameters, cotangents) = (leaves(body.parameters()), leaves(body.results()));
-    let passed = trace.replay(&made.forward, &parameters).split_off(body.results().len());
-    let gradients = trace.replay(&made.backward, &[&passed[..], &cotangents].concat());
-    take_closed_body(&trace, &[&parameters[..], &cotangents].concat(), &[], &gradients)
+    let passed = trace.replay(&made.forward, &parameters).unwrap().split_off(body.results().len());
+    let gradients = trace.replay(&made.backward, &[&passed[..], &cotangents].concat()).unwrap();
+    take_closed_body(&trace, &[&parameters[..], &cotangents].concat(), &[], &gradients).unwrap()
 }
 
 /// Checks jvp against vjp. Returns false if a value is not finite.
@@ -150,7 +150,7 @@ fn each(count: u64, stream: u64, check: impl Fn(&Arc<Body>, &mut Random)) {
         let body = computation(&mut random, length, 2, stream >= ON_PLUGIN);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(&body, &mut random)));
         if let Err(panic) = outcome {
-            println!("seed {seed} of stream {stream}:\n{}", lower_body(&body));
+            println!("seed {seed} of stream {stream}:\n{}", lower_body(&body).unwrap());
             std::panic::resume_unwind(panic);
         }
     }
@@ -202,7 +202,7 @@ fn transformed_programs_agree_on_the_plugin() {
                 donors: Vec::new(),
                 partitions: None,
             };
-            let executable = engine.compile(&lower_body(made), signature, &()).unwrap();
+            let executable = engine.compile(&lower_body(made).unwrap(), signature, &()).unwrap();
             let sent: Vec<_> =
                 inputs.iter().map(|array| engine.transfer_to_device(0, array.ty(), array.bytes()).unwrap()).collect();
             let outputs = executable.execute(0, &engine::references(&sent), &[]).unwrap().outputs;

@@ -33,9 +33,9 @@ fn constrained(body: &Arc<Body>, axes: &MeshAxes, random: &mut Random) -> Arc<Bo
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = body.parameters().iter().map(|ty| trace.parameter(ty.clone())).collect();
     let arguments: Vec<NodeId> = parameters.iter().map(|&id| placed(&mut trace, id, axes, random)).collect();
-    let results = trace.replay(body, &arguments);
+    let results = trace.replay(body, &arguments).unwrap();
     let results: Vec<NodeId> = results.iter().map(|&id| placed(&mut trace, id, axes, random)).collect();
-    take_closed_body(&trace, &parameters, &[], &results)
+    take_closed_body(&trace, &parameters, &[], &results).unwrap()
 }
 
 /// Records a value with a random constraint.
@@ -75,6 +75,6 @@ fn fourier_transforms_between_collectives_run() {
         let real = ops::real(&mut trace, transformed).unwrap();
         last = ops::unary(&mut trace, UnaryOp::Negate, real).unwrap();
     }
-    let body = take_closed_body(&trace, &[x], &[], &[last]);
+    let body = take_closed_body(&trace, &[x], &[], &[last]).unwrap();
     devices.check("the transforms", mesh, &body, &mut random, &body);
 }

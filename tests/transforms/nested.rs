@@ -27,7 +27,7 @@ impl Maker<'_> {
             .collect();
         self.pool.truncate(before);
         self.depth = depth;
-        take_body(&self.trace, &leaves, &made)
+        take_body(&self.trace, &leaves, &made).unwrap()
     }
 
     fn some_types(&mut self) -> Vec<TensorType> {
@@ -98,10 +98,11 @@ impl Maker<'_> {
         let values: Vec<NodeId> = types.iter().map(|ty| t.parameter(ty.clone())).collect();
         let limit = ops::full(t, &count, ScalarValue::Float(2.0)).unwrap();
         let more = ops::compare(t, CompareOp::Lt, counter, limit).unwrap();
-        let (condition, _) = take_body(t, &[&[counter], &values[..]].concat(), &[more]);
+        let (condition, _) = take_body(t, &[&[counter], &values[..]].concat(), &[more]).unwrap();
         let next = ops::binary_scalar(t, BinaryOp::Add, counter, ScalarValue::Float(1.0), false).unwrap();
         let made = ops::call(t, &Applied { body: &body, captures: &captures }, &values).unwrap();
-        let (body, captures) = take_body(t, &[&[counter], &values[..]].concat(), &[&[next], &made[..]].concat());
+        let (body, captures) =
+            take_body(t, &[&[counter], &values[..]].concat(), &[&[next], &made[..]].concat()).unwrap();
         let results = ops::while_loop(
             t,
             &Applied { body: &condition, captures: &[] },

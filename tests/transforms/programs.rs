@@ -38,7 +38,7 @@ pub fn computation(random: &mut Random, length: usize, depth: usize, avoids_ties
         maker.grow();
     }
     let results: Vec<NodeId> = (0..results).map(|_| maker.any()).collect();
-    take_closed_body(&maker.trace, &parameters, &[], &results)
+    take_closed_body(&maker.trace, &parameters, &[], &results).unwrap()
 }
 
 impl Maker<'_> {

@@ -85,7 +85,7 @@ fn differentiated(trace: &mut Trace, memory: &mut GradientMemory, case: &Case) -
     }
     let request = Request { ys: &ys, cotangents: &cotangents, xs: &xs };
     let (gradients, is_repeated) = gradients_of(trace, memory, request, |_, _| Ok(())).unwrap();
-    Some((take_closed_body(trace, &leaves, &[], &[ys, gradients].concat()), is_repeated))
+    Some((take_closed_body(trace, &leaves, &[], &[ys, gradients].concat()).unwrap(), is_repeated))
 }
 
 /// Checks the gradients of a case against those of a new trace. Returns whether they were copied; None if the change of

@@ -65,13 +65,13 @@ fn pair(random: &mut Random, axes: &MeshAxes) -> Pair {
         plain_results.push(whole);
         outputs.push(sharding);
     }
-    let body = take_closed_body(&maker.body, &inner, &[captured], &results);
+    let body = take_closed_body(&maker.body, &inner, &[captured], &results).unwrap();
     let capture = outer.parameter(f64s(&[]));
     let applied = Applied { body: &body, captures: &[capture] };
     let made = ops::shard_map(&mut outer, &applied, axes, &inputs, &arguments, &outputs).unwrap();
     Pair {
-        mapped: take_closed_body(&outer, &[&arguments[..], &[capture]].concat(), &[], &made),
-        plain: take_closed_body(&maker.plain, &wholes, &[], &plain_results),
+        mapped: take_closed_body(&outer, &[&arguments[..], &[capture]].concat(), &[], &made).unwrap(),
+        plain: take_closed_body(&maker.plain, &wholes, &[], &plain_results).unwrap(),
     }
 }
 

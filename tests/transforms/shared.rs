@@ -24,7 +24,7 @@ fn nested(depth: usize, length: i64) -> Arc<Body> {
         };
         let product = ops::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
         let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
-        inner = Some(take_closed_body(&t, &[a, b], &[], &[product, half]));
+        inner = Some(take_closed_body(&t, &[a, b], &[], &[product, half]).unwrap());
     }
     inner.expect("there is a body at depth 0")
 }
@@ -67,14 +67,14 @@ fn loops_under_policies_of_their_own_are_derived_a_linear_number_of_times() {
             let both = [t.parameter(f64s(&[])), t.parameter(f64s(&[]))];
             let applied = Applied { body: &body, captures: &[] };
             let inner = ops::checkpoint_call_of(&mut t, &policy, &applied, &both);
-            let inner = take_closed_body(&t, &both, &[], &inner);
+            let inner = take_closed_body(&t, &both, &[], &inner).unwrap();
             let mut t = Trace::new();
             let (a, b) = (t.parameter(f64s(&[])), t.parameter(f64s(&[])));
             let applied = Applied { body: &inner, captures: &[] };
             let carried = ops::scan(&mut t, &applied, &[a, b], &[], 1, false).unwrap()[0];
             let product = ops::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
             let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
-            body = take_closed_body(&t, &[a, b], &[], &[product, half]);
+            body = take_closed_body(&t, &[a, b], &[], &[product, half]).unwrap();
         }
         body
     };
@@ -101,7 +101,7 @@ fn calls_of_one_computation_have_one_derivative() {
     let (x, w) = (layer.parameter(f64s(&[2])), layer.parameter(f64s(&[2])));
     let scaled = ops::binary(&mut layer, BinaryOp::Multiply, x, w).unwrap();
     let result = ops::unary(&mut layer, UnaryOp::Tanh, scaled).unwrap();
-    let layer = take_closed_body(&layer, &[x, w], &[], &[result]);
+    let layer = take_closed_body(&layer, &[x, w], &[], &[result]).unwrap();
 
     let mut t = Trace::new();
     let parameters: Vec<NodeId> = (0..25).map(|_| t.parameter(f64s(&[2]))).collect();
@@ -109,7 +109,7 @@ fn calls_of_one_computation_have_one_derivative() {
     for &weight in &parameters[1..] {
         value = ops::call(&mut t, &Applied { body: &layer, captures: &[] }, &[value, weight]).unwrap()[0];
     }
-    let body = take_closed_body(&t, &parameters, &[], &[value]);
+    let body = take_closed_body(&t, &parameters, &[], &[value]).unwrap();
     let every = all(body.parameters());
 
     let transformer = Transformer::default();
@@ -133,7 +133,7 @@ fn of_scalars(count: usize, results: impl FnOnce(&mut Trace, &[NodeId]) -> Vec<N
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = (0..count).map(|_| trace.parameter(f64s(&[]))).collect();
     let results = results(&mut trace, &parameters);
-    take_closed_body(&trace, &parameters, &[], &results)
+    take_closed_body(&trace, &parameters, &[], &results).unwrap()
 }
 
 fn scaled(trace: &mut Trace, x: NodeId, by: f64) -> NodeId {

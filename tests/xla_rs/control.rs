@@ -44,7 +44,7 @@ impl Signature {
                 None => ops::full(&mut trace, ty, ScalarValue::Signed(1))?,
             });
         }
-        Ok(take_body(&trace, &parameters, &results).0)
+        Ok(take_body(&trace, &parameters, &results).unwrap().0)
     }
 
     /// Builds the computation.

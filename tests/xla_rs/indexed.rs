@@ -126,7 +126,7 @@ pub fn scatter(draw: &mut Draw) -> Both {
     both.ours(|trace| {
         let mut inner = Trace::new();
         let parameters = [0, 1].map(|_| inner.parameter(TensorType::new(dtype, &[])));
-        let body = take_body(&inner, &parameters, &parameters[1..]).0;
+        let body = take_body(&inner, &parameters, &parameters[1..]).unwrap().0;
         ops::scatter(
             trace,
             &Applied { body: &body, captures: &[] },

@@ -174,8 +174,12 @@ impl<T> Out<T> {
 }
 
 /// Returns a string owned by the caller, who frees it with `lxla_string_free`.
-pub fn owned_text(text: String) -> *mut c_char {
-    CString::new(text.replace('\0', " ")).unwrap_or_default().into_raw()
+pub fn owned_text(text: String) -> Result<*mut c_char> {
+    let mut bytes = text.into_bytes();
+    bytes.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
+    let size = bytes.len();
+    bytes.try_reserve_exact(1).map_err(|_| error!(ResourceExhausted, "no host memory for a text of {size} bytes"))?;
+    Ok(CString::new(bytes).unwrap_or_default().into_raw())
 }
 
 /// Converts a dtype, or returns None for 0.

@@ -49,9 +49,9 @@ pub fn held_back(backward: &Arc<Body>, held: &[bool]) -> Result<Arc<Body>> {
     for (&i, passed) in passing.iter().zip(optimization_barrier(&mut trace, &values)?) {
         arguments[i] = passed;
     }
-    let results = trace.replay(backward, &arguments);
+    let results = trace.replay(backward, &arguments)?;
     let (parameters, captures) = leaves.split_at(backward.parameters().len());
-    Ok(take_closed_body(&trace, parameters, captures, &results))
+    take_closed_body(&trace, parameters, captures, &results)
 }
 
 /// Writes the StableHLO of a barrier. XLA's CPU backend removes barriers and merges equal computations afterwards

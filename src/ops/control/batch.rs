@@ -64,7 +64,7 @@ fn over_batch(
         of_results.push(is_mapped || want);
     }
     let (parameters, captures) = leaves.split_at(body.parameters().len());
-    Ok(BatchedBody { body: take_closed_body(&trace, parameters, captures, &results), mapped: of_results })
+    Ok(BatchedBody { body: take_closed_body(&trace, parameters, captures, &results)?, mapped: of_results })
 }
 
 fn paired(results: Vec<NodeId>, mapped: &[bool]) -> Vec<(NodeId, bool)> {
@@ -283,9 +283,9 @@ fn any_of(condition: &Body) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = condition.parameters().iter().map(|ty| trace.parameter(ty.clone())).collect();
     let captures: Vec<NodeId> = condition.captures().iter().map(|ty| trace.parameter(ty.clone())).collect();
-    let more = trace.replay(condition, &[&parameters[..], &captures].concat());
+    let more = trace.replay(condition, &[&parameters[..], &captures].concat())?;
     let any = ops::reduce(&mut trace, ReduceOp::Any, more[0], &[0], false)?;
-    Ok(take_closed_body(&trace, &parameters, &captures, &[any]))
+    take_closed_body(&trace, &parameters, &captures, &[any])
 }
 
 /// Returns a loop body that changes only the elements of the batch for which the condition is true. Its captures are
@@ -296,14 +296,14 @@ fn guarded(condition: &Body, body: &Body, size: i64) -> Result<Arc<Body>> {
         |types: &[TensorType]| -> Vec<NodeId> { types.iter().map(|ty| trace.parameter(ty.clone())).collect() };
     let (parameters, of_condition, of_body) =
         (leaves(body.parameters()), leaves(condition.captures()), leaves(body.captures()));
-    let more = trace.replay(condition, &[&parameters[..], &of_condition].concat())[0];
-    let next = trace.replay(body, &[&parameters[..], &of_body].concat());
+    let more = trace.replay(condition, &[&parameters[..], &of_condition].concat())?[0];
+    let next = trace.replay(body, &[&parameters[..], &of_body].concat())?;
     let results: Vec<NodeId> = next
         .iter()
         .zip(&parameters)
         .map(|(&next, &before)| select_rows(&mut trace, more, next, before, size))
         .collect::<Result<_>>()?;
-    Ok(take_closed_body(&trace, &parameters, &[&of_condition[..], &of_body].concat(), &results))
+    take_closed_body(&trace, &parameters, &[&of_condition[..], &of_body].concat(), &results)
 }
 
 /// Batches a barrier.

@@ -38,7 +38,7 @@ fn made(
     let parameter = |dtype: &DType| trace.parameter(TensorType::new(*dtype, &[]));
     let parameters: Vec<NodeId> = dtypes.iter().map(parameter).collect();
     let results = record(&mut trace, &parameters)?;
-    let body = take_body(&trace, &parameters, &results).0;
+    let body = take_body(&trace, &parameters, &results)?.0;
     MADE.lock().insert(key, body.clone());
     Ok(body)
 }
@@ -176,7 +176,7 @@ mod tests {
         let mut parameter = || trace.parameter(TensorType::new(DType::F32, &[]));
         let p = [parameter(), parameter(), parameter(), parameter()];
         let result = record(&mut trace, &p);
-        known_order(&take_body(&trace, &p, &[result]).0)
+        known_order(&take_body(&trace, &p, &[result]).unwrap().0)
     }
 
     #[test]

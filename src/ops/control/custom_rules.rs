@@ -115,7 +115,7 @@ fn vjp_of_forward_pass(site: &mut Site, cotangents: &[Tangent], wanted: &[bool])
     let (positions, primals) = operands_taken(site, &attributes);
     let body = site.bodies[1].clone();
     let first = NodeId(site.trace.len() as u32);
-    let results = site.trace.replay(&body, &primals);
+    let results = site.trace.replay(&body, &primals)?;
     pulled(site, first, &results, cotangents, wanted, &positions)
 }
 

@@ -103,7 +103,7 @@ fn push(
     let parameters = grouped(&primals[..explicit], &tangents[..explicit], inner);
     let captures = grouped(&primals[explicit..], &tangents[explicit..], &[]);
     let results = grouped(&results, &of_results, inner);
-    Ok(Pushed { body: take_closed_body(&trace, &parameters, &captures, &results), has_tangent })
+    Ok(Pushed { body: take_closed_body(&trace, &parameters, &captures, &results)?, has_tangent })
 }
 
 /// Returns the nodes in groups that end at `ends` and at the last node, each group followed by the tangents of its
@@ -270,7 +270,7 @@ fn branches_back(
         let end = start + body.captures().len();
         let mut trace = Trace::new();
         let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
-        let results = trace.replay(body, &primals);
+        let results = trace.replay(body, &primals)?;
         let arrived = leaves_where(&mut trace, &results, arriving);
         let own = |at: &usize| *at < arguments || (start..end).contains(at);
         let asked: Vec<usize> = (0..wanted.len()).filter(|at| wanted[*at] && own(at)).collect();
@@ -285,7 +285,7 @@ fn branches_back(
             });
         }
         let parameters = [&primals[..arguments], &flat(&arrived)].concat();
-        bodies.push(take_closed_body(&trace, &parameters, &primals[arguments..], &gradients));
+        bodies.push(take_closed_body(&trace, &parameters, &primals[arguments..], &gradients)?);
         start = end;
     }
     Ok(bodies)
@@ -355,7 +355,7 @@ fn call_passes(
 ) -> Result<Option<CallPasses>> {
     let mut trace = Trace::new();
     let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
-    let results = trace.replay(body, &primals);
+    let results = trace.replay(body, &primals)?;
     let arrived = leaves_where(&mut trace, &results, arriving);
     let found = transforms.vjp(&mut trace, &with_cotangents(&results, &arrived), &chosen(&primals, wanted))?;
     let gradients = flat(&found);
@@ -366,8 +366,8 @@ fn call_passes(
     let saved = transforms.residuals(&trace, &primals, &[], &late, &gradients);
     let (residuals, all) = Residuals::among(&trace, &results, 0, &saved);
     let explicit = body.parameters().len();
-    let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &all);
-    let mut backward = take_closed_body(&trace, &[&primals[..], &saved, &late].concat(), &[], &gradients);
+    let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &all)?;
+    let mut backward = take_closed_body(&trace, &[&primals[..], &saved, &late].concat(), &[], &gradients)?;
     if is_held {
         let mut held = transforms.held(&trace, &[&primals[..], &saved].concat(), &late, &gradients);
         if held.contains(&true) {

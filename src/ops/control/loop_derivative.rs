@@ -59,8 +59,8 @@ fn condition_beside_tangents(transforms: &dyn Transforms, condition: &Arc<Body>,
         let values = leaves(&mut trace, condition.parameters());
         let of_values = flat(&leaves_where(&mut trace, &values, active));
         let captures = leaves(&mut trace, condition.captures());
-        let more = trace.replay(condition, &[&values[..], &captures].concat());
-        Ok(take_closed_body(&trace, &[&values[..], &of_values].concat(), &captures, &more))
+        let more = trace.replay(condition, &[&values[..], &captures].concat())?;
+        take_closed_body(&trace, &[&values[..], &of_values].concat(), &captures, &more)
     })?;
     Ok((*made).clone())
 }
@@ -117,7 +117,7 @@ struct Iteration {
 fn iteration(transforms: &dyn Transforms, body: &Body, arriving: &[bool], wanted: &[bool]) -> Result<Iteration> {
     let mut trace = Trace::new();
     let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
-    let results = trace.replay(body, &primals);
+    let results = trace.replay(body, &primals)?;
     let cotangents = leaves_where(&mut trace, &results, arriving);
     let outputs = with_cotangents(&results, &cotangents);
     let mut found = transforms.vjp(&mut trace, &outputs, &chosen(&primals, wanted))?.into_iter();
@@ -205,10 +205,10 @@ fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Ite
 
     // Skips the carried results: they are those of the last iteration, not stacks.
     let (residuals, extended) = Residuals::among(&trace, &results, carried, &saved);
-    let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &extended);
+    let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &extended)?;
     let (of_carried, of_stacks) = (flat(&cotangents[..carried]), flat(&cotangents[carried..]));
     let parameters = [&of_carried[..], &of_sums, &saved, &primals[carried..explicit], &of_stacks].concat();
-    let backward = take_closed_body(&trace, &parameters, &primals[explicit..], &all);
+    let backward = take_closed_body(&trace, &parameters, &primals[explicit..], &all)?;
     Ok(ScanPasses { forward, backward, residuals, carries, sums, slices, stacks })
 }
 

@@ -70,7 +70,7 @@ pub(in crate::ops) fn body_of(op: Op, types: &[TensorType]) -> Result<Arc<Body>>
     let mut trace = Trace::new();
     let parameters: Vec<NodeId> = types.iter().map(|ty| trace.parameter(ty.clone())).collect();
     let result = formula(&mut trace, op, &parameters)?;
-    Ok(take_closed_body(&trace, &parameters, &[], &[result]))
+    take_closed_body(&trace, &parameters, &[], &[result])
 }
 
 type Made = FxHashMap<(u32, DType), Arc<Body>>;

@@ -31,7 +31,7 @@ pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     let (of_arguments, of_captures) = (0..explicit, explicit..primals.len());
     let parameters = followed(&primals, &given, of_arguments.clone());
     let captures = followed(&primals, &given, of_captures.clone());
-    let with_tangents = take_closed_body(&trace, &parameters, &captures, &[&results[..], &flat(&made)].concat());
+    let with_tangents = take_closed_body(&trace, &parameters, &captures, &[&results[..], &flat(&made)].concat())?;
 
     let has_tangent = present(&made);
     add_chosen(&mut inputs, &present(&tangents[..explicit]));
@@ -73,7 +73,7 @@ impl Local {
         let ShardMapAttributes { mesh, inputs, outputs } = attributes;
         let mut trace = Trace::new();
         let primals = leaves(&mut trace, body.parameters().iter().chain(body.captures()));
-        let results = trace.replay(body, &primals);
+        let results = trace.replay(body, &primals)?;
         let (mut arrived, mut pulled) = (Vec::new(), Vec::new());
         for i in (0..given.len()).filter(|&i| given[i]) {
             let cotangent = trace.parameter(body.results()[i].clone());
@@ -126,7 +126,7 @@ impl Backward {
         let arguments: Vec<usize> = (0..explicit).filter(is_read).collect();
         let captures: Vec<usize> = (explicit..primals.len()).filter(is_read).collect();
         let parameters = [&at(primals, &arguments)[..], saved, arrived].concat();
-        let body = take_closed_body(trace, &parameters, &at(primals, &captures), gradients);
+        let body = take_closed_body(trace, &parameters, &at(primals, &captures), gradients)?;
         let body = with_rows(&body, arguments.len()..arguments.len() + saved.len())?;
         Ok(Backward { body, arguments, captures })
     }
@@ -194,7 +194,7 @@ fn extended(
     let Local { trace, primals, results, .. } = local;
     let rows: Vec<NodeId> = saved.iter().map(|&id| as_row(trace, id)).collect::<Result<_>>()?;
     let all = [&results[..], &rows].concat();
-    let forward = take_closed_body(trace, &primals[..explicit], &primals[explicit..], &all);
+    let forward = take_closed_body(trace, &primals[..explicit], &primals[explicit..], &all)?;
     let by_device: Vec<Sharding> = rows.iter().map(|&id| row_sharding(mesh, trace.ty(id).dims.len())).collect();
     let types: Vec<TensorType> =
         rows.iter().zip(&by_device).map(|(&id, by)| whole(&trace.ty(id), by, mesh)).collect::<Result<_>>()?;
@@ -237,8 +237,8 @@ fn with_rows(body: &Body, range: Range<usize>) -> Result<Arc<Body>> {
         }
     }
     let captures = leaves(&mut trace, body.captures());
-    let results = trace.replay(body, &[&arguments[..], &captures].concat());
-    Ok(take_closed_body(&trace, &parameters, &captures, &results))
+    let results = trace.replay(body, &[&arguments[..], &captures].concat())?;
+    take_closed_body(&trace, &parameters, &captures, &results)
 }
 
 /// Batches a `shard_map`: the batch is an axis of the pieces, and is not split.
@@ -258,7 +258,7 @@ pub fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<Mapped>>
     let leaves: Vec<NodeId> = types.zip(mapped).map(leaf).collect();
     let (results, of_results): (Vec<NodeId>, Vec<bool>) =
         transforms.batch(&mut trace, &body, &leaves, mapped, size)?.into_iter().unzip();
-    let batched = take_closed_body(&trace, &leaves[..explicit], &leaves[explicit..], &results);
+    let batched = take_closed_body(&trace, &leaves[..explicit], &leaves[explicit..], &results)?;
     let inputs = with_batch(&inputs, mapped);
     let outputs = with_batch(&outputs, &of_results);
     let applied = Applied { body: &batched, captures: &operands[explicit..] };

@@ -168,7 +168,7 @@ pub fn tangent_of(site: &mut Site, tangents: &[Option<NodeId>], expand: Expand) 
             known.push(*tangent);
         }
     }
-    let body = take_closed_body(site.trace, &operands, &[], &[result]);
+    let body = take_closed_body(site.trace, &operands, &[], &[result])?;
     let transforms = site.transforms;
     Ok(transforms.jvp(site.trace, &body, &operands, &known)?.1.remove(0))
 }

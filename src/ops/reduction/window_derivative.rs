@@ -295,12 +295,12 @@ fn preferring(select: &Body, dtype: DType, place: DType) -> Result<Arc<Body>> {
     let [a, i, b, j] = [dtype, place, dtype, place].map(|dtype| t.parameter(TensorType::new(dtype, &[])));
     let in_order = ops::compare(t, CompareOp::Le, i, j)?;
     let (first, second) = (ops::select(t, in_order, a, b)?, ops::select(t, in_order, b, a)?);
-    let stays = t.replay(select, &[first, second])[0];
+    let stays = t.replay(select, &[first, second])?[0];
     let fits = ops::compare(t, CompareOp::Eq, stays, in_order)?;
     let a_is = ops::compare_scalar(t, CompareOp::Ge, i, ScalarValue::Signed(0), false)?;
     let b_is = ops::compare_scalar(t, CompareOp::Ge, j, ScalarValue::Signed(0), false)?;
     let with_b = ops::binary(t, BinaryOp::And, fits, a_is)?;
     let takes_a = ops::select(t, b_is, with_b, a_is)?;
     let results = [ops::select(t, takes_a, a, b)?, ops::select(t, takes_a, i, j)?];
-    Ok(take_body(&trace, &[a, i, b, j], &results).0)
+    Ok(take_body(&trace, &[a, i, b, j], &results)?.0)
 }

@@ -44,11 +44,11 @@ fn sorted_with_places(site: &mut Site) -> Result<(Vec<NodeId>, NodeId)> {
     for ty in body.captures() {
         captured.push(inner.parameter(ty.clone()));
     }
-    let precedes = inner.replay(&body, &[&parameters[..], &captured].concat());
+    let precedes = inner.replay(&body, &[&parameters[..], &captured].concat())?;
     for _ in 0..2 {
         parameters.push(inner.parameter(TensorType::new(dtype, &[])));
     }
-    let comparator = take_closed_body(&inner, &parameters, &captured, &precedes);
+    let comparator = take_closed_body(&inner, &parameters, &captured, &precedes)?;
 
     let places = iota(site.trace, &TensorType { dtype, dims }, axis as i64)?;
     let (mut all, captures) = (site.operands[..count].to_vec(), site.operands[count..].to_vec());

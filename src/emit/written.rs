@@ -1,0 +1,85 @@
+//! Text that is written piece by piece. Exhausted memory is reported once, at its end.
+
+use crate::allocation::probe;
+use crate::error;
+use crate::error::Result;
+use std::fmt;
+
+/// A text that grows fallibly. After a failure, what is written is ignored.
+#[derive(Default)]
+pub struct Written {
+    text: String,
+    is_exhausted: bool,
+}
+
+impl Written {
+    /// An empty text with room for this many bytes, if there is memory.
+    pub fn with_room(bytes: usize) -> Written {
+        let mut text = String::new();
+        let is_exhausted = text.try_reserve(bytes).is_err();
+        Written { text, is_exhausted }
+    }
+
+    /// Appends a text.
+    pub fn push(&mut self, text: &str) {
+        if text.len() > self.text.capacity() - self.text.len() {
+            self.grow(text.len());
+        }
+        if !self.is_exhausted {
+            self.text.push_str(text);
+        }
+    }
+
+    /// Appends another text, and its failure.
+    pub fn append(&mut self, other: Written) {
+        self.is_exhausted |= other.is_exhausted;
+        self.push(&other.text);
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        // Names and types are formatted besides.
+        self.is_exhausted |= self.text.try_reserve(bytes).is_err() || probe(self.text.len(), "a text").is_err();
+        if self.is_exhausted {
+            self.text = String::new();
+        }
+    }
+
+    #[cfg(test)]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text; RESOURCE_EXHAUSTED if there was no memory for all of it.
+    pub fn finish(self) -> Result<String> {
+        if self.is_exhausted {
+            return Err(error!(ResourceExhausted, "no host memory for the StableHLO text of a program"));
+        }
+        Ok(self.text)
+    }
+}
+
+impl fmt::Write for Written {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn exhausted_memory_is_reported_at_the_end() {
+        let mut text = Written::default();
+        text.push("a");
+        text.append(Written::with_room(1 << 60));
+        text.push("b");
+        assert_eq!(text.finish().unwrap_err().code, Code::ResourceExhausted);
+        let mut text = Written::with_room(1);
+        ["a", "", "bc"].into_iter().for_each(|piece| text.push(piece));
+        assert_eq!(text.finish().unwrap(), "abc");
+    }
+}
