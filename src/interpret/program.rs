@@ -1,6 +1,6 @@
 //! Interpreter: evaluates a whole program, one operation at a time.
 
-use crate::allocation::with_room;
+use crate::allocation::{probe, with_room};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
@@ -19,7 +19,7 @@ const ROOM: usize = 8 << 20;
 /// for each parameter, in order.
 pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Vec<Array>> {
     let call = || {
-        let function = Function::new(program.decode(), scalars);
+        let function = Function::new(program, scalars)?;
         match function.one_shape() {
             Some(ty) => Ok(vec![function.call_in_blocks(ty, inputs)?]),
             None => function.call(inputs),
@@ -45,17 +45,20 @@ struct Function<'a> {
 type Results = SmallVec<[Array; 1]>;
 
 impl<'a> Function<'a> {
-    fn new((values, outputs): (Vec<Instruction>, Vec<usize>), scalars: &'a [Scalar]) -> Function<'a> {
+    fn new(program: &Program, scalars: &'a [Scalar]) -> Result<Function<'a>> {
+        // Instructions, and the values of all of them.
+        probe(program.decoded_bytes().saturating_mul(2), "the evaluation of a program")?;
+        let (values, outputs) = program.decode();
         let mut last_use: Vec<usize> = (0..values.len()).collect();
         for (position, value) in values.iter().enumerate() {
             value.operands.iter().for_each(|&operand| last_use[operand] = position);
         }
         outputs.iter().for_each(|&output| last_use[output] = values.len());
-        Function { values, outputs, scalars, last_use }
+        Ok(Function { values, outputs, scalars, last_use })
     }
 
-    fn of(body: &'a Body) -> Function<'a> {
-        Function::new(body.decode(), body.scalars())
+    fn of(body: &'a Body) -> Result<Function<'a>> {
+        Function::new(body.program(), body.scalars())
     }
 
     fn call(&self, inputs: &[Array]) -> Result<Vec<Array>> {
@@ -166,7 +169,7 @@ impl<'a> Function<'a> {
         if is_row && matches!(value.op, Op::BroadcastTo | Op::Reshape) {
             return Ok(SmallVec::from_elem(operands[0].clone(), 1));
         }
-        let bodies: Vec<Function> = value.bodies.iter().map(|body| Function::of(body)).collect();
+        let bodies: Vec<Function> = value.bodies.iter().map(|body| Function::of(body)).collect::<Result<_>>()?;
         let call = Call {
             op: value.op,
             ty,
@@ -198,7 +201,7 @@ fn formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
         Ok(wide.reshape(&[length]))
     };
     let inputs: Vec<Array> = operands.iter().map(flat).collect::<Result<_>>()?;
-    let function = Function::of(&body);
+    let function = Function::of(&body)?;
     let apply = |parts: &[Array], length: i64| {
         let made = function.call_each(parts, length)?;
         Ok(made.into_iter().next().expect("a function has one result"))
@@ -297,7 +300,7 @@ mod tests {
             let root = elementwise(&mut t, &[rows, columns], &[1, 1]);
             let program = Workspace::default().linearize(&t, &[root]).segments(&t, usize::MAX).remove(0);
             let scalars = t.scalars_at(&program.scalars);
-            let function = Function::new(program.program.decode(), &scalars);
+            let function = Function::new(&program.program, &scalars).unwrap();
             assert_eq!(function.one_shape().is_some(), data.len() > BLOCK);
             let of = |&id: &NodeId| match t.ty(id).elements() {
                 1 => one.clone(),
@@ -316,7 +319,7 @@ mod tests {
         let is_blocked = |t: &Trace, roots: &[NodeId]| {
             let program = Workspace::default().linearize(t, roots).segments(t, usize::MAX).remove(0);
             let scalars = t.scalars_at(&program.scalars);
-            Function::new(program.program.decode(), &scalars).one_shape().is_some()
+            Function::new(&program.program, &scalars).unwrap().one_shape().is_some()
         };
         let mut t = Trace::new();
         let (x, row) = (leaf(&mut t, &[long, 2]), leaf(&mut t, &[2]));
