@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShapeId(pub u32);
 
-/// Number of shapes up to which shapes that no node has are kept.
-const FEW: usize = 1 << 12;
+/// Number of shapes up to which shapes that no node has are kept, in 2 MB or so: more than any step has, because a step
+/// whose shapes were removed before repeats no earlier one.
+const FEW: usize = 1 << 14;
 
 /// Shapes by id, and ids by shape.
 #[derive(Default)]
