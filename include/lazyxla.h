@@ -2128,6 +2128,19 @@ lxla_status lxla_tensor_full_with_scalar(lxla_env env,
                                          lxla_tensor *out_tensor);
 
 /**
+ * Records a tensor of rank 0 whose value changes from step to step, such as a learning rate or a step's number: programs
+ * take it as a parameter from their first compilation on. (The scalar of `lxla_tensor_full` and `lxla_binary_scalar` is
+ * a constant of the program, which XLA optimizes, until the same program comes with another value; that compiles once
+ * more.) Costs no transfer of its own: the varying scalars of a program are passed together. In a traced computation,
+ * the value is a constant; make it a parameter of the computation instead.
+ */
+lxla_status lxla_tensor_varying_scalar(lxla_env env,
+                                       lxla_device device,
+                                       int32_t dtype,
+                                       const lxla_scalar *value,
+                                       lxla_tensor *out_tensor);
+
+/**
  * Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... All dtypes but pred.
  */
 lxla_status lxla_iota(lxla_env env,

@@ -363,6 +363,7 @@ static const function functions[] = {
     FUNCTION(lxla_tensor_to_device),
     FUNCTION(lxla_tensor_to_dlpack),
     FUNCTION(lxla_tensor_to_dlpack_unversioned),
+    FUNCTION(lxla_tensor_varying_scalar),
     FUNCTION(lxla_tensor_write),
     FUNCTION(lxla_tile),
     FUNCTION(lxla_topk),

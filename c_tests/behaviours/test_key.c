@@ -132,6 +132,36 @@ TEST(k5_a_changing_scalar_costs_one_more_compile) {
   OK(lxla_env_release(env));
 }
 
+static lxla_tensor varying_scalar(lxla_env env, lxla_device device, double value) {
+  lxla_scalar given = {.dtype = LXLA_DTYPE_F32, .value.f = value};
+  lxla_tensor t;
+  OK(lxla_tensor_varying_scalar(env, device, LXLA_DTYPE_F32, &given, &t));
+  return t;
+}
+
+TEST(k5_a_varying_scalar_is_a_parameter_from_the_first_compile_on) {
+  lxla_env env = new_env();
+  lxla_tensor t = one(env, 1);
+  uint8_t first[32], now[32];
+  for (int i = 1; i <= 20; i++) {
+    lxla_tensor rate = varying_scalar(env, XLA(0), i), scaled = binary(MUL, t, rate), sum = scalar(ADD, scaled, 0.5);
+    OK(lxla_graph_hash(env, XLA(0), &sum, 1, i == 1 ? first : now));
+    CHECK(i == 1 || memcmp(first, now, sizeof now) == 0);
+    RELEASE(rate, scaled);
+    step(env);
+    EQUAL(value(sum), i + 0.5f);
+    RELEASE(sum);
+  }
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  // On cpu it is a number.
+  lxla_tensor native = varying_scalar(env, (lxla_device){LXLA_DEVICE_CPU, 0}, 3), wrong;
+  EQUAL(value(native), 3);
+  lxla_scalar half = {.dtype = LXLA_DTYPE_F32, .value.f = 0.5};
+  REFUSED(lxla_tensor_varying_scalar(env, XLA(0), LXLA_DTYPE_S32, &half, &wrong), LXLA_INVALID_ARGUMENT, "value: 0.5 cannot be");
+  RELEASE(t, native);
+  OK(lxla_env_release(env));
+}
+
 TEST(k5_scalars_that_become_equal_cost_nothing) {
   lxla_env env = new_env();
   lxla_tensor t = one(env, 1);

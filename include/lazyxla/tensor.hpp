@@ -88,6 +88,10 @@ class Tensor {
   static Tensor full_exact(const Dims &dims, const Scalar &value, int32_t dtype, const Place &at = {}) {
     return make<lxla_tensor_full_with_scalar>(at.env, at.device, dtype, dims.data(), dims.size(), value.get());
   }
+  /// Creates a tensor of rank 0 whose value changes from step to step: a parameter of programs from the first compile on.
+  static Tensor varying(const Scalar &value, int32_t dtype, const Place &at = {}) {
+    return make<lxla_tensor_varying_scalar>(at.env, at.device, dtype, value.get());
+  }
   /// Creates a tensor whose elements are their index along an axis: 0, 1, 2, ...
   static Tensor iota(const Dims &dims, int64_t axis, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);

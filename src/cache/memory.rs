@@ -62,7 +62,7 @@ struct Family {
     number: u64,
     /// Initial values of the scalar slots.
     constants: Box<[Scalar]>,
-    /// Slots whose value has changed since. They remain parameters from then on.
+    /// Slots whose value has changed since, or whose scalar varies. They remain parameters from then on.
     varying: Arc<[bool]>,
     /// Sets of donors for which the program is compiled; see [`MOST_DONOR_SETS`].
     donor_sets: Vec<Arc<[usize]>>,
@@ -161,7 +161,7 @@ impl<T> ProgramCache<T> {
                 let donors = family.nearest(wanted.donors).unwrap_or_else(|| wanted.donors.into());
                 Variant { varying: changed(family, wanted.scalars).into(), donors }
             }
-            None => Variant { varying: vec![false; wanted.scalars.len()].into(), donors: wanted.donors.into() },
+            None => Variant { varying: varying(wanted.scalars), donors: wanted.donors.into() },
         }
     }
 }
@@ -177,7 +177,12 @@ fn lru<K: Hash + Eq, V>(capacity: NonZeroUsize) -> LruCache<K, V, FxBuildHasher>
 /// For each slot, whether it is a parameter or becomes one with these values.
 fn changed(family: &Family, scalars: &[Scalar]) -> Vec<bool> {
     let holes = family.constants.iter().zip(scalars).zip(family.varying.iter());
-    holes.map(|((constant, now), &varying)| varying || constant != now).collect()
+    holes.map(|((constant, now), &varying)| varying || now.varies() || constant != now).collect()
+}
+
+/// For each slot of a new program, whether it is a parameter.
+fn varying(scalars: &[Scalar]) -> Arc<[bool]> {
+    scalars.iter().map(Scalar::varies).collect()
 }
 
 impl Family {
@@ -207,12 +212,12 @@ impl<T> Inner<T> {
             Family {
                 number: *next,
                 constants: wanted.scalars.into(),
-                varying: vec![false; wanted.scalars.len()].into(),
+                varying: varying(wanted.scalars),
                 donor_sets: Vec::new(),
             }
         });
         let mut slots = family.constants.iter().zip(wanted.scalars).zip(family.varying.iter());
-        if slots.any(|((constant, now), &varying)| !varying && constant != now) {
+        if slots.any(|((constant, now), &varying)| !varying && (now.varies() || constant != now)) {
             family.varying = changed(family, wanted.scalars).into();
         }
         let donors = family.nearest(wanted.donors).unwrap_or_else(|| {
@@ -273,6 +278,24 @@ mod tests {
         // Values that become equal, or return to their first values, do not compile again.
         assert_eq!(get(&cache, &[1], &[2.0, 2.0], &[]), (vec![true, false], false));
         assert_eq!(get(&cache, &[1], &[0.1, 2.0], &[]), (vec![true, false], false));
+    }
+
+    #[test]
+    fn k5_a_varying_scalar_is_a_parameter_from_the_start() {
+        let cache: ProgramCache<Vec<bool>> = ProgramCache::new(NonZeroUsize::new(8).unwrap());
+        let encoding = Encoding::new(vec![1]);
+        let get = |scalars: [Scalar; 2]| {
+            let lookup = Lookup { encoding: &encoding, scalars: &scalars, donors: &[] };
+            let peeked = cache.peek(&lookup).varying.to_vec();
+            let (made, now) = cache.get_or_make(&lookup, |variant| Ok(variant.varying.to_vec())).unwrap();
+            assert_eq!(peeked, *made);
+            (made.to_vec(), now)
+        };
+        let of = |value| Scalar::new(DType::F32, ScalarValue::Float(value)).unwrap();
+        assert_eq!(get([of(1.0).varying(), of(2.0)]), (vec![true, false], true));
+        assert_eq!(get([of(3.0).varying(), of(2.0)]), (vec![true, false], false));
+        assert_eq!(get([of(4.0), of(2.0)]), (vec![true, false], false));
+        assert_eq!(get([of(5.0), of(2.0).varying()]), (vec![true, true], true));
     }
 
     #[test]

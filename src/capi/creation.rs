@@ -50,6 +50,29 @@ pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
     })
 }
 
+/// Records a tensor of rank 0 whose value changes from step to step, such as a learning rate or a step's number: programs
+/// take it as a parameter from their first compilation on. (The scalar of `lxla_tensor_full` and `lxla_binary_scalar` is
+/// a constant of the program, which XLA optimizes, until the same program comes with another value; that compiles once
+/// more.) Costs no transfer of its own: the varying scalars of a program are passed together. In a traced computation,
+/// the value is a constant; make it a parameter of the computation instead.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_tensor_varying_scalar(
+    env: lxla_env,
+    device: lxla_device,
+    dtype: i32,
+    value: *const lxla_scalar,
+    out_tensor: *mut lxla_tensor,
+) -> lxla_status {
+    // SAFETY: the caller's promise, see `capi`.
+    guard_into("lxla_tensor_varying_scalar", unsafe { output("out_tensor", out_tensor) }, || {
+        // SAFETY: likewise.
+        let (_, value) = unsafe { scalar("value", value)? };
+        let dtype = DType::from_number(dtype)?;
+        let target = kept_device(env, device)?;
+        create(target.device, |trace| ops::varying(trace, dtype, value))
+    })
+}
+
 /// Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... All dtypes but pred.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_iota(

@@ -82,6 +82,6 @@ mod tests {
             true => Err(error!(ResourceExhausted, "no memory")),
             false => Ok(parts[0].clone()),
         };
-        assert_eq!(in_blocks(x.ty(), &[x.clone()], &fails).unwrap_err().code, Code::ResourceExhausted);
+        assert_eq!(in_blocks(x.ty(), std::slice::from_ref(&x), &fails).unwrap_err().code, Code::ResourceExhausted);
     }
 }

@@ -5,6 +5,7 @@ use crate::error;
 use crate::error::Result;
 use half::{bf16, f16};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A value as passed by a caller, before it is converted to the dtype of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,10 +73,25 @@ impl fmt::Display for ScalarValue {
 
 /// One element: its dtype and its bytes (little-endian, in the low [`DType::size_bytes`] bytes). Compared bit by bit,
 /// so that NaN equals itself and -0.0 differs from 0.0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub struct Scalar {
     dtype: DType,
     bits: [u64; 2],
+    varies: bool,
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        (self.dtype, self.bits) == (other.dtype, other.bits)
+    }
+}
+
+impl Eq for Scalar {}
+
+impl Hash for Scalar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.dtype, self.bits).hash(state);
+    }
 }
 
 impl Scalar {
@@ -111,7 +127,7 @@ impl Scalar {
                 }
             }
         };
-        Ok(Scalar { dtype, bits })
+        Ok(Scalar { dtype, bits, varies: false })
     }
 
     /// Creates a scalar from its bytes. Panics unless `bytes` has [`DType::size_bytes`] bytes.
@@ -119,7 +135,18 @@ impl Scalar {
         let mut all = [0; 16];
         all[..dtype.size_bytes()].copy_from_slice(bytes);
         let bits = u128::from_le_bytes(all);
-        Scalar { dtype, bits: [bits as u64, (bits >> 64) as u64] }
+        Scalar { dtype, bits: [bits as u64, (bits >> 64) as u64], varies: false }
+    }
+
+    /// The same value, which the caller says changes from step to step: it is passed to programs as a parameter from the
+    /// first compile on.
+    pub fn varying(self) -> Scalar {
+        Scalar { varies: true, ..self }
+    }
+
+    /// Whether the value is a parameter of programs from the first compile on. Equal scalars may differ in this.
+    pub fn varies(&self) -> bool {
+        self.varies
     }
 
     /// The element type.

@@ -54,6 +54,12 @@ pub fn full(trace: &mut Trace, ty: &TensorType, value: ScalarValue) -> Result<No
     Ok(trace.operation_with_scalar(Op::Full, ty.dtype, shape, &[], scalar))
 }
 
+/// Records a scalar tensor whose value changes from step to step: see [`Scalar::varying`].
+pub fn varying(trace: &mut Trace, dtype: DType, value: ScalarValue) -> Result<NodeId> {
+    let scalar = Scalar::new(dtype, value).map_err(|e| e.context("value"))?;
+    Ok(constant(trace, &[], scalar.varying()))
+}
+
 /// Records an empty tensor of any dtype. Its fill value is 1, since f8e8m0fnu has no 0.
 pub(in crate::ops) fn nothing(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
     full(trace, ty, ScalarValue::Unsigned(1))
