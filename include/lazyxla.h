@@ -2804,7 +2804,8 @@ lxla_status lxla_sort_along(lxla_tensor x,
                             lxla_tensor *out_tensor);
 
 /**
- * Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`.
+ * Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`. `lxla_topk` with `k` the size of the axis returns
+ * the sorted values and their indices in one call.
  */
 lxla_status lxla_argsort(lxla_tensor x,
                          int64_t axis,

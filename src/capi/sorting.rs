@@ -54,7 +54,8 @@ pub unsafe extern "C" fn lxla_sort_along(
     })
 }
 
-/// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`.
+/// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`. `lxla_topk` with `k` the size of the axis returns
+/// the sorted values and their indices in one call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_argsort(
     x: lxla_tensor,

@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, CompareOp, NodeId, Op, Trace, attributes};
+use crate::ir::{Body, CompareOp, Instruction, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies::{self, KnownOrder, known_keys, known_order};
@@ -12,10 +12,11 @@ use crate::ops::creation::constants::iota;
 use crate::ops::definition::{Call, Composed, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
-use crate::ops::elementwise::fold_barrier::unsigned;
 use crate::ops::infer::{check_index_dtype, places_dtype};
 use crate::ops::rules::{Batching, Derivative};
+use crate::ops::sorting::keys::canonical;
 use crate::ops::sorting::ordered_bits::sort_keys;
+use crate::ops::sorting::packed::{elements_at, is_packed, sorted_places};
 use crate::ops::sorting::sort_rules;
 use crate::types::{DType, Kind, TensorType, normalize_axis};
 
@@ -177,11 +178,14 @@ fn lower(e: &mut Emitter, at: usize) {
     let body = &value.bodies[0];
     let count = body.parameters().len() / 2;
     let dims = e.values[value.operands[0]].ty.dims.clone();
+    let SortAttributes { axis, stable } = value.attributes();
+    if let Some(order) = known_order(body).filter(|order| is_packed_sort(e, at, *order, axis)) {
+        return lower_packed(e, at, order, axis);
+    }
     let (mut names, mut types) = e.listed(&value.operands[..count]);
     let (more, more_types) = spread(e, &value.operands[count..], &dims);
     names.extend(more);
     types.extend(more_types);
-    let SortAttributes { axis, stable } = value.attributes();
     let attributes = format!("dimension = {axis} : i64, is_stable = {stable}");
     begin(e, &format!("{}:{}", e.name_of(at), names.len()), "sort", &names, &attributes);
     match known_order(body) {
@@ -189,6 +193,28 @@ fn lower(e: &mut Emitter, at: usize) {
         _ => comparing(e, at, body),
     }
     end(e, &types, &types);
+}
+
+/// Whether a sort by a known order is written with packed keys. A single array of integers is sorted as it is.
+fn is_packed_sort(e: &Emitter, at: usize, order: KnownOrder, axis: usize) -> bool {
+    let value = e.instruction(at);
+    let arrays = value.bodies[0].parameters().len() / 2;
+    let key = &e.values[value.operands[order.key]].ty;
+    let is_alone = arrays == 1 && key.dtype.kind() != Kind::Float;
+    value.operands.len() == arrays && !is_alone && is_packed(e, key, axis)
+}
+
+/// Writes a sort with packed keys: the places of the elements, and the elements at these places.
+fn lower_packed(e: &mut Emitter, at: usize, order: KnownOrder, axis: usize) {
+    let value = e.instruction(at);
+    let (places, ty) = sorted_places(e, value.operands[order.key], axis, order.descending);
+    let is_result = |(_, other): &(usize, &Instruction)| other.op == Op::Result && other.operands[0] == at;
+    let results: Vec<(usize, usize)> =
+        e.values.iter().enumerate().filter(is_result).map(|(i, result)| (i, result.attributes())).collect();
+    for (i, number) in results {
+        let made = elements_at(e, value.operands[number], axis, (&places, &ty));
+        e.rename(i, made);
+    }
 }
 
 fn is_float(body: &Body, order: KnownOrder) -> bool {
@@ -217,59 +243,9 @@ fn numpys_order(e: &mut Emitter, at: usize, body: &Body, order: KnownOrder) {
     emit!(e, "    stablehlo.return {result} : tensor<i1>");
 }
 
-/// Writes floats with every zero replaced by 0, and every NaN by one NaN, whose sign is `negative`.
-pub(in crate::ops) fn canonical(e: &mut Emitter, x: &str, ty: &TensorType, negative_nan: bool) -> String {
-    let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
-    let is_zero = is_zero(e, x, ty, &pred);
-    let zero = e.constant(ty, 0);
-    let nan = e.constant(ty, nan_bits(ty.dtype, negative_nan));
-    let [one_zero, is_nan, result] = [(); 3].map(|()| e.temporary());
-    emit!(e, "    {one_zero} = stablehlo.select {is_zero}, {zero}, {x} : {pred}, {text}");
-    emit!(e, "    {is_nan} = stablehlo.compare NE, {x}, {x}, FLOAT : ({text}, {text}) -> {pred}");
-    emit!(e, "    {result} = stablehlo.select {is_nan}, {nan}, {one_zero} : {pred}, {text}");
-    result
-}
-
-/// Writes whether floats are 0. XLA's CPU backend treats some denormal numbers as 0 in comparisons and others not,
-/// depending on how it compiles them, so on cpu the bits without the sign are compared.
-fn is_zero(e: &mut Emitter, x: &str, ty: &TensorType, pred: &str) -> String {
-    let (text, result) = (mlir(ty), e.temporary());
-    if e.platform != "cpu" {
-        let zero = e.constant(ty, 0);
-        emit!(e, "    {result} = stablehlo.compare EQ, {x}, {zero}, FLOAT : ({text}, {text}) -> {pred}");
-        return result;
-    }
-    let bits_ty = unsigned(ty);
-    let (bits, size, zero, bits_text) = (e.temporary(), e.temporary(), e.constant(&bits_ty, 0), mlir(&bits_ty));
-    emit!(e, "    {bits} = stablehlo.bitcast_convert {x} : ({text}) -> {bits_text}");
-    emit!(e, "    {size} = stablehlo.add {bits}, {bits} : {bits_text}");
-    emit!(e, "    {result} = stablehlo.compare EQ, {size}, {zero}, UNSIGNED : ({bits_text}, {bits_text}) -> {pred}");
-    result
-}
-
-/// Bits of the quiet NaN with only the required bits set.
-pub(super) fn nan_bits(dtype: DType, negative: bool) -> u128 {
-    let positive = match dtype {
-        DType::F16 => 0x7E00,
-        DType::BF16 => 0x7FC0,
-        DType::F32 => 0x7FC0_0000,
-        _ => 0x7FF8_0000_0000_0000,
-    };
-    positive | u128::from(negative) << (8 * dtype.size_bytes() - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emit::literal;
-
-    #[test]
-    fn nan_is_written_with_every_bit() {
-        assert_eq!(literal(DType::F32, nan_bits(DType::F32, false)), "0x7FC00000");
-        assert_eq!(literal(DType::BF16, nan_bits(DType::BF16, true)), "0xFFC0");
-        assert_eq!(literal(DType::F64, nan_bits(DType::F64, true)), "0xFFF8000000000000");
-        assert!(half::f16::from_bits(nan_bits(DType::F16, false) as u16).is_nan());
-    }
 
     #[test]
     fn indices_must_fit_their_dtype() {

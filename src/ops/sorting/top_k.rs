@@ -16,7 +16,9 @@ use crate::ops::infer::{check_index_dtype, places_dtype};
 use crate::ops::rules::{Batching, Derivative, Site, record_batched};
 use crate::ops::shape::axes::transpose;
 use crate::ops::shape::rearrange::slice_axis;
-use crate::ops::sorting::sort::{argsort, canonical, check_ordered, key};
+use crate::ops::sorting::keys::canonical;
+use crate::ops::sorting::packed::{is_packed, sorted_places};
+use crate::ops::sorting::sort::{argsort, check_ordered, key};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
 
 /// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis.
@@ -46,6 +48,9 @@ attributes! {
         pub greatest: bool,
     }
 }
+
+/// With fewer elements than this for each that is selected, all are sorted: XLA's search without sorting takes longer.
+const MOST_SEARCHED: i64 = 8;
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] =
@@ -153,7 +158,12 @@ fn batch(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let ty = e.values[value.operands[0]].ty.clone();
-    let TopKAttributes { greatest, .. } = value.attributes();
+    let TopKAttributes { k, greatest } = value.attributes();
+    let last = ty.dims.len() - 1;
+    if ty.dims[last] < MOST_SEARCHED * k && is_packed(e, &ty, last) {
+        let (places, places_ty) = sorted_places(e, value.operands[0], last, greatest);
+        return first_of(e, at, &places, &places_ty);
+    }
     let keys = keys(e, value.operands[0], greatest);
     let axis = ty.dims.len() - 1;
     let places_ty = TensorType { dtype: value.ty.dtype, dims: ty.dims.clone() };
@@ -175,14 +185,15 @@ fn lower(e: &mut Emitter, at: usize) {
     );
     emit!(e, "    stablehlo.return %next{at} : tensor<i1>");
     emit!(e, "    }}) : ({keys_text}, {places_text}) -> ({keys_text}, {places_text})");
-    let ranges: Vec<String> = value.ty.dims.iter().map(|dim| format!("0:{dim}")).collect();
-    emit!(
-        e,
-        "    {} = stablehlo.slice {sorted}#1 [{}] : ({places_text}) -> {}",
-        e.name_of(at),
-        ranges.join(", "),
-        mlir(&value.ty)
-    );
+    first_of(e, at, &format!("{sorted}#1"), &places_ty);
+}
+
+/// Writes the first places along the last axis as the result.
+fn first_of(e: &mut Emitter, at: usize, places: &str, places_ty: &TensorType) {
+    let ty = &e.instruction(at).ty;
+    let ranges: Vec<String> = ty.dims.iter().map(|dim| format!("0:{dim}")).collect();
+    let (name, ranges) = (e.name_of(at), ranges.join(", "));
+    emit!(e, "    {name} = stablehlo.slice {places} [{ranges}] : ({}) -> {}", mlir(places_ty), mlir(ty));
 }
 
 /// Sort keys of the elements.

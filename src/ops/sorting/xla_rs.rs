@@ -1,6 +1,7 @@
 //! Sorts with the crate `xla`. XlaBuilder sorts one array; HLO's instruction sorts several, in the total order of floats.
 
-use super::sort::{SortAttributes, nan_bits};
+use super::keys::nan_bits;
+use super::sort::SortAttributes;
 use super::top_k::TopKAttributes;
 use crate::emit::xla_rs::{Graph, Message, Site, element_type, failed};
 use crate::error::Result;
