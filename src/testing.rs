@@ -76,8 +76,8 @@ pub mod ops {
 /// Steps, transfers and saves.
 pub mod sync {
     pub use crate::sync::{
-        Piece, from_host, from_host_sharded, load, mark_step, piece, read, save_async, sharding_of, sync, to_device,
-        write,
+        Piece, from_host, from_host_sharded, load, mark_step, piece, read, save_async, sharding_of, step_tensors, sync,
+        to_device, write,
     };
 }
 

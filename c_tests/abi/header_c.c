@@ -327,6 +327,7 @@ static const function functions[] = {
     FUNCTION(lxla_standard_deviation),
     FUNCTION(lxla_status_name),
     FUNCTION(lxla_step_stablehlo),
+    FUNCTION(lxla_step_tensors),
     FUNCTION(lxla_stop_gradient),
     FUNCTION(lxla_string_free),
     FUNCTION(lxla_sync),

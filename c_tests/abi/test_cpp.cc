@@ -401,10 +401,16 @@ TEST(sync_and_text) {
   CHECK(lazyxla::stablehlo({y}).find("func.func") != std::string::npos);
   lazyxla::sync({y});
   CHECK(y.state() == LXLA_STATE_READY && z.state() == LXLA_STATE_PENDING);
+  Tensor w = floats(env, {2});
+  w *= 3;
+  lazyxla::step({w});
+  lazyxla::step({w, y}, true);
+  CHECK(w.state() == LXLA_STATE_READY && z.state() == LXLA_STATE_PENDING && env.counter("DonatedBuffers") == 1);
   Tensor hole = Tensor::placeholder({1}, LXLA_DTYPE_F32, {env, xla()});
   hole.set_requires_grad(true);
   CHECK(hole.state() == LXLA_STATE_PLACEHOLDER && hole.placeholder_like().requires_grad() && !x.requires_grad());
   REFUSED(LXLA_FAILED_PRECONDITION, "lxla_sync: ", lazyxla::sync({hole + 1}));
+  REFUSED(LXLA_FAILED_PRECONDITION, "lxla_step_tensors: ", lazyxla::step({hole + 1}));
 }
 
 TEST(saving_and_loading) {

@@ -1,5 +1,7 @@
-// Buffers that a step donates: D1 to D4, D6 to D9 and D11 of docs/behaviours.md. (D12: a Rust test of the engine.)
+// Buffers that a step donates: D1 to D4, D6 to D9, D11 and D13 of docs/behaviours.md. (D12: a Rust test of the engine.)
 #include "resident.h"
+
+#include <unistd.h>
 
 TEST(d1_two_updates_and_an_old_sum) {
   lxla_env env = new_env();
@@ -296,6 +298,190 @@ TEST(d4_a_donor_of_equal_bytes) {
   OK(lxla_tensor_read(n, &got, sizeof got));
   EQUAL(got, 2);
   RELEASE(n);
+  OK(lxla_env_release(env));
+}
+
+// Runs a step of the listed tensors and waits for it. Returns D.
+static uint64_t step_of(lxla_env env, const lxla_tensor *list, size_t n) {
+  uint64_t before = counter(env, "DonatedBuffers");
+  OK(lxla_step_tensors(list, n, 1));
+  return counter(env, "DonatedBuffers") - before;
+}
+
+TEST(d13_a_list_is_evaluated_in_place_while_others_stay_pending) {
+  lxla_env env = new_env();
+  lxla_tensor w = one(env, 1), m = one(env, 2), c = one(env, 3);
+  lxla_tensor old = scalar(ADD, w, 100), apart = scalar(MUL, c, 2);  // pending, not listed
+  OK(lxla_binary_inplace(ADD, w, m));
+  OK(lxla_binary_scalar_inplace(MUL, m, 0.5));
+  OK(lxla_binary_scalar_inplace(ADD, c, 1));
+  lxla_tensor list[] = {w, m}, on_new = scalar(MUL, w, 10);
+  EQUAL(step_of(env, list, 2), 1);  // m's old buffer; `old` needs that of w, but on_new needs only the new one
+  EQUAL(state_of(w), LXLA_STATE_READY);
+  EQUAL(state_of(m), LXLA_STATE_READY);
+  EQUAL(state_of(c), LXLA_STATE_PENDING);
+  EQUAL(state_of(old), LXLA_STATE_PENDING);
+  EQUAL(state_of(apart), LXLA_STATE_PENDING);
+  EQUAL(state_of(on_new), LXLA_STATE_PENDING);
+  OK(lxla_binary_inplace(ADD, w, m));
+  EQUAL(step_of(env, &w, 1), 0);  // on_new needs w's buffer, and no other one has the value of m
+  EQUAL(value(w), 4);
+  EQUAL(step(env), 3);  // the buffers that old, on_new and c's update needed
+  EQUAL(value(old), 101);
+  EQUAL(value(apart), 6);
+  EQUAL(value(on_new), 30);
+  EQUAL(value(c), 4);
+  EQUAL(value(m), 1);
+  RELEASE(w, m, c, old, apart, on_new);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+// A value that no handle keeps, computed by the step, and needed again by what stays pending: its operand is kept.
+TEST(d13_what_the_step_computes_without_keeping_it_is_computed_again) {
+  lxla_env env = new_env();
+  lxla_tensor w = one(env, 2), y = scalar(MUL, w, 3), rest = scalar(ADD, y, 1);
+  OK(lxla_binary_inplace(ADD, w, y));
+  RELEASE(y);
+  uint64_t recomputed = counter(env, "RecomputedOps");
+  EQUAL(step_of(env, &w, 1), 0);
+  EQUAL(value(w), 8);
+  EQUAL(step_of(env, &rest, 1), 1);
+  EQUAL(value(rest), 7);
+  EQUAL(counter(env, "RecomputedOps") - recomputed, 1);
+  RELEASE(w, rest);
+  OK(lxla_env_release(env));
+}
+
+// Momentum over a list of parameters that a frontend evaluates, while another pending tensor waits for an old value of
+// one of them: one program for each set of donors, found again, and one buffer of each tensor.
+TEST(d13_an_optimiser_over_a_list_runs_in_place) {
+  enum { N = 4, SIZE = 1 << 16, STEPS = 20 };
+  lxla_env env = new_env();
+  lxla_tensor w[N], m[N], list[2 * N];
+  for (int i = 0; i < N; i++) w[i] = zeros(env, SIZE), m[i] = zeros(env, SIZE);
+  step(env);
+  lxla_tensor ready = one(env, 5);
+  uint64_t live = counter(env, "LiveBytes");
+  EQUAL(live, 2.0 * N * SIZE * sizeof(float) + sizeof(float));
+  OK(lxla_env_metrics_reset(env));
+  lxla_tensor pending = scalar(ADD, ready, 1), old = none;
+  for (int s = 0; s < STEPS; s++) {
+    if (s == STEPS / 2) old = scalar(ADD, w[2], 0.5);
+    for (int i = 0; i < N; i++) {
+      OK(lxla_binary_scalar_inplace(MUL, m[i], 0.5));
+      OK(lxla_binary_scalar_inplace(ADD, m[i], 1));
+      OK(lxla_binary_inplace(ADD, w[i], m[i]));
+      list[2 * i] = w[i], list[2 * i + 1] = m[i];
+    }
+    EQUAL(step_of(env, list, 2 * N), s == STEPS / 2 ? 2 * N - 1 : 2 * N);
+    EQUAL(state_of(pending), LXLA_STATE_PENDING);
+    if (s == STEPS / 2 - 1) CHECK(counter(env, "PeakLiveBytes") == live);  // one copy of everything
+  }
+  EQUAL(counter(env, "MarkStep"), STEPS);
+  CHECK(counter(env, "UncachedCompile") <= 2);
+  EQUAL(counter(env, "CachedCompile"), STEPS - counter(env, "UncachedCompile"));
+  EQUAL(counter(env, "LiveBytes"), live + SIZE * sizeof(float));  // what `old` needs
+  double first = 0, momentum = 0;
+  for (int s = 0; s < STEPS / 2; s++) momentum = momentum * 0.5 + 1, first += momentum;
+  static float values[SIZE];
+  read_f32(old, values, SIZE);
+  CHECK(fabs(values[7] - (first + 0.5)) < 1e-4);
+  EQUAL(value(pending), 6);
+  OK(lxla_tensor_release_many(w, N));
+  OK(lxla_tensor_release_many(m, N));
+  RELEASE(ready, pending, old);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(d13_placeholders_snapshots_and_computations_keep_old_values) {
+  lxla_env env = new_env();
+  lxla_tensor p, t = one(env, 1), u = one(env, 2), v = one(env, 3), captured = one(env, 4);
+  OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &p));
+  lxla_tensor q = binary(ADD, p, t), kept = snapshot(u), sum = binary(ADD, p, captured), result;
+  lxla_computation f;
+  OK(lxla_computation_trace(&p, 1, &sum, 1, &f));
+  RELEASE(sum);
+  OK(lxla_binary_scalar_inplace(ADD, t, 10));
+  OK(lxla_binary_scalar_inplace(ADD, u, 10));
+  OK(lxla_binary_scalar_inplace(ADD, v, 10));
+  OK(lxla_binary_scalar_inplace(ADD, captured, 10));
+  lxla_tensor list[] = {t, u, v, captured}, with_q[] = {t, q};
+  REFUSED(lxla_step_tensors(with_q, 2, 1), LXLA_FAILED_PRECONDITION, "tensors[1]");
+  EQUAL(state_of(t), LXLA_STATE_PENDING);
+  EQUAL(step_of(env, list, 4), 1);  // v only
+  EQUAL(value(kept), 2);
+  EQUAL(value(u), 12);
+  EQUAL(value(v), 13);
+  EQUAL(state_of(q), LXLA_STATE_PENDING);
+  // q needs the old t; f has captured 4.
+  lxla_computation g;
+  OK(lxla_computation_trace(&p, 1, &q, 1, &g));
+  OK(lxla_computation_call(g, &v, 1, &result, 1));
+  EQUAL(value(result), 14);
+  RELEASE(result);
+  OK(lxla_computation_call(f, &v, 1, &result, 1));
+  EQUAL(value(result), 17);
+  // Nothing keeps the old values any more.
+  RELEASE(q, kept, p, result);
+  OK(lxla_computation_release(f));
+  OK(lxla_computation_release(g));
+  for (int i = 0; i < 4; i++) OK(lxla_binary_scalar_inplace(ADD, list[i], 1));
+  EQUAL(step_of(env, list, 4), 4);
+  RELEASE(t, u, v, captured);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(d13_a_save_in_flight_keeps_what_it_writes) {
+  enum { N = 1 << 20 };
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/lxla_step_tensors_%d.safetensors", (int)getpid());
+  lxla_env env = new_env();
+  lxla_tensor big, other = one(env, 1), loaded;
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(N), 1, &big));
+  lxla_tensor pending = scalar(ADD, other, 1);
+  const char *name = "big";
+  static float values[N];
+  for (int turn = 0; turn < 4; turn++) {
+    lxla_save_ticket ticket;
+    OK(lxla_save_async(path, &name, &big, 1, &ticket));
+    for (int i = 0; i < 2; i++) {
+      OK(lxla_binary_scalar_inplace(ADD, big, 0.5));
+      OK(lxla_step_tensors(&big, 1, 0));
+    }
+    OK(lxla_save_wait(ticket));
+    OK(lxla_save_ticket_release(ticket));
+    OK(lxla_load(env, XLA(0), path, name, &loaded));
+    read_f32(loaded, values, N);
+    for (int i = 0; i < N; i += 1000) EQUAL(values[i], 1 + turn);
+    RELEASE(loaded);
+  }
+  EQUAL(state_of(pending), LXLA_STATE_PENDING);
+  remove(path);
+  RELEASE(big, other, pending);
+  OK(lxla_env_release(env));
+}
+
+TEST(d13_donation_off_and_lists_that_are_all_that_is_pending) {
+  lxla_env env = new_env();
+  lxla_tensor t = one(env, 1), u = one(env, 2), list[] = {u, t};
+  for (int i = 0; i < 6; i++) {
+    OK(lxla_binary_scalar_inplace(MUL, t, 2));
+    OK(lxla_binary_inplace(ADD, u, t));
+    // The same program as a step of everything, and recognized like one.
+    EQUAL(i % 2 ? step(env) : step_of(env, list, 2), 2);
+  }
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  EQUAL(counter(env, "MarkStep"), 6);
+  CHECK(counter(env, "RepeatedStep") >= 3);
+  OK(lxla_env_set_option(env, "donation", "false"));
+  OK(lxla_binary_scalar_inplace(MUL, t, 2));
+  EQUAL(step_of(env, &t, 1), 0);
+  EQUAL(value(t), 128);
+  EQUAL(value(u), 2 + 126);
+  RELEASE(t, u);
   OK(lxla_env_release(env));
 }
 

@@ -115,6 +115,42 @@ TEST(a_step_on_no_device_named_steps_all) {
   OK(lxla_env_release(env));
 }
 
+// A list whose computed tensors, native tensors and duplicates need nothing; lists that are refused.
+TEST(a_step_of_tensors_checks_its_list) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  lxla_tensor a = one(env, 1), b = scalar(ADD, a, 1), c = scalar(ADD, a, 2), far, native, lost;
+  OK(lxla_tensor_full(env, XLA(1), LXLA_DTYPE_F32, DIMS(1), 7, &far));
+  OK(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, LXLA_DTYPE_F32, DIMS(1), 7, &native));
+  lxla_tensor list[] = {a, b, b, a}, two[] = {b, c, far}, with_native[] = {b, native}, stale[] = {b, none};
+  OK(lxla_step_tensors(NULL, 0, 1));
+  OK(lxla_step_tensors(&native, 1, 1));
+  REFUSED(lxla_step_tensors(NULL, 1, 0), LXLA_NULL_ARGUMENT, "tensors");
+  REFUSED(lxla_step_tensors(&b, 1, 2), LXLA_INVALID_ARGUMENT, "wait");
+  REFUSED(lxla_step_tensors(two, 3, 0), LXLA_INVALID_ARGUMENT, "tensors[0] is on xla:0 and tensors[2] is on xla:1");
+  REFUSED(lxla_step_tensors(with_native, 2, 0), LXLA_INVALID_ARGUMENT, "tensors[0] is on xla:0 and tensors[1] is on cpu");
+  REFUSED(lxla_step_tensors(stale, 2, 0), LXLA_INVALID_HANDLE, "tensors[1]");
+  EQUAL(state_of(b), LXLA_STATE_PENDING);
+  EQUAL(counter(env, "MarkStep"), 0);
+  EQUAL(counter(env, "ExecuteComputation"), 0);
+  OK(lxla_step_tensors(list, 4, 0));
+  EQUAL(counter(env, "MarkStep"), 1);
+  EQUAL(counter(env, "ExecuteComputation"), 1);
+  EQUAL(state_of(b), LXLA_STATE_READY);
+  EQUAL(state_of(c), LXLA_STATE_PENDING);
+  EQUAL(state_of(far), LXLA_STATE_PENDING);
+  OK(lxla_step_tensors(list, 4, 1));  // a step with nothing to do
+  EQUAL(counter(env, "MarkStep"), 2);
+  EQUAL(counter(env, "ExecuteComputation"), 1);
+  EQUAL(value(b) + value(c) + value(far), 12);
+  lost = b;
+  RELEASE(a, b, c, far, native);
+  REFUSED(lxla_step_tensors(&lost, 1, 0), LXLA_INVALID_HANDLE, "tensors[0]");
+  OK(lxla_env_release(env));
+}
+
 // Recording and syncing with placeholders: P1, P2, P4 and P5. Computations: test_computation.c.
 TEST(p2_a_step_leaves_placeholders_and_materialises_all_else) {
   lxla_env env = new_env();

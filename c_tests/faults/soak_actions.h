@@ -307,7 +307,7 @@ static void read_derived(worker *w) {
 static void act(worker *w) {
   w->actions++;
   known *k = &w->own[choose(w, OWN)], *kept = &w->kept[choose(w, KEPT)];
-  switch (choose(w, 24)) {
+  switch (choose(w, 26)) {
     case 0:
     case 1:
     case 2:
@@ -330,6 +330,8 @@ static void act(worker *w) {
     case 16: save(w); break;
     case 17:
     case 18: save_async(w); break;
+    case 19:
+    case 20: OK(lxla_step_tensors((lxla_tensor[]){k->tensor, kept->tensor}, 2, choose(w, 2))); break;
     default: record(w);
   }
 }

@@ -142,6 +142,35 @@ TEST(f2_what_the_engine_consumed_before_it_failed_is_gone_and_says_so) {
   OK(lxla_env_release(env));
 }
 
+// A step of a list that fails after it consumed its donors: what stays pending and needs a result of the step is lost,
+// what needs only values that were kept is not.
+TEST(f2_a_step_of_a_list_fails_after_a_donor_was_consumed) {
+  lxla_env env = fault_env();
+  lxla_tensor t = one(env, 1), u = one(env, 7), on_old = scalar(ADD, u, 1);
+  OK(lxla_binary_scalar_inplace(MUL, t, 3));
+  OK(lxla_binary_inplace(MUL, u, t));
+  lxla_tensor on_new = scalar(ADD, t, 10), list[] = {t, u};
+  FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_INTERNAL);
+  REFUSED(lxla_step_tensors(list, 2, 1), LXLA_INTERNAL, PLANTED);
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_FAIL, LXLA_ABORTED);
+  REFUSED(lxla_step_tensors(list, 2, 1), LXLA_ABORTED, PLANTED);
+  EQUAL(state_of(t), LXLA_STATE_PENDING);
+  EQUAL(state_of(on_new), LXLA_STATE_PENDING);
+  EQUAL(counter(env, "DonatedBuffers"), 0);
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_CONSUME, LXLA_ABORTED);
+  REFUSED(lxla_step_tensors(list, 2, 1), LXLA_ABORTED, PLANTED);
+  float v;
+  REFUSED(lxla_tensor_read(on_new, &v, sizeof v), LXLA_FAILED_PRECONDITION, "consumed by step ");
+  REFUSED(lxla_step_tensors(list, 2, 1), LXLA_FAILED_PRECONDITION, "consumed by step ");
+  EQUAL(value(on_old), 8);
+  OK(lxla_tensor_write(t, (float[]){9}, sizeof(float)));
+  EQUAL(value(t), 9);
+  RELEASE(t, u, on_old, on_new);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 TEST(f3_a_later_failure_reaches_whoever_reads_and_nobody_else) {
   lxla_env env = fault_env();
   lxla_tensor t = one(env, 1), other = one(env, 7);

@@ -122,6 +122,32 @@ TEST(a_step_computes_what_does_not_need_what_cannot_be_compiled) {
   OK(lxla_env_release(env));
 }
 
+// A step of a list does without what cannot be compiled, too; what is not listed stays pending, and keeps its operands.
+TEST(a_step_of_a_list_computes_what_can_be_compiled) {
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor x = one(env, 1), y = one(env, 2), z = one(env, 3), old = scalar(ADD, y, 100);
+  lxla_tensor bad = unknown("no_such_target", x), other_bad = unknown("not_listed", y);
+  OK(lxla_binary_scalar_inplace(ADD, x, 10));
+  OK(lxla_binary_scalar_inplace(ADD, y, 10));
+  OK(lxla_binary_scalar_inplace(ADD, z, 10));
+  uint64_t donated = counter(env, "DonatedBuffers");
+  lxla_tensor list[] = {x, y, z, bad};
+  REFUSED(lxla_step_tensors(list, 4, 1), LXLA_NOT_FOUND, "f32[1] by custom_call of \"no_such_target\" cannot be compiled: release them, or sync others; the 3 other values were computed");
+  CHECK(!strstr(lxla_last_error_message(), "not_listed"));
+  EQUAL(counter(env, "DonatedBuffers") - donated, 1);  // z: bad needs the old x, `old` and other_bad the old y
+  EQUAL(state_of(bad), LXLA_STATE_PENDING);
+  EQUAL(state_of(old), LXLA_STATE_PENDING);
+  EQUAL(state_of(other_bad), LXLA_STATE_PENDING);
+  EQUAL(value(x), 11);
+  EQUAL(value(y), 12);
+  EQUAL(value(z), 13);
+  EQUAL(value(old), 102);
+  RELEASE(x, y, z, old, bad, other_bad);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 // Values that share operations with the one that fails are computed one by one, as far as they do not need it.
 TEST(a_step_finds_values_that_fail_among_many) {
   env = new_env();

@@ -1,4 +1,4 @@
-// Syncs of tensors. Steps and waits are in environment.hpp: members of Environment.
+// Syncs and steps of tensors. Steps of devices, and waits, are in environment.hpp: members of Environment.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_SYNC_HPP
 #define LAZYXLA_SYNC_HPP
@@ -11,6 +11,13 @@ namespace lazyxla {
 inline void sync(const std::vector<Tensor> &tensors) {
   const auto list = detail::handles(tensors);
   check(lxla_sync(list.data(), list.size()));
+}
+
+/// Computes these tensors and their pending operands as a step, which donates what nothing needs any more. The tensors
+/// are on one device. With `wait`, blocks until the device has finished.
+inline void step(const std::vector<Tensor> &tensors, bool wait = false) {
+  const auto list = detail::handles(tensors);
+  check(lxla_step_tensors(list.data(), list.size(), wait ? 1 : 0));
 }
 
 }  // namespace lazyxla

@@ -51,8 +51,30 @@ pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
     guard("lxla_wait", || on_devices(env, device, &[&sync::wait]))
 }
 
+/// Runs a step of some tensors: computes the listed tensors and all live pending tensors on which they depend, and
+/// nothing else, as `lxla_sync`, but donates as `lxla_mark_step`: the buffers of values that nothing can read any more.
+/// What stays pending keeps what it needs: no value is donated that a live tensor holds, or from which a tensor outside
+/// of the list, or one that waits for a placeholder, is still to be computed. If nothing else is pending on the device,
+/// it is the step that `lxla_mark_step` would make.
+///
+/// All tensors are on one device, else INVALID_ARGUMENT. Nothing is done for native tensors and for tensors that are
+/// computed already. With `wait` 1, blocks until the device has finished and returns its failure, as `lxla_wait`; with
+/// `wait` 0, and after a failure, returns when the work is enqueued. FAILED_PRECONDITION if a listed tensor depends on a
+/// placeholder, and the failure of the tensor if its value is lost; nothing is computed then, as with `lxla_sync`. If
+/// compiling fails, what can be compiled of the listed tensors and of what they depend on is computed, as with
+/// `lxla_mark_step`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lxla_step_tensors(tensors: *const lxla_tensor, n: usize, wait: i32) -> lxla_status {
+    guard("lxla_step_tensors", || {
+        let wait = flag("wait", wait)?;
+        // SAFETY: the caller's promise, see `capi`.
+        let tensors = unsafe { handles("tensors", tensors, n)? };
+        sync::step_tensors(&tensors, wait)
+    })
+}
+
 /// Enqueues the computation of the listed tensors and of all live pending tensors on which they depend, and nothing
-/// else. Never donates, because other pending operations may read the same buffers. Does not wait.
+/// else. Never donates: `lxla_step_tensors` does. Does not wait.
 /// FAILED_PRECONDITION if a tensor depends on a placeholder; nothing is computed then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxla_status {

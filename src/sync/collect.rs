@@ -84,13 +84,15 @@ pub fn is_pending(trace: &Trace, id: NodeId) -> bool {
     trace.holder(id) != NONE && trace.node(id).op != Op::Leaf
 }
 
-/// Data of all leaves on which `roots` depend.
-pub fn needed_data(trace: &Trace, roots: &[NodeId]) -> Vec<Arc<DeviceData>> {
+/// Data of all leaves that the operations `left` need once every node of `computed` has a value of its own.
+pub fn needed_data(trace: &Trace, left: &[NodeId], computed: &[NodeId]) -> Vec<Arc<DeviceData>> {
     let mut needed = vec![false; trace.len()];
-    roots.iter().for_each(|id| needed[id.0 as usize] = true);
+    left.iter().for_each(|id| needed[id.0 as usize] = true);
+    let mut is_computed = vec![false; trace.len()];
+    computed.iter().for_each(|id| is_computed[id.0 as usize] = true);
     let mut data = Vec::new();
     for id in (0..trace.len() as u32).rev().map(NodeId) {
-        if !needed[id.0 as usize] {
+        if !needed[id.0 as usize] || is_computed[id.0 as usize] {
             continue;
         }
         let node = trace.node(id);

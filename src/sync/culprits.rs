@@ -1,12 +1,12 @@
 //! A step that cannot be compiled as a whole. The values that cannot be compiled are found by compiling halves of the
 //! step without running them; then the step is made without these values, which stay pending.
 
-use super::collect::{Obstacles, is_pending};
+use super::collect::is_pending;
 use super::exhausted::explain;
 use super::plan::{Plan, partial_scheme};
 use super::run::{compile_all, run_compiled};
 use super::transaction::{Pinned, Transaction};
-use crate::device::{Device, Owner};
+use crate::device::{Device, DeviceState, Owner};
 use crate::error::{Code, Error, Result, quoted};
 use crate::ir::{Body, Node, NodeId, Op, Planner, Scheme, Trace, Workspace};
 use crate::ops::{CustomCall, definition};
@@ -20,8 +20,13 @@ const MOST_COMPILES: usize = 64;
 const NAMED: usize = 5;
 
 /// Does the work of a step that failed to compile with `failure`, without the values that cannot be compiled. Returns
-/// the failure with their names. If no value fails alone, nothing is done.
-pub fn step_without_culprits(device: &'static Device, planner: &mut Planner, failure: Error) -> Error {
+/// the failure with their names. If no value fails alone, nothing is done. `values` returns the values of the step.
+pub fn step_without_culprits(
+    device: &'static Device,
+    planner: &mut Planner,
+    failure: Error,
+    values: impl Fn(&DeviceState, &mut Workspace) -> Result<Vec<NodeId>>,
+) -> Error {
     match failure.code {
         // The plugin, not the program.
         Code::Aborted | Code::Cancelled | Code::DeadlineExceeded | Code::Unavailable | Code::Panic | Code::Forked => {
@@ -33,7 +38,8 @@ pub fn step_without_culprits(device: &'static Device, planner: &mut Planner, fai
     let (mut search, _pinned) = {
         let mut state = device.state();
         let Ok(owner) = state.check_open().and_then(|()| state.owner().cloned()) else { return failure };
-        (Search::of(&state.trace, owner), Pinned::new(device, &mut state))
+        let Ok(values) = values(&state, workspace) else { return failure };
+        (Search::of(&state.trace, owner, values), Pinned::new(device, &mut state))
     };
     search.run(device, workspace);
     search.culprits.sort_unstable_by_key(|id| id.0);
@@ -74,12 +80,9 @@ struct Search {
 }
 
 impl Search {
-    /// Collects the values of a step.
-    fn of(trace: &Trace, owner: Owner) -> Search {
-        let obstacles = Obstacles::find(trace);
+    /// Groups the values of a step.
+    fn of(trace: &Trace, owner: Owner, mut roots: Vec<NodeId>) -> Search {
         let group = groups(trace);
-        let mut roots: Vec<NodeId> =
-            trace.held_operations().into_iter().filter(|&id| obstacles.of(id).is_none()).collect();
         roots.sort_by_key(|id| group[id.0 as usize]);
         let groups = roots.iter().map(|id| group[id.0 as usize]).collect();
         let (culprits, dependents, untried) = (Vec::new(), Vec::new(), Vec::new());

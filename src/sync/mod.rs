@@ -1,6 +1,7 @@
 //! Synchronization of pending work. A step owns all live tensors of a device, so that it can prove that a buffer has no
-//! later reader, and donates it. A partial sync leaves other work pending, and never donates. [`mark_step`] and
-//! [`sync`] are separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
+//! later reader, and donates it. A partial sync leaves other work pending, and never donates. A step of some tensors
+//! leaves other work pending, too, and donates what that does not need. [`mark_step`], [`step_tensors`] and [`sync`] are
+//! separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
 
 mod collect;
 mod culprits;
@@ -22,7 +23,7 @@ pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::Ticket;
 pub use sharded::{Piece, from_host_sharded, piece, shard, sharding_of};
-pub use step::{mark_step, wait};
+pub use step::{mark_step, step_tensors, wait};
 pub use transfer::{
     check_pred, check_size, from_array, from_host, read, settled, to_array, to_device, value_on, write,
 };

@@ -8,7 +8,7 @@ use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
 use crate::error::{Error, Result};
-use crate::ir::{NodeId, Op, Scheme, Workspace};
+use crate::ir::{NodeId, Op, Scheme, Trace, Workspace};
 use std::sync::Arc;
 
 /// Enqueues the computation of these tensors, and does not wait for it. Runs nothing if one of them cannot be computed.
@@ -23,7 +23,7 @@ pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
 }
 
 /// A device, and the listed tensors on it with their indices in the list.
-type Group = (&'static Device, Vec<(usize, TensorHandle)>);
+pub(super) type Group = (&'static Device, Vec<(usize, TensorHandle)>);
 
 /// Groups the listed tensors by device. Each keeps its index in the list.
 pub(super) fn by_device(tensors: &[TensorHandle]) -> Result<Vec<Group>> {
@@ -70,18 +70,24 @@ pub(super) fn plan_partial(
     roots: &[NodeId],
 ) -> (Plan, Vec<NodeId>) {
     let trace = &state.trace;
-    let closure = workspace.linearize(trace, roots);
-    let (mut all, passed): (Vec<NodeId>, Vec<NodeId>) =
-        closure.order().iter().copied().partition(|&id| is_pending(trace, id));
-    // Recording order, as in a step, so that both make the same program of the same work.
-    all.sort_unstable_by_key(|id| id.0);
+    let (all, passed) = closure(trace, workspace, roots);
     let linear = workspace.linearize(trace, &all);
     let scheme = Scheme::of(trace, linear, owner.shared.options.max_program_ops(), |_| false);
     (Plan::new(trace, Arc::new(scheme)), passed)
 }
 
+/// Returns these nodes and the pending values on which they depend, in recording order, as in a step, so that both make
+/// the same program of the same work; and the other operations on which they depend.
+pub(super) fn closure(trace: &Trace, workspace: &mut Workspace, roots: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
+    let closure = workspace.linearize(trace, roots);
+    let (mut all, passed): (Vec<NodeId>, Vec<NodeId>) =
+        closure.order().iter().copied().partition(|&id| is_pending(trace, id));
+    all.sort_unstable_by_key(|id| id.0);
+    (all, passed)
+}
+
 /// Returns the pending nodes of the listed tensors. Fails for a tensor that has no value and cannot get one.
-fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<NodeId>> {
+pub(super) fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<NodeId>> {
     let obstacles = Obstacles::find(&state.trace);
     let mut roots = Vec::new();
     for &(place, handle) in group {

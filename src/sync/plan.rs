@@ -74,8 +74,9 @@ pub fn partial_scheme(
     is_root: impl Fn(NodeId) -> bool,
 ) -> Scheme {
     let (roots, left): (Vec<NodeId>, Vec<NodeId>) = trace.held_operations().into_iter().partition(|&id| is_root(id));
-    // Operations that stay pending still need their data, even if no tensor refers to it.
-    let mut needed = needed_data(trace, &left);
+    // Operations that stay pending still need their data, even if no tensor refers to it. What they need of the roots
+    // are the results.
+    let mut needed = needed_data(trace, &left, &roots);
     needed.sort_unstable_by_key(Arc::as_ptr);
     let is_needed = |leaf: usize| {
         let data = device_data::of_leaf(&trace.leaves()[leaf]);

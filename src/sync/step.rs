@@ -1,15 +1,16 @@
-//! The step: computes all live pending tensors of a device. The only sync that donates.
+//! The step: computes all live pending tensors of a device, or those that some tensors need. The only sync that donates.
 
 use super::collect::{Obstacle, Obstacles};
 use super::culprits::step_without_culprits;
 use super::exhausted::explain;
+use super::partial::{closure, listed};
 use super::plan::{Plan, check_memory, is_unreferenced, partial_scheme};
 use super::run::{compile_all, run_compiled};
 use super::transaction::Transaction;
-use crate::device::{Device, DeviceState, Garbage, Owner};
+use crate::device::{Device, DeviceState, Garbage, OperandName, Owner, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
-use crate::ir::{Planner, Scheme, Trace};
+use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
 use crate::metrics::Counter;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// cannot be compiled as a whole, enqueues what does not depend on what cannot be compiled, and returns the error.
 pub fn mark_step(device: &'static Device) -> Result<()> {
     let mut planner = device.order();
-    let mut transaction = {
+    let transaction = {
         let mut state = device.state();
         state.check_open()?;
         let owner = state.owner()?.clone();
@@ -33,6 +34,59 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         }
         Transaction::start(device, &mut state, owner, "step", plan, Vec::new())
     };
+    finish(device, &mut planner, transaction, |state, _| {
+        let obstacles = Obstacles::find(&state.trace);
+        Ok(state.trace.held_operations().into_iter().filter(|&id| obstacles.of(id).is_none()).collect())
+    })
+}
+
+/// Enqueues the computation of the listed tensors, which are on one device, and of all live pending tensors on which
+/// they depend, as a step: donates what nothing needs afterwards, and does without what cannot be compiled. Fails as a
+/// sync if a listed tensor cannot get a value: nothing is run then. Then waits, if asked to and if nothing failed.
+pub fn step_tensors(tensors: &[TensorHandle], is_waiting: bool) -> Result<()> {
+    let named: Vec<(OperandName, TensorHandle)> =
+        tensors.iter().enumerate().map(|(place, &handle)| (OperandName::Element("tensors", place), handle)).collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let device = common_device_of_list(&named)?;
+    let group: Vec<(usize, TensorHandle)> = tensors.iter().copied().enumerate().collect();
+    if device.state().is_native() {
+        return listed(&device.state(), &group).map(drop);
+    }
+    step_group(device, &group)?;
+    if is_waiting { wait(device) } else { Ok(()) }
+}
+
+/// Does the step of tensors of one device.
+fn step_group(device: &'static Device, group: &[(usize, TensorHandle)]) -> Result<()> {
+    let mut planner = device.order();
+    let transaction = {
+        let mut state = device.state();
+        state.check_open()?;
+        let owner = state.owner()?.clone();
+        let nodes = listed(&state, group)?;
+        check_memory(&state.trace)?;
+        owner.shared.metrics.add(Counter::MarkStep, 1);
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let (roots, passed) = closure(&state.trace, &mut planner.workspace, &nodes);
+        let plan = plan_some(&state, &mut planner, &owner, &roots);
+        Transaction::start(device, &mut state, owner, "step", plan, passed)
+    };
+    finish(device, &mut planner, transaction, |state, workspace| {
+        Ok(closure(&state.trace, workspace, &listed(state, group)?).0)
+    })
+}
+
+/// Compiles and runs a step. If it does not compile, does without what cannot be compiled of its `values`.
+fn finish(
+    device: &'static Device,
+    planner: &mut Planner,
+    mut transaction: Transaction,
+    values: impl Fn(&DeviceState, &mut Workspace) -> Result<Vec<NodeId>>,
+) -> Result<()> {
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
     let named = |e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name);
     match compile_all(owner, plan) {
@@ -40,7 +94,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         Err(e) => {
             let failure = named(e);
             drop(transaction);
-            return Err(step_without_culprits(device, &mut planner, failure));
+            return Err(step_without_culprits(device, planner, failure, values));
         }
     }
     transaction.commit();
@@ -65,6 +119,20 @@ fn plan_with(state: &DeviceState, planner: &mut Planner, owner: &Owner, obstacle
         whole_scheme(trace, planner, owner)
     } else {
         Arc::new(partial_scheme(trace, &mut planner.workspace, owner, |id| obstacles.of(id).is_none()))
+    };
+    Plan::new(trace, scheme)
+}
+
+/// Returns the plan of a step of these held operations, which include all those on which they depend. The others stay
+/// pending, and what they need is not donated.
+fn plan_some(state: &DeviceState, planner: &mut Planner, owner: &Owner, roots: &[NodeId]) -> Plan {
+    let trace = &state.trace;
+    let scheme = if roots.len() == trace.pending() {
+        whole_scheme(trace, planner, owner)
+    } else {
+        let mut is_root = vec![false; trace.len()];
+        roots.iter().for_each(|id| is_root[id.0 as usize] = true);
+        Arc::new(partial_scheme(trace, &mut planner.workspace, owner, |id| is_root[id.0 as usize]))
     };
     Plan::new(trace, scheme)
 }

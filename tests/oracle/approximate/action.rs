@@ -34,6 +34,7 @@ impl fmt::Debug for Action {
 pub enum Deed {
     Create,
     Step,
+    StepSome,
     Read,
     Sync,
     Snapshot,
@@ -64,7 +65,8 @@ pub enum Deed {
 
 const TABLE: &[(usize, Deed)] = &[
     (10, Deed::Create),
-    (6, Deed::Step),
+    (4, Deed::Step),
+    (4, Deed::StepSome),
     (3, Deed::Read),
     (3, Deed::Sync),
     (3, Deed::Snapshot),
@@ -119,7 +121,7 @@ pub fn action(is_on_mesh: bool) -> impl Strategy<Value = Action> {
 impl Deed {
     /// Returns true if the action has an effect on tensors that can be checked.
     pub fn is_seen(self) -> bool {
-        !matches!(self, Deed::Step | Deed::Read | Deed::Sync | Deed::Release)
+        !matches!(self, Deed::Step | Deed::StepSome | Deed::Read | Deed::Sync | Deed::Release)
     }
 }
 
@@ -153,6 +155,11 @@ impl Action {
             Deed::Write => {
                 let (bytes, bounded) = world.content(&a.ty, self.tensors[1]).map_err(in_words)?;
                 world.in_place(&a, Ok(bounded), |n| sync::write(a.of(n), &bytes))
+            }
+            Deed::StepSome => {
+                let picked = self.tensors[..1 + self.numbers[0] as usize % 3].iter();
+                let some: Vec<_> = picked.filter_map(|&i| world.pick(i)).map(|trio| trio.lazy).collect();
+                sync::step_tensors(&some, self.numbers[1] < 32).map_err(in_words)
             }
             Deed::Sync => {
                 let b = world.pick(self.tensors[1]).unwrap_or(a.clone());

@@ -50,7 +50,7 @@ impl fmt::Debug for Action {
 impl Kind {
     /// Returns true if the action has an effect on tensors that can be checked.
     pub fn is_seen(self) -> bool {
-        !matches!(self, Kind::Life(Life::Step | Life::Read | Life::Sync | Life::Release | Life::Save))
+        !matches!(self, Kind::Life(Life::Step | Life::StepSome | Life::Read | Life::Sync | Life::Release | Life::Save))
     }
 }
 
@@ -75,7 +75,8 @@ impl Action {
 /// no comparators of the caller's, and no convolutions, whose padding is multiplied or left out.
 const ON_SPECIALS: &[(usize, Kind)] = &[
     (20, Kind::Creation(Creation::FromHost)),
-    (10, Kind::Life(Life::Step)),
+    (6, Kind::Life(Life::Step)),
+    (6, Kind::Life(Life::StepSome)),
     (4, Kind::Life(Life::Read)),
     (4, Kind::Life(Life::Sync)),
     (4, Kind::Life(Life::Snapshot)),

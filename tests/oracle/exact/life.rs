@@ -15,6 +15,7 @@ const MOST_LENT: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Life {
     Step,
+    StepSome,
     Read,
     Sync,
     Snapshot,
@@ -29,7 +30,8 @@ pub enum Life {
 
 impl Life {
     pub const TABLE: &[(usize, Life)] = &[
-        (18, Life::Step),
+        (10, Life::Step),
+        (16, Life::StepSome),
         (8, Life::Read),
         (8, Life::Sync),
         (8, Life::Snapshot),
@@ -63,6 +65,11 @@ impl Life {
                 let fits = |pair: Pair| action.numbers[0].is_multiple_of(8) || pair.ty() == ty;
                 let b = twin.pick_where(action.tensors[1], fits).unwrap_or(a);
                 twin.in_place(a, b.bound, |world| tensor::assign(world.of(a), world.of(b)))
+            }
+            Life::StepSome => {
+                let picked = action.tensors[..1 + action.numbers[0] as usize % 3].iter();
+                let some: Vec<_> = picked.filter_map(|&i| twin.pick(i)).map(|pair| pair.lazy).collect();
+                sync::step_tensors(&some, action.numbers[1] < 32).map_err(in_words)
             }
             Life::Sync => {
                 let b = twin.pick(action.tensors[1]).unwrap_or(a);
