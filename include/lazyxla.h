@@ -1848,7 +1848,7 @@ lxla_status lxla_env_device_count(lxla_env env,
  * Returns the value of a counter, counted since the environment was created or its metrics were reset. NOT_FOUND for
  * an unknown name.
  *
- * - `MarkStep`: steps.
+ * - `MarkStep`: steps, also those of lists of tensors.
  * - `RepeatedStep`: steps that recorded the same operations as an earlier one, so that their programs were known.
  * - `RepeatedGradients`: calls of `lxla_gradients` that took the same gradients of the same operations as an earlier
  *   call, and copied the operations that it had recorded.
@@ -3956,8 +3956,8 @@ lxla_status lxla_wait(lxla_env env,
  *
  * All tensors are on one device, else INVALID_ARGUMENT. Nothing is done for native tensors and for tensors that are
  * computed already. With `wait` 1, blocks until the device has finished and returns its failure, as `lxla_wait`; with
- * `wait` 0, and after a failure, returns when the work is enqueued. FAILED_PRECONDITION if a listed tensor depends on a
- * placeholder, and the failure of the tensor if its value is lost; nothing is computed then, as with `lxla_sync`. If
+ * `wait` 0, and after a failure, returns when the work is enqueued. FAILED_PRECONDITION if a listed tensor depends on
+ * a placeholder, and the failure of the tensor if its value is lost; nothing is computed then, as with `lxla_sync`. If
  * compiling fails, what can be compiled of the listed tensors and of what they depend on is computed, as with
  * `lxla_mark_step`.
  */

@@ -21,8 +21,8 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Steps: one for each device that `lxla_mark_step` stepped, and one for each call of `lxla_step_tensors` that lists
-    /// lazy tensors.
+    /// Steps: one for each device that `lxla_mark_step` stepped, and for each list of lazy tensors that
+    /// `lxla_step_tensors` stepped.
     MarkStep,
     /// Steps that repeated an earlier one, so that their programs did not have to be made again.
     RepeatedStep,

@@ -20,7 +20,7 @@ from header import constants, family, functions, types
 LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|scalar_cast|save|load|file_names|file_metadata|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_|plugin_|mark_step|wait|sync"
     "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
-    "|stablehlo|step_stablehlo|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
+    "|stablehlo|step_|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
 )
 DTYPE = family("DTYPE")
 DTYPES = [DTYPE[name] for name in "pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 bf16 c64 c128 f8e5m2 f8e4m3fn f8e3m4".split()]

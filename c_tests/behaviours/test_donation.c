@@ -1,4 +1,4 @@
-// Buffers that a step donates: D1 to D4, D6 to D9, D11 and D13 of docs/behaviours.md. (D12: a Rust test of the engine.)
+// Buffers that a step donates: D1 to D4, D6 to D11 and D13 of docs/behaviours.md. (D12: a Rust test of the engine.)
 #include "resident.h"
 
 #include <unistd.h>
@@ -229,6 +229,27 @@ TEST(d9_a_chain_in_place_donates_one_buffer) {
   EQUAL(step(env), 1);
   EQUAL(value(t), 1024);
   RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+// What waits for a placeholder needs the new value only: the step computes that, and the old one is donated.
+TEST(d10_what_waits_for_a_placeholder_and_a_result_keeps_the_result) {
+  lxla_env env = new_env();
+  lxla_tensor p, t = one(env, 1), result;
+  OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &p));
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  lxla_tensor q = binary(ADD, p, t);
+  EQUAL(step(env), 1);
+  EQUAL(state_of(q), LXLA_STATE_PENDING);
+  OK(lxla_binary_scalar_inplace(ADD, t, 1));
+  EQUAL(step(env), 0);  // q needs the old value now
+  lxla_computation f;
+  OK(lxla_computation_trace(&p, 1, &q, 1, &f));
+  OK(lxla_computation_call(f, &t, 1, &result, 1));
+  EQUAL(value(result), 3 + 2);
+  OK(lxla_computation_release(f));
+  RELEASE(p, t, q, result);
+  EQUAL(counter(env, "LiveBytes"), 0);
   OK(lxla_env_release(env));
 }
 

@@ -213,7 +213,7 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
 /// Returns the value of a counter, counted since the environment was created or its metrics were reset. NOT_FOUND for
 /// an unknown name.
 ///
-/// - `MarkStep`: steps.
+/// - `MarkStep`: steps, also those of lists of tensors.
 /// - `RepeatedStep`: steps that recorded the same operations as an earlier one, so that their programs were known.
 /// - `RepeatedGradients`: calls of `lxla_gradients` that took the same gradients of the same operations as an earlier
 ///   call, and copied the operations that it had recorded.

@@ -59,8 +59,8 @@ pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
 ///
 /// All tensors are on one device, else INVALID_ARGUMENT. Nothing is done for native tensors and for tensors that are
 /// computed already. With `wait` 1, blocks until the device has finished and returns its failure, as `lxla_wait`; with
-/// `wait` 0, and after a failure, returns when the work is enqueued. FAILED_PRECONDITION if a listed tensor depends on a
-/// placeholder, and the failure of the tensor if its value is lost; nothing is computed then, as with `lxla_sync`. If
+/// `wait` 0, and after a failure, returns when the work is enqueued. FAILED_PRECONDITION if a listed tensor depends on
+/// a placeholder, and the failure of the tensor if its value is lost; nothing is computed then, as with `lxla_sync`. If
 /// compiling fails, what can be compiled of the listed tensors and of what they depend on is computed, as with
 /// `lxla_mark_step`.
 #[unsafe(no_mangle)]

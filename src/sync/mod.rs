@@ -1,6 +1,6 @@
 //! Synchronization of pending work. A step owns all live tensors of a device, so that it can prove that a buffer has no
-//! later reader, and donates it. A partial sync leaves other work pending, and never donates. A step of some tensors
-//! leaves other work pending, too, and donates what that does not need. [`mark_step`], [`step_tensors`] and [`sync`] are
+//! later reader, and donates it. A partial sync leaves other work pending, and never donates. A step of a list leaves
+//! other work pending, too, and donates what that does not need. [`mark_step`], [`step_tensors`] and [`sync`] are
 //! separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
 
 mod collect;

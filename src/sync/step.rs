@@ -1,4 +1,4 @@
-//! The step: computes all live pending tensors of a device, or those that some tensors need. The only sync that donates.
+//! The step: computes all live pending tensors of a device, or a list and what it needs. The only sync that donates.
 
 use super::collect::{Obstacle, Obstacles};
 use super::culprits::step_without_culprits;
