@@ -4,7 +4,7 @@ use crate::allocation::{probe, with_room};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
-use crate::native::{Array, BLOCK, broadcast_to, in_blocks, row, stack};
+use crate::native::{Array, BLOCK, broadcast_to, in_blocks, row, shortcut, stack};
 use crate::ops::{self, Call, Native};
 use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
@@ -189,11 +189,16 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Evaluates an elementwise function by its formula.
+/// Evaluates an elementwise function that has a formula.
 fn formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
     if ty.elements() == 0 {
         return Array::from_bytes(ty, &[]);
     }
+    shortcut(op, ty, operands).unwrap_or_else(|| by_formula(op, ty, operands))
+}
+
+/// Evaluates an elementwise function by its formula.
+fn by_formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
     let body = ops::formula_body(op, operands[0].ty().dtype)?;
     let length = ty.elements() as i64;
     let flat = |array: &&Array| {
@@ -236,6 +241,61 @@ mod tests {
     use crate::native::testing::{array, counted, row as line};
     use crate::ops::{self, Applied};
     use crate::types::{DType, ScalarValue};
+
+    /// Special numbers, numbers of all exponents, and numbers near 1.
+    fn sample(count: u64, seed: u64) -> Vec<f64> {
+        let special =
+            [0.0, 5e-324, 1e-310, 1e-45, 1e-8, 0.5, 1.0, 1.5, 2.0, 2.5, 79.0, 81.0, 88.5, 709.0, 1e10, 1e19, 3e38];
+        let special = special.into_iter().chain([1e300, f64::MAX, f64::INFINITY, f64::NAN]).flat_map(|x| [x, -x]);
+        let random = (0..count).flat_map(|i| {
+            let bits = (i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let small = (bits >> 12) as f64 / (1u64 << 51) as f64 - 1.0;
+            [f64::from_bits(bits), f64::from(f32::from_bits((bits >> 32) as u32)), small, 4.0 * small]
+        });
+        special.chain(random).collect()
+    }
+
+    /// Compares the kernel of a function with its formula, bit by bit; any NaN equals any other.
+    fn compare_with_formula(op: Op, operands: &[&[f64]]) {
+        for dtype in [DType::F32, DType::F64] {
+            let wide: Vec<Array> = operands.iter().map(|x| line(x)).collect();
+            let arrays: Vec<Array> = wide.iter().map(|x| crate::native::convert(x, dtype).unwrap()).collect();
+            let references: Vec<&Array> = arrays.iter().collect();
+            let got = shortcut(op, arrays[0].ty(), &references).unwrap().unwrap();
+            let want = by_formula(op, arrays[0].ty(), &references).unwrap();
+            let bits = |x: &Array| -> Vec<u64> {
+                match dtype {
+                    DType::F32 => {
+                        x.elements::<f32>().iter().map(|x| if x.is_nan() { 1 } else { x.to_bits().into() }).collect()
+                    }
+                    _ => x.elements::<f64>().iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect(),
+                }
+            };
+            for (i, (got, want)) in bits(&got).into_iter().zip(bits(&want)).enumerate() {
+                let at: Vec<f64> = operands.iter().map(|x| x[i]).collect();
+                assert_eq!(got, want, "{op:?} {dtype} at {at:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn kernels_have_the_bits_of_their_formulas() {
+        let count = if cfg!(miri) { 4 } else { 5000 };
+        let x = sample(count, 1);
+        use UnaryFunction::*;
+        for function in [Trunc, Log2, Log10, Sinh, Cosh, Asinh, Acosh, Atanh] {
+            compare_with_formula(Op::UnaryFunction(function), &[&x]);
+        }
+        let mut y = sample(count, 7);
+        let special = sample(0, 0);
+        let (mut first, mut second): (Vec<f64>, Vec<f64>) =
+            special.iter().flat_map(|a| special.iter().map(move |b| (*a, *b))).unzip();
+        first.extend(&x);
+        second.append(&mut y);
+        for function in [BinaryFunction::Copysign, BinaryFunction::Logaddexp, BinaryFunction::NextAfter] {
+            compare_with_formula(Op::BinaryFunction(function), &[&first, &second]);
+        }
+    }
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
         trace.parameter(TensorType::new(DType::S32, dims))

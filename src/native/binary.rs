@@ -43,7 +43,7 @@ fn float<T: Real>(op: BinaryOp) -> Option<Kernel2<T, T>> {
         Power => T::powers,
         Maximum => |a, b, out| out.zip(a, b, T::greater),
         Minimum => |a, b, out| out.zip(a, b, T::smaller),
-        Atan2 => |a, b, out| out.zip(a, b, T::atan2),
+        Atan2 => |a, b, out| out.compute_two(a, b, T::atan2),
         _ => return None,
     })
 }

@@ -2,7 +2,9 @@
 
 use super::element::Element;
 use super::fast;
+use super::fast64;
 use super::powers;
+use super::powers64;
 use super::writer::Writer;
 
 /// A 32-bit or 64-bit float.
@@ -25,7 +27,6 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn tanh(self) -> Self;
     fn sqrt(self) -> Self;
     fn rsqrt(self) -> Self;
-    fn cbrt(self) -> Self;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
     fn round_to_even(self) -> Self;
@@ -34,6 +35,7 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
     fn is_nan(self) -> bool;
     fn is_negative_zero(self) -> bool;
     fn logarithms(x: &[Self], out: &mut Writer<Self>);
+    fn cube_roots(x: &[Self], out: &mut Writer<Self>);
     fn sines(x: &[Self], out: &mut Writer<Self>);
     fn cosines(x: &[Self], out: &mut Writer<Self>);
     fn tangents(x: &[Self], out: &mut Writer<Self>);
@@ -42,12 +44,14 @@ pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
 
 macro_rules! real {
     ($T:ident {
+        atan2: $atan2:path,
         exp: $exp:path,
         exp_m1: $exp_m1:path,
         ln_1p: $ln_1p:path,
         tanh: $tanh:path,
         logistic: $logistic:path,
         logarithms: $logarithms:expr,
+        cube_roots: $cube_roots:expr,
         sines: $sines:expr,
         cosines: $cosines:expr,
         tangents: $tangents:expr,
@@ -76,7 +80,7 @@ macro_rules! real {
             }
             #[inline(always)]
             fn atan2(self, other: $T) -> $T {
-                $T::atan2(self, other)
+                $atan2(self, other)
             }
             #[inline(always)]
             fn greater(self, other: $T) -> $T {
@@ -143,10 +147,6 @@ macro_rules! real {
                 1.0 / $T::sqrt(self)
             }
             #[inline(always)]
-            fn cbrt(self) -> $T {
-                $T::cbrt(self)
-            }
-            #[inline(always)]
             fn floor(self) -> $T {
                 $T::floor(self)
             }
@@ -177,6 +177,9 @@ macro_rules! real {
             fn logarithms(x: &[$T], out: &mut Writer<$T>) {
                 $logarithms(x, out);
             }
+            fn cube_roots(x: &[$T], out: &mut Writer<$T>) {
+                $cube_roots(x, out);
+            }
             fn sines(x: &[$T], out: &mut Writer<$T>) {
                 $sines(x, out);
             }
@@ -195,12 +198,14 @@ macro_rules! real {
 
 real! {
     f32 {
+        atan2: fast::atan2,
         exp: fast::exp,
         exp_m1: fast::exp_m1,
         ln_1p: fast::ln_1p,
         tanh: fast::tanh,
         logistic: fast::logistic,
         logarithms: fast::logarithms,
+        cube_roots: fast::cube_roots,
         sines: fast::sines,
         cosines: fast::cosines,
         tangents: fast::tangents,
@@ -209,22 +214,24 @@ real! {
 }
 real! {
     f64 {
-        exp: fast::exp64,
-        exp_m1: f64::exp_m1,
-        ln_1p: f64::ln_1p,
-        tanh: f64::tanh,
+        atan2: fast64::atan2,
+        exp: fast64::exp,
+        exp_m1: fast64::exp_m1,
+        ln_1p: fast64::ln_1p,
+        tanh: fast64::tanh,
         logistic: logistic,
-        logarithms: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::ln),
+        logarithms: fast64::logarithms,
+        cube_roots: |x: &[f64], out: &mut Writer<f64>| out.compute(x, fast64::cbrt),
         sines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::sin),
         cosines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::cos),
-        tangents: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::tan),
-        powers: |x: &[f64], y: &[f64], out: &mut Writer<f64>| out.zip(x, y, f64::powf),
+        tangents: fast64::tangents,
+        powers: powers64::powers,
     }
 }
 
 /// `1 / (1 + e^-x)`, computed from `e^-|x|`, because `e^-x` overflows before the result rounds to 0.
 #[inline(always)]
 fn logistic(x: f64) -> f64 {
-    let power = fast::exp64(-x.abs());
+    let power = fast64::exp(-x.abs());
     (if x < 0.0 { power } else { 1.0 }) / (1.0 + power)
 }

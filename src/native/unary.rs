@@ -86,7 +86,7 @@ fn float<T: Real>(op: UnaryOp) -> Option<Kernel1<T, T>> {
         Tanh => |x, out| out.compute(x, T::tanh),
         Sqrt => |x, out| out.map(x, T::sqrt),
         Rsqrt => |x, out| out.compute(x, T::rsqrt),
-        Cbrt => |x, out| out.map(x, T::cbrt),
+        Cbrt => T::cube_roots,
         Sine => T::sines,
         Cosine => T::cosines,
         Tan => T::tangents,

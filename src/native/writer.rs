@@ -82,6 +82,22 @@ impl<'a, T: Element> Writer<'a, T> {
         self.written += a.len();
     }
 
+    /// Like [`Writer::zip`], for an `f` that takes longer than moving its elements.
+    #[inline(always)]
+    pub fn compute_two<A: Copy, B: Copy>(&mut self, a: &[A], b: &[B], f: impl Fn(A, B) -> T) {
+        assert_eq!(a.len(), b.len(), "elements of the operands");
+        let out = self.next(a.len());
+        widest(
+            #[inline(always)]
+            || {
+                for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
+                    out.write(f(a, b));
+                }
+            },
+        );
+        self.written += a.len();
+    }
+
     /// Writes the element of `a` where `pred` is not 0, else that of `b`. Panics unless all slices have the same
     /// length. The bits of both are combined by a mask: LLVM compiles a choice between two elements to a branch.
     pub fn choose(&mut self, pred: &[u8], a: &[T], b: &[T])

@@ -1,0 +1,215 @@
+//! Kernels for elementwise functions that also have a formula, a list of simpler operations: one loop instead of one for
+//! each operation. The formula stays the definition: except for the inverse circular functions and hypot, which have
+//! algorithms of their own, each kernel computes what the formula does, in the same order, with the same bits.
+
+use super::array::Array;
+use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
+use super::fast;
+use super::fast64;
+use super::writer::Writer;
+use crate::error::Result;
+use crate::ir::{BinaryFunction, Op, UnaryFunction};
+use crate::types::{DType, TensorType};
+
+/// Evaluates a function of f32 or f64 if it has a kernel; otherwise returns None.
+pub fn shortcut(op: Op, ty: &TensorType, operands: &[&Array]) -> Option<Result<Array>> {
+    let array = Source::Array;
+    match (op, operands, ty.dtype) {
+        (Op::UnaryFunction(function), &[x], DType::F32) => Some(map(ty, x, single::of_one(function)?)),
+        (Op::UnaryFunction(function), &[x], DType::F64) => Some(map(ty, x, double::of_one(function)?)),
+        (Op::BinaryFunction(function), &[a, b], DType::F32) => {
+            Some(zip(ty, array(a), array(b), single::of_two(function)?))
+        }
+        (Op::BinaryFunction(function), &[a, b], DType::F64) => {
+            Some(zip(ty, array(a), array(b), double::of_two(function)?))
+        }
+        _ => None,
+    }
+}
+
+/// Defines the kernels of one type.
+macro_rules! kernels {
+    ($name:ident, $T:ident, $I:ident, $fast:ident {
+        exp: $exp:ident,
+        sinh: $sinh:expr,
+        log10_2: $log10_2:expr,
+        far: $far:expr,
+        hypot: $hypot:expr,
+    }) => {
+        mod $name {
+            use super::*;
+
+            const SINH: &[f64] = &$sinh;
+            /// log10(2) as a sum of two.
+            const LOG10_2: [f64; 2] = $log10_2;
+
+            pub fn of_one(function: UnaryFunction) -> Option<Kernel1<$T, $T>> {
+                use UnaryFunction::*;
+                Some(match function {
+                    Trunc => |x, out| out.map(x, $T::trunc),
+                    Log2 => |x, out| $fast::positive(x, out, log2_of_parts($fast::fraction), log2),
+                    Log10 => |x, out| $fast::positive(x, out, log10_of_parts($fast::fraction), log10),
+                    Sinh => |x, out| out.compute(x, sinh),
+                    Cosh => |x, out| out.compute(x, cosh),
+                    Asinh => |x, out| out.compute(x, asinh),
+                    Acosh => |x, out| out.compute(x, acosh),
+                    Atanh => |x, out| out.compute(x, atanh),
+                    Asin => |x, out| out.compute(x, $fast::asin),
+                    Acos => |x, out| out.compute(x, $fast::acos),
+                    Atan => |x, out| out.compute(x, |x| $fast::atan2(x, 1.0)),
+                    _ => return None,
+                })
+            }
+
+            pub fn of_two(function: BinaryFunction) -> Option<Kernel2<$T, $T>> {
+                use BinaryFunction::*;
+                Some(match function {
+                    Copysign => |a, b, out| out.zip(a, b, $T::copysign),
+                    Hypot => return $hypot,
+                    Logaddexp => |a, b, out| out.compute_two(a, b, logaddexp),
+                    NextAfter => |a, b, out| out.compute_two(a, b, next_after),
+                    _ => return None,
+                })
+            }
+
+            /// Base-2 logarithm of a positive number, given the function that splits it.
+            #[inline(always)]
+            fn log2_of_parts<N: Into<f64>>(split: impl Fn($T) -> (N, $T) + Copy) -> impl Fn($T) -> $T + Copy {
+                #[inline(always)]
+                move |x| {
+                    let (n, f) = split(x);
+                    n.into() as $T + $fast::ln_of_fraction(f) * std::$T::consts::LOG2_E
+                }
+            }
+
+            /// Base-10 logarithm of a positive number, given the function that splits it.
+            #[inline(always)]
+            fn log10_of_parts<N: Into<f64>>(split: impl Fn($T) -> (N, $T) + Copy) -> impl Fn($T) -> $T + Copy {
+                #[inline(always)]
+                move |x| {
+                    let (n, f) = split(x);
+                    let n = n.into() as $T;
+                    let [high, low] = LOG10_2.map(|part| part as $T);
+                    n * high + ($fast::ln_of_fraction(f) * std::$T::consts::LOG10_E + n * low)
+                }
+            }
+
+            #[inline(always)]
+            fn log2(x: $T) -> $T {
+                $fast::beyond(x, log2_of_parts($fast::fraction_of_any)(x))
+            }
+
+            #[inline(always)]
+            fn log10(x: $T) -> $T {
+                $fast::beyond(x, log10_of_parts($fast::fraction_of_any)(x))
+            }
+
+            #[inline(always)]
+            fn half_exponential(a: $T) -> $T {
+                let is_large = a > 80.0;
+                let power = $fast::$exp(if is_large { a - 8.0 } else { a });
+                power * if is_large { HALF_OF_E_TO_8 as $T } else { 0.5 }
+            }
+
+            #[inline(always)]
+            fn sinh(x: $T) -> $T {
+                let square = x * x;
+                let mut slope = SINH[SINH.len() - 1] as $T;
+                let mut i = SINH.len() - 1;
+                while i > 0 {
+                    i -= 1;
+                    slope = slope * square + SINH[i] as $T;
+                }
+                let near = x + x * (square * slope);
+                let size = x.abs();
+                let half = half_exponential(size);
+                let far = (half - 0.25 / half).copysign(x);
+                if size < 1.0 { near } else { far }
+            }
+
+            #[inline(always)]
+            fn cosh(x: $T) -> $T {
+                let half = half_exponential(x.abs());
+                half + 0.25 / half
+            }
+
+            #[inline(always)]
+            fn asinh(x: $T) -> $T {
+                let size = x.abs();
+                let square = size * size;
+                let share = square / ((square + 1.0).sqrt() + 1.0);
+                log_plus_one_of_sum(size, size + share).copysign(x)
+            }
+
+            #[inline(always)]
+            fn acosh(x: $T) -> $T {
+                let less = x - 1.0;
+                let root = (less * (x + 1.0)).sqrt();
+                let value = log_plus_one_of_sum(x, less + root);
+                if x < 1.0 { $T::NAN } else { value }
+            }
+
+            #[inline(always)]
+            fn atanh(x: $T) -> $T {
+                let size = x.abs();
+                ($fast::ln_1p(size * 2.0 / (1.0 - size)) * 0.5).copysign(x)
+            }
+
+            #[inline(always)]
+            fn log_plus_one_of_sum(size: $T, sum: $T) -> $T {
+                let is_far = size > $far;
+                let log = $fast::ln_1p(if is_far { size } else { sum });
+                log + if is_far { std::$T::consts::LN_2 } else { 0.0 }
+            }
+
+            #[inline(always)]
+            fn logaddexp(a: $T, b: $T) -> $T {
+                let greater = if a > b || a.is_nan() { a } else { b };
+                let sum = greater + $fast::ln_1p($fast::$exp(-(a - b).abs()));
+                if a == b { a + std::$T::consts::LN_2 } else { sum }
+            }
+
+            #[inline(always)]
+            fn next_after(x: $T, y: $T) -> $T {
+                let bits = x.to_bits() as $I;
+                let is_away = (x < y) != (bits < 0);
+                let step = if is_away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+                let least = (y.to_bits() as $I & $I::MIN) | 1;
+                let step = if x == 0.0 { least } else { step };
+                let next = if x == y { y.to_bits() as $I } else { step };
+                let next = if y.is_nan() { y.to_bits() as $I } else { next };
+                let next = if x.is_nan() { bits } else { next };
+                $T::from_bits(next as _)
+            }
+        }
+    };
+}
+
+kernels! {
+    single, f32, i32, fast {
+        exp: exp,
+        sinh: [0.166_666_666_5, 0.008_333_339_676, 0.000_198_381_019_7, 2.806_280_258e-6],
+        log10_2: [0.301_025_390_625, 4.605_038_981_195_214e-6],
+        far: 1e9,
+        hypot: Some(|a: &[f32], b: &[f32], out: &mut Writer<f32>| out.compute_two(a, b, fast::hypot)),
+    }
+}
+kernels! {
+    double, f64, i64, fast64 {
+        exp: exp,
+        sinh: [
+            0.166_666_666_666_666_66,
+            0.008_333_333_333_333_3,
+            0.000_198_412_698_413_241_98,
+            2.755_731_919_138_181_6e-6,
+            2.505_211_769_590_782_3e-8,
+            1.605_767_962_380_163_8e-10,
+            7.746_178_593_018_827e-13,
+        ],
+        log10_2: [0.301_029_995_663_839_14, 1.420_502_322_726_61e-13],
+        far: 1e18,
+        hypot: None,
+    }
+}
+
+const HALF_OF_E_TO_8: f64 = 1_490.478_993_520_864_2;
