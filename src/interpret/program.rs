@@ -255,8 +255,9 @@ mod tests {
         special.chain(random).collect()
     }
 
-    /// Compares the kernel of a function with its formula, bit by bit; any NaN equals any other.
-    fn compare_with_formula(op: Op, operands: &[&[f64]]) {
+    /// Compares the kernel of a function with its formula: results are at most `units` in the last place apart; any NaN
+    /// equals any other.
+    fn compare_with_formula(op: Op, operands: &[&[f64]], units: u64) {
         for dtype in [DType::F32, DType::F64] {
             let wide: Vec<Array> = operands.iter().map(|x| line(x)).collect();
             let arrays: Vec<Array> = wide.iter().map(|x| crate::native::convert(x, dtype).unwrap()).collect();
@@ -273,18 +274,21 @@ mod tests {
             };
             for (i, (got, want)) in bits(&got).into_iter().zip(bits(&want)).enumerate() {
                 let at: Vec<f64> = operands.iter().map(|x| x[i]).collect();
-                assert_eq!(got, want, "{op:?} {dtype} at {at:?}");
+                assert!(got.abs_diff(want) <= units, "{op:?} {dtype} at {at:?}: bits {got:x}, not {want:x}");
             }
         }
     }
 
     #[test]
-    fn kernels_have_the_bits_of_their_formulas() {
+    fn kernels_compute_their_formulas() {
         let count = if cfg!(miri) { 4 } else { 5000 };
         let x = sample(count, 1);
         use UnaryFunction::*;
-        for function in [Trunc, Log2, Log10, Sinh, Cosh, Asinh, Acosh, Atanh] {
-            compare_with_formula(Op::UnaryFunction(function), &[&x]);
+        for function in [Trunc, Asinh, Acosh, Atanh] {
+            compare_with_formula(Op::UnaryFunction(function), &[&x], 0);
+        }
+        for function in [Log2, Log10, Sinh, Cosh] {
+            compare_with_formula(Op::UnaryFunction(function), &[&x], 3);
         }
         let mut y = sample(count, 7);
         let special = sample(0, 0);
@@ -293,7 +297,7 @@ mod tests {
         first.extend(&x);
         second.append(&mut y);
         for function in [BinaryFunction::Copysign, BinaryFunction::Logaddexp, BinaryFunction::NextAfter] {
-            compare_with_formula(Op::BinaryFunction(function), &[&first, &second]);
+            compare_with_formula(Op::BinaryFunction(function), &[&first, &second], 0);
         }
     }
 

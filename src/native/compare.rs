@@ -7,6 +7,7 @@ use super::element::{Element, by_integer_width, by_width};
 use super::elementwise::{Kernel2, Source, zip, zip_wide};
 use super::integer::Integer;
 use super::shape::broadcast_to;
+use super::writer::One;
 use crate::error::Result;
 use crate::ir::CompareOp;
 use crate::types::{DType, Kind, TensorType};
@@ -59,11 +60,21 @@ pub fn select(ty: &TensorType, pred: &Array, a: &Array, b: &Array) -> Result<Arr
     if pred.ty().elements() == 1 {
         return if pred.bytes()[0] != 0 { wide(a) } else { wide(b) };
     }
-    let (pred_ty, a, b) = (TensorType { dtype: DType::Pred, dims: ty.dims.clone() }, wide(a)?, wide(b)?);
-    let pred = broadcast_to(pred, &pred_ty)?;
+    let pred = broadcast_to(pred, &TensorType { dtype: DType::Pred, dims: ty.dims.clone() })?;
+    // The loop takes a single element as it is.
+    let side = |x: &Array| if x.ty().elements() == 1 { convert(x, ty.dtype) } else { wide(x) };
+    let (a, b) = (side(a)?, side(b)?);
     by_width!(ty.dtype, T => {
         let (pred, a, b) = (pred.bytes(), a.elements::<T>(), b.elements::<T>());
-        Array::write_elementwise(ty, &|range, out| out.choose(&pred[range.clone()], &a[range.clone()], &b[range]))
+        Array::write_elementwise(ty, &|range, out| {
+            let pred = &pred[range.clone()];
+            match (a, b) {
+                (&[a], &[b]) => out.choose(pred, One(a), One(b)),
+                (&[a], b) => out.choose(pred, One(a), &b[range]),
+                (a, &[b]) => out.choose(pred, &a[range], One(b)),
+                (a, b) => out.choose(pred, &a[range.clone()], &b[range]),
+            }
+        })
     })
 }
 

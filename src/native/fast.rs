@@ -32,7 +32,7 @@ macro_rules! polynomials {
     };
 }
 
-polynomials!(polynomial, f32);
+polynomials!(pub polynomial, f32);
 polynomials!(
     /// Like [`polynomial`], for f64.
     pub polynomial64, f64
@@ -115,6 +115,15 @@ pub const EXPONENTIAL: [f64; 10] = [
     2.762_013_871_973_399_4e-7,
     2.510_042_415_700_506_7e-8,
 ];
+
+/// `e^x / 2` for `x >= 0`; it overflows later than `e^x`.
+#[inline(always)]
+pub fn half_exp(x: f32) -> f32 {
+    let (n, r, p) = split(if x > 89.5 { 89.5 } else { x });
+    let sum = 1.0 + r;
+    let rest = (r * r).mul_add(p, (1.0 - sum) + r);
+    (sum + rest) * power_of_two(n.wrapping_sub(2)) * 2.0
+}
 
 /// `e^x - 1`.
 #[inline(always)]
@@ -238,11 +247,11 @@ fn ln(x: f32) -> f32 {
 pub fn ln_1p(x: f32) -> f32 {
     let u = 1.0 + x;
     let (n, f) = fraction(u);
-    // Rounding error of the sum.
-    let lost = if x > 1.0 { 1.0 - (u - x) } else { x - (u - 1.0) };
+    // Rounding error of the sum; above 2^24, where it is not, it is so small that it does not matter.
+    let lost = x - (u - 1.0);
     let value = ln_of_parts(f, n, lost / u);
     // Keeps the sign of -0.
-    if x == 0.0 { x } else { beyond(u, value) }
+    beyond(u, value).copysign(x)
 }
 
 /// Returns `value`, the logarithm of a positive finite `x`, or the logarithm of a zero, negative, infinite or NaN `x`.
@@ -422,16 +431,10 @@ const COSINE: [f64; 5] = [
     2.479_985_875_074_885_7e-5,
     -2.723_682_200_188_619_4e-7,
 ];
-/// Coefficients of `(tan x - x) / x^3`, a polynomial in `x^2`.
-const TANGENT: [f64; 8] = [
-    0.333_333_332_865_134_95,
-    0.133_333_430_200_391_73,
-    0.053_964_992_333_765_054,
-    0.021_910_933_530_958_368,
-    8.607_932_619_136_192e-3,
-    4.428_756_070_055_574e-3,
-    -4.420_234_487_285_373e-6,
-    1.791_467_197_889_491_8e-3,
+/// Coefficients of polynomials in `x^2` whose quotient is `tan x / x`.
+const TANGENT: [[f64; 3]; 2] = [
+    [1.0, -0.111_308_431_405_334_57, 1.071_501_819_110_218_3e-3],
+    [1.0, -0.444_641_764_620_966_9, 0.015_952_083_975_738_32],
 ];
 
 #[inline(always)]
@@ -462,8 +465,10 @@ fn cos(x: f32) -> f32 {
 fn tan(x: f32) -> f32 {
     let (quarter, x) = quarter(x);
     let z = x * x;
-    let value = x * z.mul_add(polynomial64(z, TANGENT), 1.0);
-    (if quarter & 1 == 0 { value } else { -1.0 / value }) as f32
+    let (height, width) = (x * polynomial64(z, TANGENT[0]), polynomial64(z, TANGENT[1]));
+    let is_even = quarter & 1 == 0;
+    let (above, below) = if is_even { (height, width) } else { (-width, height) };
+    (above / below) as f32
 }
 
 /// Sine of each element.

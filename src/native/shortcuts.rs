@@ -1,12 +1,12 @@
 //! Kernels for elementwise functions that also have a formula, a list of simpler operations: one loop instead of one for
-//! each operation. The formula stays the definition: except for the inverse circular functions and hypot, which have
-//! algorithms of their own, each kernel computes what the formula does, in the same order, with the same bits.
+//! each operation. The formula stays the definition. The inverse circular functions and hypot have algorithms of their
+//! own; log2, log10, sinh and cosh are rounded less often; the other kernels compute what the formula does, in the same
+//! order, with the same bits.
 
 use super::array::Array;
 use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
 use super::fast;
 use super::fast64;
-use super::writer::Writer;
 use crate::error::Result;
 use crate::ir::{BinaryFunction, Op, UnaryFunction};
 use crate::types::{DType, TensorType};
@@ -27,11 +27,39 @@ pub fn shortcut(op: Op, ty: &TensorType, operands: &[&Array]) -> Option<Result<A
     }
 }
 
+/// A kernel that computes a function. The function is called in a closure: its own implementation of `Fn` would not
+/// always be inlined into the loop, which then is not vectorized.
+macro_rules! each {
+    ($f:expr) => {
+        |x, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| $f(x),
+            )
+        }
+    };
+}
+
+/// Like [`each`], for a function of two operands.
+macro_rules! each_pair {
+    ($f:expr) => {
+        |a, b, out| {
+            out.compute_two(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| $f(a, b),
+            )
+        }
+    };
+}
+
 /// Defines the kernels of one type.
 macro_rules! kernels {
     ($name:ident, $T:ident, $I:ident, $fast:ident {
         exp: $exp:ident,
-        sinh: $sinh:expr,
+        sinh: $polynomial:ident, $count:literal, $sinh:expr,
         log10_2: $log10_2:expr,
         far: $far:expr,
         hypot: $hypot:expr,
@@ -39,7 +67,8 @@ macro_rules! kernels {
         mod $name {
             use super::*;
 
-            const SINH: &[f64] = &$sinh;
+            /// Coefficients of `(sinh x - x) / x^3`, a polynomial in `x^2`.
+            const SINH: [$T; $count] = $sinh;
             /// log10(2) as a sum of two.
             const LOG10_2: [f64; 2] = $log10_2;
 
@@ -49,14 +78,14 @@ macro_rules! kernels {
                     Trunc => |x, out| out.map(x, $T::trunc),
                     Log2 => |x, out| $fast::positive(x, out, log2_of_parts($fast::fraction), log2),
                     Log10 => |x, out| $fast::positive(x, out, log10_of_parts($fast::fraction), log10),
-                    Sinh => |x, out| out.compute(x, sinh),
-                    Cosh => |x, out| out.compute(x, cosh),
-                    Asinh => |x, out| out.compute(x, asinh),
-                    Acosh => |x, out| out.compute(x, acosh),
-                    Atanh => |x, out| out.compute(x, atanh),
-                    Asin => |x, out| out.compute(x, $fast::asin),
-                    Acos => |x, out| out.compute(x, $fast::acos),
-                    Atan => |x, out| out.compute(x, |x| $fast::atan2(x, 1.0)),
+                    Sinh => each!(sinh),
+                    Cosh => each!(cosh),
+                    Asinh => each!(asinh),
+                    Acosh => each!(acosh),
+                    Atanh => each!(atanh),
+                    Asin => each!($fast::asin),
+                    Acos => each!($fast::acos),
+                    Atan => each!(|x| $fast::atan2(x, 1.0)),
                     _ => return None,
                 })
             }
@@ -66,8 +95,8 @@ macro_rules! kernels {
                 Some(match function {
                     Copysign => |a, b, out| out.zip(a, b, $T::copysign),
                     Hypot => return $hypot,
-                    Logaddexp => |a, b, out| out.compute_two(a, b, logaddexp),
-                    NextAfter => |a, b, out| out.compute_two(a, b, next_after),
+                    Logaddexp => each_pair!(logaddexp),
+                    NextAfter => each_pair!(next_after),
                     _ => return None,
                 })
             }
@@ -78,7 +107,7 @@ macro_rules! kernels {
                 #[inline(always)]
                 move |x| {
                     let (n, f) = split(x);
-                    n.into() as $T + $fast::ln_of_fraction(f) * std::$T::consts::LOG2_E
+                    $fast::ln_of_fraction(f).mul_add(std::$T::consts::LOG2_E, n.into() as $T)
                 }
             }
 
@@ -90,7 +119,7 @@ macro_rules! kernels {
                     let (n, f) = split(x);
                     let n = n.into() as $T;
                     let [high, low] = LOG10_2.map(|part| part as $T);
-                    n * high + ($fast::ln_of_fraction(f) * std::$T::consts::LOG10_E + n * low)
+                    n.mul_add(high, $fast::ln_of_fraction(f).mul_add(std::$T::consts::LOG10_E, n * low))
                 }
             }
 
@@ -105,31 +134,18 @@ macro_rules! kernels {
             }
 
             #[inline(always)]
-            fn half_exponential(a: $T) -> $T {
-                let is_large = a > 80.0;
-                let power = $fast::$exp(if is_large { a - 8.0 } else { a });
-                power * if is_large { HALF_OF_E_TO_8 as $T } else { 0.5 }
-            }
-
-            #[inline(always)]
             fn sinh(x: $T) -> $T {
                 let square = x * x;
-                let mut slope = SINH[SINH.len() - 1] as $T;
-                let mut i = SINH.len() - 1;
-                while i > 0 {
-                    i -= 1;
-                    slope = slope * square + SINH[i] as $T;
-                }
-                let near = x + x * (square * slope);
+                let near = (x * square).mul_add($fast::$polynomial(square, SINH), x);
                 let size = x.abs();
-                let half = half_exponential(size);
+                let half = $fast::half_exp(size);
                 let far = (half - 0.25 / half).copysign(x);
                 if size < 1.0 { near } else { far }
             }
 
             #[inline(always)]
             fn cosh(x: $T) -> $T {
-                let half = half_exponential(x.abs());
+                let half = $fast::half_exp(x.abs());
                 half + 0.25 / half
             }
 
@@ -188,16 +204,16 @@ macro_rules! kernels {
 kernels! {
     single, f32, i32, fast {
         exp: exp,
-        sinh: [0.166_666_666_5, 0.008_333_339_676, 0.000_198_381_019_7, 2.806_280_258e-6],
+        sinh: polynomial, 4, [0.166_666_67, 0.008_333_34, 0.000_198_381_02, 2.806_280_3e-6],
         log10_2: [0.301_025_390_625, 4.605_038_981_195_214e-6],
         far: 1e9,
-        hypot: Some(|a: &[f32], b: &[f32], out: &mut Writer<f32>| out.compute_two(a, b, fast::hypot)),
+        hypot: Some(each_pair!(fast::hypot)),
     }
 }
 kernels! {
     double, f64, i64, fast64 {
         exp: exp,
-        sinh: [
+        sinh: polynomial64, 7, [
             0.166_666_666_666_666_66,
             0.008_333_333_333_333_3,
             0.000_198_412_698_413_241_98,
@@ -211,5 +227,3 @@ kernels! {
         hypot: None,
     }
 }
-
-const HALF_OF_E_TO_8: f64 = 1_490.478_993_520_864_2;

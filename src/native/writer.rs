@@ -13,6 +13,39 @@ pub struct Writer<'a, T> {
     written: usize,
 }
 
+/// Elements among which [`Writer::choose`] chooses.
+pub trait Side<T> {
+    /// Whether it has elements for `count` places.
+    fn has(&self, count: usize) -> bool;
+    /// The elements in order.
+    fn all(&self) -> impl Iterator<Item = T>;
+}
+
+/// The same element for all places.
+pub struct One<T>(pub T);
+
+impl<T: Copy> Side<T> for &[T] {
+    fn has(&self, count: usize) -> bool {
+        self.len() == count
+    }
+
+    #[inline(always)]
+    fn all(&self) -> impl Iterator<Item = T> {
+        self.iter().copied()
+    }
+}
+
+impl<T: Copy> Side<T> for One<T> {
+    fn has(&self, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn all(&self) -> impl Iterator<Item = T> {
+        std::iter::repeat(self.0)
+    }
+}
+
 impl<'a, T: Element> Writer<'a, T> {
     /// Creates a writer for slots of which none is initialized.
     pub fn new(slots: &'a mut [MaybeUninit<T>]) -> Writer<'a, T> {
@@ -100,22 +133,22 @@ impl<'a, T: Element> Writer<'a, T> {
 
     /// Writes the element of `a` where `pred` is not 0, else that of `b`. Panics unless all slices have the same
     /// length. The bits of both are combined by a mask: LLVM compiles a choice between two elements to a branch.
-    pub fn choose(&mut self, pred: &[u8], a: &[T], b: &[T])
+    pub fn choose(&mut self, pred: &[u8], a: impl Side<T>, b: impl Side<T>)
     where
         T: BitAnd<Output = T> + BitOr<Output = T> + Not<Output = T>,
     {
-        assert!(pred.len() == a.len() && a.len() == b.len(), "elements of the operands");
-        let out = self.next(a.len());
+        assert!(a.has(pred.len()) && b.has(pred.len()), "elements of the operands");
+        let out = self.next(pred.len());
         wide(
             #[inline(always)]
             || {
-                for (out, (&pred, (&a, &b))) in out.iter_mut().zip(pred.iter().zip(a.iter().zip(b))) {
+                for (out, ((&pred, a), b)) in out.iter_mut().zip(pred.iter().zip(a.all()).zip(b.all())) {
                     let mask = if pred != 0 { !T::zeroed() } else { T::zeroed() };
                     out.write((a & mask) | (b & !mask));
                 }
             },
         );
-        self.written += a.len();
+        self.written += pred.len();
     }
 
     /// Writes `f(0)`, `f(1)`, ..., `f(count - 1)`.
@@ -181,7 +214,7 @@ mod tests {
         let mut writer = Writer::new(&mut slots);
         writer.map(&[1i16, 2], |x| i32::from(x) * 10);
         writer.zip(&[1, 2], &[3u8, 4], |a: i32, b| a + i32::from(b));
-        writer.choose(&[1, 0], &[7, 7], &[8, 8]);
+        writer.choose(&[1, 0], &[7, 7][..], One(8));
         writer.generate(2, |i| i as i32);
         writer.repeat_mut(9, 2)[1] = 5;
         assert_eq!(writer.remaining(), 1);
