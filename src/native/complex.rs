@@ -6,7 +6,7 @@ use super::complex_functions::{cos, exp, exp_m1, ln, ln_1p, logistic, power, rsq
 use super::element::Element;
 use super::element::unsupported;
 use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
-use super::fast;
+use super::roots;
 use crate::error::Result;
 use crate::ir::{BinaryOp, UnaryOp};
 use crate::types::{DType, TensorType};
@@ -58,7 +58,7 @@ pub fn unary(op: UnaryOp, ty: &TensorType, x: &Array) -> Result<Array> {
     let dtype = x.ty().dtype;
     match (dtype, op) {
         (DType::C64, UnaryOp::Abs) => {
-            map::<Complex<f32>, f32>(ty, x, |x, out| out.compute(x, |x| fast::hypot(x.re, x.im)))
+            map::<Complex<f32>, f32>(ty, x, |x, out| out.compute(x, |x| roots::hypot(x.re, x.im)))
         }
         (DType::C128, UnaryOp::Abs) => map(ty, x, abs::<Complex64>()),
         (DType::C64, _) => map(ty, x, function::<Complex<f32>>(op).ok_or_else(|| unsupported(op.name(), dtype))?),

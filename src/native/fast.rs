@@ -1,7 +1,7 @@
 //! Functions of f32 that the compiler vectorizes in loops: they have no calls, tables or branches. `mul_add` is rounded
 //! once, by an instruction or, on a processor without it, in software, so that their results are the same on every
-//! processor. Errors over all f32 are below 1 ulp, except for exp_m1, acos and atan2 (below 1.5 ulp), asin (below 2.5
-//! ulp) and tanh (below 2.6 ulp); sine, cosine, tangent, cube root and hypot are almost always correctly rounded.
+//! processor. Errors over all f32 are below 1 ulp, except for exp_m1 (below 1.5 ulp) and tanh (below 2.6 ulp); sine,
+//! cosine and tangent are almost always correctly rounded.
 
 use super::wide::widest;
 use super::writer::Writer;
@@ -10,7 +10,7 @@ const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// ln 2 as a sum of two constants: products of the first one with small integers are exact.
 const LN_2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
 /// 1.5 * 2^23: adding it rounds to the nearest integer and leaves that in the low bits.
-const ROUND: f32 = 12_582_912.0;
+pub const ROUND: f32 = 12_582_912.0;
 /// 1.5 * 2^52: like [`ROUND`], for f64.
 pub const ROUND_64: f64 = 6_755_399_441_055_744.0;
 
@@ -262,151 +262,6 @@ pub fn beyond(x: f32, value: f32) -> f32 {
     if x == 0.0 { f32::NEG_INFINITY } else { value }
 }
 
-/// 2^-80: sizes from there on have roots without underflow in their computation.
-const LEAST_CUBE: f32 = f32::from_bits((127 - 80) << 23);
-
-/// Cube root of each element. The other elements affect only the speed.
-pub fn cube_roots(x: &[f32], out: &mut Writer<f32>) {
-    for x in x.chunks(256) {
-        // Bits of finite sizes from a least one on are one range.
-        const FIRST: u32 = LEAST_CUBE.to_bits();
-        let farthest = widest(
-            #[inline(always)]
-            || x.iter().fold(0, |farthest, x| x.abs().to_bits().wrapping_sub(FIRST).max(farthest)),
-        );
-        if farthest < f32::INFINITY.to_bits() - FIRST {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| cbrt_of_large(x.abs()).copysign(x),
-            );
-        } else {
-            out.compute(x, cbrt);
-        }
-    }
-}
-
-/// Cube root.
-#[inline(always)]
-fn cbrt(x: f32) -> f32 {
-    let size = x.abs();
-    let small = size < LEAST_CUBE;
-    // 2^72 and its root.
-    let root = cbrt_of_large(if small { size * 4_722_366_482_869_645_213_696.0 } else { size });
-    let root = (if small { root / 16_777_216.0 } else { root }).copysign(x);
-    // Zeros, infinities and NaN are their own roots.
-    if size > 0.0 && size < f32::INFINITY { root } else { x }
-}
-
-/// Cube root of a positive finite `x` from [`LEAST_CUBE`] on, from its inverse, without a division.
-#[inline(always)]
-fn cbrt_of_large(x: f32) -> f32 {
-    // A third of the bits is a third of the logarithm, almost: this is within 4% of the inverse root. The first 24 of its
-    // 32 bits are computed as a float.
-    const BITS: f32 = ROUND + (0x0054_A21D - 0x0040_0000) as f32;
-    let y = f32::from_bits((x.to_bits() as i32 as f32).mul_add(-1.0 / 768.0, BITS).to_bits() << 8);
-    let h = (-x * y).mul_add(y * y, 1.0);
-    let y = (y * h).mul_add(polynomial(h, [1.0 / 3.0, 2.0 / 9.0, 14.0 / 81.0, 35.0 / 243.0]), y);
-    let square = y * y;
-    let t = x * square;
-    // x - t^3, almost exactly, and its share of x.
-    let of_t = t * t;
-    let lost = t.mul_add(t, -of_t);
-    let share = t.mul_add(-lost, t.mul_add(-of_t, x)) * (square * y);
-    (t * share).mul_add(1.0 / 3.0, t)
-}
-
-/// Coefficients of `(atan x - x) / x^3`, a polynomial in `x^2`, for `x` up to 1.
-const ARC_TANGENT: [f32; 9] = [
-    -0.333_333_3,
-    0.199_997_4,
-    -0.142_785_69,
-    0.110_337_64,
-    -0.086_568_8,
-    0.062_501_69,
-    -0.035_871_54,
-    0.013_507_771,
-    -0.002_386_997_3,
-];
-/// pi, as a sum of two.
-const PI: [f32; 2] = [std::f32::consts::PI, -8.742_278e-8];
-
-/// Coefficients of `(asin x - x) / x^3`, a polynomial in `x^2`, for `x` up to a half.
-const ARC_SINE: [f32; 6] = [0.166_666_66, 0.075_000_94, 0.044_599_4, 0.031_100_663, 0.017_149_238, 0.033_690_847];
-
-/// Defines the inverse circular functions of one type.
-macro_rules! inverse_circle {
-    ($T:ident, $polynomial:ident, $arc_tangent:ident, $arc_sine:ident, $pi:ident) => {
-        /// Angle of the point (`x`, `y`), from the quotient of the smaller coordinate and the larger one.
-        #[inline(always)]
-        pub fn atan2(y: $T, x: $T) -> $T {
-            let (height, width) = (y.abs(), x.abs());
-            let is_steep = height > width;
-            let (small, large) = if is_steep { (width, height) } else { (height, width) };
-            // Of zeros and of infinities, it is 0 or 1.
-            let q = if small == large { 1.0 } else { small / large };
-            let q = if large == 0.0 { 0.0 } else { q };
-            // Right angles, and what is added to them.
-            let is_left = x.is_sign_negative();
-            let part = if is_steep != is_left { -q } else { q };
-            let right_angles = if is_steep { 0.5 } else { 1.0 };
-            let right_angles = if is_left || is_steep { right_angles } else { 0.0 };
-            let z = q * q;
-            let first = $pi[0] * right_angles;
-            let sum = first + part;
-            let lost = (first - sum) + part;
-            let rest = (part * z).mul_add($polynomial(z, $arc_tangent), $pi[1].mul_add(right_angles, lost));
-            let angle = sum + rest;
-            let angle = angle.copysign(y);
-            if y.is_nan() || x.is_nan() { y + x } else { angle }
-        }
-
-        /// Returns whether `|x|` is above a half, and the arc sine of `x`, or, above a half, the arc cosine of `|x|`.
-        #[inline(always)]
-        fn arc(x: $T) -> (bool, $T) {
-            let size = x.abs();
-            let is_far = size > 0.5;
-            // asin x = pi/2 - 2 asin(sqrt((1 - x) / 2))
-            let far = size.mul_add(-0.5, 0.5);
-            let z = if is_far { far } else { x * x };
-            let root = far.sqrt();
-            let s = if is_far { root } else { x };
-            let angle = (s * z).mul_add($polynomial(z, $arc_sine), s);
-            (is_far, if is_far { 2.0 * angle } else { angle })
-        }
-
-        /// Arc sine; NaN outside [-1, 1].
-        #[inline(always)]
-        pub fn asin(x: $T) -> $T {
-            let (is_far, angle) = arc(x);
-            let far = ($pi[0] * 0.5 + ($pi[1] * 0.5 - angle)).copysign(x);
-            if is_far { far } else { angle }
-        }
-
-        /// Arc cosine; NaN outside [-1, 1].
-        #[inline(always)]
-        pub fn acos(x: $T) -> $T {
-            let (is_far, angle) = arc(x);
-            let is_left = x < 0.0;
-            let part = if is_far { 1.0 } else { 0.5 };
-            let part = if is_far && !is_left { 0.0 } else { part };
-            let angle = if is_far && !is_left { angle } else { -angle };
-            $pi[0] * part + $pi[1].mul_add(part, angle)
-        }
-    };
-}
-pub(super) use inverse_circle;
-
-inverse_circle!(f32, polynomial, ARC_TANGENT, ARC_SINE, PI);
-
-/// Length of the vector (`x`, `y`), infinite if a part is; squares of f32 are exact in f64.
-#[inline(always)]
-pub fn hypot(x: f32, y: f32) -> f32 {
-    let (wide_x, wide_y) = (f64::from(x), f64::from(y));
-    let length = wide_x.mul_add(wide_x, wide_y * wide_y).sqrt() as f32;
-    if x.abs() == f32::INFINITY || y.abs() == f32::INFINITY { f32::INFINITY } else { length }
-}
-
 /// Largest absolute angle for which the functions below are accurate; larger ones use the standard library.
 const LARGEST_ANGLE: f32 = 1_048_576.0;
 
@@ -505,6 +360,8 @@ fn angles(x: &[f32], out: &mut Writer<f32>, near: impl Fn(f32) -> f32 + Copy, fa
 
 #[cfg(test)]
 mod tests {
+    use super::super::arcs::single::{acos, asin, atan2};
+    use super::super::roots::{cbrt, hypot};
     use super::*;
 
     /// Largest error of `f` in ulps of the true value, over a sample of all f32 in `range`.

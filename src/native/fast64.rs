@@ -180,48 +180,6 @@ pub fn positive(x: &[f64], out: &mut Writer<f64>, near: impl Fn(f64) -> f64 + Co
     }
 }
 
-/// Coefficients of `m^(-1/3)`, for `m` from 1 to 2.
-const INVERSE_ROOT: [f64; 6] = [
-    1.777_647_168_489_005_4,
-    -1.554_027_407_710_659_8,
-    1.227_149_620_020_715_4,
-    -0.586_514_161_588_980_6,
-    0.152_249_564_382_217_64,
-    -0.016_511_679_091_286_464,
-];
-
-/// Cube root: `x = 8^k 2^j m` with `j` of 0, 1 or 2. The root of `2^j m` is computed from its inverse, without a
-/// division, and then corrected by its error.
-#[inline(always)]
-pub fn cbrt(x: f64) -> f64 {
-    let size = x.abs();
-    let small = size < f64::MIN_POSITIVE;
-    let normal = if small { size * 18_014_398_509_481_984.0 } else { size };
-    let bits = normal.to_bits();
-    // The exponent plus 1023, and that divided by 3; 1023 is 3 times 341.
-    let exponent = (bits >> 52) & 0x7FF;
-    let third = (exponent * 21_846) >> 16;
-    let j = exponent - 3 * third;
-    let m = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
-    let value = f64::from_bits((bits & ((1 << 52) - 1)) | ((1023 + j) << 52));
-    let scale = if j == 1 { 0.793_700_525_984_099_8 } else { 1.0 };
-    let scale = if j == 2 { 0.629_960_524_947_436_6 } else { scale };
-    let y = polynomial64(m, INVERSE_ROOT) * scale;
-    let h = (-value * y).mul_add(y * y, 1.0);
-    let y = y.mul_add(h * h.mul_add(2.0 / 9.0, 1.0 / 3.0), y);
-    let square = y * y;
-    let root = value * square;
-    // value - root^3, almost exactly.
-    let of_root = root * root;
-    let lost = root.mul_add(root, -of_root);
-    let error = root.mul_add(-lost, root.mul_add(-of_root, value));
-    let root = error.mul_add(square * (1.0 / 3.0), root);
-    let by = third + if small { 1023 - 341 - 18 } else { 1023 - 341 };
-    let root = (root * f64::from_bits(by << 52)).copysign(x);
-    // Zeros, infinities and NaN are their own roots.
-    if size > 0.0 && size < f64::INFINITY { root } else { x }
-}
-
 /// Largest absolute angle for which [`tan`] is accurate; larger ones use the standard library.
 const LARGEST_ANGLE: f64 = 1_048_576.0;
 
@@ -289,53 +247,11 @@ pub fn tangents(x: &[f64], out: &mut Writer<f64>) {
     }
 }
 
-/// Coefficients of `(atan x - x) / x^3`, a polynomial in `x^2`, for `x` up to 1.
-const ARC_TANGENT: [f64; 20] = [
-    -0.333_333_333_333_333_3,
-    0.199_999_999_999_975_3,
-    -0.142_857_142_853_841_32,
-    0.111_111_110_934_908_27,
-    -0.090_909_085_908_919_34,
-    0.076_922_989_710_332_17,
-    -0.066_665_646_992_891_04,
-    0.058_815_068_777_936_56,
-    -0.052_579_733_342_841_106,
-    0.047_377_495_795_277_79,
-    -0.042_603_566_326_016_52,
-    0.037_494_868_125_352_47,
-    -0.031_277_189_066_996_385,
-    0.023_696_731_580_048_622,
-    -0.015_535_152_475_414_177,
-    0.008_368_931_178_450_162,
-    -0.003_495_885_973_916_309_4,
-    0.001_049_603_508_496_851_5,
-    -0.000_199_961_893_779_013_82,
-    1.806195461861215e-05,
-];
-/// pi, as a sum of two.
-const PI: [f64; 2] = [std::f64::consts::PI, 1.224_646_799_147_353_2e-16];
-
-/// Coefficients of `(asin x - x) / x^3`, a polynomial in `x^2`, for `x` up to a half.
-const ARC_SINE: [f64; 13] = [
-    0.166_666_666_666_666_68,
-    0.074_999_999_999_984_33,
-    0.044_642_857_146_355_43,
-    0.030_381_944_138_531_247,
-    0.022_372_172_942_149_89,
-    0.017_352_392_720_869_973,
-    0.013_971_212_973_552_933,
-    0.011_479_177_415_184_906,
-    0.010_322_814_350_185_78,
-    0.005_457_506_718_640_358,
-    0.017_400_879_442_694_02,
-    -0.014_851_887_071_247_203,
-    0.028_757_851_367_421_565,
-];
-
-super::fast::inverse_circle!(f64, polynomial64, ARC_TANGENT, ARC_SINE, PI);
-
 #[cfg(test)]
 mod tests {
+    use super::super::arcs::double::{acos, asin, atan2};
+    use super::super::arcs::single;
+    use super::super::roots::cbrt64 as cbrt;
     use super::*;
 
     /// Numbers of all sizes, numbers between -30 and 30, and their neighbours at special values.
@@ -394,7 +310,7 @@ mod tests {
             let is_near = got.to_bits().abs_diff(want.to_bits()) <= 2 || (got.is_nan() && want.is_nan());
             assert!(is_near, "{y} {x}: {got} {want}");
             let (y, x) = (y as f32, x as f32);
-            let (got, want) = (super::super::fast::atan2(y, x), y.atan2(x));
+            let (got, want) = (single::atan2(y, x), y.atan2(x));
             let is_near = got.to_bits().abs_diff(want.to_bits()) <= 2 || (got.is_nan() && want.is_nan());
             assert!(is_near, "{y} {x}: {got} {want}");
         }

@@ -1,10 +1,12 @@
 //! Functions of one or two floats, under the same names for f32 and f64.
 
+use super::arcs;
 use super::element::Element;
 use super::fast;
 use super::fast64;
 use super::powers;
 use super::powers64;
+use super::roots;
 use super::writer::Writer;
 
 /// A 32-bit or 64-bit float.
@@ -198,14 +200,14 @@ macro_rules! real {
 
 real! {
     f32 {
-        atan2: fast::atan2,
+        atan2: arcs::single::atan2,
         exp: fast::exp,
         exp_m1: fast::exp_m1,
         ln_1p: fast::ln_1p,
         tanh: fast::tanh,
         logistic: fast::logistic,
         logarithms: fast::logarithms,
-        cube_roots: fast::cube_roots,
+        cube_roots: roots::cube_roots,
         sines: fast::sines,
         cosines: fast::cosines,
         tangents: fast::tangents,
@@ -214,14 +216,14 @@ real! {
 }
 real! {
     f64 {
-        atan2: fast64::atan2,
+        atan2: arcs::double::atan2,
         exp: fast64::exp,
         exp_m1: fast64::exp_m1,
         ln_1p: fast64::ln_1p,
         tanh: fast64::tanh,
         logistic: logistic,
         logarithms: fast64::logarithms,
-        cube_roots: |x: &[f64], out: &mut Writer<f64>| out.compute(x, fast64::cbrt),
+        cube_roots: |x: &[f64], out: &mut Writer<f64>| out.compute(x, roots::cbrt64),
         sines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::sin),
         cosines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::cos),
         tangents: fast64::tangents,

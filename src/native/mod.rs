@@ -5,6 +5,7 @@
 //! broadcasts, divides large work into pieces for several threads, and widens f16 and bf16 to f32 block by block. So
 //! each operation has one loop for each element type, instead of one for each combination of operands.
 
+mod arcs;
 mod array;
 mod binary;
 mod blocks;
@@ -38,6 +39,7 @@ mod powers64;
 mod precision;
 mod random;
 mod reduction;
+mod roots;
 mod shape;
 mod shortcuts;
 mod slices;

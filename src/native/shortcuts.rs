@@ -3,10 +3,12 @@
 //! own; log2, log10, sinh and cosh are rounded less often; the other kernels compute what the formula does, in the same
 //! order, with the same bits.
 
+use super::arcs;
 use super::array::Array;
 use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
 use super::fast;
 use super::fast64;
+use super::roots;
 use crate::error::Result;
 use crate::ir::{BinaryFunction, Op, UnaryFunction};
 use crate::types::{DType, TensorType};
@@ -83,9 +85,9 @@ macro_rules! kernels {
                     Asinh => each!(asinh),
                     Acosh => each!(acosh),
                     Atanh => each!(atanh),
-                    Asin => each!($fast::asin),
-                    Acos => each!($fast::acos),
-                    Atan => each!(|x| $fast::atan2(x, 1.0)),
+                    Asin => each!(arcs::$name::asin),
+                    Acos => each!(arcs::$name::acos),
+                    Atan => each!(|x| arcs::$name::atan2(x, 1.0)),
                     _ => return None,
                 })
             }
@@ -207,7 +209,7 @@ kernels! {
         sinh: polynomial, 4, [0.166_666_67, 0.008_333_34, 0.000_198_381_02, 2.806_280_3e-6],
         log10_2: [0.301_025_390_625, 4.605_038_981_195_214e-6],
         far: 1e9,
-        hypot: Some(each_pair!(fast::hypot)),
+        hypot: Some(each_pair!(roots::hypot)),
     }
 }
 kernels! {
