@@ -326,7 +326,7 @@ def main(path, *given):
     mesh = SplitWorld(env, created(env, {"a": 2}, draw), draw)
     mesh.name = "mesh"
     worlds = [World(env, abi.cpu(), "cpu"), World(env, abi.xla(), "xla:0"), mesh]
-    count = wrong = 0
+    count = wrong = turn = 0
     for dtype in INTEGERS:
         for size in sum(SIZES.get(dtype, WIDE_SIZES)[:parts], []):
             for operation in operations(size):
@@ -335,7 +335,10 @@ def main(path, *given):
                 for world in worlds:
                     if world is mesh and size != MESH_SIZES.get(dtype, WIDE_SIZES[0][0]):
                         continue
-                    for n in operation.counts:
+                    # One index and several in turn, unless all cases are wanted.
+                    turn += 1
+                    counts = operation.counts if parts > 1 else [operation.counts[turn % len(operation.counts)]]
+                    for n in counts:
                         count += 1
                         for failure in failures(world, operation, size, dtype, n, draw, numbers):
                             wrong += 1

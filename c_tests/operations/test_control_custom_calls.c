@@ -314,3 +314,37 @@ TEST(custom_calls_are_checked) {
   RELEASE(x);
   OK(lxla_env_release(env));
 }
+
+// The search for what cannot be compiled is bounded, also where values depend on what it has found.
+TEST(the_search_ends_after_so_many_compiles) {
+  enum { CALLS = 100, DEPENDENTS = 3 };
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor made[CALLS * (1 + DEPENDENTS)];
+  for (int i = 0; i < CALLS; i++) {
+    lxla_tensor x = one(env, (float)i), *group = made + i * (1 + DEPENDENTS);
+    char name[32];
+    snprintf(name, sizeof name, "target %d", i);
+    group[0] = unknown(name, x);
+    for (int j = 1; j <= DEPENDENTS; j++) group[j] = scalar(ADD, group[0], j);
+    RELEASE(x);
+  }
+  STEP_NAMES("cannot be compiled", " values were not tried alone");
+  OK(lxla_tensor_release_many(made, CALLS * (1 + DEPENDENTS)));
+  OK(lxla_mark_step(env, XLA(0), 1));
+  OK(lxla_env_release(env));
+}
+
+// A step that makes room for further operations does without what cannot be compiled.
+TEST(recording_goes_on_beside_what_cannot_be_compiled) {
+  env = new_env();
+  device = XLA(0);
+  OK(lxla_env_set_option(env, "pending_limit_policy", "step"));
+  OK(lxla_env_set_option(env, "max_pending_ops", "200"));
+  lxla_tensor x = one(env, 1), y = one(env, 0), bad = unknown("no_such_target", x);
+  for (int i = 0; i < 1000; i++) OK(lxla_binary_scalar_inplace(ADD, y, 1));
+  EQUAL(value(y), 1000);
+  EQUAL(state_of(bad), LXLA_STATE_PENDING);
+  RELEASE(x, y, bad);
+  OK(lxla_env_release(env));
+}

@@ -274,3 +274,26 @@ TEST(a_comparator_captures_scalars) {
   RELEASE(from, a, b, da, db, d, e, nearer, x);
   OK(lxla_env_release(env));
 }
+
+// Denormal numbers are not 0 in the order of a sort, whether the axis is short or long; a search of what was sorted in the
+// same program finds each element.
+static void denormal_numbers_in_long_rows(void) {
+  enum { N = 64 };
+  float x[N], sorted[N];
+  for (int i = 0; i < N; i++) {
+    sorted[i] = (float)(i - N / 2) * 1e-41f;
+    x[i * 5 % N] = sorted[i];
+  }
+  int32_t want[N], found[N];
+  for (int i = 0; i < N; i++) want[i] = i * 5 % N, found[i * 5 % N] = i;
+  lxla_tensor t = array(F32, DIMS(N), x, sizeof x), order, places, row;
+  OK(lxla_argsort(t, 0, 0, 1, S32, &order));
+  HAS_ARRAY(order, S32, DIMS(N), want);
+  OK(lxla_sort_along(t, 0, 0, 1, &row));
+  OK(lxla_searchsorted(row, t, 0, S32, &places));
+  HAS_ARRAY(places, S32, DIMS(N), found);
+  HAS_ARRAY(row, F32, DIMS(N), sorted);
+  RELEASE(t);
+}
+
+TEST(denormal_numbers_are_ordered_in_long_rows) { on_both(denormal_numbers_in_long_rows); }

@@ -4,6 +4,7 @@ use super::abi::arguments::{flag, ranked, slice_mut};
 use super::abi::guard::guard_into;
 use super::abi::results::output;
 use super::device::kept_device;
+use super::tensor::wait_until_unused;
 use super::types::*;
 use crate::allocation::with_room;
 use crate::call;
@@ -212,7 +213,7 @@ unsafe fn imported<M: Carrier>(env: lxla_env, device: lxla_device, managed: *mut
         Some(array) => array,
         None => import.copied()?,
     };
-    let tensor = sync::from_array(target.device, array)?;
+    let tensor = sync::from_array(target.device, array).inspect_err(|_| wait_until_unused(&owned))?;
     owned.is_ours.store(true, Ordering::Relaxed);
     Ok(tensor)
 }

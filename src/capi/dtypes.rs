@@ -84,7 +84,8 @@ pub unsafe extern "C" fn lxla_dtype_info(dtype: i32, out_limits: *mut lxla_dtype
 /// `lxla_convert` of a tensor on cpu with this value:
 ///
 /// - Integers to integers: modulo 2^bits.
-/// - Numbers to floats: rounded to nearest, ties to even; overflow gives infinity, or NaN if the dtype has none.
+/// - Numbers to floats: rounded to nearest, ties to even, first to f32 for 8-bit floats, and for integers to floats of 16
+///   bits; overflow gives infinity, or NaN if the dtype has none.
 /// - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
 /// - Complex numbers to other numbers: the real part.
 /// - All to pred: 1 if the value is not 0.

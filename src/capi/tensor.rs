@@ -16,6 +16,7 @@ use crate::{call, env, error, sync, tensor};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 impl From<lxla_tensor> for TensorHandle {
     fn from(tensor: lxla_tensor) -> TensorHandle {
@@ -113,13 +114,25 @@ pub unsafe extern "C" fn lxla_tensor_from_host_borrowed(
         check_pred(&ty, bytes)?;
         let target = kept_device(env, device)?;
         let memory = Arc::new(Borrowed { bytes, release, user, is_taken: AtomicBool::new(false) });
-        let tensor = match Array::shared(&ty, memory.clone()) {
-            Some(array) => sync::from_array(target.device, array)?,
-            None => sync::from_host(target.device, &ty, bytes)?,
+        let made = match Array::shared(&ty, memory.clone()) {
+            Some(array) => sync::from_array(target.device, array),
+            None => sync::from_host(target.device, &ty, bytes),
         };
+        let tensor = made.inspect_err(|_| wait_until_unused(&memory))?;
         memory.is_taken.store(true, Ordering::Relaxed);
         Ok(tensor)
     })
+}
+
+/// Maximum time for which [`wait_until_unused`] waits.
+const COPY_LIMIT: Duration = Duration::from_secs(10);
+
+/// Waits until nothing else holds memory that stays the caller's because a call failed: a plugin may still copy it.
+pub(super) fn wait_until_unused<T>(memory: &Arc<T>) {
+    let start = Instant::now();
+    while Arc::strong_count(memory) > 1 && start.elapsed() < COPY_LIMIT {
+        std::thread::sleep(Duration::from_micros(100));
+    }
 }
 
 /// Memory of the caller, which the library uses in place once the call has succeeded (`is_taken`).

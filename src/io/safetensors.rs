@@ -60,7 +60,8 @@ impl Metadata<'_> {
                     entries.remove(VERSION_KEY);
                     entries
                 }
-                Err(e) if e.code == Code::ResourceExhausted => return Err(e),
+                // The file may well have some.
+                Err(e) if matches!(e.code, Code::ResourceExhausted | Code::Unavailable) => return Err(e),
                 Err(_) => About::new(),
             },
         };

@@ -7,6 +7,7 @@ use super::copy::TraceCopy;
 use super::program::Body;
 use super::rewind::Mark;
 use super::trace::{Node, NodeId, Trace};
+use crate::error::Result;
 use crate::types::Scalar;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -76,8 +77,11 @@ impl GradientMemory {
     }
 
     /// Records the gradients that were found last. The trace has not changed since.
-    pub fn repeat(&self, trace: &mut Trace) -> Vec<NodeId> {
+    pub fn repeat(&self, trace: &mut Trace) -> Result<Vec<NodeId>> {
         let known = self.known.first().expect("gradients were found");
+        let lists =
+            [known.nodes.len(), known.spilled.len(), known.attributes.len(), known.scalars.len(), known.bodies.len()];
+        trace.check_room_for(lists.into_iter().max().unwrap_or(0))?;
         for (id, extended) in &known.extended {
             let node = &mut trace.nodes[id.0 as usize];
             (node.payload, node.attributes) = (extended.payload, extended.attributes);
@@ -88,7 +92,7 @@ impl GradientMemory {
         trace.scalars.extend_from_slice(&known.scalars);
         trace.bodies.extend_from_slice(&known.bodies);
         trace.has_collectives |= known.has_collectives;
-        known.gradients.clone()
+        Ok(known.gradients.clone())
     }
 
     /// Copies the trace before the gradients are recorded, if the same ones may have been taken before: gradients that

@@ -43,7 +43,7 @@ impl Trace {
             && self.attributes.try_reserve(WORDS * count).is_ok()
             && self.scalars.try_reserve(count).is_ok()
             && self.leaves.try_reserve(count).is_ok()
-            && self.bodies.try_reserve(STRIDE).is_ok()
+            && self.bodies.try_reserve(count).is_ok()
             && self.shapes.reserve(STRIDE);
         // Recording allocates small things besides.
         let has_rest = || count <= spare || probe(size_of_val(&*self.nodes), "recorded operations").is_ok();

@@ -98,8 +98,12 @@ impl Search {
             let size = set.len();
             set.retain(|&i| !self.is_spoiled(i));
             is_known_to_fail &= set.len() == size;
+            if set.is_empty() {
+                is_known_to_fail = false;
+                continue;
+            }
             if !std::mem::take(&mut is_known_to_fail) {
-                if !set.is_empty() && compiles == MOST_COMPILES {
+                if compiles == MOST_COMPILES {
                     self.untried.extend(set.iter().map(|&i| self.roots[i]));
                     continue;
                 }

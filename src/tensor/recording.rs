@@ -6,6 +6,7 @@ use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, Tens
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
+use crate::log::{Level, log};
 use crate::native::Array;
 use crate::sync;
 use crate::types::check_rank;
@@ -233,16 +234,23 @@ fn make_room(device: &'static Device, mut state: State) -> Result<State> {
     // A compacted trace has no room beside its operations.
     state.trace.check_room()?;
     let shared = state.owner()?.shared.clone();
+    let mut failure = None;
     if !state.has_room() && shared.options.pending_limit_policy() == PendingLimitPolicy::Step {
         drop(state);
-        sync::mark_step(device)
-            .map_err(|e| e.context("max_pending_ops was reached, and the step that it set off failed"))?;
+        // A step that cannot compile some values computes the others, which may make room.
+        failure = sync::mark_step(device).err();
         state = device.state();
         state.check_open()?;
     }
     state.trace.check_room()?;
     if state.has_room() {
+        if let Some(e) = failure {
+            log(Level::Warning, || format!("max_pending_ops was reached, and the step that it set off failed: {e}"));
+        }
         return Ok(state);
+    }
+    if let Some(e) = failure {
+        return Err(e.context("max_pending_ops was reached, and the step that it set off failed"));
     }
     Err(error!(
         ResourceExhausted,

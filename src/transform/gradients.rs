@@ -25,7 +25,7 @@ pub fn gradients_of(
 ) -> Result<(Vec<NodeId>, bool)> {
     if let Some(leaves) = memory.find(trace, request) {
         check(trace, leaves)?;
-        return Ok((memory.repeat(trace), true));
+        return Ok((memory.repeat(trace)?, true));
     }
     probe(trace.len().saturating_mul(GRADIENT_BYTES), "the gradients of recorded operations")?;
     let leaves = sources(trace, request.ys);

@@ -149,6 +149,11 @@ impl Scalar {
         self.varies
     }
 
+    /// Whether the values are equal, and both vary, or neither does.
+    pub fn is_same(&self, other: &Scalar) -> bool {
+        self == other && self.varies == other.varies
+    }
+
     /// The element type.
     pub fn dtype(&self) -> DType {
         self.dtype

@@ -3,12 +3,12 @@
 //! fast. The key's rank is in the high half of a number, and its position in the low half, so that equal keys keep their
 //! order.
 
-use super::keys::canonical;
+use super::keys::nan_bits;
 use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::ir::Op;
 use crate::ops::creation::constants::IotaAttributes;
 use crate::ops::indexing::along::elements_along;
-use crate::ops::indexing::dimension_numbers::{self, GATHER};
+use crate::ops::indexing::dimension_numbers::{self, GATHER, index_dtype};
 use crate::ops::infer::places_dtype;
 use crate::types::{DType, Kind, TensorType};
 
@@ -58,26 +58,12 @@ fn rank(e: &mut Emitter, position: usize, descending: bool) -> String {
         Kind::Float => {
             let own = of(DType::F32);
             let wide = e.cast(position, &own);
-            let one = canonical(e, &wide, &own, false);
-            let (signed, last) = (of(DType::S32), e.constant(&of(DType::S32), 31));
-            let signed_text = mlir(&signed);
-            let [bits, sign, flipped, mask, made] = [(); 5].map(|()| e.temporary());
-            // Inverts all bits of negative numbers, and the sign of others.
-            emit!(e, "    {bits} = stablehlo.bitcast_convert {one} : ({}) -> {signed_text}", mlir(&own));
-            emit!(e, "    {sign} = stablehlo.shift_right_arithmetic {bits}, {last} : {signed_text}");
-            let top = e.constant(&signed, 1 << 31);
-            emit!(e, "    {mask} = stablehlo.or {sign}, {top} : {signed_text}");
-            emit!(e, "    {flipped} = stablehlo.xor {bits}, {mask} : {signed_text}");
-            emit!(e, "    {made} = stablehlo.bitcast_convert {flipped} : ({signed_text}) -> {text}");
-            made
+            let size_and_sign = ordered_bits(e, &wide, &own);
+            moved(e, &size_and_sign, &words)
         }
         Kind::Signed => {
-            let signed = of(DType::S32);
-            let (wide, top) = (e.cast(position, &signed), e.constant(&signed, 1 << 31));
-            let [moved, made] = [(); 2].map(|()| e.temporary());
-            emit!(e, "    {moved} = stablehlo.xor {wide}, {top} : {}", mlir(&signed));
-            emit!(e, "    {made} = stablehlo.bitcast_convert {moved} : ({}) -> {text}", mlir(&signed));
-            made
+            let wide = e.cast(position, &of(DType::S32));
+            moved(e, &wide, &words)
         }
         _ => e.cast(position, &words),
     };
@@ -87,6 +73,34 @@ fn rank(e: &mut Emitter, position: usize, descending: bool) -> String {
         rank = opposite;
     }
     rank
+}
+
+/// Writes s32 numbers in the order of floats of type `ty`: their sizes with their signs, and for every NaN a number that is
+/// greater than infinity's. No floats are compared, because XLA's CPU backend compares denormal numbers as 0.
+fn ordered_bits(e: &mut Emitter, x: &str, ty: &TensorType) -> String {
+    let signed = TensorType { dtype: DType::S32, dims: ty.dims.clone() };
+    let (text, pred) = (mlir(&signed), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
+    let [bits, size, negated, is_negative, with_sign, is_nan, made] = [(); 7].map(|()| e.temporary());
+    let (mask, zero) = (e.constant(&signed, i32::MAX as u128), e.constant(&signed, 0));
+    let infinity = e.constant(&signed, f32::INFINITY.to_bits().into());
+    let nan = e.constant(&signed, nan_bits(DType::F32, false));
+    emit!(e, "    {bits} = stablehlo.bitcast_convert {x} : ({}) -> {text}", mlir(ty));
+    emit!(e, "    {size} = stablehlo.and {bits}, {mask} : {text}");
+    emit!(e, "    {negated} = stablehlo.negate {size} : {text}");
+    emit!(e, "    {is_negative} = stablehlo.compare LT, {bits}, {zero}, SIGNED : ({text}, {text}) -> {pred}");
+    emit!(e, "    {with_sign} = stablehlo.select {is_negative}, {negated}, {size} : {pred}, {text}");
+    emit!(e, "    {is_nan} = stablehlo.compare GT, {size}, {infinity}, SIGNED : ({text}, {text}) -> {pred}");
+    emit!(e, "    {made} = stablehlo.select {is_nan}, {nan}, {with_sign} : {pred}, {text}");
+    made
+}
+
+/// Writes u32 numbers in the order of s32 numbers: the least one becomes 0.
+fn moved(e: &mut Emitter, x: &str, words: &TensorType) -> String {
+    let signed = TensorType { dtype: DType::S32, dims: words.dims.clone() };
+    let (top, [moved, made]) = (e.constant(&signed, 1 << 31), [(); 2].map(|()| e.temporary()));
+    emit!(e, "    {moved} = stablehlo.xor {x}, {top} : {}", mlir(&signed));
+    emit!(e, "    {made} = stablehlo.bitcast_convert {moved} : ({}) -> {}", mlir(&signed), mlir(words));
+    made
 }
 
 /// Writes the elements of the value at `position` at the places along an axis. Positions along the axis are the places
@@ -100,14 +114,20 @@ pub fn elements_at(e: &mut Emitter, position: usize, axis: usize, (places, place
         return made;
     }
     let rank = ty.dims.len();
+    let indices_ty = TensorType { dtype: index_dtype(places_ty.dtype, &ty.dims), dims: places_ty.dims.clone() };
+    let mut indices = places.to_string();
+    if indices_ty != *places_ty {
+        indices = e.temporary();
+        emit!(e, "    {indices} = stablehlo.convert {places} : ({}) -> {}", mlir(places_ty), mlir(&indices_ty));
+    }
     emit!(
         e,
-        "    {made} = \"stablehlo.gather\"({}, {places}) <{{dimension_numbers = {}, slice_sizes = array<i64: {}>, indices_are_sorted = false}}> : ({}, {}) -> {}",
+        "    {made} = \"stablehlo.gather\"({}, {indices}) <{{dimension_numbers = {}, slice_sizes = array<i64: {}>, indices_are_sorted = false}}> : ({}, {}) -> {}",
         e.name(position),
         dimension_numbers::text(&GATHER, &elements_along(axis, rank)),
         vec!["1"; rank].join(", "),
         mlir(&ty),
-        mlir(places_ty),
+        mlir(&indices_ty),
         mlir(&ty)
     );
     made
