@@ -17,6 +17,10 @@ done
 echo
 build/jax/bin/python benches/jax_step_real.py examples/data/digits.csv "$programs/bench_step_real"
 echo
+build/jax/bin/python benches/jax_random_compile.py "$programs/../lib/liblazyxla.so"
+build/jax/bin/python benches/numpy_functions.py "$programs/../lib/liblazyxla.so"
+build/jax/bin/python benches/jax_sort.py "$programs/../lib/liblazyxla.so"
+echo
 "$programs/bench_scan"
 echo
 "$programs/bench_narrow"
