@@ -1,4 +1,4 @@
-// What makes another program of a loop: the rate, the optimizer's state, the loss's handle, a random key, a mask.
+// Causes of another compile in a loop: the rate, the optimizer's state, the loss's handle, a random key, a mask.
 #include "frontend.h"
 
 enum { ROWS = 8, COLUMNS = 2, STEPS = 30, MASKS = 20, ELEMENTS = 64 };

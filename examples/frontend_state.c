@@ -13,7 +13,7 @@ static lxla_tensor row(lxla_tensor x, int64_t i) {
 }
 
 // [recipe]
-// What a user's layer keeps from call to call: the running mean of a batch norm, and a random key.
+// State that a user's layer keeps from call to call: the running mean of a batch norm, and a random key.
 typedef struct {
   lxla_tensor mean, key;
 } state;

@@ -45,8 +45,8 @@
  *            round once to the dtype. Matrix products of f32 have full precision on every device. XLA compiles whole
  *            programs: it may contract a*b+c into one rounding, simplify (x + c) - c to x, divide by a constant by
  *            multiplying, and flush denormals. bf16 and f16 intermediates are rounded as recorded. Results are as
- *            documented in the default floating-point environment (round to nearest, no flags that trap): eager
- *            functions are wrong by up to 150 units in the last place on a thread that called fesetround.
+ *            documented in the default floating-point environment (round to nearest, no flags that trap): on a
+ *            thread that called fesetround, eager functions may be wrong by more (exp of f32 by 145 units).
  * Frontends  To trace a user's function, call it with placeholders, and pass its results to lxla_computation_trace;
  *            frontends build scans, checkpoints and vmaps this way (see docs/frontends.md). Tracing moves no data and runs
  *            nothing.

@@ -105,7 +105,7 @@ BOTH_TEST(t13_policies_in_scans_batches_and_derivatives_of_derivatives) {
       for (size_t j = 0; i >= 0 && j < cases[k].results; j++) ARE_NEAR(got[j], want[k][j]);
     }
     if (i < 0) continue;
-    // What is stacked: the carry, and what the policy saves.
+    // The forward pass stacks the carry and the values that the policy saves.
     const size_t residuals = vjp_by(of, &options).residuals;
     EQUAL(residuals, policies[i].residuals / 2 - 1);
     CHECK(residuals < all || policies[i].policy == LXLA_CHECKPOINT_SAVE_ALL);

@@ -232,7 +232,7 @@ TEST(d9_a_chain_in_place_donates_one_buffer) {
   OK(lxla_env_release(env));
 }
 
-// What waits for a placeholder needs the new value only: the step computes that, and the old one is donated.
+// An operation that waits for a placeholder needs the new value only: the step computes it and donates the old one.
 TEST(d10_what_waits_for_a_placeholder_and_a_result_keeps_the_result) {
   lxla_env env = new_env();
   lxla_tensor p, t = one(env, 1), result;

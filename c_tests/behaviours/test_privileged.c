@@ -20,7 +20,7 @@ static void listen(int32_t level, const char *message, void *user) {
   if (level == 2 && strstr(message, "more rights than its caller")) ignored++;
 }
 
-// What the privileged program does: everything that looks at variables. Returns its exit code.
+// Body of the privileged program: calls every function that reads environment variables. Returns its exit code.
 static int privileged_program(const char *plugin) {
   if (!getauxval(AT_SECURE)) return NOT_PRIVILEGED;
   lxla_set_log_callback(listen, NULL);

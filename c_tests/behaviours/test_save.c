@@ -376,7 +376,7 @@ TEST(metadata_is_written_and_kept) {
   OK(lxla_save_wait(tickets[1]));
   file_has("t", 2);
   metadata_is("\"a\":\"x\\\"y\",\"epoch\":\"3\",");
-  // What is kept is read when the file is written: this save comes after the one before it.
+  // Metadata to keep is read when the file is written, so this save keeps the metadata of the save before it.
   keys[1] = "b", values[1] = "";
   OK(lxla_save_async_with_options(FILE_NAME, names, &t, 1, &options, &tickets[2]));
   OK(lxla_save_with_options(FILE_NAME, names, &t, 1, NULL));

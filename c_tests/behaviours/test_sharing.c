@@ -263,7 +263,7 @@ static void borrowed_on(lxla_env env, lxla_device device, int is_shared) {
   OK(lxla_tensor_from_host_borrowed(env, device, F32, DIMS(N), memory, sizeof(float) * N, count_release, &one, &t));
   EQUAL(releases, !is_shared);
   holds(t, 0, 1);
-  // What depends on the memory keeps it; a step does not write to it.
+  // A pending operation on the memory keeps it borrowed; a step does not write to it.
   OK(lxla_binary_scalar(ADD, t, 1, &sum));
   OK(lxla_binary_scalar_inplace(MUL, t, 2));
   if (device.kind == LXLA_DEVICE_XLA) EQUAL(step(env), 0);
