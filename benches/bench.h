@@ -35,8 +35,8 @@ static inline double median(double *samples, int n) {
   return samples[n / 2];
 }
 
-// digits.h takes both from examples/train_digits.c.
-#ifndef LXLA_BENCH_DIGITS_H
+// Benchmarks of the examples' models take both from the examples.
+#if !defined LXLA_BENCH_DIGITS_H && !defined FRONTEND_H
 static const lxla_env env = {0};
 static const lxla_device device = {LXLA_DEVICE_XLA, 0};
 #endif

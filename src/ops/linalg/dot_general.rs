@@ -153,7 +153,8 @@ fn lower(e: &mut Emitter, at: usize) {
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
     let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
     let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting } = value.attributes();
-    let contracts_rows = lhs_batching.is_empty() && lhs_contracting == [0] && rhs_contracting == [0];
+    let leading = (0..l_ty.dims.len() as i64 - 1).collect::<Vec<_>>();
+    let contracts_rows = lhs_batching.is_empty() && lhs_contracting == leading && rhs_contracting == leading;
     if contracts_rows && narrow::is_narrow(e, dtype, &l_ty.dims, &r_ty.dims) {
         return narrow::product(e, &name, value.operands[0], value.operands[1], &value.ty);
     }

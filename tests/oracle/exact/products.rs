@@ -74,7 +74,13 @@ fn narrow(a: TensorHandle, ty: &TensorType, n: [u8; 4]) -> Result<TensorHandle> 
             let x = ops::transpose(t, x, &[1, 0])?;
             ops::matmul(t, x, g)?
         } else {
-            let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[0], rhs_contracting: &[0] };
+            // With one axis of rows, or two.
+            let (x, g) = match n[2] % 2 {
+                0 => (x, g),
+                _ => (ops::expand_dims(t, x, &[0])?, ops::expand_dims(t, g, &[0])?),
+            };
+            let rows: &[i64] = if n[2] % 2 == 0 { &[0] } else { &[0, 1] };
+            let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: rows, rhs_contracting: rows };
             ops::dot_general(t, x, g, &axes, None)?
         };
         let first = i64::from(n[1]) % 30;
