@@ -14,29 +14,11 @@ fn main() {
     let mut hasher = DefaultHasher::new();
     hash_folder(&Path::new(&root).join("src"), &mut hasher);
     println!("cargo:rustc-env=LXLA_SOURCE_HASH={:016x}", hasher.finish());
-    link_xla_extension();
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,liblazyxla.so.{major}");
         // Our exit handler and a plugin's threads outlive any dlclose, so the code must stay mapped.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
-}
-
-/// Makes what is built with the engine xla-rs find the libraries of `XLA_EXTENSION_DIR`. The crate's own build script does so
-/// for its tests only.
-fn link_xla_extension() {
-    println!("cargo:rerun-if-env-changed=XLA_EXTENSION_DIR");
-    if std::env::var_os("CARGO_FEATURE_ENGINE_XLA_RS").is_none() {
-        return;
-    }
-    let folder = std::env::var("XLA_EXTENSION_DIR")
-        .expect("the feature engine-xla-rs needs XLA_EXTENSION_DIR; `make test-xla-rs` makes such a folder");
-    let lib = Path::new(&folder).join("lib");
-    assert!(
-        lib.join("libxla_extension.so").exists(),
-        "XLA_EXTENSION_DIR is {folder}, which has no lib/libxla_extension.so"
-    );
-    println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
 }
 
 /// Hashes the names and contents of all files below a folder, in the order of their names.

@@ -20,8 +20,6 @@ pub mod emit {
 
 /// The traits of an engine, and the engines.
 pub mod engine {
-    #[cfg(feature = "engine-xla-rs")]
-    pub use crate::engine::element_type;
     pub use crate::engine::{
         Buffer, Engine, EngineKind, EngineOptions, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory,
         ShardedBuffer, Signature, references, start,

@@ -238,7 +238,7 @@ fn defining(all: &BTreeMap<String, Names>, path: &[String]) -> Option<String> {
 /// and rules record operations, so uses of rules by other files are not counted.
 fn has_rules(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap();
-    let ends = ["derivative", "batch", "rules", "xla_rs"];
+    let ends = ["derivative", "batch", "rules"];
     let is_named = ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")));
     file.starts_with("ops/") && (is_named || ["ops/control/lower", "ops/control/evaluate"].contains(&file))
 }

@@ -36,9 +36,6 @@ pub struct Emitter<'a> {
     arguments: &'a [String],
     /// Names of values that are not defined under their own.
     renamed: FxHashMap<usize, String>,
-    /// The values by name, where elementwise operations are built with the crate `xla` instead of written.
-    #[cfg(feature = "engine-xla-rs")]
-    pub built: Option<super::xla_rs::Named<'a>>,
 }
 
 /// Extent of the values of a function: arrays of one device, whole arrays on a mesh, or pieces.
@@ -87,8 +84,6 @@ impl<'a> Emitter<'a> {
             prefix,
             arguments,
             renamed,
-            #[cfg(feature = "engine-xla-rs")]
-            built: None,
         }
     }
 
@@ -215,39 +210,23 @@ impl<'a> Emitter<'a> {
 
     /// Writes an elementwise operation of values of one type, which is that of the result.
     pub fn elementwise(&mut self, name: &str, op: &str, operands: &[&str], ty: &TensorType) {
-        #[cfg(feature = "engine-xla-rs")]
-        if let Some(built) = &mut self.built {
-            return built.step(name, op, operands, ty);
-        }
         emit!(self, "    {name} = stablehlo.{op} {} : {}", operands.join(", "), mlir(ty));
     }
 
     /// Writes an elementwise operation whose result is of another type than its operands.
     pub fn changing(&mut self, name: &str, op: &str, operands: &[&str], from: &TensorType, to: &TensorType) {
-        #[cfg(feature = "engine-xla-rs")]
-        if let Some(built) = &mut self.built {
-            return built.step(name, op, operands, to);
-        }
         let types = vec![mlir(from); operands.len()].join(", ");
         emit!(self, "    {name} = stablehlo.{op} {} : ({types}) -> {}", operands.join(", "), mlir(to));
     }
 
     /// Writes a comparison of floats or complex numbers of a type; `how` is its direction.
     pub fn compare_floats(&mut self, name: &str, how: &str, [a, b]: [&str; 2], ty: &TensorType) {
-        #[cfg(feature = "engine-xla-rs")]
-        if let Some(built) = &mut self.built {
-            return built.compare(name, how, a, b);
-        }
         let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
         emit!(self, "    {name} = stablehlo.compare {how}, {a}, {b}, FLOAT : ({text}, {text}) -> {pred}");
     }
 
     /// Writes `pred ? on_true : on_false` for values of a type.
     pub fn choose(&mut self, name: &str, pred: &str, [on_true, on_false]: [&str; 2], ty: &TensorType) {
-        #[cfg(feature = "engine-xla-rs")]
-        if let Some(built) = &mut self.built {
-            return built.select(name, pred, on_true, on_false);
-        }
         let (text, preds) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
         emit!(self, "    {name} = stablehlo.select {pred}, {on_true}, {on_false} : {preds}, {text}");
     }
@@ -312,12 +291,6 @@ impl<'a> Emitter<'a> {
 
     /// Writes a constant with every element equal to `bits`. Returns its name.
     pub fn constant(&mut self, ty: &TensorType, bits: u128) -> String {
-        #[cfg(feature = "engine-xla-rs")]
-        if self.built.is_some() {
-            let name = self.temporary();
-            self.built.iter_mut().for_each(|built| built.constant(&name, ty, bits));
-            return name;
-        }
         let element = TensorType::new(ty.dtype, &[]);
         let single = self.temporary();
         emit!(self, "    {single} = stablehlo.constant dense<{}> : {}", literal(ty.dtype, bits), mlir(&element));

@@ -4,8 +4,6 @@ mod emitter;
 mod pack;
 mod text;
 mod written;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;
 
 /// Appends a line to an emitter's text. Exhausted memory is reported when the text is finished.
 macro_rules! emit {

@@ -8,16 +8,12 @@ mod plugin_info;
 mod plugin_options;
 mod processes;
 pub mod sharded;
-#[cfg(feature = "engine-xla-rs")]
-mod xla_rs;
 
 pub use partitions::Partitions;
 pub use plugin_info::PluginInfo;
 pub use plugin_options::{DEVICE_COUNT, OptionValue, PluginOptions};
 pub use processes::{KeyValueStore, Processes};
 pub use sharded::ShardedBuffer;
-#[cfg(feature = "engine-xla-rs")]
-pub use xla_rs::{Build, element_type, failed, hidden_type};
 
 use crate::error;
 use crate::error::{Error, Result, quoted};
@@ -63,30 +59,14 @@ pub struct EngineOptions {
     pub processes: Option<Processes>,
     /// Options of the caller for the plugin's client.
     pub plugin_options: PluginOptions,
-    /// Builder of programs for the engine xla-rs.
-    #[cfg(feature = "engine-xla-rs")]
-    pub build: Option<Build>,
 }
 
 /// Starts an engine.
 pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     match options.kind {
         EngineKind::Pjrt => pjrt::start(options),
-        EngineKind::XlaRs => start_xla_rs(options),
+        EngineKind::XlaRs => Err(error!(Unimplemented, "engine: xla-rs given; this library was built without it")),
     }
-}
-
-#[cfg(feature = "engine-xla-rs")]
-fn start_xla_rs(options: EngineOptions) -> Result<Arc<dyn Engine>> {
-    xla_rs::start(options)
-}
-
-#[cfg(not(feature = "engine-xla-rs"))]
-fn start_xla_rs(_: EngineOptions) -> Result<Arc<dyn Engine>> {
-    Err(error!(
-        Unimplemented,
-        "engine: xla-rs given; this library was built without it (cargo feature engine-xla-rs, see docs/plugins.md)"
-    ))
 }
 
 /// Finds the PJRT plugins of this machine, and loads each in a process of its own to tell what it is. Starts no client.

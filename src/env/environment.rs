@@ -179,8 +179,6 @@ impl Environment {
                 device_count: start.device_count,
                 processes: self.processes.clone(),
                 plugin_options: start.plugin_options.clone(),
-                #[cfg(feature = "engine-xla-rs")]
-                build: Some(crate::lower::build),
             })?;
             let programs = ProgramCache::new(start.cache_capacity);
             let _ = self.shared.runtime.set(Runtime { engine, programs, disk: start.disk.take() });

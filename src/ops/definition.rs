@@ -22,9 +22,6 @@ pub struct Definition {
     pub dtypes: &'static str,
     /// Writes the StableHLO of the instruction at a position.
     pub lower: fn(&mut Emitter, usize),
-    /// Builds the instruction at a position with the crate `xla`.
-    #[cfg(feature = "engine-xla-rs")]
-    pub build: crate::emit::xla_rs::Building,
     /// Evaluates it on host arrays.
     pub native: Native,
     /// Operands whose memory the results may reuse.
@@ -54,14 +51,6 @@ impl Definition {
         function: "",
         dtypes: "",
         lower: |_, _| {},
-        #[cfg(feature = "engine-xla-rs")]
-        build: |graph, at| {
-            let op = graph.instruction(at).op;
-            Err(error!(
-                Unimplemented,
-                "the engine xla-rs has no {op:?}: neither the crate xla nor this engine can express it"
-            ))
-        },
         native: Native::Nothing,
         in_place: InPlace::Never,
         whole: |_, _| false,

@@ -83,8 +83,6 @@ pub use shape::slicing::*;
 pub use sorting::sort::*;
 pub use sorting::top_k::*;
 pub use sorting::unique::*;
-#[cfg(feature = "engine-xla-rs")]
-pub use table::build;
 pub use table::{COMPOSED, LOWERING, definition, evaluate};
 
 use infer::{axis_set, common_dims, common_dtype, distinct_axes, inferred, inferred_with_arguments, refuse, typed};

@@ -124,12 +124,6 @@ fn lower(emitter: &mut Emitter, position: usize) {
     (definition.lower)(emitter, position);
 }
 
-/// Builds the instruction at a position with the crate `xla`.
-#[cfg(feature = "engine-xla-rs")]
-pub fn build(graph: &mut crate::emit::xla_rs::Graph, position: usize) -> Result<()> {
-    (definition(graph.instruction(position).op).build)(graph, position)
-}
-
 /// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar
 /// and operands are those of the node.
 pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, operands: &[&Array]) -> Result<Array> {

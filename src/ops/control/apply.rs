@@ -20,8 +20,6 @@ pub(in crate::ops) const CALL: Definition = Definition {
     function: "lxla_computation_call",
     dtypes: "all",
     lower: control_lower::call,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::control::xla_rs::call,
     native: Native::Several(control_native::call),
     derivative: Derivative::Several { jvp: derivative::jvp_of_call, vjp: derivative::vjp_of_call },
     batching: Batching::Several(batch::call),
@@ -35,8 +33,6 @@ pub(in crate::ops) const WHILE: Definition = Definition {
     function: "lxla_while",
     dtypes: "all",
     lower: control_lower::while_loop,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::control::xla_rs::while_loop,
     native: Native::Several(control_native::while_loop),
     in_place: InPlace::Results(|value| value.attributes::<WhileAttributes>().carried),
     derivative: Derivative::Several { jvp: loop_derivative::jvp_of_while, vjp: loop_derivative::vjp_of_while },
@@ -51,8 +47,6 @@ pub(in crate::ops) const IF: Definition = Definition {
     function: "lxla_cond",
     dtypes: "all",
     lower: control_lower::branch,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::control::xla_rs::branch,
     native: Native::Several(control_native::branch),
     derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
     batching: Batching::Several(batch::branches),
@@ -66,8 +60,6 @@ pub(in crate::ops) const CASE: Definition = Definition {
     function: "lxla_case",
     dtypes: "all; index integers",
     lower: control_lower::case,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::control::xla_rs::case,
     native: Native::Several(control_native::case),
     derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
     batching: Batching::Several(batch::branches),
@@ -81,8 +73,6 @@ pub(in crate::ops) const SCAN: Definition = Definition {
     function: "lxla_scan",
     dtypes: "all",
     lower: control_lower::scan,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::control::xla_rs::scan,
     native: Native::Several(control_native::scan),
     in_place: InPlace::Results(|value| value.attributes::<ScanAttributes>().carried),
     first_result: 1,

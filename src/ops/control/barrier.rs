@@ -18,8 +18,6 @@ pub(in crate::ops) const OPTIMIZATION_BARRIER: Definition = Definition {
     function: "lxla_optimization_barrier",
     dtypes: "all",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::control::xla_rs::barrier,
     native: Native::Several(|call| Ok(call.arrays(0..call.operands.len()))),
     in_place: InPlace::Results(|value| value.operands.len()),
     derivative: Derivative::Several { jvp: derivative::jvp_of_barrier, vjp: derivative::vjp_of_barrier },

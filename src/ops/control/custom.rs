@@ -21,8 +21,6 @@ pub(in crate::ops) const STOP_GRADIENT: Definition = Definition {
     function: "lxla_stop_gradient",
     dtypes: "all",
     lower: identity,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::identity_of,
     native: Native::One(|call| Ok(call.operands[0].clone())),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Zero,
@@ -48,8 +46,6 @@ pub(in crate::ops) const CUSTOM: Definition = Definition {
     function: "lxla_computation_with_vjp",
     dtypes: "all",
     lower: lower_custom,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::control::xla_rs::custom,
     native: Native::Several(native_custom),
     derivative: Derivative::Several { jvp: rules::jvp, vjp: rules::vjp },
     batching: Batching::Several(rules::batched),

@@ -16,5 +16,3 @@ pub mod loop_derivative;
 pub mod lower;
 pub mod memo;
 pub mod regions;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

@@ -17,8 +17,6 @@ pub(in crate::ops) const FULL: Definition = Definition {
     function: "lxla_tensor_full",
     dtypes: "all",
     lower: |e, at| e.scalar(&e.name_of(at), &e.instruction(at).ty),
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::creation::xla_rs::full,
     native: Native::One(|call| native::full(call.ty, call.scalar()?)),
     derivative: Derivative::Zero,
     ..Definition::DEFAULT
@@ -31,8 +29,6 @@ pub(in crate::ops) const IOTA: Definition = Definition {
     function: "lxla_iota",
     dtypes: "integers, floats and complex numbers",
     lower: lower_iota,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::creation::xla_rs::iota,
     native: Native::One(native_iota),
     derivative: Derivative::Zero,
     ..Definition::DEFAULT

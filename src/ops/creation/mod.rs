@@ -3,5 +3,3 @@
 pub mod constants;
 pub mod masks;
 pub mod ranges;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

@@ -22,8 +22,6 @@ pub(in crate::ops) const BINARY: Definition = Definition {
     function: "lxla_binary",
     dtypes: "",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::binary,
     native: Native::One(native_of_two),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(derivative::binary_factor),
@@ -38,8 +36,6 @@ pub(in crate::ops) const BINARY_SCALAR: Definition = Definition {
     function: "lxla_binary_scalar",
     dtypes: "",
     lower: lower_with_scalar,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::binary_with_scalar,
     native: Native::One(|call| {
         native::binary(member(call), call.ty, Source::Array(call.operands[0]), Source::Scalar(call.scalar()?))
     }),

@@ -20,8 +20,6 @@ pub(in crate::ops) const BITCAST_CONVERT: Definition = Definition {
     function: "lxla_bitcast_convert",
     dtypes: "integers and floats",
     lower: |e, at| e.one_operand(at, "bitcast_convert", ""),
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::bitcast_convert,
     native: Native::One(|call| call.operands[0].bitcast(call.ty)),
     derivative: Derivative::Linear { jvp: derivative::no_bits, vjp: derivative::no_bits },
     batching: Batching::Rule(batch_bitcast),
@@ -35,8 +33,6 @@ pub(in crate::ops) const REDUCE_PRECISION: Definition = Definition {
     function: "lxla_reduce_precision",
     dtypes: "floats, 8-bit floats",
     lower: lower_reduce_precision,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::reduce_precision,
     native: Native::One(native_reduce_precision),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::straight_through, vjp: derivative::straight_through },

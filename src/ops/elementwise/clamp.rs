@@ -21,8 +21,6 @@ pub(in crate::ops) const CLAMP: Definition = Definition {
     function: "lxla_clamp",
     dtypes: "pred, integers, floats, 8-bit floats",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::clamp,
     native: Native::One(native_clamp),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Expanded,

@@ -21,8 +21,6 @@ pub(in crate::ops) const COMPARE: Definition = Definition {
     function: "lxla_compare",
     dtypes: "all; complex numbers EQ and NE only",
     lower: lower_compare,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::compare,
     native: Native::One(native_compare),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Zero,
@@ -37,8 +35,6 @@ pub(in crate::ops) const SELECT: Definition = Definition {
     function: "lxla_select",
     dtypes: "all",
     lower: lower_select,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::select,
     native: Native::One(|call| native::select(call.ty, call.operands[0], call.operands[1], call.operands[2])),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(derivative::select_factor),

@@ -19,8 +19,6 @@ pub(in crate::ops) const COMPLEX: Definition = Definition {
     function: "lxla_complex",
     dtypes: "f32 and f64",
     lower: lower_complex,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::complex,
     native: Native::One(native_complex),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::complex_linear_jvp, vjp: derivative::complex_linear_vjp },
@@ -35,8 +33,6 @@ pub(in crate::ops) const REAL: Definition = Definition {
     function: "lxla_real",
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "real", ""),
-    #[cfg(feature = "engine-xla-rs")]
-    build: |g, at| crate::ops::elementwise::xla_rs::plain(g, at, "real"),
     native: Native::One(|call| native::real(call.ty, call.operands[0])),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
@@ -51,8 +47,6 @@ pub(in crate::ops) const IMAG: Definition = Definition {
     function: "lxla_imag",
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "imag", ""),
-    #[cfg(feature = "engine-xla-rs")]
-    build: |g, at| crate::ops::elementwise::xla_rs::plain(g, at, "imag"),
     native: Native::One(|call| native::imag(call.ty, call.operands[0])),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },

@@ -15,8 +15,6 @@ pub(in crate::ops) const CONVERT: Definition = Definition {
     function: "lxla_convert",
     dtypes: "all",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::convert,
     native: Native::One(|call| native::convert(call.operands[0], call.ty.dtype)),
     in_place: InPlace::Elementwise,
     derivative: derivative::CONVERT,

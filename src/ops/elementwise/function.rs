@@ -23,8 +23,6 @@ pub(in crate::ops) const UNARY_FUNCTION: Definition = Definition {
     name: "unary_function",
     function: "lxla_unary",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::formula,
     native: Native::Formula,
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(unary_factor),

@@ -32,6 +32,4 @@ pub mod special;
 pub mod total_order;
 pub mod unary;
 pub mod uniform;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;
 pub mod zeta;

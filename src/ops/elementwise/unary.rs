@@ -23,8 +23,6 @@ pub(in crate::ops) const UNARY: Definition = Definition {
     function: "lxla_unary",
     dtypes: "",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::elementwise::xla_rs::unary,
     native: Native::One(|call| native::unary(member(call), call.ty, call.operands[0])),
     in_place: InPlace::Elementwise,
     derivative: derivative::UNARY,

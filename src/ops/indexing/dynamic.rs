@@ -19,8 +19,6 @@ pub(in crate::ops) const DYNAMIC_SLICE: Definition = Definition {
     function: "lxla_dynamic_slice",
     dtypes: "all",
     lower: lower_dynamic_slice,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::indexing::xla_rs::dynamic_slice,
     native: Native::One(|call| native::dynamic_slice(call.ty, call.operands[0], &call.operands[1..])),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_slice, vjp: derivative::vjp_of_slice },
     batching: Batching::Rule(batch::batch_of_slice),
@@ -35,8 +33,6 @@ pub(in crate::ops) const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     function: "lxla_dynamic_update_slice",
     dtypes: "all",
     lower: lower_dynamic_update_slice,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::indexing::xla_rs::dynamic_update_slice,
     native: Native::One(|call| native::dynamic_update_slice(call.operands[0], call.operands[1], &call.operands[2..])),
     in_place: InPlace::First,
     // `Several` passes all tangents at once, so that the tangent is a single update, which can run in place too.
@@ -52,8 +48,6 @@ pub(in crate::ops) const TAKE: Definition = Definition {
     function: "lxla_take",
     dtypes: "all; indices integers",
     lower: lower_take,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::indexing::xla_rs::take,
     native: Native::One(|call| {
         let TakeAttributes { axis } = call.attributes();
         native::take(call.ty, axis, call.operands[0], call.operands[1])

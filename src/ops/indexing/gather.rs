@@ -19,8 +19,6 @@ pub(in crate::ops) const GATHER: Definition = Definition {
     function: "lxla_gather",
     dtypes: "all; indices integers",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::indexing::xla_rs::gather,
     whole: is_hard_to_split,
     native: Native::One(|call| {
         let GatherAttributes { numbers, .. } = call.attributes();

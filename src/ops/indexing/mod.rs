@@ -11,5 +11,3 @@ pub mod gather;
 pub mod scatter;
 pub mod scatter_derivative;
 pub mod selection;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

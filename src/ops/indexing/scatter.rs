@@ -25,8 +25,6 @@ pub(in crate::ops) const SCATTER: Definition = Definition {
     function: "lxla_scatter",
     dtypes: "all; indices integers",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::indexing::xla_rs::scatter,
     whole: is_hard_to_split,
     // With batching axes, XLA's partitioner loses updates where other axes are split, too.
     open: open_axes,

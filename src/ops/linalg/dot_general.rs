@@ -19,8 +19,6 @@ pub(in crate::ops) const DOT_GENERAL: Definition = Definition {
     function: "lxla_dot_general",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::linalg::xla_rs::dot_general,
     native: Native::One(native_dot_general),
     derivative: Derivative::Linear { jvp: derivative::dot_general_jvp, vjp: derivative::dot_general_vjp },
     batching: Batching::Rule(batch::dot_general),

@@ -19,8 +19,6 @@ pub(in crate::ops) const CHOLESKY: Definition = Definition {
     function: "lxla_cholesky",
     dtypes: "floats, 8-bit floats, complex numbers",
     lower: lower_cholesky,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::linalg::xla_rs::cholesky,
     native: Native::One(|call| {
         native::cholesky(call.ty, call.attributes::<CholeskyAttributes>().lower, call.operands[0])
     }),
@@ -44,8 +42,6 @@ pub(in crate::ops) const TRIANGULAR_SOLVE: Definition = Definition {
     function: "lxla_triangular_solve",
     dtypes: "floats, 8-bit floats, complex numbers",
     lower: lower_triangular_solve,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::linalg::xla_rs::triangular_solve,
     native: Native::One(native_triangular_solve),
     derivative: Derivative::Linear { jvp: derivative::triangular_solve_jvp, vjp: derivative::triangular_solve_vjp },
     batching: Batching::Rule(batch::triangular_solve),

@@ -18,8 +18,6 @@ pub(in crate::ops) const FFT: Definition = Definition {
     function: "lxla_fft",
     dtypes: "complex numbers; RFFT f32 and f64",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::linalg::xla_rs::fft,
     // XLA's partitioner splits no batch axis, and ends the process (fft_handler.cc:117) where the last axis has one
     // element.
     whole: |_, _| true,

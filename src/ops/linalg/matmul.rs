@@ -22,8 +22,6 @@ pub(in crate::ops) const MATMUL: Definition = Definition {
     function: "lxla_matmul",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::linalg::xla_rs::matmul,
     native: Native::One(|call| native::matmul(call.ty, call.operands[0], call.operands[1])),
     derivative: Derivative::Linear { jvp: derivative::matmul_jvp, vjp: derivative::matmul_vjp },
     batching: Batching::Expanded,

@@ -9,5 +9,3 @@ pub mod fourier;
 pub mod matmul;
 pub mod narrow;
 pub mod norm;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

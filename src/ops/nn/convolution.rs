@@ -21,8 +21,6 @@ pub(in crate::ops) const CONVOLUTION: Definition = Definition {
     function: "lxla_convolution",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::nn::xla_rs::convolution,
     // XLA's partitioner computes wrong numbers with groups and with negative padding, and where spatial axes are split,
     // or the summed features together with other axes. `|_, _| true` here makes every device compute all of them whole.
     whole: |e, at| is_irregular(e.instruction(at)),

@@ -5,5 +5,3 @@ pub mod batch_norm;
 pub mod convolution;
 mod convolution_rules;
 pub mod normalize;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

@@ -16,8 +16,6 @@ pub const RANDOM_BITS: Definition = Definition {
     function: "lxla_random_bits",
     dtypes: "integers; key u32",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::random::xla_rs::random_bits,
     native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
     derivative: Derivative::Zero,
     ..Definition::DEFAULT

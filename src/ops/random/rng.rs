@@ -18,8 +18,6 @@ pub(in crate::ops) const RNG_BIT_GENERATOR: Definition = Definition {
     function: "lxla_rng_bit_generator",
     dtypes: "integers and floats; state u64",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::random::xla_rs::rng_bit_generator,
     native: Native::Several(native_bits),
     derivative: Derivative::Several { jvp: no_tangents, vjp: no_cotangents },
     ..Definition::DEFAULT

@@ -8,5 +8,3 @@ pub mod select_and_scatter;
 pub mod statistics;
 mod window_derivative;
 pub mod windows;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

@@ -19,8 +19,6 @@ pub(in crate::ops) const REDUCE: Definition = Definition {
     function: "lxla_reduce",
     dtypes: "",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::reduction::xla_rs::reduce,
     native: Native::One(native_reduce),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_reduce, vjp: derivative::vjp_of_reduce },
     batching: Batching::Rule(batch::reduce),

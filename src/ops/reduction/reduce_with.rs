@@ -33,8 +33,6 @@ pub(in crate::ops) const REDUCE_WITH: Definition = Definition {
     function: "lxla_reduce_with",
     dtypes: "all",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::reduction::xla_rs::reduce_with,
     // XLA reduces over devices by an all-reduce with the combiner, which plugins do not have for every combiner.
     // `whole: |_, _| true` here makes every device compute all reductions whole.
     open: |e, at| Some(open_axes(e, at)),

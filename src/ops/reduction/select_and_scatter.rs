@@ -25,8 +25,6 @@ pub(in crate::ops) const SELECT_AND_SCATTER: Definition = Definition {
     function: "lxla_select_and_scatter",
     dtypes: "all",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::reduction::xla_rs::select_and_scatter,
     // The partitioner of the plugin with API 0.106 adds some elements twice (a vector of 8, split in 4).
     whole: |_, _| true,
     native: Native::Several(native_select_and_scatter),

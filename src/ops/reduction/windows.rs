@@ -29,8 +29,6 @@ pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
     function: "lxla_reduce_window",
     dtypes: "all",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::reduction::xla_rs::reduce_window,
     whole: is_hard_to_split,
     // XLA's partitioner computes wrong numbers where an axis with padding is split.
     open: |e, at| Some(open_axes(e, at)),

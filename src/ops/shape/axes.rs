@@ -18,8 +18,6 @@ pub(in crate::ops) const RESHAPE: Definition = Definition {
     function: "lxla_reshape",
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "reshape", ""),
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::shape::xla_rs::reshape,
     native: Native::One(|call| Ok(call.operands[0].reshape(&call.ty.dims))),
     derivative: rules::RESHAPE,
     batching: Batching::Rule(rules::batch_reshape),
@@ -33,8 +31,6 @@ pub(in crate::ops) const BROADCAST_TO: Definition = Definition {
     function: "lxla_broadcast_to",
     dtypes: "all",
     lower: lower_broadcast_to,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::shape::xla_rs::broadcast_to,
     native: Native::One(|call| native::broadcast_to(call.operands[0], call.ty)),
     derivative: rules::BROADCAST_TO,
     batching: Batching::Rule(rules::batch_broadcast_to),
@@ -48,8 +44,6 @@ pub(in crate::ops) const TRANSPOSE: Definition = Definition {
     function: "lxla_transpose",
     dtypes: "all",
     lower: lower_transpose,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::shape::xla_rs::transpose,
     native: Native::One(|call| {
         native::transpose(call.ty, &call.attributes::<TransposeAttributes>().permutation, call.operands[0])
     }),
@@ -73,8 +67,6 @@ pub(in crate::ops) const REVERSE: Definition = Definition {
     function: "lxla_reverse",
     dtypes: "all",
     lower: lower_reverse,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::shape::xla_rs::reverse,
     native: Native::One(|call| native::reverse(&call.attributes::<ReverseAttributes>().axes, call.operands[0])),
     derivative: rules::REVERSE,
     batching: Batching::Rule(rules::batch_reverse),

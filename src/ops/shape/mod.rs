@@ -4,5 +4,3 @@ pub mod axes;
 pub mod rearrange;
 pub mod rules;
 pub mod slicing;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

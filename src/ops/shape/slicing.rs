@@ -18,8 +18,6 @@ pub(in crate::ops) const SLICE: Definition = Definition {
     function: "lxla_slice",
     dtypes: "all",
     lower: lower_slice,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::shape::xla_rs::slice,
     native: Native::One(|call| {
         let SliceAttributes { starts, strides, .. } = call.attributes();
         native::slice(call.ty, &starts, &strides, call.operands[0])
@@ -48,8 +46,6 @@ pub(in crate::ops) const CONCATENATE: Definition = Definition {
     function: "lxla_concatenate",
     dtypes: "all",
     lower: lower_concatenate,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::shape::xla_rs::concatenate,
     native: Native::One(|call| {
         let parts =
             call.operands.iter().map(|part| native::convert(part, call.ty.dtype)).collect::<Result<Vec<Array>>>()?;
@@ -75,8 +71,6 @@ pub(in crate::ops) const PAD: Definition = Definition {
     function: "lxla_pad",
     dtypes: "all",
     lower: lower_pad,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::shape::xla_rs::pad,
     // XLA computes wrong values of crops, and of interior padding (all three CPU plugins), along a split axis.
     open: |e, at| e.instruction(at).attributes::<PadAttributes>().open_axes(),
     native: Native::One(|call| {

@@ -7,5 +7,3 @@ pub mod sort;
 pub mod sort_rules;
 pub mod top_k;
 pub mod unique;
-#[cfg(feature = "engine-xla-rs")]
-pub mod xla_rs;

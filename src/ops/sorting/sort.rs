@@ -33,8 +33,6 @@ pub(in crate::ops) const SORT: Definition = Definition {
     function: "lxla_sort",
     dtypes: "all",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::sorting::xla_rs::sort,
     native: Native::Several(native_sort),
     derivative: Derivative::Several { jvp: sort_rules::jvp, vjp: sort_rules::vjp },
     batching: Batching::Several(sort_rules::batch),

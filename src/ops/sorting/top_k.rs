@@ -28,8 +28,6 @@ pub(in crate::ops) const TOP_K: Definition = Definition {
     function: "lxla_topk",
     dtypes: "all",
     lower,
-    #[cfg(feature = "engine-xla-rs")]
-    build: crate::ops::sorting::xla_rs::top_k,
     native: Native::One(|call| {
         let TopKAttributes { k, greatest } = call.attributes();
         native::top_k(call.ty, call.operands[0], k as usize, greatest)
