@@ -185,7 +185,13 @@ fn write(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &T
     if op == BinaryOp::Atan2 {
         return atan2(e, name, lhs, rhs, ty);
     }
-    emit!(e, "    {name} = stablehlo.{} {lhs}, {rhs} : {}", op.name(), mlir(ty));
+    // XLA combines a minimum of a maximum into a clamp, which it may not have for preds.
+    let written = match op {
+        BinaryOp::Maximum if ty.dtype == DType::Pred => "or",
+        BinaryOp::Minimum if ty.dtype == DType::Pred => "and",
+        _ => op.name(),
+    };
+    emit!(e, "    {name} = stablehlo.{written} {lhs}, {rhs} : {}", mlir(ty));
 }
 
 fn native_of_two(call: &Call) -> Result<Array> {

@@ -12,7 +12,7 @@ use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
 use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{refuse, typed};
-use crate::types::{Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Definition of `clamp`. Operands: min, x, max.
 pub(in crate::ops) const CLAMP: Definition = Definition {
@@ -78,12 +78,19 @@ fn infer(min: &TensorType, x: &TensorType, max: &TensorType) -> Result<TensorTyp
 }
 
 /// Writes the StableHLO of a clamp. StableHLO wants bounds that are scalars or have the shape of x; here all three
-/// operands are broadcast to the result's shape.
+/// operands are broadcast to the result's shape. XLA of TensorFlow 2.21.0 has no clamp of preds on the CPU.
 fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let operands: Vec<String> = value.operands.iter().map(|&operand| e.cast(operand, &value.ty)).collect();
-    emit!(e, "    {name} = stablehlo.clamp {} : {}", operands.join(", "), mlir(&value.ty));
+    let ty = mlir(&value.ty);
+    if value.ty.dtype == DType::Pred {
+        let least = e.temporary();
+        emit!(e, "    {least} = stablehlo.or {}, {} : {ty}", operands[0], operands[1]);
+        emit!(e, "    {name} = stablehlo.and {least}, {} : {ty}", operands[2]);
+        return;
+    }
+    emit!(e, "    {name} = stablehlo.clamp {} : {ty}", operands.join(", "));
 }
 
 /// Evaluates a clamp, `min` first, then `max`: where min > max, the result is `max`.
@@ -100,7 +107,6 @@ fn native_clamp(call: &Call) -> Result<Array> {
 mod tests {
     use super::*;
     use crate::native::testing::{apply, array, row};
-    use crate::types::DType;
 
     #[test]
     fn all_three_broadcast_and_promote() {
