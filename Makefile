@@ -101,7 +101,7 @@ bench-counts: plugin plugins configure  ## Instructions of recording and of a ca
 	$(TOOLS)/bin/python benches/instructions.py $(TREE)/benches/bench_step_real $(if $(WRITE),--write)
 
 check:  ## What must hold besides the tests: format, lints, docs, header, symbols and docs/operations.md.
-	cargo fmt --check
+	cargo fmt --all --check
 	cargo clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib

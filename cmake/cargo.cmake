@@ -1,13 +1,10 @@
 # The library, built by cargo: target lazyxla::lazyxla. Cargo itself knows what is stale, so it is always asked.
 find_program(CARGO cargo REQUIRED)
 set(LAZYXLA_CARGO_TARGET "${CMAKE_SOURCE_DIR}/target" CACHE PATH "cargo's target folder")
-set(LAZYXLA_CARGO_FEATURES "" CACHE STRING "Features of the library, such as engine-xla-rs")
-set(lazyxla_features "")
-if(LAZYXLA_CARGO_FEATURES)
-  set(lazyxla_features --features "${LAZYXLA_CARGO_FEATURES}")
-endif()
+set(LAZYXLA_CARGO_PACKAGE "lazyxla" CACHE STRING "Package that makes the library: lazyxla, or lazyxla-xla-rs with one more engine")
+string(REPLACE "-" "_" lazyxla_crate "${LAZYXLA_CARGO_PACKAGE}")
 set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
-set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/liblazyxla.so")
+set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/lib${lazyxla_crate}.so")
 set(LAZYXLA_LIBRARY "${CMAKE_BINARY_DIR}/lib/liblazyxla.so.${PROJECT_VERSION}")
 
 # The installed library has no debug sections; they are in a file of their own, which debuggers find in .debug/ beside it.
@@ -19,7 +16,7 @@ endif()
 
 # Copied under its full version, with the two customary links, so that programs run from the build tree as installed.
 add_custom_target(lazyxla_cargo ALL
-  COMMAND ${CMAKE_COMMAND} -E env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}" ${CARGO} build --release --lib ${lazyxla_features}
+  COMMAND ${CMAKE_COMMAND} -E env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}" ${CARGO} build --release --lib --package ${LAZYXLA_CARGO_PACKAGE}
   COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/lib"
   COMMAND ${CMAKE_COMMAND} -E copy_if_different "${lazyxla_built}" "${LAZYXLA_LIBRARY}"
   COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${CMAKE_BINARY_DIR}/lib/${LAZYXLA_SONAME}"

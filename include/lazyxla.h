@@ -1221,8 +1221,8 @@ typedef struct {
   const char *plugin_options;
   /**
    * Engine of the XLA devices: `pjrt` (a PJRT plugin), or `xla-rs` (the crate xla: one device, no meshes, no plugin;
-   * UNIMPLEMENTED in a library that was built without the cargo feature `engine-xla-rs`), which is started during
-   * the call. NULL: `pjrt` if `plugin_path` is given, else the variable `LXLA_ENGINE`, else `pjrt`.
+   * UNIMPLEMENTED unless the library was built from `crates/xla-rs`), which is started during the call. NULL: `pjrt`
+   * if `plugin_path` is given, else the variable `LXLA_ENGINE`, else `pjrt`.
    */
   const char *engine;
 } lxla_env_options;

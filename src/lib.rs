@@ -1,12 +1,12 @@
 //! lazyxla: lazy tensors on XLA, behind a C ABI.
 //!
 //! The layers, from the top down. A module uses only modules of the layers below its own; `tests/layers.rs` checks it.
-//! `docs/architecture.md` follows a tensor, a step and a gradient through them. Only [`capi`] is an interface; the
-//! tests in `tests/` reach the layers below through `testing`.
+//! `docs/architecture.md` follows a tensor, a step and a gradient through them. [`capi`] is the interface; engines in
+//! crates of their own use [`extension`], and the tests in `tests/` reach the layers below through `testing`.
 //!
 //! | layer | contents |
 //! |---|---|
-//! | [`capi`] | the only `extern "C"` functions: guard, convert arguments, call |
+//! | [`capi`], [`extension`] | the only `extern "C"` functions: guard, convert arguments, call; exports for engines of other crates |
 //! | [`env`](mod@env) | environments and their scopes |
 //! | [`computation`] | traced computations: calls, loops, branches, scans, derivatives, batching |
 //! | [`tensor`] | recording of any operation on tensors by their handles; values and metadata of tensors |
@@ -39,6 +39,7 @@ mod emit;
 mod engine;
 mod env;
 mod error;
+pub mod extension;
 mod interpret;
 mod io;
 mod ir;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules by layer, the top one first.
 const LAYERS: &[&[&str]] = &[
-    &["capi"],
+    &["capi", "extension"],
     &["env"],
     &["computation"],
     &["tensor"],

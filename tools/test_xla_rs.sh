@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the library with the engine over the crate xla, and runs the C suite, the oracle and the judges on it:
+# Builds crates/xla-rs, the library with the engine over the crate xla, and runs the C suite, the oracle and the judges on it:
 #   test_xla_rs.sh FOLDER CMAKE NINJA PYTHON
 # FOLDER/libclang has libclang, and FOLDER/packages the wheel of tools/requirements/xla_rs.txt, unless XLA_EXTENSION_DIR is
 # set: then that folder is used as it is.
@@ -27,20 +27,21 @@ export XLA_FLAGS="--xla_cpu_enable_fast_min_max=false --xla_allow_excess_precisi
 # A build tree and a cargo folder of their own: nobody else pays for the crate.
 export CARGO_TARGET_DIR=$folder/target
 "$cmake" -S . -B "$folder/cmake" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja" -DPython3_EXECUTABLE="$python" \
-  -DLAZYXLA_CARGO_FEATURES=engine-xla-rs -DLAZYXLA_CARGO_TARGET="$folder/target" > /dev/null
+  -DLAZYXLA_CARGO_PACKAGE=lazyxla-xla-rs -DLAZYXLA_CARGO_TARGET="$folder/target" > /dev/null
 "$cmake" --build "$folder/cmake"
 status=0
 "$python" tools/xla_rs_suite.py "$folder/cmake" "$folder/cmake/lib/liblazyxla.so" || status=$?
-cargo test --release --features engine-xla-rs --test oracle -- on_the_plugin error_bound --nocapture || status=$?
-cargo test --release --features engine-xla-rs --test xla_rs -- --nocapture || status=$?
+package="--release --package lazyxla-xla-rs"
+cargo test $package --lib || status=$?
+cargo test $package --test oracle -- on_the_plugin error_bound --nocapture || status=$?
+cargo test $package --test shapes -- --nocapture || status=$?
 
-# The same random programs on this engine and on a plugin, in two processes (see tests/oracle/judge). The second must not link
-# the crate. It has a cargo folder of its own, because cargo gives the library the same file name with any features.
+# The same random programs on this engine and on a plugin, in two processes (see tests/oracle/judge). The second does not link
+# the crate.
 values=$folder/values
 rm -rf "$values"
 mkdir "$values"
-LXLA_JUDGE_WRITE=$values \
-  cargo test --release --features engine-xla-rs --test oracle -- --ignored on_two_engines --nocapture || status=$?
-env -u LXLA_ENGINE -u XLA_FLAGS CARGO_TARGET_DIR="$folder/target_pjrt" LXLA_JUDGE_READ="$values" \
+LXLA_JUDGE_WRITE=$values cargo test $package --test oracle -- --ignored on_two_engines --nocapture || status=$?
+env -u LXLA_ENGINE -u XLA_FLAGS LXLA_JUDGE_READ="$values" \
   cargo test --release --test oracle -- --ignored on_two_engines --nocapture || status=$?
 exit $status

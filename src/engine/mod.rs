@@ -1,5 +1,5 @@
 //! Execution engines. An engine compiles StableHLO text, owns buffers, and executes programs; it is independent of
-//! tensors, traces and steps. [`start`] is the factory: the only place that knows which engines exist.
+//! tensors, traces and steps. [`start`] is the factory.
 
 pub mod cpu;
 mod partitions;
@@ -7,42 +7,24 @@ mod pjrt;
 mod plugin_info;
 mod plugin_options;
 mod processes;
+mod registry;
 pub mod sharded;
 
 pub use partitions::Partitions;
+pub use pjrt::{exit, settings};
 pub use plugin_info::PluginInfo;
 pub use plugin_options::{DEVICE_COUNT, OptionValue, PluginOptions};
 pub use processes::{KeyValueStore, Processes};
+pub use registry::{EngineKind, Start, register, start};
 pub use sharded::ShardedBuffer;
 
 use crate::error;
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Result};
 use crate::mesh::{Placement, Sharding};
 use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Engines, by the names in the C ABI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineKind {
-    /// A PJRT plugin: `pjrt`.
-    #[default]
-    Pjrt,
-    /// The crate `xla`: `xla-rs`.
-    XlaRs,
-}
-
-impl EngineKind {
-    /// Returns the engine with this name; `argument` is where it was given.
-    pub fn named(argument: &str, name: &str) -> Result<EngineKind> {
-        match name {
-            "pjrt" => Ok(EngineKind::Pjrt),
-            "xla-rs" => Ok(EngineKind::XlaRs),
-            _ => Err(error!(InvalidArgument, "{argument}: {} given; want pjrt or xla-rs", quoted(name))),
-        }
-    }
-}
 
 /// Options for starting an engine.
 #[derive(Clone, Default)]
@@ -59,14 +41,6 @@ pub struct EngineOptions {
     pub processes: Option<Processes>,
     /// Options of the caller for the plugin's client.
     pub plugin_options: PluginOptions,
-}
-
-/// Starts an engine.
-pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
-    match options.kind {
-        EngineKind::Pjrt => pjrt::start(options),
-        EngineKind::XlaRs => Err(error!(Unimplemented, "engine: xla-rs given; this library was built without it")),
-    }
 }
 
 /// Finds the PJRT plugins of this machine, and loads each in a process of its own to tell what it is. Starts no client.

@@ -88,9 +88,9 @@ struct Start {
 /// The engine that the options ask for. A plugin that is given by path is PJRT's, whatever the variable says.
 fn engine_kind(options: &EnvironmentOptions) -> Result<EngineKind> {
     match (options.engine, &options.plugin_path) {
-        (Some(EngineKind::XlaRs), Some(path)) => Err(error!(
+        (Some(EngineKind::Registered(name)), Some(path)) => Err(error!(
             InvalidArgument,
-            "options.plugin_path: {path:?} given with the engine xla-rs, which has no plugins; want NULL"
+            "options.plugin_path: {path:?} given with the engine {name}, which has no plugins; want NULL"
         )),
         (Some(kind), _) => Ok(kind),
         (None, Some(_)) => Ok(EngineKind::Pjrt),
@@ -116,7 +116,7 @@ impl Environment {
         });
         check_devices(&options)?;
         let kind = engine_kind(&options)?;
-        let at_once = options.plugin_path.is_some() || options.engine == Some(EngineKind::XlaRs);
+        let at_once = options.plugin_path.is_some() || matches!(options.engine, Some(EngineKind::Registered(_)));
         let cache_dir = options.cache_dir.or_else(from_variable);
         let environment = Environment {
             cpu: Device::open(&shared, Place::Cpu)?,

@@ -14,6 +14,12 @@
 //! programs that crash the process.
 //!
 //! `judge` compares two engines with each other. Its tests run only when they are asked for.
+//!
+//! `crates/xla-rs` builds these tests, too, and links its engine, which `LXLA_ENGINE` chooses.
+
+// Only what is used is linked, and the engine registers itself.
+#[cfg(engine_xla_rs)]
+use lazyxla_xla_rs as _;
 
 mod approximate;
 mod engine;

@@ -1,12 +1,7 @@
 //! A buffer of the crate's client.
 
-use super::{Client, check_device, element_type, failed};
-use crate::allocation::zeroed_bytes;
-use crate::engine::pjrt::exit;
-use crate::engine::{Buffer, HostCopy};
-use crate::error;
-use crate::error::{Error, Result};
-use crate::types::TensorType;
+use crate::{Client, check_device, element_type, error, failed};
+use lazyxla::extension::{Buffer, Error, HostCopy, Result, TensorType, exit, zeroed_bytes};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,14 +2,9 @@
 //! cannot pass the compile options that keep XLA from computing wrong numbers. The environment variable
 //! `LXLA_PLUGIN_CHECK` is `refuse` (the default), `warn` (log an error and use the engine) or `off`.
 
-use super::buffer::XlaRsBuffer;
-use super::{CRATE, Client, failed};
-use crate::engine::Buffer;
-use crate::error;
-use crate::error::Result;
-use crate::log::{Level, log};
-use crate::types::{DType, TensorType};
-use crate::variables;
+use crate::buffer::XlaRsBuffer;
+use crate::{CRATE, Client, error, failed};
+use lazyxla::extension::{Buffer, DType, Level, Result, TensorType, log, variable};
 use std::sync::Arc;
 use xla::{ElementType, PjRtLoadedExecutable, XlaBuilder, XlaOp};
 
@@ -22,7 +17,7 @@ const FLAGS: [(&str, &str); 3] = [
 
 /// Returns FAILED_PRECONDITION unless `given`, the content of `XLA_FLAGS`, has all of [`FLAGS`].
 pub(super) fn flags(given: &str) -> Result<()> {
-    let mode = variables::text("LXLA_PLUGIN_CHECK").unwrap_or_default();
+    let mode = variable("LXLA_PLUGIN_CHECK").unwrap_or_default();
     let given: Vec<&str> = given.split_whitespace().collect();
     let Some((_, without)) = FLAGS.iter().find(|(flag, _)| !given.contains(flag)) else { return Ok(()) };
     let all = FLAGS.map(|(flag, _)| flag).join(" ");
@@ -124,7 +119,7 @@ fn times(x: &[f32], w: &[f32]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use lazyxla::extension::Code;
 
     #[test]
     fn flags_that_are_missing_are_named() {

@@ -1,11 +1,8 @@
 //! A program that the crate compiled.
 
-use super::buffer::XlaRsBuffer;
-use super::{CRATE, Client, check_device, failed};
-use crate::engine::pjrt::exit;
-use crate::engine::{Buffer, Executable, Execution, ProgramMemory, Signature};
-use crate::error;
-use crate::error::Result;
+use crate::buffer::XlaRsBuffer;
+use crate::{CRATE, Client, check_device, error, failed};
+use lazyxla::extension::{Buffer, Executable, Execution, ProgramMemory, Result, Signature, exit};
 use std::borrow::Borrow;
 use std::sync::Arc;
 use xla::{PjRtBuffer, PjRtLoadedExecutable};

@@ -18,7 +18,7 @@ mod create;
 mod engine;
 mod event;
 mod executable;
-pub(super) mod exit;
+pub mod exit;
 mod find;
 mod host_memory;
 mod key_value;
@@ -34,7 +34,7 @@ mod plugin_file;
 mod remembered;
 #[cfg(test)]
 mod scratch;
-pub(super) mod settings;
+pub mod settings;
 #[allow(missing_docs)]
 mod sys;
 #[cfg(test)]

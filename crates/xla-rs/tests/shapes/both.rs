@@ -1,9 +1,9 @@
 //! One operation, recorded in a trace and in a builder.
 
-use lazyxla::testing::engine::element_type;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{NodeId, Trace};
 use lazyxla::testing::types::{DType, TensorType};
+use lazyxla_xla_rs::element_type;
 use std::fmt;
 use xla::{Shape, XlaBuilder, XlaOp};
 

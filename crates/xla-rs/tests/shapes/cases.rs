@@ -5,10 +5,10 @@ use crate::control::{conditional, while_loop};
 use crate::draw::Draw;
 use crate::einsum;
 use crate::indexed::{dynamic_slice, dynamic_update_slice, gather, scatter};
-use lazyxla::testing::engine::element_type;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
 use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes, RngAlgorithm, SpecialOp};
 use lazyxla::testing::types::{DType, TensorType};
+use lazyxla_xla_rs::element_type;
 use xla::{RandomAlgorithm, XlaBuilder, XlaComputation, XlaOp};
 
 /// An operation that is judged.

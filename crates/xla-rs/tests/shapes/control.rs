@@ -2,11 +2,11 @@
 
 use crate::both::{Both, Operand};
 use crate::draw::Draw;
-use lazyxla::testing::engine::element_type;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{Body, NodeId, Trace, take_body};
 use lazyxla::testing::ops::{self, Applied};
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use lazyxla_xla_rs::element_type;
 use std::fmt;
 use std::sync::Arc;
 use xla::{Shape, XlaBuilder, XlaComputation, XlaOp};

@@ -1,4 +1,5 @@
-//! Engine over the crate `xla` (cargo feature `engine-xla-rs`), which links an XLA that was built for one platform.
+//! lazyxla with an engine over the crate `xla`, which links an XLA that was built for one platform. Loading or linking
+//! this crate registers the engine under the name `xla-rs`; its cdylib is a `liblazyxla.so` with that engine.
 //!
 //! The crate runs programs of one device, and hides what this library asks of a runtime: events, the state of a buffer,
 //! the inputs of a run that may not be donated, compile options, executables as bytes. What can be emulated safely is:
@@ -8,22 +9,36 @@
 mod buffer;
 mod check;
 mod executable;
+mod stablehlo;
 
-use self::buffer::XlaRsBuffer;
-use self::executable::XlaRsExecutable;
-use super::pjrt::{exit, settings};
-use super::{Buffer, Engine, EngineOptions, Executable, Memory, Signature};
-use crate::error;
-use crate::error::{Error, Result};
-use crate::types::{DType, TensorType};
+use crate::buffer::XlaRsBuffer;
+use crate::executable::XlaRsExecutable;
+use lazyxla::extension::{
+    Buffer, DType, Engine, EngineOptions, Error, Executable, Memory, Result, Signature, TensorType, exit, register,
+    xla_flags,
+};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use xla::{ElementType, PjRtClient, XlaComputation};
+use xla::{ElementType, PjRtClient};
 
-/// Builds the computation of a program from its origin (see [`Engine::compile`]). Its result is the tuple of the outputs,
-/// and it consumes the donors of the signature.
-pub type Build = fn(&dyn Any) -> Result<XlaComputation>;
+/// Creates an error of the library.
+macro_rules! error {
+    ($code:ident, $($message:tt)*) => {
+        lazyxla::extension::Error::new(lazyxla::extension::Code::$code, format!($($message)*))
+    };
+}
+use error;
+
+/// Runs when the library is loaded, so that callers of the C ABI can name the engine.
+// SAFETY: the loader calls the functions in this section; this one only adds to a list.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static REGISTER: extern "C" fn() = register_engine;
+
+extern "C" fn register_engine() {
+    register("xla-rs", start);
+}
 
 /// Version of the crate.
 const CRATE: &str = "xla 0.4.4";
@@ -47,14 +62,13 @@ impl Client {
 /// Engine with one client of the crate.
 struct XlaRsEngine {
     client: Arc<Client>,
-    build: Build,
     platform: String,
     version: String,
 }
 
 /// Converts an error of the crate. Its message ends with a backtrace, which is dropped. The crate hides the status code;
 /// the messages of some begin with it.
-pub fn failed(error: xla::Error) -> Error {
+fn failed(error: xla::Error) -> Error {
     let text = match error {
         xla::Error::XlaError { msg, .. } => msg,
         other => other.to_string(),
@@ -63,7 +77,8 @@ pub fn failed(error: xla::Error) -> Error {
     if is_memory { error!(ResourceExhausted, "xla-rs: {text}") } else { error!(Internal, "xla-rs: {text}") }
 }
 
-/// The crate's name of a dtype. Five 8-bit floats have none: they are kept as u8, see [`hidden_type`].
+/// The crate's name of a dtype. Five 8-bit floats have none: their buffers are of u8, and programs take them as what
+/// they are, because the crate compares the sizes of arguments alone.
 pub fn element_type(dtype: DType) -> ElementType {
     match dtype {
         DType::Pred => ElementType::Pred,
@@ -88,29 +103,17 @@ pub fn element_type(dtype: DType) -> ElementType {
     }
 }
 
-/// XLA's number of a dtype that the crate has no name for (`PrimitiveType` in xla_data.proto); None for the others.
-pub fn hidden_type(dtype: DType) -> Option<u64> {
-    match dtype {
-        DType::F8E4M3B11FNUZ => Some(23),
-        DType::F8E5M2FNUZ => Some(24),
-        DType::F8E4M3FNUZ => Some(25),
-        DType::F8E4M3 => Some(28),
-        DType::F8E3M4 => Some(29),
-        _ => None,
-    }
-}
-
 /// Starts the engine: creates the crate's client of the CPU, and checks that it computes and donates as expected.
-pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
-    let EngineOptions { device_count, processes, build, .. } = options;
+fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
+    let EngineOptions { device_count, processes, .. } = options;
     if processes.is_some() {
         return Err(error!(Unimplemented, "process_count: the engine xla-rs runs in one process"));
     }
     if device_count > 1 {
         return Err(error!(Unimplemented, "device_count: {device_count} given; the engine xla-rs has one device"));
     }
-    let build = build.ok_or_else(|| error!(Internal, "the engine xla-rs was started without its builder"))?;
-    check::flags(&settings::text())?;
+    xla_flags::check()?;
+    check::flags(&xla_flags::text())?;
     let _inside = exit::enter()?;
     let inner = PjRtClient::cpu().map_err(failed)?;
     exit::register_again();
@@ -119,7 +122,7 @@ pub fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     check::run(&client)?;
     exit::register_again();
     client.peak.store(client.live.load(Ordering::Relaxed), Ordering::Relaxed);
-    Ok(Arc::new(XlaRsEngine { client, build, platform, version }))
+    Ok(Arc::new(XlaRsEngine { client, platform, version }))
 }
 
 impl Engine for XlaRsEngine {
@@ -134,7 +137,7 @@ impl Engine for XlaRsEngine {
     fn fingerprint(&self) -> Result<Vec<u8>> {
         let mut bytes = format!("xla-rs\n{CRATE}\n{}\n{}\n", self.platform, self.version).into_bytes();
         // The crate compiles with the options in this variable.
-        bytes.extend(settings::flags());
+        bytes.extend(xla_flags::content());
         Ok(bytes)
     }
 
@@ -146,12 +149,12 @@ impl Engine for XlaRsEngine {
         Ok(Arc::new(XlaRsBuffer::from_host(&self.client, ty, data)?))
     }
 
-    fn compile(&self, _text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>> {
+    fn compile(&self, text: &str, signature: Signature, _: &dyn Any) -> Result<Arc<dyn Executable>> {
         if signature.partitions.is_some() {
             return Err(error!(Unimplemented, "the engine xla-rs has no meshes: the crate {CRATE} runs one device"));
         }
         let _inside = exit::enter()?;
-        let computation = (self.build)(origin)?;
+        let computation = stablehlo::computation(text)?;
         let compiled = self.client.inner.compile(&computation).map_err(failed);
         exit::register_again();
         Ok(Arc::new(XlaRsExecutable::new(self.client.clone(), compiled?, signature)))
