@@ -1,7 +1,7 @@
 //! Products `transpose(x) * g` where `g` has fewer columns than `x`: gradients of the weights of a layer with fewer
 //! outputs than inputs. In f32, XLA's CPU backend transposes `x` for them, together with the operations that compute `x`,
 //! element by element. `transpose(g) * x`, the transpose of the same product, transposes less, and takes down to an eighth
-//! of the time (`benches/README.md`, "Narrow products"). In f64, both take about as long.
+//! of the time (`docs/xla-workarounds.md`, "Narrow products"). In f64, both take about as long.
 
 use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::ir::Op;
