@@ -352,48 +352,64 @@ const INTRODUCTION: &str = "\
 
 Written by `make header` from the library's tables of operations and from `c_tests/operations/ops_test.py`; do not edit.
 
-Every operation runs lazily, in a program that XLA compiles, and natively, at once. Accuracy is how far a result may be from
-the true value, in units of its last place, either way: the most that `ops_test.py` and, for functions of one number,
-`accuracy_sweep.py` (`make sweep`) measured against NumPy, computed in more precision: all numbers of 8 and 16 bits, f32 and f64
-of all exponents, complex numbers near poles, zeros, branch cuts, the unit circle and overflow. It holds for native tensors,
-which are more accurate than stated, and on the CPU plugins `fastatomstruct-xla-cpu` 2026.6.23, `lammps-jax-pjrt-cpu` 0.11.2 and
-`xla-cpu-pjrt` 0.0.1, which differ little. Some numbers are large because of a small range: exponential is off by 5 in f32
-within 1 of its overflow (not on `lammps-jax-pjrt-cpu`) and by 2 elsewhere; tanh by 7 in f64 between 19 and 20; gelu_tanh by more
-than 10 where the result is below 1e-4 of its argument, whose rounding it magnifies. *Exact* results are the nearest number,
-and integers and pred are always exact. Complex numbers are measured by their larger part; sums, products, means and what is made
-of them, and gamma and zeta functions of negative numbers, relative to the sizes of what comes together; Fourier transforms
-relative to their largest element. Of Cholesky factors and triangular solutions 1 is how far they are off, at most, if every
-element of the matrix is off by a unit in its last place.
-XLA flushes denormal numbers to 0, and native tensors do not.
-Where it moves 8-bit floats about, XLA's CPU may make another NaN of a NaN.
+Every operation works on lazy tensors, in programs that XLA compiles, and on native tensors, where it runs immediately.
+Operations without a counterpart in StableHLO are *composed*: recorded as several others. Operations of two operands
+also take a scalar for one of them (`lxla_binary_scalar`, `lxla_binary_with_scalar`, `lxla_compare_scalar`,
+`lxla_compare_with_scalar`) and work in place (`lxla_binary_inplace`, `lxla_binary_scalar_inplace`,
+`lxla_binary_with_scalar_inplace`).
 
-Two dtypes promote as in the Python array API standard (f16 with bf16 gives f32). f16 and bf16 are computed in f32, and
-rounded once, by every function, sum, product of matrices and composed operation here; so are 8-bit floats by all that is here.
+## Accuracy
 
-Of complex numbers StableHLO allows some operations that are refused here: XLA refuses cbrt, and ends the process on remainder;
-maximum, minimum and clamp compare real parts only, where the specification has an order of pairs; no array library has
-atan2. What powers, products and quotients of infinite complex numbers are is up to the device; functions of them have the
-values of C (annex G) and the array API standard everywhere, where those leave no choice. Powers of c64 are computed in c128, and
-off by 1; of c128 their error is relative to the power times `|exponent log(base)|`, where that is more than 1. A complex number
-converts to pred as NumPy has it, true where either part is not 0: StableHLO's `convert` looks at the real part.
+The column Accuracy has the largest error in units in the last place (ULPs) of the result's dtype, measured against
+NumPy in higher precision by `c_tests/operations/ops_test.py` and, for functions of one number, by
+`c_tests/operations/accuracy_sweep.py` (`make sweep`). The arguments are all numbers of 8 and 16 bits, f32 and f64 of
+all exponents, and complex numbers including those near poles, zeros, branch cuts, the unit circle and overflow.
 
-`lxla_topk` and the sorts count NaN as greater than every number, of either sign, and -0 as equal to 0, as NumPy. `chlo.top_k` has the
-total order of floats, in which NaN with a sign bit is the least and -0 is before 0: `lxla_topk_total_order`.
+- The bounds hold for lazy tensors on the [tested CPU plugins](plugins.md), which differ little, and for native tensors,
+  which are usually more accurate.
+- *Exact* means correctly rounded. Results of integer dtypes and of pred are always exact.
+- Errors are relative to the larger part for complex numbers; to the largest element for Fourier transforms; to the sum
+  of the magnitudes of the terms for sums, products and means, operations composed of them, and gamma and zeta functions
+  of negative numbers; to the power times `|exponent log(base)|`, where that is more than 1, for powers of c128.
+- For Cholesky factors and triangular solutions, 1 is the largest error that a change of one ULP in every element of the
+  matrix can cause.
+- XLA flushes denormal numbers to 0; native tensors keep them.
+- On CPU plugins, operations that move 8-bit floats may change NaN payloads.
 
-atan2 with a constant 1 passes the constant through an operation that changes nothing on CPU plugins, because
-`lammps-jax-pjrt-cpu` 0.11.2 gives other memory for arc tangents of some 60 and more elements; this goes when no supported plugin does.
+Some bounds are large because of a small range of arguments:
+
+| Operation | Error | Where | Elsewhere |
+|---|---|---|---|
+| exponential | 5 in f32 (not on `lammps-jax-pjrt-cpu`) | arguments within 1 of overflow | 2 |
+| tanh | 7 in f64 | arguments between 19 and 20 | less |
+| gelu_tanh | up to 1700 | results below 1e-4 of the argument, whose rounding the formula magnifies | 10 |
+
+## Dtypes
+
+Two dtypes promote as in the Python array API standard; f16 with bf16 gives f32. Functions, sums, matrix products and
+composed operations compute f16 and bf16 in f32 and round once; every operation does so for 8-bit floats.
+
+Some operations that StableHLO allows on complex numbers are INVALID_ARGUMENT here: cbrt, which XLA refuses; remainder,
+on which XLA ends the process; maximum, minimum and clamp, where XLA compares the real parts only and the specification
+compares pairs; and atan2, which no array library defines.
+
+Powers, products and quotients of infinite complex numbers depend on the device. Functions of infinite complex numbers
+have the values of C (annex G) and the array API standard on every device, where these define one. Powers of c64 are
+computed in c128. A complex number converts to pred as in NumPy: true if either part is not 0. (StableHLO's `convert`
+looks at the real part only.)
+
+`lxla_topk` and the sorts order as NumPy: NaN of either sign is larger than every number, and -0 equals 0.
+`lxla_topk_total_order` uses the total order of floats, as `chlo.top_k`: NaN with a sign bit is the smallest, and -0 is
+smaller than 0.
+
+[xla-workarounds.md](xla-workarounds.md) lists operations whose lowering avoids a fault of XLA.
 ";
 
 fn document() -> String {
     let accuracy = Accuracy::read();
     let (families, single, composed) = (families(&accuracy), single(&accuracy), composed(&accuracy));
     let mut out = INTRODUCTION.to_string();
-    let _ = writeln!(
-        out,
-        "\nOperations of two operands take a scalar for one of them: `lxla_binary_scalar`, `lxla_binary_with_scalar`, \
-         `lxla_compare_scalar`, `lxla_compare_with_scalar`; in place: `lxla_binary_inplace`, `lxla_binary_scalar_inplace`, \
-         `lxla_binary_with_scalar_inplace`. Operations without one of StableHLO are composed: recorded as several others.\n"
-    );
+    out.push('\n');
     let names = families.iter().chain(&single).map(|row| row.stablehlo.clone());
     let names: Vec<String> = names.chain(composed.iter().map(|row| row.name.clone())).collect();
     let rows: Vec<Row> = families.into_iter().chain(single).chain(composed).collect();
