@@ -1162,8 +1162,9 @@ typedef struct {
    */
   size_t struct_size;
   /**
-   * Path of the PJRT plugin. NULL: the variable `LXLA_PJRT_PLUGIN`, then the plugin installed by the set-up
-   * command, then the first existing file of `PJRT_NAMES_AND_LIBRARY_PATHS`.
+   * Path of the PJRT plugin. NULL: the file in the variable `LXLA_PJRT_PLUGIN`, else the first that exists of the
+   * default plugin in `lazyxla/` beside the library, in the build folder (for a library inside the source tree), and
+   * the files in `PJRT_NAMES_AND_LIBRARY_PATHS`.
    */
   const char *plugin_path;
   /**
@@ -1775,7 +1776,7 @@ lxla_status lxla_env_options_init(lxla_env_options *options);
  * and creating it may wait for them. A plugin that supports one process only (CPU plugins) gets a client of this
  * process alone; a warning is logged if it rejects the options `node_id` and `num_nodes`.
  *
- * INVALID_ARGUMENT if `plugin_options` is no JSON object of options: the message has the offset of the first wrong
+ * INVALID_ARGUMENT if `plugin_options` is not a JSON object of options: the message has the offset of the first wrong
  * byte, or the name of the option.
  */
 lxla_status lxla_env_create(const lxla_env_options *options,

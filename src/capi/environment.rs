@@ -107,7 +107,7 @@ unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> 
 /// and creating it may wait for them. A plugin that supports one process only (CPU plugins) gets a client of this
 /// process alone; a warning is logged if it rejects the options `node_id` and `num_nodes`.
 ///
-/// INVALID_ARGUMENT if `plugin_options` is no JSON object of options: the message has the offset of the first wrong
+/// INVALID_ARGUMENT if `plugin_options` is not a JSON object of options: the message has the offset of the first wrong
 /// byte, or the name of the option.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {

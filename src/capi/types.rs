@@ -61,8 +61,9 @@ pub struct lxla_device {
 pub struct lxla_env_options {
     /// sizeof(lxla_env_options), set by the caller.
     pub struct_size: usize,
-    /// Path of the PJRT plugin. NULL: the variable `LXLA_PJRT_PLUGIN`, then the plugin installed by the set-up
-    /// command, then the first existing file of `PJRT_NAMES_AND_LIBRARY_PATHS`.
+    /// Path of the PJRT plugin. NULL: the file in the variable `LXLA_PJRT_PLUGIN`, else the first that exists of the
+    /// default plugin in `lazyxla/` beside the library, in the build folder (for a library inside the source tree), and
+    /// the files in `PJRT_NAMES_AND_LIBRARY_PATHS`.
     pub plugin_path: *const c_char,
     /// Directory of the disk cache; created with mode 700 if it does not exist. The cache uses only the subdirectory
     /// `lazyxla-v2`. NULL: the variable `LXLA_CACHE_DIR`; if that is not set, there is no disk cache. An unusable

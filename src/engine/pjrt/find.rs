@@ -12,8 +12,7 @@ const DEFAULT_PLUGIN: &str = "fastatomstruct_xla_cpu/libpjrt_cpu.so";
 /// Package of the default plugin, in the syntax of `pip install`.
 const DEFAULT_PACKAGE: &str = "fastatomstruct-xla-cpu==2026.6.23";
 
-/// Returns `asked` if it is given, or else the plugin set by `LXLA_PJRT_PLUGIN`, or else the first that exists of:
-/// `lazyxla/` beside the installed library, the build folder (for a library inside it), `PJRT_NAMES_AND_LIBRARY_PATHS`.
+/// Returns `asked` if it is given, else the first plugin of the search order in docs/plugins.md.
 pub fn find(asked: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = asked {
         return Ok(path.to_path_buf());
