@@ -108,7 +108,7 @@ check:  ## What must hold besides the tests: format, lints, docs, header, symbol
 	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | diff include/lazyxla.symbols -
 	cargo test --test header --test operations
 
-header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md anew.
+header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md.
 	LXLA_WRITE_HEADER=1 cargo test --test header
 	LXLA_WRITE_HEADER=1 cargo test --test operations
 

@@ -16,7 +16,7 @@ static lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first XLA device
 #define CHECK(condition)                                                    \
   do {                                                                      \
     if (!(condition)) {                                                     \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
       exit(1);                                                              \
     }                                                                       \
   } while (0)

@@ -12,7 +12,7 @@ static lx::Tensor mean_squared_error(const lx::Tensor &prediction, const lx::Ten
   return lx::mean(difference * difference);
 }
 
-// Any function of lazyxla.h: check() throws, adopt() takes over the reference that the call gave.
+// Any function of lazyxla.h: check() throws, adopt() takes over the reference that the call returned.
 static lx::Tensor negated(const lx::Tensor &x) {
   lxla_tensor out;
   lx::check(lxla_unary(LXLA_UNARY_NEGATE, x.handle(), &out));

@@ -93,7 +93,7 @@ static void look_for_platform(const prefix_api *api) {
   static const char *const platforms[][2] = {{"cuda_version", "cuda"}, {"rocm_version", "rocm"}};
   if (!HAS(plugin_attributes)) return;
   ARGUMENTS(prefix_attributes_args, args);
-  if (api->plugin_attributes(&args.fields)) return;  // an error is no reason not to use the plugin
+  if (api->plugin_attributes(&args.fields)) return;  // an error is not a reason not to use the plugin
   const char *at = (const char *)args.fields.attributes;
   for (size_t i = 0; i < args.fields.num_attributes; i++) {
     const prefix_named_value *attribute = (const prefix_named_value *)(const void *)at;

@@ -30,7 +30,7 @@ def problems_of(document, text, recipes, shown):
         if not link:
             yield f"{document}: no line above the block `{first}` links to a file in examples/"
         elif code not in recipes.get(link[1], []):
-            yield f"{document}: the block `{first}` is no recipe of examples/{link[1]}"
+            yield f"{document}: the block `{first}` is not a recipe of examples/{link[1]}"
         else:
             shown.add((link[1], code))
 

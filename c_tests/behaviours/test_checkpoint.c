@@ -247,8 +247,8 @@ BOTH_TEST(t13_bad_policies_are_named) {
   lxla_computation c = {77};
   const char *const names[] = {"a", NULL};
   REFUSED(lxla_computation_checkpoint(none_c, 1, NULL, 0, &c), LXLA_INVALID_HANDLE, "f");
-  REFUSED(lxla_computation_checkpoint(f, 0, NULL, 0, &c), BAD, "policy: 0 is no LXLA_CHECKPOINT_* constant (1 to 4)");
-  REFUSED(lxla_computation_checkpoint(f, 5, NULL, 0, &c), BAD, "policy: 5 is no LXLA_CHECKPOINT_* constant (1 to 4)");
+  REFUSED(lxla_computation_checkpoint(f, 0, NULL, 0, &c), BAD, "policy: 0 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
+  REFUSED(lxla_computation_checkpoint(f, 5, NULL, 0, &c), BAD, "policy: 5 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
   REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, names, 1, &c), BAD, "saved_names: given without the policy LXLA_CHECKPOINT_SAVE_NAMED");
   REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, names, 2, &c), LXLA_NULL_ARGUMENT, "saved_names");
   REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, NULL, 1, &c), LXLA_NULL_ARGUMENT, "saved_names");

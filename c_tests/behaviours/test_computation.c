@@ -133,7 +133,7 @@ TEST(p7_captures_are_hidden_inputs) {
   out += sizeof(float);
   lxla_tensor y = called(f, &x, 1);
   char *text = text_of(y);
-  CHECK(!strstr(text, "dense<0x41200000>"));  // 10 is no constant
+  CHECK(!strstr(text, "dense<0x41200000>"));  // 10 is not a constant
   lxla_string_free(text);
   EQUAL(counter(env, "InboundBytes"), in);
   EQUAL(counter(env, "OutboundBytes"), out);

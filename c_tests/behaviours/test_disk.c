@@ -77,7 +77,7 @@ static void replace_by_fifo(const char *path) { CHECK(unlink(path) == 0 && mkfif
 static void replace_by_text(const char *path) {
   FILE *file = fopen(path, "wb");
   CHECK(file);
-  for (int i = 0; i < 200; i++) fputs("this is no executable ", file);
+  for (int i = 0; i < 200; i++) fputs("this is not an executable ", file);
   CHECK(fclose(file) == 0);
 }
 

@@ -198,6 +198,6 @@ TEST(devices_are_read) {
   CHECK(device.kind == LXLA_DEVICE_XLA && device.ordinal == 2);
   OK(lxla_device_parse("cpu", &device));
   CHECK(device.kind == LXLA_DEVICE_CPU && device.ordinal == 0);
-  REFUSED(lxla_device_parse("tpu:0", &device), LXLA_INVALID_ARGUMENT, "\"tpu:0\" is no device");
+  REFUSED(lxla_device_parse("tpu:0", &device), LXLA_INVALID_ARGUMENT, "\"tpu:0\" is not a device");
   CHECK(device.kind == LXLA_DEVICE_CPU);
 }

@@ -80,7 +80,7 @@ TEST(a_save_keeps_the_access_control_list) {
   finish(env);
 }
 
-// --- Links, and what is no regular file ------------------------------------------------------------------------------
+// --- Links, and what is not a regular file ------------------------------------------------------------------------------
 
 TEST(symbolic_links_are_followed) {
   lxla_env env = start();

@@ -315,8 +315,8 @@ TEST(files_that_are_none_are_told) {
   REFUSED(lxla_file_names("no_such_file", &json), LXLA_NOT_FOUND, "no_such_file");
   FILE *file = fopen(FILE_NAME, "w");
   CHECK(file && fputs("this is not safetensors at all", file) >= 0 && fclose(file) == 0);
-  REFUSED(lxla_load(env, XLA(0), FILE_NAME, "a", &t), LXLA_DATA_LOSS, "is no safetensors file");
-  REFUSED(lxla_file_names(FILE_NAME, &json), LXLA_DATA_LOSS, "is no safetensors file");
+  REFUSED(lxla_load(env, XLA(0), FILE_NAME, "a", &t), LXLA_DATA_LOSS, "is not a safetensors file");
+  REFUSED(lxla_file_names(FILE_NAME, &json), LXLA_DATA_LOSS, "is not a safetensors file");
   lxla_tensor u = one(env, 1);
   save1("u", u);
   REFUSED(lxla_load(env, XLA(0), FILE_NAME, "v", &t), LXLA_NOT_FOUND, "has no tensor \"v\"; it has u");

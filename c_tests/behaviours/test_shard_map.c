@@ -195,7 +195,7 @@ MESH_TEST(m3_arguments_and_results_have_shardings_of_their_own, "a=2,b=4") {
   const lxla_tensor sum = all_reduced(LXLA_REDUCE_SUM, total(y), "a");
   const lxla_tensor scattered = reduce_scattered(LXLA_REDUCE_SUM, product(x, w), "b", 1);
   const lxla_computation body = traces(TENSORS(x, w, c), TENSORS(y, sum, scattered));
-  // Arguments of other shardings are split anew; pending ones are computed on the way.
+  // Arguments of other shardings are split again; pending ones are computed on the way.
   const lxla_tensor args[] = {counting(DIMS(8, 16), "-,a"), times(counting(DIMS(16, 8), ""), 0.5), counting(DIMS(8), "b")};
   lxla_tensor r[3];
   mapped(body, TEXTS("a,b", "b,-", ""), args, 3, TEXTS("a,-", "", "a,b"), r, 3);

@@ -47,7 +47,7 @@ def started(library, plugin):
 
 def check_list(plugins, there):
     cuda, tpu, tt, rocm = (plugins[name] for name in ("xla_cuda_plugin.so", "libtpu.so", "libtt.so", "xla_rocm_plugin.so"))
-    assert "sdk.so" not in plugins, "a library that is no plugin"
+    assert "sdk.so" not in plugins, "a library that is not a plugin"
     of = lambda plugin: (plugin["found"], plugin["name"], plugin["package"], plugin["api_version"], plugin["platform"])
     assert of(cuda) == ("entry_point", "xla_cuda13", "jax_cuda13_pjrt 0.12.0.1", "0.116", "cuda"), cuda
     assert of(tpu) == ("package", None, "libtpu 0.0.52", "0.117", None), tpu

@@ -106,7 +106,7 @@ TEST(e10_plugins_that_hang_or_crash_have_errors_and_do_no_harm) {
       {"crash", "\"error\":\"it ended its process (signal: 11 (SIGSEGV)"},
       {"crash", ") in PJRT_Plugin_Initialize\""},
       {"error", "\"error\":\"PJRT_Plugin_Initialize: no devices: \\\"none\\\" \xef\xbf\xbd here\""},
-      // Initialized: what its attributes do is no reason not to use it.
+      // Initialized: what its attributes do is not a reason not to use it.
       {"attributes", "\"error\":null"},
       {"attributes", "\"api_version\":\"0.99\""},
       {"noisy", "\"api_version\":\"0.99\",\"default\":false,\"error\":null,"},
@@ -243,7 +243,7 @@ TEST(e10_without_file_descriptors_there_is_no_list_instead_of_an_empty_one) {
 TEST(e10_a_missing_probe_is_told) {
   char *json = (char *)"unchanged", *const before = json;
   CHECK(setenv("LXLA_PROBE", "/nonexistent/lazyxla-probe", 1) == 0);
-  REFUSED(lxla_plugin_list(&json), LXLA_NOT_FOUND, "LXLA_PROBE: /nonexistent/lazyxla-probe is no file");
+  REFUSED(lxla_plugin_list(&json), LXLA_NOT_FOUND, "LXLA_PROBE: /nonexistent/lazyxla-probe is not a file");
   CHECK(setenv("LXLA_PROBE", "/etc/passwd", 1) == 0);
   REFUSED(lxla_plugin_list(&json), LXLA_FAILED_PRECONDITION, "the program /etc/passwd cannot be started");
   CHECK(unsetenv("LXLA_PROBE") == 0);

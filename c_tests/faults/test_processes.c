@@ -243,7 +243,7 @@ TEST(m8_failures_of_the_store_are_errors_of_the_creation) {
     fails(calls[i], (answer){NULL, LXLA_PERMISSION_DENIED}, LXLA_PERMISSION_DENIED, "PERMISSION_DENIED for the key");
     // Codes that are this library's own, or none, are INTERNAL.
     fails(calls[i], (answer){NULL, LXLA_NULL_ARGUMENT}, LXLA_INTERNAL, "NULL_ARGUMENT for the key \"k\"");
-    fails(calls[i], (answer){"why", 99}, LXLA_INTERNAL, "99, which is no status code, for the key \"k\": why");
+    fails(calls[i], (answer){"why", 99}, LXLA_INTERNAL, "99, which is not a status code, for the key \"k\": why");
   }
   for (int i = 1; i < 3; i++)
     fails(calls[i], (answer){NULL, LXLA_OK}, LXLA_INTERNAL, "OK for the key \"k\" without a reply");

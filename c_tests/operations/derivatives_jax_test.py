@@ -452,7 +452,7 @@ def unknown(operations):
     names, tables = {base_name(operation) for operation in operations}, FUNCTIONS.keys() | WITHOUT.keys()
     yield from (f"{name}: neither FUNCTIONS nor WITHOUT has it" for name in sorted(names - tables))
     tables |= CONVENTIONS.keys()
-    yield from (f"{name}: a table has it, and it is no operation" for name in sorted(tables - names))
+    yield from (f"{name}: a table has it, and it is not an operation" for name in sorted(tables - names))
 
 
 def check_all(native, place, operations, count):

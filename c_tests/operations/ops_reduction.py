@@ -31,7 +31,7 @@ def reduces():
 
 
 def lowest(name, dtype):
-    """Returns the greatest, or the least, of no elements."""
+    """Returns the largest, or the least, of no elements."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min if name == "max" else np.iinfo(dtype).max
     return -np.inf if name == "max" else np.inf

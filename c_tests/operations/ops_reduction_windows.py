@@ -47,7 +47,7 @@ def reduce_with(name, takes, function):
 
 
 def reduce_pairs():
-    """Returns the greatest element of one tensor, and the element of another at the same position."""
+    """Returns the largest element of one tensor, and the element of another at the same position."""
 
     def record(world, a, i, b, j):
         more = world.make("lxla_compare", constants.COMPARE_GT, b, a)

@@ -1,4 +1,4 @@
-"""Sorts, and the greatest elements, as ops_test.py compares them."""
+"""Sorts, and the largest elements, as ops_test.py compares them."""
 
 import functools
 
@@ -20,7 +20,7 @@ def rows_of(name, has_infinite=True):
 
 
 def order(x, axis, descending):
-    """Returns the indices that sort, with equal elements in their order. NaN is the greatest."""
+    """Returns the indices that sort, with equal elements in their order. NaN is the largest."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     size = x.shape[axis]

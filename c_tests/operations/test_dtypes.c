@@ -26,7 +26,7 @@ TEST(dtypes_are_looked_up) {
   int32_t dtype = 0, flag = 7;
   OK(lxla_dtype_size(C128, &size));
   EQUAL(size, 16);
-  REFUSED(lxla_dtype_size(99, &size), BAD, "dtype: 99 is no LXLA_DTYPE_* constant");
+  REFUSED(lxla_dtype_size(99, &size), BAD, "dtype: 99 is not an LXLA_DTYPE_* constant");
   REFUSED(lxla_dtype_size(F32, NULL), LXLA_NULL_ARGUMENT, "out_size_bytes");
   OK(lxla_dtype_promote(S64, BF16, &dtype));
   EQUAL(dtype, BF16);
@@ -93,7 +93,7 @@ TEST(scalars_are_cast_as_numpy_casts_them) {
   RELEASE(t);
   OK(lxla_env_release(env));
   out.dtype = 77;
-  REFUSED(lxla_scalar_cast(&x, 99, &out), BAD, "dtype: 99 is no LXLA_DTYPE_* constant");
+  REFUSED(lxla_scalar_cast(&x, 99, &out), BAD, "dtype: 99 is not an LXLA_DTYPE_* constant");
   REFUSED(lxla_scalar_cast(NULL, S8, &out), LXLA_NULL_ARGUMENT, "scalar: it is NULL");
   REFUSED(lxla_scalar_cast(&x, S8, NULL), LXLA_NULL_ARGUMENT, "out_scalar");
   x.dtype = 0;

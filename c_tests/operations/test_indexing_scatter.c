@@ -87,7 +87,7 @@ static void gathers(void) {
   REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "index_vector_dim: it is 2; indices are s8[3], want 0 to 1");
   bad = rows((int64_t[]){1, 2});
   AXES(bad, offset_dims, -1);
-  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "offset_dims: -1 is no axis; there are 2");
+  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "offset_dims: -1 is not an axis; there are 2");
   REFUSED(lxla_gather(x, x, &options, &out), LXLA_INVALID_ARGUMENT, "indices: they are f32[3,4]; want integers");
   REFUSED(lxla_gather(x, s8, NULL, &out), LXLA_NULL_ARGUMENT, "options: it is NULL");
   bad = rows((int64_t[]){1, 2});
@@ -291,7 +291,7 @@ static void along_an_axis(void) {
     OK(lxla_scatter_along(op, x, i, u, 1, &out));
     has(__FILE__, __LINE__, out, F32, DIMS(2, 3), want[op - 1], sizeof want[0]);
   }
-  REFUSED(lxla_scatter_along(6, x, i, u, 1, &out), LXLA_INVALID_ARGUMENT, "op: 6 is no LXLA_SCATTER_* constant (1 to 5)");
+  REFUSED(lxla_scatter_along(6, x, i, u, 1, &out), LXLA_INVALID_ARGUMENT, "op: 6 is not an LXLA_SCATTER_* constant (valid: 1 to 5)");
   REFUSED(lxla_scatter_along(2, x, i, x, 1, &out), LXLA_INVALID_ARGUMENT, "updates: they are f32[2,3]; indices are s8[2,4] and x is f32[2,3], want f32[2,4]");
   REFUSED(lxla_scatter_along(2, x, row, u, 1, &out), LXLA_INVALID_ARGUMENT, "they may differ on axis 1 only");
   // NaN is kept, and combined as by maximum.

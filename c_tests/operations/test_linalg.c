@@ -96,7 +96,7 @@ static void algebra_refusals(void) {
   REFUSED(lxla_triangular_solve(batch, a, 0, 1, 0, 1, &out), BAD, "b: it is f32[2,2]; a is f32[1,2,2], and wants its batch axes and 2 columns");
   REFUSED(lxla_triangular_solve(wide, a, 1, 1, 0, 1, &out), BAD, "triangular_solve takes square matrices");
   REFUSED(lxla_triangular_solve(a, whole, 1, 1, 0, 1, &out), BAD, "do not promote");
-  REFUSED(lxla_triangular_solve(a, a, 1, 1, 0, 0, &out), BAD, "transpose_a: 0 is no LXLA_TRANSPOSE_* constant (1 to 3)");
+  REFUSED(lxla_triangular_solve(a, a, 1, 1, 0, 0, &out), BAD, "transpose_a: 0 is not an LXLA_TRANSPOSE_* constant (valid: 1 to 3)");
   REFUSED(lxla_triangular_solve(a, a, 1, 1, -1, 1, &out), BAD, "unit_diagonal: -1 given; want 0 or 1");
   REFUSED(lxla_triangular_solve(a, none, 1, 1, 0, 1, &out), LXLA_INVALID_HANDLE, "b");
   RELEASE(a, wide, v, whole, batch);
@@ -155,7 +155,7 @@ static void transform_refusals(void) {
   REFUSED(lxla_fft(3, x, LENGTHS(2, 4, 1), &out), BAD, "n_lengths: 3 given; x is f32[2,4], want 1 to 2");
   REFUSED(lxla_fft(3, x, NULL, 0, &out), BAD, "n_lengths: 0 given");
   REFUSED(lxla_fft(3, scalar, NULL, 1, &out), BAD, "n_lengths: 1 given; x is f32[]");
-  REFUSED(lxla_fft(5, z, LENGTHS(3), &out), BAD, "op: 5 is no LXLA_FFT_* constant (1 to 4)");
+  REFUSED(lxla_fft(5, z, LENGTHS(3), &out), BAD, "op: 5 is not an LXLA_FFT_* constant (valid: 1 to 4)");
   RELEASE(x, z, half, scalar);
 }
 

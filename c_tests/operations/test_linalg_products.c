@@ -107,7 +107,7 @@ static void dot_refusals(void) {
   REFUSED(DOT(a, a, 0, 0, 1, 2, 0), BAD, "rhs_batching, rhs_contracting: axis 2 is out of range for rank 2");
   REFUSED(DOT(a, a, 0, 0, 1, 1, S32), BAD, "dtype: s32 given");
   REFUSED(DOT(a, a, 0, 0, 1, 1, BF16), BAD, "f32 does not promote to it");
-  REFUSED(DOT(a, a, 0, 0, 1, 1, 99), BAD, "dtype: 99 is no LXLA_DTYPE_* constant");
+  REFUSED(DOT(a, a, 0, 0, 1, 1, 99), BAD, "dtype: 99 is not an LXLA_DTYPE_* constant");
   REFUSED(lxla_dot_general(pred, pred, NULL, NULL, 0, AXES(0), AXES(0), 1, 0, &out), BAD, "pred[2]: dot_general takes numbers");
   REFUSED(lxla_dot_general(a, whole, NULL, NULL, 0, AXES(0), AXES(0), 1, 0, &out), BAD, "do not promote");
   REFUSED(lxla_dot_general(a, a, NULL, NULL, 1, NULL, NULL, 0, 0, &out), LXLA_NULL_ARGUMENT, "lhs_batching: it is NULL");
@@ -203,13 +203,13 @@ static void einsum_refusals(void) {
   WRONG("ij,jk->ik", "equation \"ij,jk->ik\": 'j' is 2 in tensors[1], which is f32[2,3], and 3 in tensors[0]", a, a);
   WRONG("ii", "equation \"ii\": 'i' is 3 in tensors[0], which is f32[2,3], and 2 in tensors[0]", a);
   WRONG("ijij->ij", "equation \"ijij->ij\": 'i' is 3 in tensors[0], which is f32[2,3,3,2], and 2 in tensors[0]", four);
-  WRONG("ijjk->ij,k", "',' is no letter", four);
+  WRONG("ijjk->ij,k", "',' is not a letter", four);
   WRONG("ij,jk", "it has 2 operands; 1 tensors given", a);
   WRONG("i", "tensors[0] has 2 axes; its indices are 'i', which are 1", a);
   WRONG("ij->ijk", "'k' occurs only after '->'", a);
   WRONG("ij->ii", "'i' occurs twice after '->'", a);
-  WRONG("i1", "'1' is no letter", a);
-  WRONG("i.j", "'.' is no letter", a);
+  WRONG("i1", "'1' is not a letter", a);
+  WRONG("i.j", "'.' is not a letter", a);
   WRONG("...->", "'...' covers 2 axes, and is missing after '->'", a);
   WRONG("i->i", "einsum takes numbers", pred);
   WRONG("ij,i", "tensors[1] is s32[2]", a, whole);

@@ -95,7 +95,7 @@ static void activations(void) {
   lxla_tensor c = ARRAY(LXLA_DTYPE_C64, float, DIMS(1), 1, 2);
   REFUSED(lxla_activation(LXLA_ACTIVATION_GELU, whole, &out), BAD, "x: gelu takes floats, not s8[3]");
   REFUSED(lxla_activation(LXLA_ACTIVATION_RELU, c, &out), BAD, "x: relu takes integers and floats, not c64[1]");
-  REFUSED(lxla_activation(13, x, &out), BAD, "op: 13 is no LXLA_ACTIVATION_* constant (1 to 12)");
+  REFUSED(lxla_activation(13, x, &out), BAD, "op: 13 is not an LXLA_ACTIVATION_* constant (valid: 1 to 12)");
   RELEASE(x, far, whole, c);
 }
 

@@ -65,7 +65,7 @@ static void generators(void) {
   lxla_tensor narrow = ARRAY(U32, uint32_t, DIMS(2), 1, 2);
   REFUSED(lxla_rng_bit_generator(THREE_FRY, wide, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "state: it is u64[3]; want u64[2]");
   REFUSED(lxla_rng_bit_generator(PHILOX, narrow, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "state: it is u32[2]; want u64[2] or u64[3]");
-  REFUSED(lxla_rng_bit_generator(3, state, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "algorithm: 3 is no LXLA_RNG_* constant (1 to 2)");
+  REFUSED(lxla_rng_bit_generator(3, state, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "algorithm: 3 is not an LXLA_RNG_* constant (valid: 1 to 2)");
   REFUSED(lxla_rng_bit_generator(PHILOX, state, PRED, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "dtype: pred given");
   REFUSED(lxla_rng_bit_generator(PHILOX, state, C64, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "dtype: c64 given");
   REFUSED(lxla_rng_bit_generator(PHILOX, state, U32, DIMS(-1), &next, &out), LXLA_INVALID_ARGUMENT, "dims[0] is -1");

@@ -269,7 +269,7 @@ static void cumulative_reductions(void) {
   HAS(cumulative(LXLA_REDUCE_SUM, one, 0, 0), F32, float, DIMS(1), -0.0f);
   REFUSED(lxla_cumulative(LXLA_REDUCE_MAX, z, 0, 0, &out), LXLA_INVALID_ARGUMENT, "x: this reduction takes integers and floats, not c128[2]");
   REFUSED(lxla_cumulative(LXLA_REDUCE_SUM, x, 2, 0, &out), LXLA_INVALID_ARGUMENT, "axis 2 is out of range for rank 2");
-  REFUSED(lxla_cumulative(7, x, 0, 0, &out), LXLA_INVALID_ARGUMENT, "op: 7 is no LXLA_REDUCE_* constant");
+  REFUSED(lxla_cumulative(7, x, 0, 0, &out), LXLA_INVALID_ARGUMENT, "op: 7 is not an LXLA_REDUCE_* constant");
   REFUSED(lxla_cumulative(1, x, 0, -1, &out), LXLA_INVALID_ARGUMENT, "reverse: -1 given");
   RELEASE(x, f, p, z, b, empty, one);
 }

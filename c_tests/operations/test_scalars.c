@@ -133,7 +133,7 @@ static void scalars(void) {
   OK(lxla_compare_with_scalar(LXLA_COMPARE_LT, big, &most, 1, &out));
   HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 0);
   REFUSED(lxla_compare_scalar(LXLA_COMPARE_GT, big, 0.5, &out), BAD, "0.5 cannot be represented in s64");
-  REFUSED(lxla_compare_scalar(7, x, 0.5, &out), BAD, "op: 7 is no LXLA_COMPARE_* constant (1 to 6)");
+  REFUSED(lxla_compare_scalar(7, x, 0.5, &out), BAD, "op: 7 is not an LXLA_COMPARE_* constant (valid: 1 to 6)");
   REFUSED(lxla_compare_with_scalar(1, x, &two, 2, &out), BAD, "scalar_on_left: 2 given; want 0 or 1");
   lxla_tensor dst = ARRAY(F32, float, DIMS(2), 1, 8), old = snapshot(dst);
   OK(lxla_binary_with_scalar_inplace(SUB, dst, &two, 1));

@@ -1,4 +1,4 @@
-// Sorting by a computation and by numbers, and the greatest elements; lazy and native.
+// Sorting by a computation and by numbers, and the largest elements; lazy and native.
 #include "combiners.h"
 
 static void sorts_by_computations(void) {
@@ -46,7 +46,7 @@ static void sorts_by_computations(void) {
   lxla_tensor apart[] = {x[0], y};
   REFUSED(lxla_sort(order, apart, 2, 0, 0, out), LXLA_INVALID_ARGUMENT, "inputs[1] is s32[7] and inputs[0] is s32[2,5]; want one shape");
   lxla_computation at_most = comparison(LXLA_COMPARE_LE, S32), sum = of_two(ADD, S32);
-  REFUSED(lxla_sort(at_most, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT, "comparator: it compares by LE, which is no strict order; want LT or GT");
+  REFUSED(lxla_sort(at_most, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT, "comparator: it compares by LE, which is not a strict order; want LT or GT");
   REFUSED(lxla_sort(sum, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT, "comparator: its results are s32[]; those wanted are pred[]");
   for (int i = 0; i < 4; i++) RELEASE(p[i]);
   DONE(order, second, by_size, at_most, sum);
@@ -91,7 +91,7 @@ static void sorts_of_numbers(void) {
   REFUSED(lxla_sort_along(x, 1, 0, 0, &out), LXLA_INVALID_ARGUMENT, "axis 1 is out of range for rank 1");
   REFUSED(lxla_sort_along(x, 0, 3, 0, &out), LXLA_INVALID_ARGUMENT, "descending: 3 given");
   REFUSED(lxla_argsort(x, 0, 0, 0, F32, &out), LXLA_INVALID_ARGUMENT, "index_dtype: it is f32; want an integer");
-  REFUSED(lxla_argsort(x, 0, 0, 0, 99, &out), LXLA_INVALID_ARGUMENT, "index_dtype: dtype: 99 is no LXLA_DTYPE_* constant");
+  REFUSED(lxla_argsort(x, 0, 0, 0, 99, &out), LXLA_INVALID_ARGUMENT, "index_dtype: dtype: 99 is not an LXLA_DTYPE_* constant");
   RELEASE(x, m, b, s8, u64, p, empty, z);
 }
 
@@ -135,7 +135,7 @@ static void greatest_elements(void) {
   RELEASE(x, s32, s64, f64, h, p);
 }
 
-// The k greatest of many, where XLA uses a search instead of a sort: the order is that of NumPy's stable argsort.
+// The k largest of many, where XLA uses a search instead of a sort: the order is that of NumPy's stable argsort.
 static void greatest_of_many(void) {
   enum { MANY = 20000, K = 50 };
   static float values[MANY], top[K], want[K];
@@ -230,7 +230,7 @@ static void first_by_total_order(void) {
   OK(lxla_topk_total_order(h, 5, 0, 1, S64, &v, &i));
   HAS(i, S64, int64_t, DIMS(5), 2, 4, 1, 0, 3);
   RELEASE(v);
-  // In the other order, NaN of either sign is the greatest, and the two zeros are equal.
+  // In the other order, NaN of either sign is the largest, and the two zeros are equal.
   OK(lxla_topk(h, 5, 0, 1, S64, &v, &i));
   HAS(i, S64, int64_t, DIMS(5), 2, 3, 4, 0, 1);
   RELEASE(v, h);

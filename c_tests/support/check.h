@@ -38,14 +38,14 @@ static lxla_test *lxla_tests, **lxla_tests_end = &lxla_tests;
 
 #define CHECK(condition)                                                      \
   do {                                                                        \
-    if (!(condition)) FAIL("not so: %s", #condition);                         \
+    if (!(condition)) FAIL("check failed: %s", #condition);                         \
   } while (0)
 
 #define OK(call)                                                              \
   do {                                                                        \
     lxla_status status_ = (call);                                             \
     if (status_ != LXLA_OK)                                                   \
-      FAIL("%s gave %s: %s", #call, lxla_status_name(status_), lxla_last_error_message()); \
+      FAIL("%s returned %s: %s", #call, lxla_status_name(status_), lxla_last_error_message()); \
   } while (0)
 
 // Checks that the call fails with this status, and that its message contains these words.
@@ -53,7 +53,7 @@ static lxla_test *lxla_tests, **lxla_tests_end = &lxla_tests;
   do {                                                                        \
     lxla_status status_ = (call);                                             \
     if (status_ != (wanted))                                                  \
-      FAIL("%s gave %s, want %s: %s", #call, lxla_status_name(status_), lxla_status_name(wanted), \
+      FAIL("%s returned %s, want %s: %s", #call, lxla_status_name(status_), lxla_status_name(wanted), \
            status_ == LXLA_OK ? "" : lxla_last_error_message());              \
     if (!strstr(lxla_last_error_message(), words))                            \
       FAIL("%s says \"%s\", want \"%s\" in it", #call, lxla_last_error_message(), words); \

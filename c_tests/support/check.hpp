@@ -25,7 +25,7 @@ namespace {
 #define CHECK(...)                                                            \
   do {                                                                        \
     if (!(__VA_ARGS__)) {                                                     \
-      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
+      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
       std::exit(1);                                                           \
     }                                                                         \
   } while (0)

@@ -51,7 +51,7 @@ inline Tensor logsumexp(const Tensor &x, const Dims &axes, bool keep = false) {
 inline Tensor logsumexp(const Tensor &x) {
   return Tensor::make<lxla_logsumexp>(x.handle(), detail::all_axes, size_t{0}, 0);
 }
-/// Returns the index of the greatest element along an axis.
+/// Returns the index of the largest element along an axis.
 inline Tensor argmax(const Tensor &x, int64_t axis, bool keep = false, int32_t index_dtype = LXLA_DTYPE_S64) {
   return Tensor::make<lxla_argmax>(x.handle(), axis, keep ? 1 : 0, index_dtype);
 }

@@ -34,7 +34,7 @@ fn parse(given: &str) -> Result<lxla_device> {
         ("cpu", Some(0)) => Ok(lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 }),
         ("xla", Some(ordinal)) => Ok(lxla_device { kind: LXLA_DEVICE_XLA, ordinal }),
         ("mesh", Some(ordinal)) if given != "mesh" => Ok(lxla_device { kind: LXLA_DEVICE_MESH, ordinal }),
-        _ => Err(error!(InvalidArgument, "text: {given:?} is no device; want \"cpu\", \"xla:N\" or \"mesh:N\"")),
+        _ => Err(error!(InvalidArgument, "text: {given:?} is not a device; want \"cpu\", \"xla:N\" or \"mesh:N\"")),
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn kind_of(device: lxla_device) -> Result<DeviceKind> {
         LXLA_DEVICE_CPU => Ok(DeviceKind::Cpu),
         LXLA_DEVICE_XLA => Ok(DeviceKind::Xla),
         LXLA_DEVICE_MESH => Ok(DeviceKind::Mesh),
-        other => Err(error!(InvalidArgument, "device: kind {other} is no LXLA_DEVICE_* constant (0 to 3)")),
+        other => Err(error!(InvalidArgument, "device: kind {other} is not an LXLA_DEVICE_* constant (valid: 0 to 3)")),
     }
 }
 

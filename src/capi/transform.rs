@@ -335,7 +335,10 @@ unsafe fn policy_of(argument: &str, policy: i32, list: &str, names: &[*const c_c
             return names.iter().map(name).collect::<Result<_>>().map(Checkpoint::SaveNamed);
         }
         other => {
-            return Err(error!(InvalidArgument, "{argument}: {other} is no LXLA_CHECKPOINT_* constant (1 to 4)"));
+            return Err(error!(
+                InvalidArgument,
+                "{argument}: {other} is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)"
+            ));
         }
     };
     match names {

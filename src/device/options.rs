@@ -93,7 +93,7 @@ impl Options {
 
     /// Sets an option by name.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
-        let wrong = |wanted: &str| error!(InvalidArgument, "value: {value:?} is no value of {name}; want {wanted}");
+        let wrong = |wanted: &str| error!(InvalidArgument, "value: {value:?} is not a value of {name}; want {wanted}");
         let switch = || match value {
             "true" => Ok(true),
             "false" => Ok(false),

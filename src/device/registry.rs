@@ -41,7 +41,7 @@ pub(super) fn give_back(table: u32) {
 fn invalid(argument: &str, handle: TensorHandle) -> Error {
     match handle.0 {
         0 => error!(InvalidHandle, "{argument}: the tensor handle is 0, which is none"),
-        id => error!(InvalidHandle, "{argument}: {id:#x} is no tensor handle, or the tensor was released"),
+        id => error!(InvalidHandle, "{argument}: {id:#x} is not a tensor handle, or the tensor was released"),
     }
 }
 

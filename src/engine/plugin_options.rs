@@ -153,7 +153,7 @@ impl<'de> Visitor<'de> for PairsVisitor {
     }
 }
 
-/// Error of a text that is no JSON, with the offset of the first wrong byte.
+/// Error of a text that is not JSON, with the offset of the first wrong byte.
 fn syntax(text: &str, error: &serde_json::Error) -> Error {
     let lines: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let byte = if error.is_eof() { text.len() } else { (lines + error.column()).saturating_sub(1) };
@@ -166,7 +166,9 @@ fn syntax(text: &str, error: &serde_json::Error) -> Error {
 fn value_of(raw: &str) -> std::result::Result<OptionValue, String> {
     let shown = shortened(raw, MOST_BYTES_OF_A_VALUE);
     match raw.bytes().next() {
-        Some(b'"') => serde_json::from_str(raw).map(OptionValue::Text).map_err(|e| format!("is no valid string: {e}")),
+        Some(b'"') => {
+            serde_json::from_str(raw).map(OptionValue::Text).map_err(|e| format!("is not a valid string: {e}"))
+        }
         Some(b't' | b'f') => Ok(OptionValue::Flag(raw == "true")),
         Some(b'[') => integers_of(raw).map(OptionValue::Integers),
         Some(b'{') => Err(format!("is an object; {WANTED_VALUE}")),
@@ -182,7 +184,7 @@ fn value_of(raw: &str) -> std::result::Result<OptionValue, String> {
 }
 
 fn integers_of(raw: &str) -> std::result::Result<Vec<i64>, String> {
-    let items: Vec<&RawValue> = serde_json::from_str(raw).map_err(|e| format!("is no valid list: {e}"))?;
+    let items: Vec<&RawValue> = serde_json::from_str(raw).map_err(|e| format!("is not a valid list: {e}"))?;
     let integer = |(index, item): (usize, &&RawValue)| {
         let shown = shortened(item.get(), MOST_BYTES_OF_A_VALUE);
         item.get().parse::<i64>().map_err(|_| format!("has {shown} at index {index}; want integers of 64 bits"))
@@ -265,7 +267,7 @@ mod tests {
             refused(r#"{"a": 1e39}"#),
             "byte 6: \"a\" is 1e39; want a number that a float of 32 bits can represent"
         );
-        assert!(refused(r#"{"a": "\ud800"}"#).starts_with("byte 6: \"a\" is no valid string: "));
+        assert!(refused(r#"{"a": "\ud800"}"#).starts_with("byte 6: \"a\" is not a valid string: "));
         assert_eq!(refused(r#"{"a": 1, "b": 2, "a": 3}"#), "byte 22: \"a\" is given twice");
         let deep = format!("{{\"a\": {}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(refused(&deep).starts_with("byte 6: \"a\" has [["));

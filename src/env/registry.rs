@@ -24,7 +24,7 @@ static REGISTRY: RwLock<Registry> = RwLock::new(Registry { entries: Vec::new(), 
 static DEFAULT: Mutex<Option<u64>> = Mutex::new(None);
 
 fn invalid(id: u64) -> Error {
-    error!(InvalidHandle, "env: {id:#x} is no environment handle, or the environment was released")
+    error!(InvalidHandle, "env: {id:#x} is not an environment handle, or the environment was released")
 }
 
 /// Creates an environment with one reference, and returns its number.

@@ -184,7 +184,7 @@ impl<'a> Function<'a> {
             Native::One(native) => call.one(*native).map(|made| SmallVec::from_elem(made, 1)),
             Native::Several(native) => native(&call).map(SmallVec::from_vec),
             Native::Formula => formula(value.op, ty, &operands).map(|made| SmallVec::from_elem(made, 1)),
-            Native::Nothing => Err(error!(Internal, "{:?} is no operation on arrays", value.op)),
+            Native::Nothing => Err(error!(Internal, "{:?} is not an operation on arrays", value.op)),
         }
     }
 }

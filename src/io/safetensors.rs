@@ -264,7 +264,7 @@ fn read_error(path: &Path, e: &std::io::Error) -> Error {
 }
 
 fn damaged(path: &Path, why: impl std::fmt::Display) -> Error {
-    error!(DataLoss, "path: {} is no safetensors file, or is damaged: {why}", shown(path))
+    error!(DataLoss, "path: {} is not a safetensors file, or is damaged: {why}", shown(path))
 }
 
 /// Maps an I/O error for a path given by the caller to an error of the library.

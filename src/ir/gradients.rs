@@ -1,7 +1,7 @@
 //! Recognition of repeated gradients. A training loop takes the same gradients of the same operations in every step.
 //! Gradients of a trace that equals an earlier one, except for the data of its leaves, are recorded by copying the
 //! operations that were recorded then; no rule is applied. The whole trace is compared, dead nodes included, with the
-//! values of its scalars, which rules may look at. The first difference makes the rules record anew.
+//! values of its scalars, which rules may look at. The first difference makes the rules record again.
 
 use super::copy::TraceCopy;
 use super::program::Body;
@@ -40,7 +40,7 @@ pub struct Request<'a> {
 pub struct GradientMemory {
     known: Vec<Known>,
     /// Hashes of the last requests, each with the attributes, scalars and bodies of its trace. As many as gradients are
-    /// remembered: if more take turns, none is found, and none is copied either.
+    /// remembered. With more alternating requests than entries, nothing is cached.
     seen: [u64; MOST],
 }
 

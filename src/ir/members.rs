@@ -31,7 +31,7 @@ macro_rules! numbered {
             fn no_such(number: i32) -> Error {
                 error!(
                     InvalidArgument,
-                    "{}: {number} is no {} constant ({} to {})",
+                    "{}: {number} is not an {} constant (valid: {} to {})",
                     $argument,
                     $constants,
                     $name::ALL[0] as u8,

@@ -1,7 +1,7 @@
 //! Recognition of repeated syncs. A training loop records the same operations in every step. A sync whose trace equals
 //! an earlier one, except for the data of its leaves and the values of its scalars, uses the scheme of that one again:
 //! nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
-//! nothing is assumed: the first difference, in any operation, makes the sync plan anew.
+//! nothing is assumed: the first difference, in any operation, makes the sync plan again.
 
 use super::copy::TraceCopy;
 use super::linear::Workspace;

@@ -132,6 +132,10 @@ pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, 
     let fits = op.arity().is_none_or(|arity| arity == operands.len());
     match &definition(op).native {
         Native::One(native) if fits => call.one(*native),
-        _ => Err(error!(Internal, "{op:?} of {} arrays is no operation with one array as its result", operands.len())),
+        _ => Err(error!(
+            Internal,
+            "{op:?} of {} arrays is not an operation with one array as its result",
+            operands.len()
+        )),
     }
 }

@@ -85,7 +85,7 @@ fn check_history(trace: &Trace, leaves: &[NodeId], xs: &[NodeId]) -> Result<()> 
     }
     Err(error!(
         FailedPrecondition,
-        "xs: a path from xs[{x}] to ys was computed by {name}, and its operations are let go; take the gradient \
+        "xs: a path from xs[{x}] to ys was computed by {name}, and its operations are no longer recorded; take the gradient \
          before, or treat the computed value as a constant (lxla_stop_gradient)"
     ))
 }

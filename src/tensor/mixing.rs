@@ -141,7 +141,7 @@ fn copied(operand: &Operand, target: &Operand) -> Result<Value> {
     let ty = match &value {
         Value::Data(data) => data.ty().clone(),
         Value::Native(array) => array.ty().clone(),
-        Value::Pending(_) => unreachable!("a copy is no pending value"),
+        Value::Pending(_) => unreachable!("a copy is not a pending value"),
     };
     let bytes = ty.size_bytes() as u64;
     let owner = target.device.state().owner()?.clone();

@@ -79,10 +79,9 @@ impl DType {
 
     /// Returns the element type with this number in the C ABI; INVALID_ARGUMENT if there is none.
     pub fn from_number(number: i32) -> Result<DType> {
-        DType::ALL
-            .into_iter()
-            .find(|&dtype| dtype as i32 == number)
-            .ok_or_else(|| error!(InvalidArgument, "dtype: {number} is no LXLA_DTYPE_* constant (1 to 20, 26 to 28)"))
+        DType::ALL.into_iter().find(|&dtype| dtype as i32 == number).ok_or_else(|| {
+            error!(InvalidArgument, "dtype: {number} is not an LXLA_DTYPE_* constant (valid: 1 to 20, 26 to 28)")
+        })
     }
 
     /// Number of bytes of one element.

@@ -36,7 +36,7 @@ pub fn format(dtype: DType) -> Format {
         DType::F8E5M2FNUZ => (2, 16, Kind::FiniteOneZero),
         DType::F8E4M3FNUZ => (3, 8, Kind::FiniteOneZero),
         DType::F8E8M0FNU => (0, 127, Kind::Scale),
-        other => unreachable!("{other} is no float of 8 bits"),
+        other => unreachable!("{other} is not a float of 8 bits"),
     };
     Format { mantissa, bias, kind }
 }

@@ -65,7 +65,7 @@ fn fail(function: &str, error: Error) -> lxla_status {
 
 fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
 /// Returns the message of the calling thread's last failed call, valid until its next failed call.

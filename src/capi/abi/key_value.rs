@@ -146,7 +146,7 @@ impl Answer {
     fn failure(self, function: &str, key: &[u8]) -> Error {
         let (code, status) = match Code::from_number(self.status) {
             Some(code) => (code, code.name().to_string_lossy()),
-            None => (Code::Internal, format!("{}, which is no status code,", self.status).into()),
+            None => (Code::Internal, format!("{}, which is not a status code,", self.status).into()),
         };
         let key = quoted(&String::from_utf8_lossy(key));
         let message = match self.reply {

@@ -67,7 +67,7 @@ impl<T> References<T> {
 
     #[cold]
     fn none(&self, argument: &str, id: u64) -> Error {
-        error!(InvalidHandle, "{argument}: {id:#x} is no {} handle, or was released", self.kind)
+        error!(InvalidHandle, "{argument}: {id:#x} is not a {} handle, or was released", self.kind)
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
         things.release(0).unwrap();
         let error = things.get("cond", id).unwrap_err();
         assert_eq!(error.code, Code::InvalidHandle);
-        assert!(error.message.contains("cond: 0x1 is no thing handle"), "{error}");
+        assert!(error.message.contains("cond: 0x1 is not a thing handle"), "{error}");
         assert!(things.release(id).is_err() && things.retain(id).is_err());
         assert_ne!(things.insert(Arc::new(8)), id);
     }

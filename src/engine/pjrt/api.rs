@@ -135,7 +135,7 @@ impl Api {
 
     fn error_message(&self, error: *mut sys::PJRT_Error) -> String {
         let Ok(get) = function!(self, PJRT_Error_Message) else {
-            return "the plugin gave no message".to_string();
+            return "the plugin returned no message".to_string();
         };
         let mut args = Args::<sys::PJRT_Error_Message_Args>::new(self);
         args.error = error;

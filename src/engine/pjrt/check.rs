@@ -167,7 +167,7 @@ fn check_products_of_changing_weights(engine: &dyn Engine) -> Result<()> {
     for factor in [3.0, 5.0] {
         drop(weight);
         weight = put(engine, &[SIZE, SIZE], &scaled(&w, factor))?;
-        compare_product("f32[64,512] times f32[512,512] that was freed and made anew", &weight, factor)?;
+        compare_product("f32[64,512] times f32[512,512] that was freed and made again", &weight, factor)?;
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ fn swap() -> u64 {
     totals().1
 }
 
-/// Lowest memory limit of this process's control group and its ancestors. A missing limit, or "max", is no limit.
+/// Lowest memory limit of this process's control group and its ancestors. A missing limit, or "max", is not a limit.
 fn cgroup() -> u64 {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut lowest = u64::MAX;

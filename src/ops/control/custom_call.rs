@@ -37,7 +37,9 @@ impl ApiVersion {
         [Original, StatusReturning, StatusReturningUnified, TypedFfi]
             .into_iter()
             .find(|&version| version as i32 == number)
-            .ok_or_else(|| error!(InvalidArgument, "api_version: {number} is no LXLA_CUSTOM_CALL_* constant (1 to 4)"))
+            .ok_or_else(|| {
+                error!(InvalidArgument, "api_version: {number} is not an LXLA_CUSTOM_CALL_* constant (valid: 1 to 4)")
+            })
     }
 }
 

@@ -125,7 +125,7 @@ fn check_batching(names: &Names, numbers: &DimensionNumbers, x: &TensorType, ind
 fn distinct(name: &str, axes: &[i64], rank: usize) -> Result<()> {
     for (i, &axis) in axes.iter().enumerate() {
         if axis < 0 || axis >= rank as i64 {
-            return Err(error!(InvalidArgument, "{name}: {axis} is no axis; there are {rank}"));
+            return Err(error!(InvalidArgument, "{name}: {axis} is not an axis; there are {rank}"));
         }
         if axes[..i].contains(&axis) {
             return Err(error!(InvalidArgument, "{name}: axis {axis} is given twice"));

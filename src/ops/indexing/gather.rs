@@ -98,7 +98,7 @@ fn infer(x: &TensorType, indices: &TensorType, numbers: &DimensionNumbers, sizes
 }
 
 /// Whether XLA's partitioner reads wrong elements: if the index vectors have several elements, or if slices have neither
-/// one element at an index nor all elements of an axis that is no batching axis.
+/// one element at an index nor all elements of an axis that is not a batching axis.
 fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let GatherAttributes { slice_sizes, numbers, .. } = value.attributes();
@@ -201,7 +201,7 @@ mod tests {
             (
                 DimensionNumbers { window_dims: vec![2], ..rows() },
                 &[1, 7][..],
-                "offset_dims: 2 is no axis; there are 2",
+                "offset_dims: 2 is not an axis; there are 2",
             ),
             (
                 DimensionNumbers { collapsed_dims: vec![0, 0], ..rows() },

@@ -276,7 +276,7 @@ mod tests {
             (f32s(&[3, 7]), "updates: they are f32[3,7], with [3] beside update_window_dims; indices are s32[2]"),
             (f32s(&[2, 8]), "axis 1 indexes axis 1 of f32[5,7], and is longer"),
             (TensorType::new(DType::S32, &[2, 7]), "updates[0] is s32[2,7]; inputs[0] is f32[5,7]"),
-            (f32s(&[2]), "update_window_dims: 1 is no axis; there are 1"),
+            (f32s(&[2]), "update_window_dims: 1 is not an axis; there are 1"),
         ] {
             let said = check(&[updates]).unwrap_err().message.clone();
             assert!(said.contains(words), "{said}");

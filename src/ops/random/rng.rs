@@ -49,7 +49,7 @@ impl RngAlgorithm {
         match number {
             1 => Ok(RngAlgorithm::ThreeFry),
             2 => Ok(RngAlgorithm::Philox),
-            _ => Err(error!(InvalidArgument, "algorithm: {number} is no LXLA_RNG_* constant (1 to 2)")),
+            _ => Err(error!(InvalidArgument, "algorithm: {number} is not an LXLA_RNG_* constant (valid: 1 to 2)")),
         }
     }
 }

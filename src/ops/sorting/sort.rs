@@ -76,7 +76,7 @@ fn check_strict(comparator: &Body) -> Result<()> {
     match values[results[0]].op {
         Op::Compare(op) if !matches!(op, CompareOp::Lt | CompareOp::Gt) => Err(error!(
             InvalidArgument,
-            "comparator: it compares by {}, which is no strict order; want LT or GT",
+            "comparator: it compares by {}, which is not a strict order; want LT or GT",
             op.name()
         )),
         _ => Ok(()),

@@ -95,14 +95,14 @@ impl Reader {
         let mut magic = [0; 8];
         reader.0.read_exact(&mut magic)?;
         if magic != *MAGIC {
-            return Err(Error::new(ErrorKind::InvalidData, "it is no file of values"));
+            return Err(Error::new(ErrorKind::InvalidData, "it is not a file of values"));
         }
         let (seed, programs) = (reader.number()?, reader.number()?);
         let engine = reader.text()?;
         Ok((reader, Header { seed, programs, engine }))
     }
 
-    /// Returns the next run; None at the end of the file, or if the rest is no whole run.
+    /// Returns the next run; None at the end of the file, or if the rest is not a whole run.
     pub fn next_run(&mut self) -> io::Result<Option<Kept>> {
         match self.run() {
             Ok(kept) => Ok(Some(kept)),

@@ -33,7 +33,7 @@ const STARTS: &str = "XLA takes the start indices of one axis as a vector, too";
 const STATE: &str = "XlaBuilder does not check the size of a random generator's state";
 const EMPTY_SLICE: &str = "XLA takes a slice of size 0 on an axis that the result has not";
 const NO_ZERO: &str = "f8e8m0fnu has no zero";
-const SCALAR: &str = "XLA takes the greatest 0 elements of a scalar";
+const SCALAR: &str = "XLA takes the largest 0 elements of a scalar";
 
 /// Where only this library refuses: words of its message.
 const WE_REFUSE: &[Known] = &[

@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(files, ["a/b.so", "with, comma.so", "with \"quotes\".so", "bare"]);
     }
 
-    /// Makes a folder with these files; a file that ends in `!` is a library that is no plugin.
+    /// Makes a folder with these files; a file that ends in `!` is a library that is not a plugin.
     fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("lxla_packages_{}_{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn plugins_of_each_kind_are_found() {
         let files = [
-            // Listed, with an entry point; another library of the package is no plugin.
+            // Listed, with an entry point; another library of the package is not a plugin.
             ("a-1.0.dist-info/entry_points.txt", "[jax_plugins]\nfirst = jax_plugins.a\n"),
             ("a-1.0.dist-info/RECORD", "jax_plugins/a/a.so,,\njax_plugins/a/helper.so,,\na/gone.so,,\na/text.py,,\n"),
             ("jax_plugins/a/a.so", ""),

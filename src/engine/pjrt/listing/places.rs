@@ -166,7 +166,7 @@ mod tests {
         folder.canonicalize().unwrap()
     }
 
-    /// Makes a file in new folders. A text that is no library counts as one that cannot be read.
+    /// Makes a file in new folders. A text that is not a library counts as one that cannot be read.
     fn file(path: &Path, content: &str) {
         create_dir_all(path.parent().unwrap()).unwrap();
         write(path, content).unwrap();

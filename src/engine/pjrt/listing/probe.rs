@@ -61,7 +61,7 @@ pub fn program(given: Option<OsString>, library_folder: Option<&Path>) -> Result
             // A name without a folder would be looked for in PATH.
             return Ok(given.canonicalize().unwrap_or(given));
         }
-        return Err(error!(NotFound, "environment variable {PROGRAM_VARIABLE}: {} is no file", given.display()));
+        return Err(error!(NotFound, "environment variable {PROGRAM_VARIABLE}: {} is not a file", given.display()));
     }
     let beside = |folder: &Path| vec![folder.join("lazyxla").join(PROGRAM), folder.join(PROGRAM)];
     let places = library_folder.map(beside).unwrap_or_default();
@@ -169,7 +169,7 @@ fn is_running(child: &Child) -> bool {
     matches!(look_at(child), Ok(None))
 }
 
-/// Returns the status of a process that has ended, and does not collect it; an error if it is no child any more.
+/// Returns the status of a process that has ended, and does not collect it; an error if it is not a child any more.
 fn look_at(child: &Child) -> rustix::io::Result<Option<WaitIdStatus>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     waitid(WaitId::Pid(Pid::from_child(child)), options)

@@ -78,7 +78,7 @@ impl Term {
             } else {
                 return Err(error!(
                     InvalidArgument,
-                    "'{next}' is no letter; want letters, '...', ',' and at most one '->'"
+                    "'{next}' is not a letter; want letters, '...', ',' and at most one '->'"
                 ));
             }
         }
@@ -188,14 +188,14 @@ mod tests {
             ("ij,jk", &[2][..], "it has 2 operands; 1 tensors given"),
             ("ij", &[3], "tensors[0] has 3 axes; its indices are 'ij', which are 2"),
             ("i...j", &[1], "its indices are 'ij', which are at least 2"),
-            ("i1", &[2], "'1' is no letter"),
-            ("i->j->k", &[1], "'-' is no letter"),
-            ("i..j", &[2], "'.' is no letter"),
+            ("i1", &[2], "'1' is not a letter"),
+            ("i->j->k", &[1], "'-' is not a letter"),
+            ("i..j", &[2], "'.' is not a letter"),
             ("...i...", &[2], "'...i...' has two ellipses"),
             ("ij->ii", &[2], "'i' occurs twice after '->'"),
             ("ij->k", &[2], "'k' occurs only after '->'"),
             ("...i->i", &[2], "'...' covers 1 axes, and is missing after '->'"),
-            ("i->i,j", &[1], "',' is no letter"),
+            ("i->i,j", &[1], "',' is not a letter"),
         ] {
             let message = Equation::parse(text, ranks).unwrap_err().message.to_string();
             assert!(message.contains(words), "{text}: {message}");
