@@ -11,6 +11,11 @@ CTEST := $(TOOLS)/bin/ctest
 # already get its new versions.
 REQUIREMENTS := tools/requirements
 TOOLS_STAMP := $(TOOLS)/packages-2
+# Formatters and linters, only for `make check` and `make format`.
+FORMAT_STAMP := $(TOOLS)/format-1
+C_FILES := $(wildcard c_tests/*/*.c c_tests/*/*.cc c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c \
+  examples/*.cc examples/*.h benches/*.c benches/*.h probe/*.c include/lazyxla.hpp include/lazyxla/*.hpp)
+PYTHON_FOLDERS := benches c_tests examples tools
 # The peer of tests and benchmarks, in a folder of its own.
 JAX := $(BUILD)/jax
 JAX_STAMP := $(JAX)/packages-2
@@ -38,7 +43,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt test test-long test-plugins test-accelerators test-torch test-xla-rs soak sweep fuzz tsan bench bench-counts check header plugin plugins configure build install clean
+.PHONY: all demo gpt test test-long test-plugins test-accelerators test-torch test-xla-rs soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
 
 all: build
 
@@ -100,13 +105,20 @@ bench-counts: plugin plugins configure  ## Instructions of recording and of a ca
 	$(CMAKE) --build $(TREE) --target bench_step_real
 	$(TOOLS)/bin/python benches/instructions.py $(TREE)/benches/bench_step_real $(if $(WRITE),--write)
 
-check:  ## What must hold besides the tests: format, lints, docs, header, symbols and docs/operations.md.
+check: $(FORMAT_STAMP)  ## What must hold besides the tests: formats, lints, docs and their links, header, symbols and docs/operations.md.
 	cargo fmt --all --check
+	$(TOOLS)/bin/ruff check --no-cache $(PYTHON_FOLDERS)
+	$(TOOLS)/bin/python tools/check_links.py
 	cargo clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib
 	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | diff include/lazyxla.symbols -
 	cargo test --test header --test operations
+
+format: $(FORMAT_STAMP)  ## Formats Rust, C, C++ and Python.
+	cargo fmt
+	$(TOOLS)/bin/clang-format -i $(C_FILES)
+	$(TOOLS)/bin/ruff format --no-cache $(PYTHON_FOLDERS)
 
 header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md.
 	LXLA_WRITE_HEADER=1 cargo test --test header
@@ -137,6 +149,10 @@ $(OTHER_PLUGINS_STAMP): $(PLUGIN_STAMP)
 
 $(TOOLS_STAMP): | $(TOOLS)/bin/python
 	$(call pip,$(TOOLS)/bin/python,tools.txt)
+	touch $@
+
+$(FORMAT_STAMP): | $(TOOLS)/bin/python
+	$(call pip,$(TOOLS)/bin/python,format.txt)
 	touch $@
 
 $(JAX_STAMP): | $(JAX)/bin/python

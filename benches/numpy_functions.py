@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "c_tests/operations"))
 import ctypes_test as abi
 import numpy as np
 import scipy.special as special
-from header import constants, family
+from header import family
 from ops_cases import World
 
 COUNT, ROUNDS, GOAL = 1 << 18, 7, 1.5

@@ -2,7 +2,6 @@
 
 Programs and tests in xla_rs_skipped.txt are left out. After the programs come the comparisons with NumPy."""
 
-import os
 import re
 import subprocess
 import sys

@@ -229,7 +229,7 @@ class Fuzzer(Transformations):
     def random_arguments(self, parameters):
         self.alive = []
         n = self.rng.choice([0, 1, 1, 2, 2, 3])
-        first, shared, out, both = None, {}, [], [[], []]
+        first, out, both = None, [], [[], []]
         for i, (kind, name) in enumerate(parameters):
             if kind == "lxla_tensor":
                 first = first or self.tensor()

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from ctypes import byref, c_char_p, c_int32, c_int64, c_size_t, c_void_p
 
-import ml_dtypes  # makes numpy know bfloat16
+import ml_dtypes  # noqa: F401, makes numpy know bfloat16
 import numpy as np
 import safetensors
 import safetensors.numpy

@@ -6,7 +6,6 @@ overflow; complex numbers over all pairs of such parts, with zeros of either sig
 ones near poles, branch cuts and the unit circle. What ops_test.py allows, and docs/operations.md states, must hold. With a
 name, only functions whose names begin with it; with --measure, how large the errors are."""
 
-import math
 import sys
 import time
 
@@ -21,7 +20,7 @@ from ops_cases import Case, World, release
 from ops_elementwise import binaries, unaries
 from ops_elementwise_functions import error_functions
 from ops_nn import activations
-from ops_values import DTYPES, FLOAT8, NAMES, dtypes, kind, pairs, real
+from ops_values import DTYPES, FLOAT8, dtypes, kind, pairs, real
 
 # Number of elements per call, so that one program serves all.
 CHUNK = 1 << 15

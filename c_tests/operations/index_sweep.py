@@ -9,7 +9,6 @@ mesh of 2 devices; against NumPy. --all tries more sizes."""
 
 import random
 import sys
-from ctypes import byref
 from dataclasses import dataclass
 from typing import Callable
 
