@@ -1,11 +1,11 @@
 //! Derivatives of elementwise operations. A factor has the result's dtype.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Op, UnaryOp};
+use crate::ir::{BinaryOp, NodeId, Op, UnaryFunction, UnaryOp};
 use crate::ops;
-use crate::ops::elementwise::formula::Formula;
+use crate::ops::elementwise::formula::{Expr, Formula, record};
 use crate::ops::rules::{Derivative, Factor, Site, is_differentiable, no_derivative};
-use crate::types::{Kind, ScalarValue, TensorType, float_limits};
+use crate::types::{Kind, TensorType, float_limits};
 
 /// Derivative of the operations in [`UnaryOp`]. The magnitude and the sign of complex numbers are not complex
 /// differentiable: they are linear in the real and the imaginary part of the tangent.
@@ -32,8 +32,7 @@ fn unary_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId
 fn unary_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     match unary_op(site) {
         (UnaryOp::Abs, true) => {
-            let direction = conjugate_sign(site)?;
-            ops::binary(site.trace, BinaryOp::Multiply, direction, cotangent).map(Some)
+            record(site.trace, [site.operands[0], cotangent], |[x, cotangent]| conjugate_sign(x) * cotangent).map(Some)
         }
         (_, true) => sign_of_complex_transposed(site, cotangent).map(Some),
         (op, false) => {
@@ -46,98 +45,62 @@ fn unary_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<Node
 /// Derivative by the operand, for operations that are real or complex differentiable.
 pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
     let (x, y) = (site.operands[0], site.result());
-    let f = &mut Formula { trace: site.trace };
+    let f = Formula::new(site.trace);
+    let (x, y) = (f.operand(x), f.operand(y));
     use UnaryOp::*;
     let factor = match op {
         Negate => return Ok(Factor::MinusOne),
         Sign | Floor | Ceil | RoundNearestEven | RoundNearestAfz | Not | Popcnt | CountLeadingZeros | IsFinite => {
             return Ok(Factor::Zero);
         }
-        Abs => f.unary(Sign, x)?,
+        Abs => x.sign(),
         Exponential => y,
-        ExponentialMinusOne => f.plus(y, 1.0)?,
-        Log => return Ok(Factor::Over(x)),
-        LogPlusOne => return Ok(Factor::Over(f.plus(x, 1.0)?)),
+        ExponentialMinusOne => y + 1.0,
+        Log => return Ok(Factor::Over(f.finish(x)?)),
+        LogPlusOne => return Ok(Factor::Over(f.finish(x + 1.0)?)),
         // y (1 - y), with 1 - y computed as the logistic function of -x, which is accurate where y is near 1.
-        Logistic => {
-            let opposite = f.unary(Negate, x)?;
-            let rest = f.unary(Logistic, opposite)?;
-            f.multiply(y, rest)?
-        }
-        Tanh => {
-            let (below, above) = (f.of(1.0, BinaryOp::Subtract, y)?, f.plus(y, 1.0)?);
-            f.multiply(below, above)?
-        }
-        Sqrt => f.of(0.5, BinaryOp::Divide, y)?,
-        Rsqrt => {
-            let quotient = f.divide(y, x)?;
-            f.times(quotient, -0.5)?
-        }
-        Cbrt => {
-            let square = f.multiply(y, y)?;
-            let thrice = f.times(square, 3.0)?;
-            f.of(1.0, BinaryOp::Divide, thrice)?
-        }
-        Sine => f.unary(Cosine, x)?,
-        Cosine => {
-            let sine = f.unary(Sine, x)?;
-            f.unary(Negate, sine)?
-        }
-        Tan => {
-            let square = f.multiply(y, y)?;
-            f.plus(square, 1.0)?
-        }
+        Logistic => y * (-x).logistic(),
+        Tanh => (1.0 - y) * (y + 1.0),
+        Sqrt => 0.5 / y,
+        Rsqrt => y / x * -0.5,
+        Cbrt => 1.0 / (y * y * 3.0),
+        Sine => x.cos(),
+        Cosine => -x.sin(),
+        Tan => y * y + 1.0,
     };
-    Ok(Factor::Times(factor))
+    Ok(Factor::Times(f.finish(factor)?))
 }
 
-/// Records the real part of the product of `a` and `b`, without conjugation.
-fn real_product(site: &mut Site, a: NodeId, b: NodeId) -> Result<NodeId> {
-    let product = ops::binary(site.trace, BinaryOp::Multiply, a, b)?;
-    ops::real(site.trace, product)
-}
-
-/// Records the conjugated sign of a complex number; 0 at 0.
-fn conjugate_sign(site: &mut Site) -> Result<NodeId> {
-    let sign = ops::unary(site.trace, UnaryOp::Sign, site.operands[0])?;
-    ops::unary_function(site.trace, ops::UnaryFunction::Conj, sign)
+/// The conjugated sign of a complex number; 0 at 0.
+fn conjugate_sign(x: Expr) -> Expr {
+    x.sign().function(UnaryFunction::Conj)
 }
 
 /// Tangent of the magnitude of a complex number: the component of `tangent` in the direction of the number.
 fn abs_of_complex(site: &mut Site, tangent: NodeId) -> Result<NodeId> {
-    let direction = conjugate_sign(site)?;
-    real_product(site, direction, tangent)
+    record(site.trace, [site.operands[0], tangent], |[x, tangent]| (conjugate_sign(x) * tangent).real())
 }
 
 /// Tangent of the sign of a complex number: the component of `tangent` perpendicular to the number, divided by the
 /// magnitude; 0 at 0.
 fn sign_of_complex(site: &mut Site, tangent: NodeId) -> Result<NodeId> {
-    let (sign, direction) = (site.result(), conjugate_sign(site)?);
-    let along = real_product(site, direction, tangent)?;
-    across(site, tangent, sign, along)
+    let operands = [site.operands[0], site.result(), tangent];
+    record(site.trace, operands, |[x, sign, tangent]| across(x, tangent, sign, (conjugate_sign(x) * tangent).real()))
 }
 
 /// Cotangent of the operand of a complex sign.
 fn sign_of_complex_transposed(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
-    let (sign, direction) = (site.result(), conjugate_sign(site)?);
-    let along = real_product(site, sign, cotangent)?;
-    across(site, cotangent, direction, along)
+    let operands = [site.operands[0], site.result(), cotangent];
+    record(site.trace, operands, |[x, sign, cotangent]| {
+        across(x, cotangent, conjugate_sign(x), (sign * cotangent).real())
+    })
 }
 
-/// Records `(x - direction along) / |number|`, and 0 where the number is 0.
-fn across(site: &mut Site, x: NodeId, direction: NodeId, along: NodeId) -> Result<NodeId> {
-    let trace = &mut *site.trace;
-    let size = ops::unary(trace, UnaryOp::Abs, site.operands[0])?;
-    let dtype = trace.node(size).dtype;
-    let zero = ops::full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(0))?;
-    let is_zero = ops::compare(trace, CompareOp::Eq, size, zero)?;
-    let one = ops::full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(1))?;
-    let divisor = ops::select(trace, is_zero, one, size)?;
-    let part = ops::binary(trace, BinaryOp::Multiply, direction, along)?;
-    let rest = ops::binary(trace, BinaryOp::Subtract, x, part)?;
-    let quotient = ops::binary(trace, BinaryOp::Divide, rest, divisor)?;
-    let zero = ops::full(trace, &TensorType::new(site.ty.dtype, &[]), ScalarValue::Signed(0))?;
-    ops::select(trace, is_zero, zero, quotient)
+/// `(t - direction along) / |x|`, and 0 where `x` is 0.
+fn across<'f>(x: Expr<'f>, t: Expr<'f>, direction: Expr<'f>, along: Expr<'f>) -> Expr<'f> {
+    let size = x.abs();
+    let is_zero = size.eq(0.0);
+    is_zero.select(0.0, (t - direction * along) / is_zero.select(1.0, size))
 }
 
 /// Partial derivative of an operation in [`BinaryOp`] of two tensors by one of them.
@@ -164,94 +127,57 @@ pub fn scalar_factor(site: &mut Site, _: usize) -> Result<Factor> {
 /// Partial derivative of `a (op) b` by one operand. `a` and `b` have the result's dtype.
 fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize) -> Result<Factor> {
     let y = site.result();
-    let f = &mut Formula { trace: site.trace };
+    let f = Formula::new(site.trace);
+    let [a, b, y] = [a, b, y].map(|node| f.operand(node));
     let is_left = operand == 0;
+    let [own, other] = if is_left { [a, b] } else { [b, a] };
     use BinaryOp::*;
     let factor = match op {
         Add => return Ok(Factor::One),
         Subtract => return Ok(if is_left { Factor::One } else { Factor::MinusOne }),
-        Multiply => {
-            if is_left {
-                b
-            } else {
-                a
-            }
-        }
-        Divide if is_left => return Ok(Factor::Over(b)),
-        // -y / b. XLA would make a / (b b) of (a / b) / b, which overflows or underflows: the sign is in between.
-        Divide => {
-            let opposite = f.unary(UnaryOp::Negate, y)?;
-            f.divide(opposite, b)?
-        }
+        Multiply => other,
+        Divide if is_left => return Ok(Factor::Over(f.finish(b)?)),
+        // XLA would make a / (b b) of (a / b) / b, which overflows or underflows: the sign is in between.
+        Divide => -y / b,
         Remainder if is_left => return Ok(Factor::One),
-        Remainder => {
-            let quotient = f.divide(a, b)?;
-            let whole = ops::unary_function(f.trace, ops::UnaryFunction::Trunc, quotient)?;
-            f.unary(UnaryOp::Negate, whole)?
-        }
-        Power if is_left => power_by_base(f, a, b)?,
-        Power => power_by_exponent(f, a, y)?,
-        Maximum | Minimum => extreme(f, if is_left { [a, b] } else { [b, a] }, y)?,
-        Atan2 if is_left => over_square_of_length(f, [a, b], b)?,
-        Atan2 => {
-            let slope = over_square_of_length(f, [a, b], a)?;
-            f.unary(UnaryOp::Negate, slope)?
-        }
+        Remainder => -(a / b).function(UnaryFunction::Trunc),
+        Power if is_left => power_by_base(a, b),
+        Power => power_by_exponent(a, y),
+        Maximum | Minimum => extreme(own, other, y),
+        Atan2 if is_left => over_square_of_length(a, b, b),
+        Atan2 => -over_square_of_length(a, b, a),
         And | Or | Xor | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => return Ok(Factor::Zero),
     };
-    Ok(Factor::Times(factor))
+    Ok(Factor::Times(f.finish(factor)?))
 }
 
-/// `x / (a^2 + b^2)`, where `x` is one of the operands. The squares may overflow or underflow where the quotient does
-/// not. So all are divided by the larger operand, on which the result does not depend; its inverse is a normal number.
-fn over_square_of_length(f: &mut Formula, operands: [NodeId; 2], x: NodeId) -> Result<NodeId> {
-    let limits = float_limits(f.trace.node(x).dtype).expect("atan2 takes floats");
-    let [a, b] = operands;
-    let (of_a, of_b) = (f.unary(UnaryOp::Abs, a)?, f.unary(UnaryOp::Abs, b)?);
-    let larger = f.binary(BinaryOp::Maximum, of_a, of_b)?;
-    let larger = f.at_least(larger, limits.smallest_normal)?;
-    let larger = f.at_most(larger, limits.max / 8.0)?;
-    let larger = ops::stop_gradient(f.trace, larger)?;
-    let inverse = f.of(1.0, BinaryOp::Divide, larger)?;
-    let [a, b, share] = [f.multiply(a, inverse)?, f.multiply(b, inverse)?, f.multiply(x, inverse)?];
-    let (aa, bb) = (f.multiply(a, a)?, f.multiply(b, b)?);
-    let square = f.add(aa, bb)?;
-    let part = f.multiply(share, inverse)?;
-    f.divide(part, square)
+/// `x / (a^2 + b^2)`, where `x` is `a` or `b`. The squares may overflow or underflow where the quotient does not. So all
+/// are divided by the larger operand, on which the result does not depend; its inverse is a normal number.
+fn over_square_of_length<'f>(a: Expr<'f>, b: Expr<'f>, x: Expr<'f>) -> Expr<'f> {
+    let limits = float_limits(x.dtype()).expect("atan2 takes floats");
+    let larger = a.abs().max(b.abs()).max(limits.smallest_normal).min(limits.max / 8.0);
+    let inverse = 1.0 / larger.apply(ops::stop_gradient);
+    let (a, b) = (a * inverse, b * inverse);
+    x * inverse * inverse / (a * a + b * b)
 }
 
 /// `b a^(b-1)`; 0 where `b` is 0 and `a^-1` is not finite, for example at `a` = 0. For other bases, the factor still
 /// depends on the exponent where that is 0: its derivative by the exponent is `a^-1`.
-fn power_by_base(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
-    let is_zero = f.compare(CompareOp::Eq, b, 0.0)?;
-    let inverse = f.of(1.0, BinaryOp::Divide, a)?;
-    let is_finite = f.unary(UnaryOp::IsFinite, inverse)?;
-    let has_pole = f.unary(UnaryOp::Not, is_finite)?;
-    let is_singular = f.binary(BinaryOp::And, is_zero, has_pole)?;
-    let (one, zero) = (f.scalar(b, 1.0)?, f.scalar(b, 0.0)?);
-    let base = f.select(is_singular, one, a)?;
-    let below = f.plus(b, -1.0)?;
-    let power = f.binary(BinaryOp::Power, base, below)?;
-    let product = f.multiply(b, power)?;
-    f.select(is_singular, zero, product)
+fn power_by_base<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let is_singular = b.eq(0.0) & !(1.0 / a).is_finite();
+    let base = is_singular.select(1.0, a);
+    is_singular.select(0.0, b * base.power(b - 1.0))
 }
 
 /// `log(a) a^b`; 0 where `a` is 0.
-fn power_by_exponent(f: &mut Formula, a: NodeId, y: NodeId) -> Result<NodeId> {
-    let is_zero = f.compare(CompareOp::Eq, a, 0.0)?;
-    let one = f.scalar(a, 1.0)?;
-    let base = f.select(is_zero, one, a)?;
-    let log = f.unary(UnaryOp::Log, base)?;
-    f.multiply(log, y)
+fn power_by_exponent<'f>(a: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
+    a.eq(0.0).select(1.0, a).log() * y
 }
 
 /// 1 where the first operand is the result, 1/2 where both are, and 0 elsewhere.
-pub fn extreme(f: &mut Formula, [own, other]: [NodeId; 2], y: NodeId) -> Result<NodeId> {
-    let is_own = ops::compare(f.trace, CompareOp::Eq, own, y)?;
-    let is_other = ops::compare(f.trace, CompareOp::Eq, other, y)?;
-    let (zero, half, one) = (f.scalar(y, 0.0)?, f.scalar(y, 0.5)?, f.scalar(y, 1.0)?);
-    let shared = f.select(is_other, half, one)?;
-    f.select(is_own, shared, zero)
+pub fn extreme<'f>(own: Expr<'f>, other: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
+    let shared = other.eq(y).select(y.number(0.5), 1.0);
+    own.eq(y).select(shared, 0.0)
 }
 
 /// Partial derivatives of `select`: of `on_true` where pred is true, of `on_false` elsewhere.
@@ -265,9 +191,8 @@ pub fn select_factor(site: &mut Site, operand: usize) -> Result<Factor> {
 
 /// Records a clamp as the minimum of a maximum.
 pub fn expand_clamp(site: &mut Site) -> Result<NodeId> {
-    let [low, x, high] = [0, 1, 2].map(|i| site.operands[i]);
-    let above = ops::binary(site.trace, BinaryOp::Maximum, x, low)?;
-    ops::binary(site.trace, BinaryOp::Minimum, above, high)
+    let operands = [0, 1, 2].map(|i| site.operands[i]);
+    record(site.trace, operands, |[low, x, high]| x.max(low).min(high))
 }
 
 /// Derivative of `convert`: a conversion of the tangent. In a conversion to complex numbers, the imaginary part is 0.

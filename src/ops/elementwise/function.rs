@@ -5,12 +5,10 @@
 use super::{functions_of_one, functions_of_two, special};
 use crate::emit::Emitter;
 use crate::error::Result;
-use crate::ir::{
-    BinaryFunction, BinaryOp, Body, CompareOp, NodeId, Op, SpecialOp, Trace, UnaryFunction, UnaryOp, take_closed_body,
-};
-use crate::ops;
+use crate::ir::{BinaryFunction, Body, NodeId, Op, SpecialOp, Trace, UnaryFunction, take_closed_body};
 use crate::ops::definition::{Definition, InPlace, Native};
-use crate::ops::elementwise::formula::Formula;
+use crate::ops::elementwise::derivative::extreme;
+use crate::ops::elementwise::formula::{Expr, Formula, record};
 use crate::ops::rules::{Batching, Derivative, Factor, Site, no_derivative};
 use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
@@ -49,13 +47,14 @@ pub(in crate::ops) const SPECIAL_FUNCTION: Definition = Definition {
 
 /// Records the formula of a function.
 fn formula(trace: &mut Trace, op: Op, operands: &[NodeId]) -> Result<NodeId> {
-    let f = &mut Formula { trace };
-    match op {
-        Op::UnaryFunction(function) => functions_of_one::formula(f, function, operands[0]),
-        Op::BinaryFunction(function) => functions_of_two::formula(f, function, operands[0], operands[1]),
-        Op::Special(op) => special::formula(f, op, operands[0]),
+    let f = Formula::new(trace);
+    let operand = |i: usize| f.operand(operands[i]);
+    f.finish(match op {
+        Op::UnaryFunction(function) => functions_of_one::formula(function, operand(0)),
+        Op::BinaryFunction(function) => functions_of_two::formula(function, operand(0), operand(1)),
+        Op::Special(op) => special::formula(op, operand(0)),
         _ => unreachable!("asked for {op:?}"),
-    }
+    })
 }
 
 fn expand(site: &mut Site) -> Result<NodeId> {
@@ -101,153 +100,86 @@ fn lower(e: &mut Emitter, at: usize) {
 fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
     let Op::UnaryFunction(function) = site.op else { unreachable!("asked for {:?}", site.op) };
     let (x, y) = (site.operands[0], site.result());
-    let f = &mut Formula { trace: site.trace };
-    let of = |f: &mut Formula, function| ops::unary_function(f.trace, function, x);
+    let f = Formula::new(site.trace);
+    let (x, y) = (f.operand(x), f.operand(y));
     use UnaryFunction::*;
     let factor = match function {
         IsNan | IsInf | Signbit | Trunc => return Ok(Factor::Zero),
         Conj => return Ok(Factor::One),
-        Log2 | Log10 => {
-            let inverse = f.of(1.0, BinaryOp::Divide, x)?;
-            f.times(inverse, if function == Log2 { LOG2_E } else { LOG10_E })?
-        }
-        Sinh => of(f, Cosh)?,
-        Cosh => of(f, Sinh)?,
-        Asin | Acos => {
-            let root = product_of_sides(f, x)?;
-            let slope = f.unary(UnaryOp::Rsqrt, root)?;
-            if function == Asin { slope } else { f.unary(UnaryOp::Negate, slope)? }
-        }
-        Atan => {
-            let square = f.multiply(x, x)?;
-            let sum = f.plus(square, 1.0)?;
-            f.of(1.0, BinaryOp::Divide, sum)?
-        }
+        Log2 => 1.0 / x * LOG2_E,
+        Log10 => 1.0 / x * LOG10_E,
+        Sinh => x.function(Cosh),
+        Cosh => x.function(Sinh),
+        Asin => product_of_sides(x).rsqrt(),
+        Acos => -product_of_sides(x).rsqrt(),
+        Atan => 1.0 / (x * x + 1.0),
         // Without a square, which overflows.
-        Asinh => {
-            let one = f.scalar(x, 1.0)?;
-            let length = ops::binary_function(f.trace, BinaryFunction::Hypot, x, one)?;
-            f.of(1.0, BinaryOp::Divide, length)?
-        }
-        Acosh => {
-            let (below, above) = (f.plus(x, -1.0)?, f.plus(x, 1.0)?);
-            let (below, above) = (f.unary(UnaryOp::Rsqrt, below)?, f.unary(UnaryOp::Rsqrt, above)?);
-            f.multiply(below, above)?
-        }
-        Atanh => {
-            let product = product_of_sides(f, x)?;
-            f.of(1.0, BinaryOp::Divide, product)?
-        }
-        Lgamma => of(f, Digamma)?,
-        Digamma => of(f, Trigamma)?,
+        Asinh => 1.0 / x.function_with(BinaryFunction::Hypot, 1.0),
+        Acosh => (x - 1.0).rsqrt() * (x + 1.0).rsqrt(),
+        Atanh => 1.0 / product_of_sides(x),
+        Lgamma => x.function(Digamma),
+        Digamma => x.function(Trigamma),
         // The polygamma function of order 2.
-        Trigamma => {
-            let three = f.scalar(x, 3.0)?;
-            let sum = ops::binary_function(f.trace, BinaryFunction::Zeta, three, x)?;
-            f.times(sum, -2.0)?
-        }
-        ErfInv => {
-            let square = f.multiply(y, y)?;
-            let power = f.exp(square)?;
-            f.times(power, 1.0 / FRAC_2_SQRT_PI)?
-        }
-        BesselI0e => {
-            let (sign, other) = (f.unary(UnaryOp::Sign, x)?, of(f, BesselI1e)?);
-            let product = f.multiply(sign, y)?;
-            f.subtract(other, product)?
-        }
-        BesselI1e => bessel_i1e_slope(f, x, y)?,
+        Trigamma => x.number(3.0).function_with(BinaryFunction::Zeta, x) * -2.0,
+        ErfInv => (y * y).exp() * (1.0 / FRAC_2_SQRT_PI),
+        BesselI0e => x.function(BesselI1e) - x.sign() * y,
+        BesselI1e => bessel_i1e_slope(x, y),
     };
-    Ok(Factor::Times(factor))
+    Ok(Factor::Times(f.finish(factor)?))
 }
 
 /// `(1 - x) (1 + x)`.
-fn product_of_sides(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let (below, above) = (f.of(1.0, BinaryOp::Subtract, x)?, f.plus(x, 1.0)?);
-    f.multiply(below, above)
+fn product_of_sides(x: Expr) -> Expr {
+    (1.0 - x) * (x + 1.0)
 }
 
 /// `i0e(x) - y (sign(x) + 1 / x)`. Near 0, the result is `1/2 - |x|` to all bits, and is computed as such: `1 / x` may
 /// overflow there, and cancels in the second derivative, which would keep half of the digits.
-fn bessel_i1e_slope(f: &mut Formula, x: NodeId, y: NodeId) -> Result<NodeId> {
-    let epsilon = if f.trace.node(x).dtype == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let is_near = f.compare(CompareOp::Le, size, epsilon.sqrt() / 4.0)?;
-    let one = f.scalar(x, 1.0)?;
-    let divisor = f.select(is_near, one, x)?;
-    let (sign, inverse) = (f.unary(UnaryOp::Sign, x)?, f.of(1.0, BinaryOp::Divide, divisor)?);
-    let sum = f.add(sign, inverse)?;
-    let product = f.multiply(y, sum)?;
-    let other = ops::unary_function(f.trace, UnaryFunction::BesselI0e, x)?;
-    let slope = f.subtract(other, product)?;
-    let near = f.of(0.5, BinaryOp::Subtract, size)?;
-    f.select(is_near, near, slope)
+fn bessel_i1e_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
+    let epsilon = if x.is_double() { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    let size = x.abs();
+    let is_near = size.le(epsilon.sqrt() / 4.0);
+    let sum = x.sign() + 1.0 / is_near.select(1.0, x);
+    is_near.select(0.5 - size, x.function(UnaryFunction::BesselI0e) - y * sum)
 }
 
 /// Derivative of a special function: a multiple of e^-x^2 or e^(-x^2/2).
 fn special_factor(site: &mut Site, _: usize) -> Result<Factor> {
     let Op::Special(op) = site.op else { unreachable!("asked for {:?}", site.op) };
-    let x = site.operands[0];
-    let f = &mut Formula { trace: site.trace };
     let (scale, by) = match op {
         SpecialOp::Erf => (-1.0, FRAC_2_SQRT_PI),
         SpecialOp::Erfc => (-1.0, -FRAC_2_SQRT_PI),
         SpecialOp::NormalCdf => (-0.5, 1.0 / (2.0 * PI).sqrt()),
     };
-    let square = f.multiply(x, x)?;
-    let exponent = f.times(square, scale)?;
-    let power = f.exp(exponent)?;
-    Ok(Factor::Times(f.times(power, by)?))
+    record(site.trace, [site.operands[0]], |[x]| (x * x * scale).exp() * by).map(Factor::Times)
 }
 
 /// Partial derivatives of a function of two operands.
 fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
     let Op::BinaryFunction(function) = site.op else { unreachable!("asked for {:?}", site.op) };
-    let (a, b, y) = (site.operands[0], site.operands[1], site.result());
-    let f = &mut Formula { trace: site.trace };
-    let own = [a, b][operand];
+    let nodes = [site.operands[0], site.operands[1], site.result()];
+    let f = Formula::new(site.trace);
+    let [a, b, y] = nodes.map(|node| f.operand(node));
+    let [own, other] = if operand == 0 { [a, b] } else { [b, a] };
     let factor = match (function, operand) {
         (BinaryFunction::FloorDivide, _) | (BinaryFunction::Copysign, 1) => return Ok(Factor::Zero),
         (BinaryFunction::Modulo, 0) => return Ok(Factor::One),
-        (BinaryFunction::Modulo, _) => {
-            let quotient = f.divide(a, b)?;
-            let floor = f.unary(UnaryOp::Floor, quotient)?;
-            f.unary(UnaryOp::Negate, floor)?
-        }
-        (BinaryFunction::Copysign, _) => {
-            let (one, sign) = (f.scalar(a, 1.0)?, f.unary(UnaryOp::Sign, a)?);
-            let of_b = ops::binary_function(f.trace, BinaryFunction::Copysign, one, b)?;
-            f.multiply(sign, of_b)?
-        }
+        (BinaryFunction::Modulo, _) => -(a / b).floor(),
+        (BinaryFunction::Copysign, _) => a.sign() * a.number(1.0).function_with(function, b),
         // At the origin, the derivative is 0.
         (BinaryFunction::Hypot, _) => {
-            let is_zero = f.compare(CompareOp::Eq, y, 0.0)?;
-            let (one, zero) = (f.scalar(y, 1.0)?, f.scalar(y, 0.0)?);
-            let divisor = f.select(is_zero, one, y)?;
-            let quotient = f.divide(own, divisor)?;
-            f.select(is_zero, zero, quotient)?
+            let is_zero = y.eq(0.0);
+            is_zero.select(0.0, own / is_zero.select(1.0, y))
         }
         // e^(a - y); where y is infinite, the derivative of the maximum by the operand.
         (BinaryFunction::Logaddexp, _) => {
-            let is_infinite = ops::unary_function(f.trace, UnaryFunction::IsInf, y)?;
-            let difference = f.subtract(own, y)?;
-            let share = f.exp(difference)?;
-            let at_infinity = super::derivative::extreme(f, [own, [b, a][operand]], y)?;
-            f.select(is_infinite, at_infinity, share)?
+            y.function(UnaryFunction::IsInf).select(extreme(own, other, y), (own - y).exp())
         }
         (BinaryFunction::NextAfter, _) => return Err(no_derivative("next_after")),
         (BinaryFunction::Polygamma, 0) => return Err(no_derivative("polygamma by its order")),
-        (BinaryFunction::Polygamma, _) => {
-            let next = f.plus(a, 1.0)?;
-            ops::binary_function(f.trace, BinaryFunction::Polygamma, next, b)?
-        }
+        (BinaryFunction::Polygamma, _) => (a + 1.0).function_with(function, b),
         (BinaryFunction::Zeta, 0) => return Err(no_derivative("zeta by its exponent")),
-        (BinaryFunction::Zeta, _) => {
-            let next = f.plus(a, 1.0)?;
-            let sum = ops::binary_function(f.trace, BinaryFunction::Zeta, next, b)?;
-            let product = f.multiply(a, sum)?;
-            f.unary(UnaryOp::Negate, product)?
-        }
+        (BinaryFunction::Zeta, _) => -(a * (a + 1.0).function_with(function, b)),
     };
-    Ok(Factor::Times(factor))
+    Ok(Factor::Times(f.finish(factor)?))
 }

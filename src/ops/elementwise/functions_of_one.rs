@@ -3,24 +3,21 @@
 //! are those of NumPy.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Op, Trace, UnaryFunction, UnaryOp};
+use crate::ir::{NodeId, Op, Trace, UnaryFunction};
 use crate::ops::creation::constants::every;
-use crate::ops::elementwise::binary::binary;
-use crate::ops::elementwise::bits::bitcast_convert;
-use crate::ops::elementwise::compare_select::compare_scalar;
-use crate::ops::elementwise::complex::{complex, imag, real};
-use crate::ops::elementwise::formula::{Formula, in_wide};
-use crate::ops::elementwise::signs::{signbit, with_sign_of};
+use crate::ops::elementwise::formula::{Expr, in_wide, record};
+use crate::ops::elementwise::signs::signbit;
 use crate::ops::elementwise::{bessel, erf_inv, float8, gamma, hyperbolic, inverse_circle};
 use crate::ops::refuse;
-use crate::types::{DType, Kind, ScalarValue};
+use crate::types::{DType, Kind};
+use std::f64::consts::{LOG2_E, LOG10_E};
 
 /// Records an elementwise function.
 pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match function {
-        UnaryFunction::IsNan => either_part(trace, x, |trace, x| crate::ops::compare(trace, CompareOp::Ne, x, x)),
-        UnaryFunction::IsInf => either_part(trace, x, is_inf),
+        UnaryFunction::IsNan => either_part(trace, x, |x| x.ne(x)),
+        UnaryFunction::IsInf => either_part(trace, x, |x| x.is_infinite()),
         UnaryFunction::Signbit => signbit(trace, x),
         UnaryFunction::Trunc => trunc(trace, x),
         UnaryFunction::Log2 | UnaryFunction::Log10 => match ty.dtype.kind() {
@@ -29,11 +26,7 @@ pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> 
             _ => Err(refuse(function.name(), "x", &ty, "floats and complex numbers")),
         },
         UnaryFunction::Conj => match ty.dtype.kind() {
-            Kind::Complex => {
-                let (re, im) = (real(trace, x)?, imag(trace, x)?);
-                let opposite = crate::ops::unary(trace, UnaryOp::Negate, im)?;
-                complex(trace, re, opposite)
-            }
+            Kind::Complex => record(trace, [x], |[x]| x.real().complex(-x.imag())),
             Kind::Pred => Err(refuse("conj", "x", &ty, "integers, floats and complex numbers")),
             _ => Ok(x),
         },
@@ -42,33 +35,37 @@ pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> 
     }
 }
 
-/// Records a function of floats as one node of f32 or f64.
-fn node(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
-    in_wide(trace, x, |f, x| {
-        let node = *f.trace.node(x);
-        Ok(f.trace.operation(Op::UnaryFunction(function), node.dtype, node.shape, &[x]))
-    })
+impl Expr<'_> {
+    /// Records an elementwise function by [`unary_function`].
+    pub(in crate::ops) fn function(self, function: UnaryFunction) -> Self {
+        self.apply(|trace, x| unary_function(trace, function, x))
+    }
 }
 
-/// Records the formula of a function of f32 or f64.
-pub(in crate::ops) fn formula(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+/// Records a function of floats as one node of f32 or f64.
+fn node(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+    in_wide(trace, x, |x| x.operation(Op::UnaryFunction(function)))
+}
+
+/// The formula of a function of f32 or f64.
+pub(in crate::ops) fn formula(function: UnaryFunction, x: Expr) -> Expr {
     match function {
-        UnaryFunction::Log2 | UnaryFunction::Log10 => logarithm(f, function, x),
-        UnaryFunction::Sinh => hyperbolic::sinh(f, x),
-        UnaryFunction::Cosh => hyperbolic::cosh(f, x),
-        UnaryFunction::Asinh => hyperbolic::asinh(f, x),
-        UnaryFunction::Acosh => hyperbolic::acosh(f, x),
-        UnaryFunction::Atanh => hyperbolic::atanh(f, x),
-        UnaryFunction::Asin => inverse_circle::asin(f, x),
-        UnaryFunction::Acos => inverse_circle::acos(f, x),
-        UnaryFunction::Atan => inverse_circle::atan(f, x),
-        UnaryFunction::Lgamma => gamma::lgamma(f, x),
-        UnaryFunction::Digamma => gamma::digamma(f, x),
-        UnaryFunction::Trigamma => gamma::trigamma(f, x),
-        UnaryFunction::BesselI0e => bessel::bessel_i0e(f, x),
-        UnaryFunction::BesselI1e => bessel::bessel_i1e(f, x),
-        UnaryFunction::ErfInv => inverse_of_erf(f, x),
-        UnaryFunction::Trunc => truncated(f, x),
+        UnaryFunction::Log2 | UnaryFunction::Log10 => logarithm(function, x),
+        UnaryFunction::Sinh => hyperbolic::sinh(x),
+        UnaryFunction::Cosh => hyperbolic::cosh(x),
+        UnaryFunction::Asinh => hyperbolic::asinh(x),
+        UnaryFunction::Acosh => hyperbolic::acosh(x),
+        UnaryFunction::Atanh => hyperbolic::atanh(x),
+        UnaryFunction::Asin => inverse_circle::asin(x),
+        UnaryFunction::Acos => inverse_circle::acos(x),
+        UnaryFunction::Atan => inverse_circle::atan(x),
+        UnaryFunction::Lgamma => gamma::lgamma(x),
+        UnaryFunction::Digamma => gamma::digamma(x),
+        UnaryFunction::Trigamma => gamma::trigamma(x),
+        UnaryFunction::BesselI0e => bessel::bessel_i0e(x),
+        UnaryFunction::BesselI1e => bessel::bessel_i1e(x),
+        UnaryFunction::ErfInv => erf_inv::erf_inv(x),
+        UnaryFunction::Trunc => truncated(x),
         UnaryFunction::IsNan | UnaryFunction::IsInf | UnaryFunction::Signbit | UnaryFunction::Conj => {
             unreachable!("{} is recorded as other operations", function.name())
         }
@@ -76,22 +73,13 @@ pub(in crate::ops) fn formula(f: &mut Formula, function: UnaryFunction, x: NodeI
 }
 
 /// Records a predicate of floats; for complex numbers, true if it holds for either part; for integers and pred, false.
-fn either_part(trace: &mut Trace, x: NodeId, is: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> Result<NodeId> {
+fn either_part(trace: &mut Trace, x: NodeId, is: for<'f> fn(Expr<'f>) -> Expr<'f>) -> Result<NodeId> {
     match trace.node(x).dtype.kind() {
-        Kind::Float => is(trace, x),
-        Kind::Float8 => float8::in_f32(trace, [x], |trace, [x]| is(trace, x)),
-        Kind::Complex => {
-            let (re, im) = (real(trace, x)?, imag(trace, x)?);
-            let (re, im) = (is(trace, re)?, is(trace, im)?);
-            binary(trace, BinaryOp::Or, re, im)
-        }
+        Kind::Float => record(trace, [x], |[x]| is(x)),
+        Kind::Float8 => record(trace, [x], |[x]| is(x.convert(DType::F32))),
+        Kind::Complex => record(trace, [x], |[x]| is(x.real()) | is(x.imag())),
         Kind::Pred | Kind::Signed | Kind::Unsigned => every(trace, x, false),
     }
-}
-
-fn is_inf(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-    let size = crate::ops::unary(trace, UnaryOp::Abs, x)?;
-    compare_scalar(trace, CompareOp::Eq, size, ScalarValue::Float(f64::INFINITY), false)
 }
 
 /// Records `x` rounded toward 0, with the sign of `x`.
@@ -100,27 +88,13 @@ fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     match ty.dtype.kind() {
         Kind::Signed | Kind::Unsigned => Ok(x),
         Kind::Float8 => float8::in_f32(trace, [x], |trace, [x]| trunc(trace, x)),
-        Kind::Float => {
-            let node = *trace.node(x);
-            Ok(trace.operation(Op::UnaryFunction(UnaryFunction::Trunc), node.dtype, node.shape, &[x]))
-        }
+        Kind::Float => record(trace, [x], |[x]| x.operation(Op::UnaryFunction(UnaryFunction::Trunc))),
         Kind::Pred | Kind::Complex => Err(refuse("trunc", "x", &ty, "integers and floats")),
     }
 }
 
-/// Records the inverse error function, infinite at the ends of its domain.
-fn inverse_of_erf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let inside = erf_inv::erf_inv(f.trace, x)?;
-    let end = f.times(x, f64::INFINITY)?;
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let is_end = f.compare(CompareOp::Eq, size, 1.0)?;
-    f.select(is_end, end, inside)
-}
-
-fn truncated(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let below = f.unary(UnaryOp::Floor, size)?;
-    with_sign_of(f.trace, below, x)
+fn truncated(x: Expr) -> Expr {
+    x.abs().floor().with_sign_of(x)
 }
 
 /// Constants for splitting a float of one width into mantissa and exponent for a logarithm.
@@ -154,54 +128,35 @@ const PARTS_F64: Parts = Parts {
     low: 1.420_502_322_726_61e-13,
 };
 
-/// Records log2 or log10 of `x = 2^k m`, with m between the square roots of a half and of 2, as `k + log2(m)` (scaled
-/// for log10): logarithms of powers of two are exact in base 2, and a large `k` costs no bits of the term in `m`. For
-/// arguments that are not positive and finite, the result is that of [`UnaryOp::Log`].
-fn logarithm(f: &mut Formula, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
-    let dtype = f.trace.node(x).dtype;
-    let (parts, bits) = if dtype == DType::F64 { (PARTS_F64, DType::S64) } else { (PARTS_F32, DType::S32) };
-    let int = |value: i64| ScalarValue::Signed(value);
-    let is_small = f.compare(CompareOp::Lt, x, parts.tiny)?;
-    let lifted = f.times(x, 2f64.powi(parts.lift))?;
-    let normal = f.select(is_small, lifted, x)?;
+/// log2 or log10 of `x = 2^k m`, with m between the square roots of a half and of 2, as `k + log2(m)` (scaled for log10):
+/// logarithms of powers of two are exact in base 2, and a large `k` costs no bits of the term in `m`. For arguments that
+/// are not positive and finite, the result is that of the natural logarithm.
+fn logarithm(function: UnaryFunction, x: Expr) -> Expr {
+    let (parts, bits) = if x.is_double() { (PARTS_F64, DType::S64) } else { (PARTS_F32, DType::S32) };
+    let is_small = x.lt(parts.tiny);
+    let normal = is_small.select(x * 2f64.powi(parts.lift), x);
 
-    let code = bitcast_convert(f.trace, normal, bits)?;
-    let above = f.with_scalar(BinaryOp::Subtract, code, int(parts.root_half))?;
-    let exponent = f.with_scalar(BinaryOp::ShiftRightArithmetic, above, int(parts.mantissa))?;
-    let rest = f.with_scalar(BinaryOp::And, above, int((1 << parts.mantissa) - 1))?;
-    let code = f.with_scalar(BinaryOp::Add, rest, int(parts.root_half))?;
-    let m = bitcast_convert(f.trace, code, dtype)?;
+    let above = normal.bits(bits) - parts.root_half;
+    let k = above.shift_right_arithmetic(parts.mantissa).convert(x.dtype());
+    let k = is_small.select(k - f64::from(parts.lift), k);
+    let m = ((above & ((1 << parts.mantissa) - 1)) + parts.root_half).bits(x.dtype());
 
-    let k = crate::ops::convert(f.trace, exponent, dtype);
-    let taken = f.plus(k, -f64::from(parts.lift))?;
-    let k = f.select(is_small, taken, k)?;
-    let natural = f.unary(UnaryOp::Log, m)?;
     let sum = if function == UnaryFunction::Log2 {
-        let small = f.times(natural, std::f64::consts::LOG2_E)?;
-        f.add(k, small)?
+        k + m.log() * LOG2_E
     } else {
-        let (small, large, rest) =
-            (f.times(natural, std::f64::consts::LOG10_E)?, f.times(k, parts.high)?, f.times(k, parts.low)?);
-        let small = f.add(small, rest)?;
-        f.add(large, small)?
+        k * parts.high + (m.log() * LOG10_E + k * parts.low)
     };
-
-    let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
-    let is_finite = f.unary(UnaryOp::IsFinite, x)?;
-    let has_one = f.binary(BinaryOp::And, is_positive, is_finite)?;
-    let none = f.unary(UnaryOp::Log, x)?;
-    f.select(has_one, sum, none)
+    (x.gt(0.0) & x.is_finite()).select(sum, x.log())
 }
 
 /// Records log2 or log10 of complex numbers, part by part: a product with a complex constant would turn an infinite
 /// part into NaN.
 fn complex_logarithm(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
-    let by = if function == UnaryFunction::Log2 { std::f64::consts::LOG2_E } else { std::f64::consts::LOG10_E };
-    let natural = crate::ops::unary(trace, UnaryOp::Log, x)?;
-    let (re, im) = (real(trace, natural)?, imag(trace, natural)?);
-    let mut f = Formula { trace };
-    let (re, im) = (f.times(re, by)?, f.times(im, by)?);
-    complex(trace, re, im)
+    let by = if function == UnaryFunction::Log2 { LOG2_E } else { LOG10_E };
+    record(trace, [x], |[x]| {
+        let natural = x.log();
+        (natural.real() * by).complex(natural.imag() * by)
+    })
 }
 
 #[cfg(test)]

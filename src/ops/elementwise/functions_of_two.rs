@@ -4,18 +4,15 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, Op, Trace, UnaryOp};
+use crate::ir::{BinaryFunction, NodeId, Op, Trace};
 use crate::ops::creation::constants::constant;
 use crate::ops::elementwise::binary::scalar_operand;
-use crate::ops::elementwise::compare_select::{compare, select};
-use crate::ops::elementwise::complex::complex;
-use crate::ops::elementwise::convert::convert;
-use crate::ops::elementwise::formula::{Formula, widened};
-use crate::ops::elementwise::signs::{signbit, with_sign_of};
-use crate::ops::elementwise::unary::unary;
+use crate::ops::elementwise::formula::{Expr, Term, record, widened};
+use crate::ops::elementwise::signs::signbit;
 use crate::ops::elementwise::{next_after, zeta};
 use crate::ops::{common_dims, common_dtype, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
+use std::f64::consts::LN_2;
 
 /// Records a function of two tensors, with broadcasting and type promotion. 8-bit and 16-bit floats are computed in f32
 /// and rounded once.
@@ -30,35 +27,38 @@ pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId,
     // Functions of bits are computed in the operands' dtype.
     let is_of_bits = matches!(function, BinaryFunction::Copysign | BinaryFunction::NextAfter);
     let computed_in = if is_of_bits { dtype } else { widened(dtype) };
-    let [a, b] = [lhs, rhs].map(|x| convert(trace, x, computed_in));
-    let f = &mut Formula { trace };
-    let result = match function {
-        BinaryFunction::FloorDivide if dtype.is_integer() => integer_floor_divide(f, a, b)?,
-        BinaryFunction::Modulo if dtype.is_integer() => integer_modulo(f, a, b)?,
-        _ => {
-            let (l, r) = (f.trace.ty(a), f.trace.ty(b));
-            let ty = TensorType { dtype: computed_in, dims: common_dims(&l, &r)? };
-            typed(f.trace, Op::BinaryFunction(function), &ty, &[a, b])
-        }
-    };
-    Ok(convert(trace, result, dtype))
+    record(trace, [lhs, rhs], |operands| {
+        let [a, b] = operands.map(|x| x.convert(computed_in));
+        let result = match function {
+            BinaryFunction::FloorDivide if dtype.is_integer() => integer_floor_divide(a, b),
+            BinaryFunction::Modulo if dtype.is_integer() => integer_modulo(a, b),
+            _ => a.apply_with(b, |trace, a, b| {
+                let dims = common_dims(&trace.ty(a), &trace.ty(b))?;
+                Ok(typed(trace, Op::BinaryFunction(function), &TensorType { dtype: computed_in, dims }, &[a, b]))
+            }),
+        };
+        result.convert(dtype)
+    })
 }
 
-/// Records the formula of a function of two floats of one dtype: f32 or f64, and for functions of bits also f16 and
-/// bf16.
-pub(in crate::ops) fn formula(f: &mut Formula, function: BinaryFunction, a: NodeId, b: NodeId) -> Result<NodeId> {
+impl<'f> Expr<'f> {
+    /// Records an elementwise function by [`binary_function`].
+    pub(in crate::ops) fn function_with(self, function: BinaryFunction, other: impl Term<'f>) -> Expr<'f> {
+        self.apply_with(other.beside(self), |trace, a, b| binary_function(trace, function, a, b))
+    }
+}
+
+/// The formula of a function of two floats of one dtype: f32 or f64, and for functions of bits also f16 and bf16.
+pub(in crate::ops) fn formula<'f>(function: BinaryFunction, a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
     match function {
-        BinaryFunction::FloorDivide => floor_divide(f, a, b),
-        BinaryFunction::Modulo => modulo(f, a, b),
-        BinaryFunction::Copysign => with_sign_of(f.trace, a, b),
-        BinaryFunction::Hypot => {
-            let z = complex(f.trace, a, b)?;
-            f.unary(UnaryOp::Abs, z)
-        }
-        BinaryFunction::Logaddexp => logaddexp(f, a, b),
-        BinaryFunction::NextAfter => next_after::next_after(f, a, b),
-        BinaryFunction::Polygamma => zeta::polygamma(f, a, b),
-        BinaryFunction::Zeta => zeta::zeta(f, a, b),
+        BinaryFunction::FloorDivide => floor_divide(a, b),
+        BinaryFunction::Modulo => modulo(a, b),
+        BinaryFunction::Copysign => a.with_sign_of(b),
+        BinaryFunction::Hypot => a.complex(b).abs(),
+        BinaryFunction::Logaddexp => logaddexp(a, b),
+        BinaryFunction::NextAfter => next_after::next_after(a, b),
+        BinaryFunction::Polygamma => zeta::polygamma(a, b),
+        BinaryFunction::Zeta => zeta::zeta(a, b),
     }
 }
 
@@ -91,104 +91,63 @@ fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
     Err(error!(InvalidArgument, "{} takes {wanted}, not {dtype}", function.name()))
 }
 
-/// Records whether the floored quotient is less than the truncated one: the remainder is not 0, and its sign differs
-/// from the divisor's.
-fn is_below(f: &mut Formula, remainder: NodeId, b: NodeId) -> Result<NodeId> {
-    let [of_remainder, of_divisor] = [f.compare(CompareOp::Lt, remainder, 0.0)?, f.compare(CompareOp::Lt, b, 0.0)?];
-    let differ = f.binary(BinaryOp::Xor, of_remainder, of_divisor)?;
-    let is_left = f.compare(CompareOp::Ne, remainder, 0.0)?;
-    f.binary(BinaryOp::And, differ, is_left)
+/// Whether the floored quotient is less than the truncated one: the remainder is not 0, and its sign differs from the
+/// divisor's.
+fn is_below<'f>(remainder: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    (remainder.lt(0.0) ^ b.lt(0.0)) & remainder.ne(0.0)
 }
 
-/// Records the floor division of integers. Division by 0 is 0, as in NumPy; the lowest value divided by -1 is itself.
-fn integer_floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
-    let mut quotient = f.divide(a, b)?;
-    if f.trace.node(quotient).dtype.kind() == Kind::Signed {
-        let product = f.multiply(quotient, b)?;
-        let remainder = f.subtract(a, product)?;
-        let is_below = is_below(f, remainder, b)?;
-        let one_less = f.plus(quotient, -1.0)?;
-        quotient = f.select(is_below, one_less, quotient)?;
+/// The floor division of integers. Division by 0 is 0, as in NumPy; the lowest value divided by -1 is itself.
+fn integer_floor_divide<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let mut quotient = a / b;
+    if quotient.dtype().kind() == Kind::Signed {
+        quotient = is_below(a - quotient * b, b).select(quotient - 1.0, quotient);
     }
-    zero_by_zero(f, b, quotient)
+    b.eq(0.0).select(0.0, quotient)
 }
 
-/// Records the modulo of integers; 0 for divisor 0, as in NumPy.
-fn integer_modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
-    let mut remainder = f.binary(BinaryOp::Remainder, a, b)?;
-    if f.trace.node(remainder).dtype.kind() == Kind::Signed {
-        let is_below = is_below(f, remainder, b)?;
-        let sum = f.add(remainder, b)?;
-        remainder = f.select(is_below, sum, remainder)?;
+/// The modulo of integers; 0 for divisor 0, as in NumPy.
+fn integer_modulo<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let mut remainder = a % b;
+    if remainder.dtype().kind() == Kind::Signed {
+        remainder = is_below(remainder, b).select(remainder + b, remainder);
     }
-    zero_by_zero(f, b, remainder)
+    b.eq(0.0).select(0.0, remainder)
 }
 
-fn zero_by_zero(f: &mut Formula, b: NodeId, otherwise: NodeId) -> Result<NodeId> {
-    let by_zero = f.compare(CompareOp::Eq, b, 0.0)?;
-    let zero = f.scalar(b, 0.0)?;
-    f.select(by_zero, zero, otherwise)
+/// The floor division of floats as in Python and NumPy: the exact remainder is subtracted first, so that the quotient is
+/// an integer up to rounding. For divisor 0, it is the plain quotient, infinite or NaN.
+fn floor_divide<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let remainder = a % b;
+    let quotient = (a - remainder) / b;
+    let quotient = is_below(remainder, b).select(quotient - 1.0, quotient);
+    let floor = quotient.floor();
+    let nearest = (quotient - floor).gt(0.5).select(floor + 1.0, floor);
+
+    let plain = a / b;
+    let signed_zero = a.number(0.0).with_sign_of(plain);
+    let result = quotient.eq(0.0).select(signed_zero, nearest);
+    b.eq(0.0).select(plain, result)
 }
 
-/// Records the floor division of floats as in Python and NumPy: the exact remainder is subtracted first, so that the
-/// quotient is an integer up to rounding. For divisor 0, it is the plain quotient, infinite or NaN.
-fn floor_divide(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
-    let remainder = f.binary(BinaryOp::Remainder, a, b)?;
-    let whole = f.subtract(a, remainder)?;
-    let quotient = f.divide(whole, b)?;
-    let is_below = is_below(f, remainder, b)?;
-    let one_less = f.plus(quotient, -1.0)?;
-    let quotient = f.select(is_below, one_less, quotient)?;
-
-    let floor = f.unary(UnaryOp::Floor, quotient)?;
-    let rest = f.subtract(quotient, floor)?;
-    let was_rounded_down = f.compare(CompareOp::Gt, rest, 0.5)?;
-    let next = f.plus(floor, 1.0)?;
-    let nearest = f.select(was_rounded_down, next, floor)?;
-
-    let plain = f.divide(a, b)?;
-    let zero = f.scalar(a, 0.0)?;
-    let signed_zero = with_sign_of(f.trace, zero, plain)?;
-    let is_zero = f.compare(CompareOp::Eq, quotient, 0.0)?;
-    let result = f.select(is_zero, signed_zero, nearest)?;
-    let by_zero = f.compare(CompareOp::Eq, b, 0.0)?;
-    f.select(by_zero, plain, result)
+/// The modulo of floats, with the divisor's sign even if it is 0; NaN for divisor 0.
+fn modulo<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let remainder = a % b;
+    let result = is_below(remainder, b).select(remainder + b, remainder);
+    remainder.eq(0.0).select(b.number(0.0).with_sign_of(b), result)
 }
 
-/// Records the modulo of floats, with the divisor's sign even if it is 0; NaN for divisor 0.
-fn modulo(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
-    let remainder = f.binary(BinaryOp::Remainder, a, b)?;
-    let is_below = is_below(f, remainder, b)?;
-    let sum = f.add(remainder, b)?;
-    let result = f.select(is_below, sum, remainder)?;
-    let zero = f.scalar(b, 0.0)?;
-    let signed_zero = with_sign_of(f.trace, zero, b)?;
-    let is_zero = f.compare(CompareOp::Eq, remainder, 0.0)?;
-    f.select(is_zero, signed_zero, result)
-}
-
-/// Records `max(a, b) + log(1 + e^-|a - b|)`; `a + log 2` where a = b, infinities included.
-fn logaddexp(f: &mut Formula, a: NodeId, b: NodeId) -> Result<NodeId> {
-    let greater = f.binary(BinaryOp::Maximum, a, b)?;
-    let difference = f.subtract(a, b)?;
-    let distance = f.unary(UnaryOp::Abs, difference)?;
-    let opposite = f.unary(UnaryOp::Negate, distance)?;
-    let share = f.exp(opposite)?;
-    let more = f.unary(UnaryOp::LogPlusOne, share)?;
-    let sum = f.add(greater, more)?;
-    let twice = f.plus(a, std::f64::consts::LN_2)?;
-    let are_equal = compare(f.trace, CompareOp::Eq, a, b)?;
-    f.select(are_equal, twice, sum)
+/// `max(a, b) + log(1 + e^-|a - b|)`; `a + log 2` where a = b, infinities included.
+fn logaddexp<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let sum = a.max(b) + (-(a - b).abs()).exp().log_plus_one();
+    a.eq(b).select(a + LN_2, sum)
 }
 
 /// Records copysign of 8-bit floats by negation in f32 rather than by bits: in some of these dtypes, the code of -0 is
 /// NaN.
 fn copysign_of_8_bits(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
-    let is_negative = signbit(trace, y)?;
-    let dtype = trace.node(x).dtype;
-    let wide = convert(trace, x, DType::F32);
-    let size = unary(trace, UnaryOp::Abs, wide)?;
-    let opposite = unary(trace, UnaryOp::Negate, size)?;
-    let result = select(trace, is_negative, opposite, size)?;
-    Ok(convert(trace, result, dtype))
+    record(trace, [x, y], |[x, y]| {
+        let size = x.convert(DType::F32).abs();
+        y.apply(signbit).select(-size, size).convert(x.dtype())
+    })
 }

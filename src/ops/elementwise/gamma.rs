@@ -13,10 +13,8 @@
 // Coefficients have the digits with which they were computed.
 #![allow(clippy::excessive_precision)]
 
-use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
-use crate::ops::elementwise::formula::Formula;
-use crate::types::DType;
+use crate::ops::elementwise::formula::Expr;
+use std::f64::consts::{FRAC_1_PI, PI};
 
 /// Coefficients for one dtype.
 struct Tables {
@@ -62,205 +60,129 @@ const TABLES_F64: Tables = Tables {
     tiny: 1e-20,
 };
 
-fn tables(f: &Formula, x: NodeId) -> &'static Tables {
-    if f.trace.node(x).dtype == DType::F64 { &TABLES_F64 } else { &TABLES_F32 }
+fn tables(x: Expr) -> &'static Tables {
+    if x.is_double() { &TABLES_F64 } else { &TABLES_F32 }
 }
 
 /// From here on, all f32 and f64 are integers.
 const ALL_WHOLE: f64 = 9007199254740992.0;
 
-/// Records the logarithm of the size of the gamma function. It is infinite at 0, at negative integers and at both
-/// infinities. Negative numbers: `lgamma(-a) = log(pi / |sin(pi a)|) - lgamma(1 + a)`.
-pub fn lgamma(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let log = f.unary(UnaryOp::Log, size)?;
-    let is_small = is_small(f, x)?;
-    let above = f.plus(size, 1.0)?;
-    let shifted = f.select(is_small, above, size)?;
-    let regular = lgamma_from_half(f, shifted, log)?;
-    let zero = f.scalar(x, 0.0)?;
-    let opposite = f.unary(UnaryOp::Negate, log)?;
-    let (of_small, of_others) = (f.select(is_small, opposite, zero)?, f.select(is_small, zero, log)?);
+/// The logarithm of the size of the gamma function. It is infinite at 0, at negative integers and at both infinities.
+/// Negative numbers: `lgamma(-a) = log(pi / |sin(pi a)|) - lgamma(1 + a)`.
+pub fn lgamma(x: Expr) -> Expr {
+    let size = x.abs();
+    let log = size.log();
+    let is_small = is_small(x);
+    let regular = lgamma_from_half(is_small.select(size + 1.0, size), log);
     // At 1, where the first term is -0, the sum is 0.
-    let positive = f.add(regular, of_small)?;
+    let positive = regular + is_small.select(-log, 0.0);
 
-    let bounded = f.at_most(size, ALL_WHOLE)?;
-    let (_, distance) = from_integers(f, bounded)?;
-    let sine = sine_of_pi(f, distance)?;
-    let share = f.times(sine, std::f64::consts::FRAC_1_PI)?;
-    let log_of_sine = f.unary(UnaryOp::Log, share)?;
-    let more = f.add(regular, of_others)?;
-    let sum = f.add(log_of_sine, more)?;
-    let negative = f.unary(UnaryOp::Negate, sum)?;
+    let (_, distance) = from_integers(size.min(ALL_WHOLE));
+    let log_of_sine = (sine_of_pi(distance) * FRAC_1_PI).log();
+    let negative = -(log_of_sine + (regular + is_small.select(0.0, log)));
 
-    let is_negative = f.compare(CompareOp::Lt, x, 0.0)?;
-    let result = f.select(is_negative, negative, positive)?;
-    let is_tiny = f.compare(CompareOp::Lt, size, tables(f, x).tiny)?;
-    let result = f.select(is_tiny, opposite, result)?;
-    let is_pole = is_negative_integer(f, is_negative, distance)?;
-    let infinite = f.scalar(x, f64::INFINITY)?;
-    f.select(is_pole, infinite, result)
+    let is_negative = x.lt(0.0);
+    let result = is_negative.select(negative, positive);
+    let result = size.lt(tables(x).tiny).select(-log, result);
+    is_negative_integer(is_negative, distance).select(f64::INFINITY, result)
 }
 
-/// Records lgamma of `x >= 1/2`. `log` is its logarithm, used beyond 8 only.
-fn lgamma_from_half(f: &mut Formula, x: NodeId, log: NodeId) -> Result<NodeId> {
-    let place = place(f, x, 2.0)?;
-    let slope = f.polynomial(place, tables(f, x).lgamma)?;
-    let from_one = f.plus(x, -1.0)?;
-    let product = f.multiply(from_one, place)?;
-    let near = f.multiply(product, slope)?;
-
-    let (inverse, square) = inverse(f, x)?;
-    let series = f.polynomial(square, tables(f, x).lgamma_tail)?;
-    let share = f.multiply(series, inverse)?;
-    let rest = f.plus(share, HALF_LOG_OF_2_PI_OVER_E)?;
-    let (less, log) = (f.plus(x, -0.5)?, f.plus(log, -1.0)?);
-    let product = f.multiply(less, log)?;
-    let far = f.add(product, rest)?;
-    let is_near = f.compare(CompareOp::Lt, x, 8.0)?;
-    f.select(is_near, near, far)
+/// lgamma of `x >= 1/2`. `log` is its logarithm, used beyond 8 only.
+fn lgamma_from_half<'f>(x: Expr<'f>, log: Expr<'f>) -> Expr<'f> {
+    let place = place(x, 2.0);
+    let near = (x - 1.0) * place * place.polynomial(tables(x).lgamma);
+    let inverse = 1.0 / x;
+    let rest = (inverse * inverse).polynomial(tables(x).lgamma_tail) * inverse + HALF_LOG_OF_2_PI_OVER_E;
+    let far = (x - 0.5) * (log - 1.0) + rest;
+    x.lt(8.0).select(near, far)
 }
 
-/// Records the digamma function, the derivative of lgamma. It is -inf at 0, inf at -0, and NaN at negative integers and
-/// at -inf. Negative numbers: `digamma(-a) = digamma(1 + a) + pi / tan(pi a)`.
-pub fn digamma(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let is_small = is_small(f, x)?;
-    let above = f.plus(size, 1.0)?;
-    let shifted = f.select(is_small, above, size)?;
-    let regular = digamma_from_half(f, shifted)?;
-    let inverse = f.of(1.0, BinaryOp::Divide, size)?;
-    let zero = f.scalar(x, 0.0)?;
-    let (of_small, of_others) = (f.select(is_small, inverse, zero)?, f.select(is_small, zero, inverse)?);
-    let positive = f.subtract(regular, of_small)?;
+/// The digamma function, the derivative of lgamma. It is -inf at 0, inf at -0, and NaN at negative integers and at
+/// -inf. Negative numbers: `digamma(-a) = digamma(1 + a) + pi / tan(pi a)`.
+pub fn digamma(x: Expr) -> Expr {
+    let size = x.abs();
+    let is_small = is_small(x);
+    let regular = digamma_from_half(is_small.select(size + 1.0, size));
+    let inverse = 1.0 / size;
+    let positive = regular - is_small.select(inverse, 0.0);
 
-    let (part, distance) = from_integers(f, size)?;
-    let cotangent = cotangent_of_pi(f, part, distance)?;
-    let more = f.add(regular, of_others)?;
-    let negative = f.add(cotangent, more)?;
+    let (part, distance) = from_integers(size);
+    let negative = cotangent_of_pi(part, distance) + (regular + is_small.select(0.0, inverse));
 
-    let is_negative = f.compare(CompareOp::Lt, x, 0.0)?;
-    let result = f.select(is_negative, negative, positive)?;
-    let is_pole = is_negative_integer(f, is_negative, distance)?;
-    let none = f.scalar(x, f64::NAN)?;
-    let result = f.select(is_pole, none, result)?;
-    let is_tiny = f.compare(CompareOp::Lt, size, tables(f, x).tiny)?;
-    let near_zero = f.of(-1.0, BinaryOp::Divide, x)?;
-    f.select(is_tiny, near_zero, result)
+    let is_negative = x.lt(0.0);
+    let result = is_negative.select(negative, positive);
+    let result = is_negative_integer(is_negative, distance).select(f64::NAN, result);
+    size.lt(tables(x).tiny).select(-1.0 / x, result)
 }
 
-/// Records digamma of `x >= 1/2`.
-fn digamma_from_half(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let place = place(f, x, tables(f, x).root)?;
-    let slope = f.polynomial(place, tables(f, x).digamma)?;
-    let product = f.multiply(place, slope)?;
-    let near = f.plus(product, tables(f, x).value_at_root)?;
-
-    let (inverse, square) = inverse(f, x)?;
-    let series = f.polynomial(square, tables(f, x).digamma_tail)?;
-    let (half, rest) = (f.times(inverse, 0.5)?, f.multiply(series, square)?);
-    let less = f.add(half, rest)?;
-    let log = f.unary(UnaryOp::Log, x)?;
-    let far = f.subtract(log, less)?;
-    let is_near = f.compare(CompareOp::Lt, x, 8.0)?;
-    f.select(is_near, near, far)
+/// digamma of `x >= 1/2`.
+fn digamma_from_half(x: Expr) -> Expr {
+    let place = place(x, tables(x).root);
+    let near = place * place.polynomial(tables(x).digamma) + tables(x).value_at_root;
+    let inverse = 1.0 / x;
+    let square = inverse * inverse;
+    let far = x.log() - (inverse * 0.5 + square.polynomial(tables(x).digamma_tail) * square);
+    x.lt(8.0).select(near, far)
 }
 
-/// Records the trigamma function, the derivative of digamma. It is infinite at 0 and at negative integers, and NaN at
-/// -inf. Negative numbers: `trigamma(-a) = (pi / sin(pi a))^2 - trigamma(1 + a)`.
-pub fn trigamma(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let is_small = f.compare(CompareOp::Lt, size, 1.0)?;
-    let above = f.plus(size, 1.0)?;
-    let shifted = f.select(is_small, above, size)?;
-    let regular = trigamma_from_one(f, shifted)?;
-    let (_, square) = inverse(f, size)?;
-    let zero = f.scalar(x, 0.0)?;
-    let (of_small, of_others) = (f.select(is_small, square, zero)?, f.select(is_small, zero, square)?);
-    let positive = f.add(regular, of_small)?;
+/// The trigamma function, the derivative of digamma. It is infinite at 0 and at negative integers, and NaN at -inf.
+/// Negative numbers: `trigamma(-a) = (pi / sin(pi a))^2 - trigamma(1 + a)`.
+pub fn trigamma(x: Expr) -> Expr {
+    let size = x.abs();
+    let is_small = size.lt(1.0);
+    let regular = trigamma_from_one(is_small.select(size + 1.0, size));
+    let inverse = 1.0 / size;
+    let square = inverse * inverse;
+    let positive = regular + is_small.select(square, 0.0);
 
-    let (_, distance) = from_integers(f, size)?;
-    let sine = sine_of_pi(f, distance)?;
-    let share = f.of(std::f64::consts::PI, BinaryOp::Divide, sine)?;
-    let total = f.multiply(share, share)?;
-    let less = f.subtract(regular, of_others)?;
-    let negative = f.subtract(total, less)?;
-    let is_negative = f.compare(CompareOp::Lt, x, 0.0)?;
-    f.select(is_negative, negative, positive)
+    let (_, distance) = from_integers(size);
+    let share = PI / sine_of_pi(distance);
+    let negative = share * share - (regular - is_small.select(0.0, square));
+    x.lt(0.0).select(negative, positive)
 }
 
-/// Records trigamma of `x >= 1`.
-fn trigamma_from_one(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let place = place(f, x, 3.0)?;
-    let slope = f.polynomial(place, tables(f, x).trigamma)?;
-    let near = f.divide(slope, x)?;
-
-    let (inverse, square) = inverse(f, x)?;
-    let series = f.polynomial(square, tables(f, x).trigamma_tail)?;
-    let share = f.multiply(series, inverse)?;
-    let sum = f.plus(share, 0.5)?;
-    let product = f.multiply(sum, inverse)?;
-    let rest = f.multiply(product, inverse)?;
-    let far = f.add(inverse, rest)?;
-    let is_near = f.compare(CompareOp::Lt, x, 8.0)?;
-    f.select(is_near, near, far)
+/// trigamma of `x >= 1`.
+fn trigamma_from_one(x: Expr) -> Expr {
+    let near = place(x, 3.0).polynomial(tables(x).trigamma) / x;
+    let inverse = 1.0 / x;
+    let series = (inverse * inverse).polynomial(tables(x).trigamma_tail);
+    let far = inverse + (series * inverse + 0.5) * inverse * inverse;
+    x.lt(8.0).select(near, far)
 }
 
-/// Records whether lgamma and digamma are computed from their values at `1 + |x|`, not at `|x|`: below 1/2, where the
-/// range of the polynomials starts, and above -1, since reflection there would lose bits.
-fn is_small(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let is_below = f.compare(CompareOp::Lt, x, 0.5)?;
-    let is_above = f.compare(CompareOp::Gt, x, -1.0)?;
-    f.binary(BinaryOp::And, is_below, is_above)
+/// Whether lgamma and digamma are computed from their values at `1 + |x|`, not at `|x|`: below 1/2, where the range of
+/// the polynomials starts, and above -1, since reflection there would lose bits.
+fn is_small(x: Expr) -> Expr {
+    x.lt(0.5) & x.gt(-1.0)
 }
 
-/// Records `(x - c) / (x + c)`.
-fn place(f: &mut Formula, x: NodeId, c: f64) -> Result<NodeId> {
-    let (above, below) = (f.plus(x, -c)?, f.plus(x, c)?);
-    f.divide(above, below)
+/// `(x - c) / (x + c)`.
+fn place(x: Expr, c: f64) -> Expr {
+    (x - c) / (x + c)
 }
 
-/// Records `1 / x` and its square.
-fn inverse(f: &mut Formula, x: NodeId) -> Result<(NodeId, NodeId)> {
-    let inverse = f.of(1.0, BinaryOp::Divide, x)?;
-    let square = f.multiply(inverse, inverse)?;
-    Ok((inverse, square))
+/// The fractional part of `a >= 0`, and the distance to the nearest integer. Both are exact.
+fn from_integers(a: Expr) -> (Expr, Expr) {
+    let part = a - a.floor();
+    (part, part.min(1.0 - part))
 }
 
-/// Records the fractional part of `a >= 0`, and the distance to the nearest integer. Both are exact.
-fn from_integers(f: &mut Formula, a: NodeId) -> Result<(NodeId, NodeId)> {
-    let floor = f.unary(UnaryOp::Floor, a)?;
-    let part = f.subtract(a, floor)?;
-    let rest = f.of(1.0, BinaryOp::Subtract, part)?;
-    let distance = f.binary(BinaryOp::Minimum, part, rest)?;
-    Ok((part, distance))
+/// `sin(pi d)` for `0 <= d <= 1/2`.
+fn sine_of_pi(d: Expr) -> Expr {
+    (d * PI).sin()
 }
 
-/// Records `sin(pi d)` for `0 <= d <= 1/2`.
-fn sine_of_pi(f: &mut Formula, d: NodeId) -> Result<NodeId> {
-    let angle = f.times(d, std::f64::consts::PI)?;
-    f.unary(UnaryOp::Sine, angle)
+/// `pi / tan(pi part)` for a part in [0, 1) at this distance from an integer. Beyond a distance of 1/4 it is
+/// `pi tan(pi (1/2 - distance))`, which is accurate near 0 too.
+fn cotangent_of_pi<'f>(part: Expr<'f>, distance: Expr<'f>) -> Expr<'f> {
+    let is_far = distance.gt(0.25);
+    let tangent = (is_far.select(0.5 - distance, distance) * PI).tan();
+    let size = is_far.select(tangent, 1.0 / tangent);
+    size * part.gt(0.5).select(part.number(-PI), PI)
 }
 
-/// Records `pi / tan(pi part)` for a part in [0, 1) at this distance from an integer. Beyond a distance of 1/4 it is
-/// `pi tan(pi (1/2 - distance))`, which is accurate beside 0 too.
-fn cotangent_of_pi(f: &mut Formula, part: NodeId, distance: NodeId) -> Result<NodeId> {
-    let is_far = f.compare(CompareOp::Gt, distance, 0.25)?;
-    let from_half = f.of(0.5, BinaryOp::Subtract, distance)?;
-    let d = f.select(is_far, from_half, distance)?;
-    let angle = f.times(d, std::f64::consts::PI)?;
-    let tangent = f.unary(UnaryOp::Tan, angle)?;
-    let inverse = f.of(1.0, BinaryOp::Divide, tangent)?;
-    let size = f.select(is_far, tangent, inverse)?;
-    let is_beyond = f.compare(CompareOp::Gt, part, 0.5)?;
-    let (of_beyond, of_others) = (f.scalar(d, -std::f64::consts::PI)?, f.scalar(d, std::f64::consts::PI)?);
-    let factor = f.select(is_beyond, of_beyond, of_others)?;
-    f.multiply(size, factor)
-}
-
-fn is_negative_integer(f: &mut Formula, is_negative: NodeId, distance: NodeId) -> Result<NodeId> {
-    let is_whole = f.compare(CompareOp::Eq, distance, 0.0)?;
-    f.binary(BinaryOp::And, is_negative, is_whole)
+fn is_negative_integer<'f>(is_negative: Expr<'f>, distance: Expr<'f>) -> Expr<'f> {
+    is_negative & distance.eq(0.0)
 }
 
 /// `log(2 pi) / 2 - 1/2`.

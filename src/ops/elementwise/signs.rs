@@ -1,11 +1,11 @@
 //! Sign bits: reading and copying them.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Trace};
+use crate::ir::{CompareOp, NodeId, Trace};
 use crate::ops::creation::constants::every;
-use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::compare_select::compare_scalar;
+use crate::ops::elementwise::formula::Expr;
 use crate::ops::refuse;
 use crate::types::{DType, Kind, ScalarValue};
 
@@ -32,20 +32,14 @@ pub(in crate::ops) fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     compare_scalar(trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)
 }
 
-/// Records the magnitudes of `x` with the signs of `y`, for floats of one dtype of 16 bits or more. Works on the bits,
-/// because NaN and -0 have signs too.
-pub(in crate::ops) fn with_sign_of(trace: &mut Trace, x: NodeId, y: NodeId) -> Result<NodeId> {
-    let dtype = trace.node(x).dtype;
-    let bits = match dtype.size_bytes() {
-        2 => DType::U16,
-        4 => DType::U32,
-        _ => DType::U64,
-    };
-    let sign = 1u64 << (8 * dtype.size_bytes() - 1);
-    let size = bitcast_convert(trace, x, bits)?;
-    let size = binary_scalar(trace, BinaryOp::And, size, ScalarValue::Unsigned(sign - 1), false)?;
-    let signs = bitcast_convert(trace, y, bits)?;
-    let signs = binary_scalar(trace, BinaryOp::And, signs, ScalarValue::Unsigned(sign), false)?;
-    let both = binary(trace, BinaryOp::Or, size, signs)?;
-    bitcast_convert(trace, both, dtype)
+impl<'f> Expr<'f> {
+    /// Records the magnitudes of this expression with the signs of `other`, for floats of one dtype of 16 bits or more.
+    /// Works on the bits, because NaN and -0 have signs too.
+    pub(in crate::ops) fn with_sign_of(self, other: Expr<'f>) -> Expr<'f> {
+        let dtype = self.dtype();
+        let sign = i64::MIN >> (64 - 8 * dtype.size_bytes());
+        let size = self.bits(signed(dtype)) & !sign;
+        let sign = other.bits(signed(dtype)) & sign;
+        (size | sign).bits(dtype)
+    }
 }

@@ -7,11 +7,10 @@
 //! below 1.4e-9 in f32 and 9e-18 in f64.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Op, SpecialOp, Trace, UnaryOp};
+use crate::ir::{NodeId, Op, SpecialOp, Trace};
 use crate::ops::definition::Composed;
-use crate::ops::elementwise::formula::{Formula, in_wide};
+use crate::ops::elementwise::formula::{Expr, in_wide};
 use crate::ops::refuse;
-use crate::types::DType;
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[Composed { name: "special", function: "lxla_special", dtypes: "" }];
@@ -22,81 +21,51 @@ pub fn special(trace: &mut Trace, op: SpecialOp, x: NodeId) -> Result<NodeId> {
     if !ty.dtype.is_float() {
         return Err(refuse(op.name(), "x", &ty, "floats"));
     }
-    in_wide(trace, x, |f, x| {
-        let node = *f.trace.node(x);
-        Ok(f.trace.operation(Op::Special(op), node.dtype, node.shape, &[x]))
-    })
+    in_wide(trace, x, |x| x.operation(Op::Special(op)))
 }
 
-/// Records the formula of a special function of f32 or f64.
-pub(in crate::ops) fn formula(f: &mut Formula, op: SpecialOp, x: NodeId) -> Result<NodeId> {
+/// The formula of a special function of f32 or f64.
+pub(in crate::ops) fn formula(op: SpecialOp, x: Expr) -> Expr {
     match op {
-        SpecialOp::Erf => erf(f, x),
-        SpecialOp::Erfc => erfc(f, x),
-        SpecialOp::NormalCdf => normal_cdf(f, x),
+        SpecialOp::Erf => erf(x),
+        SpecialOp::Erfc => erfc(x),
+        SpecialOp::NormalCdf => normal_cdf(x),
     }
 }
 
-/// Records erf: a polynomial for |x| < 1, else 1 - erfc, which loses no bits there.
-fn erf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let coefficients: &[f64] = if f.trace.node(x).dtype == DType::F64 { &NEAR_F64 } else { &NEAR_F32 };
-    let square = f.multiply(x, x)?;
-    let slope = f.polynomial(square, coefficients)?;
-    let near = f.multiply(x, slope)?;
-
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let tail = gaussian_tail(f, size, 1.0)?;
-    let rest = f.of(1.0, BinaryOp::Subtract, tail)?;
-    let sign = f.unary(UnaryOp::Sign, x)?;
-    let far = f.multiply(rest, sign)?;
-    let is_near = f.compare(CompareOp::Lt, size, 1.0)?;
-    f.select(is_near, near, far)
+/// erf: a polynomial for |x| < 1, else 1 - erfc, which loses no bits there.
+fn erf(x: Expr) -> Expr {
+    let coefficients: &[f64] = if x.is_double() { &NEAR_F64 } else { &NEAR_F32 };
+    let near = x * (x * x).polynomial(coefficients);
+    let size = x.abs();
+    let far = (1.0 - gaussian_tail(size, 1.0)) * x.sign();
+    size.lt(1.0).select(near, far)
 }
 
-fn erfc(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let tail = gaussian_tail(f, size, 1.0)?;
-    let other = f.of(2.0, BinaryOp::Subtract, tail)?;
-    let is_negative = f.compare(CompareOp::Lt, x, 0.0)?;
-    f.select(is_negative, other, tail)
+fn erfc(x: Expr) -> Expr {
+    let tail = gaussian_tail(x.abs(), 1.0);
+    x.lt(0.0).select(2.0 - tail, tail)
 }
 
-/// Records the standard normal cumulative distribution function at `x`.
-fn normal_cdf(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let size = f.unary(UnaryOp::Abs, x)?;
-    let both = gaussian_tail(f, size, 0.5)?;
-    let tail = f.times(both, 0.5)?;
-    let rest = f.of(1.0, BinaryOp::Subtract, tail)?;
-    let is_negative = f.compare(CompareOp::Lt, x, 0.0)?;
-    f.select(is_negative, tail, rest)
+/// The standard normal cumulative distribution function at `x`.
+fn normal_cdf(x: Expr) -> Expr {
+    let tail = gaussian_tail(x.abs(), 0.5) * 0.5;
+    x.lt(0.0).select(tail, 1.0 - tail)
 }
 
-/// Records `erfc(sqrt(scale) a)` for `a >= 0`, as `e^(-scale a^2)` times a slowly varying factor. Rounding the square
-/// would lose bits that the exponential needs, so `a` is rounded to a multiple of 1/16, whose square is exact, and the
-/// remainder goes into a second exponential. XLA would merge a product of two exponentials into one and lose these
-/// bits, so the slow factor is multiplied between them.
-fn gaussian_tail(f: &mut Formula, a: NodeId, scale: f64) -> Result<NodeId> {
-    let double = f.trace.node(a).dtype == DType::F64;
-    let (end, coefficients): (f64, &[f64]) = if double { (END_F64, &TAIL_F64) } else { (END_F32, &TAIL_F32) };
-    let a = f.at_most(a, end / scale.sqrt())?;
+/// `erfc(sqrt(scale) a)` for `a >= 0`, as `e^(-scale a^2)` times a slowly varying factor. Rounding the square would lose
+/// bits that the exponential needs, so `a` is rounded to a multiple of 1/16, whose square is exact, and the remainder
+/// goes into a second exponential. XLA would merge a product of two exponentials into one and lose these bits, so the
+/// slow factor is multiplied between them.
+fn gaussian_tail(a: Expr, scale: f64) -> Expr {
+    let (end, coefficients): (f64, &[f64]) = if a.is_double() { (END_F64, &TAIL_F64) } else { (END_F32, &TAIL_F32) };
+    let a = a.min(end / scale.sqrt());
+    let z = a * scale.sqrt();
+    let slow = ((z - 3.0) / (z + 3.0)).polynomial(coefficients) / (z * 2.0 + 1.0);
 
-    let z = f.times(a, scale.sqrt())?;
-    let (above, below) = (f.plus(z, -3.0)?, f.plus(z, 3.0)?);
-    let place = f.divide(above, below)?;
-    let numerator = f.polynomial(place, coefficients)?;
-    let twice = f.times(z, 2.0)?;
-    let denominator = f.plus(twice, 1.0)?;
-    let slow = f.divide(numerator, denominator)?;
-
-    let sixteenths = f.times(a, 16.0)?;
-    let whole = f.unary(UnaryOp::RoundNearestEven, sixteenths)?;
-    let coarse = f.times(whole, 1.0 / 16.0)?;
-    let (square, sum, rest) = (f.multiply(coarse, coarse)?, f.add(a, coarse)?, f.subtract(a, coarse)?);
-    let product = f.multiply(rest, sum)?;
-    let (large, small) = (f.times(square, -scale)?, f.times(product, -scale)?);
-    let (large, small) = (f.exp(large)?, f.exp(small)?);
-    let first = f.multiply(large, slow)?;
-    f.multiply(first, small)
+    let coarse = (a * 16.0).round() * (1.0 / 16.0);
+    let rest = (a - coarse) * (a + coarse);
+    (coarse * coarse * -scale).exp() * slow * (rest * -scale).exp()
 }
 
 /// From this argument on, `e^(-a^2)` underflows to 0.
@@ -166,7 +135,7 @@ const NEAR_F64: [f64; 12] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::TensorType;
+    use crate::types::{DType, TensorType};
 
     #[test]
     fn only_floats_are_taken() {

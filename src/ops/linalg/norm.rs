@@ -2,17 +2,10 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
-use crate::ops::creation::constants::full;
+use crate::ir::{NodeId, ReduceOp, Trace};
 use crate::ops::definition::Composed;
-use crate::ops::elementwise::binary::{binary, binary_scalar};
-use crate::ops::elementwise::compare_select::compare;
-use crate::ops::elementwise::complex::{imag, real};
-use crate::ops::elementwise::convert::convert;
-use crate::ops::elementwise::formula::{check_wide, widened};
-use crate::ops::elementwise::unary::unary;
-use crate::ops::reduction::reduce::reduce;
-use crate::types::{Kind, ScalarValue, TensorType};
+use crate::ops::elementwise::formula::{Expr, check_wide, record, widened};
+use crate::types::Kind;
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] =
@@ -33,61 +26,43 @@ pub fn norm(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: b
         check_wide("ord", trace, x, order)?;
     }
     let dtype = ty.dtype.real();
-    let result = if order == 2.0 {
-        let squares = squares(trace, x)?;
-        let sum = reduce(trace, ReduceOp::Sum, squares, axes, keep_dims)?;
-        unary(trace, UnaryOp::Sqrt, sum)?
-    } else {
-        let absolute = unary(trace, UnaryOp::Abs, x)?;
-        let absolute = convert(trace, absolute, widened(dtype));
-        of_absolute(trace, absolute, order, axes, keep_dims)?
-    };
-    Ok(convert(trace, result, dtype))
+    record(trace, [x], |[x]| {
+        let result = if order == 2.0 {
+            squares(x).reduce(ReduceOp::Sum, axes, keep_dims).sqrt()
+        } else {
+            of_absolute(x.abs().convert(widened(dtype)), order, axes, keep_dims)
+        };
+        result.convert(dtype)
+    })
 }
 
-/// Records the squares of absolute values. They are not computed from the absolute value: its derivative is 0 at 0, so
-/// that the second derivative of the squares would be 0 there, too.
-fn squares(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-    let dtype = trace.node(x).dtype;
-    if dtype.kind() != Kind::Complex {
-        let x = convert(trace, x, widened(dtype));
-        return binary(trace, BinaryOp::Multiply, x, x);
+/// The squares of absolute values. They are not computed from the absolute value: its derivative is 0 at 0, so that the
+/// second derivative of the squares would be 0 there, too.
+fn squares(x: Expr) -> Expr {
+    if x.dtype().kind() != Kind::Complex {
+        let x = x.convert(widened(x.dtype()));
+        return x * x;
     }
-    let (re, im) = (real(trace, x)?, imag(trace, x)?);
-    let re = binary(trace, BinaryOp::Multiply, re, re)?;
-    let im = binary(trace, BinaryOp::Multiply, im, im)?;
-    binary(trace, BinaryOp::Add, re, im)
+    let (re, im) = (x.real(), x.imag());
+    re * re + im * im
 }
 
-fn of_absolute(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
-    let reduced = |trace: &mut Trace, op: ReduceOp, x: NodeId| reduce(trace, op, x, axes, keep_dims);
-    if order == f64::INFINITY {
+fn of_absolute<'f>(x: Expr<'f>, order: f64, axes: &[i64], keep_dims: bool) -> Expr<'f> {
+    let sum = |x: Expr<'f>| x.reduce(ReduceOp::Sum, axes, keep_dims);
+    match order {
         // The maximum with 0 makes the norm of an empty axis 0.
-        let largest = reduced(trace, ReduceOp::Max, x)?;
-        return binary_scalar(trace, BinaryOp::Maximum, largest, ScalarValue::Float(0.0), false);
+        f64::INFINITY => x.reduce(ReduceOp::Max, axes, keep_dims).max(0.0),
+        f64::NEG_INFINITY => x.reduce(ReduceOp::Min, axes, keep_dims),
+        0.0 => sum(x.ne(0.0).convert(x.dtype())),
+        1.0 => sum(x),
+        _ => sum(x.power(order)).power(1.0 / order),
     }
-    if order == f64::NEG_INFINITY {
-        return reduced(trace, ReduceOp::Min, x);
-    }
-    if order == 0.0 {
-        let dtype = trace.node(x).dtype;
-        let zero = full(trace, &TensorType::new(dtype, &[]), ScalarValue::Float(0.0))?;
-        let is_not_zero = compare(trace, CompareOp::Ne, x, zero)?;
-        let ones = convert(trace, is_not_zero, dtype);
-        return reduced(trace, ReduceOp::Sum, ones);
-    }
-    if order == 1.0 {
-        return reduced(trace, ReduceOp::Sum, x);
-    }
-    let powers = binary_scalar(trace, BinaryOp::Power, x, ScalarValue::Float(order), false)?;
-    let sum = reduced(trace, ReduceOp::Sum, powers)?;
-    binary_scalar(trace, BinaryOp::Power, sum, ScalarValue::Float(1.0 / order), false)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::DType;
+    use crate::types::{DType, TensorType};
 
     #[test]
     fn norms_are_real_and_keep_the_width() {

@@ -7,12 +7,13 @@
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::SpecialOp;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Trace, UnaryOp, numbered};
+use crate::ir::{NodeId, Trace, numbered};
 use crate::ops::definition::Composed;
-use crate::ops::elementwise::formula::{Formula, in_wide};
+use crate::ops::elementwise::formula::{Expr, in_wide, record};
 use crate::ops::elementwise::special::special;
 use crate::ops::refuse;
 use crate::types::Kind;
+use std::f64::consts::PI;
 
 numbered! {
     /// Activation functions.
@@ -47,115 +48,78 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
     use ActivationOp::*;
     let ty = trace.ty(x);
     match (op, ty.dtype.kind()) {
-        (Relu | Relu6, Kind::Signed | Kind::Unsigned) => return clipped(&mut Formula { trace }, op, x),
+        (Relu | Relu6, Kind::Signed | Kind::Unsigned) => return record(trace, [x], |[x]| clipped(op, x)),
         (_, Kind::Float | Kind::Float8) => {}
         (Relu | Relu6, _) => return Err(refuse(op.name(), "x", &ty, "integers and floats")),
         _ => return Err(refuse(op.name(), "x", &ty, "floats")),
     }
-    in_wide(trace, x, |f, x| match op {
-        Relu | Relu6 => clipped(f, op, x),
-        Gelu => gelu(f, x),
-        GeluTanh => gelu_tanh(f, x),
+    in_wide(trace, x, |x| match op {
+        Relu | Relu6 => clipped(op, x),
+        Gelu => gelu(x),
+        GeluTanh => gelu_tanh(x),
         Silu => {
-            let x = f.at_least(x, LOWEST)?;
-            let share = f.unary(UnaryOp::Logistic, x)?;
-            f.multiply(x, share)
+            let x = x.max(LOWEST);
+            x * x.logistic()
         }
-        Elu => elu(f, x, 1.0),
-        Selu => {
-            let whole = elu(f, x, SELU_ALPHA)?;
-            f.times(whole, SELU_SCALE)
-        }
-        Softplus => softplus(f, x),
-        Mish => mish(f, x),
-        LogSigmoid => {
-            let opposite = f.unary(UnaryOp::Negate, x)?;
-            let result = softplus(f, opposite)?;
-            f.unary(UnaryOp::Negate, result)
-        }
-        HardSigmoid => hard_sigmoid(f, x),
+        Elu => elu(x, 1.0),
+        Selu => elu(x, SELU_ALPHA) * SELU_SCALE,
+        Softplus => softplus(x),
+        Mish => mish(x),
+        LogSigmoid => -softplus(-x),
+        HardSigmoid => hard_sigmoid(x),
         HardSwish => {
-            let x = f.at_least(x, -4.0)?;
-            let share = hard_sigmoid(f, x)?;
-            f.multiply(x, share)
+            let x = x.max(-4.0);
+            x * hard_sigmoid(x)
         }
     })
 }
 
-/// Records relu or relu6 by selections, so that the derivative is 0 at 0 and at 6, where the derivative of a maximum
-/// would be a half.
-fn clipped(f: &mut Formula, op: ActivationOp, x: NodeId) -> Result<NodeId> {
-    let (is_low, zero) = (f.compare(CompareOp::Le, x, 0.0)?, f.scalar(x, 0.0)?);
-    let positive = f.select(is_low, zero, x)?;
-    if op != ActivationOp::Relu6 {
-        return Ok(positive);
-    }
-    let (is_high, six) = (f.compare(CompareOp::Ge, x, 6.0)?, f.scalar(x, 6.0)?);
-    f.select(is_high, six, positive)
+/// relu or relu6, by selections, so that the derivative is 0 at 0 and at 6, where the derivative of a maximum would be a
+/// half.
+fn clipped(op: ActivationOp, x: Expr) -> Expr {
+    let positive = x.le(0.0).select(0.0, x);
+    if op == ActivationOp::Relu6 { x.ge(6.0).select(6.0, positive) } else { positive }
 }
 
-/// Records gelu: x times the normal cumulative distribution function at x.
-fn gelu(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let x = f.at_least(x, LOWEST)?;
-    let share = special(f.trace, SpecialOp::NormalCdf, x)?;
-    f.multiply(x, share)
+/// gelu: x times the normal cumulative distribution function at x.
+fn gelu(x: Expr) -> Expr {
+    let x = x.max(LOWEST);
+    x * x.apply(|trace, x| special(trace, SpecialOp::NormalCdf, x))
 }
 
-/// Records the tanh approximation of gelu. `0.5 (1 + tanh u)` is computed as the logistic function of `2u`, which keeps
-/// small values. It is 1 for large x, whose square would be infinite: in `u`, x is clamped from above, too.
-fn gelu_tanh(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let x = f.at_least(x, LOWEST)?;
-    let limited = f.at_most(x, -LOWEST)?;
-    let square = f.multiply(limited, limited)?;
-    let slope = f.times(square, 0.044715)?;
-    let slope = f.plus(slope, 1.0)?;
-    let slope = f.times(slope, 2.0 * (2.0 / std::f64::consts::PI).sqrt())?;
-    let twice_u = f.multiply(limited, slope)?;
-    let share = f.unary(UnaryOp::Logistic, twice_u)?;
-    f.multiply(x, share)
+/// The tanh approximation of gelu. `0.5 (1 + tanh u)` is computed as the logistic function of `2u`, which keeps small
+/// values. It is 1 for large x, whose square would be infinite: in `u`, x is clamped from above, too.
+fn gelu_tanh(x: Expr) -> Expr {
+    let x = x.max(LOWEST);
+    let limited = x.min(-LOWEST);
+    let slope = (limited * limited * 0.044715 + 1.0) * (2.0 * (2.0 / PI).sqrt());
+    x * (limited * slope).logistic()
 }
 
-fn elu(f: &mut Formula, x: NodeId, alpha: f64) -> Result<NodeId> {
-    let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
+fn elu(x: Expr, alpha: f64) -> Expr {
+    let is_positive = x.gt(0.0);
     // The exponential of a large number is infinite, and its derivative would be infinity times 0. So its argument is
     // -1 where it is not selected; with 0, XLA turns the selection into a minimum, which loses the sign of -0 in f16.
-    let other = f.scalar(x, -1.0)?;
-    let negative = f.select(is_positive, other, x)?;
-    let below = f.unary(UnaryOp::ExponentialMinusOne, negative)?;
-    let below = if alpha == 1.0 { below } else { f.times(below, alpha)? };
-    f.select(is_positive, x, below)
+    let below = is_positive.select(-1.0, x).exp_minus_one();
+    is_positive.select(x, if alpha == 1.0 { below } else { below * alpha })
 }
 
-/// Records softplus, `log(1 + e^x)`, as `max(x, 0) + log(1 + e^-|x|)`. One comparison selects both the maximum and the
-/// absolute value, so that derivatives of all orders are correct at 0.
-fn softplus(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let is_positive = f.compare(CompareOp::Gt, x, 0.0)?;
-    let negated = f.unary(UnaryOp::Negate, x)?;
-    let below = f.select(is_positive, negated, x)?;
-    let small = f.exp(below)?;
-    let rest = f.unary(UnaryOp::LogPlusOne, small)?;
-    let zero = f.scalar(x, 0.0)?;
-    let positive = f.select(is_positive, x, zero)?;
-    f.add(positive, rest)
+/// softplus, `log(1 + e^x)`, as `max(x, 0) + log(1 + e^-|x|)`. One comparison selects both the maximum and the absolute
+/// value, so that derivatives of all orders are correct at 0.
+fn softplus(x: Expr) -> Expr {
+    let is_positive = x.gt(0.0);
+    is_positive.select(x, 0.0) + is_positive.select(-x, x).exp().log_plus_one()
 }
 
-/// Records mish, `x tanh(softplus(x))`. The tanh is `n / (n + 2)` with `n = e^x (e^x + 2)`, which is 1 for x from 20
-/// on.
-fn mish(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let x = f.at_least(x, LOWEST)?;
-    let limited = f.at_most(x, 20.0)?;
-    let power = f.exp(limited)?;
-    let more = f.plus(power, 2.0)?;
-    let n = f.multiply(power, more)?;
-    let denominator = f.plus(n, 2.0)?;
-    let share = f.divide(n, denominator)?;
-    f.multiply(x, share)
+/// mish, `x tanh(softplus(x))`. The tanh is `n / (n + 2)` with `n = e^x (e^x + 2)`, which is 1 for x from 20 on.
+fn mish(x: Expr) -> Expr {
+    let x = x.max(LOWEST);
+    let power = x.min(20.0).exp();
+    let n = power * (power + 2.0);
+    x * (n / (n + 2.0))
 }
 
-/// Records `x / 6 + 1 / 2`, clamped to 0 and 1.
-fn hard_sigmoid(f: &mut Formula, x: NodeId) -> Result<NodeId> {
-    let sum = f.plus(x, 3.0)?;
-    let above = f.at_least(sum, 0.0)?;
-    let within = f.at_most(above, 6.0)?;
-    f.with(BinaryOp::Divide, within, 6.0)
+/// `x / 6 + 1 / 2`, clamped to 0 and 1.
+fn hard_sigmoid(x: Expr) -> Expr {
+    (x + 3.0).max(0.0).min(6.0) / 6.0
 }

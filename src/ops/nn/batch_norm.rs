@@ -4,15 +4,12 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ir::{NodeId, ReduceOp, Trace};
 use crate::ops::definition::Composed;
-use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::convert::convert;
-use crate::ops::elementwise::formula::{check_wide, widened};
-use crate::ops::elementwise::unary::unary;
-use crate::ops::reduction::reduce::reduce;
+use crate::ops::elementwise::formula::{Expr, Formula, check_wide, widened};
 use crate::ops::shape::axes::reshape;
-use crate::types::{DType, Dims, ScalarValue, TensorType, normalize_axis};
+use crate::types::{DType, Dims, TensorType, normalize_axis};
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
@@ -33,14 +30,13 @@ pub fn batch_norm_training(
 ) -> Result<[NodeId; 3]> {
     let batch = Batch::of(trace, x, feature_axis, epsilon)?;
     let [scale, offset] = batch.features(trace, [("scale", scale), ("offset", offset)])?;
-    let wide = batch.wide(trace, x);
-    let mean = batch.mean(trace, wide)?;
-    let centered = binary(trace, BinaryOp::Subtract, wide, mean)?;
-    let squares = binary(trace, BinaryOp::Multiply, centered, centered)?;
-    let variance = batch.mean(trace, squares)?;
-    let result = batch.scaled(trace, centered, variance, scale.wide, offset.wide)?;
-    let mean = scale.narrowed(trace, mean)?;
-    Ok([convert(trace, result, batch.ty.dtype), mean, scale.narrowed(trace, variance)?])
+    let f = Formula::new(trace);
+    let x = f.operand(x).convert(batch.dtype);
+    let mean = batch.mean(x);
+    let centered = x - mean;
+    let variance = batch.mean(centered * centered);
+    let result = batch.scaled(centered, variance, f.operand(scale.wide), f.operand(offset.wide));
+    f.finish_all([result.convert(batch.ty.dtype), scale.narrowed(mean), scale.narrowed(variance)])
 }
 
 /// Records batch normalization in inference: `x` normalized by `scale`, `offset`, `mean` and `variance`.
@@ -53,10 +49,10 @@ pub fn batch_norm_inference(
     let batch = Batch::of(trace, x, feature_axis, epsilon)?;
     let named = [("scale", scale), ("offset", offset), ("mean", mean), ("variance", variance)];
     let [scale, offset, mean, variance] = batch.features(trace, named)?;
-    let wide = batch.wide(trace, x);
-    let centered = binary(trace, BinaryOp::Subtract, wide, mean.wide)?;
-    let result = batch.scaled(trace, centered, variance.wide, scale.wide, offset.wide)?;
-    Ok(convert(trace, result, batch.ty.dtype))
+    let f = Formula::new(trace);
+    let [scale, offset, mean, variance] = [scale, offset, mean, variance].map(|feature| f.operand(feature.wide));
+    let centered = f.operand(x).convert(batch.dtype) - mean;
+    f.finish(batch.scaled(centered, variance, scale, offset).convert(batch.ty.dtype))
 }
 
 /// Records the gradients of batch normalization in training with respect to `x`, `scale` and `offset`. `grad_output` is
@@ -73,25 +69,17 @@ pub fn batch_norm_grad(
     if grad_ty != batch.ty {
         return Err(error!(InvalidArgument, "grad_output: it is {grad_ty}; x is {}, and wants its type", batch.ty));
     }
-    let (wide, grad) = (batch.wide(trace, x), batch.wide(trace, grad_output));
-    let inverse = batch.inverse_deviation(trace, variance.wide)?;
-    let centered = binary(trace, BinaryOp::Subtract, wide, mean.wide)?;
-    let normalized = binary(trace, BinaryOp::Multiply, centered, inverse)?;
-
-    let grad_offset = batch.sum(trace, grad)?;
-    let products = binary(trace, BinaryOp::Multiply, grad, normalized)?;
-    let grad_scale = batch.sum(trace, products)?;
+    let f = Formula::new(trace);
+    let [x, grad] = [x, grad_output].map(|node| f.operand(node).convert(batch.dtype));
+    let inverse = batch.inverse_deviation(f.operand(variance.wide));
+    let normalized = (x - f.operand(mean.wide)) * inverse;
+    let grad_offset = batch.sum(grad);
+    let grad_scale = batch.sum(grad * normalized);
     // The result does not change if x changes only in its mean or its variance, so the gradient has no such component.
-    let mean_grad = batch.over_count(trace, grad_offset)?;
-    let without_mean = binary(trace, BinaryOp::Subtract, grad, mean_grad)?;
-    let mean_product = batch.over_count(trace, grad_scale)?;
-    let along_variance = binary(trace, BinaryOp::Multiply, normalized, mean_product)?;
-    let rest = binary(trace, BinaryOp::Subtract, without_mean, along_variance)?;
-    let factor = binary(trace, BinaryOp::Multiply, scale.wide, inverse)?;
-    let grad_x = binary(trace, BinaryOp::Multiply, rest, factor)?;
-
-    let grad_scale = scale.narrowed(trace, grad_scale)?;
-    Ok([convert(trace, grad_x, batch.ty.dtype), grad_scale, scale.narrowed(trace, grad_offset)?])
+    let without_mean = grad - batch.over_count(grad_offset);
+    let rest = without_mean - normalized * batch.over_count(grad_scale);
+    let grad_x = rest * (f.operand(scale.wide) * inverse);
+    f.finish_all([grad_x.convert(batch.ty.dtype), scale.narrowed(grad_scale), scale.narrowed(grad_offset)])
 }
 
 /// The operand of a batch normalization.
@@ -164,49 +152,32 @@ impl Batch {
         Ok(made.try_into().unwrap_or_else(|_| unreachable!("one for each operand")))
     }
 
-    fn wide(&self, trace: &mut Trace, x: NodeId) -> NodeId {
-        convert(trace, x, self.dtype)
+    fn sum<'f>(&self, x: Expr<'f>) -> Expr<'f> {
+        x.reduce(ReduceOp::Sum, &self.axes, true)
     }
 
-    fn sum(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-        reduce(trace, ReduceOp::Sum, x, &self.axes, true)
+    fn over_count<'f>(&self, x: Expr<'f>) -> Expr<'f> {
+        x / self.count
     }
 
-    fn over_count(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-        binary_scalar(trace, BinaryOp::Divide, x, ScalarValue::Signed(self.count), false)
+    fn mean<'f>(&self, x: Expr<'f>) -> Expr<'f> {
+        self.over_count(self.sum(x))
     }
 
-    fn mean(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-        let sum = self.sum(trace, x)?;
-        self.over_count(trace, sum)
+    /// `1 / sqrt(variance + epsilon)`.
+    fn inverse_deviation<'f>(&self, variance: Expr<'f>) -> Expr<'f> {
+        (variance + self.epsilon).rsqrt()
     }
 
-    /// Records `1 / sqrt(variance + epsilon)`.
-    fn inverse_deviation(&self, trace: &mut Trace, variance: NodeId) -> Result<NodeId> {
-        let moved = binary_scalar(trace, BinaryOp::Add, variance, ScalarValue::Float(self.epsilon), false)?;
-        unary(trace, UnaryOp::Rsqrt, moved)
-    }
-
-    fn scaled(
-        &self,
-        trace: &mut Trace,
-        centered: NodeId,
-        variance: NodeId,
-        scale: NodeId,
-        offset: NodeId,
-    ) -> Result<NodeId> {
-        let inverse = self.inverse_deviation(trace, variance)?;
-        let normalized = binary(trace, BinaryOp::Multiply, centered, inverse)?;
-        let stretched = binary(trace, BinaryOp::Multiply, normalized, scale)?;
-        binary(trace, BinaryOp::Add, stretched, offset)
+    fn scaled<'f>(&self, centered: Expr<'f>, variance: Expr<'f>, scale: Expr<'f>, offset: Expr<'f>) -> Expr<'f> {
+        centered * self.inverse_deviation(variance) * scale + offset
     }
 }
 
 impl Feature {
     /// Converts a per-feature result to this operand's type.
-    fn narrowed(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-        let flat = reshape(trace, x, &self.ty.dims)?;
-        Ok(convert(trace, flat, self.ty.dtype))
+    fn narrowed<'f>(&self, x: Expr<'f>) -> Expr<'f> {
+        x.apply(|trace, x| reshape(trace, x, &self.ty.dims)).convert(self.ty.dtype)
     }
 }
 

@@ -2,12 +2,11 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ir::{NodeId, ReduceOp, Trace};
 use crate::ops::control::custom::stop_gradient;
 use crate::ops::convert;
 use crate::ops::definition::Composed;
-use crate::ops::elementwise::formula::{Formula, check_wide, in_wide, widened};
-use crate::ops::reduction::reduce::reduce;
+use crate::ops::elementwise::formula::{Expr, check_wide, in_wide, widened};
 use crate::ops::reduction::statistics::{axes_of_floats, count, deviations};
 use crate::types::{DType, broadcast};
 
@@ -21,32 +20,25 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
 /// Records `e^x`, divided by its sum over an axis.
 pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "softmax", x, &[axis])?;
-    in_wide(trace, x, |f, x| {
-        let below = below_greatest(f, x, &axes)?;
-        let powers = f.exp(below)?;
-        let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
-        f.divide(powers, sum)
+    in_wide(trace, x, |x| {
+        let powers = below_greatest(x, &axes).exp();
+        powers / powers.reduce(ReduceOp::Sum, &axes, true)
     })
 }
 
 /// Records the logarithm of the softmax over an axis.
 pub fn log_softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "log_softmax", x, &[axis])?;
-    in_wide(trace, x, |f, x| {
-        let below = below_greatest(f, x, &axes)?;
-        let powers = f.exp(below)?;
-        let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
-        let log = f.unary(UnaryOp::Log, sum)?;
-        f.subtract(below, log)
+    in_wide(trace, x, |x| {
+        let below = below_greatest(x, &axes);
+        below - below.exp().reduce(ReduceOp::Sum, &axes, true).log()
     })
 }
 
-/// Records `x` minus its maximum over axes. The maximum is a constant for derivatives, because the softmax does not
-/// depend on it.
-fn below_greatest(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
-    let greatest = f.kept(ReduceOp::Max, x, axes)?;
-    let greatest = stop_gradient(f.trace, greatest)?;
-    f.subtract(x, greatest)
+/// `x` minus its maximum over axes. The maximum is a constant for derivatives, because the softmax does not depend on
+/// it.
+fn below_greatest<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
+    x - x.reduce(ReduceOp::Max, axes, true).apply(stop_gradient)
 }
 
 /// Records `(x - mean) / sqrt(variance + epsilon)` over axes, times `scale`, plus `offset`; both broadcast to `x`.
@@ -68,22 +60,17 @@ pub fn layer_norm(
     check_wide("epsilon", trace, x, epsilon)?;
     let mut fitting = |name: &str, operand: Option<NodeId>| operand.map(|id| fitted(trace, name, id, x)).transpose();
     let (scale, offset) = (fitting("scale", scale)?, fitting("offset", offset)?);
-    in_wide(trace, x, |f, x| {
-        let count = count(&f.trace.ty(x), &axes);
-        let difference = deviations(f, x, &axes)?;
-        let square = f.multiply(difference, difference)?;
-        let sum = reduce(f.trace, ReduceOp::Sum, square, &axes, true)?;
-        let variance = f.with(BinaryOp::Divide, sum, count)?;
-        let shifted = f.plus(variance, epsilon)?;
-        let inverse = f.unary(UnaryOp::Rsqrt, shifted)?;
-        let mut result = f.multiply(difference, inverse)?;
+    in_wide(trace, x, |x| {
+        let difference = deviations(x, &axes);
+        let variance = (difference * difference).reduce(ReduceOp::Sum, &axes, true) / count(&x.ty(), &axes);
+        let mut result = difference * (variance + epsilon).rsqrt();
         if let Some(scale) = scale {
-            result = f.multiply(result, scale)?;
+            result = result * x.formula.operand(scale);
         }
         if let Some(offset) = offset {
-            result = f.add(result, offset)?;
+            result = result + x.formula.operand(offset);
         }
-        Ok(result)
+        result
     })
 }
 

@@ -11,11 +11,13 @@ use crate::ops::creation::constants::full;
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::compare_select::compare;
-use crate::ops::elementwise::erf_inv::erf_inv;
+use crate::ops::elementwise::erf_inv::erf_inv_inside;
+use crate::ops::elementwise::formula::record;
 use crate::ops::random::rng::{RngAlgorithm, rng_bit_generator, unsigned};
 use crate::ops::{binary_scalar, pad, reshape, reverse, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 use half::{bf16, f16};
+use std::f64::consts::SQRT_2;
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
@@ -80,9 +82,7 @@ pub fn random_normal(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty
     let wide = TensorType { dtype, dims: ty.dims.clone() };
     let above = if dtype == DType::F64 { (-1f64).next_up() } else { (-1f32).next_up().into() };
     let uniform = random_uniform(trace, algorithm, key, &wide, above, 1.0)?;
-    let inverse = erf_inv(trace, uniform)?;
-    let normal = scalar(trace, BinaryOp::Multiply, inverse, std::f64::consts::SQRT_2)?;
-    Ok(convert(trace, normal, ty.dtype))
+    record(trace, [uniform], |[x]| (erf_inv_inside(x) * SQRT_2).convert(ty.dtype))
 }
 
 /// Records random preds that are true with a given probability.

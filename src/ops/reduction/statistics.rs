@@ -2,12 +2,11 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
+use crate::ir::{NodeId, ReduceOp, Trace};
 use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::Composed;
 use crate::ops::distinct_axes;
-use crate::ops::elementwise::formula::{Formula, check_wide, in_wide};
-use crate::ops::reduction::reduce::reduce;
+use crate::ops::elementwise::formula::{Expr, check_wide, in_wide};
 use crate::ops::refuse;
 use crate::types::{Axes, TensorType};
 
@@ -22,11 +21,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
 /// Records the mean over axes.
 pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "mean", x, axes)?;
-    in_wide(trace, x, |f, x| {
-        let count = count(&f.trace.ty(x), &axes);
-        let sum = reduce(f.trace, ReduceOp::Sum, x, &axes, keep_dims)?;
-        f.with(BinaryOp::Divide, sum, count)
-    })
+    in_wide(trace, x, |x| x.reduce(ReduceOp::Sum, &axes, keep_dims) / count(&x.ty(), &axes))
 }
 
 /// Records the variance over axes: the sum of squared differences from the mean, divided by
@@ -34,7 +29,7 @@ pub fn mean(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Resu
 pub fn variance(trace: &mut Trace, x: NodeId, axes: &[i64], correction: f64, keep_dims: bool) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "variance", x, axes)?;
     check_correction(trace, x, correction)?;
-    in_wide(trace, x, |f, x| spread(f, x, &axes, correction, keep_dims))
+    in_wide(trace, x, |x| spread(x, &axes, correction, keep_dims))
 }
 
 /// Records the square root of the variance, rounded once. Where the variance is 0, the derivative is NaN: the
@@ -48,52 +43,37 @@ pub fn standard_deviation(
 ) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "standard_deviation", x, axes)?;
     check_correction(trace, x, correction)?;
-    in_wide(trace, x, |f, x| {
-        let variance = spread(f, x, &axes, correction, keep_dims)?;
-        f.unary(UnaryOp::Sqrt, variance)
-    })
+    in_wide(trace, x, |x| spread(x, &axes, correction, keep_dims).sqrt())
 }
 
 /// Records `log(sum(e^x))` over axes. The maximum is subtracted first, so nothing overflows.
 pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "logsumexp", x, axes)?;
-    in_wide(trace, x, |f, x| {
-        let top = top(f, x, &axes)?;
-        let below = f.subtract(x, top)?;
-        let powers = f.exp(below)?;
-        let sum = f.kept(ReduceOp::Sum, powers, &axes)?;
-        let log = f.unary(UnaryOp::Log, sum)?;
-        let result = f.add(log, top)?;
+    in_wide(trace, x, |x| {
+        let top = top(x, &axes);
+        let result = (x - top).exp().reduce(ReduceOp::Sum, &axes, true).log() + top;
         // Reduced axes have size 1 here, so this sum only removes them.
-        if keep_dims { Ok(result) } else { reduce(f.trace, ReduceOp::Sum, result, &axes, false) }
+        if keep_dims { result } else { result.reduce(ReduceOp::Sum, &axes, false) }
     })
 }
 
-/// Records the maximum over axes, which are kept; 0 where it is not finite, so that no difference of infinities occurs.
-/// A constant for derivatives: the results computed with it do not depend on it.
-fn top(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
-    let greatest = f.kept(ReduceOp::Max, x, axes)?;
-    let is_finite = f.unary(UnaryOp::IsFinite, greatest)?;
-    let zero = f.scalar(greatest, 0.0)?;
-    let top = f.select(is_finite, greatest, zero)?;
-    stop_gradient(f.trace, top)
+/// The maximum over axes, which are kept; 0 where it is not finite, so that no difference of infinities occurs. A
+/// constant for derivatives: the results computed with it do not depend on it.
+fn top<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
+    let greatest = x.reduce(ReduceOp::Max, axes, true);
+    greatest.is_finite().select(greatest, 0.0).apply(stop_gradient)
 }
 
-/// Records the differences from the mean over axes.
-pub(in crate::ops) fn deviations(f: &mut Formula, x: NodeId, axes: &[i64]) -> Result<NodeId> {
-    let count = count(&f.trace.ty(x), axes);
-    let sum = f.kept(ReduceOp::Sum, x, axes)?;
-    let mean = f.with(BinaryOp::Divide, sum, count)?;
-    f.subtract(x, mean)
+/// The differences from the mean over axes.
+pub(in crate::ops) fn deviations<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
+    x - x.reduce(ReduceOp::Sum, axes, true) / count(&x.ty(), axes)
 }
 
-/// Records the variance over normalized axes.
-fn spread(f: &mut Formula, x: NodeId, axes: &[i64], correction: f64, keep_dims: bool) -> Result<NodeId> {
-    let count = count(&f.trace.ty(x), axes);
-    let difference = deviations(f, x, axes)?;
-    let square = f.multiply(difference, difference)?;
-    let sum = reduce(f.trace, ReduceOp::Sum, square, axes, keep_dims)?;
-    f.with(BinaryOp::Divide, sum, (count - correction).max(0.0))
+/// The variance over normalized axes.
+fn spread<'f>(x: Expr<'f>, axes: &[i64], correction: f64, keep_dims: bool) -> Expr<'f> {
+    let difference = deviations(x, axes);
+    let sum = (difference * difference).reduce(ReduceOp::Sum, axes, keep_dims);
+    sum / (count(&x.ty(), axes) - correction).max(0.0)
 }
 
 /// Number of elements that are reduced into one.
